@@ -1,0 +1,218 @@
+"""`PreferenceModel`: what is known before a person's first decision."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from lpbandits import validate
+from lpbandits.errors import FileFormatError, InvalidInput
+from lpbandits.typing import FloatArray, IntArray, Json, Label
+
+T = TypeVar("T", bound="np.ndarray[Any, Any]")
+
+FORMAT = "lpbandits-model"
+VERSION = 1
+
+
+class PreferenceModel:
+    """The possible preference orderings: one per latent state, most preferred action first.
+
+    Parameters
+    ----------
+    orderings
+        m×k: row z names all actions 0..k-1, most preferred first. No two rows may be equal.
+    actions
+        A label (str or int) per action; by default its index.
+    prior
+        Probability of each state; uniform by default.
+    means
+        m×k mean rewards per state, for policies that know them (mTS). They must not rise along the state's ordering.
+    utilities
+        m×k strengths in [0, 1] from which a fitted model's orderings came.
+    provenance
+        How the model was made: any JSON object.
+
+    A model is immutable; two are equal when their contents are.
+
+    >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
+    >>> model.best_actions
+    ('rest', 'drug B')
+    >>> model.ranks[1].tolist()
+    [2, 1, 0]
+    >>> float(model.kendall[0, 1])
+    1.0
+    """
+
+    def __init__(
+        self,
+        orderings: Any,
+        *,
+        actions: Sequence[Label] | None = None,
+        prior: Any = None,
+        means: Any = None,
+        utilities: Any = None,
+        provenance: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.orderings: IntArray = _frozen(validate.as_orderings(orderings))
+        m, k = self.orderings.shape
+        self.actions: tuple[Label, ...] = validate.as_labels(actions, k)
+        self.prior: FloatArray = _frozen(validate.as_prior(prior, m))
+        self.means: FloatArray | None = None
+        if means is not None:
+            self.means = _frozen(validate.as_floats(means, "means", shape=(m, k)))
+            _check_ordered(self.means, self.orderings)
+        self.utilities: FloatArray | None = None
+        if utilities is not None:
+            self.utilities = _frozen(validate.as_floats(utilities, "utilities", shape=(m, k)))
+        self.provenance: Json = json.loads(json.dumps(dict(provenance or {})))
+
+    @property
+    def states(self) -> int:
+        """The number m of latent states."""
+        return self.orderings.shape[0]
+
+    @property
+    def size(self) -> int:
+        """The number k of actions."""
+        return self.orderings.shape[1]
+
+    @cached_property
+    def ranks(self) -> IntArray:
+        """m×k: the place of each action in each state's ordering, 0 for the best (the paper's i_{a,z} − 1)."""
+        return _frozen(np.ascontiguousarray(np.argsort(self.orderings, axis=1)))
+
+    @property
+    def best_actions(self) -> tuple[Label, ...]:
+        """The label of each state's best action."""
+        return tuple(self.actions[a] for a in self.orderings[:, 0])
+
+    @cached_property
+    def kendall(self) -> FloatArray:
+        """m×m: the share of action pairs that two states order differently (0 equal, 1 reversed)."""
+        from lpbandits.kernels.kendall import kendall_distances  # noqa: PLC0415 - compiled code only when asked for
+
+        pairs = max(self.size * (self.size - 1) // 2, 1)
+        return _frozen(kendall_distances(np.array(self.orderings), np.array(self.ranks)) / pairs)
+
+    @cached_property
+    def index(self) -> dict[Label, int]:
+        """From label to index."""
+        return {label: i for i, label in enumerate(self.actions)}
+
+    def relabelled(self, actions: Sequence[Label]) -> "PreferenceModel":
+        """Return the same model with other labels."""
+        return PreferenceModel(
+            self.orderings,
+            actions=actions,
+            prior=self.prior,
+            means=self.means,
+            utilities=self.utilities,
+            provenance=self.provenance,
+        )
+
+    def to_dict(self) -> Json:
+        """Return the model as a JSON object, with its format, version and content hash."""
+        content: Json = {
+            "format": FORMAT,
+            "version": VERSION,
+            "actions": list(self.actions),
+            "orderings": self.orderings.tolist(),
+            "prior": self.prior.tolist(),
+            "means": None if self.means is None else self.means.tolist(),
+            "utilities": None if self.utilities is None else self.utilities.tolist(),
+            "provenance": self.provenance,
+        }
+        return {**content, "sha256": _digest(content)}
+
+    @classmethod
+    def from_dict(cls, content: Any, *, source: str = "the model") -> "PreferenceModel":
+        """Return the model in a JSON object; `source` names it in errors."""
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise FileFormatError(f"{source} is not a preference model: its 'format' is not '{FORMAT}'")
+        if content.get("version") != VERSION:
+            raise FileFormatError(
+                f"{source} has format version {content.get('version')!r}; this lpbandits reads version {VERSION}: "
+                "install the lpbandits that wrote it"
+            )
+        missing = [key for key in ("actions", "orderings", "prior", "sha256") if key not in content]
+        if missing:
+            raise FileFormatError(f"{source} has no '{missing[0]}'; it is not a whole model")
+        body = {key: value for key, value in content.items() if key != "sha256"}
+        if _digest(body) != content["sha256"]:
+            raise FileFormatError(f"{source} was altered after it was saved: its content does not match its sha256")
+        try:
+            return cls(
+                body["orderings"],
+                actions=body["actions"],
+                prior=body["prior"],
+                means=body.get("means"),
+                utilities=body.get("utilities"),
+                provenance=body.get("provenance"),
+            )
+        except InvalidInput as error:
+            raise FileFormatError(f"{source}: {error}") from None
+
+    def save(self, path: str | Path) -> None:
+        """Write the model as one readable JSON file."""
+        lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in self.to_dict().items())
+        Path(path).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> "PreferenceModel":
+        """Read a model that `save` wrote."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except OSError as error:
+            raise FileFormatError(f"cannot read {path}: {error.strerror or error}") from None
+        except UnicodeDecodeError:
+            raise FileFormatError(f"{path} is not a preference model: it is not UTF-8 text") from None
+        try:
+            content = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise FileFormatError(
+                f"{path} is not whole JSON (line {error.lineno}, column {error.colno}): truncated or not a model file"
+            ) from None
+        return cls.from_dict(content, source=str(path))
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of the content: equal for equal models."""
+        return str(self.to_dict()["sha256"])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PreferenceModel) and self.sha256 == other.sha256
+
+    def __hash__(self) -> int:
+        return hash(self.sha256)
+
+    def __repr__(self) -> str:
+        extras = [name for name in ("means", "utilities") if getattr(self, name) is not None]
+        known = f", with {' and '.join(extras)}" if extras else ""
+        return f"<PreferenceModel: {self.states} states, {self.size} actions{known}>"
+
+
+def _frozen(array: T) -> T:
+    array.flags.writeable = False
+    return array
+
+
+def _check_ordered(means: FloatArray, orderings: IntArray) -> None:
+    along = np.take_along_axis(means, orderings, axis=1)
+    rises = np.argwhere(np.diff(along, axis=1) > 0)
+    if len(rises):
+        z, i = (int(x) for x in rises[0])
+        a, b = int(orderings[z, i]), int(orderings[z, i + 1])
+        raise InvalidInput(
+            f"means[{z}] contradict ordering {z}: action {a} comes before action {b} but has mean {means[z, a]:g} "
+            f"< {means[z, b]:g}"
+        )
+
+
+def _digest(content: Json) -> str:
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

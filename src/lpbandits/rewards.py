@@ -1,0 +1,74 @@
+"""What rewards look like: their family, their noise, and which values are possible."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from lpbandits import validate
+from lpbandits.errors import InvalidInput
+
+Family = Literal["gaussian", "bernoulli", "poisson"]
+
+
+@dataclass(frozen=True)
+class Rewards:
+    """The family of a person's rewards.
+
+    Parameters
+    ----------
+    family
+        "gaussian", "bernoulli" (0 or 1) or "poisson" (0, 1, 2, …).
+    noise
+        Standard deviation of Gaussian rewards. For the other families it is what policies that treat every reward as
+        Gaussian (ts, ucb, mucb) assume; by default 0.5 for Bernoulli, the largest it can be, and 1 for Poisson.
+    noise_known
+        False: `noise` is only a guess, worth `weight` observations, and a person's own rewards correct it.
+    weight
+        How many observations the guess is worth.
+
+    >>> Rewards("bernoulli").noise
+    0.5
+    """
+
+    family: Family = "gaussian"
+    noise: float | None = None
+    noise_known: bool = True
+    weight: float = 2.0
+
+    def __post_init__(self) -> None:
+        validate.as_choice(self.family, "rewards", ("gaussian", "bernoulli", "poisson"))
+        default = 0.5 if self.family == "bernoulli" else 1.0
+        noise = default if self.noise is None else self.noise
+        noise = validate.as_number(noise, "noise", low=0, high=validate.LARGEST, above=True)
+        object.__setattr__(self, "noise", noise)
+        object.__setattr__(self, "weight", validate.as_number(self.weight, "weight", low=0, above=True))
+        if not self.noise_known and self.family != "gaussian":
+            raise InvalidInput(f"noise_known=False has no meaning for {self.family} rewards; leave it out")
+
+    @property
+    def sd(self) -> float:
+        """The noise as a plain number."""
+        assert self.noise is not None  # noqa: S101 - __post_init__ filled it in; this tells the type checker
+        return self.noise
+
+    def check(self, reward: Any) -> float:
+        """Return `reward` as a float if such a reward is possible.
+
+        >>> Rewards("bernoulli").check(2)
+        Traceback (most recent call last):
+        ...
+        lpbandits.errors.InvalidInput: reward is 2; a Bernoulli reward must be 0 or 1
+        """
+        if type(reward) is not float:
+            if isinstance(reward, bool):
+                reward = int(reward)
+            reward = validate.as_number(reward, "reward")
+        if not -validate.LARGEST <= reward <= validate.LARGEST:
+            if math.isfinite(reward):
+                raise InvalidInput(f"reward is {reward:g}; it must lie within ±{validate.LARGEST:g}: use smaller units")
+            raise InvalidInput(f"reward is {reward}; it must be a finite number")
+        if self.family == "bernoulli" and reward not in (0.0, 1.0):
+            raise InvalidInput(f"reward is {reward:g}; a Bernoulli reward must be 0 or 1")
+        if self.family == "poisson" and (reward < 0 or reward != math.floor(reward)):
+            raise InvalidInput(f"reward is {reward:g}; a Poisson reward must be a whole number, 0 or more")
+        return float(reward)
