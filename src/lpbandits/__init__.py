@@ -1,1 +1,78 @@
-"""Latent preference bandits."""
+"""Latent preference bandits: personal decisions from preference orderings, in a handful of rounds.
+
+    import lpbandits as lpb
+    model = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
+    agent = lpb.Agent(lpb.LpbTS(model, noise=1.0), seed=7)
+    action = agent.ask()
+    agent.tell(action, 3.2)
+    agent.posterior
+
+Names are loaded when first used, so that importing the package costs next to nothing.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lpbandits.agent import Agent as Agent
+    from lpbandits.errors import FileFormatError as FileFormatError
+    from lpbandits.errors import InvalidInput as InvalidInput
+    from lpbandits.errors import LpbError as LpbError
+    from lpbandits.errors import NotSupported as NotSupported
+    from lpbandits.explain import Explanation as Explanation
+    from lpbandits.fits import isotonic as isotonic
+    from lpbandits.model import PreferenceModel as PreferenceModel
+    from lpbandits.policies import MTS as MTS
+    from lpbandits.policies import MUCB as MUCB
+    from lpbandits.policies import POLICIES as POLICIES
+    from lpbandits.policies import TS as TS
+    from lpbandits.policies import UCB as UCB
+    from lpbandits.policies import LpbTS as LpbTS
+    from lpbandits.policies import Policy as Policy
+    from lpbandits.policies import Uniform as Uniform
+    from lpbandits.rewards import Rewards as Rewards
+    from lpbandits.simulation import Results as Results
+    from lpbandits.simulation import simulate as simulate
+    from lpbandits.worlds import MeansWorld as MeansWorld
+    from lpbandits.worlds import SyntheticWorld as SyntheticWorld
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Agent": "agent",
+    "FileFormatError": "errors",
+    "InvalidInput": "errors",
+    "LpbError": "errors",
+    "NotSupported": "errors",
+    "Explanation": "explain",
+    "isotonic": "fits",
+    "PreferenceModel": "model",
+    "MTS": "policies",
+    "MUCB": "policies",
+    "POLICIES": "policies",
+    "TS": "policies",
+    "UCB": "policies",
+    "LpbTS": "policies",
+    "Policy": "policies",
+    "Uniform": "policies",
+    "Rewards": "rewards",
+    "Results": "simulation",
+    "simulate": "simulation",
+    "MeansWorld": "worlds",
+    "SyntheticWorld": "worlds",
+}
+
+__all__ = sorted([*_HOME, "__version__"])  # noqa: PLE0605 - sorted returns a list
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'lpbandits' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"lpbandits.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,232 @@
+"""`Agent`: one person's decisions. Ask for an action, tell its reward."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lpbandits import validate
+from lpbandits.errors import FileFormatError, InvalidInput, NotSupported
+from lpbandits.explain import Explanation, explain
+from lpbandits.kernels import layout
+from lpbandits.kernels.tally import find, insert
+from lpbandits.model import PreferenceModel
+from lpbandits.policies import Policy, policy_from_dict
+from lpbandits.typing import FloatArray, IntArray, Json, Label
+
+FORMAT = "lpbandits-agent"
+VERSION = 1
+
+
+class Agent:
+    """A policy at work for one person.
+
+    Parameters
+    ----------
+    policy
+        Any policy, such as `LpbTS(model)`.
+    seed
+        Every decision is a function of (seed, person, number of the ask): the same inputs give the same actions.
+    person
+        A number for the person, so that people who share a seed do not share their luck.
+
+    >>> from lpbandits import LpbTS
+    >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
+    >>> agent = Agent(LpbTS(model, noise=1.0), seed=7)
+    >>> action = agent.ask()
+    >>> agent.tell(action, 3.2)
+    >>> float(agent.posterior.sum())
+    1.0
+    >>> agent.tell("drug C", 1.0)
+    Traceback (most recent call last):
+    ...
+    lpbandits.errors.InvalidInput: unknown action 'drug C'; the 3 actions are 'rest', 'drug A', 'drug B'
+    """
+
+    def __init__(self, policy: Policy, *, seed: int, person: int = 0) -> None:
+        if not isinstance(policy, Policy):
+            raise InvalidInput(f"policy is {policy!r}; give a policy such as LpbTS(model)")
+        self.policy = policy
+        self.seed = validate.as_seed(seed)
+        self.person = validate.as_count(person, "person", low=0, high=2**32 - 1)
+        self.asked = 0
+        self._belief = policy.new_belief()
+        self._constants = (policy.ranks, policy.table, policy.settings)
+        self._index = policy.model.index
+        self._labels = policy.model.actions
+        self._check = policy.evidence.rewards.check
+        self._choose: Callable[..., int] = policy.rule.choose
+        self._tell: Callable[..., int] = policy.evidence.tell
+        self._all: IntArray = np.empty(0, dtype=np.int64)
+
+    def ask(self, allowed: Sequence[Label] | None = None) -> Label:
+        """Return the next action, among the `allowed` ones if given.
+
+        Asking again without telling is a new decision on the same belief.
+        """
+        offered = self._all if allowed is None else self.policy.offer(allowed)
+        belief = self._belief
+        ranks, table, settings = self._constants
+        index = self._choose(
+            ranks,
+            table,
+            self.policy.best,
+            settings,
+            belief.stats,
+            belief.order,
+            belief.states,
+            belief.tried,
+            offered,
+            self.seed,
+            self.person,
+            self.asked,
+        )
+        self.asked += 1
+        return self._labels[index]
+
+    def tell(self, action: Label, reward: float) -> None:
+        """Take in the reward of an action, whether asked for or not."""
+        try:
+            index = self._index[action]
+        except (KeyError, TypeError):
+            index = self.policy.index_of(action)
+        value = self._check(reward)
+        belief = self._belief
+        if belief.tried == belief.stats.shape[1]:
+            belief.grow()
+        belief.tried = self._tell(
+            *self._constants, belief.stats, belief.order, belief.states, belief.tried, index, value
+        )
+
+    def retract(self, action: Label, reward: float) -> None:
+        """Take back an outcome that was told wrongly.
+
+        >>> from lpbandits import LpbTS
+        >>> agent = Agent(LpbTS(PreferenceModel([[0, 1], [1, 0]])), seed=7)
+        >>> agent.tell(0, 1.0); agent.tell(1, 5.0); agent.retract(1, 5.0)
+        >>> agent.posterior.tolist()
+        [0.5, 0.5]
+        """
+        evidence = self.policy.evidence
+        if evidence.retract is None:
+            raise NotSupported(f"the '{evidence.kind}' evidence cannot take an outcome back: {evidence.why_no_retract}")
+        index = self.policy.index_of(action)
+        value = self._check(reward)
+        belief = self._belief
+        self._check_told(action, index, value)
+        belief.tried = evidence.retract(
+            *self._constants, belief.stats, belief.order, belief.states, belief.tried, index, value
+        )
+
+    def _check_told(self, action: Label, index: int, value: float) -> None:
+        """Refuse to take back what cannot have been told."""
+        belief = self._belief
+        slot = find(belief.order, belief.tried, index)
+        if slot < 0:
+            raise InvalidInput(f"no reward was told for action {action!r}, so {value:g} cannot be taken back")
+        count, total, spread = (float(x) for x in belief.stats[: layout.SPREAD + 1, slot])
+        mean = total / count
+        # one reward lies at most √(spread (n-1)/n) from the mean of all n
+        reach = np.sqrt(spread * (count - 1) / count)
+        if abs(value - mean) > reach + 1e-9 * (abs(mean) + reach + 1.0):
+            told = f"its {int(count)} rewards have mean {mean:g}" if count > 1 else f"its one reward was {mean:g}"
+            raise InvalidInput(f"{value:g} was not told for action {action!r}: {told}; take back the value that was told")
+
+    @property
+    def posterior(self) -> FloatArray:
+        """The probability of each state (an independent copy)."""
+        if not self.policy.evidence.latent:
+            raise NotSupported(f"{type(self.policy).__name__} has no latent states, so there is no posterior over them")
+        return self._belief.states[layout.POSTERIOR].copy()
+
+    @property
+    def rounds(self) -> int:
+        """How many rewards it was told and still holds."""
+        return self._belief.rounds
+
+    def probabilities(self, allowed: Sequence[Label] | None = None) -> FloatArray:
+        """Return the exact chance of each action, in the model's order, at the next `ask(allowed)`."""
+        return self.policy.rule.probabilities(self.policy, self._belief, self.policy.offer(allowed))
+
+    def explain(self) -> Explanation:
+        """Return what the belief says: per state its probability and the fit of the rewards under its ordering."""
+        return explain(self.policy, self._belief)
+
+    def to_json(self, *, with_model: bool = True) -> str:
+        """Return everything the agent knows as JSON; `Agent.from_json` then gives the same next actions.
+
+        Without the model the text stays small; hand the same model to `from_json` then.
+        """
+        belief = self._belief
+        model = self.policy.model
+        tried = [
+            {"action": self._labels[belief.order[0, slot]], **dict(zip(_STATS, belief.stats[:3, slot].tolist(), strict=True))}
+            for slot in range(belief.tried)
+        ]
+        content: Json = {
+            "format": FORMAT,
+            "version": VERSION,
+            "policy": self.policy.to_dict(),
+            "model_sha256": model.sha256,
+            "seed": self.seed,
+            "person": self.person,
+            "asked": self.asked,
+            "tried": tried,
+            "states": [[None if x == -np.inf else x for x in row] for row in belief.states.tolist()],
+        }
+        if with_model:
+            content["model"] = model.to_dict()
+        return json.dumps(content, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str, *, model: PreferenceModel | None = None) -> "Agent":
+        """Return the agent that `to_json` wrote."""
+        try:
+            content = json.loads(text)
+        except (json.JSONDecodeError, TypeError) as error:
+            raise FileFormatError(f"the saved agent is not whole JSON: {error}") from None
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise FileFormatError(f"this is not a saved agent: its 'format' is not '{FORMAT}'")
+        if content.get("version") != VERSION:
+            raise FileFormatError(f"the agent has version {content.get('version')!r}; this lpbandits reads {VERSION}")
+        model = _model_of(content, model)
+        try:
+            agent = cls(policy_from_dict(content["policy"], model), seed=content["seed"], person=content["person"])
+            agent.asked = validate.as_count(content["asked"], "asked", low=0, high=2**32 - 1)
+            agent._restore(content["tried"], content["states"])
+        except FileFormatError:
+            raise
+        except InvalidInput as error:
+            raise FileFormatError(f"the saved agent is not usable: {error}") from None
+        except (KeyError, TypeError, ValueError) as error:
+            raise FileFormatError(f"the saved agent is not whole: {error!r}") from None
+        return agent
+
+    def _restore(self, tried: list[Json], states: list[list[float | None]]) -> None:
+        belief = self.policy.new_belief(max(8, len(tried)))
+        for slot, row in enumerate(tried):
+            insert(self.policy.ranks, belief.stats, belief.order, slot, self.policy.index_of(row["action"]))
+            belief.stats[:3, slot] = validate.as_floats([row[name] for name in _STATS], "tried", shape=(3,))
+        belief.tried = len(tried)
+        numbers = np.array([[-np.inf if x is None else x for x in row] for row in states], dtype=np.float64)
+        if numbers.size != belief.states.size:
+            raise InvalidInput(f"it has {numbers.size} numbers for states where the policy has {belief.states.size}")
+        belief.states[:] = numbers.reshape(belief.states.shape)
+        self._belief = belief
+
+    def __repr__(self) -> str:
+        return f"Agent({self.policy!r}, seed={self.seed}, person={self.person}, rounds={self.rounds})"
+
+
+_STATS = ("count", "sum", "spread")
+
+
+def _model_of(content: dict[str, Any], model: PreferenceModel | None) -> PreferenceModel:
+    if model is None:
+        if "model" not in content:
+            raise FileFormatError("the agent was saved without its model; give it: Agent.from_json(text, model=model)")
+        return PreferenceModel.from_dict(content["model"], source="the agent's model")
+    if content.get("model_sha256") != model.sha256:
+        raise FileFormatError("the agent was saved with another model; give the one it was made with")
+    return model

@@ -1,0 +1,242 @@
+"""Comparisons inside each person's history: sorting by rating, counting who beat whom, and their likelihood.
+
+A *history* is one person's ratings (or one random part of them, see `group_sizes`), kept sorted by rating. Then the
+actions rated lower than the one at a position are a prefix of the history, and its ties are one run: `below` holds where
+the run of ties starts, `through` where it ends, both as positions in the whole array.
+
+Counts are H = 2 × wins + ties, so a tie is half a win each way and small whole numbers are enough.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from lpbandits.kernels.compiler import jit
+from lpbandits.kernels.random import below as below_
+from lpbandits.kernels.random import uniform
+from lpbandits.typing import FloatArray, IntArray
+
+PARTS = 100  # purpose of a draw: which ratings of a long history are compared with which
+
+
+@jit
+def group_sizes(n: int, cap: int) -> tuple[int, int, int]:
+    """Return how n ratings are split to make at most `cap` pairs: (groups, size, how many groups have one more).
+
+    Only pairs inside a group are compared. A random split puts every pair together with the same chance, so weighting
+    the kept pairs by n(n−1)/2 over their number leaves the expected counts what they were.
+    """
+    groups = max(n * n // (2 * cap + n), 1)
+    while True:
+        size = n // groups
+        extra = n - groups * size
+        if size < 2:
+            return cap, 2, 0
+        if extra * size + groups * (size * (size - 1) // 2) <= cap:
+            return groups, size, extra
+        groups += 1
+
+
+@jit
+def count_groups(offsets: IntArray, cap: int) -> IntArray:
+    """Return the number of histories that each person is split into."""
+    out = np.ones(len(offsets) - 1, dtype=np.int64)
+    for person in range(len(out)):
+        n = offsets[person + 1] - offsets[person]
+        if n * (n - 1) // 2 > cap:
+            out[person] = group_sizes(n, cap)[0]
+    return out
+
+
+@jit
+def split_histories(
+    offsets: IntArray,
+    cap: int,
+    seed: int,
+    first: IntArray,
+    action: Any,
+    rating: FloatArray,
+    out_offsets: IntArray,
+    out_action: Any,
+    out_rating: FloatArray,
+    weight: FloatArray,
+) -> int:
+    """Write each person's histories, those with more than `cap` pairs split at random; return the ratings written."""
+    at = 0
+    out_offsets[0] = 0
+    for person in range(len(offsets) - 1):
+        start = offsets[person]
+        n = offsets[person + 1] - start
+        order = np.arange(n)
+        groups, size, extra = 1, n, 0
+        scale = 1.0
+        if n * (n - 1) // 2 > cap:
+            groups, size, extra = group_sizes(n, cap)
+            kept = extra * size + groups * (size * (size - 1) // 2)
+            scale = (n * (n - 1) // 2) / kept
+            for i in range(n - 1, 0, -1):
+                j = below_(uniform(seed, person, i, PARTS, 0), i + 1)
+                order[i], order[j] = order[j], order[i]
+        taken = 0
+        for group in range(groups):
+            length = size + (1 if group < extra else 0)
+            for i in range(taken, taken + length):
+                out_action[at] = action[start + order[i]]
+                out_rating[at] = rating[start + order[i]]
+                at += 1
+            taken += length
+            out_offsets[first[person] + group + 1] = at
+            weight[first[person] + group] = scale
+    return at
+
+
+@jit
+def sort_histories(
+    low: int,
+    high: int,
+    offsets: IntArray,
+    action: Any,
+    rating: FloatArray,
+    out_action: Any,
+    below: Any,
+    through: Any,
+) -> None:
+    """Sort histories low..high−1 by rating, lowest first, and mark each position's run of ties."""
+    for g in range(low, high):
+        start = offsets[g]
+        n = offsets[g + 1] - start
+        order = np.argsort(rating[start : start + n], kind="mergesort")
+        run = 0
+        for i in range(n):
+            out_action[start + i] = action[start + order[i]]
+            if i + 1 == n or rating[start + order[i + 1]] > rating[start + order[i]]:
+                for t in range(run, i + 1):
+                    below[start + t] = start + run
+                    through[start + t] = start + i + 1
+                run = i + 1
+
+
+@jit
+def group_by_action(
+    chosen: IntArray, offsets: IntArray, action: Any, starts: IntArray, position: Any, owner: Any
+) -> None:
+    """List, action by action, where it stands in the chosen histories and in which one (`starts`: k + 1 zeros)."""
+    k = len(starts) - 1
+    for g in chosen:
+        for at in range(offsets[g], offsets[g + 1]):
+            starts[action[at] + 1] += 1
+    for a in range(k):
+        starts[a + 1] += starts[a]
+    slot = starts[:-1].copy()
+    for g in chosen:
+        for at in range(offsets[g], offsets[g + 1]):
+            a = action[at]
+            position[slot[a]] = at
+            owner[slot[a]] = g
+            slot[a] += 1
+
+
+@jit
+def count_rows(
+    low: int,
+    high: int,
+    starts: IntArray,
+    position: Any,
+    owner: Any,
+    offsets: IntArray,
+    action: Any,
+    below: Any,
+    through: Any,
+    weight: Any,
+    counts: Any,
+) -> None:
+    """Fill rows low..high−1 of H: counts[i, j] = Σ weight × (2 if i was rated above j, 1 if equal).
+
+    One row is at work at a time and stays in the fast cache. `weight` has the type of `counts`: whole numbers for plain
+    counting, floats for weighted. Whole numbers must be wide enough, which `2 × raters of i` decides beforehand.
+    """
+    for i in range(low, high):
+        row = counts[i]
+        row[:] = 0
+        for o in range(starts[i], starts[i + 1]):
+            at = position[o]
+            g = owner[o]
+            tie = weight[g]
+            win = tie + tie
+            for t in range(offsets[g], below[at]):
+                row[action[t]] += win
+            for t in range(below[at], through[at]):
+                row[action[t]] += tie
+        row[i] = 0
+
+
+@jit
+def add_transposed(low: int, high: int, tile: int, counts: Any) -> None:
+    """Replace H by H + Hᵀ in place, for tile rows low..high−1 and the tiles right of them."""
+    k = len(counts)
+    for block in range(low, high):
+        top = block * tile
+        bottom = min(top + tile, k)
+        for left in range(top, k, tile):
+            right = min(left + tile, k)
+            for i in range(top, bottom):
+                for j in range(max(left, i + 1), right):
+                    both = counts[i, j] + counts[j, i]
+                    counts[i, j] = both
+                    counts[j, i] = both
+
+
+@jit
+def history_log_likelihoods(
+    low: int,
+    high: int,
+    offsets: IntArray,
+    action: Any,
+    below: Any,
+    through: Any,
+    utilities: FloatArray,
+    strengths: FloatArray,
+    rounds: int,
+    out: FloatArray,
+) -> None:
+    """Fill out[g, z]: the log-probability of all comparisons in history g under the utilities of state z.
+
+    Σ wins_i β_i − Σ_{i<j} log(p_i + p_j) with p = exp(β − max β) (and the shift put back): factors are multiplied,
+    eight products side by side, `rounds` factors each, before a logarithm is taken. The caller chooses `rounds` so
+    that no product leaves the range of a float.
+    """
+    longest = 0
+    for g in range(low, high):
+        longest = max(longest, offsets[g + 1] - offsets[g])
+    p = np.empty(longest)
+    for g in range(low, high):
+        start = offsets[g]
+        n = offsets[g + 1] - start
+        for z in range(len(utilities)):
+            total = 0.0
+            for i in range(n):
+                at = start + i
+                p[i] = strengths[z, action[at]]
+                total += (below[at] - start + 0.5 * (through[at] - below[at] - 1)) * utilities[z, action[at]]
+            for i in range(1, n):
+                mine = p[i]
+                j = 0
+                while j + 8 <= i:
+                    a0, a1, a2, a3, a4, a5, a6, a7 = 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0
+                    end = min(j + 8 * rounds, i - 7)
+                    while j < end:
+                        a0 *= mine + p[j]
+                        a1 *= mine + p[j + 1]
+                        a2 *= mine + p[j + 2]
+                        a3 *= mine + p[j + 3]
+                        a4 *= mine + p[j + 4]
+                        a5 *= mine + p[j + 5]
+                        a6 *= mine + p[j + 6]
+                        a7 *= mine + p[j + 7]
+                        j += 8
+                    total -= np.log(a0) + np.log(a1) + np.log(a2) + np.log(a3)
+                    total -= np.log(a4) + np.log(a5) + np.log(a6) + np.log(a7)
+                while j < i:
+                    total -= np.log(mine + p[j])
+                    j += 1
+            out[g, z] = total

@@ -1,0 +1,204 @@
+"""The evidences: Python's side of `lpbandits.kernels.evidence`. A new one is a class here and a line in EVIDENCES."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from lpbandits import validate
+from lpbandits.errors import InvalidInput
+from lpbandits.kernels import evidence as kernels
+from lpbandits.kernels import layout
+from lpbandits.model import PreferenceModel
+from lpbandits.policies.base import Evidence, known_means
+from lpbandits.rewards import Rewards
+from lpbandits.typing import FloatArray
+
+_FAMILIES = {"gaussian": layout.GAUSSIAN, "bernoulli": layout.BERNOULLI, "poisson": layout.POISSON}
+_NO_MEANS: FloatArray = np.zeros((0, 0))
+
+
+def _write_rewards(settings: FloatArray, rewards: Rewards) -> None:
+    family = _FAMILIES[rewards.family]
+    settings[layout.FAMILY] = family if rewards.noise_known else layout.GAUSSIAN_UNKNOWN
+    settings[layout.NOISE] = rewards.sd
+    settings[layout.WEIGHT] = rewards.weight
+
+
+@dataclass(frozen=True)
+class Refit:
+    """The likelihood of all rewards at the state's own isotonic fit (Eq. `appr_posterior`).
+
+    It depends on counts, sums and spreads alone: outcomes may be late, in any order, or taken back.
+    """
+
+    rewards: Rewards = field(default_factory=Rewards)
+    kind: ClassVar[str] = "refit"
+    latent: ClassVar[bool] = True
+    ordered: ClassVar[bool] = True
+    why_no_retract: ClassVar[str] = ""
+
+    @property
+    def tell(self) -> Callable[..., int]:
+        """The kernel that takes an outcome in."""
+        return kernels.refit_tell
+
+    @property
+    def retract(self) -> Callable[..., int] | None:
+        """The kernel that takes an outcome back."""
+        return kernels.refit_retract
+
+    def table(self, model: PreferenceModel) -> FloatArray:  # noqa: ARG002
+        """No means are known."""
+        return _NO_MEANS
+
+    def numbers(self, settings: FloatArray) -> None:
+        """Write the family and noise of the rewards."""
+        _write_rewards(settings, self.rewards)
+
+
+@dataclass(frozen=True)
+class Incremental:
+    """The expanded algorithm: each round adds the newest reward's log-likelihood at the refitted mean.
+
+    It depends on the order in which rewards came, and cannot take one back.
+    """
+
+    rewards: Rewards = field(default_factory=Rewards)
+    kind: ClassVar[str] = "incremental"
+    latent: ClassVar[bool] = True
+    ordered: ClassVar[bool] = True
+    why_no_retract: ClassVar[str] = (
+        "its score adds up one fit per round, in the order the rewards came; use likelihood='refit', which can"
+    )
+
+    def __post_init__(self) -> None:
+        if not self.rewards.noise_known:
+            raise InvalidInput("likelihood='incremental' needs a known noise; use likelihood='refit' for unknown noise")
+
+    @property
+    def tell(self) -> Callable[..., int]:
+        """The kernel that takes an outcome in."""
+        return kernels.incremental_tell
+
+    @property
+    def retract(self) -> Callable[..., int] | None:
+        """Nothing can be taken back."""
+        return None
+
+    def table(self, model: PreferenceModel) -> FloatArray:  # noqa: ARG002
+        """No means are known."""
+        return _NO_MEANS
+
+    def numbers(self, settings: FloatArray) -> None:
+        """Write the family and noise of the rewards."""
+        _write_rewards(settings, self.rewards)
+
+
+@dataclass(frozen=True)
+class KnownMeans:
+    """The likelihood of all rewards at the state's known means: the full latent bandit of Hong et al. (2020)."""
+
+    rewards: Rewards = field(default_factory=Rewards)
+    kind: ClassVar[str] = "known-means"
+    latent: ClassVar[bool] = True
+    ordered: ClassVar[bool] = False
+    why_no_retract: ClassVar[str] = ""
+
+    @property
+    def tell(self) -> Callable[..., int]:
+        """The kernel that takes an outcome in."""
+        return kernels.known_tell
+
+    @property
+    def retract(self) -> Callable[..., int] | None:
+        """The kernel that takes an outcome back."""
+        return kernels.known_retract
+
+    def table(self, model: PreferenceModel) -> FloatArray:
+        """Return the model's means."""
+        return known_means(model, self.rewards, "mts")
+
+    def numbers(self, settings: FloatArray) -> None:
+        """Write the family and noise of the rewards."""
+        _write_rewards(settings, self.rewards)
+
+
+@dataclass(frozen=True)
+class Consistency:
+    """Which states are still consistent with the rewards, as mUCB (Hong et al. 2020) counts it."""
+
+    rewards: Rewards = field(default_factory=Rewards)
+    horizon: int = 200
+    margin: float = 0.0
+    kind: ClassVar[str] = "consistency"
+    latent: ClassVar[bool] = True
+    ordered: ClassVar[bool] = False
+    why_no_retract: ClassVar[str] = "it charges each round to the state that was optimistic then; use mts, which can"
+
+    def __post_init__(self) -> None:
+        validate.as_count(self.horizon, "horizon")
+        validate.as_number(self.margin, "margin", low=0)
+        if not self.rewards.noise_known:
+            raise InvalidInput("mucb needs a known noise; give noise, or use mts with noise_known=False")
+
+    @property
+    def tell(self) -> Callable[..., int]:
+        """The kernel that takes an outcome in."""
+        return kernels.consistency_tell
+
+    @property
+    def retract(self) -> Callable[..., int] | None:
+        """Nothing can be taken back."""
+        return None
+
+    def table(self, model: PreferenceModel) -> FloatArray:
+        """Return the model's means."""
+        return known_means(model, Rewards(), "mucb")
+
+    def numbers(self, settings: FloatArray) -> None:
+        """Write the rewards, log T and the margin ε."""
+        _write_rewards(settings, self.rewards)
+        settings[layout.LOG_HORIZON] = math.log(max(self.horizon, 2))
+        settings[layout.MARGIN] = self.margin
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Counts and sums alone: for policies that know nothing of latent states."""
+
+    rewards: Rewards = field(default_factory=Rewards)
+    kind: ClassVar[str] = "tally"
+    latent: ClassVar[bool] = False
+    ordered: ClassVar[bool] = False
+    why_no_retract: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        if not self.rewards.noise_known:
+            raise InvalidInput("ts and ucb need a known noise; give noise, or use lpbts with noise_known=False")
+
+    @property
+    def tell(self) -> Callable[..., int]:
+        """The kernel that takes an outcome in."""
+        return kernels.tally_tell
+
+    @property
+    def retract(self) -> Callable[..., int] | None:
+        """The kernel that takes an outcome back."""
+        return kernels.tally_retract
+
+    def table(self, model: PreferenceModel) -> FloatArray:  # noqa: ARG002
+        """No means are known."""
+        return _NO_MEANS
+
+    def numbers(self, settings: FloatArray) -> None:
+        """Write the family and noise of the rewards."""
+        _write_rewards(settings, self.rewards)
+
+
+EVIDENCES: dict[str, type[Evidence]] = {
+    part.kind: part for part in (Refit, Incremental, KnownMeans, Consistency, Tally)
+}
+"""Every evidence by its name in files."""

@@ -1,0 +1,246 @@
+"""Bradley-Terry models with a Gaussian prior: utilities from counts of wins.
+
+P(i beats j) = σ(β_i − β_j); the log-posterior Σ_i wins_i β_i − Σ_{i<j} w_ij log(e^{β_i} + e^{β_j}) − Σ_i β_i²/2s² is
+maximised by Newton's method, each step solved by conjugate gradients with the Hessian's diagonal as preconditioner.
+The cost is counted in passes over the k×k counts; nothing of order k³ is done for large k.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from lpbandits import validate
+from lpbandits.errors import InvalidInput
+from lpbandits.kernels import bradley_terry as kernels
+from lpbandits.recovery.pairs import PairCounts, gather
+from lpbandits.recovery.threads import Threads
+from lpbandits.typing import BoolArray, FloatArray, IntArray
+
+EXACT = 512
+"""Up to this many actions standard errors come from the inverse Hessian itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class BradleyTerry:
+    """A fitted Bradley-Terry model.
+
+    Parameters
+    ----------
+    utilities
+        β, with mean 0 in every piece of the comparison graph. An action never compared has 0, which says nothing.
+    standard_errors
+        Of the centred utilities, from the curvature of the log-posterior. Exact up to 512 actions; beyond, the first
+        two terms of the inverse's series, which are good to about 1/k when most actions meet most others and too low
+        in a sparse graph.
+    passes
+        How often the k×k counts were gone through.
+    converged
+        Whether no utility was expected to move by more than the tolerance.
+    never_compared
+        True for actions without any comparison.
+    pieces
+        The piece of the comparison graph that each action is in. Utilities of different pieces are comparable only
+        through the prior.
+    """
+
+    utilities: FloatArray
+    standard_errors: FloatArray
+    passes: int
+    converged: bool
+    never_compared: BoolArray
+    pieces: IntArray
+
+    @property
+    def components(self) -> int:
+        """The number of pieces of the comparison graph, actions never compared left out."""
+        return len(np.unique(self.pieces[~self.never_compared]))
+
+    @property
+    def ordering(self) -> IntArray:
+        """All actions, highest utility first; those never compared come last, in the order of their index."""
+        return np.lexsort((np.arange(len(self.utilities)), -self.utilities, self.never_compared))
+
+
+def fit_bradley_terry(
+    wins: Any,
+    *,
+    prior_sd: float = 1.0,
+    tolerance: float = 1e-6,
+    max_passes: int = 1000,
+    threads: int | None = 1,
+) -> BradleyTerry:
+    """Fit utilities to a k×k matrix: wins[i, j] is how often i beat j, a tie counting one half each way.
+
+    Parameters
+    ----------
+    prior_sd
+        Standard deviation of the Gaussian prior of each utility. It keeps an action that never wins or never loses
+        finite; the larger, the weaker.
+    tolerance
+        Stop when no utility is expected to move by more.
+    max_passes
+        Give up after so many passes; the result then says `converged=False`.
+
+    >>> fit = fit_bradley_terry([[0, 3, 4], [1, 0, 3], [0, 1, 0]], prior_sd=10)
+    >>> fit.utilities.round(3).tolist(), fit.converged
+    ([1.541, 0.022, -1.562], True)
+    """
+    sd = validate.as_number(prior_sd, "prior_sd", low=0, high=1e6, above=True)
+    limit = validate.as_number(tolerance, "tolerance", low=0, above=True)
+    matrix = validate.as_floats(wins, "wins", shape=(None, None))
+    if matrix.shape[0] != matrix.shape[1] or not len(matrix):
+        raise InvalidInput(f"wins has shape {matrix.shape[0]}×{matrix.shape[1]}; it must be square, one row per action")
+    low = np.argwhere(matrix < 0)
+    if len(low):
+        i, j = (int(x) for x in low[0])
+        raise InvalidInput(f"wins[{i}, {j}] is {matrix[i, j]:g}; a number of wins cannot be negative")
+    np.fill_diagonal(matrix, 0.0)
+    matrix *= 2
+    with Threads(threads) as pool:
+        counts = gather(matrix, threads=pool)
+        return maximise(counts, prior_sd=sd, tolerance=limit, max_passes=max_passes, threads=pool)
+
+
+def maximise(
+    counts: PairCounts,
+    *,
+    prior_sd: float,
+    tolerance: float = 1e-6,
+    max_passes: int = 1000,
+    start: FloatArray | None = None,
+    errors: bool = True,
+    threads: Threads,
+) -> BradleyTerry:
+    """Fit utilities to counts that are already gathered, from `start` if given."""
+    posterior = _Posterior(counts, prior_sd, threads)
+    beta = posterior.centre(_first_guess(counts) if start is None else start)
+    gradient, curvature = posterior.slope(beta)
+    converged = False
+    while posterior.passes < max_passes and not converged:
+        step, left = _newton_step(posterior, beta, gradient, curvature, tolerance)
+        size = float(np.abs(step).max())
+        converged = max(left, size * size) <= tolerance
+        if converged:
+            beta = posterior.centre(beta + step)
+        else:
+            beta, gradient, curvature = _climb(posterior, beta, step, gradient, max_passes)
+    if errors:
+        deviations = posterior.standard_errors(beta)
+    else:
+        deviations = np.full(len(beta), np.nan)
+    return BradleyTerry(beta, deviations, posterior.passes, converged, posterior.never, posterior.pieces)
+
+
+def _first_guess(counts: PairCounts) -> FloatArray:
+    """Return 1.5 × logit of the win rate, each action having half a win and half a loss more."""
+    meetings = counts.halves.sum(axis=1, dtype=np.float64) / 2
+    guess: FloatArray = 1.5 * np.log((counts.wins + 0.5) / (meetings - counts.wins + 0.5))
+    return guess
+
+
+class _Posterior:
+    """The log-posterior of utilities given counts, and how many passes were made over them."""
+
+    def __init__(self, counts: PairCounts, prior_sd: float, threads: Threads) -> None:
+        self.counts = counts
+        self.precision = prior_sd**-2
+        self.threads = threads
+        self.passes = 0
+        self.pieces: IntArray = kernels.pieces(counts.halves)
+        self._sizes = np.bincount(self.pieces)
+        self.never: BoolArray = self._sizes[self.pieces] == 1
+
+    def centre(self, beta: FloatArray) -> FloatArray:
+        """Give each piece mean 0: at the optimum it has, since the pair terms of its gradient cancel."""
+        means = np.bincount(self.pieces, weights=beta) / self._sizes
+        return beta - means[self.pieces]
+
+    def slope(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the gradient and the diagonal of the negative Hessian, in one pass."""
+        expected, curvature = np.empty(len(beta)), np.empty(len(beta))
+        self._sweep(kernels.expect, _strengths(beta), expected, curvature)
+        return self.counts.wins - expected - self.precision * beta, curvature + self.precision
+
+    def bend(self, beta: FloatArray, curvature: FloatArray, v: FloatArray) -> FloatArray:
+        """Return the negative Hessian times v, in one pass."""
+        out = np.empty(len(beta))
+        self._sweep(kernels.neighbours, _strengths(beta), v, out)
+        return curvature * v - out
+
+    def standard_errors(self, beta: FloatArray) -> FloatArray:
+        """Return the standard deviations of the centred utilities (of the prior for actions never compared)."""
+        p = _strengths(beta)
+        _, curvature = self.slope(beta)
+        if len(beta) <= EXACT:
+            chance = p[:, None] / (p[:, None] + p[None, :])
+            hessian = np.diag(curvature) - self.counts.halves / 2 * chance * chance.T
+            variance = np.diag(cho_solve(cho_factor(hessian), np.eye(len(beta))))
+            # All-ones on a piece is an eigenvector: the common shift, which centring takes out.
+            variance = variance - np.where(self.never, 0.0, 1 / (self.precision * self._sizes[self.pieces]))
+        else:
+            second = np.empty(len(beta))
+            self._sweep(kernels.squared_neighbours, p, 1 / curvature, second)
+            variance = 1 / curvature + second / curvature**2
+        return np.sqrt(np.maximum(variance, 0.0))
+
+    def _sweep(self, kernel: Any, *arrays: FloatArray) -> None:
+        self.passes += 1
+        self.threads.run(kernel, len(self.pieces), self.counts.halves, *arrays, smallest=256)
+
+
+def _strengths(beta: FloatArray) -> FloatArray:
+    return np.exp(beta)
+
+
+def _newton_step(
+    posterior: _Posterior, beta: FloatArray, gradient: FloatArray, curvature: FloatArray, tolerance: float
+) -> tuple[FloatArray, float]:
+    """Solve Hessian × step = gradient; return the step and an estimate of its largest error.
+
+    The error of Newton's step itself is about its square, so conjugate gradients need not be more exact than that.
+    """
+    step = np.zeros_like(gradient)
+    rest = gradient.copy()
+    scaled = rest / curvature
+    direction = scaled.copy()
+    size = float(np.sum(rest * scaled))
+    for _ in range(len(gradient)):
+        bent = posterior.bend(beta, curvature, direction)
+        along = float(np.sum(direction * bent))
+        if along <= 0:
+            break
+        rate = size / along
+        step += rate * direction
+        rest -= rate * bent
+        scaled = posterior.centre(rest / curvature)
+        left = float(np.abs(scaled).max())
+        longest = float(np.abs(step).max())
+        if left <= max(0.25 * tolerance, longest * min(0.1, longest)):
+            break
+        following = float(np.sum(rest * scaled))
+        direction = scaled + (following / size) * direction
+        size = following
+    return posterior.centre(step), left
+
+
+def _climb(
+    posterior: _Posterior, beta: FloatArray, step: FloatArray, gradient: FloatArray, max_passes: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Go along the step, shortened until it surely leads upwards; return the new place, gradient and curvature.
+
+    The log-posterior is concave, so it has risen where its slope along the step is still upwards. Where the slope has
+    turned, a short step (|Δβ| ≤ 1/2 bends the curvature by less than e) has gained too if the slope is at most half as
+    steep downwards as it was upwards.
+    """
+    before = float(np.sum(gradient * step))
+    rate = min(1.0, 4.0 / float(np.abs(step).max()))
+    while True:
+        place = posterior.centre(beta + rate * step)
+        slope, curvature = posterior.slope(place)
+        after = float(np.sum(slope * step))
+        small = rate * float(np.abs(step).max()) <= 0.5
+        if after >= 0 or (small and after >= -0.5 * before) or posterior.passes >= max_passes:
+            return place, slope, curvature
+        rate *= min(max(before / (before - after), 0.1), 0.9)

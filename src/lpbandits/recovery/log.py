@@ -1,0 +1,166 @@
+"""`Ratings`: who rated what how highly, as plain arrays."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from lpbandits import validate
+from lpbandits.errors import InvalidInput
+from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
+
+MOST = 2**31 - 1
+"""Positions in the log are kept in 32 bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """A log of ratings: at most one per person and action.
+
+    Parameters
+    ----------
+    offsets
+        Person n's ratings stand at offsets[n] up to, not including, offsets[n + 1].
+    action
+        The rated action's index, rising within a person.
+    rating
+        The rating: any finite number, higher is better. Only its order within a person has a meaning.
+    people, actions
+        Labels, sorted.
+    dropped
+        What was left out on the way in, by reason.
+    """
+
+    offsets: IntArray
+    action: Int32Array
+    rating: FloatArray
+    people: tuple[Label, ...]
+    actions: tuple[Label, ...]
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def from_arrays(
+        cls, person: Any, action: Any, rating: Any, *, actions: Sequence[Label] | None = None
+    ) -> "Ratings":
+        """Return the log with one entry per row of three equally long arrays.
+
+        `actions` names all actions, also those nobody rated; by default they are the ones that occur.
+
+        >>> log = Ratings.from_arrays(["ann", "ann", "bob"], ["tea", "jam", "tea"], [5, 3, 4])
+        >>> log.people, log.actions, log.offsets.tolist(), log.rating.tolist()
+        (('ann', 'bob'), ('jam', 'tea'), [0, 2, 3], [3.0, 5.0, 4.0])
+        """
+        who, which = np.asarray(person), np.asarray(action)
+        values = validate.as_floats(rating, "rating", shape=(None,))
+        if who.shape != values.shape or which.shape != values.shape:
+            raise InvalidInput(
+                f"person, action and rating have shapes {who.shape}, {which.shape} and {values.shape}; "
+                "give three equally long lists"
+            )
+        people, n = np.unique(who, return_inverse=True)
+        if actions is None:
+            labels, a = np.unique(which, return_inverse=True)
+            names = _plain(labels)
+        else:
+            names = validate.as_labels(actions, len(actions))
+            index = {label: i for i, label in enumerate(names)}
+            unknown = [label for label in _plain(np.unique(which)) if label not in index]
+            if unknown:
+                raise InvalidInput(f"action {unknown[0]!r} is rated but not among the {len(names)} actions; add it there")
+            a = np.array([index[label] for label in which.tolist()], dtype=np.int64)
+        return cls.from_codes(n, a, values, people=_plain(people), actions=names)
+
+    @classmethod
+    def from_codes(
+        cls,
+        person: IntArray,
+        action: IntArray,
+        rating: FloatArray,
+        *,
+        people: tuple[Label, ...],
+        actions: tuple[Label, ...],
+        dropped: Mapping[str, int] | None = None,
+    ) -> "Ratings":
+        """Return the log from indexes into `people` and `actions`; a pair that occurs twice is an error."""
+        if not len(rating):
+            raise InvalidInput("there are no ratings; give at least one")
+        if len(rating) > MOST:
+            raise InvalidInput(f"there are {len(rating)} ratings; at most {MOST} fit: keep a sample of the people")
+        key = person.astype(np.int64) * len(actions) + action
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+        twice = np.flatnonzero(key[1:] == key[:-1])
+        if len(twice):
+            n, a = divmod(int(key[twice[0]]), len(actions))
+            raise InvalidInput(
+                f"person {people[n]!r} rated action {actions[a]!r} more than once ({len(twice)} such rows in all); "
+                "keep one rating per person and action, for instance the latest"
+            )
+        offsets = np.searchsorted(key, np.arange(len(people) + 1, dtype=np.int64) * len(actions))
+        return cls(
+            offsets=offsets.astype(np.int64),
+            action=(key % len(actions)).astype(np.int32),
+            rating=np.ascontiguousarray(rating[order], dtype=np.float64),
+            people=people,
+            actions=actions,
+            dropped=dict(dropped or {}),
+        )
+
+    def __len__(self) -> int:
+        return len(self.rating)
+
+    def __repr__(self) -> str:
+        return f"<Ratings: {len(self)} by {len(self.people)} people of {len(self.actions)} actions>"
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """How many actions each person rated."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """Each person's mean rating (0 for a person without ratings)."""
+        sums = np.bincount(self.owner, weights=self.rating, minlength=len(self.people))
+        return sums / np.maximum(self.counts, 1)
+
+    @property
+    def owner(self) -> IntArray:
+        """The person of each rating."""
+        return np.repeat(np.arange(len(self.people)), self.counts)
+
+    def matrix(self, values: FloatArray | None = None) -> sparse.csr_array:
+        """Return people × actions, sparse, holding the ratings or other values in their places."""
+        data = self.rating if values is None else values
+        return sparse.csr_array(
+            (data, self.action, self.offsets.astype(np.int32)), shape=(len(self.people), len(self.actions))
+        )
+
+    def subset(self, people: IntArray) -> "Ratings":
+        """Return the log of some people, by index, with all actions."""
+        lengths = self.counts[people]
+        offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+        take = np.repeat(self.offsets[people] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Ratings(
+            offsets=offsets,
+            action=self.action[take],
+            rating=self.rating[take],
+            people=tuple(self.people[n] for n in people.tolist()),
+            actions=self.actions,
+        )
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of the content: the same however the rows of the file were ordered."""
+        digest = hashlib.sha256(json.dumps([self.people, self.actions], ensure_ascii=False).encode())
+        for array in (self.offsets, self.action, self.rating):
+            digest.update(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).data)
+        return digest.hexdigest()
+
+
+def _plain(labels: Any) -> tuple[Label, ...]:
+    return validate.as_labels(labels.tolist(), len(labels))

@@ -1,0 +1,184 @@
+"""Who was rated above whom, how often: the comparisons in a log and their counts."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpbandits import validate
+from lpbandits.kernels import pairs as kernels
+from lpbandits.recovery.log import Ratings
+from lpbandits.recovery.threads import Threads
+from lpbandits.typing import FloatArray, Int32Array, IntArray
+
+TILE = 64
+ROUNDS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Each person's history sorted by rating, ready for counting; see `kernels.pairs` for the layout.
+
+    `person` and `weight` tell whose each history is and what each of its comparisons counts. A person has one history
+    of weight 1, unless there is a cap on pairs per person.
+    """
+
+    person: IntArray
+    weight: FloatArray
+    offsets: IntArray
+    action: NDArray[np.uint32]
+    below: Int32Array
+    through: Int32Array
+    people: int
+    actions: int
+
+    @property
+    def pairs(self) -> FloatArray:
+        """The number of comparisons each person made, strict or tied (with a cap: as if there were none)."""
+        lengths = np.diff(self.offsets).astype(np.float64)
+        return np.bincount(
+            self.person, weights=self.weight * lengths * (lengths - 1) / 2, minlength=self.people
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """What a Bradley-Terry model needs of many comparisons: `wins` per action, ties one half, and who met whom.
+
+    `halves` is symmetric and holds twice the number of meetings.
+    """
+
+    halves: NDArray[Any]
+    wins: FloatArray
+
+
+def compare(
+    ratings: Ratings, *, pairs_per_person: int | None = None, seed: int = 0, threads: Threads | None = None
+) -> Comparisons:
+    """Sort every person's ratings.
+
+    With `pairs_per_person`, the ratings of a person with more pairs are split at random (by `seed`) into parts, only
+    pairs inside a part count, and they weigh more in proportion: the expected counts are those without a cap.
+
+    >>> log = Ratings.from_arrays([0, 0, 0, 1, 1], [0, 1, 2, 0, 2], [3, 5, 3, 1, 4])
+    >>> compare(log).pairs.tolist()
+    [3.0, 1.0]
+    """
+    pool = threads or Threads(1)
+    offsets = np.array(ratings.offsets)
+    action = ratings.action.astype(np.uint32)
+    rating = np.array(ratings.rating)
+    person = np.arange(len(ratings.people))
+    weight = np.ones(len(person))
+    if pairs_per_person is not None:
+        cap = validate.as_count(pairs_per_person, "pairs_per_person")
+        groups = kernels.count_groups(offsets, cap)
+        first = np.cumsum(groups) - groups
+        whole_offsets, offsets = offsets, np.zeros(int(groups.sum()) + 1, dtype=np.int64)
+        weight = np.ones(len(offsets) - 1)
+        arrays = np.empty_like(action), np.empty_like(rating)
+        size = kernels.split_histories(
+            whole_offsets, cap, validate.as_seed(seed), first, action, rating, offsets, *arrays, weight
+        )
+        action, rating = arrays[0][:size].copy(), arrays[1][:size].copy()
+        person = np.repeat(person, groups)
+    below, through = np.empty(len(action), dtype=np.int32), np.empty(len(action), dtype=np.int32)
+    sorted_action = np.empty_like(action)
+    pool.run(
+        kernels.sort_histories,
+        len(person),
+        *(offsets, action, rating, sorted_action, below, through),
+        blocks=8,
+        smallest=64,
+    )
+    return Comparisons(
+        person, weight, offsets, sorted_action, below, through, len(ratings.people), len(ratings.actions)
+    )
+
+
+def count_wins(
+    comparisons: Comparisons, person_weight: FloatArray | None = None, *, threads: Threads | None = None
+) -> NDArray[Any]:
+    """Return k×k H = 2 × wins + ties: H[i, j] grows by 2 when a person rates i above j and by 1 when equal.
+
+    Two bytes per cell, or four when an action has so many ratings that two might overflow; floats when people have
+    weights other than 0 and 1, or comparisons have.
+
+    >>> log = Ratings.from_arrays([0, 0, 0, 1, 1], [0, 1, 2, 0, 2], [3, 5, 3, 1, 4])
+    >>> count_wins(compare(log))
+    array([[0, 0, 1],
+           [2, 0, 2],
+           [3, 0, 0]], dtype=uint16)
+    """
+    pool = threads or Threads(1)
+    weight = comparisons.weight
+    if person_weight is not None:
+        weight = weight * person_weight[comparisons.person]
+    chosen = np.flatnonzero(weight > 0)
+    lengths = np.diff(comparisons.offsets)[chosen]
+    starts = np.zeros(comparisons.actions + 1, dtype=np.int64)
+    position = np.empty(int(lengths.sum()), dtype=np.int32)
+    owner = np.empty(len(position), dtype=np.int32)
+    layout = comparisons.offsets, comparisons.action
+    kernels.group_by_action(chosen, *layout, starts, position, owner)
+    typed = weight.astype(_cell_type(weight[chosen], np.diff(starts)))
+    counts = np.empty((comparisons.actions, comparisons.actions), dtype=typed.dtype)
+    pool.run(
+        kernels.count_rows,
+        comparisons.actions,
+        *(starts, position, owner, *layout, comparisons.below, comparisons.through, typed, counts),
+        blocks=16,
+        smallest=8,
+    )
+    return counts
+
+
+def _cell_type(weight: FloatArray, raters: IntArray) -> type[np.generic]:
+    """Return the smallest type that H and H + Hᵀ fit: an action's cells are at most twice its number of raters."""
+    if np.any(weight != 1.0):
+        return np.float64
+    return np.uint16 if 2 * int(raters.max(initial=0)) <= np.iinfo(np.uint16).max else np.uint32
+
+
+def gather(counts: NDArray[Any], *, threads: Threads | None = None) -> PairCounts:
+    """Return wins and meetings from H, which is overwritten.
+
+    >>> both = gather(np.array([[0, 3], [1, 0]], dtype=np.uint16))
+    >>> both.wins.tolist(), both.halves.tolist()
+    ([1.5, 0.5], [[0, 4], [4, 0]])
+    """
+    wins = counts.sum(axis=1, dtype=np.float64) / 2
+    tiles = -(-len(counts) // TILE)
+    (threads or Threads(1)).run(kernels.add_transposed, tiles, TILE, counts, blocks=8, smallest=4)
+    return PairCounts(counts, wins)
+
+
+def log_likelihoods(
+    comparisons: Comparisons, utilities: FloatArray, *, threads: Threads | None = None
+) -> FloatArray:
+    """Return people × states: the log-probability of each person's comparisons under each state's utilities.
+
+    >>> log = Ratings.from_arrays([0, 0], [0, 1], [5, 1])
+    >>> log_likelihoods(compare(log), np.array([[0.0, 0.0], [1.0, -1.0]])).round(4).tolist()
+    [[-0.6931, -0.1269]]
+    """
+    top = utilities.max(axis=1, keepdims=True)
+    shifted = np.ascontiguousarray(utilities - top)
+    spread = max(float(-shifted.min()), 1.0)
+    out = np.empty((len(comparisons.person), len(utilities)))
+    (threads or Threads(1)).run(
+        kernels.history_log_likelihoods,
+        len(comparisons.person),
+        *(comparisons.offsets, comparisons.action, comparisons.below, comparisons.through),
+        *(shifted, np.exp(shifted), int(np.clip(600 / spread, 1, ROUNDS)), out),
+        blocks=16,
+        smallest=16,
+    )
+    if len(out) == comparisons.people:
+        return out * comparisons.weight[:, None]
+    columns = [
+        np.bincount(comparisons.person, weights=out[:, z] * comparisons.weight, minlength=comparisons.people)
+        for z in range(out.shape[1])
+    ]
+    return np.ascontiguousarray(np.stack(columns, axis=1))

@@ -1,0 +1,233 @@
+"""People × rounds × policies, on common random numbers."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import joblib
+import numpy as np
+
+from lpbandits import validate
+from lpbandits.errors import InvalidInput
+from lpbandits.kernels.rollout import rollout_of
+from lpbandits.policies import POLICIES, Policy, Setting, make_policy
+from lpbandits.simulation.results import PolicyResult, Results
+from lpbandits.typing import FloatArray, Int32Array
+from lpbandits.worlds import FAMILIES, Population, World
+
+CHUNK = 512
+"""People per piece of work: fixed, so that no result depends on how pieces are spread over threads."""
+
+MOST_CELLS = 2**28
+"""People × rounds that one run keeps per policy (2 GiB a number)."""
+
+Build = Callable[[Setting], Policy]
+Progress = Callable[[str, int, int], None]
+"""Called with what is under way, how much of it is done, and how much there is."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What happened to some people: arrays of people × rounds, and people × 3 active constraints at the end."""
+
+    actions: Int32Array
+    rewards: FloatArray
+    regret: FloatArray
+    mass: FloatArray
+    active: FloatArray
+
+
+def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first: int = 0) -> Trace:
+    """Play `rounds` rounds with every person of a population; person i has the address first + i.
+
+    >>> from lpbandits import LpbTS, SyntheticWorld
+    >>> people = SyntheticWorld(states=2, actions=3).draw(people=1, seed=0)
+    >>> roll(LpbTS(people.model), people, rounds=4, seed=0).actions.shape
+    (2, 4)
+    """
+    count = len(people.truth)
+    trace = Trace(
+        actions=np.empty((count, rounds), dtype=np.int32),
+        rewards=np.empty((count, rounds)),
+        regret=np.empty((count, rounds)),
+        mass=np.empty((count, rounds)),
+        active=np.empty((count, 3)),
+    )
+    rollout_of(policy.evidence.tell, policy.rule.choose)(
+        policy.ranks,
+        policy.table,
+        policy.best,
+        policy.settings,
+        policy.start,
+        policy.ordered,
+        people.means,
+        people.truth,
+        FAMILIES[people.rewards.family],
+        people.rewards.sd,
+        people.offered,
+        seed,
+        first,
+        trace.actions,
+        trace.rewards,
+        trace.regret,
+        trace.mass,
+        trace.active,
+    )
+    return trace
+
+
+def simulate(
+    world: World,
+    policies: Sequence[str] | Mapping[str, str | Build],
+    *,
+    people: int = 50,
+    rounds: int = 200,
+    draws: int = 1,
+    seed: int = 0,
+    first: str = "prior",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Results:
+    """Compare policies on the same people with the same luck.
+
+    Parameters
+    ----------
+    world
+        Where people come from, such as `SyntheticWorld(states=5, actions=10)`.
+    policies
+        Registered names, or a mapping from a name of your own to a registered name or to a function that builds a
+        policy from a `Setting` (model, rewards, rounds).
+    people
+        People per state.
+    rounds
+        Rounds per person.
+    draws
+        Independent draws of the world's orderings.
+    seed
+        Addresses all randomness; the result depends on nothing else, whatever the number of threads.
+    first
+        How policies that sample a state choose their first action: "prior" or "uniform".
+    threads
+        Threads to use; by default all cores.
+    progress
+        Called with (what, done, total) as pieces of work end.
+
+    >>> from lpbandits import SyntheticWorld
+    >>> results = simulate(SyntheticWorld(states=2, actions=3), ["lpbts", "uniform"], people=20, rounds=50)
+    >>> bool(results["lpbts"].regret.mean[-1] < results["uniform"].regret.mean[-1])
+    True
+    """
+    builders = _builders(policies)
+    people = validate.as_count(people, "people")
+    rounds = validate.as_count(rounds, "rounds")
+    draws = validate.as_count(draws, "draws")
+    seed = validate.as_seed(seed)
+    validate.as_choice(first, "first", ("prior", "uniform"))
+    threads = joblib.cpu_count() if threads is None else validate.as_count(threads, "threads", high=1024)
+    populations = []
+    for draw in range(draws):
+        populations.append(world.draw(people=people, seed=seed, draw=draw))
+        _check_size(len(populations[0].truth), draws, rounds)
+    pieces = [
+        (name, build(Setting(population.model, population.rewards, rounds, first)), part, at)
+        for name, build in builders.items()
+        for draw, population in enumerate(populations)
+        for part, at in _parts(population, draw * len(population.truth))
+    ]
+    _compile(pieces, seed)
+    traces: dict[str, list[Trace]] = {name: [] for name in builders}
+    started = time.perf_counter()
+    done = joblib.Parallel(n_jobs=threads, backend="threading", return_as="generator")(
+        joblib.delayed(roll)(policy, part, rounds=rounds, seed=seed, first=at) for _, policy, part, at in pieces
+    )
+    for i, trace in enumerate(done):
+        traces[pieces[i][0]].append(trace)
+        if progress is not None:
+            progress(pieces[i][0], i + 1, len(pieces))
+    seconds = time.perf_counter() - started
+    truth = np.concatenate([population.truth for population in populations])
+    settings = {
+        **world.to_dict(),
+        "people": people,
+        "rounds": rounds,
+        "draws": draws,
+        "seed": seed,
+        "first": first,
+    }
+    results = {name: _result(traces.pop(name), truth, draws) for name in builders}
+    return Results(settings=settings, policies=results, seconds=seconds)
+
+
+def _builders(policies: Sequence[str] | Mapping[str, str | Build]) -> dict[str, Build]:
+    if isinstance(policies, str):
+        raise InvalidInput(f"policies is {policies!r}; give a list of names, such as ['lpbts', 'ts']")
+    named: Iterable[tuple[str, str | Build]]
+    named = policies.items() if isinstance(policies, Mapping) else [(name, name) for name in policies]
+    out: dict[str, Build] = {}
+    for name, build in named:
+        if name in out:
+            raise InvalidInput(f"policy {name!r} is named twice; name each once")
+        if callable(build):
+            out[name] = build
+        else:
+            validate.as_choice(build, "policy", POLICIES)
+            out[name] = _registered(build)
+    if not out:
+        raise InvalidInput(f"no policies were named; choose some of: {', '.join(POLICIES)}")
+    return out
+
+
+def _registered(name: str) -> Build:
+    return lambda setting: make_policy(name, setting)
+
+
+def _parts(population: Population, first: int) -> list[tuple[Population, int]]:
+    """Cut a population into pieces of CHUNK people, each with the address of its first."""
+    out = []
+    for start in range(0, len(population.truth), CHUNK):
+        cut = slice(start, start + CHUNK)
+        shared = population.offered.shape[0] == 1
+        out.append(
+            (
+                Population(
+                    population.model,
+                    population.truth[cut],
+                    population.means[cut],
+                    population.rewards,
+                    population.offered if shared else population.offered[cut],
+                ),
+                first + start,
+            )
+        )
+    return out
+
+
+def _compile(pieces: list[tuple[str, Policy, Population, int]], seed: int) -> None:
+    """Run each kind of policy for one round with one person, so that `seconds` is the simulation alone."""
+    kinds = {(policy.evidence.kind, policy.rule.kind): (policy, part) for _, policy, part, _ in pieces}
+    for policy, part in kinds.values():
+        one = Population(part.model, part.truth[:1], part.means[:1], part.rewards, part.offered)
+        roll(policy, one, rounds=1, seed=seed)
+
+
+def _check_size(people: int, draws: int, rounds: int) -> None:
+    cells = people * draws * rounds
+    if cells > MOST_CELLS:
+        raise InvalidInput(
+            f"{people:,} people × {draws} draws × {rounds:,} rounds are {cells:,} results per policy; at most "
+            f"{MOST_CELLS:,} fit in memory: use fewer people, draws or rounds"
+        )
+
+
+def _result(traces: list[Trace], truth: np.ndarray, draws: int) -> PolicyResult:
+    def joined(name: str) -> FloatArray:
+        return np.concatenate([getattr(trace, name) for trace in traces])
+
+    return PolicyResult.of(
+        rewards=joined("rewards"),
+        regret=joined("regret"),
+        mass=joined("mass"),
+        active=joined("active"),
+        truth=truth,
+        draws=draws,
+    )

@@ -1,0 +1,85 @@
+"""A world of given means."""
+
+import numpy as np
+
+from lpbandits import validate
+from lpbandits.errors import InvalidInput
+from lpbandits.model import PreferenceModel
+from lpbandits.rewards import Rewards
+from lpbandits.typing import FloatArray, IntArray, Json
+from lpbandits.worlds.base import Population
+
+
+class MeansWorld:
+    """People with given mean rewards.
+
+    Parameters
+    ----------
+    model
+        What policies are told.
+    means
+        m×k: one row per state, shared by all its people; or people×k with `truth`. By default the model's own means.
+    truth
+        The state of each person, when `means` has one row per person.
+    rewards
+        Family and noise of the rewards; Gaussian with noise 1 by default.
+
+    >>> model = PreferenceModel([[0, 1], [1, 0]], means=[[0.9, 0.2], [0.3, 0.6]])
+    >>> MeansWorld(model, rewards=Rewards("bernoulli")).draw(people=2, seed=0).means.tolist()
+    [[0.9, 0.2], [0.9, 0.2], [0.3, 0.6], [0.3, 0.6]]
+    """
+
+    def __init__(
+        self,
+        model: PreferenceModel,
+        means: object = None,
+        *,
+        truth: object = None,
+        rewards: Rewards | None = None,
+    ) -> None:
+        self.model = model
+        self.rewards = rewards or Rewards()
+        given = model.means if means is None else means
+        if given is None:
+            raise InvalidInput("the model has no means and none were given; give `means`, one row per state or person")
+        self.truth: IntArray | None = None
+        if truth is not None:
+            self.truth = _as_truth(truth, model.states)
+        rows = model.states if self.truth is None else len(self.truth)
+        self.means: FloatArray = validate.as_floats(given, "means", shape=(rows, model.size))
+        _check_range(self.means, self.rewards)
+
+    def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:  # noqa: ARG002 - nothing is random
+        """Return `people` people per state; with one row per person, every given person `people` times."""
+        rows = np.repeat(np.arange(len(self.means)), people)
+        truth = rows if self.truth is None else self.truth[rows]
+        return Population(self.model, truth, np.ascontiguousarray(self.means[rows]), self.rewards)
+
+    def to_dict(self) -> Json:
+        """Return the settings."""
+        return {
+            "world": "means",
+            "states": self.model.states,
+            "actions": self.model.size,
+            "rewards": self.rewards.family,
+            "noise": self.rewards.noise,
+            "model_sha256": self.model.sha256,
+        }
+
+
+def _as_truth(truth: object, states: int) -> IntArray:
+    array = validate.as_floats(truth, "truth", shape=(None,))
+    bad = np.flatnonzero((array < 0) | (array >= states) | (array != np.floor(array)))
+    if len(bad):
+        raise InvalidInput(f"truth[{bad[0]}] is {array[bad[0]]:g}; states are the whole numbers 0 to {states - 1}")
+    return array.astype(np.int64)
+
+
+def _check_range(means: FloatArray, rewards: Rewards) -> None:
+    limits = {"bernoulli": (0.0, 1.0), "poisson": (0.0, 500.0), "gaussian": (-validate.LARGEST, validate.LARGEST)}
+    low, high = limits[rewards.family]
+    bad = np.argwhere((means < low) | (means > high))
+    if len(bad):
+        row, action = (int(i) for i in bad[0])
+        value = means[row, action]
+        raise InvalidInput(f"means[{row}, {action}] is {value:g}; a {rewards.family} mean lies in [{low:g}, {high:g}]")
