@@ -12,8 +12,9 @@ from lpbandits.explain import Explanation, explain
 from lpbandits.kernels import layout
 from lpbandits.kernels.tally import find, insert
 from lpbandits.model import PreferenceModel
-from lpbandits.policies import Policy, policy_from_dict
+from lpbandits.policies import Belief, Policy, policy_from_dict
 from lpbandits.typing import FloatArray, IntArray, Json, Label
+from lpbandits.validate import LARGEST
 
 FORMAT = "lpbandits-agent"
 VERSION = 1
@@ -51,14 +52,20 @@ class Agent:
         self.seed = validate.as_seed(seed)
         self.person = validate.as_count(person, "person", low=0, high=2**32 - 1)
         self.asked = 0
-        self._belief = policy.new_belief()
-        self._constants = (policy.ranks, policy.table, policy.settings)
         self._index = policy.model.index
         self._labels = policy.model.actions
-        self._check = policy.evidence.rewards.check
+        self._rewards = policy.evidence.rewards
+        self._any_number = self._rewards.family == "gaussian"
         self._choose: Callable[..., int] = policy.rule.choose
         self._tell: Callable[..., int] = policy.evidence.tell
-        self._all: IntArray = np.empty(0, dtype=np.int64)
+        self._all: IntArray = policy.offer(None)
+        self._hold(policy.new_belief())
+
+    def _hold(self, belief: Belief) -> None:
+        """Hold a belief, and its arrays in the order that every kernel takes them."""
+        policy = self.policy
+        self._belief = belief
+        self._arrays = (policy.ranks, policy.table, policy.settings, belief.stats, belief.order, belief.states)
 
     def ask(self, allowed: Sequence[Label] | None = None) -> Label:
         """Return the next action, among the `allowed` ones if given.
@@ -66,22 +73,7 @@ class Agent:
         Asking again without telling is a new decision on the same belief.
         """
         offered = self._all if allowed is None else self.policy.offer(allowed)
-        belief = self._belief
-        ranks, table, settings = self._constants
-        index = self._choose(
-            ranks,
-            table,
-            self.policy.best,
-            settings,
-            belief.stats,
-            belief.order,
-            belief.states,
-            belief.tried,
-            offered,
-            self.seed,
-            self.person,
-            self.asked,
-        )
+        index = self._choose(*self._arrays, self._belief.tried, offered, self.seed, self.person, self.asked)
         self.asked += 1
         return self._labels[index]
 
@@ -91,13 +83,13 @@ class Agent:
             index = self._index[action]
         except (KeyError, TypeError):
             index = self.policy.index_of(action)
-        value = self._check(reward)
+        if not (self._any_number and type(reward) is float and -LARGEST <= reward <= LARGEST):
+            reward = self._rewards.check(reward)
         belief = self._belief
         if belief.tried == belief.stats.shape[1]:
-            belief.grow()
-        belief.tried = self._tell(
-            *self._constants, belief.stats, belief.order, belief.states, belief.tried, index, value
-        )
+            self._hold(belief.grown())
+            belief = self._belief
+        belief.tried = self._tell(*self._arrays, belief.tried, index, reward)
 
     def retract(self, action: Label, reward: float) -> None:
         """Take back an outcome that was told wrongly.
@@ -112,12 +104,9 @@ class Agent:
         if evidence.retract is None:
             raise NotSupported(f"the '{evidence.kind}' evidence cannot take an outcome back: {evidence.why_no_retract}")
         index = self.policy.index_of(action)
-        value = self._check(reward)
-        belief = self._belief
+        value = self._rewards.check(reward)
         self._check_told(action, index, value)
-        belief.tried = evidence.retract(
-            *self._constants, belief.stats, belief.order, belief.states, belief.tried, index, value
-        )
+        self._belief.tried = evidence.retract(*self._arrays, self._belief.tried, index, value)
 
     def _check_told(self, action: Label, index: int, value: float) -> None:
         """Refuse to take back what cannot have been told."""
@@ -213,7 +202,7 @@ class Agent:
         if numbers.size != belief.states.size:
             raise InvalidInput(f"it has {numbers.size} numbers for states where the policy has {belief.states.size}")
         belief.states[:] = numbers.reshape(belief.states.shape)
-        self._belief = belief
+        self._hold(belief)
 
     def __repr__(self) -> str:
         return f"Agent({self.policy!r}, seed={self.seed}, person={self.person}, rounds={self.rounds})"

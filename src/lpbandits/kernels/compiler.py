@@ -39,10 +39,24 @@ def cache_folder() -> str:
 
 def jit(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` at its first call, without the GIL, and keep the machine code for the next process."""
+    return _compile(function)
+
+
+def jit_in_place(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile as `jit` a function that allocates no arrays: without reference counts it runs up to twice as fast."""
+    return _compile(function, _nrt=False)
+
+
+def jit_inline(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile as `jit_in_place` a small hot function into each of its callers: a call costs about 10 ns."""
+    return _compile(function, _nrt=False, forceinline=True)
+
+
+def _compile(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     theirs = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = cache_folder()
     try:
-        compiled: Callable[P, R] = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        compiled: Callable[P, R] = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     finally:
         numba.config.CACHE_DIR = theirs
     return compiled
@@ -57,4 +71,4 @@ def specialise(template: Callable[..., Any], name: str, **functions: Callable[..
     copy = types.FunctionType(template.__code__, {**template.__globals__, **functions}, name)
     copy.__qualname__ = name
     copy.__module__ = template.__module__
-    return jit(copy)
+    return jit_in_place(copy)

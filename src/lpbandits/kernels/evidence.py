@@ -11,7 +11,7 @@ the number of tried actions. See `layout` for the arrays. To add an evidence, wr
 
 import numpy as np
 
-from lpbandits.kernels.compiler import jit
+from lpbandits.kernels.compiler import jit_in_place, jit_inline
 from lpbandits.kernels.isotonic import pool
 from lpbandits.kernels.layout import (
     BERNOULLI,
@@ -37,7 +37,7 @@ from lpbandits.kernels.tally import record, remove
 from lpbandits.typing import FloatArray, Int32Array
 
 
-@jit
+@jit_inline
 def normalise(states: FloatArray) -> None:
     """Turn scores into the posterior; subtracting the largest score first keeps the exponentials in range."""
     m = states.shape[1]
@@ -48,11 +48,12 @@ def normalise(states: FloatArray) -> None:
     for z in range(m):
         states[POSTERIOR, z] = np.exp(states[SCORE, z] - largest)
         total += states[POSTERIOR, z]
+    scale = 1.0 / total
     for z in range(m):
-        states[POSTERIOR, z] /= total
+        states[POSTERIOR, z] *= scale
 
 
-@jit
+@jit_inline
 def log_likelihood(family: int, reward: float, mean: float, noise: float) -> float:
     """Return log p(reward | mean), up to a term that does not depend on the mean."""
     if family <= GAUSSIAN_UNKNOWN:
@@ -62,7 +63,7 @@ def log_likelihood(family: int, reward: float, mean: float, noise: float) -> flo
     return (reward * np.log(mean) if reward > 0.0 else 0.0) - mean
 
 
-@jit
+@jit_inline
 def block_score(family: int, total: float, count: float, centre: float) -> float:
     """Return a block's part of the log-likelihood at its own mean total/count, up to a constant of the data.
 
@@ -76,7 +77,7 @@ def block_score(family: int, total: float, count: float, centre: float) -> float
     return score
 
 
-@jit
+@jit_in_place
 def unknown_noise_score(settings: FloatArray, squares: float, count: float) -> float:
     """Return the log evidence of a sum of squared residuals when the noise is integrated out.
 
@@ -86,7 +87,7 @@ def unknown_noise_score(settings: FloatArray, squares: float, count: float) -> f
     return -0.5 * (weight + count) * np.log(weight * settings[NOISE] ** 2 + squares)
 
 
-@jit
+@jit_inline
 def refit_scores(settings: FloatArray, stats: FloatArray, order: Int32Array, states: FloatArray, n: int) -> None:
     """Score every state by the likelihood of all rewards at its own isotonic fit (Eq. `appr_posterior`)."""
     family = int(settings[FAMILY])
@@ -96,6 +97,7 @@ def refit_scores(settings: FloatArray, stats: FloatArray, order: Int32Array, sta
         count += stats[COUNT, slot]
         total += stats[SUM, slot]
     centre = total / count if n > 0 else 0.0
+    precision = 0.5 * settings[NOISE] ** -2
     squares = 0.0  # all rewards about the centre; only unknown noise needs it
     if family == GAUSSIAN_UNKNOWN:
         for slot in range(n):
@@ -104,17 +106,20 @@ def refit_scores(settings: FloatArray, stats: FloatArray, order: Int32Array, sta
     for z in range(states.shape[1]):
         blocks, _ = pool(stats, order, 1 + z, n, -1)
         score = 0.0
-        for block in range(blocks):
-            score += block_score(family, stats[BLOCK_SUM, block], stats[BLOCK_COUNT, block], centre)
         if family == GAUSSIAN:
-            score /= 2.0 * settings[NOISE] ** 2
-        elif family == GAUSSIAN_UNKNOWN:
-            score = unknown_noise_score(settings, max(squares - score, 0.0), count)
+            for block in range(blocks):
+                score += (stats[BLOCK_SUM, block] - centre * stats[BLOCK_COUNT, block]) ** 2 / stats[BLOCK_COUNT, block]
+            score *= precision
+        else:
+            for block in range(blocks):
+                score += block_score(family, stats[BLOCK_SUM, block], stats[BLOCK_COUNT, block], centre)
+            if family == GAUSSIAN_UNKNOWN:
+                score = unknown_noise_score(settings, max(squares - score, 0.0), count)
         states[SCORE, z] = states[LOG_PRIOR, z] + score
     normalise(states)
 
 
-@jit
+@jit_in_place
 def refit_tell(
     ranks: Int32Array,
     table: FloatArray,  # noqa: ARG001 - one form for all evidences
@@ -132,7 +137,7 @@ def refit_tell(
     return n
 
 
-@jit
+@jit_in_place
 def refit_retract(
     ranks: Int32Array,  # noqa: ARG001
     table: FloatArray,  # noqa: ARG001
@@ -150,7 +155,7 @@ def refit_retract(
     return n
 
 
-@jit
+@jit_in_place
 def incremental_tell(
     ranks: Int32Array,
     table: FloatArray,  # noqa: ARG001
@@ -177,7 +182,7 @@ def incremental_tell(
     return n
 
 
-@jit
+@jit_inline
 def known_scores(
     table: FloatArray,
     settings: FloatArray,
@@ -203,7 +208,7 @@ def known_scores(
     normalise(states)
 
 
-@jit
+@jit_in_place
 def known_tell(
     ranks: Int32Array,
     table: FloatArray,
@@ -221,7 +226,7 @@ def known_tell(
     return n
 
 
-@jit
+@jit_in_place
 def known_retract(
     ranks: Int32Array,  # noqa: ARG001
     table: FloatArray,
@@ -245,7 +250,7 @@ def known_retract(
     return n
 
 
-@jit
+@jit_in_place
 def consistency_tell(
     ranks: Int32Array,
     table: FloatArray,
@@ -294,7 +299,7 @@ def consistency_tell(
     return n
 
 
-@jit
+@jit_in_place
 def tally_tell(
     ranks: Int32Array,
     table: FloatArray,  # noqa: ARG001
@@ -311,7 +316,7 @@ def tally_tell(
     return n
 
 
-@jit
+@jit_in_place
 def tally_retract(
     ranks: Int32Array,  # noqa: ARG001
     table: FloatArray,  # noqa: ARG001

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from lpbandits.kernels.compiler import jit
+from lpbandits.kernels.compiler import jit, jit_in_place, jit_inline
 from lpbandits.kernels.layout import BLOCK_COUNT, BLOCK_SUM, COUNT, SUM
 from lpbandits.typing import FloatArray, Int32Array
 
 
-@jit
+@jit_inline
 def pool(stats: FloatArray, order: Int32Array, row: int, n: int, watch: int) -> tuple[int, int]:
     """Fit non-increasing means to the n tried actions in the order of `order[row]`.
 
@@ -35,7 +35,7 @@ def pool(stats: FloatArray, order: Int32Array, row: int, n: int, watch: int) -> 
     return last + 1, watched
 
 
-@jit
+@jit_in_place
 def fit(stats: FloatArray, order: Int32Array, row: int, n: int, means: FloatArray) -> int:
     """Write the fitted mean of each tried action, best first, to `means`; return the number of blocks."""
     blocks, _ = pool(stats, order, row, n, -1)

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from lpbandits.kernels.compiler import jit
+from lpbandits.kernels.compiler import jit, jit_in_place
 from lpbandits.typing import IntArray
 
 
-@jit
+@jit_in_place
 def inversions(values: IntArray, work: IntArray) -> int:
     """Return the number of pairs i < j with values[i] > values[j]; sorts `values` in place, `work` is scratch."""
     n = len(values)
@@ -26,7 +26,8 @@ def inversions(values: IntArray, work: IntArray) -> int:
                     work[out] = values[right]
                     right += 1
                     total += middle - left
-        values[:] = work
+        for i in range(n):
+            values[i] = work[i]
         width *= 2
     return total
 

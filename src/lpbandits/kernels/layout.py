@@ -5,13 +5,12 @@ decision grow with the number of tried actions n, never with the number k of all
 
     stats   5×n float   per slot: count, sum, spread; then two rows of scratch for the blocks of a fit
     order   (1+r)×n int row 0: the action of each slot; row 1+z: the slots in the order of state z, best first
-    states  5×m float   per state: score, posterior, log prior, and two rows that belong to the evidence
+    states  6×m float   per state: score, posterior, log prior, best action, and two rows that belong to the evidence
 
 A policy adds constant arrays:
 
     ranks     m×k int   place of each action in each state's ordering
     table     m×k float known mean rewards (0×0 where none are known)
-    best      int       best action of each state, or the actions a policy is limited to
     settings  float     the numbers below
 """
 
@@ -27,21 +26,21 @@ STATS_ROWS = 5
 SCORE = 0  # log evidence plus log prior, up to a constant common to all states
 POSTERIOR = 1
 LOG_PRIOR = 2
-EXTRA = 3
-EXTRA_TOO = 4
-STATES_ROWS = 5
+BEST = 3  # the state's best action
+EXTRA = 4
+EXTRA_TOO = 5
+STATES_ROWS = 6
 
 # places in settings
 FAMILY = 0
 NOISE = 1
 WEIGHT = 2  # how many observations a guessed noise is worth
 FIRST = 3  # 1: the first action is uniform
-TOP = 4  # 1: only actions that are best in some state
-PRIOR_MEAN = 5
-PRIOR_SD = 6
-LOG_HORIZON = 7
-MARGIN = 8
-SETTINGS = 9
+PRIOR_MEAN = 4
+PRIOR_SD = 5
+LOG_HORIZON = 6
+MARGIN = 7
+SETTINGS = 8
 
 # families of rewards
 GAUSSIAN = 0

@@ -1,8 +1,8 @@
 """Comparisons inside each person's history: sorting by rating, counting who beat whom, and their likelihood.
 
 A *history* is one person's ratings (or one random part of them, see `group_sizes`), kept sorted by rating. Then the
-actions rated lower than the one at a position are a prefix of the history, and its ties are one run: `below` holds where
-the run of ties starts, `through` where it ends, both as positions in the whole array.
+actions rated lower than the one at a position are a prefix of the history, and its ties are one run: `below` holds
+where the run of ties starts, `through` where it ends, both as positions in the whole array.
 
 Counts are H = 2 × wins + ties, so a tie is half a win each way and small whole numbers are enough.
 """
@@ -201,14 +201,14 @@ def history_log_likelihoods(
 ) -> None:
     """Fill out[g, z]: the log-probability of all comparisons in history g under the utilities of state z.
 
-    Σ wins_i β_i − Σ_{i<j} log(p_i + p_j) with p = exp(β − max β) (and the shift put back): factors are multiplied,
-    eight products side by side, `rounds` factors each, before a logarithm is taken. The caller chooses `rounds` so
-    that no product leaves the range of a float.
+    Σ wins_i β_i − Σ_{i<j} log(p_i + p_j), with strengths p = exp(β): `rounds` factors are multiplied before a logarithm
+    is taken. The caller chooses `rounds`, and shifts β, so that no product leaves the range of a float.
     """
     longest = 0
     for g in range(low, high):
         longest = max(longest, offsets[g + 1] - offsets[g])
     p = np.empty(longest)
+    product = np.empty(longest)
     for g in range(low, high):
         start = offsets[g]
         n = offsets[g + 1] - start
@@ -218,25 +218,13 @@ def history_log_likelihoods(
                 at = start + i
                 p[i] = strengths[z, action[at]]
                 total += (below[at] - start + 0.5 * (through[at] - below[at] - 1)) * utilities[z, action[at]]
+            product[:n] = 1.0
             for i in range(1, n):
                 mine = p[i]
-                j = 0
-                while j + 8 <= i:
-                    a0, a1, a2, a3, a4, a5, a6, a7 = 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0
-                    end = min(j + 8 * rounds, i - 7)
-                    while j < end:
-                        a0 *= mine + p[j]
-                        a1 *= mine + p[j + 1]
-                        a2 *= mine + p[j + 2]
-                        a3 *= mine + p[j + 3]
-                        a4 *= mine + p[j + 4]
-                        a5 *= mine + p[j + 5]
-                        a6 *= mine + p[j + 6]
-                        a7 *= mine + p[j + 7]
-                        j += 8
-                    total -= np.log(a0) + np.log(a1) + np.log(a2) + np.log(a3)
-                    total -= np.log(a4) + np.log(a5) + np.log(a6) + np.log(a7)
-                while j < i:
-                    total -= np.log(mine + p[j])
-                    j += 1
+                for j in range(i):
+                    product[j] *= mine + p[j]
+                if i % rounds == 0 or i + 1 == n:
+                    for j in range(i):
+                        total -= np.log(product[j])
+                        product[j] = 1.0
             out[g, z] = total

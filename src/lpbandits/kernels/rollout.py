@@ -5,16 +5,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lpbandits.kernels.compiler import jit, specialise
+from lpbandits.kernels.compiler import jit_in_place, specialise
 from lpbandits.kernels.evidence import refit_tell as tell
 from lpbandits.kernels.isotonic import pool
-from lpbandits.kernels.layout import BERNOULLI, POISSON, POSTERIOR
+from lpbandits.kernels.layout import BERNOULLI, POISSON, POSTERIOR, STATES_ROWS
 from lpbandits.kernels.random import REWARD, normal_quantile, poisson_quantile, uniform
 from lpbandits.kernels.rules import sample_choose as choose
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 
-@jit
+@jit_in_place
 def draw_reward(family: int, mean: float, noise: float, seed: int, person: int, round_: int) -> float:
     """Return the reward of this person and round: the same luck for every policy, whatever action it meets."""
     u = uniform(seed, person, round_, REWARD, 0)
@@ -25,19 +25,23 @@ def draw_reward(family: int, mean: float, noise: float, seed: int, person: int, 
     return mean + noise * normal_quantile(u)
 
 
-@jit
+@jit_in_place
 def best_mean(means: FloatArray, person: int, offered: IntArray) -> float:
     """Return the largest mean among the allowed actions."""
+    value = -np.inf
     if len(offered) == 0:
-        return means[person].max()
-    value = means[person, offered[0]]
-    for i in range(1, len(offered)):
-        value = max(value, means[person, offered[i]])
+        for action in range(means.shape[1]):
+            value = max(value, means[person, action])
+    else:
+        for i in range(len(offered)):
+            value = max(value, means[person, offered[i]])
     return value
 
 
-@jit
-def active_constraints(stats: FloatArray, order: Int32Array, n: int, state: int, out: FloatArray) -> None:
+@jit_in_place
+def active_constraints(
+    stats: FloatArray, order: Int32Array, n: int, state: int, out: FloatArray, person: int
+) -> None:
     """Write the order constraints that hold with equality: mean over all states, the true one, mean of the others."""
     m = order.shape[0] - 1
     total = 0.0
@@ -45,18 +49,16 @@ def active_constraints(stats: FloatArray, order: Int32Array, n: int, state: int,
         blocks, _ = pool(stats, order, 1 + z, n, -1)
         total += n - blocks
         if z == state:
-            out[1] = n - blocks
-    out[0] = total / m
-    out[2] = (total - out[1]) / (m - 1) if m > 1 else np.nan
+            out[person, 1] = n - blocks
+    out[person, 0] = total / m
+    out[person, 2] = (total - out[person, 1]) / (m - 1) if m > 1 else np.nan
 
 
 def rollout(
     ranks: Int32Array,
     table: FloatArray,
-    best: IntArray,
     settings: FloatArray,
     start: FloatArray,
-    ordered: int,
     means: FloatArray,
     truth: IntArray,
     family: int,
@@ -69,39 +71,44 @@ def rollout(
     regret: FloatArray,
     mass: FloatArray,
     active: FloatArray,
+    stats: FloatArray,
+    order: Int32Array,
+    states: FloatArray,
 ) -> None:
-    """Play all rounds for people first, first+1, …; the last five arrays take the results.
+    """Play all rounds for people first, first+1, …; `actions` to `active` take the results, the rest is one belief.
 
-    `start` is the states' part of an untouched belief, `ordered` how many states' orders the evidence keeps, `offered`
-    people × rounds × allowed actions (1×1×0 where all are allowed). Each person's results depend on nothing but
-    their own address, so any split over threads gives the same bits.
+    `start` is the states' part of an untouched belief. `offered` is people × rounds × allowed actions in rising order,
+    filled up with -1 (1 in place of people or rounds: the same for all; 1×1×0: everything is allowed). Each person's
+    results depend on nothing but their own address, so any split over threads gives the same bits.
     """
     people, rounds = actions.shape
-    k = means.shape[1]
-    capacity = min(rounds, k)
-    stats = np.empty((5, capacity))
-    order = np.empty((1 + ordered, capacity), dtype=np.int32)
-    states = np.empty_like(start)
-    latent = states.shape[1] > 0
+    m = states.shape[1]
     for p in range(people):
         n = 0
-        states[:] = start
+        for row in range(STATES_ROWS):
+            for z in range(m):
+                states[row, z] = start[row, z]
         allowed = offered[0, 0]
         target = best_mean(means, p, allowed)
         for t in range(rounds):
             if offered.shape[2] > 0:
                 allowed = offered[min(p, offered.shape[0] - 1), min(t, offered.shape[1] - 1)]
+                size = len(allowed)
+                while allowed[size - 1] < 0:
+                    size -= 1
+                allowed = allowed[:size]
                 target = best_mean(means, p, allowed)
-            action = choose(ranks, table, best, settings, stats, order, states, n, allowed, seed, first + p, t)
+            action = choose(ranks, table, settings, stats, order, states, n, allowed, seed, first + p, t)
             reward = draw_reward(family, means[p, action], noise, seed, first + p, t)
             n = tell(ranks, table, settings, stats, order, states, n, action, reward)
             actions[p, t] = action
             rewards[p, t] = reward
             regret[p, t] = target - means[p, action]
-            mass[p, t] = states[POSTERIOR, truth[p]] if latent else np.nan
-        active[p, :] = np.nan
-        if latent and ordered == states.shape[1]:
-            active_constraints(stats, order, n, truth[p], active[p])
+            mass[p, t] = states[POSTERIOR, truth[p]] if m > 0 else np.nan
+        for i in range(3):
+            active[p, i] = np.nan
+        if m > 0 and order.shape[0] == 1 + m:
+            active_constraints(stats, order, n, truth[p], active, p)
 
 
 @functools.cache

@@ -2,7 +2,7 @@
 
 Every rule has a `choose` of one form:
 
-    action = choose(ranks, table, best, settings, stats, order, states, n, offered, seed, person, round_)
+    action = choose(ranks, table, settings, stats, order, states, n, offered, seed, person, round_)
 
 `offered` holds the allowed actions in rising order, and is empty where all are allowed. A rule changes nothing. To add
 one, write its choose here and its settings in `lpbandits.policies.rules`.
@@ -10,14 +10,14 @@ one, write its choose here and its settings in `lpbandits.policies.rules`.
 
 import numpy as np
 
-from lpbandits.kernels.compiler import jit
-from lpbandits.kernels.layout import COUNT, FIRST, NOISE, POSTERIOR, PRIOR_MEAN, PRIOR_SD, SUM, TOP
+from lpbandits.kernels.compiler import jit_in_place, jit_inline
+from lpbandits.kernels.layout import BEST, COUNT, FIRST, NOISE, POSTERIOR, PRIOR_MEAN, PRIOR_SD, SUM
 from lpbandits.kernels.random import FIRST as FIRST_DRAW
 from lpbandits.kernels.random import STATE, VALUE, below, largest_normal, normal, uniform
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 
-@jit
+@jit_inline
 def first_allowed(ranks: Int32Array, row: int, offered: IntArray) -> int:
     """Return the allowed action that ordering `row` prefers."""
     action = offered[0]
@@ -27,16 +27,23 @@ def first_allowed(ranks: Int32Array, row: int, offered: IntArray) -> int:
     return action
 
 
-@jit
+@jit_inline
 def place(offered: IntArray, action: int) -> int:
     """Return the position of `action` among the allowed ones, -1 if it is not there."""
     if len(offered) == 0:
         return action
-    i = np.searchsorted(offered, action)
-    return int(i) if i < len(offered) and offered[i] == action else -1
+    low = 0
+    high = len(offered)
+    while low < high:
+        middle = (low + high) // 2
+        if offered[middle] < action:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < len(offered) and offered[low] == action else -1
 
 
-@jit
+@jit_in_place
 def pick(offered: IntArray, k: int, u: float) -> int:
     """Return an allowed action, each with equal chance."""
     if len(offered) == 0:
@@ -44,7 +51,7 @@ def pick(offered: IntArray, k: int, u: float) -> int:
     return offered[below(u, len(offered))]
 
 
-@jit
+@jit_in_place
 def pick_untried(order: Int32Array, n: int, offered: IntArray, untried: int, u: float) -> int:
     """Return one of the `untried` allowed actions, each with equal chance; row 1 of `order` rises by action."""
     position = below(u, untried)
@@ -57,27 +64,34 @@ def pick_untried(order: Int32Array, n: int, offered: IntArray, untried: int, u: 
     return position if len(offered) == 0 else offered[position]
 
 
-@jit
-def limit(ranks: Int32Array, best: IntArray, settings: FloatArray, offered: IntArray) -> IntArray:
-    """Return the allowed actions in rising order; with TOP only those that some state prefers among them.
+@jit_in_place
+def favourites(ranks: IntArray, offered: IntArray, out: IntArray) -> None:
+    """Reduce each offered set to the actions that some state prefers in it, in rising order, filled up with -1."""
+    for p in range(offered.shape[0]):
+        for t in range(offered.shape[1]):
+            size = 0
+            for z in range(ranks.shape[0]):
+                action = offered[p, t, 0]
+                for j in range(1, offered.shape[2]):
+                    other = offered[p, t, j]
+                    if other >= 0 and ranks[z, other] < ranks[z, action]:
+                        action = other
+                i = size
+                while i > 0 and out[p, t, i - 1] > action:
+                    i -= 1
+                if i == 0 or out[p, t, i - 1] != action:
+                    for j in range(size, i, -1):
+                        out[p, t, j] = out[p, t, j - 1]
+                    out[p, t, i] = action
+                    size += 1
+            for i in range(size, out.shape[2]):
+                out[p, t, i] = -1
 
-    Row 0 of `ranks` is then the actions' own order and the states' ranks follow.
-    """
-    if settings[TOP] == 0.0:
-        return offered
-    if len(offered) == 0:
-        return best
-    out = np.empty(ranks.shape[0] - 1, dtype=np.int64)
-    for z in range(len(out)):
-        out[z] = first_allowed(ranks, 1 + z, offered)
-    return np.unique(out)
 
-
-@jit
+@jit_in_place
 def sample_choose(
     ranks: Int32Array,
     table: FloatArray,  # noqa: ARG001 - one form for all rules
-    best: IntArray,
     settings: FloatArray,
     stats: FloatArray,  # noqa: ARG001
     order: Int32Array,  # noqa: ARG001
@@ -100,15 +114,14 @@ def sample_choose(
             if left < 0.0:
                 break
     if len(offered) == 0:
-        return best[state]
+        return int(states[BEST, state])
     return first_allowed(ranks, state, offered)
 
 
-@jit
+@jit_in_place
 def optimism_choose(
     ranks: Int32Array,
     table: FloatArray,
-    best: IntArray,
     settings: FloatArray,  # noqa: ARG001
     stats: FloatArray,  # noqa: ARG001
     order: Int32Array,  # noqa: ARG001
@@ -124,18 +137,17 @@ def optimism_choose(
     promise = -np.inf
     for z in range(states.shape[1]):
         if states[POSTERIOR, z] > 0.0:
-            own = best[z] if len(offered) == 0 else first_allowed(ranks, z, offered)
+            own = int(states[BEST, z]) if len(offered) == 0 else first_allowed(ranks, z, offered)
             if action < 0 or table[z, own] > promise:
                 action = own
                 promise = table[z, own]
     return action
 
 
-@jit
+@jit_in_place
 def thompson_choose(
     ranks: Int32Array,
     table: FloatArray,  # noqa: ARG001
-    best: IntArray,
     settings: FloatArray,
     stats: FloatArray,
     order: Int32Array,
@@ -152,8 +164,7 @@ def thompson_choose(
     each of them is equally likely to have made it: exact, at a cost that does not grow with the number of actions.
     """
     k = ranks.shape[1]
-    allowed = limit(ranks, best, settings, offered)
-    untried = k if len(allowed) == 0 else len(allowed)
+    untried = k if len(offered) == 0 else len(offered)
     prior_precision = settings[PRIOR_SD] ** -2
     reward_precision = settings[NOISE] ** -2
     action = -1
@@ -161,7 +172,7 @@ def thompson_choose(
     for i in range(n):
         slot = order[1, i]
         own = order[0, slot]
-        if place(allowed, own) < 0:
+        if place(offered, own) < 0:
             continue
         untried -= 1
         precision = prior_precision + stats[COUNT, slot] * reward_precision
@@ -173,15 +184,14 @@ def thompson_choose(
     if untried > 0:
         z = largest_normal(uniform(seed, person, round_, VALUE, k), untried)
         if action < 0 or settings[PRIOR_MEAN] + settings[PRIOR_SD] * z > largest:
-            action = pick_untried(order, n, allowed, untried, uniform(seed, person, round_, FIRST_DRAW, 0))
+            action = pick_untried(order, n, offered, untried, uniform(seed, person, round_, FIRST_DRAW, 0))
     return action
 
 
-@jit
+@jit_in_place
 def bound_choose(
     ranks: Int32Array,
     table: FloatArray,  # noqa: ARG001
-    best: IntArray,
     settings: FloatArray,
     stats: FloatArray,
     order: Int32Array,
@@ -193,8 +203,7 @@ def bound_choose(
     round_: int,
 ) -> int:
     """Play the largest upper confidence bound ȳ + σ √(2 log t / n) (UCB1); untried actions first, in random order."""
-    allowed = limit(ranks, best, settings, offered)
-    untried = ranks.shape[1] if len(allowed) == 0 else len(allowed)
+    untried = ranks.shape[1] if len(offered) == 0 else len(offered)
     rounds = 1.0
     for slot in range(n):
         rounds += stats[COUNT, slot]
@@ -203,7 +212,7 @@ def bound_choose(
     for i in range(n):
         slot = order[1, i]
         own = order[0, slot]
-        if place(allowed, own) < 0:
+        if place(offered, own) < 0:
             continue
         untried -= 1
         count = stats[COUNT, slot]
@@ -212,15 +221,14 @@ def bound_choose(
             action = own
             largest = bound
     if untried > 0:
-        return pick_untried(order, n, allowed, untried, uniform(seed, person, round_, FIRST_DRAW, 0))
+        return pick_untried(order, n, offered, untried, uniform(seed, person, round_, FIRST_DRAW, 0))
     return action
 
 
-@jit
+@jit_in_place
 def uniform_choose(
     ranks: Int32Array,
     table: FloatArray,  # noqa: ARG001
-    best: IntArray,  # noqa: ARG001
     settings: FloatArray,  # noqa: ARG001
     stats: FloatArray,  # noqa: ARG001
     order: Int32Array,  # noqa: ARG001

@@ -1,18 +1,18 @@
 """Drawing the paper's synthetic people."""
 
-from lpbandits.kernels.compiler import jit
+from lpbandits.kernels.compiler import jit_in_place
 from lpbandits.kernels.random import ORDER, STEP, TOP, uniform
 from lpbandits.typing import FloatArray, IntArray
 
 
-@jit
+@jit_in_place
 def order_keys(seed: int, draw: int, attempt: int, out: FloatArray) -> None:
     """Fill `out` with the sort keys of one random ordering."""
     for a in range(len(out)):
         out[a] = uniform(seed, draw, attempt, ORDER, a)
 
 
-@jit
+@jit_in_place
 def descending_means(
     orderings: IntArray,
     truth: IntArray,

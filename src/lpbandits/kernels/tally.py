@@ -1,11 +1,11 @@
 """Recording outcomes: one slot per tried action, kept in the order of each state."""
 
-from lpbandits.kernels.compiler import jit
+from lpbandits.kernels.compiler import jit_in_place, jit_inline
 from lpbandits.kernels.layout import COUNT, SPREAD, SUM
 from lpbandits.typing import FloatArray, Int32Array
 
 
-@jit
+@jit_inline
 def find(order: Int32Array, n: int, action: int) -> int:
     """Return the slot of `action`, or -1 if it was never tried."""
     for slot in range(n):
@@ -14,7 +14,7 @@ def find(order: Int32Array, n: int, action: int) -> int:
     return -1
 
 
-@jit
+@jit_in_place
 def insert(ranks: Int32Array, stats: FloatArray, order: Int32Array, n: int, action: int) -> None:
     """Open slot n for `action` and put it in its place in every state's order."""
     order[0, n] = action
@@ -30,7 +30,7 @@ def insert(ranks: Int32Array, stats: FloatArray, order: Int32Array, n: int, acti
         order[row, i] = n
 
 
-@jit
+@jit_inline
 def record(
     ranks: Int32Array, stats: FloatArray, order: Int32Array, n: int, action: int, reward: float
 ) -> tuple[int, int]:
@@ -48,7 +48,7 @@ def record(
     return n, slot
 
 
-@jit
+@jit_in_place
 def remove(stats: FloatArray, order: Int32Array, n: int, action: int, reward: float) -> int:
     """Take one told outcome back; return the number of actions that are still tried."""
     slot = find(order, n, action)

@@ -15,6 +15,7 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels import layout
+from lpbandits.kernels.rules import favourites
 from lpbandits.model import PreferenceModel
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, Label
@@ -60,6 +61,10 @@ class Rule(Protocol):
     """Whether it needs a posterior over states."""
 
     @property
+    def top(self) -> bool:
+        """Whether it is limited to the actions that are best in some state."""
+
+    @property
     def choose(self) -> Callable[..., int]:
         """The kernel that chooses."""
 
@@ -79,11 +84,19 @@ class Belief:
     states: FloatArray
     tried: int = 0
 
-    def grow(self) -> None:
-        """Double the room for tried actions."""
-        room = self.stats.shape[1]
-        self.stats = np.ascontiguousarray(np.pad(self.stats, ((0, 0), (0, room))))
-        self.order = np.ascontiguousarray(np.pad(self.order, ((0, 0), (0, room))))
+    @classmethod
+    def empty(cls, start: FloatArray, ordered: int, room: int) -> "Belief":
+        """Return a belief with no outcomes, and room for so many tried actions."""
+        return cls(
+            stats=np.zeros((layout.STATS_ROWS, room)),
+            order=np.zeros((1 + ordered, room), dtype=np.int32),
+            states=start.copy(),
+        )
+
+    def grown(self) -> "Belief":
+        """Return the same belief with twice the room for tried actions."""
+        more = ((0, 0), (0, self.stats.shape[1]))
+        return Belief(np.pad(self.stats, more), np.pad(self.order, more), self.states, self.tried)
 
     def copy(self) -> "Belief":
         """Return an independent copy."""
@@ -124,22 +137,14 @@ class Policy:
 
     @cached_property
     def ranks(self) -> Int32Array:
-        """The rank table for the kernels; without latent states, row 0 is the actions' own order."""
-        ranks = self.model.ranks
-        if not self.evidence.latent:
-            ranks = np.vstack([np.arange(self.model.size), ranks])
-        return np.ascontiguousarray(ranks, dtype=np.int32)
+        """The rank table for the kernels; without latent states, the actions' own order."""
+        ranks = self.model.ranks if self.evidence.latent else np.arange(self.model.size)[None, :]
+        return np.array(ranks, dtype=np.int32, order="C")
 
     @cached_property
     def table(self) -> FloatArray:
         """The known means for the kernels."""
         return np.array(self.evidence.table(self.model), dtype=np.float64, order="C")
-
-    @cached_property
-    def best(self) -> IntArray:
-        """The best action of each state; without latent states, those actions in rising order, each once."""
-        top = np.array(self.model.orderings[:, 0])
-        return top if self.evidence.latent else np.unique(top)
 
     @cached_property
     def settings(self) -> FloatArray:
@@ -159,33 +164,43 @@ class Policy:
             states[layout.LOG_PRIOR] = np.log(self.model.prior)
         states[layout.SCORE] = states[layout.LOG_PRIOR]
         states[layout.POSTERIOR] = self.model.prior
+        states[layout.BEST] = self.model.orderings[:, 0]
         return states
-
-    @property
-    def ordered(self) -> int:
-        """How many orders of the tried actions a belief keeps."""
-        if self.evidence.ordered:
-            return self.model.states
-        return 0 if self.evidence.latent else 1
 
     def new_belief(self, room: int = 8) -> Belief:
         """Return what the policy knows of a person it has not met."""
-        return Belief(
-            stats=np.zeros((layout.STATS_ROWS, room)),
-            order=np.zeros((1 + self.ordered, room), dtype=np.int32),
-            states=self.start.copy(),
-        )
+        if self.evidence.ordered:
+            ordered = self.model.states
+        else:
+            ordered = 0 if self.evidence.latent else 1  # without states: the actions' own order
+        return Belief.empty(self.start, ordered, room)
 
     def offer(self, allowed: Sequence[Label] | None) -> IntArray:
-        """Return the allowed actions as indices in rising order; empty for None, which allows all."""
+        """Return the actions to choose from as indices in rising order; empty means all.
+
+        `allowed` limits them, and a rule limited to top actions keeps those that some state prefers among the allowed.
+        """
         if allowed is None:
-            return np.empty(0, dtype=np.int64)
+            return np.unique(self.model.orderings[:, 0]) if self.rule.top else np.empty(0, dtype=np.int64)
         if isinstance(allowed, str | bytes):
             raise InvalidInput(f"allowed is {allowed!r}; give a list of actions")
         indices = sorted({self.index_of(label) for label in allowed})
         if not indices:
             raise InvalidInput("allowed is empty; allow at least one action, or leave it out to allow all")
-        return np.array(indices, dtype=np.int64)
+        offered = np.array(indices, dtype=np.int64)
+        if self.rule.top:
+            return np.unique(offered[np.argmin(self.model.ranks[:, offered], axis=1)])
+        return offered
+
+    def offer_sets(self, offered: IntArray) -> IntArray:
+        """Do for a world's offered sets (people × rounds × actions, 1×1×0 for all) what `offer` does for one."""
+        if not self.rule.top:
+            return offered
+        if offered.shape[2] == 0:
+            return np.unique(self.model.orderings[:, 0])[None, None, :]
+        out = np.empty((*offered.shape[:2], min(self.model.states, offered.shape[2])), dtype=np.int64)
+        favourites(np.array(self.model.ranks), offered, out)
+        return out
 
     def index_of(self, label: Any) -> int:
         """Return the index of an action's label."""

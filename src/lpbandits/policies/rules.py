@@ -32,9 +32,9 @@ def _spread(policy: Policy, actions: IntArray) -> FloatArray:
     return out
 
 
-def _candidates(policy: Policy, belief: Belief, offered: IntArray, top: bool) -> tuple[IntArray, IntArray, IntArray]:
+def _candidates(policy: Policy, belief: Belief, offered: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """Return the tried candidates, their slots, and the untried ones."""
-    allowed = np.unique(_favourites(policy, offered)) if top else _everyone(policy, offered)
+    allowed = _everyone(policy, offered)
     slot_of = {int(a): slot for slot, a in enumerate(belief.order[0, : belief.tried])}
     tried = np.array([a for a in allowed if int(a) in slot_of], dtype=np.int64)
     slots = np.array([slot_of[int(a)] for a in tried], dtype=np.int64)
@@ -51,6 +51,7 @@ class Sample:
     first: str = "prior"
     kind: ClassVar[str] = "sample"
     latent: ClassVar[bool] = True
+    top: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         validate.as_choice(self.first, "first", ("prior", "uniform"))
@@ -78,6 +79,7 @@ class Optimism:
 
     kind: ClassVar[str] = "optimism"
     latent: ClassVar[bool] = True
+    top: ClassVar[bool] = False
 
     @property
     def choose(self) -> Callable[..., int]:
@@ -116,14 +118,13 @@ class Thompson:
         return kernels.thompson_choose
 
     def numbers(self, settings: FloatArray) -> None:
-        """Write the prior of a mean, and the limit to top actions."""
+        """Write the prior of a mean."""
         settings[layout.PRIOR_MEAN] = self.prior_mean
         settings[layout.PRIOR_SD] = self.prior_sd
-        settings[layout.TOP] = float(self.top)
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
         """Return the chance that each action's draw is the largest, by quadrature (about 1e-10)."""
-        tried, slots, untried = _candidates(policy, belief, offered, self.top)
+        tried, slots, untried = _candidates(policy, belief, offered)
         noise = policy.settings[layout.NOISE]
         precision = self.prior_sd**-2 + belief.stats[layout.COUNT, slots] / noise**2
         mean = (self.prior_mean * self.prior_sd**-2 + belief.stats[layout.SUM, slots] / noise**2) / precision
@@ -153,12 +154,11 @@ class UpperBound:
         return kernels.bound_choose
 
     def numbers(self, settings: FloatArray) -> None:
-        """Write the limit to top actions."""
-        settings[layout.TOP] = float(self.top)
+        """There is nothing to set."""
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
         """Return equal chances for untried actions while there are any, then 1 for the largest bound."""
-        tried, slots, untried = _candidates(policy, belief, offered, self.top)
+        tried, slots, untried = _candidates(policy, belief, offered)
         if len(untried):
             return _spread(policy, untried)
         counts = belief.stats[layout.COUNT, slots]
@@ -173,6 +173,7 @@ class AnyAction:
 
     kind: ClassVar[str] = "any"
     latent: ClassVar[bool] = False
+    top: ClassVar[bool] = False
 
     @property
     def choose(self) -> Callable[..., int]:

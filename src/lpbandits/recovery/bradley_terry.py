@@ -83,15 +83,15 @@ def fit_bradley_terry(
     max_passes
         Give up after so many passes; the result then says `converged=False`.
 
-    >>> fit = fit_bradley_terry([[0, 3, 4], [1, 0, 3], [0, 1, 0]], prior_sd=10)
+    >>> fit = fit_bradley_terry([[0, 3, 4], [1, 0, 3], [0, 2, 0]], prior_sd=10)
     >>> fit.utilities.round(3).tolist(), fit.converged
-    ([1.541, 0.022, -1.562], True)
+    ([1.318, -0.307, -1.011], True)
     """
     sd = validate.as_number(prior_sd, "prior_sd", low=0, high=1e6, above=True)
     limit = validate.as_number(tolerance, "tolerance", low=0, above=True)
     matrix = validate.as_floats(wins, "wins", shape=(None, None))
     if matrix.shape[0] != matrix.shape[1] or not len(matrix):
-        raise InvalidInput(f"wins has shape {matrix.shape[0]}×{matrix.shape[1]}; it must be square, one row per action")
+        raise InvalidInput(f"wins has shape {matrix.shape}; it must be square, one row per action")
     low = np.argwhere(matrix < 0)
     if len(low):
         i, j = (int(x) for x in low[0])
@@ -126,10 +126,7 @@ def maximise(
             beta = posterior.centre(beta + step)
         else:
             beta, gradient, curvature = _climb(posterior, beta, step, gradient, max_passes)
-    if errors:
-        deviations = posterior.standard_errors(beta)
-    else:
-        deviations = np.full(len(beta), np.nan)
+    deviations = posterior.standard_errors(beta) if errors else np.full(len(beta), np.nan)
     return BradleyTerry(beta, deviations, posterior.passes, converged, posterior.never, posterior.pieces)
 
 
@@ -206,6 +203,7 @@ def _newton_step(
     scaled = rest / curvature
     direction = scaled.copy()
     size = float(np.sum(rest * scaled))
+    left = float(np.abs(scaled).max())
     for _ in range(len(gradient)):
         bent = posterior.bend(beta, curvature, direction)
         along = float(np.sum(direction * bent))

@@ -7,7 +7,6 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO
 
 from lpbandits.errors import InvalidInput
 
@@ -99,9 +98,8 @@ def _first_line(path: Path, name: str) -> str:
     try:
         with path.open("rb") as raw:
             packed = raw.read(2) == b"\x1f\x8b"
-        stream: IO[bytes]
-        with gzip.open(path) if packed else path.open("rb") as stream:
-            line = stream.readline(1 << 16)
+            raw.seek(0)
+            line = gzip.GzipFile(fileobj=raw).readline(1 << 16) if packed else raw.readline(1 << 16)
     except (OSError, EOFError) as error:
         raise InvalidInput(f"cannot read {name}: {error}") from None
     if not line.strip():

@@ -44,9 +44,7 @@ class Ratings:
     dropped: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def from_arrays(
-        cls, person: Any, action: Any, rating: Any, *, actions: Sequence[Label] | None = None
-    ) -> "Ratings":
+    def from_arrays(cls, person: Any, action: Any, rating: Any, *, actions: Sequence[Label] | None = None) -> "Ratings":
         """Return the log with one entry per row of three equally long arrays.
 
         `actions` names all actions, also those nobody rated; by default they are the ones that occur.
@@ -71,7 +69,9 @@ class Ratings:
             index = {label: i for i, label in enumerate(names)}
             unknown = [label for label in _plain(np.unique(which)) if label not in index]
             if unknown:
-                raise InvalidInput(f"action {unknown[0]!r} is rated but not among the {len(names)} actions; add it there")
+                raise InvalidInput(
+                    f"action {unknown[0]!r} is rated but not among the {len(names)} actions; add it there"
+                )
             a = np.array([index[label] for label in which.tolist()], dtype=np.int64)
         return cls.from_codes(n, a, values, people=_plain(people), actions=names)
 

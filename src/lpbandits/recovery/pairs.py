@@ -13,7 +13,7 @@ from lpbandits.recovery.threads import Threads
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 TILE = 64
-ROUNDS = 64
+ROUNDS = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +37,8 @@ class Comparisons:
     def pairs(self) -> FloatArray:
         """The number of comparisons each person made, strict or tied (with a cap: as if there were none)."""
         lengths = np.diff(self.offsets).astype(np.float64)
-        return np.bincount(
-            self.person, weights=self.weight * lengths * (lengths - 1) / 2, minlength=self.people
-        )
+        pairs = self.weight * lengths * (lengths - 1) / 2
+        return np.bincount(self.person, weights=pairs, minlength=self.people).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,9 +153,7 @@ def gather(counts: NDArray[Any], *, threads: Threads | None = None) -> PairCount
     return PairCounts(counts, wins)
 
 
-def log_likelihoods(
-    comparisons: Comparisons, utilities: FloatArray, *, threads: Threads | None = None
-) -> FloatArray:
+def log_likelihoods(comparisons: Comparisons, utilities: FloatArray, *, threads: Threads | None = None) -> FloatArray:
     """Return people × states: the log-probability of each person's comparisons under each state's utilities.
 
     >>> log = Ratings.from_arrays([0, 0], [0, 1], [5, 1])

@@ -16,7 +16,19 @@ __all__ = ["Ratings", "read_ratings"]
 
 GUESSES = {
     "person": ("person", "user", "reader", "customer", "patient", "people", "uid", "member", "viewer"),
-    "action": ("action", "item", "movie", "book", "isbn", "product", "film", "song", "artist", "track", "arm"),
+    "action": (
+        "action",
+        "item",
+        "movie",
+        "book",
+        "isbn",
+        "product",
+        "film",
+        "song",
+        "artist",
+        "track",
+        "arm",
+    ),
     "rating": ("rating", "score", "stars", "reward", "grade", "ratings", "bookrating", "value"),
 }
 """Column names that are obvious, without regard to case, punctuation and a final 'id'."""
@@ -31,7 +43,7 @@ def read_ratings(
     min_person: int = 0,
     min_action: int = 0,
 ) -> Ratings:
-    """Read a log of ratings: CSV, TSV (also gzipped), Parquet, or a MovieLens folder or zip.
+    r"""Read a log of ratings: CSV, TSV (also gzipped), Parquet, or a MovieLens folder or zip.
 
     Parameters
     ----------
@@ -51,7 +63,7 @@ def read_ratings(
     >>> import pathlib, tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> table = pathlib.Path(folder.name) / "log.csv"
-    >>> _ = table.write_text("userId,movieId,rating\\n1,10,4.5\\n1,20,3\\n2,10,5\\n")
+    >>> _ = table.write_text("userId,movieId,rating\n1,10,4.5\n1,20,3\n2,10,5\n")
     >>> read_ratings(table, min_person=2)
     <Ratings: 2 by 1 people of 2 actions>
     >>> read_ratings(table, min_person=2).dropped["people_below_min_person"]
@@ -89,7 +101,9 @@ def guess_columns(columns: list[str], given: Mapping[str, str | None], name: str
         wanted = given.get(role)
         if wanted is not None:
             if wanted not in columns:
-                raise InvalidInput(f"{name} has no column {wanted!r} for the {role}; its columns are {_listed(columns)}")
+                raise InvalidInput(
+                    f"{name} has no column {wanted!r} for the {role}; its columns are {_listed(columns)}"
+                )
             chosen[role] = wanted
             continue
         found = [column for column in columns if _word(column) in words]
@@ -101,7 +115,9 @@ def guess_columns(columns: list[str], given: Mapping[str, str | None], name: str
             )
         chosen[role] = found[0]
     if len(set(chosen.values())) < len(chosen):
-        raise InvalidInput(f"person, action and rating must be three columns of {name}; chosen are {_listed(chosen.values())}")
+        raise InvalidInput(
+            f"person, action and rating must be three columns of {name}; chosen are {_listed(chosen.values())}"
+        )
     return chosen
 
 

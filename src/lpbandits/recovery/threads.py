@@ -1,5 +1,6 @@
 """A few threads for kernels that fill separate parts of an array without the GIL."""
 
+import itertools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -36,9 +37,7 @@ class Threads:
             kernel(0, total, *arrays)
             return
         edges = [total * part // parts for part in range(parts + 1)]
-        jobs = [
-            self._pool.submit(kernel, low, high, *arrays) for low, high in zip(edges[:-1], edges[1:], strict=True)
-        ]
+        jobs = [self._pool.submit(kernel, low, high, *arrays) for low, high in itertools.pairwise(edges)]
         for job in jobs:
             job.result()
 

@@ -46,6 +46,7 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first: i
     (2, 4)
     """
     count = len(people.truth)
+    belief = policy.new_belief(min(rounds, policy.model.size))
     trace = Trace(
         actions=np.empty((count, rounds), dtype=np.int32),
         rewards=np.empty((count, rounds)),
@@ -56,15 +57,13 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first: i
     rollout_of(policy.evidence.tell, policy.rule.choose)(
         policy.ranks,
         policy.table,
-        policy.best,
         policy.settings,
         policy.start,
-        policy.ordered,
         people.means,
         people.truth,
         FAMILIES[people.rewards.family],
         people.rewards.sd,
-        people.offered,
+        policy.offer_sets(people.offered),
         seed,
         first,
         trace.actions,
@@ -72,6 +71,9 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first: i
         trace.regret,
         trace.mass,
         trace.active,
+        belief.stats,
+        belief.order,
+        belief.states,
     )
     return trace
 

@@ -1,0 +1,161 @@
+"""Grouping people by their ratings with KMeans, and what the groups really track."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from scipy import sparse
+
+from lpbandits import validate
+from lpbandits.errors import InvalidInput
+from lpbandits.recovery.log import Ratings
+from lpbandits.typing import FloatArray, IntArray
+
+Scale = Literal["raw", "centered", "standardized", "cosine"]
+
+ACTIVITY = 0.5
+"""Clusters that explain this share of the variance of people's rating counts are said to sort by activity."""
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """People in groups, the largest first.
+
+    Parameters
+    ----------
+    labels
+        The cluster of each person.
+    shares
+        The share of people in each cluster.
+    count_variance_explained, mean_variance_explained
+        Share of the variance of people's number of ratings, and of their mean rating, that the labels explain.
+    warnings
+        What a user should know before trusting the clusters.
+    """
+
+    labels: IntArray
+    shares: FloatArray
+    count_variance_explained: float
+    mean_variance_explained: float
+    warnings: tuple[str, ...]
+
+
+def cluster_people(
+    ratings: Ratings,
+    states: int,
+    *,
+    scale: Scale = "raw",
+    restarts: int = 4,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Clusters:
+    """Cluster people by KMeans on their ratings, absent ones being 0.
+
+    Parameters
+    ----------
+    scale
+        "raw", the paper's: the ratings as they are. "centered": minus the person's mean, so that absent means average.
+        "standardized": also divided by the person's standard deviation. "cosine": minus the person's and then the
+        action's mean, each person's row scaled to length 1; it sees neither a person's scale nor their activity.
+    restarts
+        KMeans runs from different starts; the one with least inertia is kept.
+
+    >>> likes = {"tea": (5, 4, 1, 2, 5), "jam": (1, 2, 5, 5, 3)}
+    >>> rows = [(n, a, r) for a, column in likes.items() for n, r in enumerate(column)]
+    >>> cluster_people(Ratings.from_arrays(*zip(*rows)), 2, scale="centered").labels.tolist()
+    [0, 0, 1, 1, 0]
+    """
+    count = validate.as_count(states, "states")
+    if count > len(ratings.people):
+        raise InvalidInput(
+            f"states is {count}, but the log has only {len(ratings.people)} people; ask for fewer states"
+        )
+    features = scaled(ratings, scale)
+    labels = _kmeans(features, count, validate.as_count(restarts, "restarts"), validate.as_seed(seed), threads)
+    labels, shares = by_size(labels, count)
+    activity = variance_explained(ratings.counts.astype(np.float64), labels)
+    level = variance_explained(ratings.means, labels)
+    notes = []
+    if count > 1 and activity >= ACTIVITY:
+        notes.append(
+            f"the clusters sort people by activity: they explain {activity:.0%} of the variance of people's number of "
+            f"ratings" + ("" if scale == "cosine" else "; scale='cosine' (--scale cosine) looks at taste alone")
+        )
+    if len(shares) < count:
+        notes.append(
+            f"KMeans found only {len(shares)} of {count} clusters: too few people differ; ask for fewer states"
+        )
+    return Clusters(labels, shares, activity, level, tuple(notes))
+
+
+def scaled(ratings: Ratings, scale: str) -> sparse.csr_array:
+    """Return people × actions on a scale of `cluster_people`.
+
+    >>> log = Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [5, 3, 2, 2])
+    >>> scaled(log, "standardized").toarray().tolist()
+    [[1.0, -1.0], [0.0, 0.0]]
+    """
+    validate.as_choice(scale, "scale", get_args(Scale))
+    if scale == "raw":
+        return ratings.matrix()
+    owner = ratings.owner
+    values = ratings.rating - ratings.means[owner]
+    if scale == "cosine":
+        raters = np.bincount(ratings.action, minlength=len(ratings.actions))
+        sums = np.bincount(ratings.action, weights=values, minlength=len(ratings.actions))
+        values = values - (sums / np.maximum(raters, 1))[ratings.action]
+    if scale != "centered":
+        norms = np.sqrt(np.bincount(owner, weights=values**2, minlength=len(ratings.people)))
+        if scale == "standardized":
+            norms /= np.sqrt(np.maximum(ratings.counts, 1))
+        norms[norms < 1e-9] = 1.0
+        values = values / norms[owner]
+    return ratings.matrix(values)
+
+
+def variance_explained(values: FloatArray, labels: IntArray) -> float:
+    """Return the share of the variance of `values` that lies between the labels' means.
+
+    >>> variance_explained(np.array([1.0, 1.0, 3.0, 3.0]), np.array([0, 0, 1, 1]))
+    1.0
+    """
+    sizes = np.bincount(labels)
+    means = np.bincount(labels, weights=values) / np.maximum(sizes, 1)
+    total = float(np.sum((values - values.mean()) ** 2))
+    within = float(np.sum((values - means[labels]) ** 2))
+    return 1.0 - within / total if total > 1e-12 * max(float(np.sum(values**2)), 1e-300) else 0.0
+
+
+def by_size(labels: IntArray, count: int) -> tuple[IntArray, FloatArray]:
+    """Return labels numbered by size, the largest 0, and the shares, both without empty clusters."""
+    sizes = np.bincount(labels, minlength=count)
+    order = np.lexsort((np.arange(count), -sizes))
+    place = np.argsort(order)
+    kept = sizes[order][sizes[order] > 0]
+    return place[labels], kept / len(labels)
+
+
+def _kmeans(features: Any, count: int, restarts: int, seed: int, threads: int | None) -> IntArray:
+    """Run KMeans `restarts` times, each on one thread so that sums have one order; keep the least inertia."""
+    from joblib import Parallel, cpu_count, delayed  # noqa: PLC0415 - heavy, and only clustering needs it
+    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415
+
+    seeds = np.random.SeedSequence(seed).generate_state(restarts).tolist()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # too few distinct people: seen in the result
+        runs = Parallel(n_jobs=min(threads or cpu_count(), restarts), backend="threading")(
+            delayed(_kmeans_once)(features, count, start) for start in seeds
+        )
+    best = min(range(restarts), key=lambda run: (runs[run][0], run))
+    labels: IntArray = runs[best][1].astype(np.int64)
+    return labels
+
+
+def _kmeans_once(features: Any, count: int, seed: int) -> tuple[float, IntArray]:
+    from sklearn.cluster import KMeans  # noqa: PLC0415
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # noqa: PLC0415 - it has no types
+
+    with threadpool_limits(limits=1, user_api="openmp"):
+        fitted = KMeans(n_clusters=count, n_init=1, random_state=seed).fit(features)
+    return float(fitted.inertia_), fitted.labels_

@@ -1,0 +1,159 @@
+"""Recovery by EM: a mixture of Bradley-Terry models, each person belonging to every state a little."""
+
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+
+from lpbandits import validate
+from lpbandits.errors import InvalidInput
+from lpbandits.recovery.bradley_terry import BradleyTerry, maximise
+from lpbandits.recovery.cluster import Scale, cluster_people
+from lpbandits.recovery.estimate import Estimate, mixture
+from lpbandits.recovery.log import Ratings
+from lpbandits.recovery.pairs import Comparisons, count_wins, gather, log_likelihoods
+from lpbandits.recovery.report import Stopwatch
+from lpbandits.recovery.threads import Threads
+from lpbandits.typing import FloatArray, IntArray, Json
+
+NOBODY = 1e-14
+"""A person whose probability of a state is below this adds nothing to it that a float could hold."""
+
+
+@dataclass(frozen=True)
+class Em:
+    """EM from several starts, the best kept; see `recover_em`."""
+
+    scale: Scale = "raw"
+    prior_sd: float = 1.0
+    restarts: int = 3
+    tolerance: float = 1e-8
+    max_steps: int = 200
+    seed: int = 0
+    start: tuple[int, ...] | None = None
+
+    @property
+    def method(self) -> str:
+        """The name a user knows it by."""
+        return "em"
+
+    def __post_init__(self) -> None:
+        validate.as_number(self.prior_sd, "prior_sd", low=0, high=1e6, above=True)
+        validate.as_number(self.tolerance, "tolerance", low=0)
+        validate.as_count(self.max_steps, "max_steps")
+        validate.as_count(self.restarts, "restarts")
+
+    def settings(self) -> Json:
+        """Return the settings as a JSON object."""
+        return {**asdict(self), "start": None if self.start is None else "given"}
+
+    def among(self, people: IntArray) -> "Em":
+        """Return the same with the start of these people."""
+        return self if self.start is None else replace(self, start=tuple(np.array(self.start)[people].tolist()))
+
+    def __call__(
+        self, ratings: Ratings, comparisons: Comparisons, states: int, *, watch: Stopwatch, threads: Threads
+    ) -> Estimate:
+        """Run EM from each start and keep the highest log-posterior."""
+        best: Estimate | None = None
+        for run in range(self.restarts if self.start is None else 1):
+            with watch.part("cluster", run, self.restarts):
+                labels, notes = self._labels(ratings, states, run, threads)
+            ended = self._climb(comparisons, np.eye(states)[labels], f"EM, start {run + 1}", watch, threads)
+            if best is None or ended.history[-1] > best.history[-1]:
+                best = Estimate(ended.fits, ended.shares, ended.labels, (*notes, *ended.warnings), ended.history)
+        assert best is not None  # noqa: S101 - there is at least one start
+        return _without_empty(best, len(ratings.people))
+
+    def _labels(self, ratings: Ratings, states: int, run: int, threads: Threads) -> tuple[IntArray, tuple[str, ...]]:
+        """Return where to start: the given labels, the clusters two-stage would use, or people dealt out at random."""
+        if self.start is not None:
+            given = np.asarray(self.start, dtype=np.int64)
+            if len(given) != len(ratings.people) or given.min() < 0 or given.max() >= states:
+                raise InvalidInput(
+                    f"start has {len(given)} labels from {given.min()} to {given.max()}; give one per person "
+                    f"({len(ratings.people)}), each from 0 to {states - 1}"
+                )
+            return given, ()
+        if run == 0:
+            clusters = cluster_people(ratings, states, scale=self.scale, seed=self.seed, threads=threads.count)
+            return clusters.labels, ()
+        rng = np.random.default_rng([self.seed, run])
+        return rng.permutation(np.arange(len(ratings.people)) % states), ()
+
+    def _climb(
+        self, comparisons: Comparisons, chance: FloatArray, stage: str, watch: Stopwatch, threads: Threads
+    ) -> Estimate:
+        """Repeat both steps until a step gains less than `tolerance` per comparison."""
+        least = self.tolerance * float(comparisons.pairs.sum())
+        fits: tuple[BradleyTerry, ...] | None = None
+        history: list[float] = []
+        warnings: tuple[str, ...] = ()
+        for step in range(self.max_steps + 1):
+            with watch.part(stage, step, self.max_steps):
+                last = step == self.max_steps or (step > 1 and history[-1] - history[-2] <= least)
+                shares = chance.mean(axis=0)
+                fits = maximisation(
+                    comparisons, chance, prior_sd=self.prior_sd, start=fits, final=last, threads=threads
+                )
+                chance, value = expectation(comparisons, fits, shares, prior_sd=self.prior_sd, threads=threads)
+                history.append(value)
+            if last:
+                if step == self.max_steps:
+                    warnings = (f"EM was stopped after {self.max_steps} steps; allow more with max_steps",)
+                break
+        assert fits is not None  # noqa: S101 - the loop ran
+        return Estimate(fits, shares, chance.argmax(axis=1), warnings, tuple(history))
+
+
+def expectation(
+    comparisons: Comparisons,
+    fits: tuple[BradleyTerry, ...],
+    shares: FloatArray,
+    *,
+    prior_sd: float,
+    threads: Threads,
+) -> tuple[FloatArray, float]:
+    """E step: return each person's probabilities of the states, and the log-posterior of fits and shares."""
+    utilities = np.stack([fit.utilities for fit in fits])
+    total, chance = mixture(log_likelihoods(comparisons, utilities, threads=threads), shares)
+    return chance, float(total.sum() - 0.5 * np.sum(utilities**2) / prior_sd**2)
+
+
+def maximisation(
+    comparisons: Comparisons,
+    chance: FloatArray,
+    *,
+    prior_sd: float,
+    start: tuple[BradleyTerry, ...] | None,
+    final: bool,
+    threads: Threads,
+) -> tuple[BradleyTerry, ...]:
+    """M step: fit each state to everybody's comparisons, weighted by the probability that they are in it."""
+    fits = []
+    for z in range(chance.shape[1]):
+        weight = np.where(chance[:, z] > NOBODY, chance[:, z], 0.0)
+        counts = gather(count_wins(comparisons, weight, threads=threads), threads=threads)
+        fits.append(
+            maximise(
+                counts,
+                prior_sd=prior_sd,
+                tolerance=1e-6 if final else 1e-4,
+                start=None if start is None else start[z].utilities,
+                errors=final,
+                threads=threads,
+            )
+        )
+    return tuple(fits)
+
+
+def _without_empty(estimate: Estimate, people: int) -> Estimate:
+    """Leave out states that fewer than half a person is in."""
+    kept = np.flatnonzero(estimate.shares * people >= 0.5)
+    if len(kept) == len(estimate.shares):
+        return estimate
+    note = f"{len(estimate.shares) - len(kept)} of {len(estimate.shares)} states lost all their people; ask for fewer"
+    place = np.zeros(len(estimate.shares), dtype=np.int64)
+    place[kept] = np.arange(len(kept))
+    shares = estimate.shares[kept] / estimate.shares[kept].sum()
+    fits = tuple(estimate.fits[z] for z in kept.tolist())
+    return Estimate(fits, shares, place[estimate.labels], (*estimate.warnings, note), estimate.history)

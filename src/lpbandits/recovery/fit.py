@@ -1,0 +1,264 @@
+"""From a log of ratings to a model: the whole way, with a report."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Literal
+
+import numpy as np
+
+from lpbandits import validate
+from lpbandits.errors import InvalidInput
+from lpbandits.model import PreferenceModel
+from lpbandits.recovery.cluster import Scale, variance_explained
+from lpbandits.recovery.em import Em
+from lpbandits.recovery.estimate import Estimate, Estimator, distinct, graph_notes, mixture, to_model
+from lpbandits.recovery.log import Ratings
+from lpbandits.recovery.pairs import compare, log_likelihoods
+from lpbandits.recovery.report import Fit, FitReport, Progress, Stopwatch
+from lpbandits.recovery.states import choose_states, heldout_scores, split_people
+from lpbandits.recovery.threads import Threads
+from lpbandits.recovery.two_stage import TwoStage
+from lpbandits.typing import BoolArray, FloatArray, Json
+
+States = int | Literal["auto"]
+
+
+def recover_two_stage(
+    ratings: Ratings,
+    *,
+    states: States = 5,
+    scale: Scale = "raw",
+    prior_sd: float = 1.0,
+    pairs_per_person: int | None = None,
+    heldout: float = 0.1,
+    restarts: int = 4,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> PreferenceModel:
+    """Recover preference orderings by clustering people and fitting a Bradley-Terry model to each cluster.
+
+    Parameters
+    ----------
+    states
+        How many, or "auto": the fewest that predict unseen people about as well as the best number does.
+    scale
+        What KMeans sees: "raw" (the paper's), "centered", "standardized" or "cosine"; see `cluster_people`.
+    prior_sd
+        Standard deviation of the Gaussian prior of each utility.
+    pairs_per_person
+        At most so many comparisons per person are used, weighted so that expected counts stay the same.
+    heldout
+        Share of people on which a second fit, made without them, is scored for the report; 0 for none.
+    restarts
+        Starts of KMeans.
+    threads
+        By default all cores; the result does not depend on it.
+
+    The model has orderings, utilities in [0, 1] and cluster shares as prior; its provenance tells the data's hash, the
+    settings, versions and how the fit went. `fit_states` also gives that report by itself, with times.
+
+    >>> rows = [(n, a, a if n < 6 else -a) for n in range(10) for a in range(3)]
+    >>> model = recover_two_stage(Ratings.from_arrays(*zip(*rows)), states=2)
+    >>> model.orderings.tolist(), model.prior.tolist()
+    ([[2, 1, 0], [0, 1, 2]], [0.6, 0.4])
+    """
+    estimator = TwoStage(scale=scale, prior_sd=prior_sd, restarts=restarts, seed=validate.as_seed(seed))
+    return fit_states(
+        ratings,
+        estimator,
+        states=states,
+        pairs_per_person=pairs_per_person,
+        heldout=heldout,
+        threads=threads,
+        progress=progress,
+    ).model
+
+
+def recover_em(
+    ratings: Ratings,
+    *,
+    states: States = 5,
+    scale: Scale = "raw",
+    prior_sd: float = 1.0,
+    pairs_per_person: int | None = None,
+    heldout: float = 0.1,
+    restarts: int = 3,
+    tolerance: float = 1e-8,
+    max_steps: int = 200,
+    start: Sequence[int] | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> PreferenceModel:
+    """Recover preference orderings as a mixture of Bradley-Terry models, by EM.
+
+    Each step weighs every person's comparisons by the probability that they are in a state; the log-posterior never
+    falls. The first start is what `recover_two_stage` would cluster on `scale`, the others deal people out at random;
+    the start that ends highest is kept.
+
+    Parameters
+    ----------
+    restarts
+        Starts of EM.
+    tolerance
+        Stop when a step gains less than this per comparison (nats).
+    max_steps
+        Stop after so many steps in any case, with a warning.
+    start
+        The state of each person to start from, instead of all other starts.
+
+    The other settings, and the model, are those of `recover_two_stage`.
+
+    >>> rows = [(n, a, a if n < 6 else -a) for n in range(10) for a in range(3)]
+    >>> model = recover_em(Ratings.from_arrays(*zip(*rows)), states=2)
+    >>> model.orderings.tolist(), model.prior.round(2).tolist()
+    ([[2, 1, 0], [0, 1, 2]], [0.6, 0.4])
+    """
+    estimator = Em(
+        scale=scale,
+        prior_sd=prior_sd,
+        restarts=restarts,
+        tolerance=tolerance,
+        max_steps=max_steps,
+        seed=validate.as_seed(seed),
+        start=None if start is None else tuple(start),
+    )
+    return fit_states(
+        ratings,
+        estimator,
+        states=states,
+        pairs_per_person=pairs_per_person,
+        heldout=heldout,
+        threads=threads,
+        progress=progress,
+    ).model
+
+
+def fit_states(
+    ratings: Ratings,
+    estimator: Estimator,
+    *,
+    states: States = 5,
+    pairs_per_person: int | None = None,
+    heldout: float = 0.1,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Fit:
+    """Fit with any estimator, `TwoStage(…)` or `Em(…)`, and report; the arguments are those of `recover_two_stage`.
+
+    >>> rows = [(n, a, a if n < 6 else -a) for n in range(10) for a in range(3)]
+    >>> fit = fit_states(Ratings.from_arrays(*zip(*rows)), TwoStage(seed=1), states=2)
+    >>> fit.report.people, fit.report.comparisons, round(fit.report.log_likelihood, 3)
+    (10, 30.0, -0.397)
+    """
+    if not np.any(ratings.counts > 1):
+        raise InvalidInput("nobody rated two actions, so there is nothing to compare; give ratings of two or more")
+    watch = Stopwatch(progress)
+    curve: list[Json] = []
+    unseen, aside = None, 0
+    if states == "auto":
+        with watch.part("how many states"):
+            chosen = choose_states(
+                ratings,
+                estimator=estimator,
+                pairs_per_person=pairs_per_person,
+                seed=estimator.seed,
+                threads=threads,
+                progress=progress,
+            )
+        number, curve = chosen.states, chosen.rows()
+        unseen, aside = float(chosen.log_likelihood[chosen.candidates.index(number)]), chosen.people
+    else:
+        number = validate.as_count(states, "states")
+    with Threads(threads) as pool:
+        with watch.part("sort"):
+            comparisons = compare(ratings, pairs_per_person=pairs_per_person, seed=estimator.seed, threads=pool)
+        estimate = distinct(estimator(ratings, comparisons, number, watch=watch, threads=pool))
+        with watch.part("likelihood"):
+            total, _ = mixture(log_likelihoods(comparisons, estimate.utilities, threads=pool), estimate.shares)
+        if unseen is None and heldout > 0:
+            with watch.part("held-out"):
+                unseen, aside = _heldout(ratings, estimator, number, pairs_per_person, heldout, pool)
+    pairs = float(comparisons.pairs.sum())
+    report = _report(estimate, ratings, estimator, pairs, float(total.sum()), curve, watch.seconds)
+    report = replace(report, heldout_log_likelihood=unseen, heldout_people=aside)
+    settings = {
+        "states": states,
+        "pairs_per_person": pairs_per_person,
+        "heldout": heldout,
+        **estimator.settings(),
+    }
+    return Fit(to_model(estimate, ratings, _provenance(report, settings, ratings)), report)
+
+
+def _heldout(
+    ratings: Ratings,
+    estimator: Estimator,
+    states: int,
+    pairs_per_person: int | None,
+    heldout: float,
+    threads: Threads,
+) -> tuple[float | None, int]:
+    """Return the mean log-likelihood per comparison of people set aside, and how many they are; None if too few."""
+    used, unused = split_people(len(ratings.people), heldout, estimator.seed)
+    if len(used) < states or not len(unused) or not np.any(ratings.counts[used] > 1):
+        return None, 0
+    total, pairs = heldout_scores(ratings, used, unused, estimator, states, pairs_per_person, threads)
+    return (float(total.sum() / pairs.sum()), len(unused)) if pairs.sum() else (None, 0)
+
+
+def _report(
+    estimate: Estimate,
+    ratings: Ratings,
+    estimator: Estimator,
+    pairs: float,
+    total: float,
+    curve: list[Json],
+    seconds: dict[str, float],
+) -> FitReport:
+    never, notes = graph_notes(estimate, ratings)
+    return FitReport(
+        method=estimator.method,
+        people=len(ratings.people),
+        actions=len(ratings.actions),
+        ratings=len(ratings),
+        dropped=dict(ratings.dropped),
+        states=len(estimate.fits),
+        shares=estimate.shares.tolist(),
+        comparisons=pairs,
+        log_likelihood=total / pairs,
+        heldout_log_likelihood=None,
+        heldout_people=0,
+        count_variance_explained=variance_explained(ratings.counts.astype(np.float64), estimate.labels),
+        mean_variance_explained=variance_explained(ratings.means, estimate.labels),
+        never_compared=never,
+        components=[fit.components for fit in estimate.fits],
+        passes=[fit.passes for fit in estimate.fits],
+        standard_error=[_typical_error(fit.standard_errors, fit.never_compared) for fit in estimate.fits],
+        iterations=max(len(estimate.history) - 1, 0),
+        history=list(estimate.history),
+        curve=curve,
+        warnings=[*estimate.warnings, *notes],
+        seconds={stage: round(time, 3) for stage, time in seconds.items()},
+    )
+
+
+def _typical_error(errors: FloatArray, never: BoolArray) -> float | None:
+    known = errors[~never]
+    return float(np.median(known)) if len(known) else None
+
+
+def _provenance(report: FitReport, settings: Json, ratings: Ratings) -> Json:
+    """Return how the model was made; no times, so that the same data and seed give an equal model."""
+    account = report.to_dict()
+    del account["seconds"]
+    packages = ("lpbandits", "numba", "numpy", "scikit-learn", "scipy")
+    return {
+        "made_by": f"recovery, {report.method}",
+        "data_sha256": ratings.sha256,
+        "settings": settings,
+        "versions": {name: version(name) for name in packages},
+        "report": account,
+    }

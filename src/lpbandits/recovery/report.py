@@ -1,0 +1,92 @@
+"""What a fit gives back: the model, and an account of how it went."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+
+from lpbandits.model import PreferenceModel
+from lpbandits.typing import Json
+
+Progress = Callable[[str, int, int], None]
+"""Called as (stage, done, total) while a fit runs."""
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """How a fit went, in plain values.
+
+    Log-likelihoods are means per comparison, in nats, of the mixture over states: −0.693 is a coin toss, 0 certainty.
+    Multiply by `comparisons` for the total.
+    """
+
+    method: str
+    people: int
+    actions: int
+    ratings: int
+    dropped: Mapping[str, int]
+    states: int
+    shares: Sequence[float]
+    comparisons: float
+    log_likelihood: float
+    heldout_log_likelihood: float | None
+    """Of people not used: a second fit without them is scored on them. None when there were too few people."""
+    heldout_people: int
+    count_variance_explained: float
+    """Share of the variance of people's number of ratings that the clusters (EM: the likeliest states) explain."""
+    mean_variance_explained: float
+    """The same for people's mean rating."""
+    never_compared: Sequence[Json]
+    """Per state: how many actions nobody in it compared, and the labels of the first twenty."""
+    components: Sequence[int]
+    """Per state: pieces of the comparison graph; more than one means that only the prior ties them together."""
+    passes: Sequence[int]
+    """Per state: passes over the k by k counts in the last Bradley-Terry fit."""
+    standard_error: Sequence[float | None]
+    """Per state: median standard error of the utilities of compared actions."""
+    iterations: int
+    """EM steps of the best start; 0 for two-stage."""
+    history: Sequence[float]
+    """EM's log-posterior before each step and at the end, never falling; empty for two-stage."""
+    curve: Sequence[Json]
+    """Held-out log-likelihood by number of states, when that was chosen automatically."""
+    warnings: Sequence[str]
+    seconds: Mapping[str, float]
+
+    def to_dict(self) -> Json:
+        """Return the report as a JSON object."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted model and the report on it; the model's provenance has the report too, without the times."""
+
+    model: PreferenceModel
+    report: FitReport
+
+
+@dataclass
+class Stopwatch:
+    """Seconds spent per stage, and whom to tell about progress.
+
+    >>> said = []
+    >>> watch = Stopwatch(lambda *news: said.append(news))
+    >>> with watch.part("count", 0, 2): pass
+    >>> said, list(watch.seconds)
+    ([('count', 0, 2), ('count', 1, 2)], ['count'])
+    """
+
+    progress: Progress | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def part(self, stage: str, done: int = 0, total: int = 1) -> Iterator[None]:
+        """Time one part of a stage, of which `done` of `total` parts are over."""
+        start = time.perf_counter()
+        if self.progress:
+            self.progress(stage, done, total)
+        yield
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
+        if self.progress:
+            self.progress(stage, done + 1, total)
