@@ -65,7 +65,8 @@ class Agent:
         """Hold a belief, and its arrays in the order that every kernel takes them."""
         policy = self.policy
         self._belief = belief
-        self._arrays = (policy.ranks, policy.table, policy.settings, belief.stats, belief.order, belief.states)
+        self._room = belief.room
+        self._arrays = (policy.ranks, policy.table, belief.numbers, belief.order)
 
     def ask(self, allowed: Sequence[Label] | None = None) -> Label:
         """Return the next action, among the `allowed` ones if given.
@@ -86,7 +87,7 @@ class Agent:
         if not (self._any_number and type(reward) is float and -LARGEST <= reward <= LARGEST):
             reward = self._rewards.check(reward)
         belief = self._belief
-        if belief.tried == belief.stats.shape[1]:
+        if belief.tried == self._room:
             self._hold(belief.grown())
             belief = self._belief
         belief.tried = self._tell(*self._arrays, belief.tried, index, reward)
@@ -114,20 +115,22 @@ class Agent:
         slot = find(belief.order, belief.tried, index)
         if slot < 0:
             raise InvalidInput(f"no reward was told for action {action!r}, so {value:g} cannot be taken back")
-        count, total, spread = (float(x) for x in belief.stats[: layout.SPREAD + 1, slot])
+        count, total, spread = (float(x) for x in belief.numbers[: layout.SPREAD + 1, slot])
         mean = total / count
         # one reward lies at most √(spread (n-1)/n) from the mean of all n
         reach = np.sqrt(spread * (count - 1) / count)
         if abs(value - mean) > reach + 1e-9 * (abs(mean) + reach + 1.0):
             told = f"its {int(count)} rewards have mean {mean:g}" if count > 1 else f"its one reward was {mean:g}"
-            raise InvalidInput(f"{value:g} was not told for action {action!r}: {told}; take back the value that was told")
+            raise InvalidInput(
+                f"{value:g} was not told for action {action!r}: {told}; take back the value that was told"
+            )
 
     @property
     def posterior(self) -> FloatArray:
         """The probability of each state (an independent copy)."""
         if not self.policy.evidence.latent:
             raise NotSupported(f"{type(self.policy).__name__} has no latent states, so there is no posterior over them")
-        return self._belief.states[layout.POSTERIOR].copy()
+        return self._belief.numbers[layout.POSTERIOR, : self.policy.model.states].copy()
 
     @property
     def rounds(self) -> int:
@@ -150,7 +153,10 @@ class Agent:
         belief = self._belief
         model = self.policy.model
         tried = [
-            {"action": self._labels[belief.order[0, slot]], **dict(zip(_STATS, belief.stats[:3, slot].tolist(), strict=True))}
+            {
+                "action": self._labels[belief.order[0, slot]],
+                **dict(zip(_STATS, belief.numbers[:3, slot].tolist(), strict=True)),
+            }
             for slot in range(belief.tried)
         ]
         content: Json = {
@@ -162,7 +168,9 @@ class Agent:
             "person": self.person,
             "asked": self.asked,
             "tried": tried,
-            "states": [[None if x == -np.inf else x for x in row] for row in belief.states.tolist()],
+            "states": {
+                name: _plain(belief.numbers[row, : self.policy.start.shape[1]]) for name, row in _STATES.items()
+            },
         }
         if with_model:
             content["model"] = model.to_dict()
@@ -192,16 +200,18 @@ class Agent:
             raise FileFormatError(f"the saved agent is not whole: {error!r}") from None
         return agent
 
-    def _restore(self, tried: list[Json], states: list[list[float | None]]) -> None:
+    def _restore(self, tried: list[Json], states: dict[str, list[float | None]]) -> None:
         belief = self.policy.new_belief(max(8, len(tried)))
         for slot, row in enumerate(tried):
-            insert(self.policy.ranks, belief.stats, belief.order, slot, self.policy.index_of(row["action"]))
-            belief.stats[:3, slot] = validate.as_floats([row[name] for name in _STATS], "tried", shape=(3,))
+            insert(self.policy.ranks, belief.numbers, belief.order, slot, self.policy.index_of(row["action"]))
+            belief.numbers[:3, slot] = validate.as_floats([row[name] for name in _STATS], "tried", shape=(3,))
         belief.tried = len(tried)
-        numbers = np.array([[-np.inf if x is None else x for x in row] for row in states], dtype=np.float64)
-        if numbers.size != belief.states.size:
-            raise InvalidInput(f"it has {numbers.size} numbers for states where the policy has {belief.states.size}")
-        belief.states[:] = numbers.reshape(belief.states.shape)
+        m = self.policy.start.shape[1]
+        for name, at in _STATES.items():
+            column = np.array([-np.inf if x is None else x for x in states[name]], dtype=np.float64)
+            if len(column) != m:
+                raise InvalidInput(f"states['{name}'] has {len(column)} numbers for {m} states")
+            belief.numbers[at, :m] = column
         self._hold(belief)
 
     def __repr__(self) -> str:
@@ -209,6 +219,17 @@ class Agent:
 
 
 _STATS = ("count", "sum", "spread")
+_STATES = {
+    "score": layout.SCORE,
+    "posterior": layout.POSTERIOR,
+    "extra": layout.EXTRA,
+    "extra_too": layout.EXTRA_TOO,
+}
+
+
+def _plain(values: FloatArray) -> list[float | None]:
+    """Return numbers for JSON, which has no word for −∞: the score of a state that is ruled out."""
+    return [None if x == -np.inf else x for x in values.tolist()]
 
 
 def _model_of(content: dict[str, Any], model: PreferenceModel | None) -> PreferenceModel:

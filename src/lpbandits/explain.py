@@ -63,9 +63,7 @@ class Explanation:
     def __str__(self) -> str:
         lines = ["tried: " + (", ".join(f"{a} {mean:.3g} (×{n})" for a, (n, mean) in self.tried.items()) or "nothing")]
         for state in self.states:
-            blocks = " > ".join(
-                " = ".join(map(str, block)) + f" {state.means[block[0]]:.3g}" for block in state.blocks
-            )
+            blocks = " > ".join(" = ".join(map(str, block)) + f" {state.means[block[0]]:.3g}" for block in state.blocks)
             lines.append(f"state {state.state}: {state.probability:.1%}" + (f"  {blocks}" if blocks else ""))
         return "\n".join(lines)
 
@@ -76,8 +74,8 @@ def explain(policy: Policy, belief: Belief) -> Explanation:
     n = belief.tried
     tried = {
         labels[belief.order[0, slot]]: (
-            int(belief.stats[layout.COUNT, slot]),
-            float(belief.stats[layout.SUM, slot] / belief.stats[layout.COUNT, slot]),
+            int(belief.numbers[layout.COUNT, slot]),
+            float(belief.numbers[layout.SUM, slot] / belief.numbers[layout.COUNT, slot]),
         )
         for slot in range(n)
     }
@@ -93,12 +91,10 @@ def _fitted(policy: Policy, belief: Belief, z: int) -> StateFit:
     labels = policy.model.actions
     n = belief.tried
     values = np.empty(n)
-    blocks = fit(belief.stats.copy(), belief.order, 1 + z, n, values)
+    blocks = fit(belief.numbers.copy(), belief.order, 1 + z, n, values)
     actions = [int(belief.order[0, belief.order[1 + z, i]]) for i in range(n)]
     starts = [i for i in range(n) if i == 0 or values[i] != values[i - 1]] + [n]
-    groups = tuple(
-        tuple(labels[a] for a in actions[start:end]) for start, end in zip(starts, starts[1:], strict=False)
-    )
+    groups = tuple(tuple(labels[a] for a in actions[start:end]) for start, end in zip(starts, starts[1:], strict=False))
     means = {labels[a]: float(value) for a, value in zip(actions, values, strict=True)}
     intervals: dict[Label, tuple[float | None, float | None]] = {}
     above: float | None = None
@@ -106,12 +102,12 @@ def _fitted(policy: Policy, belief: Belief, z: int) -> StateFit:
     for a in policy.model.orderings[z]:
         label = labels[a]
         if label in means:
-            intervals.update({untried: (means[label], above) for untried in pending})
+            intervals.update(dict.fromkeys(pending, (means[label], above)))
             above, pending = means[label], []
         else:
             pending.append(label)
-    intervals.update({untried: (None, above) for untried in pending})
-    return StateFit(z, float(belief.states[layout.POSTERIOR, z]), means, groups, n - blocks, intervals)
+    intervals.update(dict.fromkeys(pending, (None, above)))
+    return StateFit(z, float(belief.numbers[layout.POSTERIOR, z]), means, groups, n - blocks, intervals)
 
 
 def _known(policy: Policy, belief: Belief, z: int) -> StateFit:
@@ -120,4 +116,4 @@ def _known(policy: Policy, belief: Belief, z: int) -> StateFit:
     means = {labels[a]: float(policy.table[z, a]) for a in policy.model.orderings[z]}
     tried = {int(a) for a in belief.order[0, : belief.tried]}
     blocks = tuple((labels[a],) for a in policy.model.orderings[z] if int(a) in tried)
-    return StateFit(z, float(belief.states[layout.POSTERIOR, z]), means, blocks, 0, {})
+    return StateFit(z, float(belief.numbers[layout.POSTERIOR, z]), means, blocks, 0, {})

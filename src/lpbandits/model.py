@@ -74,12 +74,12 @@ class PreferenceModel:
     @property
     def states(self) -> int:
         """The number m of latent states."""
-        return self.orderings.shape[0]
+        return int(self.orderings.shape[0])
 
     @property
     def size(self) -> int:
         """The number k of actions."""
-        return self.orderings.shape[1]
+        return int(self.orderings.shape[1])
 
     @cached_property
     def ranks(self) -> IntArray:

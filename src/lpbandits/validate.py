@@ -122,7 +122,7 @@ def as_orderings(orderings: Any) -> IntArray:
 
 
 def _check_permutations(rows: IntArray) -> None:
-    states, actions = rows.shape
+    actions = rows.shape[1]
     every = np.arange(actions)
     wrong = np.flatnonzero((np.sort(rows, axis=1) != every).any(axis=1))
     if not len(wrong):
@@ -146,7 +146,7 @@ def _check_distinct(rows: IntArray) -> None:
     if len(repeated):
         state = int(repeated[0])
         raise InvalidInput(
-            f"orderings {int(twin[state])} and {state} are equal; every state needs its own ordering: remove one of them"
+            f"orderings {int(twin[state])} and {state} are equal; every state needs its own: remove one of them"
         )
 
 

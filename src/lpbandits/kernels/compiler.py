@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numba
+import numba.core.config
 import platformdirs
+
+config: Any = numba.core.config  # numba has no types
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,7 +30,7 @@ def cache_folder() -> str:
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.read_bytes())
     name = f"kernels-{digest.hexdigest()[:16]}"
-    base = Path(numba.config.CACHE_DIR or platformdirs.user_cache_path("lpbandits"))
+    base = Path(config.CACHE_DIR or platformdirs.user_cache_path("lpbandits"))
     try:
         (base / name).mkdir(parents=True, exist_ok=True)
         if os.access(base / name, os.W_OK):
@@ -53,12 +56,12 @@ def jit_inline(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _compile(function: Callable[P, R], **options: Any) -> Callable[P, R]:
-    theirs = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = cache_folder()
+    theirs = config.CACHE_DIR
+    config.CACHE_DIR = cache_folder()
     try:
         compiled: Callable[P, R] = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     finally:
-        numba.config.CACHE_DIR = theirs
+        config.CACHE_DIR = theirs
     return compiled
 
 

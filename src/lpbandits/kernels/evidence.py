@@ -2,10 +2,10 @@
 
 Every evidence has a `tell` (and, where that is possible, a `retract`) of one form:
 
-    n = tell(ranks, table, settings, stats, order, states, n, action, reward)
+    n = tell(ranks, table, numbers, order, n, action, reward)
 
-It records the outcome, updates the states' scores and leaves the normalised posterior in `states[POSTERIOR]`. `n` is
-the number of tried actions. See `layout` for the arrays. To add an evidence, write its tell here and its settings in
+It records the outcome, updates the states' scores and leaves the normalised posterior in row POSTERIOR of `numbers`.
+`n` is the number of tried actions. See `layout` for the arrays. To add an evidence, write its tell here and its settings in
 `lpbandits.policies.evidence`.
 """
 
@@ -29,6 +29,7 @@ from lpbandits.kernels.layout import (
     NOISE,
     POSTERIOR,
     SCORE,
+    SETTINGS,
     SPREAD,
     SUM,
     WEIGHT,
@@ -38,19 +39,18 @@ from lpbandits.typing import FloatArray, Int32Array
 
 
 @jit_inline
-def normalise(states: FloatArray) -> None:
+def normalise(numbers: FloatArray, m: int) -> None:
     """Turn scores into the posterior; subtracting the largest score first keeps the exponentials in range."""
-    m = states.shape[1]
-    largest = states[SCORE, 0]
+    largest = numbers[SCORE, 0]
     for z in range(1, m):
-        largest = max(largest, states[SCORE, z])
+        largest = max(largest, numbers[SCORE, z])
     total = 0.0
     for z in range(m):
-        states[POSTERIOR, z] = np.exp(states[SCORE, z] - largest)
-        total += states[POSTERIOR, z]
+        numbers[POSTERIOR, z] = np.exp(numbers[SCORE, z] - largest)
+        total += numbers[POSTERIOR, z]
     scale = 1.0 / total
     for z in range(m):
-        states[POSTERIOR, z] *= scale
+        numbers[POSTERIOR, z] *= scale
 
 
 @jit_inline
@@ -78,175 +78,168 @@ def block_score(family: int, total: float, count: float, centre: float) -> float
 
 
 @jit_in_place
-def unknown_noise_score(settings: FloatArray, squares: float, count: float) -> float:
+def unknown_noise_score(numbers: FloatArray, squares: float, count: float) -> float:
     """Return the log evidence of a sum of squared residuals when the noise is integrated out.
 
     The prior on σ² is inverse gamma and worth WEIGHT observations of spread NOISE².
     """
-    weight = settings[WEIGHT]
-    return -0.5 * (weight + count) * np.log(weight * settings[NOISE] ** 2 + squares)
+    weight = numbers[SETTINGS, WEIGHT]
+    return -0.5 * (weight + count) * np.log(weight * numbers[SETTINGS, NOISE] ** 2 + squares)
 
 
 @jit_inline
-def refit_scores(settings: FloatArray, stats: FloatArray, order: Int32Array, states: FloatArray, n: int) -> None:
+def refit_scores(numbers: FloatArray, order: Int32Array, m: int, n: int) -> None:
     """Score every state by the likelihood of all rewards at its own isotonic fit (Eq. `appr_posterior`)."""
-    family = int(settings[FAMILY])
+    family = int(numbers[SETTINGS, FAMILY])
     count = 0.0
     total = 0.0
     for slot in range(n):
-        count += stats[COUNT, slot]
-        total += stats[SUM, slot]
+        count += numbers[COUNT, slot]
+        total += numbers[SUM, slot]
     centre = total / count if n > 0 else 0.0
-    precision = 0.5 * settings[NOISE] ** -2
+    precision = 0.5 * numbers[SETTINGS, NOISE] ** -2
     squares = 0.0  # all rewards about the centre; only unknown noise needs it
     if family == GAUSSIAN_UNKNOWN:
         for slot in range(n):
-            own = block_score(family, stats[SUM, slot], stats[COUNT, slot], centre)
-            squares += stats[SPREAD, slot] + own
-    for z in range(states.shape[1]):
-        blocks, _ = pool(stats, order, 1 + z, n, -1)
+            own = block_score(family, numbers[SUM, slot], numbers[COUNT, slot], centre)
+            squares += numbers[SPREAD, slot] + own
+    for z in range(m):
+        blocks, _ = pool(numbers, order, 1 + z, n, -1)
         score = 0.0
         if family == GAUSSIAN:
             for block in range(blocks):
-                score += (stats[BLOCK_SUM, block] - centre * stats[BLOCK_COUNT, block]) ** 2 / stats[BLOCK_COUNT, block]
+                score += (numbers[BLOCK_SUM, block] - centre * numbers[BLOCK_COUNT, block]) ** 2 / numbers[
+                    BLOCK_COUNT, block
+                ]
             score *= precision
         else:
             for block in range(blocks):
-                score += block_score(family, stats[BLOCK_SUM, block], stats[BLOCK_COUNT, block], centre)
+                score += block_score(family, numbers[BLOCK_SUM, block], numbers[BLOCK_COUNT, block], centre)
             if family == GAUSSIAN_UNKNOWN:
-                score = unknown_noise_score(settings, max(squares - score, 0.0), count)
-        states[SCORE, z] = states[LOG_PRIOR, z] + score
-    normalise(states)
+                score = unknown_noise_score(numbers, max(squares - score, 0.0), count)
+        numbers[SCORE, z] = numbers[LOG_PRIOR, z] + score
+    normalise(numbers, m)
 
 
 @jit_in_place
 def refit_tell(
     ranks: Int32Array,
-    table: FloatArray,  # noqa: ARG001 - one form for all evidences
-    settings: FloatArray,
-    stats: FloatArray,
+    table: FloatArray,
+    numbers: FloatArray,
     order: Int32Array,
-    states: FloatArray,
     n: int,
     action: int,
     reward: float,
 ) -> int:
     """lpbTS, Algorithm 1: the likelihood of all data at the refitted means."""
-    n, _ = record(ranks, stats, order, n, action, reward)
-    refit_scores(settings, stats, order, states, n)
+    n, _ = record(ranks, numbers, order, n, action, reward)
+    refit_scores(numbers, order, ranks.shape[0], n)
     return n
 
 
 @jit_in_place
 def refit_retract(
-    ranks: Int32Array,  # noqa: ARG001
-    table: FloatArray,  # noqa: ARG001
-    settings: FloatArray,
-    stats: FloatArray,
+    ranks: Int32Array,
+    table: FloatArray,
+    numbers: FloatArray,
     order: Int32Array,
-    states: FloatArray,
     n: int,
     action: int,
     reward: float,
 ) -> int:
     """Take an outcome back: the refit depends only on counts and sums, so the past leaves no trace."""
-    n = remove(stats, order, n, action, reward)
-    refit_scores(settings, stats, order, states, n)
+    n = remove(numbers, order, n, action, reward)
+    refit_scores(numbers, order, ranks.shape[0], n)
     return n
 
 
 @jit_in_place
 def incremental_tell(
     ranks: Int32Array,
-    table: FloatArray,  # noqa: ARG001
-    settings: FloatArray,
-    stats: FloatArray,
+    table: FloatArray,
+    numbers: FloatArray,
     order: Int32Array,
-    states: FloatArray,
     n: int,
     action: int,
     reward: float,
 ) -> int:
     """lpbTS, expanded algorithm: refit, then add only the newest reward's log-likelihood to the running score."""
-    family = int(settings[FAMILY])
-    n, slot = record(ranks, stats, order, n, action, reward)
+    family = int(numbers[SETTINGS, FAMILY])
+    m = ranks.shape[0]
+    n, slot = record(ranks, numbers, order, n, action, reward)
     largest = -np.inf
-    for z in range(states.shape[1]):
-        _, block = pool(stats, order, 1 + z, n, slot)
-        mean = stats[BLOCK_SUM, block] / stats[BLOCK_COUNT, block]
-        states[SCORE, z] += log_likelihood(family, reward, mean, settings[NOISE])
-        largest = max(largest, states[SCORE, z])
-    for z in range(states.shape[1]):
-        states[SCORE, z] -= largest
-    normalise(states)
+    for z in range(m):
+        _, block = pool(numbers, order, 1 + z, n, slot)
+        mean = numbers[BLOCK_SUM, block] / numbers[BLOCK_COUNT, block]
+        numbers[SCORE, z] += log_likelihood(family, reward, mean, numbers[SETTINGS, NOISE])
+        largest = max(largest, numbers[SCORE, z])
+    for z in range(m):
+        numbers[SCORE, z] -= largest
+    normalise(numbers, m)
     return n
 
 
 @jit_inline
 def known_scores(
     table: FloatArray,
-    settings: FloatArray,
-    stats: FloatArray,
-    states: FloatArray,
+    numbers: FloatArray,
+    m: int,
     n: int,
     action: int,
     reward: float,
     sign: float,
 ) -> None:
     """Add (sign 1) or take back (sign -1) one reward's log-likelihood at each state's known mean."""
-    family = int(settings[FAMILY])
+    family = int(numbers[SETTINGS, FAMILY])
     count = 0.0
     for slot in range(n):
-        count += stats[COUNT, slot]
-    for z in range(states.shape[1]):
+        count += numbers[COUNT, slot]
+    for z in range(m):
         if family == GAUSSIAN_UNKNOWN:
-            states[EXTRA, z] = max(states[EXTRA, z] + sign * (reward - table[z, action]) ** 2, 0.0)
-            states[SCORE, z] = states[LOG_PRIOR, z] + unknown_noise_score(settings, states[EXTRA, z], count)
+            numbers[EXTRA, z] = max(numbers[EXTRA, z] + sign * (reward - table[z, action]) ** 2, 0.0)
+            numbers[SCORE, z] = numbers[LOG_PRIOR, z] + unknown_noise_score(numbers, numbers[EXTRA, z], count)
         else:
-            states[EXTRA, z] += sign * log_likelihood(family, reward, table[z, action], settings[NOISE])
-            states[SCORE, z] = states[LOG_PRIOR, z] + states[EXTRA, z]
-    normalise(states)
+            numbers[EXTRA, z] += sign * log_likelihood(family, reward, table[z, action], numbers[SETTINGS, NOISE])
+            numbers[SCORE, z] = numbers[LOG_PRIOR, z] + numbers[EXTRA, z]
+    normalise(numbers, m)
 
 
 @jit_in_place
 def known_tell(
     ranks: Int32Array,
     table: FloatArray,
-    settings: FloatArray,
-    stats: FloatArray,
+    numbers: FloatArray,
     order: Int32Array,
-    states: FloatArray,
     n: int,
     action: int,
     reward: float,
 ) -> int:
-    """mTS (Hong et al. 2020): the likelihood of all rewards at the state's known means."""
-    n, _ = record(ranks, stats, order, n, action, reward)
-    known_scores(table, settings, stats, states, n, action, reward, 1.0)
+    """MTS (Hong et al. 2020): the likelihood of all rewards at the state's known means."""
+    n, _ = record(ranks, numbers, order, n, action, reward)
+    known_scores(table, numbers, ranks.shape[0], n, action, reward, 1.0)
     return n
 
 
 @jit_in_place
 def known_retract(
-    ranks: Int32Array,  # noqa: ARG001
+    ranks: Int32Array,
     table: FloatArray,
-    settings: FloatArray,
-    stats: FloatArray,
+    numbers: FloatArray,
     order: Int32Array,
-    states: FloatArray,
     n: int,
     action: int,
     reward: float,
 ) -> int:
     """Take an outcome back; with none left, the scores start from the prior exactly."""
-    n = remove(stats, order, n, action, reward)
+    m = ranks.shape[0]
+    n = remove(numbers, order, n, action, reward)
     if n == 0:
-        for z in range(states.shape[1]):
-            states[EXTRA, z] = 0.0
-            states[SCORE, z] = states[LOG_PRIOR, z]
-        normalise(states)
+        for z in range(m):
+            numbers[EXTRA, z] = 0.0
+            numbers[SCORE, z] = numbers[LOG_PRIOR, z]
+        normalise(numbers, m)
     else:
-        known_scores(table, settings, stats, states, n, action, reward, -1.0)
+        known_scores(table, numbers, ranks.shape[0], n, action, reward, -1.0)
     return n
 
 
@@ -254,79 +247,73 @@ def known_retract(
 def consistency_tell(
     ranks: Int32Array,
     table: FloatArray,
-    settings: FloatArray,
-    stats: FloatArray,
+    numbers: FloatArray,
     order: Int32Array,
-    states: FloatArray,
     n: int,
     action: int,
     reward: float,
 ) -> int:
-    """mUCB (Hong et al. 2020): charge the optimistic state with what the reward fell short of its known mean.
+    """MUCB (Hong et al. 2020): charge the optimistic state with what the reward fell short of its known mean.
 
     EXTRA counts the rounds N(s) in which s was the optimistic state, EXTRA_TOO sums mean − margin − reward over them.
     A state stays consistent while that sum is at most σ √(6 N log T). The optimistic state of the round is the
     consistent one that promises most for the action played. POSTERIOR is uniform over the consistent states; where
     none is left, the state that exceeds its bound least stands alone. SCORE is bound − sum, at least 0 if consistent.
     """
-    n, _ = record(ranks, stats, order, n, action, reward)
-    m = states.shape[1]
+    n, _ = record(ranks, numbers, order, n, action, reward)
+    m = ranks.shape[0]
     charged = -1
     for z in range(m):
-        if states[POSTERIOR, z] > 0.0 and (charged < 0 or table[z, action] > table[charged, action]):
+        if numbers[POSTERIOR, z] > 0.0 and (charged < 0 or table[z, action] > table[charged, action]):
             charged = z
-    states[EXTRA, charged] += 1.0
-    states[EXTRA_TOO, charged] += table[charged, action] - settings[MARGIN] - reward
+    numbers[EXTRA, charged] += 1.0
+    numbers[EXTRA_TOO, charged] += table[charged, action] - numbers[SETTINGS, MARGIN] - reward
     for z in range(m):
-        bound = settings[NOISE] * np.sqrt(6.0 * states[EXTRA, z] * settings[LOG_HORIZON])
-        states[SCORE, z] = bound - states[EXTRA_TOO, z]
+        bound = numbers[SETTINGS, NOISE] * np.sqrt(6.0 * numbers[EXTRA, z] * numbers[SETTINGS, LOG_HORIZON])
+        numbers[SCORE, z] = bound - numbers[EXTRA_TOO, z]
     consistent = 0.0
     least = -1
     for z in range(m):
-        if states[LOG_PRIOR, z] == -np.inf:
+        if numbers[LOG_PRIOR, z] == -np.inf:
             continue
-        if states[SCORE, z] >= 0.0:
+        if numbers[SCORE, z] >= 0.0:
             consistent += 1.0
-        if least < 0 or states[SCORE, z] > states[SCORE, least]:
+        if least < 0 or numbers[SCORE, z] > numbers[SCORE, least]:
             least = z
     for z in range(m):
-        if states[LOG_PRIOR, z] == -np.inf:
-            states[POSTERIOR, z] = 0.0
+        if numbers[LOG_PRIOR, z] == -np.inf:
+            numbers[POSTERIOR, z] = 0.0
         elif consistent == 0.0:
-            states[POSTERIOR, z] = 1.0 if z == least else 0.0
+            numbers[POSTERIOR, z] = 1.0 if z == least else 0.0
         else:
-            states[POSTERIOR, z] = 1.0 / consistent if states[SCORE, z] >= 0.0 else 0.0
+            numbers[POSTERIOR, z] = 1.0 / consistent if numbers[SCORE, z] >= 0.0 else 0.0
     return n
 
 
 @jit_in_place
 def tally_tell(
     ranks: Int32Array,
-    table: FloatArray,  # noqa: ARG001
-    settings: FloatArray,  # noqa: ARG001
-    stats: FloatArray,
+    table: FloatArray,
+    numbers: FloatArray,
     order: Int32Array,
-    states: FloatArray,  # noqa: ARG001
     n: int,
     action: int,
     reward: float,
 ) -> int:
     """Keep counts and sums alone: for policies without latent states."""
-    n, _ = record(ranks, stats, order, n, action, reward)
+    n, _ = record(ranks, numbers, order, n, action, reward)
     return n
 
 
 @jit_in_place
 def tally_retract(
-    ranks: Int32Array,  # noqa: ARG001
-    table: FloatArray,  # noqa: ARG001
-    settings: FloatArray,  # noqa: ARG001
-    stats: FloatArray,
+    ranks: Int32Array,
+    table: FloatArray,
+    numbers: FloatArray,
     order: Int32Array,
-    states: FloatArray,  # noqa: ARG001
     n: int,
     action: int,
     reward: float,
 ) -> int:
     """Take an outcome back."""
-    return remove(stats, order, n, action, reward)
+    return remove(numbers, order, n, action, reward)

@@ -8,10 +8,10 @@ from lpbandits.typing import FloatArray, Int32Array
 
 
 @jit_inline
-def pool(stats: FloatArray, order: Int32Array, row: int, n: int, watch: int) -> tuple[int, int]:
+def pool(numbers: FloatArray, order: Int32Array, row: int, n: int, watch: int) -> tuple[int, int]:
     """Fit non-increasing means to the n tried actions in the order of `order[row]`.
 
-    Writes each block's count and sum to the scratch rows of `stats`; returns the number of blocks and the block that
+    Writes each block's count and sum to the scratch rows of `numbers`; returns the number of blocks and the block that
     holds slot `watch` (-1 for a slot that is not there). Two neighbours are pooled when the later mean is at least the
     earlier one, compared by cross-multiplication, so nothing is divided.
     """
@@ -19,15 +19,15 @@ def pool(stats: FloatArray, order: Int32Array, row: int, n: int, watch: int) -> 
     watched = -1
     for i in range(n):
         slot = order[row, i]
-        count = stats[COUNT, slot]
-        total = stats[SUM, slot]
-        while last >= 0 and stats[BLOCK_SUM, last] * count <= total * stats[BLOCK_COUNT, last]:
-            count += stats[BLOCK_COUNT, last]
-            total += stats[BLOCK_SUM, last]
+        count = numbers[COUNT, slot]
+        total = numbers[SUM, slot]
+        while last >= 0 and numbers[BLOCK_SUM, last] * count <= total * numbers[BLOCK_COUNT, last]:
+            count += numbers[BLOCK_COUNT, last]
+            total += numbers[BLOCK_SUM, last]
             last -= 1
         last += 1
-        stats[BLOCK_COUNT, last] = count
-        stats[BLOCK_SUM, last] = total
+        numbers[BLOCK_COUNT, last] = count
+        numbers[BLOCK_SUM, last] = total
         if slot == watch:
             watched = last
         elif watched > last:
@@ -36,15 +36,15 @@ def pool(stats: FloatArray, order: Int32Array, row: int, n: int, watch: int) -> 
 
 
 @jit_in_place
-def fit(stats: FloatArray, order: Int32Array, row: int, n: int, means: FloatArray) -> int:
+def fit(numbers: FloatArray, order: Int32Array, row: int, n: int, means: FloatArray) -> int:
     """Write the fitted mean of each tried action, best first, to `means`; return the number of blocks."""
-    blocks, _ = pool(stats, order, row, n, -1)
+    blocks, _ = pool(numbers, order, row, n, -1)
     i = 0
     for block in range(blocks):
-        mean = stats[BLOCK_SUM, block] / stats[BLOCK_COUNT, block]
-        left = stats[BLOCK_COUNT, block]
+        mean = numbers[BLOCK_SUM, block] / numbers[BLOCK_COUNT, block]
+        left = numbers[BLOCK_COUNT, block]
         while i < n and left > 0.0:  # counts are whole, so this subtraction is exact
-            left -= stats[COUNT, order[row, i]]
+            left -= numbers[COUNT, order[row, i]]
             means[i] = mean
             i += 1
     return blocks

@@ -8,7 +8,7 @@ import numpy as np
 from lpbandits.kernels.compiler import jit_in_place, specialise
 from lpbandits.kernels.evidence import refit_tell as tell
 from lpbandits.kernels.isotonic import pool
-from lpbandits.kernels.layout import BERNOULLI, POISSON, POSTERIOR, STATES_ROWS
+from lpbandits.kernels.layout import BERNOULLI, POISSON, POSTERIOR, SCORE, SETTINGS
 from lpbandits.kernels.random import REWARD, normal_quantile, poisson_quantile, uniform
 from lpbandits.kernels.rules import sample_choose as choose
 from lpbandits.typing import FloatArray, Int32Array, IntArray
@@ -40,13 +40,13 @@ def best_mean(means: FloatArray, person: int, offered: IntArray) -> float:
 
 @jit_in_place
 def active_constraints(
-    stats: FloatArray, order: Int32Array, n: int, state: int, out: FloatArray, person: int
+    numbers: FloatArray, order: Int32Array, n: int, state: int, out: FloatArray, person: int
 ) -> None:
     """Write the order constraints that hold with equality: mean over all states, the true one, mean of the others."""
     m = order.shape[0] - 1
     total = 0.0
     for z in range(m):
-        blocks, _ = pool(stats, order, 1 + z, n, -1)
+        blocks, _ = pool(numbers, order, 1 + z, n, -1)
         total += n - blocks
         if z == state:
             out[person, 1] = n - blocks
@@ -57,7 +57,6 @@ def active_constraints(
 def rollout(
     ranks: Int32Array,
     table: FloatArray,
-    settings: FloatArray,
     start: FloatArray,
     means: FloatArray,
     truth: IntArray,
@@ -71,23 +70,23 @@ def rollout(
     regret: FloatArray,
     mass: FloatArray,
     active: FloatArray,
-    stats: FloatArray,
+    numbers: FloatArray,
     order: Int32Array,
-    states: FloatArray,
 ) -> None:
     """Play all rounds for people first, first+1, …; `actions` to `active` take the results, the rest is one belief.
 
-    `start` is the states' part of an untouched belief. `offered` is people × rounds × allowed actions in rising order,
+    `start` holds the rows per state of an untouched belief (no columns without latent states).
+    `offered` is people × rounds × allowed actions in rising order,
     filled up with -1 (1 in place of people or rounds: the same for all; 1×1×0: everything is allowed). Each person's
     results depend on nothing but their own address, so any split over threads gives the same bits.
     """
     people, rounds = actions.shape
-    m = states.shape[1]
+    m = start.shape[1]
     for p in range(people):
         n = 0
-        for row in range(STATES_ROWS):
+        for row in range(SCORE, SETTINGS):
             for z in range(m):
-                states[row, z] = start[row, z]
+                numbers[row, z] = start[row, z]
         allowed = offered[0, 0]
         target = best_mean(means, p, allowed)
         for t in range(rounds):
@@ -98,17 +97,17 @@ def rollout(
                     size -= 1
                 allowed = allowed[:size]
                 target = best_mean(means, p, allowed)
-            action = choose(ranks, table, settings, stats, order, states, n, allowed, seed, first + p, t)
+            action = choose(ranks, table, numbers, order, n, allowed, seed, first + p, t)
             reward = draw_reward(family, means[p, action], noise, seed, first + p, t)
-            n = tell(ranks, table, settings, stats, order, states, n, action, reward)
+            n = tell(ranks, table, numbers, order, n, action, reward)
             actions[p, t] = action
             rewards[p, t] = reward
             regret[p, t] = target - means[p, action]
-            mass[p, t] = states[POSTERIOR, truth[p]] if m > 0 else np.nan
+            mass[p, t] = numbers[POSTERIOR, truth[p]] if m > 0 else np.nan
         for i in range(3):
             active[p, i] = np.nan
         if m > 0 and order.shape[0] == 1 + m:
-            active_constraints(stats, order, n, truth[p], active, p)
+            active_constraints(numbers, order, n, truth[p], active, p)
 
 
 @functools.cache

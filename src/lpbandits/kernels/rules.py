@@ -2,7 +2,7 @@
 
 Every rule has a `choose` of one form:
 
-    action = choose(ranks, table, settings, stats, order, states, n, offered, seed, person, round_)
+    action = choose(ranks, table, numbers, order, n, offered, seed, person, round_)
 
 `offered` holds the allowed actions in rising order, and is empty where all are allowed. A rule changes nothing. To add
 one, write its choose here and its settings in `lpbandits.policies.rules`.
@@ -11,7 +11,7 @@ one, write its choose here and its settings in `lpbandits.policies.rules`.
 import numpy as np
 
 from lpbandits.kernels.compiler import jit_in_place, jit_inline
-from lpbandits.kernels.layout import BEST, COUNT, FIRST, NOISE, POSTERIOR, PRIOR_MEAN, PRIOR_SD, SUM
+from lpbandits.kernels.layout import BEST, COUNT, FIRST, NOISE, POSTERIOR, PRIOR_MEAN, PRIOR_SD, SETTINGS, SUM
 from lpbandits.kernels.random import FIRST as FIRST_DRAW
 from lpbandits.kernels.random import STATE, VALUE, below, largest_normal, normal, uniform
 from lpbandits.typing import FloatArray, Int32Array, IntArray
@@ -91,11 +91,9 @@ def favourites(ranks: IntArray, offered: IntArray, out: IntArray) -> None:
 @jit_in_place
 def sample_choose(
     ranks: Int32Array,
-    table: FloatArray,  # noqa: ARG001 - one form for all rules
-    settings: FloatArray,
-    stats: FloatArray,  # noqa: ARG001
-    order: Int32Array,  # noqa: ARG001
-    states: FloatArray,
+    table: FloatArray,
+    numbers: FloatArray,
+    order: Int32Array,
     n: int,
     offered: IntArray,
     seed: int,
@@ -103,18 +101,18 @@ def sample_choose(
     round_: int,
 ) -> int:
     """Draw a state from the posterior and play its best allowed action (Algorithm 1, lines 3 and 4)."""
-    if n == 0 and settings[FIRST] > 0.0:
+    if n == 0 and numbers[SETTINGS, FIRST] > 0.0:
         return pick(offered, ranks.shape[1], uniform(seed, person, round_, FIRST_DRAW, 0))
     left = uniform(seed, person, round_, STATE, 0)
     state = 0
-    for z in range(states.shape[1]):
-        if states[POSTERIOR, z] > 0.0:
+    for z in range(ranks.shape[0]):
+        if numbers[POSTERIOR, z] > 0.0:
             state = z
-            left -= states[POSTERIOR, z]
+            left -= numbers[POSTERIOR, z]
             if left < 0.0:
                 break
     if len(offered) == 0:
-        return int(states[BEST, state])
+        return int(numbers[BEST, state])
     return first_allowed(ranks, state, offered)
 
 
@@ -122,22 +120,20 @@ def sample_choose(
 def optimism_choose(
     ranks: Int32Array,
     table: FloatArray,
-    settings: FloatArray,  # noqa: ARG001
-    stats: FloatArray,  # noqa: ARG001
-    order: Int32Array,  # noqa: ARG001
-    states: FloatArray,
-    n: int,  # noqa: ARG001
+    numbers: FloatArray,
+    order: Int32Array,
+    n: int,
     offered: IntArray,
-    seed: int,  # noqa: ARG001
-    person: int,  # noqa: ARG001
-    round_: int,  # noqa: ARG001
+    seed: int,
+    person: int,
+    round_: int,
 ) -> int:
     """Play the action of the best (state, action) pair among the states still possible (mUCB)."""
     action = -1
     promise = -np.inf
-    for z in range(states.shape[1]):
-        if states[POSTERIOR, z] > 0.0:
-            own = int(states[BEST, z]) if len(offered) == 0 else first_allowed(ranks, z, offered)
+    for z in range(ranks.shape[0]):
+        if numbers[POSTERIOR, z] > 0.0:
+            own = int(numbers[BEST, z]) if len(offered) == 0 else first_allowed(ranks, z, offered)
             if action < 0 or table[z, own] > promise:
                 action = own
                 promise = table[z, own]
@@ -147,11 +143,9 @@ def optimism_choose(
 @jit_in_place
 def thompson_choose(
     ranks: Int32Array,
-    table: FloatArray,  # noqa: ARG001
-    settings: FloatArray,
-    stats: FloatArray,
+    table: FloatArray,
+    numbers: FloatArray,
     order: Int32Array,
-    states: FloatArray,  # noqa: ARG001
     n: int,
     offered: IntArray,
     seed: int,
@@ -165,8 +159,8 @@ def thompson_choose(
     """
     k = ranks.shape[1]
     untried = k if len(offered) == 0 else len(offered)
-    prior_precision = settings[PRIOR_SD] ** -2
-    reward_precision = settings[NOISE] ** -2
+    prior_precision = numbers[SETTINGS, PRIOR_SD] ** -2
+    reward_precision = numbers[SETTINGS, NOISE] ** -2
     action = -1
     largest = -np.inf
     for i in range(n):
@@ -175,15 +169,15 @@ def thompson_choose(
         if place(offered, own) < 0:
             continue
         untried -= 1
-        precision = prior_precision + stats[COUNT, slot] * reward_precision
-        mean = (settings[PRIOR_MEAN] * prior_precision + stats[SUM, slot] * reward_precision) / precision
+        precision = prior_precision + numbers[COUNT, slot] * reward_precision
+        mean = (numbers[SETTINGS, PRIOR_MEAN] * prior_precision + numbers[SUM, slot] * reward_precision) / precision
         draw = mean + normal(seed, person, round_, VALUE, own) / np.sqrt(precision)
         if action < 0 or draw > largest:
             action = own
             largest = draw
     if untried > 0:
         z = largest_normal(uniform(seed, person, round_, VALUE, k), untried)
-        if action < 0 or settings[PRIOR_MEAN] + settings[PRIOR_SD] * z > largest:
+        if action < 0 or numbers[SETTINGS, PRIOR_MEAN] + numbers[SETTINGS, PRIOR_SD] * z > largest:
             action = pick_untried(order, n, offered, untried, uniform(seed, person, round_, FIRST_DRAW, 0))
     return action
 
@@ -191,11 +185,9 @@ def thompson_choose(
 @jit_in_place
 def bound_choose(
     ranks: Int32Array,
-    table: FloatArray,  # noqa: ARG001
-    settings: FloatArray,
-    stats: FloatArray,
+    table: FloatArray,
+    numbers: FloatArray,
     order: Int32Array,
-    states: FloatArray,  # noqa: ARG001
     n: int,
     offered: IntArray,
     seed: int,
@@ -206,7 +198,7 @@ def bound_choose(
     untried = ranks.shape[1] if len(offered) == 0 else len(offered)
     rounds = 1.0
     for slot in range(n):
-        rounds += stats[COUNT, slot]
+        rounds += numbers[COUNT, slot]
     action = -1
     largest = -np.inf
     for i in range(n):
@@ -215,8 +207,8 @@ def bound_choose(
         if place(offered, own) < 0:
             continue
         untried -= 1
-        count = stats[COUNT, slot]
-        bound = stats[SUM, slot] / count + settings[NOISE] * np.sqrt(2.0 * np.log(rounds) / count)
+        count = numbers[COUNT, slot]
+        bound = numbers[SUM, slot] / count + numbers[SETTINGS, NOISE] * np.sqrt(2.0 * np.log(rounds) / count)
         if action < 0 or bound > largest:
             action = own
             largest = bound
@@ -228,12 +220,10 @@ def bound_choose(
 @jit_in_place
 def uniform_choose(
     ranks: Int32Array,
-    table: FloatArray,  # noqa: ARG001
-    settings: FloatArray,  # noqa: ARG001
-    stats: FloatArray,  # noqa: ARG001
-    order: Int32Array,  # noqa: ARG001
-    states: FloatArray,  # noqa: ARG001
-    n: int,  # noqa: ARG001
+    table: FloatArray,
+    numbers: FloatArray,
+    order: Int32Array,
+    n: int,
     offered: IntArray,
     seed: int,
     person: int,

@@ -15,12 +15,12 @@ def find(order: Int32Array, n: int, action: int) -> int:
 
 
 @jit_in_place
-def insert(ranks: Int32Array, stats: FloatArray, order: Int32Array, n: int, action: int) -> None:
+def insert(ranks: Int32Array, numbers: FloatArray, order: Int32Array, n: int, action: int) -> None:
     """Open slot n for `action` and put it in its place in every state's order."""
     order[0, n] = action
-    stats[COUNT, n] = 0.0
-    stats[SUM, n] = 0.0
-    stats[SPREAD, n] = 0.0
+    numbers[COUNT, n] = 0.0
+    numbers[SUM, n] = 0.0
+    numbers[SPREAD, n] = 0.0
     for row in range(1, order.shape[0]):
         rank = ranks[row - 1, action]
         i = n
@@ -32,33 +32,33 @@ def insert(ranks: Int32Array, stats: FloatArray, order: Int32Array, n: int, acti
 
 @jit_inline
 def record(
-    ranks: Int32Array, stats: FloatArray, order: Int32Array, n: int, action: int, reward: float
+    ranks: Int32Array, numbers: FloatArray, order: Int32Array, n: int, action: int, reward: float
 ) -> tuple[int, int]:
     """Add one outcome; return the number of tried actions and the action's slot."""
     slot = find(order, n, action)
     if slot < 0:
-        insert(ranks, stats, order, n, action)
+        insert(ranks, numbers, order, n, action)
         slot = n
         n += 1
-    count = stats[COUNT, slot]
-    mean = stats[SUM, slot] / count if count > 0.0 else reward
-    stats[COUNT, slot] = count + 1.0
-    stats[SUM, slot] += reward
-    stats[SPREAD, slot] += (reward - mean) * (reward - stats[SUM, slot] / (count + 1.0))
+    count = numbers[COUNT, slot]
+    mean = numbers[SUM, slot] / count if count > 0.0 else reward
+    numbers[COUNT, slot] = count + 1.0
+    numbers[SUM, slot] += reward
+    numbers[SPREAD, slot] += (reward - mean) * (reward - numbers[SUM, slot] / (count + 1.0))
     return n, slot
 
 
 @jit_in_place
-def remove(stats: FloatArray, order: Int32Array, n: int, action: int, reward: float) -> int:
+def remove(numbers: FloatArray, order: Int32Array, n: int, action: int, reward: float) -> int:
     """Take one told outcome back; return the number of actions that are still tried."""
     slot = find(order, n, action)
-    count = stats[COUNT, slot] - 1.0
+    count = numbers[COUNT, slot] - 1.0
     if count > 0.0:
-        mean = stats[SUM, slot] / (count + 1.0)
-        stats[COUNT, slot] = count
-        stats[SUM, slot] -= reward
-        less = (reward - mean) * (reward - stats[SUM, slot] / count)
-        stats[SPREAD, slot] = max(stats[SPREAD, slot] - less, 0.0)
+        mean = numbers[SUM, slot] / (count + 1.0)
+        numbers[COUNT, slot] = count
+        numbers[SUM, slot] -= reward
+        less = (reward - mean) * (reward - numbers[SUM, slot] / count)
+        numbers[SPREAD, slot] = max(numbers[SPREAD, slot] - less, 0.0)
         return n
     last = n - 1
     for row in range(1, order.shape[0]):  # close the gap, and let the last slot move into the empty one
@@ -69,5 +69,5 @@ def remove(stats: FloatArray, order: Int32Array, n: int, action: int, reward: fl
                 kept += 1
     order[0, slot] = order[0, last]
     for row in range(SPREAD + 1):
-        stats[row, slot] = stats[row, last]
+        numbers[row, slot] = numbers[row, last]
     return last

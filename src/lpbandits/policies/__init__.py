@@ -3,8 +3,9 @@
 A latent policy is an *evidence* (how probable is each state) and a *rule* (which action to play); see `base`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput
@@ -63,7 +64,12 @@ class Entry:
 def _own(s: Setting) -> dict[str, object]:
     """Return the reward arguments of a policy that uses each family's own likelihood."""
     noise = s.rewards.noise if s.rewards.family == "gaussian" else None
-    return {"rewards": s.rewards.family, "noise": noise, "noise_known": s.rewards.noise_known, "first": s.first}
+    return {
+        "rewards": s.rewards.family,
+        "noise": noise,
+        "noise_known": s.rewards.noise_known,
+        "first": s.first,
+    }
 
 
 def _any(s: Setting) -> dict[str, object]:
@@ -146,15 +152,19 @@ def make_policy(name: str, setting: Setting) -> Policy:
 def policy_from_dict(content: Json, model: PreferenceModel) -> Policy:
     """Return the policy that `Policy.to_dict` wrote, over `model`."""
     try:
-        parts = []
-        for part, kinds in (("evidence", EVIDENCES), ("rule", RULES)):
-            settings = dict(content[part])
-            kind = settings.pop("kind")
-            if "rewards" in settings:
-                settings["rewards"] = Rewards(**settings["rewards"])
-            parts.append(kinds[kind](**settings))  # type: ignore[operator] # two dicts of classes, one loop
-        return Policy(model, *parts)
+        return Policy(model, _part(EVIDENCES, content["evidence"]), _part(RULES, content["rule"]))
     except InvalidInput as error:
         raise FileFormatError(f"the saved policy is not usable: {error}") from None
     except (KeyError, TypeError, AttributeError) as error:
         raise FileFormatError(f"the saved policy is not whole: {error}") from None
+
+
+P = TypeVar("P")
+
+
+def _part(kinds: Mapping[str, Callable[..., P]], content: Json) -> P:
+    settings = dict(content)
+    kind = settings.pop("kind")
+    if "rewards" in settings:
+        settings["rewards"] = Rewards(**settings["rewards"])
+    return kinds[kind](**settings)

@@ -79,33 +79,24 @@ class Rule(Protocol):
 class Belief:
     """What a policy knows of one person; `lpbandits.kernels.layout` says what the rows are."""
 
-    stats: FloatArray
+    numbers: FloatArray
     order: Int32Array
-    states: FloatArray
     tried: int = 0
 
-    @classmethod
-    def empty(cls, start: FloatArray, ordered: int, room: int) -> "Belief":
-        """Return a belief with no outcomes, and room for so many tried actions."""
-        return cls(
-            stats=np.zeros((layout.STATS_ROWS, room)),
-            order=np.zeros((1 + ordered, room), dtype=np.int32),
-            states=start.copy(),
-        )
+    @property
+    def room(self) -> int:
+        """How many tried actions it can hold."""
+        return int(self.numbers.shape[1])
 
     def grown(self) -> "Belief":
-        """Return the same belief with twice the room for tried actions."""
-        more = ((0, 0), (0, self.stats.shape[1]))
-        return Belief(np.pad(self.stats, more), np.pad(self.order, more), self.states, self.tried)
-
-    def copy(self) -> "Belief":
-        """Return an independent copy."""
-        return Belief(self.stats.copy(), self.order.copy(), self.states.copy(), self.tried)
+        """Return the same belief with twice the room."""
+        more = ((0, 0), (0, self.room))
+        return Belief(np.pad(self.numbers, more), np.pad(self.order, more), self.tried)
 
     @property
     def rounds(self) -> int:
         """How many outcomes it holds."""
-        return int(self.stats[layout.COUNT, : self.tried].sum())
+        return int(self.numbers[layout.COUNT, : self.tried].sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +124,9 @@ class Policy:
         if self.rule.latent == self.evidence.latent:
             self.evidence.table(self.model)
             return
-        raise InvalidInput(f"the rule '{self.rule.kind}' uses no states, so '{self.evidence.kind}' would be wasted on it")
+        raise InvalidInput(
+            f"the rule '{self.rule.kind}' uses no states, so '{self.evidence.kind}' would be wasted on it"
+        )
 
     @cached_property
     def ranks(self) -> Int32Array:
@@ -148,32 +141,36 @@ class Policy:
 
     @cached_property
     def settings(self) -> FloatArray:
-        """The numbers for the kernels."""
-        settings = np.zeros(layout.SETTINGS)
+        """The evidence's and the rule's numbers, as a belief carries them."""
+        settings = np.zeros(layout.PLACES)
         self.evidence.numbers(settings)
         self.rule.numbers(settings)
         return settings
 
     @cached_property
     def start(self) -> FloatArray:
-        """The states' part of an untouched belief."""
+        """An untouched belief's numbers, one column per state (none without latent states)."""
         if not self.evidence.latent:
-            return np.zeros((layout.STATES_ROWS, 0))
-        states = np.zeros((layout.STATES_ROWS, self.model.states))
+            return np.zeros((layout.ROWS, 0))
+        numbers = np.zeros((layout.ROWS, self.model.states))
         with np.errstate(divide="ignore"):
-            states[layout.LOG_PRIOR] = np.log(self.model.prior)
-        states[layout.SCORE] = states[layout.LOG_PRIOR]
-        states[layout.POSTERIOR] = self.model.prior
-        states[layout.BEST] = self.model.orderings[:, 0]
-        return states
+            numbers[layout.LOG_PRIOR] = np.log(self.model.prior)
+        numbers[layout.SCORE] = numbers[layout.LOG_PRIOR]
+        numbers[layout.POSTERIOR] = self.model.prior
+        numbers[layout.BEST] = self.model.orderings[:, 0]
+        return numbers
 
     def new_belief(self, room: int = 8) -> Belief:
         """Return what the policy knows of a person it has not met."""
-        if self.evidence.ordered:
-            ordered = self.model.states
-        else:
-            ordered = 0 if self.evidence.latent else 1  # without states: the actions' own order
-        return Belief.empty(self.start, ordered, room)
+        ordered = self.model.states if self.evidence.ordered else 0
+        if not self.evidence.latent:
+            ordered = 1  # the actions' own order
+        width = max(room, self.start.shape[1], layout.PLACES)
+        numbers = np.zeros((layout.ROWS, width))
+        numbers[layout.SETTINGS, : layout.PLACES] = self.settings
+        states = slice(layout.SCORE, layout.SETTINGS)
+        numbers[states, : self.start.shape[1]] = self.start[states]
+        return Belief(numbers, np.zeros((1 + ordered, width), dtype=np.int32))
 
     def offer(self, allowed: Sequence[Label] | None) -> IntArray:
         """Return the actions to choose from as indices in rising order; empty means all.
@@ -241,12 +238,16 @@ def rewards_of(rewards: str, noise: float | None, noise_known: bool = True, *, o
 def known_means(model: PreferenceModel, rewards: Rewards, user: str) -> FloatArray:
     """Return the model's means if it has them and the rewards can have such means."""
     if model.means is None:
-        raise InvalidInput(f"{user} needs to know the mean rewards; give the model `means`, or use lpbts, which does not")
+        raise InvalidInput(
+            f"{user} needs to know the mean rewards; give the model `means`, or use lpbts, which does not"
+        )
     low, high = {"bernoulli": (0.0, 1.0), "poisson": (0.0, math.inf)}.get(rewards.family, (-math.inf, math.inf))
     bad = np.argwhere((model.means <= low) | (model.means >= high))
     if len(bad):
         z, a = (int(i) for i in bad[0])
-        raise InvalidInput(f"means[{z}, {a}] is {model.means[z, a]:g}; a {rewards.family} mean lies in ({low:g}, {high:g})")
+        raise InvalidInput(
+            f"means[{z}, {a}] is {model.means[z, a]:g}; a {rewards.family} mean lies in ({low:g}, {high:g})"
+        )
     largest = float(np.abs(model.means).max())
     validate.as_number(largest, "the largest mean", high=validate.LARGEST)
     return model.means

@@ -48,6 +48,6 @@ class LpbTS(Policy):
         likelihood: str = "refit",
         first: str = "prior",
     ) -> None:
-        kinds = {"refit": Refit, "incremental": Incremental}
-        kind = kinds[validate.as_choice(likelihood, "likelihood", kinds)]
-        super().__init__(model, kind(rewards_of(rewards, noise, noise_known)), Sample(first))
+        validate.as_choice(likelihood, "likelihood", ("refit", "incremental"))
+        family = rewards_of(rewards, noise, noise_known)
+        super().__init__(model, Refit(family) if likelihood == "refit" else Incremental(family), Sample(first))

@@ -22,7 +22,7 @@ def _favourites(policy: Policy, offered: IntArray) -> IntArray:
     """Return each state's best allowed action."""
     if not len(offered):
         return np.array(policy.model.orderings[:, 0])
-    return offered[np.argmin(policy.model.ranks[:, offered], axis=1)]
+    return np.asarray(offered[np.argmin(policy.model.ranks[:, offered], axis=1)], dtype=np.int64)
 
 
 def _spread(policy: Policy, actions: IntArray) -> FloatArray:
@@ -69,8 +69,10 @@ class Sample:
         """Return the posterior mass of the states that prefer each action."""
         if belief.tried == 0 and self.first == "uniform":
             return _spread(policy, _everyone(policy, offered))
-        posterior = belief.states[layout.POSTERIOR]
-        return np.bincount(_favourites(policy, offered), weights=posterior, minlength=policy.model.size)
+        posterior = belief.numbers[layout.POSTERIOR, : policy.model.states]
+        out = np.zeros(policy.model.size)
+        np.add.at(out, _favourites(policy, offered), posterior)
+        return out
 
 
 @dataclass(frozen=True)
@@ -92,9 +94,9 @@ class Optimism:
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
         """Return 1 for the action it will play: nothing is random."""
         own = _favourites(policy, offered)
-        promise = np.where(
-            belief.states[layout.POSTERIOR] > 0, policy.table[np.arange(policy.model.states), own], -np.inf
-        )
+        states = np.arange(policy.model.states)
+        possible = belief.numbers[layout.POSTERIOR, states] > 0
+        promise = np.where(possible, policy.table[states, own], -np.inf)
         return _spread(policy, own[[int(np.argmax(promise))]])
 
 
@@ -126,18 +128,17 @@ class Thompson:
         """Return the chance that each action's draw is the largest, by quadrature (about 1e-10)."""
         tried, slots, untried = _candidates(policy, belief, offered)
         noise = policy.settings[layout.NOISE]
-        precision = self.prior_sd**-2 + belief.stats[layout.COUNT, slots] / noise**2
-        mean = (self.prior_mean * self.prior_sd**-2 + belief.stats[layout.SUM, slots] / noise**2) / precision
+        precision = self.prior_sd**-2 + belief.numbers[layout.COUNT, slots] / noise**2
+        mean = (self.prior_mean * self.prior_sd**-2 + belief.numbers[layout.SUM, slots] / noise**2) / precision
         copies = np.ones(len(tried) + 1)
         copies[-1] = len(untried)
-        chance = _chance_of_largest(
-            np.append(mean, self.prior_mean), np.append(precision**-0.5, self.prior_sd), copies
-        )
+        chance = _chance_of_largest(np.append(mean, self.prior_mean), np.append(precision**-0.5, self.prior_sd), copies)
         out = np.zeros(policy.model.size)
         out[tried] = chance[:-1]
         if len(untried):
             out[untried] = chance[-1] / len(untried)
-        return out / out.sum()
+        out /= out.sum()
+        return out
 
 
 @dataclass(frozen=True)
@@ -161,9 +162,9 @@ class UpperBound:
         tried, slots, untried = _candidates(policy, belief, offered)
         if len(untried):
             return _spread(policy, untried)
-        counts = belief.stats[layout.COUNT, slots]
+        counts = belief.numbers[layout.COUNT, slots]
         width = np.sqrt(2.0 * np.log(belief.rounds + 1.0) / counts)
-        bound = belief.stats[layout.SUM, slots] / counts + policy.settings[layout.NOISE] * width
+        bound = belief.numbers[layout.SUM, slots] / counts + policy.settings[layout.NOISE] * width
         return _spread(policy, tried[[int(np.argmax(bound))]])
 
 

@@ -57,7 +57,6 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first: i
     rollout_of(policy.evidence.tell, policy.rule.choose)(
         policy.ranks,
         policy.table,
-        policy.settings,
         policy.start,
         people.means,
         people.truth,
@@ -71,9 +70,8 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first: i
         trace.regret,
         trace.mass,
         trace.active,
-        belief.stats,
+        belief.numbers,
         belief.order,
-        belief.states,
     )
     return trace
 

@@ -76,7 +76,11 @@ def _as_truth(truth: object, states: int) -> IntArray:
 
 
 def _check_range(means: FloatArray, rewards: Rewards) -> None:
-    limits = {"bernoulli": (0.0, 1.0), "poisson": (0.0, 500.0), "gaussian": (-validate.LARGEST, validate.LARGEST)}
+    limits = {
+        "bernoulli": (0.0, 1.0),
+        "poisson": (0.0, 500.0),
+        "gaussian": (-validate.LARGEST, validate.LARGEST),
+    }
     low, high = limits[rewards.family]
     bad = np.argwhere((means < low) | (means > high))
     if len(bad):

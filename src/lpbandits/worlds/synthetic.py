@@ -63,7 +63,7 @@ class SyntheticWorld:
         if self.actions <= 12 and self.states > math.factorial(self.actions):
             possible = math.factorial(self.actions)
             raise InvalidInput(
-                f"states is {self.states} but {self.actions} actions have only {possible} orderings; ask for fewer states"
+                f"states is {self.states} but {self.actions} actions have only {possible} orderings; use fewer states"
             )
 
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:
