@@ -1,6 +1,7 @@
 """Why a policy believes what it believes: the fit under each state, for people to read."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -94,7 +95,7 @@ def _fitted(policy: Policy, belief: Belief, z: int) -> StateFit:
     blocks = fit(belief.numbers.copy(), belief.order, 1 + z, n, values)
     actions = [int(belief.order[0, belief.order[1 + z, i]]) for i in range(n)]
     starts = [i for i in range(n) if i == 0 or values[i] != values[i - 1]] + [n]
-    groups = tuple(tuple(labels[a] for a in actions[start:end]) for start, end in zip(starts, starts[1:], strict=False))
+    groups = tuple(tuple(labels[a] for a in actions[start:end]) for start, end in pairwise(starts))
     means = {labels[a]: float(value) for a, value in zip(actions, values, strict=True)}
     intervals: dict[Label, tuple[float | None, float | None]] = {}
     above: float | None = None

@@ -5,8 +5,8 @@ Every evidence has a `tell` (and, where that is possible, a `retract`) of one fo
     n = tell(ranks, table, numbers, order, n, action, reward)
 
 It records the outcome, updates the states' scores and leaves the normalised posterior in row POSTERIOR of `numbers`.
-`n` is the number of tried actions. See `layout` for the arrays. To add an evidence, write its tell here and its settings in
-`lpbandits.policies.evidence`.
+`n` is the number of tried actions. See `layout` for the arrays. To add an evidence, write its tell here and its
+settings in `lpbandits.policies.evidence`.
 """
 
 import numpy as np

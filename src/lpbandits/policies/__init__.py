@@ -38,6 +38,7 @@ __all__ = [
     "Uniform",
     "make_policy",
     "policy_from_dict",
+    "title_of",
 ]
 
 
@@ -147,6 +148,15 @@ def make_policy(name: str, setting: Setting) -> Policy:
     TS(tally(noise=1.0) × thompson(prior_mean=0.0, prior_sd=100.0, top=True) over 2 states, 2 actions)
     """
     return POLICIES[validate.as_choice(name, "policy", POLICIES)].build(setting)
+
+
+def title_of(name: str) -> str:
+    """Return a policy's name for people; a name that is not registered stands for itself.
+
+    >>> title_of("ts-top")
+    'TS, top actions'
+    """
+    return POLICIES[name].title if name in POLICIES else name
 
 
 def policy_from_dict(content: Json, model: PreferenceModel) -> Policy:

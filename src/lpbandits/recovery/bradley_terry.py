@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, eigvalsh_tridiagonal
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
@@ -197,13 +197,16 @@ def _newton_step(
     """Solve Hessian × step = gradient; return the step and an estimate of its largest error.
 
     The error of Newton's step itself is about its square, so conjugate gradients need not be more exact than that.
+    What is left of the gradient, over the smallest eigenvalue of the preconditioned Hessian, bounds the error; the
+    coefficients of conjugate gradients are a Lanczos matrix, whose smallest eigenvalue comes near it.
     """
     step = np.zeros_like(gradient)
     rest = gradient.copy()
-    scaled = rest / curvature
+    scaled = posterior.centre(rest / curvature)
     direction = scaled.copy()
     size = float(np.sum(rest * scaled))
     left = float(np.abs(scaled).max())
+    diagonal, beside = [0.0], []
     for _ in range(len(gradient)):
         bent = posterior.bend(beta, curvature, direction)
         along = float(np.sum(direction * bent))
@@ -213,12 +216,16 @@ def _newton_step(
         step += rate * direction
         rest -= rate * bent
         scaled = posterior.centre(rest / curvature)
-        left = float(np.abs(scaled).max())
+        diagonal[-1] += 1 / rate
+        lowest = float(eigvalsh_tridiagonal(diagonal, beside)[0]) if beside else diagonal[0]
+        left = float(np.abs(scaled).max()) / lowest
         longest = float(np.abs(step).max())
         if left <= max(0.25 * tolerance, longest * min(0.1, longest)):
             break
         following = float(np.sum(rest * scaled))
         direction = scaled + (following / size) * direction
+        beside.append(np.sqrt(following / size) / rate)
+        diagonal.append(following / size / rate)
         size = following
     return posterior.centre(step), left
 

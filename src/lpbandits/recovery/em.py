@@ -57,28 +57,30 @@ class Em:
         best: Estimate | None = None
         for run in range(self.restarts if self.start is None else 1):
             with watch.part("cluster", run, self.restarts):
-                labels, notes = self._labels(ratings, states, run, threads)
+                labels = self._labels(ratings, states, run, threads)
             ended = self._climb(comparisons, np.eye(states)[labels], f"EM, start {run + 1}", watch, threads)
             if best is None or ended.history[-1] > best.history[-1]:
-                best = Estimate(ended.fits, ended.shares, ended.labels, (*notes, *ended.warnings), ended.history)
+                best = ended
         assert best is not None  # noqa: S101 - there is at least one start
         return _without_empty(best, len(ratings.people))
 
-    def _labels(self, ratings: Ratings, states: int, run: int, threads: Threads) -> tuple[IntArray, tuple[str, ...]]:
-        """Return where to start: the given labels, the clusters two-stage would use, or people dealt out at random."""
+    def _labels(self, ratings: Ratings, states: int, run: int, threads: Threads) -> IntArray:
+        """Return where to start: as given, where two-stage would, at scale-free clusters, or at random."""
         if self.start is not None:
             given = np.asarray(self.start, dtype=np.int64)
-            if len(given) != len(ratings.people) or given.min() < 0 or given.max() >= states:
+            if len(given) != len(ratings.people):
+                raise InvalidInput(f"start has {len(given)} labels; give one for each of {len(ratings.people)} people")
+            if given.min() < 0 or given.max() >= states:
                 raise InvalidInput(
-                    f"start has {len(given)} labels from {given.min()} to {given.max()}; give one per person "
-                    f"({len(ratings.people)}), each from 0 to {states - 1}"
+                    f"start has labels from {given.min()} to {given.max()}; the {states} states are 0 to {states - 1}"
                 )
-            return given, ()
-        if run == 0:
-            clusters = cluster_people(ratings, states, scale=self.scale, seed=self.seed, threads=threads.count)
-            return clusters.labels, ()
+            return given
+        if run == 0 or (run == 1 and self.scale != "cosine"):
+            scale = self.scale if run == 0 else "cosine"
+            clusters = cluster_people(ratings, states, scale=scale, seed=self.seed, threads=threads.count)
+            return clusters.labels
         rng = np.random.default_rng([self.seed, run])
-        return rng.permutation(np.arange(len(ratings.people)) % states), ()
+        return rng.permutation(np.arange(len(ratings.people)) % states)
 
     def _climb(
         self, comparisons: Comparisons, chance: FloatArray, stage: str, watch: Stopwatch, threads: Threads
@@ -98,6 +100,7 @@ class Em:
                 chance, value = expectation(comparisons, fits, shares, prior_sd=self.prior_sd, threads=threads)
                 history.append(value)
             if last:
+                watch.skip_to_end(stage, self.max_steps)
                 if step == self.max_steps:
                     warnings = (f"EM was stopped after {self.max_steps} steps; allow more with max_steps",)
                 break

@@ -95,8 +95,8 @@ def recover_em(
     """Recover preference orderings as a mixture of Bradley-Terry models, by EM.
 
     Each step weighs every person's comparisons by the probability that they are in a state; the log-posterior never
-    falls. The first start is what `recover_two_stage` would cluster on `scale`, the others deal people out at random;
-    the start that ends highest is kept.
+    falls. The first start is what `recover_two_stage` would cluster on `scale`, the second the same on the cosine scale,
+    the others deal people out at random; the start that ends highest is kept.
 
     Parameters
     ----------

@@ -90,3 +90,8 @@ class Stopwatch:
         self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
         if self.progress:
             self.progress(stage, done + 1, total)
+
+    def skip_to_end(self, stage: str, total: int) -> None:
+        """Say that a stage ended before all its parts were needed."""
+        if self.progress:
+            self.progress(stage, total, total)

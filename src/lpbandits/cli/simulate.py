@@ -1,0 +1,88 @@
+"""`lpb simulate`: compare policies on a world."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from lpbandits.cli.screen import console, print_json, print_table, progress_bar
+
+if TYPE_CHECKING:
+    from lpbandits.simulation import Results
+
+NUMBERS = {"regret", "± se", "sd", "median", "5-95 %", "best action", "true state"}
+
+
+def simulate(
+    states: int = typer.Option(5, help="Latent states (m)."),
+    actions: int = typer.Option(10, help="Actions (k)."),
+    people: int = typer.Option(50, help="People per state."),
+    rounds: int = typer.Option(200, help="Rounds per person (T)."),
+    scale: str = typer.Option(
+        "same", help="**same**: people of a state share their means; **different**: each has own."
+    ),
+    gap: float = typer.Option(0.2, help="Least difference between neighbours' means (Δ)."),
+    noise: float = typer.Option(1.0, help="Standard deviation of rewards (σ)."),
+    draws: int = typer.Option(1, help="Independent draws of the orderings."),
+    policies: str = typer.Option("lpbts,mts,ts,ts-top", help="Policies, by name, with commas; see `lpb policies`."),
+    seed: int = typer.Option(0, help="Seed of everything random."),
+    first: str = typer.Option("prior", help="First action of sampling policies: **prior** or **uniform**."),
+    jitter: float = typer.Option(0.05, help="Random part of the differences (ε)."),
+    base: float | None = typer.Option(None, help="Level of the means (C); 9 for the same scale, 6 for different."),
+    spread: float = typer.Option(0.4, help="Spread of people's levels, times k (γ), for different scales."),
+    model: Path | None = typer.Option(None, help="Simulate a model file with means instead of the synthetic world."),
+    rewards: str = typer.Option("gaussian", help="Rewards of --model: gaussian, bernoulli or poisson."),
+    threads: int | None = typer.Option(None, help="Threads; all cores by default. Never changes a result."),
+    out: Path | None = typer.Option(None, help="Folder for Parquet tables, manifest, charts and an HTML report."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a table."),
+) -> None:
+    """Compare policies on the same people with the same luck.
+
+    Example: `lpb simulate --states 20 --actions 20 --scale different --draws 10 --out results`
+    """
+    from lpbandits.model import PreferenceModel
+    from lpbandits.rewards import Rewards
+    from lpbandits.simulation import simulate as run
+    from lpbandits.worlds import MeansWorld, SyntheticWorld, World
+
+    world: World
+    if model is None:
+        world = SyntheticWorld(
+            states=states, actions=actions, scale=scale, gap=gap, jitter=jitter, noise=noise, base=base, spread=spread
+        )
+    else:
+        world = MeansWorld(PreferenceModel.load(model), rewards=Rewards(rewards, noise))  # type: ignore[arg-type] # Rewards checks
+    names = [name.strip() for name in policies.split(",") if name.strip()]
+    with progress_bar("simulating") as report:
+        results = run(
+            world,
+            names,
+            people=people,
+            rounds=rounds,
+            draws=draws,
+            seed=seed,
+            first=first,
+            threads=threads,
+            progress=report,
+        )
+    written = None
+    if out is not None:
+        from lpbandits.experiments.compare import save_comparison
+
+        with progress_bar("drawing charts"):
+            written = save_comparison(results, out)
+    if as_json:
+        print_json(results.to_dict())
+        return
+    _show(results, written)
+
+
+def _show(results: "Results", written: Path | None) -> None:
+    from lpbandits.simulation.tables import comparison, described
+
+    print_table(described(results), *comparison(results), right=NUMBERS)
+    people = len(next(iter(results.policies.values())).people["regret"])
+    decisions = people * results.settings["rounds"] * len(results.policies)
+    console().print(f"\n{decisions:,} decisions in {results.seconds:.2f} s", style="dim")
+    if written is not None:
+        console().print(f"Report: {written}")

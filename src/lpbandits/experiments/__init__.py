@@ -1,0 +1,1 @@
+"""Experiments: charts, reports, and the runs behind them."""

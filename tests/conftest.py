@@ -1,0 +1,154 @@
+"""What several test files share: the hypothesis profile, made-up models and outcomes, and the registered policies."""
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from lpbandits.errors import InvalidInput
+from lpbandits.model import PreferenceModel
+from lpbandits.policies import POLICIES, Policy, Setting, make_policy
+from lpbandits.rewards import Rewards
+from lpbandits.typing import FloatArray, IntArray
+from lpbandits.worlds import MeansWorld, Population, SyntheticWorld, World
+
+settings.register_profile(
+    "lpbandits",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("lpbandits")
+
+Outcome = tuple[int, float]
+
+REWARDS: dict[str, Rewards] = {
+    "gaussian": Rewards("gaussian", 0.8),
+    "unknown-noise": Rewards("gaussian", 0.8, noise_known=False),
+    "bernoulli": Rewards("bernoulli"),
+    "poisson": Rewards("poisson"),
+}
+"""Every kind of rewards."""
+
+_LEVELS = {"gaussian": (1.0, 5.0), "bernoulli": (0.05, 0.95), "poisson": (0.5, 5.0)}
+
+
+def random_orderings(m: int, k: int, seed: int) -> IntArray:
+    """Return m distinct random orderings of k actions."""
+    rng = np.random.default_rng(seed)
+    rows: dict[tuple[int, ...], None] = {}
+    while len(rows) < m:
+        rows[tuple(rng.permutation(k).tolist())] = None
+    return np.array(list(rows), dtype=np.int64)
+
+
+def descending(orderings: IntArray, low: float, high: float) -> FloatArray:
+    """Return means that fall evenly from high to low along each ordering, each state a little below the one before."""
+    m, k = orderings.shape
+    means = np.empty((m, k))
+    for z in range(m):
+        top = high - (high - low) * 0.2 * z / m
+        means[z, orderings[z]] = np.linspace(top, low, k)
+    return means
+
+
+def model_for(rewards: Rewards, m: int = 4, k: int = 6, seed: int = 3) -> PreferenceModel:
+    """Return a model whose means such rewards can have."""
+    orderings = random_orderings(m, k, seed)
+    return PreferenceModel(orderings, means=descending(orderings, *_LEVELS[rewards.family]))
+
+
+def population_for(
+    policy_model: PreferenceModel, rewards: Rewards, people: int = 2, offered: IntArray | None = None
+) -> Population:
+    """Return `people` people per state who have the model's own means."""
+    people_ = MeansWorld(policy_model, rewards=rewards).draw(people=people, seed=0)
+    if offered is None:
+        return people_
+    return Population(people_.model, people_.truth, people_.means, people_.rewards, offered)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A registered policy on one kind of rewards."""
+
+    name: str
+    kind: str
+
+    @property
+    def rewards(self) -> Rewards:
+        return REWARDS[self.kind]
+
+    def policy(self, model: PreferenceModel | None = None, *, rounds: int = 50, first: str = "prior") -> Policy:
+        """Return the policy over `model`, by default a made-up one."""
+        model = model_for(self.rewards) if model is None else model
+        return make_policy(self.name, Setting(model, self.rewards, rounds, first))
+
+    def __str__(self) -> str:
+        return f"{self.name}-{self.kind}"
+
+
+def _possible(case: Case) -> bool:
+    """Say whether a policy can be built for such rewards: some need to know the noise, and say so."""
+    try:
+        case.policy()
+    except InvalidInput as error:
+        assert "known noise" in str(error)
+        return False
+    return True
+
+
+CASES = [case for case in itertools.starmap(Case, itertools.product(POLICIES, REWARDS)) if _possible(case)]
+"""Every registered policy on every kind of rewards it can take."""
+
+_GAUSSIAN = REWARDS["gaussian"]
+
+WORLDS_BY_NAME: dict[str, list[Callable[[], World]]] = {
+    "synthetic": [
+        lambda: SyntheticWorld(states=4, actions=6, noise=0.8),
+        lambda: SyntheticWorld(states=4, actions=6, scale="different", noise=0.8),
+    ],
+    "means": [
+        lambda: MeansWorld(model_for(_GAUSSIAN), rewards=_GAUSSIAN),
+        lambda: MeansWorld(model_for(REWARDS["bernoulli"]), rewards=REWARDS["bernoulli"]),
+        lambda: MeansWorld(model_for(REWARDS["poisson"]), rewards=REWARDS["poisson"]),
+    ],
+}
+"""Examples of every registered world."""
+
+EXAMPLE_WORLDS = [make for makes in WORLDS_BY_NAME.values() for make in makes]
+
+
+@st.composite
+def models(draw: st.DrawFn, max_states: int = 5, max_actions: int = 6, low: float = 0.1, high: float = 0.9) -> PreferenceModel:
+    """Make models with a prior that may rule states out, and means between `low` and `high`."""
+    k = draw(st.integers(1, max_actions))
+    m = draw(st.integers(1, min(max_states, math.factorial(k))))
+    rows = draw(st.lists(st.permutations(range(k)), min_size=m, max_size=m, unique_by=tuple))
+    weights = draw(st.lists(st.integers(0, 4), min_size=m, max_size=m).filter(any))
+    orderings = np.array(rows, dtype=np.int64)
+    means = np.empty((m, k))
+    for z in range(m):
+        own = draw(st.lists(st.floats(low, high), min_size=k, max_size=k))
+        means[z, orderings[z]] = sorted(own, reverse=True)
+    return PreferenceModel(orderings, prior=np.array(weights) / sum(weights), means=means)
+
+
+def rewards_like(kind: str) -> st.SearchStrategy[float]:
+    """Make rewards of one kind; Gaussian ones lie on a grid, so that ties happen."""
+    if kind == "bernoulli":
+        return st.sampled_from([0.0, 1.0])
+    if kind == "poisson":
+        return st.integers(0, 9).map(float)
+    return st.integers(-12, 12).map(lambda x: x / 4) | st.floats(-3, 3)
+
+
+def outcomes_for(model: PreferenceModel, kind: str, max_size: int = 20) -> st.SearchStrategy[list[Outcome]]:
+    """Make a history of (action, reward)."""
+    return st.lists(st.tuples(st.integers(0, model.size - 1), rewards_like(kind)), max_size=max_size)

@@ -1,0 +1,233 @@
+"""Slow and obvious twins of the kernels, to be checked by eye.
+
+Nothing here shares code with the package. Rewards come as a plain history of (action, reward); a state's fit starts
+from the raw rewards each time; random numbers are Python integers.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri, xlog1py, xlogy
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+History = Sequence[tuple[int, float]]
+Draw = Callable[[int, int], float]
+"""The uniform number of a purpose and an index, in one round."""
+
+STATE, FIRST, VALUE, REWARD, TOP, STEP, ORDER = range(7)
+
+
+def isotonic(values: Floats, weights: Floats) -> Floats:
+    """The min-max formula: entry i is the least, over starts s ≤ i, of the largest mean of s..t over ends t ≥ i."""
+    n = len(values)
+
+    def mean(s: int, t: int) -> float:
+        return float(np.average(values[s : t + 1], weights=weights[s : t + 1]))
+
+    return np.array([min(max(mean(s, t) for t in range(i, n)) for s in range(i + 1)) for i in range(n)])
+
+
+def fitted_means(ordering: Ints, history: History) -> dict[int, float]:
+    """The fitted mean of each tried action under one ordering, best first."""
+    told: dict[int, list[float]] = {}
+    for action, reward in history:
+        told.setdefault(action, []).append(reward)
+    tried = [int(a) for a in ordering if int(a) in told]
+    values = np.array([np.mean(told[a]) for a in tried])
+    weights = np.array([float(len(told[a])) for a in tried])
+    return dict(zip(tried, isotonic(values, weights).tolist(), strict=True))
+
+
+def active(ordering: Ints, history: History) -> int:
+    """The number of neighbouring tried actions that the fit holds equal."""
+    fit = list(fitted_means(ordering, history).values())
+    return sum(bool(np.isclose(a, b, rtol=1e-9, atol=1e-9)) for a, b in zip(fit, fit[1:], strict=False))
+
+
+def log_likelihood(kind: str, reward: float, mean: float, noise: float) -> float:
+    """Log p(reward | mean), without what does not depend on the mean."""
+    if kind == "bernoulli":
+        return float(xlogy(reward, mean) + xlog1py(1 - reward, -mean))
+    if kind == "poisson":
+        return float(xlogy(reward, mean) - mean)
+    return -((reward - mean) ** 2) / (2 * noise**2)
+
+
+def log_evidence(kind: str, history: History, mean_of: dict[int, float], noise: float, weight: float) -> float:
+    """Log p(all rewards | means); unknown noise is integrated out under an inverse gamma prior on σ²."""
+    if kind == "unknown-noise":
+        squares = sum((reward - mean_of[action]) ** 2 for action, reward in history)
+        return float(-(weight + len(history)) / 2 * np.log(weight * noise**2 + squares))
+    return sum(log_likelihood(kind, reward, mean_of[action], noise) for action, reward in history)
+
+
+def posterior(prior: Floats, scores: Sequence[float]) -> Floats:
+    with np.errstate(divide="ignore"):
+        logs = np.log(prior) + np.array(scores)
+    weights = np.exp(logs - logs.max())
+    return np.asarray(weights / weights.sum())
+
+
+def refit(orderings: Ints, prior: Floats, history: History, kind: str, noise: float, weight: float) -> Floats:
+    """lpbTS: all rewards at the state's own fit."""
+    return posterior(
+        prior,
+        [log_evidence(kind, history, fitted_means(row, history), noise, weight) for row in orderings],
+    )
+
+
+def incremental(orderings: Ints, prior: Floats, history: History, kind: str, noise: float) -> Floats:
+    """lpbTS, expanded: each reward once, at the fit that already contains it."""
+    scores = [0.0] * len(orderings)
+    for t, (action, reward) in enumerate(history):
+        for z, row in enumerate(orderings):
+            mean = fitted_means(row, history[: t + 1])[action]
+            scores[z] += log_likelihood(kind, reward, mean, noise)
+    return posterior(prior, scores)
+
+
+def known_means(means: Floats, prior: Floats, history: History, kind: str, noise: float, weight: float) -> Floats:
+    """mTS: all rewards at the state's known means."""
+    return posterior(
+        prior, [log_evidence(kind, history, dict(enumerate(row.tolist())), noise, weight) for row in means]
+    )
+
+
+def consistency(means: Floats, prior: Floats, history: History, noise: float, horizon: int, margin: float = 0.0) -> Floats:
+    """mUCB: equal weights on the states whose rewards did not fall short by more than σ √(6 N log T)."""
+    m = len(means)
+    possible = prior > 0
+    rounds = np.zeros(m)
+    short = np.zeros(m)
+    consistent = possible.copy()
+    for action, reward in history:
+        optimist = max(np.flatnonzero(consistent), key=lambda z: means[z, action])
+        rounds[optimist] += 1
+        short[optimist] += means[optimist, action] - margin - reward
+        room = noise * np.sqrt(6 * rounds * np.log(max(horizon, 2))) - short
+        consistent = possible & (room >= 0)
+        if not consistent.any():
+            consistent = np.arange(m) == np.argmax(np.where(possible, room, -np.inf))
+    if not history:
+        return prior
+    return np.asarray(consistent / consistent.sum())
+
+
+def best_allowed(ordering: Ints, allowed: Sequence[int]) -> int:
+    return next(int(a) for a in ordering if int(a) in allowed)
+
+
+def pick(actions: Sequence[int], u: float) -> int:
+    return sorted(actions)[int(u * len(actions))]
+
+
+def play_sample(orderings: Ints, weights: Floats, allowed: Sequence[int], draw: Draw, uniform_first: bool) -> int:
+    """Draw a state, play its best allowed action; `uniform_first`: any allowed action."""
+    if uniform_first:
+        return pick(allowed, draw(FIRST, 0))
+    state = int(np.searchsorted(np.cumsum(weights), draw(STATE, 0), side="right"))
+    return best_allowed(orderings[min(state, len(weights) - 1)], allowed)
+
+
+def play_optimism(orderings: Ints, means: Floats, weights: Floats, allowed: Sequence[int]) -> int:
+    """The best mean that any possible state promises for its best allowed action."""
+    possible = np.flatnonzero(weights > 0)
+    best = max(possible, key=lambda z: means[z, best_allowed(orderings[z], allowed)])
+    return best_allowed(orderings[best], allowed)
+
+
+def play_thompson(
+    history: History,
+    allowed: Sequence[int],
+    draw: Draw,
+    *,
+    size: int,
+    noise: float,
+    prior_mean: float = 0.0,
+    prior_sd: float = 100.0,
+) -> int:
+    """A draw per tried action, and one draw for the largest of all untried ones (its address is the index `size`)."""
+    values: dict[int, float] = {}
+    for action in sorted({a for a, _ in history} & set(allowed)):
+        own = [reward for a, reward in history if a == action]
+        precision = prior_sd**-2 + len(own) / noise**2
+        mean = (prior_mean / prior_sd**2 + sum(own) / noise**2) / precision
+        values[action] = mean + float(ndtri(draw(VALUE, action))) / np.sqrt(precision)
+    untried = sorted(set(allowed) - set(values))
+    if untried:
+        largest = prior_mean + prior_sd * float(ndtri(draw(VALUE, size) ** (1 / len(untried))))
+        if not values or largest > max(values.values()):
+            return pick(untried, draw(FIRST, 0))
+    return max(values, key=lambda a: values[a])
+
+
+def play_upper_bound(history: History, allowed: Sequence[int], draw: Draw, noise: float) -> int:
+    """Untried actions first, then the largest ȳ + σ √(2 log t / n)."""
+    told: dict[int, list[float]] = {}
+    for action, reward in history:
+        told.setdefault(action, []).append(reward)
+    untried = [a for a in allowed if a not in told]
+    if untried:
+        return pick(untried, draw(FIRST, 0))
+    bonus = 2 * np.log(len(history) + 1)
+    return max(sorted(allowed), key=lambda a: np.mean(told[a]) + noise * np.sqrt(bonus / len(told[a])))
+
+
+def philox(counter: Sequence[int], key: Sequence[int]) -> tuple[int, int, int, int]:
+    """Philox4x32-10 (Salmon et al. 2011) on Python integers."""
+    c0, c1, c2, c3 = counter
+    k0, k1 = key
+    for _ in range(10):
+        high0, low0 = divmod(0xD2511F53 * c0, 2**32)
+        high1, low1 = divmod(0xCD9E8D57 * c2, 2**32)
+        c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
+        k0, k1 = (k0 + 0x9E3779B9) % 2**32, (k1 + 0xBB67AE85) % 2**32
+    return c0, c1, c2, c3
+
+
+def uniform(seed: int, person: int, round_: int, purpose: int, index: int) -> float:
+    """The middle of one of 2⁵² equal cells of (0, 1), named by the block's first 52 bits."""
+    high, low, _, _ = philox((person, round_, purpose, index), (seed % 2**32, seed // 2**32))
+    return ((high * 2**32 + low) // 2**12 + 0.5) / 2**52
+
+
+def reward(kind: str, mean: float, noise: float, u: float) -> float:
+    """The reward at probability u of its distribution (Bernoulli: 1 below the mean)."""
+    if kind == "bernoulli":
+        return float(u < mean)
+    if kind == "poisson":
+        count, mass = 0, np.exp(-mean)
+        total = mass
+        while total < u:
+            count += 1
+            mass = mass * mean / count
+            total += mass
+        return float(count)
+    return mean + noise * float(ndtri(u))
+
+
+def inversions(values: Sequence[int]) -> int:
+    """The number of pairs that stand the wrong way round."""
+    n = len(values)
+    return sum(values[i] > values[j] for i in range(n) for j in range(i + 1, n))
+
+
+def kendall(one: Sequence[int], other: Sequence[int]) -> float:
+    """The share of action pairs that two orderings order differently."""
+    k = len(one)
+    place = {a: i for i, a in enumerate(other)}
+    return inversions([place[a] for a in one]) / max(k * (k - 1) / 2, 1)
+
+
+def synthetic_means(
+    ordering: Sequence[int], seed: int, person: int, low: float, width: float, gap: float, jitter: float
+) -> Floats:
+    """A best mean U(low, low + width), and each next action lower by gap + U(0, jitter)."""
+    means = np.empty(len(ordering))
+    value = low + width * uniform(seed, person, 0, TOP, 0)
+    for i, action in enumerate(ordering):
+        value -= (gap + jitter * uniform(seed, person, 0, STEP, i)) if i else 0.0
+        means[action] = value
+    return means

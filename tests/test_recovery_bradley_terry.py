@@ -1,0 +1,170 @@
+import warnings
+from typing import Any
+
+import naive_recovery as naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+from lpbandits.errors import InvalidInput
+from lpbandits.recovery import fit_bradley_terry
+from lpbandits.recovery import bradley_terry as module
+from lpbandits.typing import FloatArray
+
+
+def contest(seed: int, k: int, games: int, spread: float = 1.0) -> FloatArray:
+    """Each pair meets `games` times; utilities are normal with the given spread."""
+    rng = np.random.default_rng(seed)
+    beta = rng.normal(0, spread, k)
+    chance = 1 / (1 + np.exp(beta[None, :] - beta[:, None]))
+    upper = np.triu(rng.binomial(games, chance), 1)
+    lower = np.triu(games - upper, 1)
+    return (upper + lower.T).astype(np.float64)
+
+
+def logistic(wins: FloatArray, prior_sd: float) -> FloatArray:
+    """scikit-learn's answer to the same question: one row per ordered pair, weighted by its wins."""
+    first, second = np.nonzero(wins)
+    rows = np.zeros((len(first), len(wins)))
+    rows[np.arange(len(first)), first] = 1
+    rows[np.arange(len(first)), second] = -1
+    both, labels = np.concatenate([rows, -rows]), np.repeat([1, 0], len(first))
+    weight = np.tile(wins[first, second] / 2, 2)
+    model = LogisticRegression(C=prior_sd**2, fit_intercept=False, tol=1e-12, max_iter=10_000, solver="newton-cholesky")
+    beta: FloatArray = model.fit(both, labels, sample_weight=weight).coef_[0]
+    return beta
+
+
+@pytest.mark.parametrize("prior_sd", [0.3, 1.0, 5.0])
+def test_agrees_with_logistic_regression(prior_sd: float) -> None:
+    wins = contest(0, 12, 9) + 0.5
+    np.fill_diagonal(wins, 0)
+    wins[3] = 0  # never wins
+    wins[:, 7] = 0  # never loses
+    fit = fit_bradley_terry(wins, prior_sd=prior_sd)
+    np.testing.assert_allclose(fit.utilities, logistic(wins, prior_sd), atol=1e-5)
+    assert fit.converged
+    assert fit.passes <= 40
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(2, 9), st.integers(0, 10_000), st.floats(0.2, 20), st.floats(0.05, 1))
+def test_agrees_with_full_newton(k: int, seed: int, prior_sd: float, density: float) -> None:
+    rng = np.random.default_rng(seed)
+    wins = rng.integers(0, 30, (k, k)) * (rng.uniform(size=(k, k)) < density) / 2
+    np.fill_diagonal(wins, 0)
+    fit = fit_bradley_terry(wins, prior_sd=prior_sd)
+    beta, inverse = naive.bradley_terry(wins, prior_sd)
+    np.testing.assert_allclose(fit.utilities, beta, atol=2e-6)
+    for piece in np.unique(fit.pieces):
+        inside = fit.pieces == piece
+        centring = np.eye(inside.sum()) - (1 / inside.sum() if inside.sum() > 1 else 0)
+        spread = centring @ inverse[np.ix_(inside, inside)] @ centring
+        np.testing.assert_allclose(fit.standard_errors[inside], np.sqrt(np.diag(spread)), rtol=1e-4)
+
+
+@pytest.mark.parametrize("k", [200, 600])
+def test_dense_counts_take_few_passes(k: int) -> None:
+    wins = contest(1, k, 20)
+    fit = fit_bradley_terry(wins)
+    exact = fit_bradley_terry(wins, tolerance=1e-13)
+    assert fit.passes <= 30
+    np.testing.assert_allclose(fit.utilities, exact.utilities, atol=1e-6)
+    wins[5] = 0
+    loser = fit_bradley_terry(wins)
+    assert loser.passes <= 40
+    assert loser.ordering[-1] == 5
+    np.testing.assert_allclose(loser.utilities, fit_bradley_terry(wins, tolerance=1e-13).utilities, atol=1e-6)
+
+
+def test_a_chain_of_comparisons_is_solved_too() -> None:
+    k = 60
+    wins = np.diag(np.full(k - 1, 300.0), 1) + np.diag(np.full(k - 1, 200.0), -1)
+    for prior_sd in (1.0, 30.0):
+        fit = fit_bradley_terry(wins, prior_sd=prior_sd)
+        np.testing.assert_allclose(fit.utilities, naive.bradley_terry(wins, prior_sd)[0], atol=1e-5)
+        assert fit.ordering.tolist() == list(range(k))
+
+
+def test_series_of_standard_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    wins = contest(2, 300, 5)
+    exact = fit_bradley_terry(wins).standard_errors
+    monkeypatch.setattr(module, "EXACT", 10)
+    np.testing.assert_allclose(fit_bradley_terry(wins).standard_errors, exact, rtol=0.01)
+
+
+def test_standard_errors_cover() -> None:
+    """z-scores of 40 contests × 30 actions: mean square 1 within 4 standard errors (4 × √(2/1200))."""
+    z = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        beta = rng.normal(0, 1, 30)
+        fit = fit_bradley_terry(contest(seed, 30, 20), prior_sd=1.0)
+        z.append((fit.utilities - (beta - beta.mean())) / fit.standard_errors)
+    assert abs(np.mean(np.square(z)) - 1) < 4 * np.sqrt(2 / 1200)
+
+
+def test_never_compared_come_last_and_pieces_are_reported() -> None:
+    wins = np.zeros((7, 7))
+    wins[0, 1], wins[4, 5], wins[5, 6] = 3, 2, 2
+    fit = fit_bradley_terry(wins, prior_sd=2.0)
+    assert fit.never_compared.tolist() == [False, False, True, True, False, False, False]
+    assert fit.components == 2
+    assert fit.ordering[-2:].tolist() == [2, 3]
+    np.testing.assert_allclose(fit.utilities[:2].sum(), 0, atol=1e-12)
+    np.testing.assert_allclose(fit.utilities[4:].sum(), 0, atol=1e-12)
+    np.testing.assert_allclose(fit.standard_errors[2:4], 2.0)
+    nothing = fit_bradley_terry(np.zeros((3, 3)))
+    assert nothing.converged
+    assert nothing.ordering.tolist() == [0, 1, 2]
+
+
+def test_relabelling_actions_relabels_the_fit() -> None:
+    wins = contest(4, 25, 6)
+    order = np.random.default_rng(5).permutation(25)
+    fit, moved = fit_bradley_terry(wins), fit_bradley_terry(wins[np.ix_(order, order)])
+    np.testing.assert_allclose(moved.utilities, fit.utilities[order], atol=2e-6)
+    np.testing.assert_allclose(moved.standard_errors, fit.standard_errors[order], rtol=1e-5)
+
+
+def test_threads_change_nothing() -> None:
+    wins = contest(6, 700, 3)
+    one, two = fit_bradley_terry(wins, threads=1), fit_bradley_terry(wins, threads=2)
+    np.testing.assert_array_equal(one.utilities, two.utilities)
+    np.testing.assert_array_equal(one.standard_errors, two.standard_errors)
+
+
+def test_giving_up_says_so() -> None:
+    fit = fit_bradley_terry(contest(7, 40, 5), max_passes=2)
+    assert not fit.converged
+    assert np.isfinite(fit.utilities).all()
+
+
+@pytest.mark.parametrize("extreme", [1e-3, 1e4, 1e6])
+def test_extreme_priors_stay_finite(extreme: float) -> None:
+    wins = np.triu(np.full((6, 6), 1e6), 1)  # every action beats all later ones, always
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit = fit_bradley_terry(wins, prior_sd=extreme)
+    assert np.isfinite(fit.utilities).all()
+    assert fit.ordering.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("wins", "message"),
+    [
+        ([[0, 1, 2]], "must be square"),
+        ([[0, -1], [1, 0]], r"wins\[0, 1\] is -1; a number of wins cannot be negative"),
+        ([[0, np.nan], [1, 0]], "must be a finite number"),
+    ],
+)
+def test_bad_wins_are_refused(wins: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        fit_bradley_terry(wins)
+
+
+def test_bad_prior_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="prior_sd is 0; it must be greater than 0"):
+        fit_bradley_terry([[0, 1], [1, 0]], prior_sd=0)

@@ -1,0 +1,129 @@
+import naive_recovery as naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lpbandits.errors import InvalidInput
+from lpbandits.recovery import Ratings
+from lpbandits.recovery.pairs import compare, count_wins, gather, log_likelihoods
+from lpbandits.recovery.threads import Threads
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> Ratings:
+    actions = draw(st.integers(1, 8))
+    rows = draw(
+        st.dictionaries(
+            st.tuples(st.integers(0, 6), st.integers(0, actions - 1)), st.integers(1, 4), min_size=1, max_size=40
+        )
+    )
+    person, action = zip(*rows, strict=True)
+    return Ratings.from_arrays(person, action, list(rows.values()), actions=range(actions))
+
+
+@pytest.mark.jitless
+@settings(max_examples=60, deadline=None)
+@given(logs())
+def test_counts_are_those_of_every_pair(log: Ratings) -> None:
+    counts = count_wins(compare(log))
+    assert counts.dtype == np.uint16
+    wanted = naive.halves_won(log)
+    np.testing.assert_array_equal(counts, wanted)
+    both = gather(counts)
+    np.testing.assert_array_equal(both.halves, wanted + wanted.T)
+    np.testing.assert_array_equal(both.wins, wanted.sum(axis=1) / 2)
+
+
+@pytest.mark.jitless
+@settings(max_examples=40, deadline=None)
+@given(logs(), st.integers(0, 99))
+def test_weighted_counts(log: Ratings, seed: int) -> None:
+    weight = np.random.default_rng(seed).choice([0.0, 0.25, 1.0, 0.7], len(log.people))
+    np.testing.assert_allclose(count_wins(compare(log), weight), naive.halves_won(log, weight), rtol=1e-13)
+
+
+@pytest.mark.jitless
+@settings(max_examples=40, deadline=None)
+@given(logs(), st.floats(0.1, 200))
+def test_likelihood_of_every_pair(log: Ratings, spread: float) -> None:
+    rng = np.random.default_rng(3)
+    utilities = rng.normal(0, spread, (2, len(log.actions)))
+    wanted = [[naive.log_likelihood(history, row) for row in utilities] for history in naive.histories(log)]
+    np.testing.assert_allclose(log_likelihoods(compare(log), utilities), wanted, rtol=1e-11, atol=1e-11)
+
+
+def test_likelihood_of_long_histories_neither_overflows_nor_underflows() -> None:
+    rng = np.random.default_rng(0)
+    log = Ratings.from_arrays(np.zeros(900, dtype=int), np.arange(900), rng.integers(1, 6, 900))
+    for spread in (0.01, 3.0, 60.0):
+        utilities = rng.normal(0, spread, (1, 900))
+        wanted = naive.log_likelihood(naive.histories(log)[0], utilities[0])
+        np.testing.assert_allclose(log_likelihoods(compare(log), utilities), [[wanted]], rtol=1e-11)
+
+
+def test_cells_widen_before_they_overflow() -> None:
+    people = 32_768
+    log = Ratings.from_arrays(np.repeat(np.arange(people), 2), np.tile([0, 1], people), np.tile([2, 1], people))
+    counts = count_wins(compare(log))
+    assert counts.dtype == np.uint32
+    assert counts[0, 1] == 2 * people
+    fewer = count_wins(compare(log), (np.arange(people) > 0).astype(float))
+    assert fewer.dtype == np.uint16
+    assert fewer[0, 1] == 2 * people - 2
+
+
+def _long_log(people: int = 6, length: int = 40) -> Ratings:
+    rng = np.random.default_rng(1)
+    return Ratings.from_arrays(
+        np.repeat(np.arange(people), length), np.tile(np.arange(length), people), rng.integers(1, 6, people * length)
+    )
+
+
+@pytest.mark.jitless
+@pytest.mark.parametrize("cap", [1, 7, 20, 100, 779, 780])
+def test_capped_histories_keep_to_the_cap_and_weigh_as_much(cap: int) -> None:
+    log = _long_log()
+    capped = compare(log, pairs_per_person=cap, seed=5)
+    lengths = np.diff(capped.offsets)
+    kept = np.bincount(capped.person, weights=lengths * (lengths - 1) / 2)
+    assert kept.max() <= cap
+    assert kept.min() >= 0.48 * cap
+    np.testing.assert_allclose(capped.pairs, 780)
+
+
+def test_cap_is_unbiased_and_seeded() -> None:
+    log = _long_log()
+    full = count_wins(compare(log)).astype(float)
+    draws = np.stack([count_wins(compare(log, pairs_per_person=60, seed=seed)) for seed in range(400)]).astype(float)
+    error = draws.std(axis=0) / np.sqrt(len(draws))
+    off = ~np.eye(len(full), dtype=bool)
+    z = ((draws.mean(axis=0) - full) / np.maximum(error, 1e-9))[off & (full > 0)]
+    # 1,560 cells: the largest of that many normal numbers is rarely beyond 4.8, their mean square is 1 ± 0.15.
+    print(np.abs(z).max(), np.mean(z**2), z.mean())
+    assert np.abs(z).max() < 4.8
+    assert abs(np.mean(z**2) - 1) < 0.15
+    again = count_wins(compare(log, pairs_per_person=60, seed=7))
+    np.testing.assert_array_equal(again, draws[7])
+    assert not np.array_equal(draws[7], draws[8])
+
+
+def test_threads_change_nothing() -> None:
+    log = _long_log(people=300, length=90)
+    utilities = np.random.default_rng(2).normal(size=(3, 90))
+    results = []
+    for count in (1, 2, 3):
+        with Threads(count) as threads:
+            comparisons = compare(log, pairs_per_person=500, threads=threads)
+            counts = count_wins(comparisons, threads=threads)
+            results.append(
+                (gather(counts, threads=threads).halves, log_likelihoods(comparisons, utilities, threads=threads))
+            )
+    for halves, values in results[1:]:
+        np.testing.assert_array_equal(halves, results[0][0])
+        np.testing.assert_array_equal(values, results[0][1])
+
+
+def test_a_useless_cap_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="pairs_per_person is 0; it must be a whole number from 1"):
+        compare(_long_log(), pairs_per_person=0)
