@@ -1,14 +1,19 @@
 """Slow and obvious twins of the kernels, to be checked by eye.
 
-Nothing here shares code with the package. Rewards come as a plain history of (action, reward); a state's fit starts
-from the raw rewards each time; random numbers are Python integers.
+Nothing here calls the package; the last two functions only read a policy's settings. Rewards come as a plain history
+of (action, reward); a state's fit starts from the raw rewards each time; random numbers are Python integers.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, xlog1py, xlogy
+
+from lpbandits.policies import Policy
+from lpbandits.policies.evidence import Consistency, Incremental, KnownMeans, Refit
+from lpbandits.policies.rules import AnyAction, Optimism, Sample, Thompson, UpperBound
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,7 +48,7 @@ def fitted_means(ordering: Ints, history: History) -> dict[int, float]:
 def active(ordering: Ints, history: History) -> int:
     """The number of neighbouring tried actions that the fit holds equal."""
     fit = list(fitted_means(ordering, history).values())
-    return sum(bool(np.isclose(a, b, rtol=1e-9, atol=1e-9)) for a, b in zip(fit, fit[1:], strict=False))
+    return sum(bool(np.isclose(a, b, rtol=1e-9, atol=1e-9)) for a, b in pairwise(fit))
 
 
 def log_likelihood(kind: str, reward: float, mean: float, noise: float) -> float:
@@ -95,7 +100,9 @@ def known_means(means: Floats, prior: Floats, history: History, kind: str, noise
     )
 
 
-def consistency(means: Floats, prior: Floats, history: History, noise: float, horizon: int, margin: float = 0.0) -> Floats:
+def consistency(
+    means: Floats, prior: Floats, history: History, noise: float, horizon: int, margin: float = 0.0
+) -> Floats:
     """mUCB: equal weights on the states whose rewards did not fall short by more than σ √(6 N log T)."""
     m = len(means)
     possible = prior > 0
@@ -231,3 +238,44 @@ def synthetic_means(
         value -= (gap + jitter * uniform(seed, person, 0, STEP, i)) if i else 0.0
         means[action] = value
     return means
+
+
+def posterior_of(policy: Policy, kind: str, history: History) -> Floats:
+    """The twin of a policy's evidence."""
+    model, rewards = policy.model, policy.evidence.rewards
+    means = np.empty((0, 0)) if model.means is None else model.means
+    match policy.evidence:
+        case Refit():
+            return refit(model.orderings, model.prior, history, kind, rewards.sd, rewards.weight)
+        case Incremental():
+            return incremental(model.orderings, model.prior, history, kind, rewards.sd)
+        case KnownMeans():
+            return known_means(means, model.prior, history, kind, rewards.sd, rewards.weight)
+        case Consistency(horizon=horizon, margin=margin):
+            return consistency(means, model.prior, history, rewards.sd, horizon, margin)
+    raise NotImplementedError(policy.evidence.kind)
+
+
+def action_of(policy: Policy, kind: str, history: History, allowed: Sequence[int], draw: Draw) -> int:
+    """The twin of a policy: what it plays after this history."""
+    model, rule = policy.model, policy.rule
+    noise = policy.evidence.rewards.sd
+    if rule.top:
+        allowed = [best_allowed(row, allowed) for row in model.orderings]
+    candidates = sorted(set(allowed))
+    match rule:
+        case Sample(first=first):
+            uniform_first = first == "uniform" and not history
+            weights = posterior_of(policy, kind, history)
+            return play_sample(model.orderings, weights, candidates, draw, uniform_first)
+        case Optimism():
+            assert model.means is not None
+            weights = posterior_of(policy, kind, history)
+            return play_optimism(model.orderings, model.means, weights, candidates)
+        case Thompson(prior_mean=mean, prior_sd=sd):
+            return play_thompson(history, candidates, draw, size=model.size, noise=noise, prior_mean=mean, prior_sd=sd)
+        case UpperBound():
+            return play_upper_bound(history, candidates, draw, noise)
+        case AnyAction():
+            return pick(candidates, draw(FIRST, 0))
+    raise NotImplementedError(rule.kind)

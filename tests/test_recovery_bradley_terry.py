@@ -1,7 +1,7 @@
 import warnings
 from typing import Any
 
-import naive_recovery as naive
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +12,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.recovery import fit_bradley_terry
 from lpbandits.recovery import bradley_terry as module
 from lpbandits.typing import FloatArray
+from tests import naive_recovery as naive
 
 
 def contest(seed: int, k: int, games: int, spread: float = 1.0) -> FloatArray:

@@ -9,6 +9,8 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Int32Array = NDArray[np.int32]
 BoolArray = NDArray[np.bool_]
+SlotArray = NDArray[np.uint32]
+"""Small whole numbers that are never negative: compiled code then checks no index for its sign."""
 
 Label = str | int
 """What a user calls an action: a word, or a number (by default its index)."""

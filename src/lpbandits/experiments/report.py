@@ -57,7 +57,7 @@ def write_report(path: str | Path, *, title: str, lead: str, sections: Sequence[
         f'vegaEmbed("#chart{i}", {spec}, {{actions: {{export: true, source: false, compiled: false, editor: false}}}});'
         for i, spec in enumerate(specs)
     )
-    script = vl_convert.javascript_bundle("") if specs else ""
+    script = vl_convert.javascript_bundle(None) if specs else ""  # type: ignore[arg-type] # its stub lacks the default
     text = f"""<!doctype html>
 <html lang="en">
 <head>

@@ -35,7 +35,7 @@ from lpbandits.kernels.layout import (
     WEIGHT,
 )
 from lpbandits.kernels.tally import record, remove
-from lpbandits.typing import FloatArray, Int32Array
+from lpbandits.typing import FloatArray, Int32Array, SlotArray
 
 
 @jit_inline
@@ -88,7 +88,7 @@ def unknown_noise_score(numbers: FloatArray, squares: float, count: float) -> fl
 
 
 @jit_inline
-def refit_scores(numbers: FloatArray, order: Int32Array, m: int, n: int) -> None:
+def refit_scores(numbers: FloatArray, order: SlotArray, m: int, n: int) -> None:
     """Score every state by the likelihood of all rewards at its own isotonic fit (Eq. `appr_posterior`)."""
     family = int(numbers[SETTINGS, FAMILY])
     count = 0.0
@@ -126,7 +126,7 @@ def refit_tell(
     ranks: Int32Array,
     table: FloatArray,
     numbers: FloatArray,
-    order: Int32Array,
+    order: SlotArray,
     n: int,
     action: int,
     reward: float,
@@ -142,7 +142,7 @@ def refit_retract(
     ranks: Int32Array,
     table: FloatArray,
     numbers: FloatArray,
-    order: Int32Array,
+    order: SlotArray,
     n: int,
     action: int,
     reward: float,
@@ -158,7 +158,7 @@ def incremental_tell(
     ranks: Int32Array,
     table: FloatArray,
     numbers: FloatArray,
-    order: Int32Array,
+    order: SlotArray,
     n: int,
     action: int,
     reward: float,
@@ -209,7 +209,7 @@ def known_tell(
     ranks: Int32Array,
     table: FloatArray,
     numbers: FloatArray,
-    order: Int32Array,
+    order: SlotArray,
     n: int,
     action: int,
     reward: float,
@@ -225,7 +225,7 @@ def known_retract(
     ranks: Int32Array,
     table: FloatArray,
     numbers: FloatArray,
-    order: Int32Array,
+    order: SlotArray,
     n: int,
     action: int,
     reward: float,
@@ -248,7 +248,7 @@ def consistency_tell(
     ranks: Int32Array,
     table: FloatArray,
     numbers: FloatArray,
-    order: Int32Array,
+    order: SlotArray,
     n: int,
     action: int,
     reward: float,
@@ -295,7 +295,7 @@ def tally_tell(
     ranks: Int32Array,
     table: FloatArray,
     numbers: FloatArray,
-    order: Int32Array,
+    order: SlotArray,
     n: int,
     action: int,
     reward: float,
@@ -310,7 +310,7 @@ def tally_retract(
     ranks: Int32Array,
     table: FloatArray,
     numbers: FloatArray,
-    order: Int32Array,
+    order: SlotArray,
     n: int,
     action: int,
     reward: float,

@@ -4,11 +4,11 @@ import numpy as np
 
 from lpbandits.kernels.compiler import jit, jit_in_place, jit_inline
 from lpbandits.kernels.layout import BLOCK_COUNT, BLOCK_SUM, COUNT, SUM
-from lpbandits.typing import FloatArray, Int32Array
+from lpbandits.typing import FloatArray, SlotArray
 
 
 @jit_inline
-def pool(numbers: FloatArray, order: Int32Array, row: int, n: int, watch: int) -> tuple[int, int]:
+def pool(numbers: FloatArray, order: SlotArray, row: int, n: int, watch: int) -> tuple[int, int]:
     """Fit non-increasing means to the n tried actions in the order of `order[row]`.
 
     Writes each block's count and sum to the scratch rows of `numbers`; returns the number of blocks and the block that
@@ -36,7 +36,7 @@ def pool(numbers: FloatArray, order: Int32Array, row: int, n: int, watch: int) -
 
 
 @jit_in_place
-def fit(numbers: FloatArray, order: Int32Array, row: int, n: int, means: FloatArray) -> int:
+def fit(numbers: FloatArray, order: SlotArray, row: int, n: int, means: FloatArray) -> int:
     """Write the fitted mean of each tried action, best first, to `means`; return the number of blocks."""
     blocks, _ = pool(numbers, order, row, n, -1)
     i = 0

@@ -11,7 +11,7 @@ from lpbandits.kernels.isotonic import pool
 from lpbandits.kernels.layout import BERNOULLI, POISSON, POSTERIOR, SCORE, SETTINGS
 from lpbandits.kernels.random import REWARD, normal_quantile, poisson_quantile, uniform
 from lpbandits.kernels.rules import sample_choose as choose
-from lpbandits.typing import FloatArray, Int32Array, IntArray
+from lpbandits.typing import FloatArray, Int32Array, IntArray, SlotArray
 
 
 @jit_in_place
@@ -39,9 +39,7 @@ def best_mean(means: FloatArray, person: int, offered: IntArray) -> float:
 
 
 @jit_in_place
-def active_constraints(
-    numbers: FloatArray, order: Int32Array, n: int, state: int, out: FloatArray, person: int
-) -> None:
+def active_constraints(numbers: FloatArray, order: SlotArray, n: int, state: int, out: FloatArray, person: int) -> None:
     """Write the order constraints that hold with equality: mean over all states, the true one, mean of the others."""
     m = order.shape[0] - 1
     total = 0.0
@@ -71,7 +69,7 @@ def rollout(
     mass: FloatArray,
     active: FloatArray,
     numbers: FloatArray,
-    order: Int32Array,
+    order: SlotArray,
 ) -> None:
     """Play all rounds for people first, first+1, …; `actions` to `active` take the results, the rest is one belief.
 

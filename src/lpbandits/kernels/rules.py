@@ -14,7 +14,7 @@ from lpbandits.kernels.compiler import jit_in_place, jit_inline
 from lpbandits.kernels.layout import BEST, COUNT, FIRST, NOISE, POSTERIOR, PRIOR_MEAN, PRIOR_SD, SETTINGS, SUM
 from lpbandits.kernels.random import FIRST as FIRST_DRAW
 from lpbandits.kernels.random import STATE, VALUE, below, largest_normal, normal, uniform
-from lpbandits.typing import FloatArray, Int32Array, IntArray
+from lpbandits.typing import FloatArray, Int32Array, IntArray, SlotArray
 
 
 @jit_inline
@@ -52,7 +52,7 @@ def pick(offered: IntArray, k: int, u: float) -> int:
 
 
 @jit_in_place
-def pick_untried(order: Int32Array, n: int, offered: IntArray, untried: int, u: float) -> int:
+def pick_untried(order: SlotArray, n: int, offered: IntArray, untried: int, u: float) -> int:
     """Return one of the `untried` allowed actions, each with equal chance; row 1 of `order` rises by action."""
     position = below(u, untried)
     for i in range(n):
@@ -93,7 +93,7 @@ def sample_choose(
     ranks: Int32Array,
     table: FloatArray,
     numbers: FloatArray,
-    order: Int32Array,
+    order: SlotArray,
     n: int,
     offered: IntArray,
     seed: int,
@@ -121,7 +121,7 @@ def optimism_choose(
     ranks: Int32Array,
     table: FloatArray,
     numbers: FloatArray,
-    order: Int32Array,
+    order: SlotArray,
     n: int,
     offered: IntArray,
     seed: int,
@@ -145,7 +145,7 @@ def thompson_choose(
     ranks: Int32Array,
     table: FloatArray,
     numbers: FloatArray,
-    order: Int32Array,
+    order: SlotArray,
     n: int,
     offered: IntArray,
     seed: int,
@@ -187,7 +187,7 @@ def bound_choose(
     ranks: Int32Array,
     table: FloatArray,
     numbers: FloatArray,
-    order: Int32Array,
+    order: SlotArray,
     n: int,
     offered: IntArray,
     seed: int,
@@ -222,7 +222,7 @@ def uniform_choose(
     ranks: Int32Array,
     table: FloatArray,
     numbers: FloatArray,
-    order: Int32Array,
+    order: SlotArray,
     n: int,
     offered: IntArray,
     seed: int,

@@ -2,11 +2,11 @@
 
 from lpbandits.kernels.compiler import jit_in_place, jit_inline
 from lpbandits.kernels.layout import COUNT, SPREAD, SUM
-from lpbandits.typing import FloatArray, Int32Array
+from lpbandits.typing import FloatArray, Int32Array, SlotArray
 
 
 @jit_inline
-def find(order: Int32Array, n: int, action: int) -> int:
+def find(order: SlotArray, n: int, action: int) -> int:
     """Return the slot of `action`, or -1 if it was never tried."""
     for slot in range(n):
         if order[0, slot] == action:
@@ -15,7 +15,7 @@ def find(order: Int32Array, n: int, action: int) -> int:
 
 
 @jit_in_place
-def insert(ranks: Int32Array, numbers: FloatArray, order: Int32Array, n: int, action: int) -> None:
+def insert(ranks: Int32Array, numbers: FloatArray, order: SlotArray, n: int, action: int) -> None:
     """Open slot n for `action` and put it in its place in every state's order."""
     order[0, n] = action
     numbers[COUNT, n] = 0.0
@@ -32,7 +32,7 @@ def insert(ranks: Int32Array, numbers: FloatArray, order: Int32Array, n: int, ac
 
 @jit_inline
 def record(
-    ranks: Int32Array, numbers: FloatArray, order: Int32Array, n: int, action: int, reward: float
+    ranks: Int32Array, numbers: FloatArray, order: SlotArray, n: int, action: int, reward: float
 ) -> tuple[int, int]:
     """Add one outcome; return the number of tried actions and the action's slot."""
     slot = find(order, n, action)
@@ -49,7 +49,7 @@ def record(
 
 
 @jit_in_place
-def remove(numbers: FloatArray, order: Int32Array, n: int, action: int, reward: float) -> int:
+def remove(numbers: FloatArray, order: SlotArray, n: int, action: int, reward: float) -> int:
     """Take one told outcome back; return the number of actions that are still tried."""
     slot = find(order, n, action)
     count = numbers[COUNT, slot] - 1.0

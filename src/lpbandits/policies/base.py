@@ -18,7 +18,7 @@ from lpbandits.kernels import layout
 from lpbandits.kernels.rules import favourites
 from lpbandits.model import PreferenceModel
 from lpbandits.rewards import Rewards
-from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, Label
+from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, Label, SlotArray
 
 
 class Evidence(Protocol):
@@ -80,7 +80,7 @@ class Belief:
     """What a policy knows of one person; `lpbandits.kernels.layout` says what the rows are."""
 
     numbers: FloatArray
-    order: Int32Array
+    order: SlotArray
     tried: int = 0
 
     @property
@@ -170,7 +170,7 @@ class Policy:
         numbers[layout.SETTINGS, : layout.PLACES] = self.settings
         states = slice(layout.SCORE, layout.SETTINGS)
         numbers[states, : self.start.shape[1]] = self.start[states]
-        return Belief(numbers, np.zeros((1 + ordered, width), dtype=np.int32))
+        return Belief(numbers, np.zeros((1 + ordered, width), dtype=np.uint32))
 
     def offer(self, allowed: Sequence[Label] | None) -> IntArray:
         """Return the actions to choose from as indices in rising order; empty means all.

@@ -223,6 +223,8 @@ def _newton_step(
         if left <= max(0.25 * tolerance, longest * min(0.1, longest)):
             break
         following = float(np.sum(rest * scaled))
+        if following <= 0:
+            break
         direction = scaled + (following / size) * direction
         beside.append(np.sqrt(following / size) / rate)
         diagonal.append(following / size / rate)

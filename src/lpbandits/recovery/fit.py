@@ -13,10 +13,11 @@ from lpbandits.model import PreferenceModel
 from lpbandits.recovery.cluster import Scale, variance_explained
 from lpbandits.recovery.em import Em
 from lpbandits.recovery.estimate import Estimate, Estimator, distinct, graph_notes, mixture, to_model
+from lpbandits.recovery.heldout import set_aside
 from lpbandits.recovery.log import Ratings
 from lpbandits.recovery.pairs import compare, log_likelihoods
 from lpbandits.recovery.report import Fit, FitReport, Progress, Stopwatch
-from lpbandits.recovery.states import choose_states, heldout_scores, split_people
+from lpbandits.recovery.states import choose_states
 from lpbandits.recovery.threads import Threads
 from lpbandits.recovery.two_stage import TwoStage
 from lpbandits.typing import BoolArray, FloatArray, Json
@@ -178,7 +179,7 @@ def fit_states(
         estimate = distinct(estimator(ratings, comparisons, number, watch=watch, threads=pool))
         with watch.part("likelihood"):
             total, _ = mixture(log_likelihoods(comparisons, estimate.utilities, threads=pool), estimate.shares)
-        if unseen is None and heldout > 0:
+        if unseen is None and validate.as_number(heldout, "heldout", low=0, high=0.9):
             with watch.part("held-out"):
                 unseen, aside = _heldout(ratings, estimator, number, pairs_per_person, heldout, pool)
     pairs = float(comparisons.pairs.sum())
@@ -202,11 +203,13 @@ def _heldout(
     threads: Threads,
 ) -> tuple[float | None, int]:
     """Return the mean log-likelihood per comparison of people set aside, and how many they are; None if too few."""
-    used, unused = split_people(len(ratings.people), heldout, estimator.seed)
-    if len(used) < states or not len(unused) or not np.any(ratings.counts[used] > 1):
+    parts = set_aside(
+        ratings, heldout, seed=estimator.seed, pairs_per_person=pairs_per_person, threads=threads
+    )
+    if parts is None or len(parts.people) < states:
         return None, 0
-    total, pairs = heldout_scores(ratings, used, unused, estimator, states, pairs_per_person, threads)
-    return (float(total.sum() / pairs.sum()), len(unused)) if pairs.sum() else (None, 0)
+    total = parts.log_likelihood(parts.fit(estimator, states, threads=threads), threads=threads)
+    return float(total.sum() / parts.others.pairs.sum()), len(total)
 
 
 def _report(

@@ -1,0 +1,147 @@
+"""The command line: thin, documented, honest about errors."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import lpbandits as lpb
+from lpbandits.cli import app
+
+ROOT = Path(__file__).parent.parent
+runner = CliRunner()
+COMMANDS: dict[str, object] = get_command(app).commands  # type: ignore[attr-defined] # the app is a group of commands
+SMALL = ["--states", "2", "--actions", "3", "--people", "4", "--rounds", "10"]
+
+
+def test_simulate_json_has_the_promised_shape() -> None:
+    done = runner.invoke(app, ["simulate", *SMALL, "--policies", "lpbts,mts,ts", "--json"], catch_exceptions=False)
+    assert done.exit_code == 0
+    content = json.loads(done.stdout)
+    assert set(content) == {"settings", "policies", "seconds"}
+    assert list(content["policies"]) == ["lpbts", "mts", "ts"]
+    for result in content["policies"].values():
+        assert set(result["regret"]) == {"mean", "sd", "se", "p05", "p50", "p95"}
+        assert len(result["curve"]) == 10
+        assert set(result["active"]) == {"all", "true", "other"}
+        assert 0 <= result["best_share"] <= 1
+    assert content["policies"]["ts"]["true_state"] is None
+    assert content["settings"]["seed"] == 0
+
+
+def test_simulate_equals_the_library() -> None:
+    done = runner.invoke(app, ["simulate", *SMALL, "--scale", "different", "--seed", "3", "--json"])
+    world = lpb.SyntheticWorld(states=2, actions=3, scale="different")
+    results = lpb.simulate(world, ["lpbts", "mts", "ts", "ts-top"], people=4, rounds=10, seed=3)
+    assert json.loads(done.stdout)["policies"] == results.to_dict()["policies"]
+
+
+def test_simulate_writes_tables_charts_and_a_report(tmp_path: Path) -> None:
+    out = tmp_path / "results"
+    done = runner.invoke(app, ["simulate", *SMALL, "--policies", "lpbts,ts", "--out", str(out)], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "lpbTS" in done.stdout
+    assert pl.read_parquet(out / "curves.parquet").height == 20
+    assert pl.read_parquet(out / "people.parquet").height == 16
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["format"] == "lpbandits-simulation"
+    assert manifest["versions"]["lpbandits"] == lpb.__version__
+    for name in ("regret", "people", "state"):
+        assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (out / f"{name}.svg").read_text()
+    report = (out / "report.html").read_text()
+    assert "window.vegaEmbed=" in report
+    assert not re.search(r'(src|href)="https?:', report), "the report must open without a network"
+
+
+def test_simulate_a_model_file(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    lpb.PreferenceModel([[0, 1], [1, 0]], means=[[0.9, 0.1], [0.2, 0.7]]).save(path)
+    args = ["simulate", "--model", str(path), "--rewards", "bernoulli", "--noise", "0.5", "--people", "20", "--json"]
+    done = runner.invoke(app, args, catch_exceptions=False)
+    content = json.loads(done.stdout)
+    assert content["settings"]["world"] == "means"
+    assert content["policies"]["lpbts"]["regret"]["mean"] < 30
+
+
+def test_policies_lists_every_policy() -> None:
+    text = runner.invoke(app, ["policies"]).stdout
+    content = json.loads(runner.invoke(app, ["policies", "--json"]).stdout)
+    assert list(content) == list(lpb.POLICIES)
+    for name, entry in content.items():
+        assert name in text
+        assert set(entry) == {"title", "knows", "assumes"}
+
+
+def test_demo_writes_its_files(tmp_path: Path) -> None:
+    done = runner.invoke(app, ["demo", "--out", str(tmp_path / "demo"), "--draws", "2"], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "lpbTS − mTS" in done.stdout
+    made = {p.name for p in (tmp_path / "demo").iterdir()}
+    assert made == {"same", "different", "regret.png", "regret-same.png", "regret-different.png", "report.html"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--states", "0"], ["states is 0", "whole number from 1"]),
+        (["--states", "7", "--actions", "3"], ["states is 7", "only 6 orderings", "fewer"]),
+        (["--policies", "lpbts,nope"], ["'nope'", "lpbts-incremental", "uniform"]),
+        (["--policies", ""], ["no policies", "choose"]),
+        (["--policies", "ts,ts"], ["'ts'", "twice"]),
+        (["--scale", "huge"], ["'huge'", "same, different"]),
+        (["--noise", "-1"], ["noise is -1", "greater than 0"]),
+        (["--people", "1000000", "--rounds", "10000"], ["results per policy", "fewer people"]),
+        (["--model", "missing.json"], ["missing.json", "No such file"]),
+    ],
+)
+def test_errors_are_one_line_with_exit_code_2(arguments: list[str], words: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "lpbandits", "simulate", *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    for word in words:
+        assert word in done.stderr
+
+
+def test_progress_is_silent_when_piped() -> None:
+    done = runner.invoke(app, ["simulate", *SMALL, "--json"])
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example(name: str) -> None:
+    done = runner.invoke(app, [name, "--help"], env={"COLUMNS": "200"})
+    assert done.exit_code == 0
+    assert f"lpb {name}" in done.stdout.split("Example:")[1]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_in_the_readme(name: str) -> None:
+    assert f"lpb {name}" in (ROOT / "README.md").read_text()
+
+
+def test_the_readme_lists_every_policy() -> None:
+    text = (ROOT / "README.md").read_text()
+    for name in lpb.POLICIES:
+        assert f"| `{name}` |" in text
+
+
+def test_the_readme_example_runs() -> None:
+    block = (ROOT / "README.md").read_text().split("```python\n")[1].split("```")[0]
+    code = block.replace("states=20, actions=20", "states=3, actions=4").replace("results = lpb", "results = lpb")
+    names: dict[str, object] = {}
+    exec(compile(code, "README", "exec"), names)  # noqa: S102 - the README is ours
+    assert isinstance(names["results"], lpb.Results)
+
+
+def test_version() -> None:
+    assert runner.invoke(app, ["--version"]).stdout.strip() == f"lpbandits {lpb.__version__}"

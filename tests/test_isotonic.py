@@ -1,0 +1,115 @@
+"""The isotonic fit, alone and inside an explanation."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.optimize import isotonic_regression
+
+import lpbandits as lpb
+from lpbandits.errors import InvalidInput
+from lpbandits.typing import FloatArray
+from tests import naive
+from tests.conftest import Outcome, models, outcomes_for
+
+SIZES = st.integers(1, 12)
+VALUES = st.floats(-1e6, 1e6) | st.integers(-3, 3).map(float)
+WEIGHTS = st.floats(1e-3, 1e3) | st.integers(1, 5).map(float)
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[FloatArray, FloatArray]:
+    n = draw(SIZES)
+    return draw(hnp.arrays(np.float64, n, elements=VALUES)), draw(hnp.arrays(np.float64, n, elements=WEIGHTS))
+
+
+@pytest.mark.jitless
+@given(problems())
+def test_isotonic_equals_the_min_max_formula_and_scipy(problem: tuple[FloatArray, FloatArray]) -> None:
+    values, weights = problem
+    got = lpb.isotonic(values, weights=weights)
+    tolerance = 1e-9 * (1 + np.abs(values).max())
+    np.testing.assert_allclose(got, naive.isotonic(values, weights), rtol=0, atol=tolerance)
+    theirs = isotonic_regression(values, weights=weights, increasing=False).x
+    np.testing.assert_allclose(got, theirs, rtol=0, atol=tolerance)
+
+
+@given(problems())
+def test_isotonic_never_rises_keeps_the_mean_and_is_its_own_fit(
+    problem: tuple[FloatArray, FloatArray],
+) -> None:
+    values, weights = problem
+    got = lpb.isotonic(values, weights=weights)
+    tolerance = 1e-9 * (1 + np.abs(values).max())
+    assert np.all(np.diff(got) <= 0)
+    np.testing.assert_allclose(got @ weights, values @ weights, rtol=0, atol=tolerance * weights.sum())
+    np.testing.assert_allclose(lpb.isotonic(got, weights=weights), got, rtol=0, atol=tolerance)
+
+
+def test_isotonic_of_the_issue_and_of_nothing() -> None:
+    np.testing.assert_allclose(lpb.isotonic([3.0, 4.0, 1.0], weights=[1, 2, 1]), [11 / 3, 11 / 3, 1.0])
+    np.testing.assert_allclose(lpb.isotonic([1.0, 2.0]), [1.5, 1.5])
+    assert lpb.isotonic([]).shape == (0,)
+
+
+def test_isotonic_leaves_its_input_alone() -> None:
+    values, weights = np.array([1.0, 2.0]), np.array([1.0, 3.0])
+    lpb.isotonic(values, weights=weights)
+    np.testing.assert_array_equal(values, [1.0, 2.0])
+    np.testing.assert_array_equal(weights, [1.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("values", "weights", "message"),
+    [
+        ([1.0, np.nan], None, r"values\[1\] is nan"),
+        ([1.0, -np.inf], None, r"values\[1\] is -inf"),
+        ([[1.0]], None, r"values has shape 1×1"),
+        (3.0, None, "values has shape a single number"),
+        (["a"], None, "values is not an array of numbers"),
+        ([1.0, 2.0], [1.0], r"weights has shape 1; it must be 2"),
+        ([1.0, 2.0], [1.0, 0.0], r"weights\[1\] is 0; weights must be positive"),
+        ([1.0, 2.0], [-1.0, 1.0], r"weights\[0\] is -1"),
+        ([1.0, 2.0], [1.0, np.nan], r"weights\[1\] is nan"),
+    ],
+)
+def test_isotonic_refuses_what_it_cannot_fit(values: object, weights: object, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        lpb.isotonic(values, weights=weights)
+
+
+@pytest.mark.jitless
+@given(st.data())
+def test_the_fit_behind_a_posterior_equals_its_twin(data: st.DataObject) -> None:
+    model = data.draw(models())
+    history: list[Outcome] = data.draw(outcomes_for(model, "gaussian"))
+    agent = lpb.Agent(lpb.LpbTS(model), seed=0)
+    for action, reward in history:
+        agent.tell(action, reward)
+    for fit in agent.explain().states:
+        theirs = naive.fitted_means(model.orderings[fit.state], history)
+        assert list(fit.means) == list(theirs)
+        np.testing.assert_allclose(list(fit.means.values()), list(theirs.values()), rtol=0, atol=1e-9)
+        assert fit.active == sum(len(block) - 1 for block in fit.blocks)
+        assert [a for block in fit.blocks for a in block] == list(fit.means)
+        for block in fit.blocks:
+            assert len({fit.means[a] for a in block}) == 1
+
+
+@given(st.data())
+def test_an_untried_action_gets_the_interval_its_neighbours_allow(data: st.DataObject) -> None:
+    model = data.draw(models())
+    history: list[Outcome] = data.draw(outcomes_for(model, "gaussian", max_size=6))
+    agent = lpb.Agent(lpb.LpbTS(model), seed=0)
+    for action, reward in history:
+        agent.tell(action, reward)
+    for fit in agent.explain().states:
+        ordering = model.orderings[fit.state].tolist()
+        assert set(fit.intervals) == set(ordering) - set(fit.means)
+        for untried, (low, high) in fit.intervals.items():
+            place = ordering.index(untried)
+            before = [fit.means[a] for a in ordering[:place] if a in fit.means]
+            after = [fit.means[a] for a in ordering[place:] if a in fit.means]
+            assert high == (before[-1] if before else None)
+            assert low == (after[0] if after else None)

@@ -1,0 +1,232 @@
+"""The contract of every registered policy. A new one is covered by being registered."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lpbandits.agent import Agent
+from lpbandits.errors import InvalidInput
+from lpbandits.model import PreferenceModel
+from lpbandits.policies import POLICIES, Setting, make_policy
+from lpbandits.rewards import Rewards
+from lpbandits.simulation import roll, simulate
+from lpbandits.worlds import MeansWorld
+from tests.conftest import (
+    CASES,
+    EXAMPLE_WORLDS,
+    Case,
+    Outcome,
+    model_for,
+    models,
+    outcomes_for,
+    population_for,
+    rewards_like,
+)
+
+BAD_REWARDS: dict[str, list[object]] = {
+    "gaussian": [np.nan, np.inf, -np.inf, 1e101, -1e101, "1.0", None, [1.0], 1j, np.array([1.0, 2.0]), 10**400],
+    "bernoulli": [2, 0.5, -1, np.nan, np.inf, "1", None],
+    "poisson": [0.5, -1, np.nan, np.inf, 1e101, "1", None],
+}
+BAD_ACTIONS: list[object] = [6, -1, "0", 0.5, None, [0], np.nan]
+BAD_ALLOWED: list[object] = [[], [0, 6], "01", [[0]], 3]
+
+
+def told(case: Case, history: list[Outcome]) -> Agent:
+    agent = Agent(case.policy(), seed=9)
+    for action, reward in history:
+        agent.tell(action, reward)
+    return agent
+
+
+def some_history(case: Case) -> list[Outcome]:
+    model = model_for(case.rewards)
+    trace = roll(case.policy(model), population_for(model, case.rewards, people=1), rounds=15, seed=2)
+    return list(zip(trace.actions[0].tolist(), trace.rewards[0].tolist(), strict=True))
+
+
+def test_every_policy_plays_every_family_of_rewards() -> None:
+    covered = {(case.name, case.rewards.family) for case in CASES}
+    assert covered == {(name, family) for name in POLICIES for family in BAD_REWARDS}
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_plays_allowed_actions_and_repeats_itself(case: Case, data: st.DataObject) -> None:
+    model: PreferenceModel = data.draw(models())
+    seed = data.draw(st.integers(0, 2**63 - 1))
+    twins = [Agent(case.policy(model), seed=seed, person=3) for _ in range(2)]
+    for _ in range(6):
+        allowed = data.draw(st.none() | st.lists(st.integers(0, model.size - 1), min_size=1, unique=True))
+        action, same = (agent.ask(allowed) for agent in twins)
+        assert action == same
+        assert action in (model.actions if allowed is None else allowed)
+        reward = data.draw(rewards_like(case.kind))
+        for agent in twins:
+            agent.tell(action, reward)
+    assert twins[0].to_json() == twins[1].to_json()
+
+
+@pytest.mark.parametrize("with_model", [True, False])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_json_round_trip_gives_the_same_next_actions(case: Case, with_model: bool) -> None:
+    history = some_history(case)
+    for known in (history, history[:1], []):
+        agent = told(case, known)
+        agent.ask()
+        text = agent.to_json(with_model=with_model)
+        again = Agent.from_json(text, model=None if with_model else agent.policy.model)
+        assert again.to_json(with_model=with_model) == text
+        assert again.policy == agent.policy
+        for action, reward in history:
+            assert again.ask() == agent.ask()
+            assert again.ask([1, 4]) == agent.ask([1, 4])
+            for one in (agent, again):
+                one.tell(action, reward)
+        if agent.policy.evidence.latent:
+            np.testing.assert_array_equal(again.posterior, agent.posterior)
+        np.testing.assert_array_equal(again.probabilities(), agent.probabilities())
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_saved_json_is_plain(case: Case) -> None:
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is not JSON")
+
+    json.loads(told(case, some_history(case)).to_json(), parse_constant=refuse)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_bad_input_is_refused_and_changes_nothing(case: Case) -> None:
+    agent = told(case, some_history(case))
+    before = agent.to_json()
+    for reward in BAD_REWARDS[case.rewards.family]:
+        with pytest.raises(InvalidInput, match="reward is"):
+            agent.tell(0, reward)  # type: ignore[arg-type] # that is the point
+    for action in BAD_ACTIONS:
+        with pytest.raises(InvalidInput, match="unknown action"):
+            agent.tell(action, 1.0)  # type: ignore[arg-type] # that is the point
+    for allowed in BAD_ALLOWED:
+        with pytest.raises(InvalidInput, match="allowed|unknown action"):
+            agent.ask(allowed)  # type: ignore[arg-type] # that is the point
+        with pytest.raises(InvalidInput, match="allowed|unknown action"):
+            agent.probabilities(allowed)  # type: ignore[arg-type] # that is the point
+    assert agent.to_json() == before
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_asking_twice_is_a_new_draw_on_the_same_belief(case: Case) -> None:
+    agent = told(case, [])
+    belief = json.loads(agent.to_json())
+    asked = [agent.ask() for _ in range(60)]
+    after = json.loads(agent.to_json())
+    assert (belief.pop("asked"), after.pop("asked")) == (0, 60)
+    assert after == belief
+    # a policy that is random at its first ask shows it within 60 draws: a chance of at most 0.75 each
+    if agent.probabilities().max() < 1:
+        assert len(set(asked)) > 1
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_belief_grows_past_its_first_room(case: Case) -> None:
+    k = 40
+    model = model_for(case.rewards, m=3, k=k)
+    grown, roomy = (Agent(case.policy(model), seed=1) for _ in range(2))
+    order = np.random.default_rng(0).permutation(k)
+    for action in order:
+        grown.tell(int(action), 1.0)
+        roomy.tell(int(action), 1.0)
+        roomy = Agent.from_json(roomy.to_json())  # which makes a belief of just the room it needs
+        assert grown.ask() == roomy.ask()
+        assert grown.to_json() == roomy.to_json()
+    assert grown.rounds == k
+    assert len(grown.explain().tried) == k
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_relabelling_actions_relabels_the_result(case: Case) -> None:
+    model = model_for(case.rewards, m=4, k=6)
+    assert model.means is not None
+    new_name = np.array([3, 5, 0, 1, 4, 2])
+    means = np.empty_like(model.means)
+    means[:, new_name] = model.means
+    other = PreferenceModel(new_name[model.orderings], means=means)
+    people = 20 if case.policy().rule.latent else 250
+    one = roll(case.policy(model), population_for(model, case.rewards, people), rounds=30, seed=6)
+    two = roll(case.policy(other), population_for(other, case.rewards, people), rounds=30, seed=6)
+    if case.policy().rule.latent:
+        np.testing.assert_array_equal(two.actions, new_name[one.actions])
+        np.testing.assert_array_equal(two.mass, one.mass)
+    else:
+        # these address their luck by action, so the result is the same in distribution: 4 standard errors
+        gap = two.regret.sum(axis=1) - one.regret.sum(axis=1)
+        assert abs(gap.mean()) < 4 * gap.std(ddof=1) / np.sqrt(len(gap))
+
+
+@pytest.mark.parametrize("shift", [-512.0, 3.25, 1024.0])
+@pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if case.policy().evidence.ordered and case.rewards.family == "gaussian"],
+    ids=str,
+)
+def test_order_only_policies_ignore_a_constant_added_to_all_rewards(case: Case, shift: float) -> None:
+    model = model_for(case.rewards, m=6, k=8)
+    rng = np.random.default_rng(1)
+    for person in range(20):
+        one, other = (Agent(case.policy(model), seed=5, person=person) for _ in range(2))
+        for _ in range(40):
+            action = one.ask()
+            assert other.ask() == action
+            assert model.means is not None
+            value = model.means[person % 6, model.index[action]] + rng.normal()
+            reward = round(value * 1024) / 1024  # on a grid that the shift does not round
+            one.tell(action, reward)
+            other.tell(action, reward + shift)
+
+
+@pytest.mark.parametrize("make", range(len(EXAMPLE_WORLDS)))
+def test_every_policy_beats_uniform_in_every_world(make: int) -> None:
+    results = simulate(EXAMPLE_WORLDS[make](), list(POLICIES), people=60, rounds=150, seed=3)
+    for name in POLICIES:
+        if name != "uniform":
+            gap, error = results.difference(name, "uniform")
+            assert gap < -5 * error, name  # 5 standard errors of the difference, paired by person
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_entries_say_what_a_policy_knows_and_assumes(name: str) -> None:
+    entry = POLICIES[name]
+    assert entry.title
+    assert entry.knows
+    assert entry.assumes
+    policy = make_policy(name, Setting(model_for(Rewards()), Rewards("gaussian", 0.7), 33, "uniform"))
+    assert policy.evidence.rewards.family == "gaussian"
+    assert type(policy).__name__ in repr(policy)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_policies_that_need_means_say_so_and_others_do_without(name: str) -> None:
+    bare = PreferenceModel([[0, 1, 2], [2, 1, 0]])
+    setting = Setting(bare, Rewards())
+    if "mean" in POLICIES[name].knows:
+        with pytest.raises(InvalidInput, match=f"{name} needs to know the mean rewards; give the model `means`"):
+            make_policy(name, setting)
+    else:
+        assert make_policy(name, setting).model is bare
+
+
+def test_an_unknown_policy_is_named_with_the_known_ones() -> None:
+    with pytest.raises(InvalidInput, match="policy is 'lpbt'; choose one of: lpbts, "):
+        make_policy("lpbt", Setting(model_for(Rewards()), Rewards()))
+
+
+def test_mts_refuses_means_that_the_rewards_cannot_have() -> None:
+    model = PreferenceModel([[0, 1]], means=[[1.0, 0.5]])
+    with pytest.raises(InvalidInput, match=r"means\[0, 0\] is 1; a bernoulli mean lies in \(0, 1\)"):
+        make_policy("mts", Setting(model, Rewards("bernoulli")))
+    with pytest.raises(InvalidInput, match=r"means\[0, 0\] is 1.5; a bernoulli mean lies in \[0, 1\]"):
+        MeansWorld(model, [[1.5, 0.0]], rewards=Rewards("bernoulli"))

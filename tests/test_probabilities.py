@@ -1,0 +1,147 @@
+"""`probabilities()` is the exact chance of each action at the next ask."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import lpbandits as lpb
+from lpbandits.agent import Agent
+from lpbandits.model import PreferenceModel
+from lpbandits.typing import FloatArray
+from tests.conftest import CASES, Case, Outcome, model_for, models, outcomes_for
+
+HISTORIES: dict[str, list[Outcome]] = {"new": [], "some": [(0, 1.0), (3, 0.0), (0, 1.0)]}
+HISTORIES["all"] = [(a, float(a % 2)) for a in range(6)] + HISTORIES["some"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_probabilities_sum_to_one_on_the_allowed_actions(case: Case, data: st.DataObject) -> None:
+    model = data.draw(models())
+    agent = Agent(case.policy(model, first=data.draw(st.sampled_from(["prior", "uniform"]))), seed=0)
+    history: list[Outcome] = data.draw(outcomes_for(model, case.kind, 10))
+    for action, reward in history:
+        agent.tell(action, reward)
+    allowed = data.draw(st.lists(st.integers(0, model.size - 1), min_size=1, unique=True))
+    for offered in (None, allowed):
+        chance = agent.probabilities(offered)
+        assert chance.shape == (model.size,)
+        assert np.all(chance >= 0)
+        np.testing.assert_allclose(chance.sum(), 1.0, rtol=1e-9)
+        assert chance[model.index[agent.ask(offered)]] > 0
+    np.testing.assert_array_equal(np.delete(agent.probabilities(allowed), allowed), 0.0)
+
+
+@pytest.mark.parametrize("first", ["prior", "uniform"])
+@pytest.mark.parametrize("history", HISTORIES)
+@pytest.mark.parametrize("case", [case for case in CASES if case.kind == "gaussian"], ids=str)
+def test_probabilities_match_the_frequency_of_ask(case: Case, history: str, first: str) -> None:
+    asks = 4000
+    agent = Agent(case.policy(model_for(case.rewards), first=first), seed=11)
+    for action, reward in HISTORIES[history]:
+        agent.tell(action, reward)
+    for allowed in (None, [1, 2, 3, 5]):
+        chance = agent.probabilities(allowed)
+        counts = np.bincount(np.array([agent.ask(allowed) for _ in range(asks)]), minlength=6)
+        # χ² at level 10⁻⁴ over the actions that can be expected 5 times; the rest must stay rare
+        common = chance * asks >= 5
+        assert counts[chance == 0].sum() == 0
+        expected = chance[common] * asks
+        distance = float(((counts[common] - expected) ** 2 / expected).sum())
+        assert distance <= stats.chi2.isf(1e-4, max(common.sum() - 1, 1))
+        assert counts[~common].sum() <= 40
+
+
+def frequencies(agents: list[Agent]) -> FloatArray:
+    return np.bincount(np.array([agent.ask() for agent in agents]), minlength=6) / len(agents)
+
+
+@pytest.mark.parametrize("name", ["ts", "lpbts"])
+def test_people_and_seeds_are_as_random_as_rounds(name: str) -> None:
+    case = next(case for case in CASES if (case.name, case.kind) == (name, "gaussian"))
+    policy = case.policy()
+    by_person = [Agent(policy, seed=1, person=p) for p in range(2000)]
+    by_seed = [Agent(policy, seed=s) for s in range(2000)]
+    for agents in (by_person, by_seed):
+        for agent, (action, reward) in itertools.product(agents, HISTORIES["all"]):
+            agent.tell(action, reward)
+        chance = agents[0].probabilities()
+        # 4 standard errors of a frequency, and one ask for those that are almost impossible
+        tolerance = 4 * np.sqrt(chance * (1 - chance) / 2000) + 1 / 2000
+        assert np.all(np.abs(frequencies(agents) - chance) <= tolerance)
+
+
+@given(
+    st.lists(st.floats(-5, 5), min_size=1, max_size=4),
+    st.lists(st.floats(-5, 5), min_size=1, max_size=4),
+    st.floats(0.05, 5),
+    st.floats(0.5, 200),
+)
+def test_thompson_between_two_actions_has_a_closed_form(
+    one: list[float], other: list[float], noise: float, prior_sd: float
+) -> None:
+    agent = Agent(lpb.TS(PreferenceModel([[0, 1]]), noise=noise, prior_sd=prior_sd), seed=0)
+    mean, variance = np.empty(2), np.empty(2)
+    for action, rewards in enumerate((one, other)):
+        for reward in rewards:
+            agent.tell(action, reward)
+        variance[action] = 1 / (prior_sd**-2 + len(rewards) / noise**2)
+        mean[action] = variance[action] * sum(rewards) / noise**2
+    exact = stats.norm.cdf((mean[0] - mean[1]) / np.sqrt(variance.sum()))
+    np.testing.assert_allclose(agent.probabilities(), [exact, 1 - exact], atol=1e-8)
+
+
+def test_thompson_among_many_equals_brute_force() -> None:
+    model = PreferenceModel([list(range(8))])
+    agent = Agent(lpb.TS(model, noise=1.0, prior_sd=3.0), seed=0)
+    told = {0: [2.0, 3.5], 1: [4.0], 2: [1.0, 1.5, 0.5]}
+    rng = np.random.default_rng(0)
+    draws = rng.standard_normal((400_000, 8)) * 3.0
+    for action, rewards in told.items():
+        precision = 1 / 9 + len(rewards)
+        draws[:, action] = sum(rewards) / precision + draws[:, action] / 3.0 / np.sqrt(precision)
+        for reward in rewards:
+            agent.tell(action, reward)
+    chance = agent.probabilities()
+    frequency = np.bincount(draws.argmax(axis=1), minlength=8) / len(draws)
+    # 4 standard errors
+    assert np.all(np.abs(frequency - chance) <= 4 * np.sqrt(chance * (1 - chance) / len(draws)))
+
+
+def test_thompson_stays_exact_with_thousands_of_untried_actions() -> None:
+    k = 8777
+    agent = Agent(lpb.TS(PreferenceModel([list(range(k))]), noise=1.0, prior_sd=10.0), seed=0)
+    agent.tell(5, 37.0)
+    precision = 1 / 100 + 1
+    # P(tried beats the largest of k - 1) = E Φ(x / 10)^(k - 1) with x from the tried action's posterior
+    x, weight = np.polynomial.hermite_e.hermegauss(200)
+    value = 37.0 / precision + x / np.sqrt(precision)
+    exact = np.exp((k - 1) * stats.norm.logcdf(value / 10.0)) @ weight / weight.sum()
+    chance = agent.probabilities()
+    np.testing.assert_allclose(chance[5], exact, rtol=1e-6)
+    np.testing.assert_allclose(np.delete(chance, 5), (1 - exact) / (k - 1), rtol=1e-6)
+
+
+def test_asking_changes_no_chance() -> None:
+    agent = Agent(lpb.LpbTS(PreferenceModel([[0, 1, 2], [2, 1, 0]])), seed=0)
+    agent.tell(0, 1.0)
+    before = agent.probabilities()
+    for _ in range(5):
+        agent.ask()
+    np.testing.assert_array_equal(agent.probabilities(), before)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.kind == "gaussian"], ids=str)
+def test_a_top_rule_is_limited_to_favourites(case: Case) -> None:
+    model = PreferenceModel([[0, 1, 2, 3], [0, 3, 2, 1]], means=[[4.0, 3, 2, 1], [4, 1, 2, 3]])
+    agent = Agent(case.policy(model), seed=0)
+    if agent.policy.rule.top or agent.policy.rule.latent:
+        assert set(np.flatnonzero(agent.probabilities())) == {0}
+        assert set(np.flatnonzero(agent.probabilities([1, 2, 3]))) <= {1, 3}
+    else:
+        assert np.all(agent.probabilities() > 0)

@@ -1,0 +1,126 @@
+"""The addressed random numbers and the quantiles they go through."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.special import ndtri
+
+from lpbandits.kernels import random as kernels
+from tests import naive
+
+pytestmark = pytest.mark.jitless
+
+WORD = st.integers(0, 2**32 - 1)
+
+# the known-answer vectors of Random123 for philox4x32, 10 rounds
+KNOWN = [
+    ((0, 0, 0, 0), (0, 0), (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
+    ((0xFFFFFFFF,) * 4, (0xFFFFFFFF,) * 2, (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)),
+    (
+        (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344),
+        (0xA4093822, 0x299F31D0),
+        (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1),
+    ),
+]
+
+
+def philox(counter: tuple[int, ...], key: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(int(word) for word in kernels.philox(*(np.uint64(word) for word in (*counter, *key))))
+
+
+@pytest.mark.parametrize(("counter", "key", "block"), KNOWN)
+def test_philox_gives_the_known_answers(counter: tuple[int, ...], key: tuple[int, ...], block: tuple[int, ...]) -> None:
+    assert philox(counter, key) == block
+    assert naive.philox(counter, key) == block
+
+
+@given(st.tuples(WORD, WORD, WORD, WORD), st.tuples(WORD, WORD))
+def test_philox_equals_its_twin(counter: tuple[int, ...], key: tuple[int, ...]) -> None:
+    assert philox(counter, key) == naive.philox(counter, key)
+
+
+@given(st.integers(0, 2**63 - 1), WORD, WORD, st.integers(0, 6), WORD)
+def test_uniform_equals_its_twin_and_lies_strictly_inside(
+    seed: int, person: int, round_: int, purpose: int, index: int
+) -> None:
+    u = kernels.uniform(seed, person, round_, purpose, index)
+    assert u == naive.uniform(seed, person, round_, purpose, index)
+    assert 0.0 < u < 1.0
+
+
+def test_every_part_of_the_address_matters() -> None:
+    address = (5, 4, 3, 2, 1)
+    others = [tuple(x + (i == at) for i, x in enumerate(address)) for at in range(5)]
+    high_half = (address[0] + 2**32, *address[1:])
+    draws = {kernels.uniform(*a) for a in (address, high_half, *others)}
+    assert len(draws) == 7
+
+
+@pytest.mark.parametrize("part", ["seed", "person", "round_", "purpose", "index"])
+def test_neighbouring_addresses_are_uniform_and_uncorrelated(part: str) -> None:
+    address = {"seed": 1, "person": 2, "round_": 3, "purpose": 4, "index": 5}
+    u = np.array([kernels.uniform(**{**address, part: i}) for i in range(2000)])
+    # the Kolmogorov-Smirnov statistic of 2000 true uniforms exceeds this once in 10⁴
+    assert stats.kstest(u, "uniform").statistic < 2.23 / np.sqrt(2000)
+    # 4 standard errors of a correlation
+    assert abs(np.corrcoef(u[:-1], u[1:])[0, 1]) < 4 / np.sqrt(1999)
+
+
+@given(st.floats(0, 1, exclude_min=True, exclude_max=True, allow_subnormal=False))
+def test_normal_quantile_equals_scipys(p: float) -> None:
+    np.testing.assert_allclose(kernels.normal_quantile(p), ndtri(p), rtol=1e-13, atol=1e-15)
+
+
+def test_normal_quantile_on_a_grid_through_all_its_branches() -> None:
+    p = np.concatenate([np.logspace(-300, -1, 200), np.linspace(0.07, 0.93, 200), 1 - np.logspace(-15, -1, 50)])
+    got = [kernels.normal_quantile(float(x)) for x in p]
+    np.testing.assert_allclose(got, ndtri(p), rtol=1e-13, atol=1e-15)
+
+
+@given(st.floats(1e-300, 0.074))
+def test_upper_quantile_equals_scipys(tail: float) -> None:
+    np.testing.assert_allclose(kernels.upper_quantile(tail), -ndtri(tail), rtol=1e-13)
+
+
+def test_normal_is_the_quantile_of_the_uniform() -> None:
+    assert kernels.normal(1, 2, 3, 4, 5) == kernels.normal_quantile(kernels.uniform(1, 2, 3, 4, 5))
+
+
+@given(st.floats(0.001, 0.9), st.integers(1, 50))
+def test_largest_normal_equals_the_quantile_of_the_root(u: float, n: int) -> None:
+    # ndtri(u^(1/n)) is itself accurate here: 1 - u^(1/n) keeps 13 digits or more
+    np.testing.assert_allclose(kernels.largest_normal(u, n), ndtri(u ** (1 / n)), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 10**3, 10**9, 10**15])
+def test_largest_normal_has_the_distribution_of_a_maximum(n: int) -> None:
+    for u in (1e-6, 0.1, 0.5, 0.9, 1 - 1e-6):
+        x = kernels.largest_normal(u, n)
+        # P(max ≤ x) = (1 - P(Z > x))^n, formed from the tail so that it holds for huge n too
+        np.testing.assert_allclose(np.exp(n * np.log1p(-stats.norm.sf(x))), u, rtol=1e-8)
+
+
+def test_largest_normal_looks_like_the_largest_of_many() -> None:
+    rng = np.random.default_rng(0)
+    direct = rng.standard_normal((4000, 7)).max(axis=1)
+    drawn = [kernels.largest_normal(u, 7) for u in rng.random(4000)]
+    # two-sample Kolmogorov-Smirnov at level 10⁻³; a maximum of 6 instead of 7 would be at 3·10⁻¹⁰
+    assert stats.ks_2samp(direct, drawn).pvalue > 1e-3
+    assert stats.ks_2samp(direct, [kernels.largest_normal(u, 5) for u in rng.random(4000)]).pvalue < 1e-3
+
+
+@given(st.floats(1e-9, 1 - 1e-9), st.floats(0, 60))
+def test_poisson_quantile_equals_scipys(p: float, mean: float) -> None:
+    got = kernels.poisson_quantile(p, mean)
+    # p may fall on a step of the distribution function, up to rounding
+    low = stats.poisson.ppf(p * (1 - 1e-12), mean)
+    high = stats.poisson.ppf(p + (1 - p) * 1e-9, mean)
+    assert max(low, 0.0) <= got <= max(high, 0.0)  # SciPy says -1 for the quantile of 0
+
+
+@given(st.floats(0, 1, exclude_max=True), st.integers(1, 10**9))
+def test_below_stays_below(u: float, n: int) -> None:
+    assert kernels.below(u, n) == min(int(u * n), n - 1)
+    assert 0 <= kernels.below(np.nextafter(1.0, 0.0), n) < n

@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from lpbandits.errors import InvalidInput
+from lpbandits.recovery import Ratings, cluster_people
+from lpbandits.recovery.cluster import Scale, scaled, variance_explained
+from tests.synthetic_recovery import readers
+
+
+def test_raw_ratings_sort_by_activity_and_the_cosine_scale_by_taste() -> None:
+    log, state = readers(0, people=600, actions=150, states=3)
+    raw = cluster_people(log, 3, scale="raw")
+    assert adjusted_rand_score(state, raw.labels) < 0.05
+    assert raw.count_variance_explained > 0.5
+    assert "sort people by activity" in raw.warnings[0]
+    assert "scale='cosine'" in raw.warnings[0]
+    cosine = cluster_people(log, 3, scale="cosine")
+    assert adjusted_rand_score(state, cosine.labels) > 0.95
+    assert cosine.count_variance_explained < 0.05
+    assert cosine.warnings == ()
+
+
+@pytest.mark.parametrize("scale", ["standardized", "cosine"])
+def test_a_persons_own_scale_does_not_matter(scale: Scale) -> None:
+    log, _ = readers(1, people=40, actions=30, states=2)
+    rng = np.random.default_rng(0)
+    factor, shift = rng.uniform(0.5, 3, 40), rng.normal(0, 20, 40)
+    rescaled = log.rating * factor[log.owner] + shift[log.owner]
+    moved = Ratings(log.offsets, log.action, rescaled, log.people, log.actions)
+    if scale == "standardized":
+        np.testing.assert_allclose(scaled(moved, scale).toarray(), scaled(log, scale).toarray(), atol=1e-12)
+    shifted = Ratings(log.offsets, log.action, log.rating + shift[log.owner], log.people, log.actions)
+    for name in ("centered", scale):
+        np.testing.assert_allclose(scaled(shifted, name).toarray(), scaled(log, name).toarray(), atol=1e-12)
+
+
+def test_cosine_rows_have_length_one_and_actions_mean_zero_before() -> None:
+    log, _ = readers(2, people=50, actions=30, states=2)
+    rows = scaled(log, "cosine").toarray()
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0)
+
+
+def test_same_seed_same_labels_on_any_number_of_threads() -> None:
+    log, _ = readers(3, people=200, actions=60, states=3)
+    one, two = (cluster_people(log, 3, scale="cosine", seed=4, threads=count) for count in (1, 2))
+    np.testing.assert_array_equal(one.labels, two.labels)
+    assert np.all(np.diff(one.shares) <= 0)
+    np.testing.assert_allclose(np.bincount(one.labels) / 200, one.shares)
+
+
+def test_too_few_different_people() -> None:
+    log = Ratings.from_arrays([0, 0, 1, 1, 2, 2], [0, 1] * 3, [1, 2, 1, 2, 2, 1])
+    clusters = cluster_people(log, 3)
+    assert len(clusters.shares) == 2
+    assert "only 2 of 3 clusters" in clusters.warnings[-1]
+    with pytest.raises(InvalidInput, match="states is 4, but the log has only 3 people"):
+        cluster_people(log, 4)
+
+
+def test_unknown_scale_is_refused() -> None:
+    log = Ratings.from_arrays([0, 1], [0, 0], [1, 2])
+    with pytest.raises(InvalidInput, match="choose one of: raw, centered, standardized, cosine"):
+        cluster_people(log, 1, scale="log")  # type: ignore[arg-type]  # what a user might type
+
+
+def test_variance_explained() -> None:
+    values = np.array([1.0, 2.0, 3.0, 6.0])
+    labels = np.array([0, 0, 1, 1])
+    between = 2 * ((1.5 - 3) ** 2 + (4.5 - 3) ** 2)
+    np.testing.assert_allclose(variance_explained(values, labels), between / 14)
+    assert variance_explained(np.full(4, 7.0), labels) == 0

@@ -1,0 +1,242 @@
+import itertools
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lpbandits.errors import InvalidInput
+from lpbandits.model import PreferenceModel
+from lpbandits.recovery import (
+    Em,
+    Ratings,
+    TwoStage,
+    choose_states,
+    cluster_people,
+    fit_states,
+    match_orderings,
+    read_ratings,
+    recover_em,
+    recover_two_stage,
+)
+from lpbandits.recovery.estimate import Estimator
+from lpbandits.recovery.match import kendall_losses
+from tests import naive_recovery as naive
+from tests.synthetic_recovery import paper_world, readers
+from tests.test_recovery_ratings import movielens
+
+ESTIMATORS: list[Estimator] = [TwoStage(scale="cosine"), Em(scale="cosine", restarts=2)]
+
+
+def by_name(estimator: Estimator) -> str:
+    return estimator.method
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=by_name)
+def test_model_and_report(estimator: Estimator) -> None:
+    truth, log, _ = paper_world(0, people=200, same_scale=False, rounds=60)
+    told: list[tuple[str, int, int]] = []
+    fit = fit_states(log, estimator, states=5, progress=lambda *news: told.append(news))
+    report, model = fit.report, fit.model
+    assert match_orderings(truth, model).error < 0.1
+    assert (report.people, report.actions, report.ratings, report.states) == (200, 10, len(log), 5)
+    np.testing.assert_allclose(model.prior, report.shares)
+    np.testing.assert_allclose(sum(report.shares), 1)
+    assert report.heldout_log_likelihood is not None
+    assert report.heldout_people == 20
+    assert np.log(0.5) < report.heldout_log_likelihood
+    assert np.log(0.5) < report.log_likelihood < 0
+    assert report.comparisons == sum(len(h) * (len(h) - 1) / 2 for h in naive.histories(log))
+    assert model.utilities is not None
+    assert 0 < model.utilities.min() < model.utilities.max() < 1
+    along = np.take_along_axis(model.utilities, model.orderings, axis=1)
+    assert np.all(np.diff(along, axis=1) <= 0)
+    assert json.loads(json.dumps(report.to_dict()))["seconds"].keys() >= {"sort", "cluster", "likelihood", "held-out"}
+    assert "seconds" not in model.provenance["report"]
+    assert model.provenance["data_sha256"] == log.sha256
+    assert model.provenance["settings"]["scale"] == "cosine"
+    assert {stage for stage, done, total in told if done == total} == set(report.seconds)
+    assert all(0 <= done <= total for _, done, total in told)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=by_name)
+def test_log_likelihood_is_the_mixtures(estimator: Estimator) -> None:
+    _, log, _ = paper_world(1, people=40, same_scale=True, rounds=30, states=2)
+    fit = fit_states(log, estimator, states=2, heldout=0)
+    assert fit.report.heldout_log_likelihood is None
+    assert fit.model.utilities is not None
+    beta = np.log(fit.model.utilities / (1 - fit.model.utilities))
+    total = 0.0
+    for history in naive.histories(log):
+        parts = [
+            np.log(share) + naive.log_likelihood(history, row)
+            for share, row in zip(fit.model.prior, beta, strict=True)
+        ]
+        total += float(np.logaddexp.reduce(parts))
+    np.testing.assert_allclose(fit.report.log_likelihood, total / fit.report.comparisons, rtol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=by_name)
+@pytest.mark.parametrize("cap", [None, 20])
+def test_same_seed_same_model_on_any_number_of_threads(estimator: Estimator, cap: int | None) -> None:
+    _, log, _ = paper_world(2, people=120, same_scale=False, rounds=40)
+    fits = [fit_states(log, estimator, states=4, pairs_per_person=cap, threads=count) for count in (1, 2, 3)]
+    assert fits[0].model == fits[1].model == fits[2].model
+
+
+def test_two_stage_is_bradley_terry_on_clusters() -> None:
+    _, log, _ = paper_world(3, people=60, same_scale=True, rounds=40, states=2)
+    labels = cluster_people(log, 2).labels
+    model = recover_two_stage(log, states=2, prior_sd=0.7)
+    assert model.utilities is not None
+    for z in range(2):
+        wins = naive.halves_won(log, (labels == z).astype(float)) / 2
+        beta, _ = naive.bradley_terry(wins, 0.7)
+        np.testing.assert_allclose(model.utilities[z], 1 / (1 + np.exp(-beta)), atol=1e-6)
+
+
+@pytest.mark.parametrize("cap", [None, 15])
+@pytest.mark.parametrize("seed", range(4))
+def test_em_never_loses(seed: int, cap: int | None) -> None:
+    _, log, _ = paper_world(seed, people=80, same_scale=False, rounds=15)
+    report = fit_states(log, Em(seed=seed, restarts=1), states=4, pairs_per_person=cap, heldout=0).report
+    assert report.iterations > 2
+    assert np.diff(report.history).min() > -1e-9 * abs(report.history[-1])
+
+
+def test_em_keeps_the_best_start_and_says_when_it_was_cut_short() -> None:
+    _, log, _ = paper_world(5, people=60, same_scale=False, rounds=15)
+    several = fit_states(log, Em(restarts=4), states=4, heldout=0).report.history[-1]
+    assert several >= fit_states(log, Em(restarts=1), states=4, heldout=0).report.history[-1]
+    short = fit_states(log, Em(restarts=1, max_steps=2), states=4, heldout=0).report
+    assert any("stopped after 2 steps" in note for note in short.warnings)
+
+
+def test_em_can_start_where_it_is_told() -> None:
+    truth, log, state = paper_world(6, people=150, same_scale=True, rounds=60)
+    model = recover_em(log, states=5, start=state.tolist())
+    assert match_orderings(truth, model).error < 0.05
+    assert model.provenance["settings"]["start"] == "given"
+    with pytest.raises(InvalidInput, match="start has 2 labels; give one for each of 150 people"):
+        recover_em(log, states=5, start=[0, 1])
+    with pytest.raises(InvalidInput, match="start has labels from 0 to 4; the 3 states are 0 to 2"):
+        recover_em(log, states=3, start=state.tolist())
+
+
+def _errors(people: int, *, same_scale: bool, draws: int = 6) -> dict[str, float]:
+    """Mean matching error over draws of the paper's world: 40 logged rounds per person, 1 to 2 % of actions missing."""
+    found: dict[str, list[float]] = {}
+    for seed in range(draws):
+        truth, log, _ = paper_world(seed, people=people, same_scale=same_scale, rounds=40)
+        start = cluster_people(log, 5, scale="cosine").labels.tolist()
+        models: dict[str, PreferenceModel] = {
+            "raw": recover_two_stage(log, states=5, heldout=0),
+            "cosine": recover_two_stage(log, states=5, scale="cosine", heldout=0),
+            "em": recover_em(log, states=5, start=start, heldout=0),
+        }
+        for name, model in models.items():
+            found.setdefault(name, []).append(match_orderings(truth, model).error)
+    return {name: float(np.mean(values)) for name, values in found.items()}
+
+
+@pytest.mark.parametrize("same_scale", [True, False])
+def test_error_falls_with_people_and_em_is_at_least_as_good(same_scale: bool) -> None:
+    few, some, many = (_errors(people, same_scale=same_scale) for people in (30, 120, 480))
+    for name in ("cosine", "em"):
+        assert few[name] > some[name] > many[name]
+        assert many[name] < 0.02
+    # EM from the same start: not worse by more than 0.01, a third of the standard error of a mean of six at 120 people.
+    assert some["em"] <= some["cosine"] + 0.01
+    assert many["em"] <= many["cosine"] + 0.01
+    if not same_scale:
+        assert many["raw"] > 10 * many["cosine"] + 0.1
+
+
+def test_equal_orderings_are_joined() -> None:
+    rows = [(n, a, 10 * (n % 2) + a) for n in range(12) for a in range(3)]  # one taste, two levels
+    fit = fit_states(Ratings.from_arrays(*zip(*rows, strict=True)), TwoStage(), states=2)
+    assert fit.model.orderings.tolist() == [[2, 1, 0]]
+    assert fit.report.states == 1
+    assert fit.report.shares == [1.0]
+    assert any("states with equal orderings were joined" in note for note in fit.report.warnings)
+
+
+def test_never_compared_actions_come_last_and_are_named() -> None:
+    rows = [(n, a, a) for n in range(6) for a in range(3)] + [(9, 4, 5.0)]
+    log = Ratings.from_arrays(*zip(*rows, strict=True), actions=range(5))
+    fit = fit_states(log, TwoStage(), states=1, heldout=0)
+    assert fit.model.orderings.tolist() == [[2, 1, 0, 3, 4]]
+    assert fit.report.never_compared == [{"count": 2, "actions": [3, 4]}]
+    assert "state 0: 2 of 5 actions were never compared and are put last" in fit.report.warnings
+    assert fit.model.utilities is not None
+    np.testing.assert_array_equal(fit.model.utilities[0, 3:], fit.model.utilities[0, 0])
+
+
+def test_comparisons_in_pieces_are_reported() -> None:
+    rows = [(n, a, a) for n in range(4) for a in (0, 1)] + [(n, a, a) for n in range(4, 8) for a in (2, 3)]
+    fit = fit_states(Ratings.from_arrays(*zip(*rows, strict=True)), TwoStage(), states=1, heldout=0)
+    assert fit.report.components == [2]
+    assert any("fall into 2 pieces" in note for note in fit.report.warnings)
+
+
+def test_a_cap_hardly_moves_the_fit() -> None:
+    log, _ = readers(0, people=300, actions=60, states=2)
+    full = recover_two_stage(log, states=2, scale="cosine", heldout=0)
+    capped = recover_two_stage(log, states=2, scale="cosine", pairs_per_person=40, heldout=0)
+    assert match_orderings(full, capped).error < 0.15
+    assert kendall_losses(full.orderings[:1], full.ranks[1:])[0, 0] > 0.5
+
+
+@pytest.mark.parametrize("states", [1, 3])
+def test_the_number_of_states_is_found(states: int) -> None:
+    _, log, _ = paper_world(7, people=240, same_scale=False, rounds=80, states=states)
+    curve = choose_states(log, candidates=(1, 2, 3, 4, 5), seed=3)
+    assert curve.states == states
+    assert curve.people == 48
+    assert [row["states"] for row in curve.rows()] == [1, 2, 3, 4, 5]
+    fit = fit_states(log, TwoStage(scale="cosine"), states="auto")
+    assert fit.report.states == states
+    assert fit.report.heldout_people == 48
+    assert len(fit.report.curve) == 9
+
+
+def test_refusals() -> None:
+    log = Ratings.from_arrays([0, 1, 2], [0, 1, 0], [1, 2, 3])
+    with pytest.raises(InvalidInput, match="nobody rated two actions"):
+        recover_two_stage(log, states=1)
+    pairs = Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [1, 2, 3, 1])
+    with pytest.raises(InvalidInput, match="states is 3, but the log has only 2 people"):
+        recover_two_stage(pairs, states=3)
+    with pytest.raises(InvalidInput, match="states is 'many'"):
+        recover_em(pairs, states="many")  # type: ignore[arg-type]  # what a user might type
+    with pytest.raises(InvalidInput, match="2 people are too few"):
+        recover_em(pairs, states="auto")
+    bad: dict[str, Any]
+    for bad, message in (
+        ({"prior_sd": -1}, "prior_sd is -1"),
+        ({"scale": "x"}, "choose one of: raw"),
+        ({"heldout": 2}, "heldout is 2; it must be at most 0.9"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            recover_two_stage(pairs, states=2, **bad)
+
+
+def test_people_with_one_rating_are_kept_and_harmless() -> None:
+    rows = [(n, a, a) for n in range(4) for a in range(3)]
+    alone = [*rows, (7, 0, 3)]
+    few, more = (recover_two_stage(Ratings.from_arrays(*zip(*r, strict=True)), states=1) for r in (rows, alone))
+    assert few.utilities is not None
+    assert more.utilities is not None
+    np.testing.assert_array_equal(few.utilities, more.utilities)
+
+
+@pytest.mark.parametrize("estimator", [TwoStage(), TwoStage(scale="cosine")], ids=["raw", "cosine"])
+def test_movielens_1m(estimator: Estimator) -> None:
+    log = read_ratings(movielens("ml-1m"), min_person=200, min_action=200)
+    fit = fit_states(log, estimator, states=5)
+    assert fit.report.states == 5
+    assert max(fit.report.passes) <= 30
+    assert sum(fit.report.seconds.values()) < 30
+    warned = any("sort people by activity" in note for note in fit.report.warnings)
+    assert warned == (fit.report.count_variance_explained >= 0.5)
+    assert all(fit.model.kendall[y, z] > 0.05 for y, z in itertools.combinations(range(5), 2))

@@ -1,0 +1,73 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import kendalltau
+
+from lpbandits.errors import InvalidInput
+from lpbandits.model import PreferenceModel
+from lpbandits.recovery import match_orderings
+from lpbandits.recovery.match import kendall_losses
+from tests import naive_recovery as naive
+
+
+def _model(seed: int, states: int, actions: int) -> PreferenceModel:
+    rng = np.random.default_rng(seed)
+    rows: dict[bytes, list[int]] = {}
+    while len(rows) < states:
+        row = rng.permutation(actions)
+        rows[row.tobytes()] = row.tolist()
+    return PreferenceModel(list(rows.values()))
+
+
+@pytest.mark.jitless
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 5), st.integers(0, 10_000))
+def test_no_matching_is_better(states: int, seed: int) -> None:
+    true, fitted = _model(seed, states, 6), _model(seed + 1, states, 6)
+    matching = match_orderings(true, fitted)
+    losses = [[naive.kendall_loss(a, b) for b in fitted.orderings] for a in true.orderings]
+    best = min(
+        sum(losses[y][z] for y, z in enumerate(order)) / states for order in itertools.permutations(range(states))
+    )
+    np.testing.assert_allclose(matching.error, best, rtol=1e-12)
+    np.testing.assert_allclose(matching.errors, [losses[y][z] for y, z in enumerate(matching.assignment.tolist())])
+    assert sorted(matching.assignment.tolist()) == list(range(states))
+
+
+def test_kendall_is_scipys() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.permutation(1000), rng.permutation(1000)
+    tau = kendalltau(np.argsort(a), np.argsort(b)).statistic
+    np.testing.assert_allclose(kendall_losses(a[None], np.argsort(b)[None]), [[1 - tau]], rtol=1e-12)
+
+
+def test_the_names_of_states_and_the_order_of_actions_do_not_matter() -> None:
+    true = _model(1, 4, 12).relabelled([f"a{i}" for i in range(12)])
+    order = np.random.default_rng(2).permutation(12)
+    place = np.argsort(order)
+    fitted = PreferenceModel(place[true.orderings[[2, 0, 3, 1]]], actions=[true.actions[i] for i in order])
+    matching = match_orderings(true, fitted)
+    assert matching.error == 0
+    assert matching.top_overlap == 1
+    assert matching.assignment.tolist() == [1, 3, 0, 2]
+
+
+def test_fewer_fitted_states_stand_for_several_true_ones() -> None:
+    true = PreferenceModel([[0, 1, 2, 3], [3, 2, 1, 0], [0, 1, 3, 2]])
+    matching = match_orderings(true, PreferenceModel([[0, 1, 2, 3], [3, 2, 1, 0]]))
+    assert matching.assignment.tolist() == [0, 1, 0]
+    np.testing.assert_allclose(matching.errors, [0, 0, 1 / 3])
+
+
+def test_top_overlap_counts_the_best_ten() -> None:
+    true = PreferenceModel([range(20)])
+    half = PreferenceModel([[*range(5), *range(10, 20), *range(5, 10)]])
+    assert match_orderings(true, half).top_overlap == 0.5
+
+
+def test_other_actions_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="action 'b' is only in the true model"):
+        match_orderings(PreferenceModel([[0, 1]], actions=["a", "b"]), PreferenceModel([[0, 1]], actions=["a", "c"]))

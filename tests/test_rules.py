@@ -1,0 +1,79 @@
+"""Rules: the action played, against the slow twins given the same uniform numbers."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lpbandits as lpb
+from lpbandits.agent import Agent
+from lpbandits.model import PreferenceModel
+from tests import naive
+from tests.conftest import CASES, Case, Outcome, models, outcomes_for
+
+
+def draw_at(seed: int, person: int, round_: int) -> Callable[[int, int], float]:
+    return lambda purpose, index: naive.uniform(seed, person, round_, purpose, index)
+
+
+@pytest.mark.jitless
+@pytest.mark.parametrize("first", ["prior", "uniform"])
+@pytest.mark.parametrize("case", CASES, ids=str)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_choice_equals_its_twin(case: Case, first: str, data: st.DataObject) -> None:
+    model: PreferenceModel = data.draw(models())
+    policy = case.policy(model, rounds=20, first=first)
+    history: list[Outcome] = data.draw(outcomes_for(model, case.kind, 12))
+    seed, person = data.draw(st.integers(0, 2**63 - 1)), data.draw(st.integers(0, 2**32 - 1))
+    allowed = data.draw(st.none() | st.lists(st.integers(0, model.size - 1), min_size=1, unique=True))
+    agent = Agent(policy, seed=seed, person=person)
+    for action, reward in history:
+        agent.tell(action, reward)
+    everything = list(range(model.size))
+    for round_ in range(3):
+        twin = naive.action_of(
+            policy, case.kind, history, everything if allowed is None else allowed, draw_at(seed, person, round_)
+        )
+        assert agent.ask(allowed) == twin
+
+
+@pytest.mark.jitless
+@settings(max_examples=20)
+@given(
+    data=st.data(),
+    prior_mean=st.floats(-5, 5),
+    prior_sd=st.floats(0.1, 50),
+    noise=st.floats(0.1, 5),
+)
+def test_thompson_follows_its_prior(data: st.DataObject, prior_mean: float, prior_sd: float, noise: float) -> None:
+    model = data.draw(models())
+    history: list[Outcome] = data.draw(outcomes_for(model, "gaussian", 8))
+    policy = lpb.TS(model, noise=noise, prior_mean=prior_mean, prior_sd=prior_sd)
+    agent = Agent(policy, seed=3)
+    for action, reward in history:
+        agent.tell(action, reward)
+    for round_ in range(5):
+        allowed = list(range(model.size))
+        assert agent.ask() == naive.action_of(policy, "gaussian", history, allowed, draw_at(3, 0, round_))
+
+
+def test_mucb_margin_keeps_a_state_that_falls_a_little_short() -> None:
+    model = PreferenceModel([[0, 1], [1, 0]], means=[[9.0, 1.0], [1.0, 8.0]])
+    strict, lenient = Agent(lpb.MUCB(model), seed=0), Agent(lpb.MUCB(model, margin=2.0), seed=0)
+    for agent in (strict, lenient):
+        agent.tell(0, 2.0)  # 7 short of 9; the bound is √(6 log 200) = 5.6
+    assert (strict.ask(), lenient.ask()) == (1, 0)
+
+
+def test_a_narrow_prior_locks_thompson_onto_its_first_action() -> None:
+    # the reason why the baselines get a weak prior: N(0, 1) against rewards near 10
+    model = PreferenceModel([list(range(10))])
+    narrow = Agent(lpb.TS(model, prior_sd=1.0), seed=0)
+    weak = Agent(lpb.TS(model), seed=0)
+    for agent in (narrow, weak):
+        agent.tell(4, 10.0)
+        agent.tell(4, 10.0)
+    assert narrow.probabilities()[4] > 0.99
+    assert weak.probabilities()[4] < 0.5
