@@ -56,7 +56,7 @@ def bradley_terry(wins: FloatArray, prior_sd: float) -> tuple[FloatArray, FloatA
         while value(beta + step) < value(beta) and np.abs(step).max() > 1e-14:
             step = step / 2
         beta = beta + step
-    return beta, np.linalg.inv(hessian)
+    return beta, np.asarray(np.linalg.inv(hessian), dtype=np.float64)
 
 
 def kendall_loss(ordering: IntArray, other: IntArray) -> float:

@@ -1,7 +1,6 @@
 import warnings
 from typing import Any
 
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,8 +8,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery import fit_bradley_terry
 from lpbandits.recovery import bradley_terry as module
+from lpbandits.recovery import fit_bradley_terry
 from lpbandits.typing import FloatArray
 from tests import naive_recovery as naive
 

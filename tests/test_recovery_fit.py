@@ -69,8 +69,7 @@ def test_log_likelihood_is_the_mixtures(estimator: Estimator) -> None:
     total = 0.0
     for history in naive.histories(log):
         parts = [
-            np.log(share) + naive.log_likelihood(history, row)
-            for share, row in zip(fit.model.prior, beta, strict=True)
+            np.log(share) + naive.log_likelihood(history, row) for share, row in zip(fit.model.prior, beta, strict=True)
         ]
         total += float(np.logaddexp.reduce(parts))
     np.testing.assert_allclose(fit.report.log_likelihood, total / fit.report.comparisons, rtol=1e-9)

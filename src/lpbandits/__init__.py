@@ -30,6 +30,15 @@ if TYPE_CHECKING:
     from lpbandits.policies import LpbTS as LpbTS
     from lpbandits.policies import Policy as Policy
     from lpbandits.policies import Uniform as Uniform
+    from lpbandits.recovery import BradleyTerry as BradleyTerry
+    from lpbandits.recovery import Ratings as Ratings
+    from lpbandits.recovery import choose_states as choose_states
+    from lpbandits.recovery import fit_bradley_terry as fit_bradley_terry
+    from lpbandits.recovery import fit_states as fit_states
+    from lpbandits.recovery import match_orderings as match_orderings
+    from lpbandits.recovery import read_ratings as read_ratings
+    from lpbandits.recovery import recover_em as recover_em
+    from lpbandits.recovery import recover_two_stage as recover_two_stage
     from lpbandits.rewards import Rewards as Rewards
     from lpbandits.simulation import Results as Results
     from lpbandits.simulation import simulate as simulate
@@ -55,6 +64,15 @@ _HOME = {
     "LpbTS": "policies",
     "Policy": "policies",
     "Uniform": "policies",
+    "BradleyTerry": "recovery",
+    "Ratings": "recovery",
+    "choose_states": "recovery",
+    "fit_bradley_terry": "recovery",
+    "fit_states": "recovery",
+    "match_orderings": "recovery",
+    "read_ratings": "recovery",
+    "recover_em": "recovery",
+    "recover_two_stage": "recovery",
     "Rewards": "rewards",
     "Results": "simulation",
     "simulate": "simulation",

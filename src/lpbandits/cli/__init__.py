@@ -6,6 +6,8 @@ import typer
 
 from lpbandits import __version__
 from lpbandits.cli.demo import demo
+from lpbandits.cli.fit import fit
+from lpbandits.cli.inspect import inspect
 from lpbandits.cli.policies import policies
 from lpbandits.cli.simulate import simulate
 from lpbandits.errors import LpbError
@@ -19,7 +21,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, simulate, policies):
+for command in (demo, simulate, policies, fit, inspect):
     app.command()(command)
 
 

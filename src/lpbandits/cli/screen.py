@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 Report = Callable[[str, int, int], None]
@@ -28,6 +28,27 @@ def progress_bar(what: str) -> Iterator[Report]:
 
         def report(stage: str, done: int, total: int) -> None:
             progress.update(task, description=f"{what}: {stage}", completed=done, total=total)
+
+        yield report
+
+
+@contextmanager
+def stage_bars() -> Iterator[Report]:
+    """Show a bar per stage of long work; nothing at all when stderr is not a terminal."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description:<18}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+        tasks: dict[str, TaskID] = {}
+
+        def report(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = progress.add_task(stage, total=total)
+            progress.update(tasks[stage], completed=done, total=total)
 
         yield report
 

@@ -56,9 +56,7 @@ def neighbours(low: int, high: int, halves: Any, p: FloatArray, v: FloatArray, o
 
 
 @jit
-def squared_neighbours(
-    low: int, high: int, halves: Any, p: FloatArray, v: FloatArray, out: FloatArray
-) -> None:
+def squared_neighbours(low: int, high: int, halves: Any, p: FloatArray, v: FloatArray, out: FloatArray) -> None:
     """Fill out[i] = Σ_j (w_ij P(i) P(j))² v_j: the second term of the series of the inverse's diagonal."""
     for left in range(low, high, BLOCK):
         right = min(left + BLOCK, high)

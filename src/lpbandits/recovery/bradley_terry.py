@@ -5,6 +5,7 @@ maximised by Newton's method, each step solved by conjugate gradients with the H
 The cost is counted in passes over the k×k counts; nothing of order k³ is done for large k.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -206,7 +207,8 @@ def _newton_step(
     direction = scaled.copy()
     size = float(np.sum(rest * scaled))
     left = float(np.abs(scaled).max())
-    diagonal, beside = [0.0], []
+    diagonal: list[float] = [0.0]
+    beside: list[float] = []
     for _ in range(len(gradient)):
         bent = posterior.bend(beta, curvature, direction)
         along = float(np.sum(direction * bent))
@@ -226,7 +228,7 @@ def _newton_step(
         if following <= 0:
             break
         direction = scaled + (following / size) * direction
-        beside.append(np.sqrt(following / size) / rate)
+        beside.append(math.sqrt(following / size) / rate)
         diagonal.append(following / size / rate)
         size = following
     return posterior.centre(step), left

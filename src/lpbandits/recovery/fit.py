@@ -96,8 +96,8 @@ def recover_em(
     """Recover preference orderings as a mixture of Bradley-Terry models, by EM.
 
     Each step weighs every person's comparisons by the probability that they are in a state; the log-posterior never
-    falls. The first start is what `recover_two_stage` would cluster on `scale`, the second the same on the cosine scale,
-    the others deal people out at random; the start that ends highest is kept.
+    falls. The first start is what `recover_two_stage` would cluster on `scale`, the second the same on the cosine
+    scale, the others deal people out at random; the start that ends highest is kept.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def fit_states(
     curve: list[Json] = []
     unseen, aside = None, 0
     if states == "auto":
-        with watch.part("how many states"):
+        with Stopwatch(seconds=watch.seconds).part("how many states"):  # it tells its own progress
             chosen = choose_states(
                 ratings,
                 estimator=estimator,
@@ -203,9 +203,7 @@ def _heldout(
     threads: Threads,
 ) -> tuple[float | None, int]:
     """Return the mean log-likelihood per comparison of people set aside, and how many they are; None if too few."""
-    parts = set_aside(
-        ratings, heldout, seed=estimator.seed, pairs_per_person=pairs_per_person, threads=threads
-    )
+    parts = set_aside(ratings, heldout, seed=estimator.seed, pairs_per_person=pairs_per_person, threads=threads)
     if parts is None or len(parts.people) < states:
         return None, 0
     total = parts.log_likelihood(parts.fit(estimator, states, threads=threads), threads=threads)

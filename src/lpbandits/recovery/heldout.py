@@ -1,4 +1,4 @@
-"""People set aside: how well does a fit made without them do on them?"""
+"""People set aside, and how well a fit made without them does on them."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from lpbandits.recovery.log import Ratings
 from lpbandits.recovery.pairs import Comparisons, compare, log_likelihoods
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.recovery.threads import Threads
-from lpbandits.typing import BoolArray, FloatArray, IntArray
+from lpbandits.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +23,6 @@ class HeldOut:
     comparisons: Comparisons
     others: Comparisons
     """The comparisons of the people set aside."""
-    parts: tuple[Comparisons, Comparisons]
-    """The same people's comparisons inside each of two random halves of their ratings."""
 
     def fit(self, estimator: Estimator, states: int, *, threads: Threads) -> Estimate:
         """Fit the people not set aside."""
@@ -34,16 +32,16 @@ class HeldOut:
         """Return the log-likelihood of each person set aside, under the mixture over states."""
         return mixture(log_likelihoods(self.others, estimate.utilities, threads=threads), estimate.shares)[0]
 
-    def prediction(self, estimate: Estimate, *, threads: Threads) -> FloatArray:
-        """Return, per person set aside, the expected log-likelihood of half their comparisons, given the other half.
+    def score(self, estimate: Estimate, *, threads: Threads) -> tuple[FloatArray, FloatArray]:
+        """Return the log-likelihood when a person's n ratings count as n − 1 comparisons, and those numbers n − 1.
 
-        Comparisons of one person share the noise of their ratings, and a mixture gains by states that mimic this noise.
-        Here the noise in the half that tells the state says nothing about the half that is scored. Both ways are added.
+        The n(n − 1)/2 comparisons of one person share the noise of n ratings. Counted in full, they reward states that
+        mimic this noise, and more states always seem better; scaled by 2/n they do not.
         """
-        values = [log_likelihoods(part, estimate.utilities, threads=threads) for part in self.parts]
-        chances = [mixture(value, estimate.shares)[1] for value in values]
-        score: FloatArray = np.sum(chances[0] * values[1] + chances[1] * values[0], axis=1)
-        return score
+        ratings = np.bincount(self.others.person, weights=np.diff(self.others.offsets), minlength=self.others.people)
+        values = log_likelihoods(self.others, estimate.utilities, threads=threads)
+        scaled = values * (2 / np.maximum(ratings, 2))[:, None]
+        return mixture(scaled, estimate.shares)[0], np.maximum(ratings - 1, 0)
 
 
 def set_aside(
@@ -51,16 +49,14 @@ def set_aside(
 ) -> HeldOut | None:
     """Set a share of the people aside, drawn by `seed`; None if nothing could then be fitted or scored."""
     used, unused = split_people(len(ratings.people), share, seed)
-    if not np.any(ratings.counts[used] > 1) or not np.any(ratings.counts[unused] > 3):
+    if not np.any(ratings.counts[used] > 1) or not np.any(ratings.counts[unused] > 1):
         return None
-    log, other = ratings.subset(used), ratings.subset(unused)
-    first = first_half(other, seed)
+    log = ratings.subset(used)
     return HeldOut(
         people=used,
         log=log,
         comparisons=compare(log, pairs_per_person=pairs_per_person, seed=seed, threads=threads),
-        others=compare(other, threads=threads),
-        parts=(compare(other.keep(first), threads=threads), compare(other.keep(~first), threads=threads)),
+        others=compare(ratings.subset(unused), threads=threads),
     )
 
 
@@ -74,18 +70,3 @@ def split_people(people: int, share: float, seed: int) -> tuple[IntArray, IntArr
     order = np.random.default_rng([validate.as_seed(seed), 1]).permutation(people)
     aside = round(part * people)
     return np.sort(order[aside:]), np.sort(order[:aside])
-
-
-def first_half(ratings: Ratings, seed: int) -> BoolArray:
-    """Mark a random half of each person's ratings.
-
-    >>> log = Ratings.from_arrays([0] * 4 + [1] * 3, [0, 1, 2, 3, 0, 1, 2], range(7))
-    >>> half = first_half(log, 0)
-    >>> int(half[:4].sum()), int(half[4:].sum())
-    (2, 1)
-    """
-    owner = ratings.owner
-    order = np.lexsort((np.random.default_rng([seed, 2]).random(len(ratings)), owner))
-    place = np.empty(len(ratings), dtype=np.int64)
-    place[order] = np.arange(len(ratings))
-    return place - ratings.offsets[owner] < ratings.counts[owner] // 2

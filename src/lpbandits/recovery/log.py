@@ -12,7 +12,7 @@ from scipy import sparse
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.typing import BoolArray, FloatArray, Int32Array, IntArray, Label
+from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
 MOST = 2**31 - 1
 """Positions in the log are kept in 32 bits."""
@@ -152,12 +152,6 @@ class Ratings:
             people=tuple(self.people[n] for n in people.tolist()),
             actions=self.actions,
         )
-
-    def keep(self, chosen: BoolArray) -> "Ratings":
-        """Return the log of the chosen ratings, with all people and actions."""
-        counts = np.bincount(self.owner[chosen], minlength=len(self.people))
-        offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-        return Ratings(offsets, self.action[chosen], self.rating[chosen], self.people, self.actions)
 
     @cached_property
     def sha256(self) -> str:

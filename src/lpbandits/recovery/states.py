@@ -29,19 +29,20 @@ class StateCurve:
     log_likelihood
         Mean log-likelihood per comparison of the people set aside. It tends to rise with ever more states, because
         comparisons of one person share the noise of that person's ratings.
-    prediction
-        The same for half of each person's ratings when the other half tells the state; it peaks at the right number.
+    score
+        The same when a person's n ratings count as n − 1 comparisons instead of n(n − 1)/2; it has its peak near the
+        right number.
     below_best, standard_error
-        How far each prediction lies below the best, and the standard error of that difference over people.
+        How far each score lies below the best, and the standard error of that difference over people.
     states
-        The choice: the fewest states whose prediction is at most one standard error below the best.
+        The choice: the fewest states whose score is at most one standard error below the best.
     people
         How many people were set aside.
     """
 
     candidates: tuple[int, ...]
     log_likelihood: FloatArray
-    prediction: FloatArray
+    score: FloatArray
     below_best: FloatArray
     standard_error: FloatArray
     states: int
@@ -53,7 +54,7 @@ class StateCurve:
             {
                 "states": m,
                 "heldout_log_likelihood": float(self.log_likelihood[i]),
-                "prediction": float(self.prediction[i]),
+                "score": float(self.score[i]),
                 "below_best": float(self.below_best[i]),
                 "standard_error": float(self.standard_error[i]),
             }
@@ -87,7 +88,7 @@ def choose_states(
     """
     model = estimator or TwoStage(scale="cosine", seed=seed)
     watch = Stopwatch(progress)
-    whole, predicted = [], []
+    whole, scores = [], []
     with Threads(threads) as pool:
         parts = set_aside(ratings, heldout, seed=seed, pairs_per_person=pairs_per_person, threads=pool)
         numbers = sorted({validate.as_count(m, "candidates") for m in candidates})
@@ -101,18 +102,18 @@ def choose_states(
             with watch.part("how many states", i, len(numbers)):
                 estimate = parts.fit(model, m, threads=pool)
                 whole.append(float(parts.log_likelihood(estimate, threads=pool).sum() / parts.others.pairs.sum()))
-                predicted.append(parts.prediction(estimate, threads=pool))
-    pairs = parts.parts[0].pairs + parts.parts[1].pairs
-    return _choice(tuple(numbers), np.array(whole), np.stack(predicted), pairs)
+                score, weight = parts.score(estimate, threads=pool)
+                scores.append(score)
+    return _choice(tuple(numbers), np.array(whole), np.stack(scores), float(weight.sum()))
 
 
-def _choice(numbers: tuple[int, ...], whole: FloatArray, scores: FloatArray, pairs: FloatArray) -> StateCurve:
-    total = pairs.sum()
+def _choice(numbers: tuple[int, ...], whole: FloatArray, scores: FloatArray, total: float) -> StateCurve:
+    people = scores.shape[1]
     value = scores.sum(axis=1) / total
     best = int(value.argmax())
     gaps = (scores[best] - scores) / total
     # The sum over n people of independent differences has n times the variance of one.
-    error = gaps.std(axis=1, ddof=min(1, len(pairs) - 1)) * np.sqrt(len(pairs))
+    error = gaps.std(axis=1, ddof=min(1, people - 1)) * np.sqrt(people)
     below = gaps.sum(axis=1)
     chosen = int(np.flatnonzero(below <= error)[0])
-    return StateCurve(numbers, whole, value, below, error, numbers[chosen], len(pairs))
+    return StateCurve(numbers, whole, value, below, error, numbers[chosen], people)

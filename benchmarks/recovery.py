@@ -1,0 +1,139 @@
+"""Counting pairs and fitting Bradley-Terry models against scipy.sparse and choix; `… whole` fits a log of 20 million."""
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import choix
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from benchmarks.core import Row, interleaved
+from lpbandits.recovery import Ratings, fit_bradley_terry
+from lpbandits.recovery.pairs import compare, count_wins
+from lpbandits.typing import FloatArray, IntArray
+
+PEOPLE, ACTIONS, RATINGS, STATES = 42_197, 8_777, 19_832_758, 5
+
+
+def blocks(people: int, seed: int, size: int = 500) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+    """Yield person, action, rating of `size` people at a time: ten levels, five tastes, popularity as in film logs."""
+    rng = np.random.default_rng(seed)
+    popularity = -0.75 * np.log(np.arange(1, ACTIONS + 1) + 30.0)
+    quality = rng.normal(0, 0.5, ACTIONS)
+    taste = quality + rng.normal(0, 0.5, (STATES, ACTIONS))
+    spread = 0.75
+    typical = np.log(RATINGS / PEOPLE) - spread**2 / 2
+    for first in range(0, people, size):
+        here = min(size, people - first)
+        keys = rng.random((here, ACTIONS), dtype=np.float32)
+        keys = popularity.astype(np.float32) - np.log(-np.log(keys.clip(1e-7, 1 - 1e-7)))
+        for n in range(here):
+            count = int(np.clip(np.exp(rng.normal(typical, spread)), 30, ACTIONS - 1))
+            rated = np.argpartition(-keys[n], count)[:count]
+            liking = taste[(first + n) % STATES, rated] + rng.normal(0, 0.8, count)
+            level = np.clip(np.rint(2 * (3.5 + rng.normal(0, 0.4) + liking)) / 2, 0.5, 5.0)
+            yield np.full(count, first + n), rated.astype(np.int64), level
+
+
+def generated(people: int, seed: int = 0) -> tuple[IntArray, IntArray, FloatArray]:
+    person, action, rating = zip(*blocks(people, seed), strict=True)
+    return np.concatenate(person), np.concatenate(action), np.concatenate(rating)
+
+
+def sparse_products(log: Ratings) -> FloatArray:
+    """2 × wins + ties by one pair of sparse products per level, as one would write it with SciPy."""
+    total = sparse.csr_array((len(log.actions), len(log.actions)), dtype=np.int32)
+    for level in np.unique(log.rating):
+        at = log.matrix((log.rating == level).astype(np.int32))
+        under = log.matrix((log.rating < level).astype(np.int32))
+        at.eliminate_zeros()
+        under.eliminate_zeros()
+        total = total + at.T @ (under * 2 + at)
+    dense: FloatArray = total.toarray()
+    np.fill_diagonal(dense, 0)
+    return dense
+
+
+def counting() -> list[Row]:
+    """One cluster of a tenth of the MovieLens-32M shape."""
+    person, action, rating = generated(PEOPLE // 10)
+    mine = person % STATES == 0
+    log = Ratings.from_arrays(person[mine], action[mine], rating[mine], actions=range(ACTIONS))
+    comparisons = compare(log)
+    np.testing.assert_array_equal(count_wins(comparisons), sparse_products(log))
+    ours, theirs = interleaved(lambda: count_wins(comparisons), lambda: sparse_products(log), repeats=3)
+    pairs = comparisons.pairs.sum()
+    print(f"counting: {len(log.people)} people, {pairs:.3g} pairs, {1e9 * ours / pairs:.2f} ns per pair", flush=True)
+    return [Row("pair counts, MovieLens-32M shape, against scipy.sparse", theirs / ours, 15)]
+
+
+def contest(k: int, games: int, seed: int = 0) -> FloatArray:
+    rng = np.random.default_rng(seed)
+    beta = rng.normal(0, 1, k)
+    upper = np.triu(rng.binomial(games, 1 / (1 + np.exp(beta[None, :] - beta[:, None]))), 1)
+    return (upper + np.triu(games - upper, 1).T).astype(np.float64)
+
+
+def bradley_terry() -> list[Row]:
+    wins = contest(1_132, 20)
+    ours, theirs = interleaved(lambda: fit_bradley_terry(wins), lambda: choix.ilsr_pairwise_dense(wins), repeats=3)
+    dense = fit_bradley_terry(wins)
+    wins[7] = 0
+    loser = fit_bradley_terry(wins)
+    return [
+        Row("Bradley-Terry, k = 1,132, against choix ilsr_pairwise_dense", theirs / ours, 8),
+        Row("passes over k², dense, to 1e-6", dense.passes, 30, at_most=True),
+        Row("passes over k², an action that never wins", loser.passes, 40, at_most=True),
+    ]
+
+
+def rows() -> list[Row]:
+    return counting() + bradley_terry()
+
+
+FIT = """
+import json, resource, sys, time
+start = time.perf_counter()
+from lpbandits.recovery import TwoStage, fit_states, read_ratings
+log = read_ratings(sys.argv[1])
+read = time.perf_counter() - start
+fit = fit_states(log, TwoStage(scale=sys.argv[2]), states=5)
+fit.model.save(sys.argv[1] + ".json")
+report = fit.report
+print(json.dumps({"read": read, "total": time.perf_counter() - start, "seconds": report.seconds,
+    "ratings": report.ratings, "passes": report.passes, "shares": report.shares, "warnings": report.warnings,
+    "log_likelihood": report.log_likelihood, "heldout": report.heldout_log_likelihood,
+    "count_variance_explained": report.count_variance_explained}))
+"""
+
+
+def whole(scale: str = "raw") -> list[Row]:
+    """Fit all of the MovieLens-32M shape from Parquet to model in a new process: seconds and GiB."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "ratings.parquet"
+        person, action, rating = generated(PEOPLE)
+        pl.DataFrame({"userId": person, "movieId": action, "rating": rating}).sample(
+            fraction=1.0, shuffle=True, seed=1
+        ).write_parquet(path)
+        del person, action, rating
+        start = time.perf_counter()
+        done = subprocess.run([sys.executable, "-c", FIT, str(path), scale], capture_output=True, text=True, check=True)  # noqa: S603
+        seconds = time.perf_counter() - start
+    print(json.dumps(json.loads(done.stdout), indent=1))
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
+    return [
+        Row(f"whole fit, {scale}: seconds", seconds, 180, at_most=True),
+        Row(f"whole fit, {scale}: GiB", peak, 6, at_most=True),
+    ]
+
+
+if __name__ == "__main__":
+    for row in whole(*sys.argv[2:3]) if sys.argv[1:2] == ["whole"] else rows():
+        print(f"{row.what}: {row.value:.2f} (goal {'≤' if row.at_most else '≥'} {row.goal:g})")

@@ -1,0 +1,293 @@
+"""`Agent`: one person's decisions, its errors, and what it keeps."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lpbandits as lpb
+from lpbandits.agent import Agent
+from lpbandits.errors import FileFormatError, InvalidInput, NotSupported
+from lpbandits.model import PreferenceModel
+from tests.conftest import CASES, Case
+
+MODEL = PreferenceModel(
+    [[0, 1, 2], [2, 1, 0]],
+    actions=["rest", "drug A", "drug B"],
+    means=[[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]],
+)
+
+
+def agent_for(**settings: Any) -> Agent:
+    return Agent(lpb.LpbTS(MODEL, **settings), seed=7)
+
+
+def test_the_issue_in_five_lines() -> None:
+    agent = agent_for(noise=1.0)
+    action = agent.ask()
+    assert action in MODEL.actions
+    agent.tell(action, 3.2)
+    assert agent.rounds == 1
+    np.testing.assert_allclose(agent.posterior, [0.5, 0.5])  # one action tried orders nothing
+
+
+def test_actions_go_in_and_out_by_label() -> None:
+    agent = agent_for()
+    assert agent.ask(["drug A"]) == "drug A"
+    agent.tell("drug A", 1.0)
+    assert list(agent.explain().tried) == ["drug A"]
+    with pytest.raises(InvalidInput, match=r"unknown action 1; the 3 actions are 'rest', 'drug A', 'drug B'"):
+        agent.tell(1, 1.0)
+    with pytest.raises(InvalidInput, match="unknown action 'drug C'"):
+        agent.ask(["rest", "drug C"])
+
+
+def test_numbers_of_any_make_are_rewards() -> None:
+    agents = [agent_for() for _ in range(6)]
+    rewards: list[Any] = [1.0, 1, np.float64(1.0), np.float32(1.0), np.int64(1), True]
+    for agent, reward in zip(agents, rewards, strict=True):
+        agent.tell("rest", reward)
+    assert len({agent.to_json() for agent in agents}) == 1
+
+
+def test_labels_of_numpy_make_are_found() -> None:
+    agent = Agent(lpb.LpbTS(PreferenceModel([[0, 1]])), seed=0)
+    agent.tell(np.int64(1), 1.0)  # type: ignore[arg-type] # a user's index often comes out of an array
+    assert agent.explain().tried == {1: (1, 1.0)}
+
+
+@pytest.mark.parametrize(
+    ("reward", "message"),
+    [
+        (float("nan"), "reward is nan; it must be a finite number"),
+        (float("inf"), "reward is inf; it must be a finite number"),
+        (1e101, r"reward is 1e\+101; it must lie within ±1e\+100: use smaller units"),
+        ("3", "reward is '3', which is not a number"),
+        (None, "reward is None, which is not a number"),
+        (10**400, "reward is"),
+        (np.array([1.0, 2.0]), "reward is"),
+    ],
+    ids=str,
+)
+def test_a_reward_that_is_no_number_is_refused(reward: Any, message: str) -> None:
+    agent = agent_for()
+    before = agent.to_json()
+    with pytest.raises(InvalidInput, match=message):
+        agent.tell("rest", reward)
+    assert agent.to_json() == before
+
+
+def test_allowed_must_be_a_list() -> None:
+    agent = agent_for()
+    for allowed in (3, "rest", b"rest"):
+        with pytest.raises(InvalidInput, match="allowed is"):
+            agent.ask(allowed)  # type: ignore[arg-type] # that is the point
+    with pytest.raises(InvalidInput, match="allowed is empty; allow at least one action"):
+        agent.ask([])
+    assert agent.asked == 0
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 1.5, "7", None, True, np.array([1, 2])], ids=str)
+def test_a_seed_is_a_whole_number(seed: Any) -> None:
+    with pytest.raises(InvalidInput, match="seed is"):
+        Agent(lpb.LpbTS(MODEL), seed=seed)
+
+
+def test_a_person_is_a_whole_number_and_a_policy_a_policy() -> None:
+    with pytest.raises(InvalidInput, match="person is -1"):
+        Agent(lpb.LpbTS(MODEL), seed=0, person=-1)
+    with pytest.raises(InvalidInput, match="give a policy such as LpbTS"):
+        Agent("lpbts", seed=0)  # type: ignore[arg-type] # that is the point
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.policy().evidence.retract is None], ids=str)
+def test_an_evidence_that_cannot_retract_says_why(case: Case) -> None:
+    agent = Agent(case.policy(), seed=0)
+    agent.tell(0, 1.0)
+    before = agent.to_json()
+    with pytest.raises(NotSupported, match="cannot take an outcome back: .*(order|optimistic).*; use .* can"):
+        agent.retract(0, 1.0)
+    assert agent.to_json() == before
+
+
+def test_exactly_incremental_and_mucb_cannot_retract() -> None:
+    unable = {case.name for case in CASES if case.policy().evidence.retract is None}
+    assert unable == {"lpbts-incremental", "mucb"}
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.policy().evidence.retract is not None], ids=str)
+def test_what_was_never_told_cannot_be_taken_back(case: Case) -> None:
+    agent = Agent(case.policy(), seed=0)
+    with pytest.raises(InvalidInput, match="no reward was told for action 0"):
+        agent.retract(0, 1.0)
+    agent.tell(0, 1.0)
+    before = agent.to_json()
+    with pytest.raises(InvalidInput, match="no reward was told for action 1, so 1 cannot be taken back"):
+        agent.retract(1, 1.0)
+    with pytest.raises(InvalidInput, match="0 was not told for action 0: its one reward was 1; take back the"):
+        agent.retract(0, 0.0)
+    with pytest.raises(InvalidInput, match="unknown action 9"):
+        agent.retract(9, 1.0)
+    with pytest.raises(InvalidInput, match="reward is nan"):
+        agent.retract(0, float("nan"))
+    assert agent.to_json() == before
+    agent.tell(0, 1.0)
+    before = agent.to_json()
+    with pytest.raises(InvalidInput, match="0 was not told for action 0: its 2 rewards have mean 1"):
+        agent.retract(0, 0.0)
+    assert agent.to_json() == before
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.policy().evidence.retract is not None], ids=str)
+def test_retracting_everything_gives_a_new_agent_back(case: Case) -> None:
+    agent, new = (Agent(case.policy(first="uniform"), seed=3) for _ in range(2))
+    history = [(a, float(r)) for a, r in ((0, 1), (4, 0), (2, 1), (0, 0), (5, 1), (4, 0))]
+    for action, reward in history:
+        agent.tell(action, reward)
+    for action, reward in history[::-1]:
+        agent.retract(action, reward)
+    assert agent.rounds == 0
+    np.testing.assert_array_equal(agent.probabilities(), new.probabilities())
+    if agent.policy.evidence.latent:
+        np.testing.assert_allclose(agent.posterior, new.posterior, rtol=1e-15)
+    assert [agent.ask() for _ in range(10)] == [new.ask() for _ in range(10)]
+
+
+def test_a_small_reward_can_be_taken_back_after_a_huge_wrong_one() -> None:
+    agent = agent_for()
+    agent.tell("rest", 1e12)
+    agent.tell("rest", 0.1)
+    agent.retract("rest", 1e12)
+    agent.retract("rest", 0.1)
+    assert agent.rounds == 0
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if not c.policy().evidence.latent], ids=str)
+def test_policies_without_states_have_no_posterior(case: Case) -> None:
+    agent = Agent(case.policy(), seed=0)
+    with pytest.raises(NotSupported, match=f"{type(agent.policy).__name__} has no latent states"):
+        agent.posterior  # noqa: B018 - reading it is the test
+    assert agent.explain().states == ()
+
+
+def test_posterior_is_a_copy() -> None:
+    agent = agent_for()
+    agent.posterior[:] = 0.0
+    np.testing.assert_allclose(agent.posterior, [0.5, 0.5])
+
+
+def test_explanation_for_people_and_machines() -> None:
+    agent = agent_for(noise=1.0)
+    assert "tried: nothing" in str(agent.explain())
+    for action, reward in (("rest", 1.0), ("drug B", 3.0), ("rest", 2.0)):
+        agent.tell(action, reward)
+    explanation = agent.explain()
+    assert explanation.tried == {"rest": (2, 1.5), "drug B": (1, 3.0)}
+    likely, unlikely = explanation.states
+    assert (likely.state, likely.active) == (1, 0)
+    assert likely.blocks == (("drug B",), ("rest",))
+    assert likely.means == {"drug B": 3.0, "rest": 1.5}
+    assert likely.intervals == {"drug A": (1.5, 3.0)}
+    assert unlikely.blocks == (("rest", "drug B"),)
+    assert unlikely.means == {"rest": 2.0, "drug B": 2.0}
+    assert unlikely.active == 1
+    np.testing.assert_allclose(likely.probability, 1 / (1 + np.exp(-0.75)))  # residuals 2·½² + 1² over 2σ²
+    assert str(explanation).startswith("tried: rest 1.5 (×2), drug B 3 (×1)\nstate 1: 67.9%  drug B 3 > rest 1.5")
+    again = json.loads(json.dumps(explanation.to_dict()))
+    assert again["tried"] == [
+        {"action": "rest", "count": 2, "mean": 1.5},
+        {"action": "drug B", "count": 1, "mean": 3.0},
+    ]
+    assert again["states"][0]["intervals"] == [{"action": "drug A", "low": 1.5, "high": 3.0}]
+
+
+def test_known_means_are_explained_by_themselves() -> None:
+    agent = Agent(lpb.MTS(MODEL), seed=0)
+    agent.tell("drug A", 2.0)
+    state = agent.explain().states[0]
+    assert list(state.means.values()) == [3.0, 2.0, 1.0]
+    assert (state.blocks, state.active, state.intervals) == ((("drug A",),), 0, {})
+
+
+def altered(agent: Agent, **changes: Any) -> str:
+    return json.dumps({**json.loads(agent.to_json()), **changes})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not whole JSON"),
+        ('{"format": "lpbandits-ag', "not whole JSON"),
+        ("[]", "not a saved agent: its 'format' is not 'lpbandits-agent'"),
+        ('{"format": "lpbandits-model"}', "not a saved agent"),
+        (altered(agent_for(), version=2), "version 2; this lpbandits reads 1"),
+        (altered(agent_for(), seed=-1), "not usable: seed is -1"),
+        (altered(agent_for(), asked="x"), "not usable: asked is 'x'"),
+        (altered(agent_for(), policy={}), "saved policy is not whole"),
+        (altered(agent_for(), tried=[{"action": "drug C"}]), "unknown action 'drug C'"),
+        (altered(agent_for(), tried=[{"action": "rest", "count": 1}]), "not whole"),
+        (altered(agent_for(), states={}), "not whole"),
+        (altered(agent_for(), model=None), "the agent's model is not a preference model"),
+    ],
+)
+def test_a_saved_agent_that_is_not_whole_is_refused(text: str, message: str) -> None:
+    with pytest.raises(FileFormatError, match=message):
+        Agent.from_json(text)
+
+
+def test_a_saved_agent_needs_its_own_model() -> None:
+    text = agent_for().to_json(with_model=False)
+    with pytest.raises(FileFormatError, match=r"saved without its model; give it: Agent.from_json\(text, model"):
+        Agent.from_json(text)
+    with pytest.raises(FileFormatError, match="saved with another model"):
+        Agent.from_json(text, model=PreferenceModel([[0, 1, 2]]))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"noise": 0.0}, "noise is 0.0; it must be greater than 0"),
+        ({"noise": float("nan")}, "noise is nan"),
+        ({"noise": "1"}, "noise is '1', which is not a number"),
+        ({"rewards": "binary"}, "rewards is 'binary'; choose one of: gaussian, bernoulli, poisson"),
+        ({"rewards": "poisson", "noise": 1.0}, "poisson rewards have no noise of their own; leave it out"),
+        ({"rewards": "bernoulli", "noise_known": False}, "noise_known=False has no meaning for bernoulli"),
+        ({"likelihood": "full"}, "likelihood is 'full'; choose one of: refit, incremental"),
+        ({"likelihood": "incremental", "noise_known": False}, "needs a known noise"),
+        ({"first": "best"}, "first is 'best'; choose one of: prior, uniform"),
+    ],
+)
+def test_bad_settings_of_a_policy_are_named(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        lpb.LpbTS(MODEL, **settings)
+
+
+def test_a_policy_needs_a_model_and_parts_that_fit() -> None:
+    from lpbandits.policies.evidence import Refit, Tally
+    from lpbandits.policies.rules import Sample, Thompson
+
+    with pytest.raises(InvalidInput, match="give a PreferenceModel"):
+        lpb.LpbTS([[0, 1]])  # type: ignore[arg-type] # that is the point
+    with pytest.raises(InvalidInput, match="the rule 'sample' needs states, which 'tally' does not weigh"):
+        lpb.Policy(MODEL, Tally(), Sample())
+    with pytest.raises(InvalidInput, match="'thompson' uses no states, so 'refit' would be wasted"):
+        lpb.Policy(MODEL, Refit(), Thompson())
+
+
+def test_a_noise_too_small_to_square_leaves_a_distribution_or_is_refused() -> None:
+    try:
+        agent = agent_for(noise=1e-200)
+    except InvalidInput as error:
+        assert "noise is 1e-200" in str(error)  # noqa: PT017 - either answer is right
+    else:
+        agent.tell("rest", 1.0)
+        agent.tell("drug A", 2.0)
+        np.testing.assert_allclose(agent.posterior.sum(), 1.0)
+
+
+def test_probabilities_of_thompson_far_from_zero() -> None:
+    agent = Agent(lpb.TS(MODEL, noise=1.0), seed=0)
+    for action in MODEL.actions:
+        agent.tell(action, 1e18)
+    np.testing.assert_allclose(agent.probabilities().sum(), 1.0)

@@ -1,0 +1,108 @@
+"""`lpb fit` and `lpb inspect`."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import lpbandits as lpb
+from lpbandits.cli import app
+from lpbandits.experiments.inspection import inspect_model
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """Forty people of two opposite states who rate four actions on their own scales."""
+    rng = np.random.default_rng(5)
+    lines = ["userId,movieId,rating"]
+    for person in range(40):
+        order = (0, 1, 2, 3) if person % 2 else (3, 2, 1, 0)
+        scale, level = rng.uniform(0.5, 2.0), rng.uniform(-3, 3)
+        lines += [f"{person},{10 + action},{level - scale * place:.3f}" for place, action in enumerate(order)]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_fit_json_has_the_promised_shape_and_the_right_answer(log: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model.json"
+    args = ["fit", str(log), "--states", "2", "--scale", "cosine", "--out", str(out), "--json"]
+    done = runner.invoke(app, args, catch_exceptions=False)
+    content = json.loads(done.stdout)
+    promised = ["people", "actions", "ratings", "dropped", "states", "shares", "log_likelihood"]
+    promised += ["heldout_log_likelihood", "count_variance_explained", "seconds"]
+    assert set(promised) <= set(content)
+    assert (content["people"], content["actions"], content["ratings"]) == (40, 4, 160)
+    model = lpb.PreferenceModel.load(out)
+    assert {tuple(row) for row in model.orderings.tolist()} == {(0, 1, 2, 3), (3, 2, 1, 0)}
+    assert model.actions == (10, 11, 12, 13)
+    np.testing.assert_allclose(model.prior, [0.5, 0.5])
+
+
+@pytest.mark.parametrize("method", ["two-stage", "em"])
+def test_fit_summary_reads_well(log: Path, method: str) -> None:
+    args = ["fit", str(log), "--states", "auto", "--method", method, "--scale", "cosine"]
+    done = runner.invoke(app, args, catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "160 ratings by 40 people of 4 actions" in done.stdout
+    assert "How many states?" in done.stdout
+    assert f"2 states, by {method}" in done.stdout
+
+
+def test_fit_reports_what_the_filters_left_out(log: Path) -> None:
+    log.write_text(log.read_text() + "99,10,1.0\n")
+    done = runner.invoke(app, ["fit", str(log), "--states", "2", "--scale", "cosine", "--min-person", "2"])
+    assert "left out: 1 people below min person" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--states", "many"], ["states is 'many'"]),
+        (["--states", "0"], ["states is 0"]),
+        (["--method", "magic"], ["'magic'", "two-stage, em"]),
+        (["--scale", "odd"], ["'odd'", "raw, centered, standardized, cosine"]),
+        (["--person", "who"], ["'who'", "userId"]),
+        (["--min-person", "100"], ["min_person 100", "lower"]),
+        (["--out", "nowhere/model.json"], ["nowhere", "make it first"]),
+        (["--prior-sd", "0"], ["prior_sd is 0", "greater than 0"]),
+    ],
+)
+def test_fit_errors_are_one_line(log: Path, arguments: list[str], words: list[str]) -> None:
+    command = [sys.executable, "-m", "lpbandits", "fit", str(log), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    for word in words:
+        assert word in done.stderr
+
+
+def test_inspect_shows_states_distances_and_disagreements(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    model = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"], prior=[0.25, 0.75])
+    model.save(path)
+    done = runner.invoke(app, ["inspect", str(path), "--out", str(tmp_path / "out")], catch_exceptions=False)
+    assert "75%" in done.stdout
+    assert "100%" in done.stdout
+    for name in ("shares", "kendall", "disagreements"):
+        assert (tmp_path / "out" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert "drug B" in (tmp_path / "out" / "report.html").read_text()
+    content = json.loads(runner.invoke(app, ["inspect", str(path), "--json"]).stdout)
+    assert content == json.loads(json.dumps(inspect_model(model).to_dict()))
+    assert content["kendall"][0][1] == 1.0
+    assert content["disagreements"][0] == {"action": "rest", "ranks": [1, 3], "spread": 1.0}
+
+
+def test_inspect_shows_names_for_labels(tmp_path: Path) -> None:
+    path, names = tmp_path / "model.json", tmp_path / "names.csv"
+    lpb.PreferenceModel([[0, 1], [1, 0]], actions=[10, 20]).save(path)
+    names.write_text('movieId,title\n10,"Heat, The"\n')
+    done = runner.invoke(app, ["inspect", str(path), "--names", str(names), "--json"], catch_exceptions=False)
+    assert json.loads(done.stdout)["states"][0]["top"] == ["Heat, The", 20]
