@@ -1,4 +1,4 @@
-"""Counting pairs and fitting Bradley-Terry models against scipy.sparse and choix; `… whole` fits a log of 20 million."""
+"""Counting pairs and fitting Bradley-Terry models, against scipy.sparse and choix; `whole` fits 20 million ratings."""
 
 import json
 import resource
@@ -56,7 +56,7 @@ def sparse_products(log: Ratings) -> FloatArray:
         at.eliminate_zeros()
         under.eliminate_zeros()
         total = total + at.T @ (under * 2 + at)
-    dense: FloatArray = total.toarray()
+    dense = total.toarray().astype(np.float64)
     np.fill_diagonal(dense, 0)
     return dense
 

@@ -206,3 +206,12 @@ def test_movielens_1m_is_the_papers() -> None:
 def test_movielens_small() -> None:
     log = read_ratings(movielens("ml-latest-small"))
     assert (len(log.people), len(log.actions), len(log)) == (610, 9_724, 100_836)
+
+
+def test_a_matrix_does_not_share_memory_with_the_log() -> None:
+    log = Ratings.from_arrays([0, 0], [0, 1], [0.0, 1.0])
+    matrix = log.matrix()
+    matrix.eliminate_zeros()
+    matrix.data[:] = 9
+    assert log.action.tolist() == [0, 1]
+    assert log.rating.tolist() == [0.0, 1.0]

@@ -145,7 +145,7 @@ def test_different_scales_tell_the_expected_means() -> None:
         ({"states": 0}, "states is 0; it must be a whole number from 1"),
         ({"states": 2.5}, "states is 2.5"),
         ({"actions": -1}, "actions is -1"),
-        ({"states": 7, "actions": 3}, "states is 7 but 3 actions have only 6 orderings; ask for fewer states"),
+        ({"states": 7, "actions": 3}, "states is 7 but 3 actions have only 6 orderings"),
         ({"scale": "equal"}, "scale is 'equal'; choose one of: same, different"),
         ({"gap": -0.1}, "gap is -0.1; it must be at least 0"),
         ({"jitter": float("nan")}, "jitter is nan; it must be a finite number"),

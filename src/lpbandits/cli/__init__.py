@@ -5,10 +5,12 @@ import sys
 import typer
 
 from lpbandits import __version__
+from lpbandits.cli.data import data
 from lpbandits.cli.demo import demo
 from lpbandits.cli.fit import fit
 from lpbandits.cli.inspect import inspect
 from lpbandits.cli.policies import policies
+from lpbandits.cli.reproduce import reproduce
 from lpbandits.cli.simulate import simulate
 from lpbandits.errors import LpbError
 
@@ -21,7 +23,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, simulate, policies, fit, inspect):
+for command in (demo, simulate, policies, fit, inspect, reproduce, data):
     app.command()(command)
 
 

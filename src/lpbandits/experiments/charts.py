@@ -1,8 +1,9 @@
 """Charts. A policy has one colour and one name in every figure; lines are labelled where they end."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import altair as alt
 import numpy as np
@@ -20,8 +21,16 @@ COLOURS = {
     "ucb": "#4d8b57",
     "ucb-top": "#9ac29f",
     "uniform": "#9a9a9a",
+    "lpbTS, recovered": "#2fa8b5",
+    "lpbTS, recovered scale-free": "#12486b",
+    "true state": "#4d8b57",
+    "all states": "#0b6e99",
+    "other states": "#9a9a9a",
+    "two-stage, raw (the paper's)": "#d9822b",
+    "two-stage, scale-free": "#0b6e99",
+    "EM": "#7a4fa3",
 }
-"""The colour of each registered policy."""
+"""The colour of each registered policy, and of other series that return."""
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VConcatChart
 """Any chart of ours."""
@@ -52,11 +61,19 @@ def regret_chart(curves: pl.DataFrame, *, title: str, limit: float | None = None
     y = alt.Y("regret:Q", title="cumulative regret", scale=alt.Scale(domain=[0, top], clamp=True))
     colour = _colour(policies)
     base = alt.Chart(frame)
-    bands = base.mark_area(opacity=0.10).encode(x, alt.Y("low:Q", title="cumulative regret"), alt.Y2("high:Q"), colour)
+    toggle, shown = _toggle(title)
+    bands = base.mark_area().encode(
+        x,
+        alt.Y("low:Q", title="cumulative regret"),
+        alt.Y2("high:Q"),
+        colour,
+        opacity=alt.condition(toggle, alt.value(0.10), alt.value(0.0)),
+    )
     lines = base.mark_line(strokeWidth=2.5, clip=True).encode(
         x,
         y,
         colour,
+        opacity=shown,
         tooltip=[
             alt.Tooltip("name:N", title="policy"),
             alt.Tooltip("round:Q"),
@@ -65,7 +82,7 @@ def regret_chart(curves: pl.DataFrame, *, title: str, limit: float | None = None
             alt.Tooltip("best_share:Q", title="on the best action", format=".0%"),
         ],
     )
-    return _labelled((bands, lines), frame, "regret", "round", top, colour, title)
+    return _labelled((bands, lines.add_params(toggle)), frame, "regret", "round", top, colour, title)
 
 
 def state_chart(curves: pl.DataFrame, *, title: str) -> Chart:
@@ -116,6 +133,50 @@ def final_chart(people: pl.DataFrame, *, title: str) -> Chart:
     )
 
 
+def line_chart(frame: pl.DataFrame, *, x: str, y: str, title: str, log: bool = False) -> Chart:
+    """Return lines with points and bars of ± one standard error; `frame` has policy, x, y, se and perhaps sd."""
+    policies = frame["policy"].unique(maintain_order=True).to_list()
+    table = _titled(frame).with_columns(pl.col("se").fill_null(0.0).fill_nan(0.0))
+    table = table.with_columns(low=pl.col("y") - pl.col("se"), high=pl.col("y") + pl.col("se"))
+    top = 1.08 * float(np.max(table["high"].to_numpy()))
+    colour = _colour(policies)
+    toggle, shown = _toggle(title)
+    scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=False, nice=False, padding=8)
+    values = sorted(set(table["x"].to_list()))
+    across = alt.X(
+        "x:Q", title=x, scale=scale, axis=alt.Axis(values=values, format="~g", labelOverlap=True, grid=False)
+    )
+    up = alt.Y("y:Q", title=y, scale=alt.Scale(domain=[0, top]))
+    tips = [alt.Tooltip("name:N", title=" "), alt.Tooltip("x:Q", title=x), alt.Tooltip("y:Q", title=y, format=".3~f")]
+    tips += [alt.Tooltip(f"{own}:Q", format=".2~f") for own in ("se", "sd") if own in table.columns]
+    base = alt.Chart(table)
+    lines = base.mark_line(strokeWidth=2.5).encode(across, up, colour, opacity=shown)
+    points = base.mark_point(size=45, filled=True).encode(across, up, colour, opacity=shown, tooltip=tips)
+    bars = base.mark_rule(strokeWidth=1.5).encode(
+        across, alt.Y("low:Q", title=y), alt.Y2("high:Q"), colour, opacity=shown
+    )
+    return _labelled((bars, lines, points.add_params(toggle)), table, "y", "x", top, colour, title)
+
+
+def dot_chart(frame: pl.DataFrame, *, x: str, title: str) -> Chart:
+    """Return a dot with ± two standard errors per policy; `frame` has policy, value and se."""
+    policies = frame["policy"].unique(maintain_order=True).to_list()
+    table = _titled(frame).with_columns(low=pl.col("value") - 2 * pl.col("se"), high=pl.col("value") + 2 * pl.col("se"))
+    names = [title_of(policy) for policy in policies]
+    base = alt.Chart(table).encode(
+        alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelFontSize=13, labelLimit=220)), _colour(policies)
+    )
+    tips = [
+        alt.Tooltip("name:N", title="policy"),
+        alt.Tooltip("value:Q", format=".2f"),
+        alt.Tooltip("se:Q", format=".3f"),
+    ]
+    scale = alt.Scale(zero=False)
+    bars = base.mark_rule(strokeWidth=3).encode(alt.X("low:Q", title=x, scale=scale), alt.X2("high:Q"))
+    dots = base.mark_point(size=90, filled=True, opacity=1).encode(alt.X("value:Q"), tooltip=tips)
+    return alt.layer(bars, dots).properties(width=300, height=alt.Step(34), title=_heading(title))
+
+
 def top_of(*curves: pl.DataFrame) -> float:
     """Return a top for the regret axis that leaves the bands of all but extreme policies inside."""
     return 1.08 * max(float(np.max((frame["regret"] + 0.6 * frame["regret_sd"]).to_numpy())) for frame in curves)
@@ -155,6 +216,13 @@ def _titled(frame: pl.DataFrame) -> pl.DataFrame:
 def _colour(policies: list[str]) -> alt.Color:
     scale = alt.Scale(domain=[title_of(p) for p in policies], range=colours_of(policies))
     return alt.Color("name:N", scale=scale, legend=None)
+
+
+def _toggle(title: str) -> tuple[alt.Parameter, Any]:
+    """Return a click on a line that singles it out (click more to add them), and the opacity that follows it."""
+    name = "toggle_" + re.sub(r"\W+", "_", title)
+    toggle = alt.selection_point(name=name, fields=["name"], on="click", toggle="true", clear="dblclick")
+    return toggle, alt.condition(toggle, alt.value(1.0), alt.value(0.08))
 
 
 def _heading(title: str, subtitle: str = "") -> alt.TitleParams:

@@ -17,6 +17,7 @@ REWARD = 3  # the noise of the reward
 TOP = 4  # the mean of a person's best action
 STEP = 5  # how much lower each next action is; the index is the position
 ORDER = 6  # the orderings of a world; the index is the action
+OFFER = 7  # the actions offered in a round; the index counts draws
 
 _U32 = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)

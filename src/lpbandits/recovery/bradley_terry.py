@@ -93,9 +93,8 @@ def fit_bradley_terry(
     matrix = validate.as_floats(wins, "wins", shape=(None, None))
     if matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise InvalidInput(f"wins has shape {matrix.shape}; it must be square, one row per action")
-    low = np.argwhere(matrix < 0)
-    if len(low):
-        i, j = (int(x) for x in low[0])
+    if matrix.min() < 0:
+        i, j = (int(x) for x in np.argwhere(matrix < 0)[0])
         raise InvalidInput(f"wins[{i}, {j}] is {matrix[i, j]:g}; a number of wins cannot be negative")
     np.fill_diagonal(matrix, 0.0)
     matrix *= 2

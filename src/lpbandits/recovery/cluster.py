@@ -46,7 +46,7 @@ def cluster_people(
     states: int,
     *,
     scale: Scale = "raw",
-    restarts: int = 4,
+    restarts: int = 2,
     seed: int = 0,
     threads: int | None = None,
 ) -> Clusters:

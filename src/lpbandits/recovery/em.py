@@ -55,8 +55,9 @@ class Em:
     ) -> Estimate:
         """Run EM from each start and keep the highest log-posterior."""
         best: Estimate | None = None
-        for run in range(self.restarts if self.start is None else 1):
-            with watch.part("cluster", run, self.restarts):
+        runs = self.restarts if self.start is None else 1
+        for run in range(runs):
+            with watch.part("cluster", run, runs):
                 labels = self._labels(ratings, states, run, threads)
             ended = self._climb(comparisons, np.eye(states)[labels], f"EM, start {run + 1}", watch, threads)
             if best is None or ended.history[-1] > best.history[-1]:

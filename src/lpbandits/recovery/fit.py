@@ -33,7 +33,7 @@ def recover_two_stage(
     prior_sd: float = 1.0,
     pairs_per_person: int | None = None,
     heldout: float = 0.1,
-    restarts: int = 4,
+    restarts: int = 2,
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,

@@ -91,21 +91,17 @@ class Ratings:
             raise InvalidInput("there are no ratings; give at least one")
         if len(rating) > MOST:
             raise InvalidInput(f"there are {len(rating)} ratings; at most {MOST} fit: keep a sample of the people")
-        key = person.astype(np.int64) * len(actions) + action
-        order = np.argsort(key, kind="stable")
-        key = key[order]
-        twice = np.flatnonzero(key[1:] == key[:-1])
-        if len(twice):
-            n, a = divmod(int(key[twice[0]]), len(actions))
+        rows = sparse.coo_array((rating, (person, action)), shape=(len(people), len(actions))).tocsr()
+        if rows.nnz < len(rating):
+            n, a, count = _first_repeat(person, action, len(actions))
             raise InvalidInput(
-                f"person {people[n]!r} rated action {actions[a]!r} more than once ({len(twice)} such rows in all); "
+                f"person {people[n]!r} rated action {actions[a]!r} more than once ({count} such rows in all); "
                 "keep one rating per person and action, for instance the latest"
             )
-        offsets = np.searchsorted(key, np.arange(len(people) + 1, dtype=np.int64) * len(actions))
         return cls(
-            offsets=offsets.astype(np.int64),
-            action=(key % len(actions)).astype(np.int32),
-            rating=np.ascontiguousarray(rating[order], dtype=np.float64),
+            offsets=rows.indptr.astype(np.int64),
+            action=rows.indices.astype(np.int32),
+            rating=np.ascontiguousarray(rows.data, dtype=np.float64),
             people=people,
             actions=actions,
             dropped=dict(dropped or {}),
@@ -137,7 +133,7 @@ class Ratings:
         """Return people × actions, sparse, holding the ratings or other values in their places."""
         data = self.rating if values is None else values
         return sparse.csr_array(
-            (data, self.action, self.offsets.astype(np.int32)), shape=(len(self.people), len(self.actions))
+            (data, self.action, self.offsets.astype(np.int32)), shape=(len(self.people), len(self.actions)), copy=True
         )
 
     def subset(self, people: IntArray) -> "Ratings":
@@ -160,6 +156,14 @@ class Ratings:
         for array in (self.offsets, self.action, self.rating):
             digest.update(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).data)
         return digest.hexdigest()
+
+
+def _first_repeat(person: IntArray, action: IntArray, actions: int) -> tuple[int, int, int]:
+    """Return the first (person, action) that occurs twice, and how many rows repeat an earlier one."""
+    key = np.sort(person * actions + action)
+    twice = np.flatnonzero(key[1:] == key[:-1])
+    n, a = divmod(int(key[twice[0]]), actions)
+    return n, a, len(twice)
 
 
 def _plain(labels: Any) -> tuple[Label, ...]:

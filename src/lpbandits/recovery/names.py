@@ -21,6 +21,20 @@ def read_names(path: str | Path) -> dict[str, str]:
     {'1': 'Heat, The (1995)'}
     >>> folder.cleanup()
     """
+    names = {row[0]: row[1] for row in _rows(path) if len(row) > 1}
+    if not names:
+        raise InvalidInput(
+            f"{path} has no row with a label and a name; give a CSV with label and name as first columns"
+        )
+    return names
+
+
+def read_genres(path: str | Path) -> dict[str, tuple[str, ...]]:
+    """Return the genres of each action's label from MovieLens' third column, where they are parted by '|'."""
+    return {row[0]: tuple(row[2].split("|")) for row in _rows(path) if len(row) > 2}
+
+
+def _rows(path: str | Path) -> list[list[str]]:
     place = Path(path)
     if place.is_dir():
         found = [place / name for name in _MEMBERS if (place / name).is_file()]
@@ -32,15 +46,8 @@ def read_names(path: str | Path) -> dict[str, str]:
     except OSError as error:
         raise InvalidInput(f"cannot read {place}: {error.strerror or error}") from None
     if place.suffix == ".dat":
-        rows = [line.split("::") for line in text.decode("latin-1").splitlines() if line]
-    else:
-        try:
-            rows = list(csv.reader(text.decode("utf-8-sig").splitlines()))[1:]
-        except UnicodeDecodeError:
-            raise InvalidInput(f"{place} is not UTF-8 text; save it as UTF-8 CSV") from None
-    names = {row[0]: row[1] for row in rows if len(row) > 1}
-    if not names:
-        raise InvalidInput(
-            f"{place} has no row with a label and a name; give a CSV with label and name as first columns"
-        )
-    return names
+        return [line.split("::") for line in text.decode("latin-1").splitlines() if line]
+    try:
+        return list(csv.reader(text.decode("utf-8-sig").splitlines()))[1:]
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{place} is not UTF-8 text; save it as UTF-8 CSV") from None

@@ -10,7 +10,7 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.recovery.files import Source, open_source
 from lpbandits.recovery.log import MOST, Ratings
-from lpbandits.typing import Label
+from lpbandits.typing import IntArray, Label
 
 __all__ = ["Ratings", "read_ratings"]
 
@@ -86,8 +86,7 @@ def read_ratings(
                 if len(frame)
                 else f"{source.name} has no ratings below its header; give at least one row"
             )
-        _check_repeats(kept, source)
-    return _ratings(kept, {"blank_lines": blank, **dropped})
+        return _ratings(kept, {"blank_lines": blank, **dropped}, source)
 
 
 def guess_columns(columns: list[str], given: Mapping[str, str | None], name: str) -> dict[str, str]:
@@ -211,50 +210,55 @@ def _bad_row(table: pl.LazyFrame, source: Source, row: int, what: str, count: in
 
 
 def _filtered(frame: pl.DataFrame, low_person: int, low_action: int) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Keep people, then actions, with enough ratings; count what goes."""
     dropped = {}
+    people = frame["person"].n_unique()
     for role, low, plural in (("person", low_person, "people"), ("action", low_action, "actions")):
-        before, labels = len(frame), frame[role].n_unique()
-        if low > 1:
-            counts = frame.group_by(role).len().filter(pl.col("len") >= low)
-            frame = frame.join(counts, on=role, how="semi")
-        dropped[f"{plural}_below_min_{role}"] = labels - frame[role].n_unique()
-        dropped[f"ratings_of_{plural}_below_min_{role}"] = before - len(frame)
-        if role == "person":
-            people = labels - dropped["people_below_min_person"]
-    dropped["people_left_without_ratings"] = people - frame["person"].n_unique()
+        counts = frame.group_by(role).len()
+        few = counts.filter(pl.col("len") < low)
+        dropped[f"{plural}_below_min_{role}"] = len(few)
+        dropped[f"ratings_of_{plural}_below_min_{role}"] = int(few["len"].sum())
+        if len(few):
+            frame = frame.join(few, on=role, how="anti")
+    left = frame["person"].n_unique()
+    dropped["people_left_without_ratings"] = people - dropped["people_below_min_person"] - left
     return frame, dropped
 
 
-def _check_repeats(frame: pl.DataFrame, source: Source) -> None:
-    pairs = frame.select("person", "action").n_unique()
-    if pairs == len(frame):
-        return
+def _ratings(frame: pl.DataFrame, dropped: dict[str, int], source: Source) -> Ratings:
+    if len(frame) > MOST:
+        raise InvalidInput(f"there are {len(frame)} ratings; at most {MOST} fit: keep a sample of the people")
+    people, person = _coded(frame["person"])
+    actions, action = _coded(frame["action"])
+    try:
+        return Ratings.from_codes(
+            person, action, frame["rating"].to_numpy(), people=people, actions=actions, dropped=dropped
+        )
+    except InvalidInput:
+        raise _repeat(frame, source) from None
+
+
+def _coded(column: pl.Series) -> tuple[tuple[Label, ...], IntArray]:
+    """Return the sorted labels, and the place of each row's label among them."""
+    labels = column.unique().sort()
+    if column.dtype == pl.Int64:
+        low, high = int(labels[0]), int(labels[-1])
+        if high - low < 2 * len(column) + 1_000_000:  # a table of all whole numbers between is small enough
+            table = np.zeros(high - low + 1, dtype=np.int64)
+            table[labels.to_numpy() - low] = np.arange(len(labels))
+            return tuple(labels.to_list()), table[column.to_numpy() - low]
+    places = labels.to_frame().with_row_index("code")
+    codes = column.to_frame().join(places, on=column.name, how="left", maintain_order="left")["code"]
+    return tuple(labels.to_list()), codes.to_numpy().astype(np.int64)
+
+
+def _repeat(frame: pl.DataFrame, source: Source) -> InvalidInput:
+    """Return the error for a (person, action) that occurs twice: which, and where."""
     again = frame.sort("row").filter(pl.struct("person", "action").is_duplicated())
     person, action = again.row(0, named=True)["person"], again.row(0, named=True)["action"]
     rows = again.filter((pl.col("person") == person) & (pl.col("action") == action))["row"].to_list()
-    raise InvalidInput(
+    repeats = len(again) - again.select("person", "action").n_unique()
+    return InvalidInput(
         f"{source.place(rows[1])}: person {person!r} rated action {action!r} again, first on {source.place(rows[0])} "
-        f"({len(frame) - pairs} repeats in all); keep one rating per person and action, for instance the latest"
-    )
-
-
-def _ratings(frame: pl.DataFrame, dropped: dict[str, int]) -> Ratings:
-    if len(frame) > MOST:
-        raise InvalidInput(f"there are {len(frame)} ratings; at most {MOST} fit: keep a sample of the people")
-    labels: dict[str, tuple[Label, ...]] = {}
-    codes = {}
-    for role in ("person", "action"):
-        names = frame[role].unique().sort()
-        coded = frame.select(role).join(
-            names.to_frame().with_row_index("code"), on=role, how="left", maintain_order="left"
-        )
-        labels[role] = tuple(names.to_list())
-        codes[role] = coded["code"].to_numpy().astype(np.int64)
-    return Ratings.from_codes(
-        codes["person"],
-        codes["action"],
-        frame["rating"].to_numpy(),
-        people=labels["person"],
-        actions=labels["action"],
-        dropped=dropped,
+        f"({repeats} repeats in all); keep one rating per person and action, for instance the latest"
     )

@@ -1,0 +1,65 @@
+"""`lpb reproduce`: the paper's figures and claims."""
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import typer
+
+from lpbandits.cli.screen import console, print_json, print_table, progress_bar
+
+
+def reproduce(
+    figures: list[str] | None = typer.Argument(None, help="Figures by name; all by default."),
+    show: bool = typer.Option(False, "--list", help="List the figures instead of running them."),
+    quick: bool = typer.Option(False, help="Fewer people, draws and settings: a first look in a minute."),
+    draws: int | None = typer.Option(None, help="Draws of the orderings; 5 by default (2 with --quick)."),
+    people: int | None = typer.Option(None, help="People per state; 50 by default (10 with --quick)."),
+    rounds: int = typer.Option(200, help="Rounds per person."),
+    jobs: int = typer.Option(1, help="Processes; one by default, which uses all cores. Never changes a result."),
+    seed: int = typer.Option(0, help="Seed of everything random."),
+    out: Path = typer.Option(Path("results"), help="Folder for report, claims, figures and tables."),
+    resume: bool = typer.Option(False, help="Go on where an interrupted run stopped."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
+) -> None:
+    """Run the paper's figures again and check its claims.
+
+    Example: `lpb reproduce regret-curves vary-states --out results --seed 0`
+    """
+    from lpbandits import validate
+    from lpbandits.experiments.reproduce import listing
+    from lpbandits.experiments.reproduce import reproduce as run
+    from lpbandits.experiments.spec import FULL, QUICK
+
+    if show:
+        entries = listing()
+        if as_json:
+            print_json(entries)
+            return
+        rows = [
+            [e["name"], e["shows"], str(len(e["settings"])), _needs(e["needs_data"], e["data_here"])] for e in entries
+        ]
+        print_table("Figures", ["name", "shows", "settings", "data"], rows, right={"settings"})
+        return
+    size = replace(QUICK if quick else FULL, rounds=validate.as_count(rounds, "rounds"))
+    if draws is not None:
+        size = replace(size, draws=validate.as_count(draws, "draws"))
+    if people is not None:
+        size = replace(size, people=validate.as_count(people, "people"))
+    with progress_bar("reproducing") as report:
+        made = run(figures or [], out=out, size=size, seed=seed, jobs=jobs, resume=resume, progress=report)
+    if as_json:
+        claims = [asdict(claim) for claim in made.claims]
+        print_json({"claims": claims, "skipped": made.skipped, "seconds": made.seconds, "report": str(made.report)})
+        return
+    rows = [[claim.verdict, claim.claim, claim.effect_text] for claim in made.claims]
+    if rows:
+        print_table("Claims", ["verdict", "claim", "effect"], rows)
+    for name, why in made.skipped.items():
+        console().print(f"not run: {name} ({why})", style="dim", highlight=False)
+    console().print(f"\n{made.seconds:.0f} s. Report: {made.report}", highlight=False)
+
+
+def _needs(data: str | None, here: bool) -> str:
+    if data is None:
+        return "–"
+    return f"MovieLens {data}" + ("" if here else " (not here)")

@@ -1,0 +1,315 @@
+"""How little regret is possible, for many people at once, and how near the policies come to it."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import joblib
+import numpy as np
+import polars as pl
+
+from lpbandits import validate
+from lpbandits.errors import InvalidInput
+from lpbandits.model import PreferenceModel
+from lpbandits.policies import POLICIES, Setting, make_policy
+from lpbandits.rewards import Rewards
+from lpbandits.simulation import roll
+from lpbandits.theory import LowerBound, latent_bound, lower_bound, plain_bound
+from lpbandits.typing import FloatArray, Json
+from lpbandits.worlds import Population, SyntheticWorld
+
+Progress = Callable[[str, int, int], None]
+
+AXES: dict[str, tuple[str, tuple[float, ...]]] = {
+    "size": ("actions and states (k = m)", (5, 10, 20, 30, 50)),
+    "states": ("states (m)", (5, 10, 20, 50)),
+    "gap": ("gap between neighbours (Δ)", (0.1, 0.2, 0.5, 1.0)),
+}
+"""What the bounds are drawn against: a title and the values."""
+
+NAMES = {
+    "plain": "knows nothing",
+    "preference": "knows the orderings",
+    "latent": "knows the means",
+}
+"""The three bounds, by what a policy knows."""
+
+
+@dataclass(frozen=True)
+class PersonBounds:
+    """The three bounds for one person; those of the printed form of Theorem 1 (None: infinite) beside them."""
+
+    draw: int
+    state: int
+    plain: float
+    latent: float | None
+    printed: float | None
+    latent_printed: float | None
+    preference: LowerBound
+    growth: dict[str, float] = field(default_factory=dict)
+    """Per policy, the measured growth of regret per log T over the last tenfold of rounds."""
+
+    def to_dict(self) -> Json:
+        """Return it as a JSON object."""
+        out: Json = {name: getattr(self, name) for name in ("draw", "state", "plain")}
+        out |= {"preference": self.preference.value, "latent": self.latent}
+        out |= {"printed": {"preference": self.printed, "latent": self.latent_printed}}
+        own = self.preference.to_dict()
+        del own["value"]
+        return {**out, **own, "growth": self.growth}
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The bounds of some people of one setting."""
+
+    settings: Json
+    people: list[PersonBounds]
+    seconds: float
+
+    def summary(self) -> Json:
+        """Return mean, spread and standard error over people of every bound, and of the policies' growth."""
+        column = self.column
+        policies = list(self.people[0].growth)
+        return {
+            "bounds": {name: spread_of(column(name)) for name in NAMES},
+            "printed": {
+                "preference": spread_of(column("printed")),
+                "latent": spread_of(column("latent_printed")),
+            },
+            "growth": {name: spread_of(np.array([p.growth[name] for p in self.people])) for name in policies},
+            "largest_gap": max(p.preference.gap for p in self.people),
+        }
+
+    def column(self, name: str) -> FloatArray:
+        """Return one bound of every person; infinite where there is none, NaN where it has no meaning."""
+        if name == "preference":
+            return np.array([p.preference.value for p in self.people])
+        if name == "latent":
+            return np.array([math.nan if p.latent is None else p.latent for p in self.people])
+        return np.array([math.inf if getattr(p, name) is None else getattr(p, name) for p in self.people])
+
+    def to_dict(self) -> Json:
+        """Return everything as the JSON object that `lpb bound --json` prints."""
+        people = [person.to_dict() for person in self.people]
+        return {"settings": self.settings, **self.summary(), "people": people, "seconds": self.seconds}
+
+
+def spread_of(values: FloatArray) -> Json:
+    """Return mean, sd, se, least, median and largest of finite values, and how many are infinite.
+
+    >>> spread_of(np.array([1.0, 3.0, np.inf]))["mean"], spread_of(np.array([1.0, 3.0, np.inf]))["infinite"]
+    (2.0, 1)
+    """
+    finite = values[np.isfinite(values)]
+    infinite = int(np.isinf(values).sum())
+    if not len(finite):
+        return {**dict.fromkeys(("mean", "sd", "se", "least", "median", "largest")), "infinite": infinite}
+    sd = float(finite.std(ddof=1)) if len(finite) > 1 else 0.0
+    return {
+        "mean": float(finite.mean()),
+        "sd": sd,
+        "se": sd / math.sqrt(len(finite)),
+        "least": float(finite.min()),
+        "median": float(np.median(finite)),
+        "largest": float(finite.max()),
+        "infinite": infinite,
+    }
+
+
+def bound_world(
+    world: SyntheticWorld,
+    *,
+    people: int = 20,
+    seed: int = 0,
+    policies: Sequence[str] = (),
+    rounds: int = 20_000,
+    repeats: int = 10,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Bounds:
+    """Return the bounds of `people` random people, each with an own draw of the orderings.
+
+    With `policies`, each plays `rounds` rounds `repeats` times with every person, to see how its regret really grows.
+
+    >>> found = bound_world(SyntheticWorld(states=3, actions=4), people=2)
+    >>> bool(found.people[0].preference.value <= found.people[0].plain)
+    True
+    """
+    count = validate.as_count(people, "people", high=100_000)
+    started = time.perf_counter()
+    found = []
+    for draw in range(count):
+        crowd = world.draw(people=1, seed=seed, draw=draw)
+        found.append(_bounds(crowd.model, 0, crowd.means[0], crowd.rewards.sd, draw))
+        if progress is not None:
+            progress("bounds", draw + 1, count)
+    settings: Json = {**world.to_dict(), "people": count, "seed": seed}
+    if policies:
+        settings |= {"rounds": rounds, "repeats": repeats}
+        crowds = [_copies(world.draw(people=1, seed=seed, draw=draw), repeats) for draw in range(count)]
+        grown = measure_growth(crowds, policies, rounds=rounds, seed=seed, threads=threads, progress=progress)
+        found = [replace(own, growth={name: float(grown[name][i]) for name in policies}) for i, own in enumerate(found)]
+    return Bounds(settings, found, time.perf_counter() - started)
+
+
+def bound_model(
+    model: PreferenceModel, *, means: Sequence[float] | None = None, state: int | None = None, noise: float = 1.0
+) -> Bounds:
+    """Return the bounds of one person per state of a model with means, or of one person with own `means`.
+
+    >>> model = PreferenceModel([[0, 1], [1, 0]], means=[[2.0, 1.0], [1.0, 2.0]])
+    >>> bound_model(model).column("plain").tolist()
+    [2.0, 2.0]
+    """
+    started = time.perf_counter()
+    if means is not None and state is None:
+        raise InvalidInput("means were given without a state; say whose they are: --state 0")
+    states = range(model.states) if state is None else [validate.as_count(state, "state", low=0, high=model.states - 1)]
+    if means is None and model.means is None:
+        raise InvalidInput("the model has no means; give the person's: --state 0 --means 3.1,2.5,…")
+    found = []
+    for z in states:
+        own = means if means is not None else (model.means[z] if model.means is not None else None)
+        found.append(_bounds(model, z, np.asarray(own, dtype=np.float64), noise, 0))
+    settings: Json = {
+        "world": "means",
+        "states": model.states,
+        "actions": model.size,
+        "noise": noise,
+        "model_sha256": model.sha256,
+        "people": len(found),
+    }
+    return Bounds(settings, found, time.perf_counter() - started)
+
+
+def measure_growth(
+    crowds: Sequence[Population],
+    policies: Sequence[str],
+    *,
+    rounds: int,
+    seed: int,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, FloatArray]:
+    """Return, per policy and crowd, (Reg(T) − Reg(T/10)) / log 10: what regret grows by, per log T, late in a run.
+
+    >>> crowd = MeansWorld(PreferenceModel([[0, 1], [1, 0]], means=[[1.0, 0.0], [0.0, 1.0]])).draw(people=5, seed=0)
+    >>> grown = measure_growth([crowd], ["uniform"], rounds=1000, seed=0)
+    >>> round(float(grown["uniform"][0]))
+    196
+    """
+    rounds = validate.as_count(rounds, "rounds", low=10)
+    for name in policies:
+        validate.as_choice(name, "policy", POLICIES)
+    early = rounds // 10
+    jobs = [(name, i) for name in policies for i in range(len(crowds))]
+    firsts = np.concatenate([[0], np.cumsum([len(crowd.truth) for crowd in crowds])])
+
+    def one(name: str, i: int) -> float:
+        crowd = crowds[i]
+        policy = make_policy(name, Setting(crowd.model, crowd.rewards, rounds))
+        regret = roll(policy, crowd, rounds=rounds, seed=seed, first=int(firsts[i])).regret
+        return float(regret[:, early:].sum() / len(regret) / math.log(rounds / early))
+
+    work = joblib.Parallel(
+        n_jobs=threads or joblib.cpu_count(), backend="threading", return_as="generator", pre_dispatch="n_jobs"
+    )(joblib.delayed(one)(name, i) for name, i in jobs)
+    out = {name: np.empty(len(crowds)) for name in policies}
+    for done, (value, (name, i)) in enumerate(zip(work, jobs, strict=True)):
+        out[name][i] = value
+        if progress is not None:
+            progress(f"growth of {name}", done + 1, len(jobs))
+    return out
+
+
+def bounds_against(
+    axis: str,
+    *,
+    states: int = 20,
+    actions: int = 20,
+    gap: float = 0.2,
+    noise: float = 1.0,
+    progress: Progress | None = None,
+    values: Sequence[float] | None = None,
+    people: int = 20,
+    seed: int = 0,
+    policies: Sequence[str] = (),
+    rounds: int = 20_000,
+    repeats: int = 10,
+    threads: int | None = None,
+) -> list[tuple[float, Bounds]]:
+    """Return the bounds at every value of an axis of AXES: the size k = m, the states m or the gap Δ.
+
+    >>> found = bounds_against("gap", states=3, actions=3, values=[0.5, 1.0], people=2)
+    >>> [value for value, _ in found]
+    [0.5, 1.0]
+    """
+    validate.as_choice(axis, "against", AXES)
+    places = AXES[axis][1] if values is None else values
+    out = []
+    for value in places:
+        whole = int(value)
+        world = SyntheticWorld(
+            states=whole if axis in ("size", "states") else states,
+            actions=whole if axis == "size" else actions,
+            gap=float(value) if axis == "gap" else gap,
+            noise=noise,
+        )
+        label = {"size": f"k = m = {whole}", "states": f"m = {whole}", "gap": f"Δ = {value:g}"}[axis]
+        found = bound_world(
+            world,
+            people=people,
+            seed=seed,
+            policies=policies,
+            rounds=rounds,
+            repeats=repeats,
+            threads=threads,
+            progress=_at(progress, label),
+        )
+        out.append((float(value), found))
+    return out
+
+
+def table_against(found: Sequence[tuple[float, Bounds]]) -> pl.DataFrame:
+    """Return a row per value and quantity: x, kind (a bound or a policy), mean, sd, se, and the 10 and 90 % points."""
+    rows = []
+    for x, bounds in found:
+        columns = {f"bound-{name}": bounds.column(name) for name in ("plain", "preference")}
+        columns |= {name: np.array([p.growth[name] for p in bounds.people]) for name in bounds.people[0].growth}
+        for kind, values in columns.items():
+            spread = spread_of(values)
+            p10, p90 = np.quantile(values, (0.1, 0.9))
+            own = {name: spread[name] for name in ("mean", "sd", "se")}
+            rows.append({"x": x, "kind": kind, **own, "p10": float(p10), "p90": float(p90)})
+    return pl.DataFrame(rows)
+
+
+def _bounds(model: PreferenceModel, state: int, means: FloatArray, noise: float, draw: int) -> PersonBounds:
+    known = model.means is not None
+    return PersonBounds(
+        draw=draw,
+        state=state,
+        plain=plain_bound(model, state, means, noise).value,
+        latent=latent_bound(model, state, means, noise).value if known else None,
+        printed=_finite(lower_bound(model, state, means, noise, pinned=False).value),
+        latent_printed=_finite(latent_bound(model, state, means, noise, pinned=False).value) if known else None,
+        preference=lower_bound(model, state, means, noise),
+    )
+
+
+def _copies(crowd: Population, repeats: int) -> Population:
+    """Return a crowd's first person so many times."""
+    truth = np.zeros(repeats, dtype=np.int64)
+    return Population(crowd.model, truth, np.tile(crowd.means[0], (repeats, 1)), Rewards("gaussian", crowd.rewards.sd))
+
+
+def _at(progress: Progress | None, label: str) -> Progress | None:
+    if progress is None:
+        return None
+    return lambda stage, done, total: progress(f"{label}, {stage}", done, total)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,80 @@
+"""The paper's sentences as checks: a claim, a verdict, the effect with its standard error, and the numbers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from lpbandits.typing import FloatArray
+
+HOLDS = "holds"
+FAILS = "does not hold"
+
+Tables = dict[str, pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One checked sentence. The verdict is "holds", "does not hold" or "holds only if …"."""
+
+    claim: str
+    verdict: str
+    effect: float
+    se: float | None
+    detail: str
+
+    @property
+    def effect_text(self) -> str:
+        """The effect for people."""
+        return f"{self.effect:.2f}" + ("" if self.se is None else f" ± {self.se:.2f}")
+
+
+@dataclass(frozen=True)
+class Check:
+    """A claim to be checked: the figures it needs, and how the verdict follows from their tables."""
+
+    needs: tuple[str, ...]
+    run: Callable[[Tables], Claim]
+
+
+def check_claims(tables: Tables) -> list[Claim]:
+    """Return every claim that can be checked on these tables."""
+    from lpbandits.experiments.claims_data import CHECKS as ON_DATA  # noqa: PLC0415 - both build on this module
+    from lpbandits.experiments.claims_synthetic import CHECKS as ON_SYNTHETIC  # noqa: PLC0415
+
+    return [check.run(tables) for check in (*ON_SYNTHETIC, *ON_DATA) if all(name in tables for name in check.needs)]
+
+
+def per_draw(table: pl.DataFrame, policy: str, column: str = "regret", **where: float | str) -> FloatArray:
+    """Return one number per draw of the orderings for a policy, in the order of the draws."""
+    own = table.filter(pl.col("policy") == policy)
+    for name, value in where.items():
+        own = own.filter(pl.col(name) == value)
+    return own.sort("draw")[column].to_numpy().astype(np.float64)
+
+
+def mean_se(values: FloatArray) -> tuple[float, float | None]:
+    """Return a mean and its standard error (None for a single value).
+
+    >>> mean_se(np.array([1.0, 3.0]))
+    (2.0, 1.0)
+    """
+    error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
+    return float(values.mean()), error
+
+
+def below(claim: str, one: FloatArray, other: FloatArray, detail: str) -> Claim:
+    """Return the verdict on "one is less than other", paired by draw: by two standard errors it holds."""
+    effect, error = mean_se(one - other)
+    verdict = HOLDS if effect < -2.0 * (error or 0.0) else FAILS
+    return Claim(claim, verdict, effect, error, detail)
+
+
+def numbers(**values: FloatArray | float) -> str:
+    """Return named means in words.
+
+    >>> numbers(lpbTS=np.array([1.0, 2.0]), TS=4.0)
+    'lpbTS 1.5, TS 4.0'
+    """
+    return ", ".join(f"{name.replace('_', ' ')} {np.mean(value):.1f}" for name, value in values.items())

@@ -1,0 +1,73 @@
+"""The inner problem of the regret bound: the means that an alternative state would best explain."""
+
+from lpbandits.kernels.compiler import jit_in_place
+from lpbandits.typing import FloatArray, IntArray
+
+
+@jit_in_place
+def confusing_means(
+    orderings: IntArray,
+    others: IntArray,
+    means: FloatArray,
+    best: int,
+    pinned: bool,
+    rates: FloatArray,
+    scratch: FloatArray,
+    fitted: FloatArray,
+    values: FloatArray,
+) -> None:
+    """Fit every alternative state to `means`, weighted by `rates`; write the fits and half their squared errors.
+
+    Row i of `fitted` minimises Σ rates_a (means_a − λ_a)² / 2 over the λ that ordering `others[i]` allows, and
+    `values[i]` is that minimum. The best action never counts. If `pinned`, it keeps its mean: no other mean is above
+    it, so the actions that the alternative prefers to it are fitted at exactly that mean, and those behind it by an
+    isotonic fit that never reaches it. Otherwise its place in the ordering is free, and all others are fitted together.
+    Rates of 0 get a vanishing weight: among the fits that are equally good it is the one nearest to `means`.
+    `scratch` is 3×k.
+    """
+    k = orderings.shape[1]
+    top = means[best]
+    floor = 0.0
+    for a in range(k):
+        floor = max(floor, rates[a])
+    floor = 1e-12 * floor + 1e-300
+    for i in range(len(others)):
+        z = others[i]
+        squares = 0.0
+        start = 0
+        fitted[i, best] = top
+        if pinned:
+            while orderings[z, start] != best:
+                a = orderings[z, start]
+                fitted[i, a] = top
+                squares += rates[a] * (top - means[a]) ** 2
+                start += 1
+        last = -1
+        for j in range(start, k):
+            a = orderings[z, j]
+            if a == best:
+                continue
+            weight = rates[a] + floor
+            mean = means[a]
+            size = 1.0
+            while last >= 0 and scratch[1, last] <= mean:
+                total = scratch[0, last] + weight
+                mean += (scratch[1, last] - mean) * (scratch[0, last] / total)
+                weight = total
+                size += scratch[2, last]
+                last -= 1
+            last += 1
+            scratch[0, last] = weight
+            scratch[1, last] = mean
+            scratch[2, last] = size
+        j = start
+        for block in range(last + 1):
+            left = scratch[2, block]
+            while left > 0.0:
+                a = orderings[z, j]
+                if a != best:
+                    fitted[i, a] = scratch[1, block]
+                    squares += rates[a] * (scratch[1, block] - means[a]) ** 2
+                    left -= 1.0
+                j += 1
+        values[i] = 0.5 * squares

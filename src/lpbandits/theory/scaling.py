@@ -1,0 +1,91 @@
+"""Why many actions make the true state stand out: random orderings are hardly ever alike. All counts are exact."""
+
+import math
+from fractions import Fraction
+from functools import cache
+
+from lpbandits import validate
+
+
+def differ_probability(actions: int, positions: int = 2) -> Fraction:
+    """Return the chance that two distinct random orderings of `actions` differ in exactly so many positions.
+
+    Two positions (a swap) is the least possible: binom(k, 2) / (k! − 1), the paper's observation on rarity.
+
+    >>> differ_probability(3), float(round(differ_probability(10) * 10**7)) / 100
+    (Fraction(3, 5), 1.24)
+    """
+    k = validate.as_count(actions, "actions", low=2, high=100_000)
+    j = validate.as_count(positions, "positions", low=0, high=k)
+    if j == 0:
+        return Fraction(0)
+    return Fraction(math.comb(k, j) * _derangements(j), math.factorial(k) - 1)
+
+
+def expected_inversions(actions: int) -> Fraction:
+    """Return how many pairs of actions two distinct random orderings order differently, on average.
+
+    It is k (k − 1) / 4 for independent orderings, and a trifle more for distinct ones.
+
+    >>> expected_inversions(3), float(expected_inversions(10))
+    (Fraction(9, 5), 22.50000620040...)
+    """
+    k = validate.as_count(actions, "actions", low=2, high=100_000)
+    whole = math.factorial(k)
+    return Fraction(k * (k - 1), 4) * Fraction(whole, whole - 1)
+
+
+@cache
+def inversion_counts(actions: int) -> tuple[int, ...]:
+    """Return, for each number of inversions from 0 to k (k − 1) / 2, how many orderings have it (Mahonian numbers).
+
+    >>> inversion_counts(4)
+    (1, 3, 5, 6, 5, 3, 1)
+    """
+    k = validate.as_count(actions, "actions", low=1, high=200)
+    counts = [1]
+    for length in range(2, k + 1):
+        longer = [0] * (len(counts) + length - 1)
+        running = 0
+        for i in range(len(longer)):
+            running += counts[i] if i < len(counts) else 0
+            running -= counts[i - length] if i >= length else 0
+            longer[i] = running
+        counts = longer
+    return tuple(counts)
+
+
+def nearest_inversions(states: int, actions: int) -> Fraction:
+    """Return how many pairs the true state's nearest neighbour orders differently, on average.
+
+    The `states` orderings are distinct and random: the others are drawn without replacement from all k! − 1.
+
+    >>> [round(float(nearest_inversions(k, k)) / math.comb(k, 2), 3) for k in (5, 10, 20, 50)]
+    [0.3, 0.315, 0.352, 0.398]
+    """
+    counts = inversion_counts(actions)
+    possible = sum(counts) - 1
+    others = validate.as_count(states, "states", low=2, high=possible + 1) - 1
+    left = possible
+    total = Fraction(1)  # one inversion at least: the orderings are distinct
+    for d in range(2, len(counts)):
+        left -= counts[d - 1]
+        if left < others:
+            break
+        total += _all_among(left, possible, others)
+    return total
+
+
+def _all_among(left: int, possible: int, others: int) -> Fraction:
+    """Return the chance that all of `others` draws without replacement fall among `left` of the `possible`."""
+    return Fraction(math.perm(left, others), math.perm(possible, others))
+
+
+@cache
+def _derangements(n: int) -> int:
+    """Return the number of orderings of n that leave nothing in place."""
+    count, sign = 1, 1
+    for i in range(1, n + 1):
+        sign = -sign
+        count = count * i + sign
+    return count

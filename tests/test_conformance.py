@@ -1,0 +1,139 @@
+"""Named algorithms conform: regret after 200 rounds against the table measured beforehand.
+
+All with `first="uniform"`, over 40 draws of the orderings. The tolerance is 3 standard errors of the difference plus
+the table's rounding (0.5). The table's entries have a standard error of their own, of two parts:
+
+- Between people: plain TS at k = 20 meets the same problem whatever m is, yet reads 98, 97 and 99 there, with a
+  standard deviation of 17. That is what about 250 people an entry give (17/√250 = 1.1). An independent TS in plain
+  numpy gives 57.4 at k = 10 and 99.6 at k = 20, as ours does.
+- Between draws: the regret of the top-action subset depends on how many actions are best in some state, which differs
+  from draw to draw (a standard deviation of 5 to 7, measured here). An entry is taken to have 10 draws.
+"""
+
+import functools
+
+import numpy as np
+import pytest
+
+from lpbandits.simulation import Results, simulate
+from lpbandits.worlds import SyntheticWorld
+
+TABLE_PEOPLE = 250
+TABLE_DRAWS = 10
+ROUNDING = 0.5
+DRAWS = 40
+
+# (m, k, scale) → policy → (lowest and highest mean named, sd)
+Entry = tuple[float, float, float]
+TABLE: dict[tuple[int, int, str], dict[str, Entry]] = {
+    (5, 10, "same"): {
+        "ts": (56, 56, 15),
+        "ts-top": (20, 20, 12),
+        "mts": (7, 7, 8),
+        "lpbts": (20, 20, 12),
+        "lpbts-incremental": (19, 19, 11),
+    },
+    (5, 10, "different"): {
+        "ts": (57, 57, 16),
+        "ts-top": (22, 24, 12),
+        "mts": (59, 59, 70),
+        "lpbts": (20, 20, 13),
+        "lpbts-incremental": (19, 19, 12),
+    },
+    (10, 20, "different"): {
+        "ts": (98, 98, 16),
+        "ts-top": (44, 44, 17),
+        "lpbts": (22, 22, 9),
+        "lpbts-incremental": (23, 23, 8),
+    },
+    (20, 20, "different"): {
+        "ts": (97, 97, 17),
+        "ts-top": (70, 70, 17),
+        "lpbts": (27, 27, 10),
+        "lpbts-incremental": (28, 28, 9),
+    },
+    (50, 20, "different"): {
+        "ts": (99, 99, 17),
+        "ts-top": (91, 91, 18),
+        "lpbts": (32, 32, 10),
+        "lpbts-incremental": (34, 34, 10),
+    },
+}
+PEOPLE = {5: 25, 10: 10, 20: 5, 50: 2}
+"""People per state, so that every row has 4,000 to 5,000 people."""
+
+
+@functools.cache
+def run(m: int, k: int, scale: str, first: str = "uniform") -> Results:
+    world = SyntheticWorld(states=m, actions=k, scale=scale)
+    names = list(TABLE[m, k, scale]) if first == "uniform" else ["lpbts", "lpbts-incremental"]
+    return simulate(world, names, people=PEOPLE[m], draws=DRAWS, seed=0, first=first)
+
+
+def regret(results: Results, name: str) -> tuple[float, float]:
+    curve = results[name].regret
+    return float(curve.mean[-1]), float(curve.se[-1])
+
+
+def tolerance(se: float, sd: float) -> float:
+    """Return 3 standard errors of (ours − the table's) plus the rounding; `se` is ours, from between-draw spread."""
+    between_draws = se * np.sqrt(DRAWS / TABLE_DRAWS)
+    return float(3 * np.sqrt(se**2 + sd**2 / TABLE_PEOPLE + between_draws**2) + ROUNDING)
+
+
+@pytest.mark.parametrize("row", TABLE, ids=str)
+def test_regret_is_that_of_the_table(row: tuple[int, int, str]) -> None:
+    results = run(*row)
+    for name, (low, high, sd) in TABLE[row].items():
+        mean, se = regret(results, name)
+        away = max(low - mean, mean - high, 0.0)
+        assert away <= tolerance(se, sd), f"{name}: {mean:.1f} ± {se:.1f}, the table says {low} to {high}"
+        # the spread between people is a property of the algorithm too; the table's is rounded and noisy
+        assert 0.6 * sd < results[name].regret.sd[-1] < 1.6 * sd, name
+
+
+@pytest.mark.parametrize("row", TABLE, ids=str)
+def test_starting_from_the_prior_is_no_worse_than_the_table(row: tuple[int, int, str]) -> None:
+    uniform, prior = run(*row), run(*row, first="prior")
+    for name in ("lpbts", "lpbts-incremental"):
+        _, high, sd = TABLE[row][name]
+        mean, se = regret(prior, name)
+        assert mean - high <= tolerance(se, sd), name
+        # Paired by person, far finer than the table: a uniform first action may be best in no state, which costs a
+        # little and tells a little. Measured, the prior start is 0 to 2 % above it; 3 % plus 2 standard errors.
+        gap = (prior[name].people["regret"] - uniform[name].people["regret"]).reshape(DRAWS, -1).mean(axis=1)
+        limit = 0.03 * regret(uniform, name)[0] + 2 * gap.std(ddof=1) / np.sqrt(DRAWS)
+        assert gap.mean() <= limit, name
+
+
+def test_knowing_the_means_helps_on_the_same_scale_and_harms_on_different_ones() -> None:
+    gap, error = run(5, 10, "same").difference("mts", "lpbts")
+    assert gap < -5 * error
+    different = run(5, 10, "different")
+    assert regret(different, "mts")[0] > 2 * regret(different, "lpbts")[0]
+
+
+def test_orderings_beat_the_top_actions_where_there_are_many() -> None:
+    results = run(20, 20, "different")
+    assert regret(results, "lpbts")[0] < 0.55 * regret(results, "ts-top")[0]
+
+
+@pytest.mark.parametrize(
+    ("row", "low", "high"),
+    [
+        ((5, 10, "same"), 0.0, 0.08),
+        ((5, 10, "different"), 0.0, 0.08),
+        ((10, 20, "different"), -0.09, -0.02),
+        ((20, 20, "different"), -0.09, -0.02),
+        ((50, 20, "different"), -0.09, -0.02),
+    ],
+    ids=str,
+)
+def test_refit_and_incremental_differ_as_measured(row: tuple[int, int, str], low: float, high: float) -> None:
+    # refit is about 4 % above incremental at m = 5, k = 10 and 5 to 6 % below it at k = 20; 3 standard errors, paired
+    results = run(*row)
+    gap, error = results.difference("lpbts", "lpbts-incremental")
+    other, _ = regret(results, "lpbts-incremental")
+    assert (gap - 3 * error) / other < high
+    assert (gap + 3 * error) / other > low
+    assert abs(gap) > 2 * error  # they are not the same algorithm

@@ -1,0 +1,179 @@
+"""A model as a file: whole, readable, and refused when it is not what it says."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lpbandits.errors import FileFormatError
+from lpbandits.model import PreferenceModel
+from tests.conftest import models
+
+LABELS: list[str | int] = [
+    'say "hi"',
+    "a, b",
+    "two\nlines",
+    "π ⪰ ζ",
+    "\t\\",
+    "",
+    " ",
+    "日本語",
+    7,
+    -1,
+    2**70,
+    "7",
+    "\u2028",
+    "{}",
+]
+MODEL = PreferenceModel(
+    [list(range(14)), list(range(13, -1, -1))],
+    actions=LABELS,
+    prior=[0.1, 0.9],
+    utilities=[[i / 13 for i in range(13, -1, -1)], [i / 13 for i in range(14)]],
+    provenance={"made": "by hand", "rows": 3, "nested": {"π": [1.5, None]}},
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    MODEL.save(tmp_path / "model.json")
+    return tmp_path / "model.json"
+
+
+def test_round_trip_keeps_every_label_and_number(path: Path) -> None:
+    again = PreferenceModel.load(path)
+    assert again == MODEL
+    assert again.actions == tuple(LABELS)
+    assert [type(a) for a in again.actions] == [type(a) for a in LABELS]
+    assert again.provenance == MODEL.provenance
+    assert again.to_dict() == MODEL.to_dict()
+    assert PreferenceModel.load(str(path)) == MODEL
+
+
+@given(models(), st.data())
+def test_any_model_survives_json(model: PreferenceModel, data: st.DataObject) -> None:
+    label = st.text() | st.integers()
+    labels = data.draw(st.lists(label, min_size=model.size, max_size=model.size, unique=True))
+    named = model.relabelled(labels)
+    assert PreferenceModel.from_dict(json.loads(json.dumps(named.to_dict()))) == named
+
+
+@pytest.mark.parametrize("m", range(2, 12))
+def test_a_prior_keeps_its_last_bit(m: int) -> None:
+    weights = [1 / (i + 3) for i in range(m)]  # whose shares do not all sum to 1 exactly
+    orderings = [[*range(i, m), *range(i)] for i in range(m)]
+    model = PreferenceModel(orderings, prior=[w / sum(weights) for w in weights])
+    assert PreferenceModel.from_dict(model.to_dict()) == model
+
+
+def test_a_file_is_readable_json_with_one_line_per_part(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    content = json.loads(text)
+    assert (content["format"], content["version"]) == ("lpbandits-model", 1)
+    assert content["sha256"] == MODEL.sha256
+    assert "日本語" in text
+    assert len(text.splitlines()) >= len(content)
+
+
+def test_saving_twice_gives_the_same_bytes(path: Path, tmp_path: Path) -> None:
+    PreferenceModel.load(path).save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
+
+
+def refused(path: Path, *parts: str) -> None:
+    with pytest.raises(FileFormatError) as caught:
+        PreferenceModel.load(path)
+    for part in (str(path), *parts):
+        assert part in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.99])
+def test_a_truncated_file_is_refused(path: Path, share: float) -> None:
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text[: int(share * (len(text) - 3))], encoding="utf-8")
+    refused(path, "not whole JSON", "line", "truncated")
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        (b"[]", "'format' is not 'lpbandits-model'"),
+        (b"3", "'format'"),
+        (b"null", "'format'"),
+        (b"{}", "'format'"),
+        (b'{"format": "other", "version": 1}', "'format'"),
+        (b"a,b\n1,2\n", "not whole JSON"),
+        (b"\x89PNG\r\n\x1a\n\xff\xfe", "not UTF-8"),
+        (b'{"format": "lpbandits-model", "version": 1}', "has no 'actions'"),
+    ],
+)
+def test_a_foreign_file_is_refused(tmp_path: Path, content: bytes, part: str) -> None:
+    (tmp_path / "foreign").write_bytes(content)
+    refused(tmp_path / "foreign", part)
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
+    refused(tmp_path / "nothing.json", "cannot read", "No such file")
+    refused(tmp_path, "cannot read")
+
+
+def rewritten(path: Path, **changes: Any) -> None:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**content, **changes}), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"prior": [0.5, 0.5]},
+        {"orderings": [list(range(14))]},
+        {"actions": list(range(14))},
+        {"utilities": None},
+        {"provenance": {}},
+        {"sha256": "0" * 64},
+        {"extra": 1},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_an_altered_file_is_refused(path: Path, changes: dict[str, Any]) -> None:
+    rewritten(path, **changes)
+    refused(path, "altered", "sha256")
+
+
+@pytest.mark.parametrize("version", [2, 0, None, "1"])
+def test_a_file_of_another_version_is_refused_with_the_remedy(path: Path, version: object) -> None:
+    rewritten(path, version=version)
+    refused(path, f"version {version!r}", "reads version 1", "install")
+
+
+@pytest.mark.parametrize("key", ["actions", "orderings", "prior", "sha256"])
+def test_a_file_that_lacks_a_part_is_refused(path: Path, key: str) -> None:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    del content[key]
+    path.write_text(json.dumps(content), encoding="utf-8")
+    refused(path, f"has no '{key}'")
+
+
+def test_a_bad_model_with_a_right_hash_is_refused_with_its_source() -> None:
+    from lpbandits import model as module
+
+    content = {**MODEL.to_dict(), "prior": [0.5, 0.6]}
+    del content["sha256"]
+    content["sha256"] = module._digest(content)
+    with pytest.raises(FileFormatError, match=r"my file: prior sums to 1\.1"):
+        PreferenceModel.from_dict(content, source="my file")
+
+
+def test_a_label_that_is_not_text_for_utf8_is_refused_at_the_door_or_kept() -> None:
+    from lpbandits.errors import InvalidInput
+
+    try:
+        model = PreferenceModel([[0, 1]], actions=["\ud800", "b"])
+    except InvalidInput as error:
+        assert "actions[0]" in str(error)  # noqa: PT017 - either answer is right
+    else:
+        assert PreferenceModel.from_dict(json.loads(json.dumps(model.to_dict()))) == model

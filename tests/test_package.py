@@ -1,0 +1,109 @@
+"""The package as a whole: what importing it costs, and what its names promise."""
+
+import ast
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lpbandits
+
+PUBLIC = [name for name in lpbandits.__all__ if name != "__version__"]
+DOCUMENTED = [
+    name for name in PUBLIC if inspect.isclass(getattr(lpbandits, name)) or inspect.isfunction(getattr(lpbandits, name))
+]
+
+
+def in_a_new_process(code: str) -> Any:
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    loaded = set(in_a_new_process("import json, sys, lpbandits; print(json.dumps(list(sys.modules)))"))
+    assert not loaded & {"numba", "sklearn", "altair", "polars", "scipy", "joblib", "typer", "rich"}
+
+
+def test_a_model_needs_no_compiler() -> None:
+    code = "import json, sys, lpbandits as lpb; lpb.PreferenceModel([[0, 1]]); print(json.dumps(list(sys.modules)))"
+    assert not set(in_a_new_process(code)) & {"numba", "sklearn", "altair", "polars"}
+
+
+def test_kernels_leave_numbas_settings_alone() -> None:
+    code = (
+        "import json, numba; before = numba.config.CACHE_DIR;"
+        "import lpbandits.kernels.rollout, lpbandits.kernels.kendall, lpbandits.kernels.synthetic;"
+        "print(json.dumps([before, numba.config.CACHE_DIR]))"
+    )
+    before, after = in_a_new_process(code)
+    assert before == after
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_resolves(name: str) -> None:
+    value = getattr(lpbandits, name)
+    assert name in dir(lpbandits)
+    if name in DOCUMENTED:
+        assert value.__name__ == name
+        assert inspect.getdoc(value)
+
+
+def examples(value: Any) -> int:
+    own = [value.__doc__ or ""]
+    if inspect.isclass(value):
+        own += [member.__doc__ or "" for member in vars(value).values() if callable(member)]
+    return sum(doc.count(">>>") for doc in own)
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_every_public_name_has_a_doctest(name: str) -> None:
+    assert examples(getattr(lpbandits, name)) > 0
+
+
+@pytest.mark.parametrize("name", [name for name in DOCUMENTED if inspect.isclass(getattr(lpbandits, name))])
+def test_every_public_method_has_a_docstring(name: str) -> None:
+    own = vars(getattr(lpbandits, name))
+    for member, value in own.items():
+        if not member.startswith("_") and (callable(value) or isinstance(value, property)):
+            assert inspect.getdoc(value), f"{name}.{member}"
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'lpbandits' has no attribute 'nothing'"):
+        lpbandits.nothing  # noqa: B018 - reading it is the test
+
+
+def test_the_type_checker_sees_the_names_that_load() -> None:
+    tree = ast.parse(Path(lpbandits.__file__).read_text(encoding="utf-8"))
+    blocks = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    ]
+    seen = {
+        alias.asname or alias.name: str(node.module).removeprefix("lpbandits.")
+        for block in blocks
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert seen == lpbandits._HOME
+    assert sorted([*seen, "__version__"]) == sorted(lpbandits.__all__)
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    from importlib.metadata import version
+
+    assert lpbandits.__version__ == version("lpbandits")
+
+
+def test_errors_are_one_tree() -> None:
+    from lpbandits import errors
+
+    leaves = [value for value in vars(errors).values() if inspect.isclass(value)]
+    assert all(issubclass(leaf, errors.LpbError) for leaf in leaves)
+    assert {leaf.__name__ for leaf in leaves} <= set(lpbandits.__all__)

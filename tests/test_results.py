@@ -1,0 +1,134 @@
+"""What a simulation reports, recomputed by hand, and the files it leaves."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from lpbandits.errors import InvalidInput
+from lpbandits.policies import POLICIES, Setting, make_policy
+from lpbandits.simulation import Results, roll, simulate
+from lpbandits.typing import FloatArray
+from lpbandits.worlds import SyntheticWorld
+
+WORLD = SyntheticWorld(states=3, actions=5, scale="different")
+ROUNDS = 25
+
+
+@pytest.fixture(scope="module", params=[1, 4], ids=["one-draw", "four-draws"])
+def results(request: pytest.FixtureRequest) -> Results:
+    return simulate(WORLD, list(POLICIES), people=6, rounds=ROUNDS, draws=request.param, seed=1)
+
+
+def last_regret(results: Results, name: str) -> FloatArray:
+    frame = results.people().filter(pl.col("policy") == name)
+    return frame["regret"].to_numpy()
+
+
+def strict(content: Any) -> Any:
+    """Return the content after a trip through strict JSON, without NaN."""
+    return json.loads(json.dumps(content, allow_nan=False))
+
+
+def test_json_has_the_promised_shape(results: Results) -> None:
+    content = strict(results.to_dict())
+    assert set(content) == {"settings", "policies", "seconds"}
+    assert content["seconds"] > 0
+    assert list(content["policies"]) == list(POLICIES)
+    for summary in content["policies"].values():
+        assert set(summary) >= {"regret", "curve", "best_share", "true_state", "active"}
+        assert set(summary["regret"]) == {"mean", "sd", "se", "p05", "p50", "p95"}
+        assert set(summary["active"]) == {"all", "true", "other"}
+        assert len(summary["curve"]) == ROUNDS
+        assert summary["curve"][-1] == summary["regret"]["mean"]
+        assert np.all(np.diff(summary["curve"]) >= 0)
+        assert 0 <= summary["best_share"] <= 1
+
+
+def test_summaries_equal_those_made_by_hand(results: Results) -> None:
+    draws = results.settings["draws"]
+    for name in POLICIES:
+        regret = last_regret(results, name)
+        summary = results[name].to_dict()["regret"]
+        np.testing.assert_allclose(summary["mean"], np.mean(regret))
+        np.testing.assert_allclose(summary["sd"], np.std(regret, ddof=1))
+        # people of one draw share their orderings, so with several draws these are the independent units
+        units = regret if draws == 1 else regret.reshape(draws, -1).mean(axis=1)
+        np.testing.assert_allclose(summary["se"], np.std(units, ddof=1) / np.sqrt(len(units)))
+        for key, share in (("p05", 0.05), ("p50", 0.5), ("p95", 0.95)):
+            np.testing.assert_allclose(summary[key], np.quantile(regret, share))
+
+
+def test_difference_is_paired_by_person(results: Results) -> None:
+    gap = last_regret(results, "lpbts") - last_regret(results, "ts")
+    draws = results.settings["draws"]
+    units = gap if draws == 1 else gap.reshape(draws, -1).mean(axis=1)
+    mean, error = results.difference("lpbts", "ts")
+    np.testing.assert_allclose(mean, gap.mean())
+    np.testing.assert_allclose(error, units.std(ddof=1) / np.sqrt(len(units)))
+    opposite, same = results.difference("ts", "lpbts")
+    np.testing.assert_allclose((opposite, same), (-mean, error))
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_number_comes_from_the_rounds_played(name: str) -> None:
+    results = simulate(WORLD, [name], people=4, rounds=ROUNDS, seed=3)
+    population = WORLD.draw(people=4, seed=3)
+    policy = make_policy(name, Setting(population.model, population.rewards, ROUNDS))
+    trace = roll(policy, population, rounds=ROUNDS, seed=3)
+    chosen = np.take_along_axis(population.means, trace.actions.astype(np.int64), axis=1)
+    best = population.means.max(axis=1, keepdims=True)
+    np.testing.assert_allclose(results[name].regret.mean, np.cumsum(best - chosen, axis=1).mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(results[name].reward, trace.rewards.mean(axis=0))
+    hit = trace.actions == population.means.argmax(axis=1)[:, None]
+    np.testing.assert_allclose(results[name].best_share, hit.mean(axis=0))
+    summary = results[name].to_dict()
+    np.testing.assert_allclose(summary["best_share"], hit.mean())
+    np.testing.assert_allclose(summary["reward"], trace.rewards.mean())
+    if policy.evidence.latent:
+        np.testing.assert_allclose(summary["true_state"], trace.mass[:, -1].mean())
+        np.testing.assert_allclose(results[name].true_state, trace.mass.mean(axis=0))
+    else:
+        assert summary["true_state"] is None
+    ordered = policy.evidence.ordered
+    expected = trace.active.mean(axis=0).tolist() if ordered else [None] * 3
+    got = [summary["active"][part] for part in ("all", "true", "other")]
+    assert got == (pytest.approx(expected) if ordered else expected)
+
+
+def test_a_single_state_has_no_others() -> None:
+    summary = simulate(SyntheticWorld(states=1, actions=3), ["lpbts"], people=2, rounds=5)["lpbts"].to_dict()
+    assert summary["active"]["other"] is None
+    assert summary["true_state"] == 1.0
+
+
+def test_one_person_in_one_draw_has_no_spread() -> None:
+    content = simulate(SyntheticWorld(states=1, actions=3), ["ts"], people=1, rounds=5).to_dict()
+    strict(content)
+    assert content["policies"]["ts"]["regret"]["sd"] == 0.0
+
+
+def test_saved_files_hold_everything(results: Results, tmp_path: Path) -> None:
+    folder = results.save(tmp_path / "a" / "b")
+    assert {path.name for path in folder.iterdir()} == {"curves.parquet", "people.parquet", "manifest.json"}
+    curves = pl.read_parquet(folder / "curves.parquet")
+    assert curves.equals(results.curves(), null_equal=True)
+    assert len(curves) == len(POLICIES) * ROUNDS
+    assert curves.filter(pl.col("policy") == "ts")["round"].to_list() == list(range(1, ROUNDS + 1))
+    people = pl.read_parquet(folder / "people.parquet")
+    assert people.equals(results.people(), null_equal=True)
+    assert len(people) == len(POLICIES) * 3 * 6 * results.settings["draws"]
+    assert people["draw"].n_unique() == results.settings["draws"]
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["format"] == "lpbandits-simulation"
+    assert {"lpbandits", "numpy", "numba", "python"} <= set(manifest["versions"])
+    assert {key: manifest[key] for key in ("settings", "policies", "seconds")} == strict(results.to_dict())
+
+
+def test_saving_where_a_file_stands_is_refused(results: Results, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(InvalidInput, match=r"cannot write to .*taken.*; choose another folder"):
+        results.save(tmp_path / "taken")
