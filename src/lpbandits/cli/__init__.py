@@ -5,6 +5,7 @@ import sys
 import typer
 
 from lpbandits import __version__
+from lpbandits.cli.bound import bound
 from lpbandits.cli.data import data
 from lpbandits.cli.demo import demo
 from lpbandits.cli.fit import fit
@@ -23,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, simulate, policies, fit, inspect, reproduce, data):
+for command in (demo, simulate, policies, fit, inspect, reproduce, data, bound):
     app.command()(command)
 
 

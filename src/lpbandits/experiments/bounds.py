@@ -2,24 +2,19 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-import joblib
 import numpy as np
 import polars as pl
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
+from lpbandits.experiments.growth import Progress, copies_of, measure_growth
 from lpbandits.model import PreferenceModel
-from lpbandits.policies import POLICIES, Setting, make_policy
-from lpbandits.rewards import Rewards
-from lpbandits.simulation import roll
 from lpbandits.theory import LowerBound, latent_bound, lower_bound, plain_bound
 from lpbandits.typing import FloatArray, Json
 from lpbandits.worlds import Population, SyntheticWorld
-
-Progress = Callable[[str, int, int], None]
 
 AXES: dict[str, tuple[str, tuple[float, ...]]] = {
     "size": ("actions and states (k = m)", (5, 10, 20, 30, 50)),
@@ -148,7 +143,7 @@ def bound_world(
     settings: Json = {**world.to_dict(), "people": count, "seed": seed}
     if policies:
         settings |= {"rounds": rounds, "repeats": repeats}
-        crowds = [_copies(world.draw(people=1, seed=seed, draw=draw), repeats) for draw in range(count)]
+        crowds = [copies_of(world.draw(people=1, seed=seed, draw=draw), repeats) for draw in range(count)]
         grown = measure_growth(crowds, policies, rounds=rounds, seed=seed, threads=threads, progress=progress)
         found = [replace(own, growth={name: float(grown[name][i]) for name in policies}) for i, own in enumerate(found)]
     return Bounds(settings, found, time.perf_counter() - started)
@@ -182,46 +177,6 @@ def bound_model(
         "people": len(found),
     }
     return Bounds(settings, found, time.perf_counter() - started)
-
-
-def measure_growth(
-    crowds: Sequence[Population],
-    policies: Sequence[str],
-    *,
-    rounds: int,
-    seed: int,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> dict[str, FloatArray]:
-    """Return, per policy and crowd, (Reg(T) − Reg(T/10)) / log 10: what regret grows by, per log T, late in a run.
-
-    >>> crowd = MeansWorld(PreferenceModel([[0, 1], [1, 0]], means=[[1.0, 0.0], [0.0, 1.0]])).draw(people=5, seed=0)
-    >>> grown = measure_growth([crowd], ["uniform"], rounds=1000, seed=0)
-    >>> round(float(grown["uniform"][0]))
-    196
-    """
-    rounds = validate.as_count(rounds, "rounds", low=10)
-    for name in policies:
-        validate.as_choice(name, "policy", POLICIES)
-    early = rounds // 10
-    jobs = [(name, i) for name in policies for i in range(len(crowds))]
-    firsts = np.concatenate([[0], np.cumsum([len(crowd.truth) for crowd in crowds])])
-
-    def one(name: str, i: int) -> float:
-        crowd = crowds[i]
-        policy = make_policy(name, Setting(crowd.model, crowd.rewards, rounds))
-        regret = roll(policy, crowd, rounds=rounds, seed=seed, first=int(firsts[i])).regret
-        return float(regret[:, early:].sum() / len(regret) / math.log(rounds / early))
-
-    work = joblib.Parallel(
-        n_jobs=threads or joblib.cpu_count(), backend="threading", return_as="generator", pre_dispatch="n_jobs"
-    )(joblib.delayed(one)(name, i) for name, i in jobs)
-    out = {name: np.empty(len(crowds)) for name in policies}
-    for done, (value, (name, i)) in enumerate(zip(work, jobs, strict=True)):
-        out[name][i] = value
-        if progress is not None:
-            progress(f"growth of {name}", done + 1, len(jobs))
-    return out
 
 
 def bounds_against(
@@ -286,6 +241,24 @@ def table_against(found: Sequence[tuple[float, Bounds]]) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
+def room_of(bounds: Bounds, policy: str) -> tuple[float, float]:
+    """Return a policy's mean growth over the mean bound, and its standard error over people.
+
+    >>> from lpbandits import SyntheticWorld
+    >>> found = bound_world(SyntheticWorld(states=3, actions=4), people=3, policies=["ts"], rounds=200, repeats=2)
+    >>> bool(room_of(found, "ts")[0] > 1)
+    True
+    """
+    least = [p.preference.value for p in bounds.people]
+    grown = [p.growth[policy] for p in bounds.people]
+    n, total = len(least), sum(least)
+    if total == 0.0:
+        return math.nan, math.nan
+    ratio = sum(grown) / total
+    left = [g - ratio * v for g, v in zip(grown, least, strict=True)]
+    return ratio, math.sqrt(sum(x * x for x in left) * n / max(n - 1, 1)) / total
+
+
 def _bounds(model: PreferenceModel, state: int, means: FloatArray, noise: float, draw: int) -> PersonBounds:
     known = model.means is not None
     return PersonBounds(
@@ -297,12 +270,6 @@ def _bounds(model: PreferenceModel, state: int, means: FloatArray, noise: float,
         latent_printed=_finite(latent_bound(model, state, means, noise, pinned=False).value) if known else None,
         preference=lower_bound(model, state, means, noise),
     )
-
-
-def _copies(crowd: Population, repeats: int) -> Population:
-    """Return a crowd's first person so many times."""
-    truth = np.zeros(repeats, dtype=np.int64)
-    return Population(crowd.model, truth, np.tile(crowd.means[0], (repeats, 1)), Rewards("gaussian", crowd.rewards.sd))
 
 
 def _at(progress: Progress | None, label: str) -> Progress | None:

@@ -143,9 +143,7 @@ def line_chart(frame: pl.DataFrame, *, x: str, y: str, title: str, log: bool = F
     toggle, shown = _toggle(title)
     scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=False, nice=False, padding=8)
     values = sorted(set(table["x"].to_list()))
-    across = alt.X(
-        "x:Q", title=x, scale=scale, axis=alt.Axis(values=values, format="~g", labelOverlap=True, grid=False)
-    )
+    across = alt.X("x:Q", title=x, scale=scale, axis=alt.Axis(values=values, labelOverlap=True, grid=False))
     up = alt.Y("y:Q", title=y, scale=alt.Scale(domain=[0, top]))
     tips = [alt.Tooltip("name:N", title=" "), alt.Tooltip("x:Q", title=x), alt.Tooltip("y:Q", title=y, format=".3~f")]
     tips += [alt.Tooltip(f"{own}:Q", format=".2~f") for own in ("se", "sd") if own in table.columns]
@@ -180,6 +178,18 @@ def dot_chart(frame: pl.DataFrame, *, x: str, title: str) -> Chart:
 def top_of(*curves: pl.DataFrame) -> float:
     """Return a top for the regret axis that leaves the bands of all but extreme policies inside."""
     return 1.08 * max(float(np.max((frame["regret"] + 0.6 * frame["regret_sd"]).to_numpy())) for frame in curves)
+
+
+def beside(*charts: Chart, spacing: int = 60) -> Chart:
+    """Return charts side by side, each with its own colours."""
+    out: Chart = alt.hconcat(*charts, spacing=spacing).resolve_scale(color="independent")
+    return out
+
+
+def stacked(*charts: Chart) -> Chart:
+    """Return charts one below the other, each with its own colours."""
+    out: Chart = alt.vconcat(*charts, spacing=30).resolve_scale(color="independent")
+    return out
 
 
 def styled(chart: Chart) -> Chart:

@@ -41,7 +41,8 @@ def recovered_is_competitive(tables: Tables, name: str, title: str, scale: str) 
     verdict = (
         HOLDS if ratio < 2 else f"holds only if seen beside TS: {ratio:.1f} times the true orderings, {share:.0%} of TS"
     )
-    claim = f"{title}, {scale} scale{'s' if scale == 'different' else ''}: recovered orderings are competitive with the true ones."
+    scales = "different scales" if scale == "different" else "same scale"
+    claim = f"{title}, {scales}: recovered orderings are competitive with the true ones."
     return Claim(claim + " (effect: recovered / true)", verdict, ratio, error, numbers(**ends))
 
 

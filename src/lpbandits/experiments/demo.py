@@ -4,9 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import altair as alt
-
-from lpbandits.experiments.charts import Chart, final_chart, regret_chart, save_chart, state_chart, top_of
+from lpbandits.experiments.charts import Chart, beside, final_chart, regret_chart, save_chart, state_chart, top_of
 from lpbandits.experiments.compare import foot
 from lpbandits.experiments.report import Section, Table, write_report
 from lpbandits.simulation import Results, simulate
@@ -43,7 +41,7 @@ def run_demo(
         )
         results[scale].save(out / scale)
     charts = _regret_charts(results)
-    picture = save_chart(alt.hconcat(*charts, spacing=70), out / "regret.png")
+    picture = save_chart(beside(*charts), out / "regret.png")
     for scale in SCALES:
         save_chart(charts[SCALES.index(scale)], out / f"regret-{scale}.png")
     return Demo(results, _write(out / "report.html", results, charts), picture)

@@ -30,12 +30,13 @@ def write_paper_report(
     sections = []
     if claims:
         rows = [[c.claim, c.verdict, c.effect_text, c.detail] for c in claims]
-        text = ["Each sentence of the paper's results as a check on these runs. Effects carry one standard error."]
+        text = [
+            "Each sentence of the paper's results as a check on these runs. Effects carry one standard error.",
+            _READ,
+        ]
         sections.append(Section("Claims", text, [], [Table(["claim", "verdict", "effect", "in numbers"], rows)]))
     sections += [
-        Section(
-            figure.title, [f"{figure.shows[:1].upper()}{figure.shows[1:]}.", _READ], [figure.chart(tables[figure.name])]
-        )
+        Section(figure.title, [f"{figure.shows[:1].upper()}{figure.shows[1:]}."], [figure.chart(tables[figure.name])])
         for figure in figures
     ]
     if skipped:

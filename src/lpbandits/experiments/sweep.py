@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
-from lpbandits.experiments.charts import Chart, line_chart
+from lpbandits.experiments.charts import Chart, beside, line_chart
 from lpbandits.experiments.spec import Case, Figure, Size
 from lpbandits.policies import TS, Policy, Setting
 from lpbandits.simulation import Results, simulate
@@ -84,8 +83,7 @@ def sweep_chart(table: pl.DataFrame, label: str) -> Chart:
             for part, name in (("other", "other states"), ("all", "all states"), ("true", "true state"))
         ]
     ).drop_nulls("y")
-    return alt.hconcat(
+    return beside(
         line_chart(regret, x=label, y="regret at the last round", title="Regret"),
         line_chart(parts, x=label, y="active constraints of lpbTS", title="Active constraints"),
-        spacing=60,
     )

@@ -139,7 +139,7 @@ def latent_bound(
 
     >>> model = PreferenceModel([[0, 1], [1, 0]], means=[[2.0, 1.0], [2.0, 3.0]])
     >>> latent_bound(model, state=0).value, latent_bound(model, state=1).value
-    (0.5, 0.5)
+    (0.5, 0.0)
     """
     if model.means is None:
         raise InvalidInput("the latent bandit knows the mean rewards; give the model `means`, or use lower_bound")

@@ -2,11 +2,10 @@
 
 from functools import partial
 
-import altair as alt
 import numpy as np
 import polars as pl
 
-from lpbandits.experiments.charts import Chart, regret_chart
+from lpbandits.experiments.charts import Chart, beside, dot_chart, regret_chart, stacked
 from lpbandits.experiments.datasets import require
 from lpbandits.experiments.movielens import NOISE, MovieLensTask
 from lpbandits.experiments.spec import Case, Figure, Size
@@ -85,13 +84,13 @@ def _chart(table: pl.DataFrame) -> Chart:
         latent = curves.filter(pl.col("policy") != "ts")
         ends = own.filter(pl.col("kind") == "final")
         rows.append(
-            alt.hconcat(
+            beside(
                 regret_chart(latent, title=f"{title}: cumulative regret (TS is off the scale: {_ts(ends):.0f})"),
                 _z_chart(ends, "Ratings received"),
                 spacing=40,
             )
         )
-    return alt.vconcat(*rows, spacing=30)
+    return stacked(*rows)
 
 
 def _ts(ends: pl.DataFrame) -> float:
@@ -99,8 +98,6 @@ def _ts(ends: pl.DataFrame) -> float:
 
 
 def _z_chart(ends: pl.DataFrame, title: str) -> Chart:
-    from lpbandits.experiments.charts import dot_chart  # noqa: PLC0415
-
     table = ends.group_by("policy", maintain_order=True).agg(
         value=pl.col("z").mean(), se=(pl.col("z_se") ** 2).sum().sqrt() / pl.len()
     )
@@ -112,7 +109,7 @@ FIGURES = [
         f"movielens-{dataset}",
         1,
         f"MovieLens {dataset.upper()}",
-        f"cumulative regret and z-scored ratings on MovieLens {dataset.upper()}, true and recovered orderings, both scales",
+        f"cumulative regret and z-scored ratings on MovieLens {dataset.upper()}: true and recovered orderings",
         partial(_cases, name=f"movielens-{dataset}", dataset=dataset),
         _run,
         _chart,

@@ -1,10 +1,9 @@
 """Recovery error against the number of people: two-stage and EM, on both scales."""
 
-import altair as alt
 import numpy as np
 import polars as pl
 
-from lpbandits.experiments.charts import Chart, line_chart
+from lpbandits.experiments.charts import Chart, beside, line_chart, stacked
 from lpbandits.experiments.spec import Case, Figure, Size
 from lpbandits.recovery import Ratings, match_orderings, recover_em, recover_two_stage
 from lpbandits.typing import FloatArray
@@ -75,8 +74,8 @@ def _log(means: FloatArray, rated: int, rng: np.random.Generator) -> Ratings:
 
 
 def _chart(table: pl.DataFrame) -> Chart:
-    rows = [alt.hconcat(*(_panel(table, log, scale) for scale in ("same", "different")), spacing=60) for log in LOGS]
-    return alt.vconcat(*rows, spacing=30)
+    rows = [beside(*(_panel(table, log, scale) for scale in ("same", "different"))) for log in LOGS]
+    return stacked(*rows)
 
 
 def _panel(table: pl.DataFrame, log: str, scale: str) -> Chart:

@@ -1,9 +1,8 @@
 """Cumulative regret by round, on both scales (5 states, 10 actions)."""
 
-import altair as alt
 import polars as pl
 
-from lpbandits.experiments.charts import Chart, regret_chart, top_of
+from lpbandits.experiments.charts import Chart, beside, regret_chart, top_of
 from lpbandits.experiments.spec import Case, Figure, Size
 from lpbandits.experiments.sweep import NARROW, POLICIES, SHOWN, finals, narrow_ts
 from lpbandits.simulation import simulate
@@ -42,7 +41,7 @@ def _chart(table: pl.DataFrame) -> Chart:
         regret_chart(curves.filter(pl.col("scale") == scale), title=title, limit=limit)
         for scale, title in _TITLES.items()
     ]
-    return alt.hconcat(*charts, spacing=60)
+    return beside(*charts)
 
 
 FIGURES = [

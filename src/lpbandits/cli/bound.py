@@ -1,0 +1,106 @@
+"""`lpb bound`: how little regret is possible."""
+
+from pathlib import Path
+
+import typer
+
+from lpbandits.cli.screen import console, print_json, print_table, progress_bar
+
+NUMBERS = {"mean", "± se", "sd", "median", "as printed"}
+
+
+def bound(
+    states: int = typer.Option(20, help="Latent states (m)."),
+    actions: int = typer.Option(20, help="Actions (k)."),
+    people: int = typer.Option(20, help="Random people, each with an own draw of the orderings."),
+    gap: float = typer.Option(0.2, help="Least difference between neighbours' means (Δ)."),
+    noise: float = typer.Option(1.0, help="Standard deviation of rewards (σ)."),
+    seed: int = typer.Option(0, help="Seed of everything random."),
+    policies: str = typer.Option("", help="Also measure how these policies' regret grows, by name, with commas."),
+    rounds: int = typer.Option(20_000, help="Rounds of that measurement (T)."),
+    repeats: int = typer.Option(10, help="Runs per person of that measurement."),
+    against: str = typer.Option("", help="Also draw against **size** (k = m), **states**, **gap**, with commas."),
+    model: Path | None = typer.Option(None, help="A model file instead of random people: one person per state."),
+    state: int | None = typer.Option(None, help="With --model: only the person of this state."),
+    means: str = typer.Option("", help="With --model and --state: the person's means, with commas."),
+    threads: int | None = typer.Option(None, help="Threads; all cores by default. Never changes a result."),
+    out: Path | None = typer.Option(None, help="Folder for charts, tables and an HTML report."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a table."),
+) -> None:
+    """Compute how little regret is possible, by what a policy knows: nothing, the orderings, the means.
+
+    Example: `lpb bound --states 10 --actions 20 --policies lpbts,ts --against size --out bounds`
+    """
+    from lpbandits import validate
+    from lpbandits.experiments.bound_report import bound_table, described, save_bounds
+    from lpbandits.experiments.bounds import AXES, bound_model, bound_world, bounds_against
+    from lpbandits.model import PreferenceModel
+    from lpbandits.worlds import SyntheticWorld
+
+    axes = [validate.as_choice(axis, "against", AXES) for axis in _split(against)]
+    names = _split(policies)
+    _check(model, state, means, axes, names)
+    run = {"people": people, "seed": validate.as_seed(seed), "policies": names, "rounds": rounds, "repeats": repeats}
+    studies = {}
+    with progress_bar("computing") as report:
+        if model is not None:
+            found = bound_model(PreferenceModel.load(model), state=state, means=_numbers(means), noise=noise)
+        else:
+            world = SyntheticWorld(states=states, actions=actions, gap=gap, noise=noise)
+            found = bound_world(world, **run, threads=threads, progress=report)  # type: ignore[arg-type] # as declared
+        for axis in axes:
+            studies[axis] = bounds_against(
+                axis,
+                states=states,
+                actions=actions,
+                gap=gap,
+                noise=noise,
+                **run,  # type: ignore[arg-type] # as declared
+                threads=threads,
+                progress=report,
+            )
+    written = None
+    if out is not None:
+        with progress_bar("drawing charts"):
+            written = save_bounds(found, studies, out)
+    if as_json:
+        content = found.to_dict()
+        if studies:
+            content["against"] = {
+                axis: [{"value": value, **own.summary()} for value, own in study] for axis, study in studies.items()
+            }
+        print_json(content)
+        return
+    print_table(described(found), *bound_table(found), right=NUMBERS)
+    for axis, study in studies.items():
+        for value, own in study:
+            print_table(f"\n{AXES[axis][0]}: {value:g}", *bound_table(own), right=NUMBERS)
+    gap_ = found.summary()["largest_gap"]
+    console().print(
+        f"\ncertified to a relative error of {gap_:.0e}; {found.seconds:.1f} s", style="dim", highlight=False
+    )
+    if written is not None:
+        console().print(f"Report: {written}")
+
+
+def _split(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _numbers(text: str) -> list[float] | None:
+    from lpbandits.errors import InvalidInput
+
+    try:
+        return [float(word) for word in _split(text)] or None
+    except ValueError:
+        raise InvalidInput(f"means is {text!r}; give numbers with commas between them, such as 3.5,2,1") from None
+
+
+def _check(model: Path | None, state: int | None, means: str, axes: list[str], policies: list[str]) -> None:
+    """Refuse options that would be ignored."""
+    from lpbandits.errors import InvalidInput
+
+    if model is None and (state is not None or means):
+        raise InvalidInput("--state and --means describe a person of a model; name it: --model model.json")
+    if model is not None and (axes or policies):
+        raise InvalidInput("--against and --policies are for random people; leave --model out")

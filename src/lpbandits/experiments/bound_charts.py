@@ -1,0 +1,201 @@
+"""Charts of the bounds: next to what the policies really lose, and why many actions help."""
+
+import math
+from collections.abc import Sequence
+
+import altair as alt
+import polars as pl
+
+from lpbandits.experiments.bounds import AXES, Bounds, room_of, table_against
+from lpbandits.experiments.charts import Chart, colours_of
+from lpbandits.policies import title_of
+from lpbandits.theory import differ_probability, nearest_inversions
+
+INK = "#24292f"
+BOUND_COLOURS = {"bound-plain": "#9aa0a8", "bound-preference": INK}
+_TITLES = {"bound-plain": "bound, knowing nothing", "bound-preference": "bound, knowing the orderings"}
+
+Found = Sequence[tuple[float, Bounds]]
+"""Bounds at each value of an axis."""
+
+_HEIGHT = 330
+
+
+def against_chart(found: Found, axis: str) -> Chart:
+    """Return the bounds and the policies' measured growth against one axis; the grey area is the room between."""
+    frame = _named(table_against(found))
+    colour, dash = _looks(frame)
+    x = alt.X(
+        "x:Q",
+        title=AXES[axis][0],
+        scale=alt.Scale(type="log" if axis == "gap" else "linear", nice=False, padding=14, zero=False),
+        axis=alt.Axis(values=sorted({x for x, _ in found}), format="g"),
+    )
+    low, high = float(frame["p10"].clip(1e-3).min() or 0.01), float(frame["p90"].max() or 1.0)
+    y = alt.Y(
+        "mean:Q",
+        title="regret per log T",
+        scale=alt.Scale(type="log", domain=[low * 0.8, high * 1.15], nice=False, clamp=True),
+        axis=alt.Axis(values=[0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200], format="g"),
+    )
+    base = alt.Chart(frame)
+    bands = (
+        base.transform_filter(alt.FieldOneOfPredicate("kind", ["bound-preference", "lpbts"]))
+        .mark_area(opacity=0.13)
+        .encode(x, alt.Y("p10:Q", title="regret per log T"), alt.Y2("p90:Q"), colour)
+    )
+    lines = base.mark_line(strokeWidth=2.5, point=alt.OverlayMarkDef(size=45)).encode(
+        x,
+        y,
+        colour,
+        strokeDash=dash,
+        tooltip=[
+            alt.Tooltip("name:N", title=" "),
+            alt.Tooltip("x:Q", title=AXES[axis][0]),
+            alt.Tooltip("mean:Q", format=".3g"),
+            alt.Tooltip("se:Q", title="± standard error", format=".2g"),
+            alt.Tooltip("sd:Q", title="spread over people", format=".2g"),
+        ],
+    )
+    ends = _spaced(frame.filter(pl.col("x") == pl.col("x").max()), low * 0.8, high * 1.15)
+    labels = (
+        alt.Chart(ends)
+        .mark_text(align="left", dx=10, fontSize=13, fontWeight="bold")
+        .encode(alt.X("x:Q"), alt.Y("at:Q"), text="name:N", color=colour)
+    )
+    title = alt.TitleParams(
+        f"How fast regret grows, against {AXES[axis][0]}",
+        subtitle="bounds, and the policies' measured growth over the last tenfold of rounds; bands: 10-90 % of people",
+    )
+    return alt.layer(bands, lines, labels).properties(width=430, height=_HEIGHT, title=title)
+
+
+def room_chart(found: Found, axis: str, policy: str = "lpbts") -> Chart:
+    """Return how many times its bound a policy's regret grows, per value of the axis: the room for a better policy."""
+    rows = [
+        {"x": f"{x:g}", "ratio": room_of(bounds, policy)[0], "se": room_of(bounds, policy)[1]} for x, bounds in found
+    ]
+    frame = pl.DataFrame(rows).with_columns(label=pl.col("ratio").map_elements(lambda r: f"{r:.1f}×", pl.String))
+    base = alt.Chart(frame).encode(alt.X("x:N", title=AXES[axis][0], sort=None, axis=alt.Axis(labelAngle=0)))
+    top = 1.15 * max(row["ratio"] + row["se"] for row in rows)
+    y = alt.Y("ratio:Q", title="growth of regret / bound", scale=alt.Scale(domain=[0, max(top, 1.3)]))
+    bars = base.mark_bar(size=34, color=colours_of([policy])[0], opacity=0.85).encode(y)
+    errors = (
+        base.transform_calculate(low="datum.ratio - datum.se", high="datum.ratio + datum.se")
+        .mark_rule(color=INK, strokeWidth=1.5)
+        .encode(alt.Y("low:Q", title="growth of regret / bound"), alt.Y2("high:Q"))
+    )
+    text = base.mark_text(dy=-10, dx=16, align="left", fontSize=13, color=INK).encode(y, text="label:N")
+    line = alt.Chart(pl.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[5, 4], color=INK).encode(y="one:Q")
+    title = alt.TitleParams(f"The room above the bound: {title_of(policy)}", subtitle="1 (dashed) is the best possible")
+    return alt.layer(bars, errors, line, text).properties(width=alt.Step(84), height=_HEIGHT, title=title)
+
+
+def neighbour_chart(sizes: Sequence[int] = (5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 30, 40, 50)) -> Chart:
+    """Return how many pairs the nearest of k random states orders differently, exactly, against k."""
+    rows = [
+        {
+            "k": k,
+            "share": float(nearest_inversions(k, k)) / math.comb(k, 2),
+            "swap": f"{float(differ_probability(k)):.2e}",
+        }
+        for k in sizes
+    ]
+    base = alt.Chart(pl.DataFrame(rows)).encode(
+        alt.X("k:Q", title="actions and states (k = m)", scale=alt.Scale(nice=False, zero=False, padding=12))
+    )
+    line = base.mark_line(strokeWidth=2.5, color=INK, point=alt.OverlayMarkDef(size=45, color=INK)).encode(
+        alt.Y(
+            "share:Q",
+            title="pairs ordered differently",
+            scale=alt.Scale(domain=[0.25, 0.52]),
+            axis=alt.Axis(format=".0%"),
+        ),
+        tooltip=[
+            alt.Tooltip("k:Q"),
+            alt.Tooltip("share:Q", format=".1%", title="nearest neighbour"),
+            alt.Tooltip("swap:N", title="chance that two states differ by one swap"),
+        ],
+    )
+    half = alt.Chart(pl.DataFrame({"y": [0.5], "word": ["any other state, on average"]}))
+    rule = half.mark_rule(strokeDash=[5, 4], color="#9aa0a8").encode(y="y:Q")
+    word = half.mark_text(align="left", dx=4, dy=-8, x=0, color="#6b7280", fontSize=12).encode(y="y:Q", text="word:N")
+    title = alt.TitleParams("How far the true state stands out", subtitle="the nearest of k random states, exact")
+    return alt.layer(rule, word, line).properties(width=430, height=_HEIGHT, title=title)
+
+
+def people_chart(bounds: Bounds) -> Chart:
+    """Return every person's bounds as ticks, and their means."""
+    names = {
+        "plain": "knows nothing",
+        "preference": "knows the orderings",
+        "printed": "… as printed",
+        "latent_printed": "knows the means, as printed",
+    }
+    rows = [
+        {"bound": title, "value": float(value)}
+        for name, title in names.items()
+        for value in bounds.column(name)
+        if math.isfinite(value) and value > 0
+    ]
+    frame = pl.DataFrame(rows, schema={"bound": pl.String, "value": pl.Float64})
+    base = alt.Chart(frame).encode(alt.Y("bound:N", title=None, sort=list(names.values()), axis=_wide()))
+    x = alt.X("value:Q", title="bound on regret per log T", scale=alt.Scale(type="log", nice=False, padding=20))
+    ticks = base.mark_tick(thickness=2, height=18, opacity=0.45, color="#0b6e99").encode(x)
+    mean = base.mark_point(size=90, filled=True, shape="diamond", color=INK, opacity=1).encode(
+        alt.X("mean(value):Q", title="bound on regret per log T"),
+        tooltip=["bound:N", alt.Tooltip("mean(value):Q", title="mean", format=".3g")],
+    )
+    title = alt.TitleParams("Every person's bounds", subtitle="a tick per person, ◆ the mean")
+    return alt.layer(ticks, mean).properties(width=430, height=alt.Step(36), title=title)
+
+
+def rates_chart(bounds: Bounds, person: int = 0, most: int = 25) -> Chart:
+    """Return which actions an optimal policy tries on one person, with the orderings known and unknown."""
+    own = bounds.people[person].preference
+    gaps = own.rates
+    rows = [{"action": i, "rate": float(rate)} for i, rate in enumerate(gaps) if math.isfinite(rate)]
+    frame = pl.DataFrame(rows, schema={"action": pl.Int64, "rate": pl.Float64}).sort("rate", descending=True).head(most)
+    bars = (
+        alt.Chart(frame)
+        .mark_bar(color="#0b6e99", opacity=0.85)
+        .encode(
+            alt.X("action:N", title="action", sort=None, axis=alt.Axis(labelAngle=0)),
+            alt.Y("rate:Q", title="plays per log T"),
+            tooltip=["action:N", alt.Tooltip("rate:Q", format=".3g")],
+        )
+    )
+    title = alt.TitleParams(
+        "Where an optimal policy explores", subtitle=f"person {person}; the best action is left out"
+    )
+    return alt.layer(bars).properties(width=alt.Step(24), height=200, title=title)
+
+
+def _named(frame: pl.DataFrame) -> pl.DataFrame:
+    names = {kind: _TITLES.get(kind, title_of(kind)) for kind in frame["kind"].unique()}
+    return frame.with_columns(name=pl.col("kind").replace_strict(names))
+
+
+def _looks(frame: pl.DataFrame) -> tuple[alt.Color, alt.StrokeDash]:
+    kinds = frame["kind"].unique(maintain_order=True).to_list()
+    policies = [kind for kind in kinds if kind not in BOUND_COLOURS]
+    colours = {**BOUND_COLOURS, **dict(zip(policies, colours_of(policies), strict=True))}
+    names = [_TITLES.get(kind, title_of(kind)) for kind in kinds]
+    scale = alt.Scale(domain=names, range=[colours[kind] for kind in kinds])
+    dashes = alt.Scale(domain=names, range=[[6, 4] if kind in BOUND_COLOURS else [1, 0] for kind in kinds])
+    return alt.Color("name:N", scale=scale, legend=None), alt.StrokeDash("name:N", scale=dashes, legend=None)
+
+
+def _spaced(ends: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
+    """Move the labels of lines that end close together apart, on a logarithmic axis."""
+    room = 17 / _HEIGHT * math.log(high / low)
+    ends = ends.sort("mean")
+    at: list[float] = []
+    for value in ends["mean"].to_list():
+        y = math.log(max(value, low))
+        at.append(max(y, at[-1] + room) if at else y)
+    return ends.with_columns(at=pl.Series([math.exp(y) for y in at]))
+
+
+def _wide() -> alt.Axis:
+    return alt.Axis(labelFontSize=13, labelLimit=260)

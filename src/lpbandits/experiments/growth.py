@@ -1,0 +1,63 @@
+"""How regret really grows, late in a long run."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import joblib
+import numpy as np
+
+from lpbandits import validate
+from lpbandits.policies import POLICIES, Setting, make_policy
+from lpbandits.simulation import roll
+from lpbandits.typing import FloatArray
+from lpbandits.worlds import Population
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is under way, how much of it is done, and how much there is."""
+
+
+def copies_of(crowd: Population, repeats: int) -> Population:
+    """Return a crowd's first person so many times."""
+    truth = np.zeros(repeats, dtype=np.int64)
+    return Population(crowd.model, truth, np.tile(crowd.means[0], (repeats, 1)), crowd.rewards)
+
+
+def measure_growth(
+    crowds: Sequence[Population],
+    policies: Sequence[str],
+    *,
+    rounds: int,
+    seed: int,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, FloatArray]:
+    """Return, per policy and crowd, (Reg(T) − Reg(T/10)) / log 10: what regret grows by, per log T, late in a run.
+
+    >>> from lpbandits import MeansWorld, PreferenceModel
+    >>> crowd = MeansWorld(PreferenceModel([[0, 1], [1, 0]], means=[[1.0, 0.0], [0.0, 1.0]])).draw(people=5, seed=0)
+    >>> grown = measure_growth([crowd], ["uniform"], rounds=1000, seed=0)
+    >>> round(float(grown["uniform"][0]))
+    194
+    """
+    rounds = validate.as_count(rounds, "rounds", low=10)
+    for name in policies:
+        validate.as_choice(name, "policy", POLICIES)
+    early = rounds // 10
+    jobs = [(name, i) for name in policies for i in range(len(crowds))]
+    firsts = np.concatenate([[0], np.cumsum([len(crowd.truth) for crowd in crowds])])
+
+    def one(name: str, i: int) -> float:
+        crowd = crowds[i]
+        policy = make_policy(name, Setting(crowd.model, crowd.rewards, rounds))
+        regret = roll(policy, crowd, rounds=rounds, seed=seed, first=int(firsts[i])).regret
+        return float(regret[:, early:].sum() / len(regret) / math.log(rounds / early))
+
+    work = joblib.Parallel(
+        n_jobs=threads or joblib.cpu_count(), backend="threading", return_as="generator", pre_dispatch="n_jobs"
+    )(joblib.delayed(one)(name, i) for name, i in jobs)
+    out = {name: np.empty(len(crowds)) for name in policies}
+    for done, (value, (name, i)) in enumerate(zip(work, jobs, strict=True)):
+        out[name][i] = value
+        if progress is not None:
+            progress(f"growth of {name}", done + 1, len(jobs))
+    return out

@@ -1,0 +1,133 @@
+"""`lpb reproduce`: figures, claims, resuming, processes; very small."""
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from lpbandits.cli import app
+from lpbandits.errors import InvalidInput
+from lpbandits.experiments import reproduce as module
+from lpbandits.experiments.claims import below, check_claims
+from lpbandits.experiments.datasets import install, locate
+from lpbandits.experiments.figures import FIGURES
+from lpbandits.experiments.reproduce import reproduce
+from lpbandits.experiments.spec import FULL, Size
+
+TINY = Size(people=2, rounds=12, draws=2, quick=True)
+SMALL = ["regret-curves", "vary-noise"]
+runner = CliRunner()
+SHARED = Path(os.environ.get("LPB_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+def test_a_run_writes_what_was_promised(tmp_path: Path) -> None:
+    made = reproduce([*SMALL, "simplex"], out=tmp_path, size=TINY)
+    for name in (*SMALL, "simplex"):
+        for ending in ("png", "svg", "parquet", "json"):
+            assert (tmp_path / f"{name}.{ending}").stat().st_size > 100
+    claims = json.loads((tmp_path / "claims.json").read_text())
+    assert claims == [asdict(claim) for claim in made.claims]
+    assert {key for claim in claims for key in claim} == {"claim", "verdict", "effect", "se", "detail"}
+    report = (tmp_path / "report.html").read_text()
+    assert "window.vegaEmbed=" in report
+    assert claims[0]["claim"] in report.replace("&#x27;", "'")
+
+
+def test_the_number_of_processes_changes_nothing(tmp_path: Path) -> None:
+    one = reproduce(SMALL, out=tmp_path / "one", size=TINY, seed=5)
+    two = reproduce(SMALL, out=tmp_path / "two", size=TINY, seed=5, jobs=2)
+    for name in SMALL:
+        assert one.tables[name].equals(two.tables[name])
+
+
+def test_resume_runs_only_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = reproduce(["vary-noise"], out=tmp_path, size=TINY)
+    kept = sorted((tmp_path / "cases").glob("*.parquet"))
+    kept[0].unlink()
+    ran: list[str] = []
+
+    def spy(name: str, done: int, total: int) -> None:
+        del done, total
+        ran.append(name)
+
+    again = reproduce(["vary-noise"], out=tmp_path, size=TINY, resume=True, progress=spy)
+    assert len(ran) == 2  # the start, and the one case that was missing
+    assert again.tables["vary-noise"].equals(first.tables["vary-noise"])
+    monkeypatch.setattr(module, "run_case", None)
+    reproduce(["vary-noise"], out=tmp_path, size=TINY, resume=True)
+
+
+def test_another_seed_or_size_is_not_mistaken_for_this_one(tmp_path: Path) -> None:
+    one = reproduce(["vary-noise"], out=tmp_path, size=TINY, seed=1)
+    two = reproduce(["vary-noise"], out=tmp_path, size=TINY, seed=2, resume=True)
+    assert not one.tables["vary-noise"].equals(two.tables["vary-noise"])
+
+
+def test_every_figure_has_its_settings_of_the_paper() -> None:
+    settings = {name: [case.settings.get("x") for case in figure.cases(FULL)] for name, figure in FIGURES.items()}
+    assert settings["vary-both"] == settings["vary-both-same"] == [5, 10, 20, 30, 40, 50]
+    assert settings["vary-states"] == settings["vary-states-same"] == [5, 10, 20, 50, 100]
+    assert settings["vary-gap"] == settings["vary-gap-same"] == [0.1, 0.2, 0.5, 1.0]
+    assert settings["vary-actions"] == settings["vary-actions-same"] == [5, 10, 20, 30, 40, 50]
+    assert settings["vary-noise"] == [0.5, 1.0, 2.0, 5.0]
+    assert {"simplex", "regret-curves", "recovery", "movielens-1m", "movielens-20m", "movielens-32m"} <= set(FIGURES)
+
+
+def test_list_names_every_figure() -> None:
+    content = json.loads(runner.invoke(app, ["reproduce", "--list", "--json"]).stdout)
+    assert [entry["name"] for entry in content] == list(FIGURES)
+    text = runner.invoke(app, ["reproduce", "--list"]).stdout
+    assert "vary-states-same" in text
+
+
+def test_an_unknown_figure_and_missing_data_are_clear_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InvalidInput, match="figure is 'nope'; choose one of: simplex"):
+        reproduce(["nope"], out=tmp_path)
+    monkeypatch.setenv("LPB_DATA", str(tmp_path))
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / name)
+    with pytest.raises(InvalidInput, match=r"MovieLens 20m is not here; run `lpb data movielens 20m`"):
+        reproduce(["movielens-20m"], out=tmp_path)
+
+
+def test_a_verdict_follows_the_numbers() -> None:
+    low, high = np.array([1.0, 1.1, 0.9]), np.array([2.0, 2.2, 1.9])
+    assert below("one is less", low, high, "").verdict == "holds"
+    assert below("one is less", high, low, "").verdict == "does not hold"
+    assert below("one is less", low, low, "").verdict == "does not hold"
+
+
+def test_claims_need_their_figures() -> None:
+    assert check_claims({}) == []
+
+
+def test_installing_a_dataset_checks_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LPB_DATA", raising=False)
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / "cache" / name)
+    wrong = tmp_path / "ml-1m.zip"
+    wrong.write_bytes(b"not a zip")
+    with pytest.raises(InvalidInput, match="checksum"):
+        install("1m", wrong)
+    with pytest.raises(InvalidInput, match="is not MovieLens"):
+        install("1m", tmp_path)
+    assert locate("1m") is None
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "ratings.csv").write_text("userId,movieId,rating\n1,1,5\n")
+    (folder / "movies.csv").write_text("movieId,title,genres\n1,Heat,Action|Crime\n")
+    assert install("latest-small", folder) == locate("latest-small")
+
+
+@pytest.mark.skipif(not (SHARED / "ml-1m").is_dir(), reason="MovieLens 1M is not in LPB_DATA or ../shared/data")
+def test_movielens_in_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LPB_DATA", str(SHARED))
+    made = reproduce(["movielens-1m"], out=tmp_path, size=Size(people=10, rounds=60, draws=1, quick=True))
+    ends = made.tables["movielens-1m"].filter(pl.col("kind") == "final")
+    regret = {(row["policy"], row["scale"]): row["regret"] for row in ends.iter_rows(named=True)}
+    assert regret["lpbts", "same"] < 0.3 * regret["ts", "same"]
+    assert regret["lpbts", "different"] < regret["mts", "different"] * 1.5
+    assert len(made.claims) == 4
