@@ -123,7 +123,7 @@ def test_em_can_start_where_it_is_told() -> None:
 
 
 def _errors(people: int, *, same_scale: bool, draws: int = 6) -> dict[str, float]:
-    """Mean matching error over draws of the paper's world: 40 logged rounds per person, 1 to 2 % of actions missing."""
+    """Mean matching error over draws of the paper's world: 40 logged rounds per person."""
     found: dict[str, list[float]] = {}
     for seed in range(draws):
         truth, log, _ = paper_world(seed, people=people, same_scale=same_scale, rounds=40)
@@ -139,14 +139,15 @@ def _errors(people: int, *, same_scale: bool, draws: int = 6) -> dict[str, float
 
 
 @pytest.mark.parametrize("same_scale", [True, False])
-def test_error_falls_with_people_and_em_is_at_least_as_good(same_scale: bool) -> None:
+def test_error_falls_with_people_and_em_is_no_worse_from_the_same_start(same_scale: bool) -> None:
     few, some, many = (_errors(people, same_scale=same_scale) for people in (30, 120, 480))
     for name in ("cosine", "em"):
         assert few[name] > some[name] > many[name]
         assert many[name] < 0.02
-    # EM from the same start: not worse by more than 0.01, a third of the standard error of a mean of six at 120 people.
-    assert some["em"] <= some["cosine"] + 0.01
-    assert many["em"] <= many["cosine"] + 0.01
+    # EM from the same start is no worse. Over 40 other draws the difference of one draw had sd 0.016 at 120 people and
+    # 0.005 at 480, and a mean within 1.6 standard errors of 0; these are 3 standard errors of a mean of six.
+    assert some["em"] <= some["cosine"] + 3 * 0.016 / np.sqrt(6)
+    assert many["em"] <= many["cosine"] + 3 * 0.005 / np.sqrt(6)
     if not same_scale:
         assert many["raw"] > 10 * many["cosine"] + 0.1
 

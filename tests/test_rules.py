@@ -1,9 +1,10 @@
 """Rules: the action played, against the slow twins given the same uniform numbers."""
 
+import math
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import lpbandits as lpb
@@ -77,3 +78,26 @@ def test_a_narrow_prior_locks_thompson_onto_its_first_action() -> None:
         agent.tell(4, 10.0)
     assert narrow.probabilities()[4] > 0.99
     assert weak.probabilities()[4] < 0.5
+
+
+@pytest.mark.jitless
+@settings(max_examples=100)
+@given(data=st.data())
+def test_upper_bound_follows_the_number_of_rounds(data: st.DataObject) -> None:
+    # two actions, both tried, of different counts: the choice turns on the exact width √(2 log t / n)
+    rewards = st.lists(st.floats(-1, 1), min_size=1, max_size=4)
+    history = [(action, reward) for action in (0, 1) for reward in data.draw(rewards)]
+    counts = [sum(a == action for a, _ in history) for action in (0, 1)]
+    means = [sum(r for a, r in history if a == action) / counts[action] for action in (0, 1)]
+    # the noise at which both bounds are equal; one part in a thousand either way decides
+    width = [math.sqrt(2 * math.log(len(history) + 1) / n) for n in counts]
+    assume(abs(width[1] - width[0]) > 0.01)
+    noise = (means[0] - means[1]) / (width[1] - width[0])
+    assume(noise > 0.01)
+    rarer = 0 if counts[0] < counts[1] else 1
+    for factor, choice in ((1.001, rarer), (0.999, 1 - rarer)):
+        agent = Agent(lpb.UCB(PreferenceModel([[0, 1]]), noise=noise * factor), seed=0)
+        for action, reward in history:
+            agent.tell(action, reward)
+        assert agent.ask() == choice
+        assert agent.probabilities()[choice] == 1.0

@@ -15,6 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lpbandits.agent import Agent as Agent
+    from lpbandits.duels import DUEL_POLICIES as DUEL_POLICIES
+    from lpbandits.duels import DoubleTS as DoubleTS
+    from lpbandits.duels import DuellingWorld as DuellingWorld
+    from lpbandits.duels import LpbDuel as LpbDuel
+    from lpbandits.duels import LpbPaired as LpbPaired
+    from lpbandits.duels import pair_up as pair_up
     from lpbandits.errors import FileFormatError as FileFormatError
     from lpbandits.errors import InvalidInput as InvalidInput
     from lpbandits.errors import LpbError as LpbError
@@ -42,6 +48,11 @@ if TYPE_CHECKING:
     from lpbandits.rewards import Rewards as Rewards
     from lpbandits.simulation import Results as Results
     from lpbandits.simulation import simulate as simulate
+    from lpbandits.simulation import simulate_duels as simulate_duels
+    from lpbandits.theory import LowerBound as LowerBound
+    from lpbandits.theory import latent_bound as latent_bound
+    from lpbandits.theory import lower_bound as lower_bound
+    from lpbandits.theory import plain_bound as plain_bound
     from lpbandits.worlds import MeansWorld as MeansWorld
     from lpbandits.worlds import SyntheticWorld as SyntheticWorld
 
@@ -76,6 +87,17 @@ _HOME = {
     "Rewards": "rewards",
     "Results": "simulation",
     "simulate": "simulation",
+    "DUEL_POLICIES": "duels",
+    "DoubleTS": "duels",
+    "DuellingWorld": "duels",
+    "LpbDuel": "duels",
+    "LpbPaired": "duels",
+    "pair_up": "duels",
+    "simulate_duels": "simulation",
+    "LowerBound": "theory",
+    "lower_bound": "theory",
+    "plain_bound": "theory",
+    "latent_bound": "theory",
     "MeansWorld": "worlds",
     "SyntheticWorld": "worlds",
 }

@@ -2,17 +2,18 @@
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
 from lpbandits import validate
+from lpbandits.duels import any_policy_from_dict, hands_of
 from lpbandits.errors import FileFormatError, InvalidInput, NotSupported
 from lpbandits.explain import Explanation, explain
 from lpbandits.kernels import layout
 from lpbandits.kernels.tally import find, insert
 from lpbandits.model import PreferenceModel
-from lpbandits.policies import Belief, Policy, policy_from_dict
+from lpbandits.policies import Belief, Policy
 from lpbandits.typing import FloatArray, IntArray, Json, Label
 from lpbandits.validate import LARGEST
 
@@ -56,10 +57,14 @@ class Agent:
         self._labels = policy.model.actions
         self._rewards = policy.evidence.rewards
         self._any_number = self._rewards.family == "gaussian"
-        self._choose: Callable[..., int] = policy.rule.choose
-        self._tell: Callable[..., int] = policy.evidence.tell
+        self._hands = hands_of(policy)
+        self._choose: Callable[..., int] = policy.rule.choose if self._hands is None else _only_duels
+        self._tell: Callable[..., int] = policy.evidence.tell if self._hands is None else _only_duels
         self._all: IntArray = policy.offer(None)
-        self._hold(policy.new_belief())
+        self._hold(self._new_belief())
+
+    def _new_belief(self, tried: int = 0) -> Belief:
+        return self.policy.new_belief(max(8, tried, 0 if self._hands is None else self._hands.room))
 
     def _hold(self, belief: Belief) -> None:
         """Hold a belief, and its arrays in the order that every kernel takes them."""
@@ -91,6 +96,39 @@ class Agent:
             self._hold(belief.grown())
             belief = self._belief
         belief.tried = self._tell(*self._arrays, belief.tried, index, reward)
+
+    def ask_pair(self, allowed: Sequence[Label] | None = None) -> tuple[Label, Label]:
+        """Return the two actions that meet next, among the `allowed` ones if given; they may be one and the same.
+
+        >>> from lpbandits import LpbDuel
+        >>> agent = Agent(LpbDuel(PreferenceModel([[0, 1, 2], [2, 1, 0]])), seed=7)
+        >>> agent.ask_pair()
+        (2, 0)
+        """
+        if self._hands is None:
+            raise NotSupported(_no_duels(self.policy))
+        offered = self._all if allowed is None else self.policy.offer(allowed)
+        ranks, _, numbers, order = self._arrays
+        address = (self.seed, self.person, self.asked)
+        one, other = self._hands.choose(ranks, self._hands.wins, numbers, order, self._belief.tried, offered, *address)
+        self.asked += 1
+        return self._labels[one], self._labels[other]
+
+    def tell_duel(self, winner: Label, loser: Label) -> None:
+        """Take in who won a duel, whether asked for or not; an action that met itself shows nothing.
+
+        >>> from lpbandits import LpbDuel
+        >>> agent = Agent(LpbDuel(PreferenceModel([[0, 1, 2], [2, 1, 0]])), seed=7)
+        >>> agent.tell_duel(0, 2); agent.posterior.round(3).tolist()
+        [0.667, 0.333]
+        """
+        if self._hands is None:
+            raise NotSupported(_no_duels(self.policy))
+        one, other = self.policy.index_of(winner), self.policy.index_of(loser)
+        if self._belief.tried + 2 > self._room:
+            self._hold(self._belief.grown())
+        ranks, _, numbers, order = self._arrays
+        self._belief.tried = self._hands.tell(ranks, self._hands.wins, numbers, order, self._belief.tried, one, other)
 
     def retract(self, action: Label, reward: float) -> None:
         """Take back an outcome that was told wrongly.
@@ -134,8 +172,8 @@ class Agent:
 
     @property
     def rounds(self) -> int:
-        """How many rewards it was told and still holds."""
-        return self._belief.rounds
+        """How many rewards, or duels, it was told and still holds."""
+        return self._belief.rounds if self._hands is None else self._belief.rounds // 2
 
     def probabilities(self, allowed: Sequence[Label] | None = None) -> FloatArray:
         """Return the exact chance of each action, in the model's order, at the next `ask(allowed)`."""
@@ -143,6 +181,9 @@ class Agent:
 
     def explain(self) -> Explanation:
         """Return what the belief says: per state its probability and the fit of the rewards under its ordering."""
+        evidence = self.policy.evidence
+        if evidence.latent and not evidence.ordered and not self.policy.table.size:
+            raise NotSupported(f"'{evidence.kind}' fits no rewards, so there is no fit to explain; see the posterior")
         return explain(self.policy, self._belief)
 
     def to_json(self, *, with_model: bool = True) -> str:
@@ -172,6 +213,9 @@ class Agent:
                 name: _plain(belief.numbers[row, : self.policy.start.shape[1]]) for name, row in _STATES.items()
             },
         }
+        if self._hands is not None:
+            at = np.argwhere(self._hands.wins)
+            content["wins"] = [[self._labels[a], self._labels[b], float(self._hands.wins[a, b])] for a, b in at]
         if with_model:
             content["model"] = model.to_dict()
         return json.dumps(content, ensure_ascii=False)
@@ -189,9 +233,13 @@ class Agent:
             raise FileFormatError(f"the agent has version {content.get('version')!r}; this lpbandits reads {VERSION}")
         model = _model_of(content, model)
         try:
-            agent = cls(policy_from_dict(content["policy"], model), seed=content["seed"], person=content["person"])
+            agent = cls(any_policy_from_dict(content["policy"], model), seed=content["seed"], person=content["person"])
             agent.asked = validate.as_count(content["asked"], "asked", low=0, high=2**32 - 1)
             agent._restore(content["tried"], content["states"])
+            if agent._hands is not None:
+                for winner, loser, count in content["wins"]:
+                    pair = (agent.policy.index_of(winner), agent.policy.index_of(loser))
+                    agent._hands.wins[pair] = validate.as_number(count, "wins", low=0)
         except FileFormatError:
             raise
         except InvalidInput as error:
@@ -201,7 +249,7 @@ class Agent:
         return agent
 
     def _restore(self, tried: list[Json], states: dict[str, list[float | None]]) -> None:
-        belief = self.policy.new_belief(max(8, len(tried)))
+        belief = self._new_belief(len(tried))
         for slot, row in enumerate(tried):
             insert(self.policy.ranks, belief.numbers, belief.order, slot, self.policy.index_of(row["action"]))
             belief.numbers[:3, slot] = validate.as_floats([row[name] for name in _STATS], "tried", shape=(3,))
@@ -225,6 +273,19 @@ _STATES = {
     "extra": layout.EXTRA,
     "extra_too": layout.EXTRA_TOO,
 }
+
+
+def _only_duels(*_: object) -> Never:
+    raise NotSupported(
+        "this policy plays pairs of actions and learns from who wins; use ask_pair() and tell_duel(winner, loser)"
+    )
+
+
+def _no_duels(policy: Policy) -> str:
+    return (
+        f"{type(policy).__name__} plays one action at a time and learns from its reward; use ask() and "
+        "tell(action, reward), or a policy for duels such as LpbDuel(model)"
+    )
 
 
 def _plain(values: FloatArray) -> list[float | None]:

@@ -10,7 +10,8 @@ from lpbandits.cli.screen import console, print_json, print_table, progress_bar
 if TYPE_CHECKING:
     from lpbandits.simulation import Results
 
-NUMBERS = {"regret", "± se", "sd", "median", "5-95 %", "best action", "true state"}
+NUMBERS = {"regret", "± se", "sd", "median", "5-95 %", "best action", "true state", "weak regret", "both best"}
+DEFAULT = {"absolute": "lpbts,mts,ts,ts-top", "duel": "lpb-duel,double-ts"}
 
 
 def simulate(
@@ -24,7 +25,13 @@ def simulate(
     gap: float = typer.Option(0.2, help="Least difference between neighbours' means (Δ)."),
     noise: float = typer.Option(1.0, help="Standard deviation of rewards (σ)."),
     draws: int = typer.Option(1, help="Independent draws of the orderings."),
-    policies: str = typer.Option("lpbts,mts,ts,ts-top", help="Policies, by name, with commas; see `lpb policies`."),
+    policies: str | None = typer.Option(
+        None,
+        help="Policies, by name, with commas; see `lpb policies`. By default **lpbts,mts,ts,ts-top**, and for duels "
+        "**lpb-duel,double-ts** (there is also double-ts-top).",
+    ),
+    feedback: str = typer.Option("absolute", help="**absolute**: a reward; **duel**: which of two actions won."),
+    comparison: str = typer.Option("rewards", help="How duels are decided: noisy **rewards** or **bradley-terry**."),
     seed: int = typer.Option(0, help="Seed of everything random."),
     first: str = typer.Option("prior", help="First action of sampling policies: **prior** or **uniform**."),
     jitter: float = typer.Option(0.05, help="Random part of the differences (ε)."),
@@ -40,11 +47,15 @@ def simulate(
 
     Example: `lpb simulate --states 20 --actions 20 --scale different --draws 10 --out results`
     """
+    from lpbandits import validate
+    from lpbandits.duels import DuellingWorld
     from lpbandits.model import PreferenceModel
     from lpbandits.rewards import Rewards
     from lpbandits.simulation import simulate as run
+    from lpbandits.simulation import simulate_duels
     from lpbandits.worlds import MeansWorld, SyntheticWorld, World
 
+    validate.as_choice(feedback, "feedback", DEFAULT)
     world: World
     if model is None:
         world = SyntheticWorld(
@@ -52,19 +63,15 @@ def simulate(
         )
     else:
         world = MeansWorld(PreferenceModel.load(model), rewards=Rewards(rewards, noise))  # type: ignore[arg-type] # Rewards checks
-    names = [name.strip() for name in policies.split(",") if name.strip()]
+    chosen = DEFAULT[feedback] if policies is None else policies
+    names = [name.strip() for name in chosen.split(",") if name.strip()]
+    size = {"people": people, "rounds": rounds, "draws": draws, "seed": seed, "threads": threads}
     with progress_bar("simulating") as report:
-        results = run(
-            world,
-            names,
-            people=people,
-            rounds=rounds,
-            draws=draws,
-            seed=seed,
-            first=first,
-            threads=threads,
-            progress=report,
-        )
+        if feedback == "duel":
+            duelling = DuellingWorld(world, comparison)
+            results = simulate_duels(duelling, names, **size, progress=report)  # type: ignore[arg-type] # as declared
+        else:
+            results = run(world, names, **size, first=first, progress=report)  # type: ignore[arg-type] # as declared
     written = None
     if out is not None:
         from lpbandits.experiments.compare import save_comparison
@@ -78,9 +85,11 @@ def simulate(
 
 
 def _show(results: "Results", written: Path | None) -> None:
+    from lpbandits.simulation.duels import duel_comparison
     from lpbandits.simulation.tables import comparison, described
 
-    print_table(described(results), *comparison(results), right=NUMBERS)
+    table = duel_comparison if results.settings.get("feedback") == "duel" else comparison
+    print_table(described(results), *table(results), right=NUMBERS)
     people = len(next(iter(results.policies.values())).people["regret"])
     decisions = people * results.settings["rounds"] * len(results.policies)
     console().print(f"\n{decisions:,} decisions in {results.seconds:.2f} s", style="dim")

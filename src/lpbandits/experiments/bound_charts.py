@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import altair as alt
 import polars as pl
 
-from lpbandits.experiments.bounds import AXES, Bounds, room_of, table_against
+from lpbandits.experiments.bounds import AXES, Bounds, room_of
 from lpbandits.experiments.charts import Chart, colours_of
 from lpbandits.policies import title_of
 from lpbandits.theory import differ_probability, nearest_inversions
@@ -21,28 +21,28 @@ Found = Sequence[tuple[float, Bounds]]
 _HEIGHT = 330
 
 
-def against_chart(found: Found, axis: str) -> Chart:
-    """Return the bounds and the policies' measured growth against one axis; the grey area is the room between."""
-    frame = _named(table_against(found))
+def against_chart(table: pl.DataFrame, axis: str) -> Chart:
+    """Return the bounds and the policies' measured growth against one axis; `table` is that of `table_against`."""
+    frame = _named(table)
     colour, dash = _looks(frame)
     x = alt.X(
         "x:Q",
         title=AXES[axis][0],
         scale=alt.Scale(type="log" if axis == "gap" else "linear", nice=False, padding=14, zero=False),
-        axis=alt.Axis(values=sorted({x for x, _ in found}), format="g"),
+        axis=alt.Axis(values=sorted(set(table["x"].to_list())), format="~g"),
     )
-    low, high = float(frame["p10"].clip(1e-3).min() or 0.01), float(frame["p90"].max() or 1.0)
+    low, high = _limits(frame)
     y = alt.Y(
         "mean:Q",
         title="regret per log T",
-        scale=alt.Scale(type="log", domain=[low * 0.8, high * 1.15], nice=False, clamp=True),
-        axis=alt.Axis(values=[0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200], format="g"),
+        scale=alt.Scale(type="log", domain=[low, high], nice=False, clamp=True),
+        axis=alt.Axis(values=[0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200], format="~g"),
     )
     base = alt.Chart(frame)
     bands = (
-        base.transform_filter(alt.FieldOneOfPredicate("kind", ["bound-preference", "lpbts"]))
-        .mark_area(opacity=0.13)
-        .encode(x, alt.Y("p10:Q", title="regret per log T"), alt.Y2("p90:Q"), colour)
+        base.transform_calculate(low=f"max(datum.mean - 2 * datum.se, {low})", high="datum.mean + 2 * datum.se")
+        .mark_area(opacity=0.13, clip=True)
+        .encode(x, alt.Y("low:Q", title="regret per log T"), alt.Y2("high:Q"), colour)
     )
     lines = base.mark_line(strokeWidth=2.5, point=alt.OverlayMarkDef(size=45)).encode(
         x,
@@ -57,7 +57,7 @@ def against_chart(found: Found, axis: str) -> Chart:
             alt.Tooltip("sd:Q", title="spread over people", format=".2g"),
         ],
     )
-    ends = _spaced(frame.filter(pl.col("x") == pl.col("x").max()), low * 0.8, high * 1.15)
+    ends = _spaced(frame.filter(pl.col("x") == pl.col("x").max()), low, high)
     labels = (
         alt.Chart(ends)
         .mark_text(align="left", dx=10, fontSize=13, fontWeight="bold")
@@ -65,19 +65,25 @@ def against_chart(found: Found, axis: str) -> Chart:
     )
     title = alt.TitleParams(
         f"How fast regret grows, against {AXES[axis][0]}",
-        subtitle="bounds, and the policies' measured growth over the last tenfold of rounds; bands: 10-90 % of people",
+        subtitle="bounds, and the policies' growth over the last tenfold of rounds; bands: ± 2 standard errors",
     )
     return alt.layer(bands, lines, labels).properties(width=430, height=_HEIGHT, title=title)
 
 
 def room_chart(found: Found, axis: str, policy: str = "lpbts") -> Chart:
     """Return how many times its bound a policy's regret grows, per value of the axis: the room for a better policy."""
-    rows = [
-        {"x": f"{x:g}", "ratio": room_of(bounds, policy)[0], "se": room_of(bounds, policy)[1]} for x, bounds in found
-    ]
-    frame = pl.DataFrame(rows).with_columns(label=pl.col("ratio").map_elements(lambda r: f"{r:.1f}×", pl.String))
+    rooms = [(x, *room_of(bounds, policy)) for x, bounds in found]
+    rooms = [(x, ratio, se) for x, ratio, se in rooms if math.isfinite(ratio)]
+    frame = pl.DataFrame(
+        {
+            "x": [f"{x:g}" for x, _, _ in rooms],
+            "ratio": [ratio for _, ratio, _ in rooms],
+            "se": [se for _, _, se in rooms],
+            "label": [f"{ratio:.1f}×" for _, ratio, _ in rooms],
+        }
+    )
     base = alt.Chart(frame).encode(alt.X("x:N", title=AXES[axis][0], sort=None, axis=alt.Axis(labelAngle=0)))
-    top = 1.15 * max(row["ratio"] + row["se"] for row in rows)
+    top = 1.15 * max((ratio + se for _, ratio, se in rooms), default=1.0)
     y = alt.Y("ratio:Q", title="growth of regret / bound", scale=alt.Scale(domain=[0, max(top, 1.3)]))
     bars = base.mark_bar(size=34, color=colours_of([policy])[0], opacity=0.85).encode(y)
     errors = (
@@ -174,6 +180,13 @@ def rates_chart(bounds: Bounds, person: int = 0, most: int = 25) -> Chart:
 def _named(frame: pl.DataFrame) -> pl.DataFrame:
     names = {kind: _TITLES.get(kind, title_of(kind)) for kind in frame["kind"].unique()}
     return frame.with_columns(name=pl.col("kind").replace_strict(names))
+
+
+def _limits(frame: pl.DataFrame) -> tuple[float, float]:
+    """Return the ends of a logarithmic axis that holds all lines."""
+    means = frame["mean"].to_numpy()
+    means = means[means > 0]
+    return (0.7 * float(means.min()), 1.4 * float(means.max())) if len(means) else (0.1, 10.0)
 
 
 def _looks(frame: pl.DataFrame) -> tuple[alt.Color, alt.StrokeDash]:

@@ -42,11 +42,11 @@ def save_bounds(bounds: Bounds, studies: Mapping[str, Found], folder: str | Path
     charts: dict[str, Chart] = {"people": people_chart(bounds), "rates": rates_chart(bounds)}
     sections = [Section("Three bounds", _HOW_TO_READ, list(charts.values()), [Table(*bound_table(bounds))])]
     for axis, found in studies.items():
-        own: dict[str, Chart] = {f"against-{axis}": against_chart(found, axis)}
+        own: dict[str, Chart] = {f"against-{axis}": against_chart(table_against(found), axis)}
         policies = list(found[0][1].people[0].growth)
         if "lpbts" in policies:
             own[f"room-{axis}"] = room_chart(found, axis)
-        sections.append(Section(f"Against {AXES[axis][0]}", findings(axis, found), list(own.values())))
+        sections.append(Section(f"Against {AXES[axis][0]}", findings(found), list(own.values())))
         table_against(found).write_parquet(out / f"against-{axis}.parquet")
         charts |= own
     charts["neighbour"] = neighbour_chart()
@@ -79,7 +79,7 @@ def described(bounds: Bounds) -> str:
     return ", ".join(words)
 
 
-def findings(axis: str, found: Found) -> list[str]:
+def findings(found: Found) -> list[str]:
     """Return what a study says, in sentences that follow its numbers whichever way they fall."""
     ends = [(x, bounds.column("preference").mean()) for x, bounds in (found[0], found[-1])]
     (x0, v0), (x1, v1) = ends
@@ -100,10 +100,10 @@ _LONG = {"plain": "plain bandit", "preference": "latent preference bandit", "lat
 _HOW_TO_READ = [
     "Whatever a policy does, if it does well on everyone then its regret on a person grows at least like C log T. C "
     "depends on the person and on what the policy knows: nothing, the possible orderings, or the possible means.",
-    "The second is Theorem 1 with the best action's mean held fixed: that action is played without limit, so means that "
-    "disagree on it are found out for free. The printed theorem lets them disagree, and is larger. With the means known "
-    "(the latent bandit) the best action alone tells random states apart, and regret need not grow at all; as printed "
-    "its bound is positive.",
+    "The second is Theorem 1 with the best action's mean held fixed: that action is played without limit, so that "
+    "means which disagree on it are found out for free. The printed theorem lets them disagree, and is larger. With "
+    "the means known (the latent bandit) the best action alone tells random states apart, and regret need not grow at "
+    "all; as printed its bound is positive. All are asymptotic: over a finite run regret may grow more slowly.",
 ]
 _WHY = [
     "Two random orderings are hardly ever alike, and the more actions there are, the more the true state stands out: "

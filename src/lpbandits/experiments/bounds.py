@@ -12,9 +12,10 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.experiments.growth import Progress, copies_of, measure_growth
 from lpbandits.model import PreferenceModel
+from lpbandits.policies import POLICIES
 from lpbandits.theory import LowerBound, latent_bound, lower_bound, plain_bound
 from lpbandits.typing import FloatArray, Json
-from lpbandits.worlds import Population, SyntheticWorld
+from lpbandits.worlds import SyntheticWorld
 
 AXES: dict[str, tuple[str, tuple[float, ...]]] = {
     "size": ("actions and states (k = m)", (5, 10, 20, 30, 50)),
@@ -133,6 +134,8 @@ def bound_world(
     True
     """
     count = validate.as_count(people, "people", high=100_000)
+    for name in policies:
+        validate.as_choice(name, "policy", POLICIES)
     started = time.perf_counter()
     found = []
     for draw in range(count):
@@ -228,16 +231,14 @@ def bounds_against(
 
 
 def table_against(found: Sequence[tuple[float, Bounds]]) -> pl.DataFrame:
-    """Return a row per value and quantity: x, kind (a bound or a policy), mean, sd, se, and the 10 and 90 % points."""
+    """Return a row per value and quantity: x, kind (a bound or a policy), mean, sd and se over people."""
     rows = []
     for x, bounds in found:
         columns = {f"bound-{name}": bounds.column(name) for name in ("plain", "preference")}
         columns |= {name: np.array([p.growth[name] for p in bounds.people]) for name in bounds.people[0].growth}
         for kind, values in columns.items():
             spread = spread_of(values)
-            p10, p90 = np.quantile(values, (0.1, 0.9))
-            own = {name: spread[name] for name in ("mean", "sd", "se")}
-            rows.append({"x": x, "kind": kind, **own, "p10": float(p10), "p90": float(p90)})
+            rows.append({"x": x, "kind": kind, **{name: spread[name] for name in ("mean", "sd", "se")}})
     return pl.DataFrame(rows)
 
 

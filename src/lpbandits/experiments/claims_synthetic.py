@@ -106,14 +106,22 @@ def lpbts_is_constant_with_both(tables: Tables) -> Claim:
     return Claim(claim, verdict, ratio, error, f"{listed}; the same ratio for mTS is {mts:.1f}")
 
 
-def _active_grows(tables: Tables, name: str, what: str) -> Claim:
+def _active_grows(tables: Tables, name: str, what: str, symbol: str) -> Claim:
     table = tables[name]
-    low, high = _ends_of(table)
-    small, large = (per_draw(table, "lpbts", "active_all", x=x) for x in (low, high))
-    one = below(
-        f"Active constraints of lpbTS grow {what}.", small, large, f"from {small.mean():.2f} to {large.mean():.2f}"
-    )
-    return Claim(one.claim, one.verdict, -one.effect, one.se, one.detail)
+    values = sorted(set(table["x"].to_list()))
+    active = {x: per_draw(table, "lpbts", "active_all", x=x) for x in values}
+    peak = max(values, key=lambda x: active[x].mean())
+    effect, error = mean_se(active[values[-1]] - active[values[0]])
+    fall, fall_error = mean_se(active[peak] - active[values[-1]])
+    if mean_se(active[peak] - active[values[0]])[0] <= 2 * (error or 0.0):
+        verdict = FAILS
+    elif peak < values[-1] and fall > 2 * (fall_error or 0.0):
+        verdict = f"holds only if {symbol} ≤ {peak:g}: they fall after"
+    else:
+        verdict = HOLDS if effect > 2 * (error or 0.0) else FAILS
+    listed = ", ".join(f"{symbol}={x:g}: {own.mean():.2f}" for x, own in active.items())
+    claim = f"Active constraints of lpbTS grow {what}. (effect: largest − smallest {symbol})"
+    return Claim(claim, verdict, effect, error, listed)
 
 
 def regret_flattens(tables: Tables) -> Claim:
@@ -216,12 +224,12 @@ CHECKS = [
     Check(_CURVES, lpbts_varies_less),
     Check(("vary-both",), mts_grows_with_both),
     Check(("vary-both",), lpbts_is_constant_with_both),
-    Check(("vary-both",), lambda tables: _active_grows(tables, "vary-both", "with k = m")),
+    Check(("vary-both",), lambda tables: _active_grows(tables, "vary-both", "with k = m", "k")),
     Check(("vary-states",), regret_flattens),
     Check(("vary-gap",), gaps_hurt_mts),
-    Check(("vary-actions",), lambda tables: _active_grows(tables, "vary-actions", "with k at m = 10")),
+    Check(("vary-actions",), lambda tables: _active_grows(tables, "vary-actions", "with k at m = 10", "k")),
     Check(("vary-actions",), benefit_grows),
-    Check(("vary-noise",), lambda tables: _active_grows(tables, "vary-noise", "with the noise")),
+    Check(("vary-noise",), lambda tables: _active_grows(tables, "vary-noise", "with the noise", "σ")),
     Check(SAME_SWEEPS, mts_wins_everywhere_on_the_same_scale),
     Check(_CURVES, ts_prior_decides),
     Check(("vary-both", "vary-states", "vary-actions"), refit_or_incremental),

@@ -17,6 +17,9 @@ Scale = Literal["raw", "centered", "standardized", "cosine"]
 ACTIVITY = 0.5
 """Clusters that explain this share of the variance of people's rating counts are said to sort by activity."""
 
+MANY = 5_000_000
+"""Beyond so many ratings a KMeans run takes seconds, and two are made by default."""
+
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
@@ -46,7 +49,7 @@ def cluster_people(
     states: int,
     *,
     scale: Scale = "raw",
-    restarts: int = 2,
+    restarts: int | None = None,
     seed: int = 0,
     threads: int | None = None,
 ) -> Clusters:
@@ -59,7 +62,8 @@ def cluster_people(
         "standardized": also divided by the person's standard deviation. "cosine": minus the person's and then the
         action's mean, each person's row scaled to length 1; it sees neither a person's scale nor their activity.
     restarts
-        KMeans runs from different starts; the one with least inertia is kept.
+        KMeans runs from different starts; the one with least inertia is kept. By default 10, or 2 for a log of more
+        than five million ratings.
 
     >>> likes = {"tea": (5, 4, 1, 2, 5), "jam": (1, 2, 5, 5, 3)}
     >>> rows = [(n, a, r) for a, column in likes.items() for n, r in enumerate(column)]
@@ -72,7 +76,8 @@ def cluster_people(
             f"states is {count}, but the log has only {len(ratings.people)} people; ask for fewer states"
         )
     features = scaled(ratings, scale)
-    labels = _kmeans(features, count, validate.as_count(restarts, "restarts"), validate.as_seed(seed), threads)
+    starts = (10 if len(ratings) <= MANY else 2) if restarts is None else validate.as_count(restarts, "restarts")
+    labels = _kmeans(features, count, starts, validate.as_seed(seed), threads)
     labels, shares = by_size(labels, count)
     activity = variance_explained(ratings.counts.astype(np.float64), labels)
     level = variance_explained(ratings.means, labels)

@@ -26,7 +26,7 @@ class Em:
     scale: Scale = "raw"
     prior_sd: float = 1.0
     restarts: int = 3
-    tolerance: float = 1e-8
+    tolerance: float = 1e-7
     max_steps: int = 200
     seed: int = 0
     start: tuple[int, ...] | None = None

@@ -33,7 +33,7 @@ def recover_two_stage(
     prior_sd: float = 1.0,
     pairs_per_person: int | None = None,
     heldout: float = 0.1,
-    restarts: int = 2,
+    restarts: int | None = None,
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -53,7 +53,7 @@ def recover_two_stage(
     heldout
         Share of people on which a second fit, made without them, is scored for the report; 0 for none.
     restarts
-        Starts of KMeans.
+        Starts of KMeans; by default 10, or 2 for a log of more than five million ratings.
     threads
         By default all cores; the result does not depend on it.
 
@@ -86,7 +86,7 @@ def recover_em(
     pairs_per_person: int | None = None,
     heldout: float = 0.1,
     restarts: int = 3,
-    tolerance: float = 1e-8,
+    tolerance: float = 1e-7,
     max_steps: int = 200,
     start: Sequence[int] | None = None,
     seed: int = 0,

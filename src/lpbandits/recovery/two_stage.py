@@ -21,7 +21,7 @@ class TwoStage:
 
     scale: Scale = "raw"
     prior_sd: float = 1.0
-    restarts: int = 2
+    restarts: int | None = None
     seed: int = 0
 
     @property

@@ -127,12 +127,12 @@ def simulate(
     populations = []
     for draw in range(draws):
         populations.append(world.draw(people=people, seed=seed, draw=draw))
-        _check_size(len(populations[0].truth), draws, rounds)
+        check_size(len(populations[0].truth), draws, rounds)
     pieces = [
         (name, build(Setting(population.model, population.rewards, rounds, first)), part, at)
         for name, build in builders.items()
         for draw, population in enumerate(populations)
-        for part, at in _parts(population, draw * len(population.truth))
+        for part, at in parts_of(population, draw * len(population.truth))
     ]
     _compile(pieces, seed)
     traces: dict[str, list[Trace]] = {name: [] for name in builders}
@@ -181,7 +181,7 @@ def _registered(name: str) -> Build:
     return lambda setting: make_policy(name, setting)
 
 
-def _parts(population: Population, first: int) -> list[tuple[Population, int]]:
+def parts_of(population: Population, first: int) -> list[tuple[Population, int]]:
     """Cut a population into pieces of CHUNK people, each with the address of its first."""
     out = []
     for start in range(0, len(population.truth), CHUNK):
@@ -210,7 +210,8 @@ def _compile(pieces: list[tuple[str, Policy, Population, int]], seed: int) -> No
         roll(policy, one, rounds=1, seed=seed)
 
 
-def _check_size(people: int, draws: int, rounds: int) -> None:
+def check_size(people: int, draws: int, rounds: int) -> None:
+    """Refuse a run whose results would not fit in memory."""
     cells = people * draws * rounds
     if cells > MOST_CELLS:
         raise InvalidInput(

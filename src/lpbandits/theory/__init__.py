@@ -1,6 +1,6 @@
 """The paper's theory as numbers: how little regret is possible at all, and why many actions make states stand out."""
 
-from lpbandits.theory.lower_bound import LowerBound, latent_bound, lower_bound, plain_bound
+from lpbandits.theory.bounds import LowerBound, latent_bound, lower_bound, plain_bound
 from lpbandits.theory.scaling import (
     differ_probability,
     expected_inversions,

@@ -52,15 +52,16 @@ def solve(program: Program, tolerance: float, *, fixed: FloatArray | None = None
     owners = np.arange(len(cuts))
     feasible = start / inner.values.min()
     low = 0.0
-    weights = np.zeros(len(cuts))
+    weights: FloatArray = np.zeros(len(cuts))
     for _ in range(MOST_ROUNDS):
         done = linprog(-np.ones(len(cuts)), A_ub=cuts.T, b_ub=np.ones(len(inner.gaps)), method="highs")
         if done.status != 0:
             break
-        mix = done.x / max(1.0, float((cuts.T @ done.x).max()))
+        found = np.asarray(done.x, dtype=np.float64)
+        mix = found / max(1.0, float((cuts.T @ found).max()))
         if mix.sum() > low:
             low = float(mix.sum())
-            weights = np.bincount(owners, mix, minlength=len(inner.values))
+            weights = np.bincount(owners, weights=mix, minlength=len(inner.values)).astype(np.float64)
         corner = np.maximum(-done.ineqlin.marginals, 0.0)
         fresh = []
         for share in (0.0, 0.5):

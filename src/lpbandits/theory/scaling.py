@@ -67,18 +67,11 @@ def nearest_inversions(states: int, actions: int) -> Fraction:
     possible = sum(counts) - 1
     others = validate.as_count(states, "states", low=2, high=possible + 1) - 1
     left = possible
-    total = Fraction(1)  # one inversion at least: the orderings are distinct
-    for d in range(2, len(counts)):
-        left -= counts[d - 1]
-        if left < others:
-            break
-        total += _all_among(left, possible, others)
-    return total
-
-
-def _all_among(left: int, possible: int, others: int) -> Fraction:
-    """Return the chance that all of `others` draws without replacement fall among `left` of the `possible`."""
-    return Fraction(math.perm(left, others), math.perm(possible, others))
+    ways = 0  # of drawing the others so that all have d inversions or more, summed over d
+    for d in range(1, len(counts)):
+        ways += math.perm(left, others)
+        left -= counts[d]
+    return Fraction(ways, math.perm(possible, others))
 
 
 @cache

@@ -1,0 +1,107 @@
+"""Slow and obvious twins of the duel kernels, to be checked by eye. A history is a list of (winner, loser)."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from tests import naive
+
+Floats = NDArray[np.float64]
+Duels = Sequence[tuple[int, int]]
+Draw = Callable[[int, int], float]
+CHALLENGE = 8
+SAME = 1e-12
+
+
+def posterior(orderings: Sequence[Sequence[int]], prior: Floats, duels: Duels, margin: float | None) -> Floats:
+    """Count, per state, the duels that the action lost which the state prefers."""
+    factor = 0.5 - (margin or 0.0)
+    inversions = [
+        sum(list(order).index(loser) < list(order).index(winner) for winner, loser in duels) for order in orderings
+    ]
+    weights = np.array([p * factor ** (n - min(inversions)) for p, n in zip(prior, inversions, strict=True)])
+    return np.asarray(weights / weights.sum())
+
+
+def two_states(
+    orderings: Sequence[Sequence[int]], belief: Floats, duels: int, allowed: Sequence[int], draw: Draw
+) -> tuple[int, int]:
+    """Two drawn states' best allowed actions; where they agree, the most open challenger while doubt is left."""
+    rows = [[a for a in order if a in allowed] for order in orderings]
+
+    def drawn(index: int) -> int:
+        return int(np.searchsorted(np.cumsum(belief), draw(naive.STATE, index), side="right"))
+
+    first, second = (rows[min(drawn(index), len(rows) - 1)][0] for index in (0, 1))
+    if first != second:
+        return first, second
+    doubt = sum(p for p, row in zip(belief, rows, strict=True) if row[0] != first)
+    if doubt <= 1 / (duels + 3) + SAME:
+        return first, first
+    chosen, most_open, farthest = first, -1.0, -1.0
+    for other in allowed:
+        if other == first:
+            continue
+        places = np.array([list(order).index(other) - list(order).index(first) for order in orderings])
+        above, distance = float(belief[places < 0].sum()), float(belief @ np.abs(places))
+        openness = above * (1 - above)
+        if openness > most_open + SAME or (openness > most_open - SAME and distance > farthest + SAME):
+            chosen, most_open, farthest = other, openness, distance
+    return first, chosen
+
+
+def gamma(shape: float, purpose: int, index: int, draw: Draw) -> float:
+    """Marsaglia and Tsang's squeeze-free rejection."""
+    d = shape - 1 / 3
+    for i in range(32):
+        x = float(ndtri(draw(purpose, 64 * index + 2 * i)))
+        v = (1 + x / math.sqrt(9 * d)) ** 3
+        if v > 0 and math.log(draw(purpose, 64 * index + 2 * i + 1)) < x * x / 2 + d - d * v + d * math.log(v):
+            return d * v
+    return d
+
+
+def double_thompson(k: int, duels: Duels, allowed: Sequence[int], alpha: float, draw: Draw) -> tuple[int, int]:
+    """Wu and Liu (2016), Algorithm 1, line by line."""
+    wins = np.zeros((k, k))
+    for winner, loser in duels:
+        if winner != loser:
+            wins[winner, loser] += 1
+    t = len(duels) + 1
+
+    def limits(i: int, j: int) -> tuple[float, float]:
+        n = wins[i, j] + wins[j, i]
+        if n == 0:
+            return 0.0, 2.0
+        radius = math.sqrt(alpha * math.log(t) / n)
+        return wins[i, j] / n - radius, wins[i, j] / n + radius
+
+    may_beat = {i: sum(limits(i, j)[1] > 0.5 for j in allowed if j != i) for i in allowed}
+    candidates = [i for i in allowed if may_beat[i] == max(may_beat.values())]
+    beats = dict.fromkeys(allowed, 0)
+    for i in allowed:
+        for j in allowed:
+            if i < j:
+                mine = gamma(wins[i, j] + 1, naive.VALUE, 2 * (i * k + j), draw)
+                theirs = gamma(wins[j, i] + 1, naive.VALUE, 2 * (i * k + j) + 1, draw)
+                beats[i if mine > theirs else j] += 1
+    most = max(beats[i] for i in candidates)
+    tied = [i for i in candidates if beats[i] == most]
+    first = tied[min(int(draw(naive.FIRST, 0) * len(tied)), len(tied) - 1)]
+    chances = {first: 0.5}
+    for i in allowed:
+        if i != first and limits(i, first)[0] <= 0.5:
+            mine = gamma(wins[i, first] + 1, CHALLENGE, 2 * i, draw)
+            theirs = gamma(wins[first, i] + 1, CHALLENGE, 2 * i + 1, draw)
+            chances[i] = mine / (mine + theirs)
+    return first, max(chances, key=lambda i: chances[i])
+
+
+def first_wins(comparison: str, one: float, other: float, noise: float, draw: Draw) -> bool:
+    """Compare two noisy Gaussian rewards, or toss a Bradley-Terry coin."""
+    if comparison == "bradley-terry":
+        return draw(naive.REWARD, 0) < 1 / (1 + math.exp((other - one) / noise))
+    return one + noise * float(ndtri(draw(naive.REWARD, 0))) > other + noise * float(ndtri(draw(naive.REWARD, 1)))

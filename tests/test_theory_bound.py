@@ -1,0 +1,257 @@
+"""The regret bounds: against brute force, against closed forms, and against each other."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize, nnls
+
+import lpbandits as lpb
+from lpbandits.errors import InvalidInput
+from lpbandits.kernels.bound import confusing_means
+from lpbandits.model import PreferenceModel
+from lpbandits.theory import latent_bound, lower_bound, plain_bound
+from lpbandits.typing import FloatArray, IntArray
+from tests.conftest import random_orderings
+
+
+def naive_confusion(order: IntArray, means: FloatArray, best: int, rates: FloatArray, pinned: bool) -> float:
+    """Least squares over non-negative steps down an ordering, by a general solver: half the weighted squared error."""
+    k = len(order)
+    place = order.tolist().index(best)
+    columns = []
+    for j in range(k - 1):  # step j separates places j and j + 1; λ is its level minus all steps before it
+        down = np.zeros(k)
+        if not pinned or j >= place:
+            down[order[j + 1 :]] = -1.0
+        else:
+            down[order[: j + 1]] = 1.0
+        columns.append(down)
+    weight = np.sqrt(rates)
+    weight[best] = 0.0
+    if not pinned:
+        columns += [np.ones(k), -np.ones(k)]  # a level of any sign
+    level = means[best] if pinned else 0.0
+    design = np.stack(columns, axis=1) * weight[:, None]
+    _, residual = nnls(design, (means - level) * weight)
+    return float(residual) ** 2 / 2
+
+
+def naive_bound(model: PreferenceModel, state: int, means: FloatArray, *, pinned: bool = True) -> float:
+    """Minimise the cost by a general solver; each constraint's gradient is the squared error of its fit."""
+    best = int(model.orderings[state, 0])
+    worse = [a for a in range(model.size) if a != best]
+    gaps = means[best] - means
+    others = [order for order in model.orderings if order[0] != best]
+
+    def room(costs: FloatArray) -> FloatArray:
+        rates = np.zeros(model.size)
+        rates[worse] = np.maximum(costs, 1e-9) / gaps[worse]
+        return np.array([naive_confusion(order, means, best, rates, pinned) - 1.0 for order in others])
+
+    start = 2.0 / gaps[worse]
+    start = start / (room(start) + 1.0).min()
+    done = minimize(  # type: ignore[call-overload] # its stub knows no constraint that returns an array
+        lambda x: float(x.sum()),
+        start,
+        jac=np.ones_like,
+        bounds=[(0.0, None)] * len(worse),
+        constraints={"type": "ineq", "fun": room},
+        method="SLSQP",
+        options={"ftol": 1e-10, "maxiter": 300},
+    )
+    return float(done.x.sum())
+
+
+@st.composite
+def people(draw: st.DrawFn, max_states: int = 6, max_actions: int = 6) -> tuple[PreferenceModel, FloatArray]:
+    """Make a model and means of a person in its state 0, with gaps of 0.05 or more below the best action."""
+    k = draw(st.integers(2, max_actions))
+    m = draw(st.integers(1, min(max_states, math.factorial(k))))
+    rows = draw(st.lists(st.permutations(range(k)), min_size=m, max_size=m, unique_by=tuple))
+    steps = draw(st.lists(st.sampled_from([0.0, 0.1, 0.5]) | st.floats(0.0, 1.0), min_size=k - 2, max_size=k - 2))
+    first = draw(st.floats(0.05, 1.0))
+    means = np.empty(k)
+    means[rows[0]] = draw(st.floats(-5, 5)) - np.concatenate([[0.0], first + np.cumsum([0.0, *steps])])
+    return PreferenceModel(rows), means
+
+
+@pytest.mark.jitless
+@given(people(), st.booleans(), st.data())
+def test_the_inner_fit_equals_a_general_least_squares_solver(
+    person: tuple[PreferenceModel, FloatArray], pinned: bool, data: st.DataObject
+) -> None:
+    model, means = person
+    best = int(model.orderings[0, 0])
+    others = np.flatnonzero(model.orderings[:, 0] != best)
+    k = model.size
+    rates = np.array(data.draw(st.lists(st.sampled_from([0.0, 1.0]) | st.floats(0.01, 5), min_size=k, max_size=k)))
+    fitted, values = np.empty((len(others), k)), np.empty(len(others))
+    confusing_means(np.array(model.orderings), others, means, best, pinned, rates, np.empty((3, k)), fitted, values)
+    for i, z in enumerate(others):
+        naive = naive_confusion(model.orderings[z], means, best, rates, pinned)
+        np.testing.assert_allclose(values[i], naive, rtol=1e-6, atol=1e-9)
+        free = model.orderings[z][model.orderings[z] != best] if not pinned else model.orderings[z]
+        assert np.all(np.diff(fitted[i, free]) <= 1e-12), "the fit must follow the alternative's ordering"
+        np.testing.assert_allclose(0.5 * np.delete(rates * (fitted[i] - means) ** 2, best).sum(), values[i])
+
+
+@given(people(max_states=4, max_actions=4))
+def test_the_bound_equals_a_general_convex_solver(person: tuple[PreferenceModel, FloatArray]) -> None:
+    model, means = person
+    b = lower_bound(model, 0, means)
+    if b.confusing_state is None:
+        assert b.value == 0.0
+        return
+    np.testing.assert_allclose(b.value, naive_bound(model, 0, means), rtol=2e-3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_bound_equals_a_fine_grid_at_three_actions(seed: int) -> None:
+    model = PreferenceModel(random_orderings(4, 3, seed))
+    order = model.orderings[0]
+    means = np.empty(3)
+    means[order] = [1.0, 0.7, 0.2]
+    others = [row for row in model.orderings if row[0] != order[0]]
+    least = math.inf
+    for share in np.linspace(0.0, 1.0, 4001):  # the constraints scale with the rates, so a direction is enough
+        rates = np.zeros(3)
+        rates[order[1:]] = [share / 0.3, (1.0 - share) / 0.8]
+        told = min(_three(row, means, int(order[0]), rates) for row in others)
+        least = min(least, math.inf if told == 0 else 1.0 / told)
+    np.testing.assert_allclose(lower_bound(model, 0, means).value, least, rtol=2e-3)
+
+
+def _three(order: IntArray, means: FloatArray, best: int, rates: FloatArray) -> float:
+    """Half the least weighted squared error for three actions, the best action's mean held, by cases."""
+    before = list(order[: order.tolist().index(best)])
+    after = list(order[len(before) + 1 :])
+    cost = sum(rates[a] * (means[best] - means[a]) ** 2 for a in before)
+    if len(after) == 2 and means[after[0]] < means[after[1]] and rates[after].sum() > 0:
+        both = np.average(means[after], weights=rates[after])
+        cost += float(rates[after] @ (means[after] - both) ** 2)
+    return float(cost) / 2
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 5])
+def test_with_all_orderings_it_is_the_plain_bandit(k: int) -> None:
+    model = PreferenceModel(list(itertools.permutations(range(k))))
+    means = 4.0 - np.array([0.0, 0.3, 0.5, 1.1, 1.2])[:k]
+    b = lower_bound(model, 0, means, noise=1.5)
+    plain = plain_bound(model, 0, means, noise=1.5)
+    np.testing.assert_allclose(b.value, plain.value, rtol=2e-6)
+    np.testing.assert_allclose(b.rates, plain.rates, rtol=1e-3)
+    np.testing.assert_allclose(plain.value, sum(2 * 1.5**2 / gap for gap in means[0] - means[1:]))
+
+
+@given(people())
+def test_adding_a_state_never_lowers_it(person: tuple[PreferenceModel, FloatArray]) -> None:
+    model, means = person
+    values = [lower_bound(PreferenceModel(model.orderings[:m]), 0, means).value for m in range(1, model.states + 1)]
+    for fewer, more in itertools.pairwise(values):
+        assert more >= fewer * (1 - 2e-6)
+    assert values[-1] <= plain_bound(model, 0, means).value * (1 + 1e-9)
+
+
+@given(people(), st.floats(0.1, 10.0), st.floats(0.01, 100.0), st.floats(-100, 100))
+def test_noise_scales_it_by_its_square_and_units_do_not_matter(
+    person: tuple[PreferenceModel, FloatArray], noise: float, scale: float, shift: float
+) -> None:
+    model, means = person
+    b = lower_bound(model, 0, means)
+    np.testing.assert_allclose(lower_bound(model, 0, means, noise).value, b.value * noise**2, rtol=3e-6)
+    moved = lower_bound(model, 0, means * scale + shift, noise=scale)
+    np.testing.assert_allclose(moved.value, b.value * scale, rtol=1e-5)
+
+
+@given(people())
+def test_rates_cost_the_value_and_tell_every_alternative_apart(person: tuple[PreferenceModel, FloatArray]) -> None:
+    model, means = person
+    b = lower_bound(model, 0, means)
+    best = int(model.orderings[0, 0])
+    assert b.rates[best] == 0.0
+    assert b.gap <= 1e-6
+    np.testing.assert_allclose(b.rates @ (means[best] - means), b.value, rtol=1e-9)
+    for order in model.orderings:
+        if order[0] != best:
+            assert naive_confusion(order, means, best, b.rates, pinned=True) >= 1 - 1e-6
+    if b.confusing_state is not None and b.confusing_means is not None:
+        order = model.orderings[b.confusing_state]
+        assert order[0] != best
+        assert np.all(np.diff(b.confusing_means[order]) <= 1e-9)
+        np.testing.assert_allclose(b.confusing_means[best], means[best])
+        np.testing.assert_allclose(b.weights.sum(), 1.0)
+        assert b.weights[b.confusing_state] == b.weights.max()
+
+
+@given(people())
+def test_the_printed_form_is_never_smaller(person: tuple[PreferenceModel, FloatArray]) -> None:
+    model, means = person
+    printed = lower_bound(model, 0, means, pinned=False)
+    assert printed.value >= lower_bound(model, 0, means).value * (1 - 2e-6)
+
+
+def test_the_printed_form_is_infinite_where_only_the_best_action_moved() -> None:
+    model = PreferenceModel([[0, 1, 2], [1, 0, 2]])
+    b = lower_bound(model, 0, [3.0, 2.0, 1.0], pinned=False)
+    assert b.value == math.inf
+    assert b.confusing_state == 1
+    assert b.to_dict()["value"] is None
+    assert lower_bound(model, 0, [3.0, 2.0, 1.0]).value == pytest.approx(2.0, rel=1e-6)
+
+
+def test_no_alternative_means_no_bound() -> None:
+    b = lower_bound(PreferenceModel([[0, 1, 2], [0, 2, 1]]), 0, [3.0, 2.0, 1.0])
+    assert (b.value, b.confusing_state, b.confusing_means) == (0.0, None, None)
+
+
+def test_the_latent_bandit_knows_more_and_so_loses_less() -> None:
+    people = lpb.SyntheticWorld(states=8, actions=8).draw(people=1, seed=3)
+    for z in range(8):
+        own = latent_bound(people.model, z, pinned=False)
+        fitted = lower_bound(people.model, z, people.means[z], pinned=False)
+        assert 0 < own.value <= fitted.value * (1 + 1e-6)
+        assert latent_bound(people.model, z).value == 0.0, "the best action alone tells random states apart"
+
+
+def test_the_latent_bound_by_hand() -> None:
+    means = [[3.0, 2.0, 1.0], [3.0, 5.0, 1.0], [3.0, 0.0, 4.0]]
+    model = PreferenceModel([[0, 1, 2], [1, 0, 2], [2, 0, 1]], means=means)
+    # cheapest: 9 c₁ / 2 ≥ 1 for state 1; 4 c₁ / 2 + 9 c₂ / 2 ≥ 1 for state 2, at costs 1 and 2
+    b = latent_bound(model, 0)
+    np.testing.assert_allclose(b.rates, [0.0, 2 / 9, (1 - 4 / 9) * 2 / 9], rtol=1e-6)
+    np.testing.assert_allclose(b.value, 2 / 9 + 2 * (1 - 4 / 9) * 2 / 9, rtol=1e-6)
+
+
+def test_the_papers_figures_on_fresh_people() -> None:
+    # measured elsewhere at k = m = 10: 3.5, spread 1.6; here 12 people, so ± 3 standard errors is ± 1.4
+    found = [
+        lower_bound(p.model, 0, p.means[0]).value
+        for p in (lpb.SyntheticWorld(states=10, actions=10).draw(people=1, seed=77, draw=i) for i in range(12))
+    ]
+    assert abs(np.mean(found) - 3.5) < 1.4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((2, [2.0, 1.0, 0.0]), "state is 2; it must be a whole number from 0 to 1"),
+        ((0, [2.0, 1.0]), "means has shape 2; it must be 3"),
+        ((0, [1.0, 2.0, 0.0]), "action 0 comes before action 1 but has mean 1 < 2"),
+        ((0, [2.0, 2.0, 0.0]), "actions 0 and 1 are both best, with mean 2"),
+        ((0, [2.0, np.nan, 0.0]), r"means\[1\] is nan"),
+        ((0, [2.0, 1.0, 0.0], 0.0), "noise is 0.0; it must be greater than 0"),
+    ],
+)
+def test_errors_say_what_is_wrong(arguments: tuple[object, ...], words: str) -> None:
+    model = PreferenceModel([[0, 1, 2], [2, 1, 0]])
+    with pytest.raises(InvalidInput, match=words):
+        lower_bound(model, *arguments)  # type: ignore[arg-type] # wrong on purpose
+
+
+def test_the_latent_bound_needs_means() -> None:
+    with pytest.raises(InvalidInput, match="give the model `means`"):
+        latent_bound(PreferenceModel([[0, 1]]), 0)
