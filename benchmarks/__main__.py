@@ -5,12 +5,12 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import core
+from benchmarks import core, recovery, theory
 
 
 def main() -> None:
     table = Table("measured in one run, one thread", "ratio", "goal", "", box=None, pad_edge=False)
-    rows = core.rows()
+    rows = [*core.rows(), *recovery.rows(), *theory.rows()]
     for row in rows:
         goal = f"{'≤' if row.at_most else '≥'} {row.goal:,.0f}×"
         digits = 0 if row.value >= 100 else 1

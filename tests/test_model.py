@@ -73,6 +73,7 @@ def test_numbers_that_are_no_actions_are_named_with_their_place(
             r"means\[1\] contradict ordering 1: action 2 comes before action 1 but has mean 1.5 < 2",
         ),
         ({"utilities": [[1.0, 0.5]]}, r"utilities has shape 1×2; it must be 2×3"),
+        ({"utilities": [[1.0, 0.5, 0], [0, 0, 3]]}, r"utilities\[1, 2\] is 3; utilities lie in \[0, 1\]"),
         ({"utilities": [[1.0, 0.5, np.nan], [0, 0, 0]]}, r"utilities\[0, 2\] is nan"),
         ({"actions": ["a", "b"]}, "actions has 2 labels for 3 actions"),
         ({"actions": ["a", "b", "a"]}, "label 'a' is given to actions 0 and 2; labels must differ"),
@@ -171,7 +172,7 @@ def test_input_is_copied() -> None:
         {"actions": [0, 1, "2"]},
         {"prior": [0.4, 0.6]},
         {"means": [[3.0, 2, 1], [1, 2, 3]]},
-        {"utilities": [[3.0, 2, 1], [1, 2, 3]]},
+        {"utilities": [[1.0, 0.5, 0], [0, 0.5, 1]]},
         {"provenance": {"by": "hand"}},
     ],
 )

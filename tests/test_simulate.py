@@ -95,10 +95,12 @@ def test_progress_counts_up_to_the_end() -> None:
     [
         (["lpbts", "nope"], {}, "policy is 'nope'; choose one of: lpbts, "),
         ("lpbts", {}, "policies is 'lpbts'; give a list of names"),
+        (7, {}, "policies is 7; give a list of names"),
+        ({"x": lambda setting: setting}, {}, "the builder of 'x' returned"),
         ([], {}, "no policies were named"),
         ({}, {}, "no policies were named"),
         (["ts", "ts"], {}, "'ts' is named twice"),
-        ([3], {}, "policy is 3"),
+        ([3], {}, "policy 3 is not a name"),
         ({"x": "nope"}, {}, "policy is 'nope'"),
         (["ts"], {"people": 0}, "people is 0; it must be a whole number from 1"),
         (["ts"], {"rounds": 0}, "rounds is 0"),

@@ -39,7 +39,16 @@ class StateFit:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a belief says: the tried actions with count and mean, and the states, most probable first."""
+    """What a belief says: the tried actions with count and mean, and the states, most probable first.
+
+    >>> from lpbandits import Agent, LpbTS, PreferenceModel
+    >>> agent = Agent(LpbTS(PreferenceModel([[0, 1], [1, 0]])), seed=1)
+    >>> agent.tell(0, 1.0); agent.tell(1, 3.0)
+    >>> print(agent.explain())
+    tried: 0 1 (×1), 1 3 (×1)
+    state 1: 73.1%  1 3 > 0 1
+    state 0: 26.9%  0 = 1 2
+    """
 
     tried: dict[Label, tuple[int, float]]
     states: tuple[StateFit, ...]

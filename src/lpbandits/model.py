@@ -69,7 +69,8 @@ class PreferenceModel:
         self.utilities: FloatArray | None = None
         if utilities is not None:
             self.utilities = _frozen(validate.as_floats(utilities, "utilities", shape=(m, k)))
-        self.provenance: Json = json.loads(json.dumps(dict(provenance or {})))
+            _check_unit(self.utilities)
+        self.provenance: Json = _as_json(provenance)
 
     @property
     def states(self) -> int:
@@ -199,6 +200,21 @@ class PreferenceModel:
 def _frozen(array: T) -> T:
     array.flags.writeable = False
     return array
+
+
+def _as_json(provenance: Mapping[str, Any] | None) -> Json:
+    try:
+        content: Json = json.loads(json.dumps(dict(provenance or {}), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"provenance is not a JSON object: {error}; give a dict of plain values") from None
+    return content
+
+
+def _check_unit(utilities: FloatArray) -> None:
+    outside = np.argwhere((utilities < 0) | (utilities > 1))
+    if len(outside):
+        z, a = (int(i) for i in outside[0])
+        raise InvalidInput(f"utilities[{z}, {a}] is {utilities[z, a]:g}; utilities lie in [0, 1]")
 
 
 def _check_ordered(means: FloatArray, orderings: IntArray) -> None:

@@ -9,6 +9,9 @@ from lpbandits.errors import InvalidInput
 
 Family = Literal["gaussian", "bernoulli", "poisson"]
 
+SMALLEST = 1e-50
+"""Noise below this would overflow when rewards are divided by it and squared."""
+
 
 @dataclass(frozen=True)
 class Rewards:
@@ -39,7 +42,8 @@ class Rewards:
         validate.as_choice(self.family, "rewards", ("gaussian", "bernoulli", "poisson"))
         default = 0.5 if self.family == "bernoulli" else 1.0
         noise = default if self.noise is None else self.noise
-        noise = validate.as_number(noise, "noise", low=0, high=validate.LARGEST, above=True)
+        validate.as_number(noise, "noise", low=0, above=True)
+        noise = validate.as_number(noise, "noise", low=SMALLEST, high=validate.LARGEST)
         object.__setattr__(self, "noise", noise)
         object.__setattr__(self, "weight", validate.as_number(self.weight, "weight", low=0, above=True))
         if not self.noise_known and self.family != "gaussian":

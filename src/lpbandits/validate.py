@@ -32,7 +32,10 @@ def as_number(value: Any, name: str, *, low: float = -math.inf, high: float = ma
     """
     if isinstance(value, str | bytes | bool) or not isinstance(value, SupportsFloat):
         raise InvalidInput(f"{name} is {value!r}, which is not a number")
-    number = float(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(f"{name} is {_short(value)}, which is not one finite number") from None
     if not math.isfinite(number):
         raise InvalidInput(f"{name} is {value}; it must be a finite number")
     if number < low or (above and number == low):
@@ -51,10 +54,13 @@ def as_count(value: Any, name: str, *, low: int = 1, high: int = 2**31 - 1) -> i
     lpbandits.errors.InvalidInput: rounds is 2.5; it must be a whole number from 1 to 2147483647
     """
     if isinstance(value, SupportsIndex) and not isinstance(value, bool):
-        number = operator.index(value)
+        try:
+            number = operator.index(value)
+        except TypeError:
+            number = low - 1
         if low <= number <= high:
             return number
-    raise InvalidInput(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
+    raise InvalidInput(f"{name} is {_short(value)}; it must be a whole number from {low} to {high}")
 
 
 def as_seed(value: Any, name: str = "seed") -> int:
@@ -71,9 +77,9 @@ def as_choice(value: Any, name: str, choices: Iterable[str]) -> str:
     lpbandits.errors.InvalidInput: likelihood is 'refitt'; choose one of: refit, incremental
     """
     known = list(choices)
-    if value not in known:
-        raise InvalidInput(f"{name} is {value!r}; choose one of: {', '.join(known)}")
-    return str(value)
+    if not isinstance(value, str) or value not in known:
+        raise InvalidInput(f"{name} is {_short(value)}; choose one of: {', '.join(known)}")
+    return value
 
 
 def as_floats(values: Any, name: str, *, shape: tuple[int | None, ...]) -> FloatArray:
@@ -88,9 +94,8 @@ def as_floats(values: Any, name: str, *, shape: tuple[int | None, ...]) -> Float
     ):
         have = "×".join(map(str, array.shape)) or "a single number"
         raise InvalidInput(f"{name} has shape {have}; it must be {wanted}")
-    bad = np.argwhere(~np.isfinite(array))
-    if len(bad):
-        place = tuple(int(i) for i in bad[0])
+    if not np.isfinite(array).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise InvalidInput(f"{name}{list(place)} is {array[place]}; every entry must be a finite number")
     return array
 
@@ -111,10 +116,15 @@ def as_orderings(orderings: Any) -> IntArray:
         raise InvalidInput(
             f"orderings have shape {array.shape}; give one row per state, each with every action, most preferred first"
         )
-    if array.dtype.kind not in "iu":
-        whole = array.dtype.kind == "f" and bool(np.all(np.isfinite(array))) and bool(np.all(array == np.rint(array)))
-        if not whole:
-            raise InvalidInput(f"orderings hold {array.dtype} values; they must hold the whole numbers 0 to k-1")
+    if array.dtype.kind == "f":
+        odd = np.argwhere(~np.isfinite(array) | (array != np.rint(array)))
+        if len(odd):
+            z, i = (int(x) for x in odd[0])
+            raise InvalidInput(
+                f"ordering {z} has {array[z, i]} at orderings[{z}, {i}]; actions are whole numbers from 0"
+            )
+    elif array.dtype.kind not in "iu":
+        raise InvalidInput(f"orderings hold {array.dtype} values; they must hold the whole numbers 0 to k-1")
     rows = np.ascontiguousarray(array, dtype=np.int64)
     _check_permutations(rows)
     _check_distinct(rows)
@@ -161,7 +171,8 @@ def as_prior(prior: Any, states: int) -> FloatArray:
     total = float(vector.sum())
     if abs(total - 1.0) > 1e-6:
         raise InvalidInput(f"prior sums to {total:.6g}; the probabilities of the {states} states must sum to 1")
-    return vector / total
+    # a prior that sums to one but for rounding stays as it is, so that a saved model loads as itself
+    return vector if abs(total - 1.0) <= 1e-12 else vector / total
 
 
 def as_labels(labels: Sequence[Label] | None, count: int, name: str = "actions") -> tuple[Label, ...]:
@@ -174,7 +185,7 @@ def as_labels(labels: Sequence[Label] | None, count: int, name: str = "actions")
     """
     if labels is None:
         return tuple(range(count))
-    if isinstance(labels, str | bytes):
+    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
         raise InvalidInput(f"{name} is {labels!r}; give a list of labels, one per action")
     out: list[Label] = []
     seen: dict[Label, int] = {}
@@ -182,6 +193,8 @@ def as_labels(labels: Sequence[Label] | None, count: int, name: str = "actions")
         plain = label.item() if isinstance(label, np.generic) else label
         if isinstance(plain, bool) or not isinstance(plain, str | int):
             raise InvalidInput(f"{name}[{i}] is {label!r}; a label must be a str or an int")
+        if isinstance(plain, str) and not _is_text(plain):
+            raise InvalidInput(f"{name}[{i}] is {plain!r}, which UTF-8 cannot write; give another label")
         if plain in seen:
             raise InvalidInput(f"label {plain!r} is given to {name} {seen[plain]} and {i}; labels must differ")
         seen[plain] = i
@@ -189,3 +202,20 @@ def as_labels(labels: Sequence[Label] | None, count: int, name: str = "actions")
     if len(out) != count:
         raise InvalidInput(f"{name} has {len(out)} labels for {count} actions; give one label per action")
     return tuple(out)
+
+
+def _is_text(label: str) -> bool:
+    try:
+        label.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _short(value: Any) -> str:
+    """Return a value for a message, not more than a line of it."""
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # an int of thousands of digits
+        text = f"a {type(value).__name__} too long to print"
+    return text if len(text) <= 80 else text[:79] + "…"

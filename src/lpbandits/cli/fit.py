@@ -26,7 +26,7 @@ def fit(
     min_action: int = typer.Option(0, help="Then keep actions with at least this many."),
     prior_sd: float = typer.Option(1.0, help="Standard deviation of the Gaussian prior of a utility."),
     pairs_per_person: int | None = typer.Option(None, help="Use at most so many comparisons of a person."),
-    restarts: int | None = typer.Option(None, help="Starts of the clustering or of EM; 4 and 3 by default."),
+    restarts: int | None = typer.Option(None, help="Starts of the clustering (10; 2 for huge logs) or of EM (3)."),
     seed: int = typer.Option(0, help="Seed of everything random."),
     threads: int | None = typer.Option(None, help="Threads; all cores by default. Never changes a result."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a summary."),

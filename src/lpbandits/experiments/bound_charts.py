@@ -19,6 +19,7 @@ Found = Sequence[tuple[float, Bounds]]
 """Bounds at each value of an axis."""
 
 _HEIGHT = 330
+_TICKS = [unit * 10.0**power for power in range(-3, 5) for unit in (1, 2, 5)]
 
 
 def against_chart(table: pl.DataFrame, axis: str) -> Chart:
@@ -36,7 +37,7 @@ def against_chart(table: pl.DataFrame, axis: str) -> Chart:
         "mean:Q",
         title="regret per log T",
         scale=alt.Scale(type="log", domain=[low, high], nice=False, clamp=True),
-        axis=alt.Axis(values=[0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200], format="~g"),
+        axis=alt.Axis(values=[tick for tick in _TICKS if low <= tick <= high], format="~g"),
     )
     base = alt.Chart(frame)
     bands = (
@@ -110,13 +111,9 @@ def neighbour_chart(sizes: Sequence[int] = (5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 3
     base = alt.Chart(pl.DataFrame(rows)).encode(
         alt.X("k:Q", title="actions and states (k = m)", scale=alt.Scale(nice=False, zero=False, padding=12))
     )
+    scale = alt.Scale(domain=[0.25, 0.52], nice=False, zero=False)
     line = base.mark_line(strokeWidth=2.5, color=INK, point=alt.OverlayMarkDef(size=45, color=INK)).encode(
-        alt.Y(
-            "share:Q",
-            title="pairs ordered differently",
-            scale=alt.Scale(domain=[0.25, 0.52]),
-            axis=alt.Axis(format=".0%"),
-        ),
+        alt.Y("share:Q", title="pairs ordered differently", scale=scale, axis=alt.Axis(format=".0%")),
         tooltip=[
             alt.Tooltip("k:Q"),
             alt.Tooltip("share:Q", format=".1%", title="nearest neighbour"),
@@ -124,8 +121,10 @@ def neighbour_chart(sizes: Sequence[int] = (5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 3
         ],
     )
     half = alt.Chart(pl.DataFrame({"y": [0.5], "word": ["any other state, on average"]}))
-    rule = half.mark_rule(strokeDash=[5, 4], color="#9aa0a8").encode(y="y:Q")
-    word = half.mark_text(align="left", dx=4, dy=-8, x=0, color="#6b7280", fontSize=12).encode(y="y:Q", text="word:N")
+    rule = half.mark_rule(strokeDash=[5, 4], color="#9aa0a8").encode(alt.Y("y:Q", scale=scale))
+    word = half.mark_text(align="left", dx=4, dy=-8, x=0, color="#6b7280", fontSize=12).encode(
+        alt.Y("y:Q", scale=scale), text="word:N"
+    )
     title = alt.TitleParams("How far the true state stands out", subtitle="the nearest of k random states, exact")
     return alt.layer(rule, word, line).properties(width=430, height=_HEIGHT, title=title)
 

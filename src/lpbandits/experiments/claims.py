@@ -42,8 +42,10 @@ def check_claims(tables: Tables) -> list[Claim]:
     """Return every claim that can be checked on these tables."""
     from lpbandits.experiments.claims_data import CHECKS as ON_DATA  # noqa: PLC0415 - both build on this module
     from lpbandits.experiments.claims_synthetic import CHECKS as ON_SYNTHETIC  # noqa: PLC0415
+    from lpbandits.experiments.claims_theory import CHECKS as ON_THEORY  # noqa: PLC0415
 
-    return [check.run(tables) for check in (*ON_SYNTHETIC, *ON_DATA) if all(name in tables for name in check.needs)]
+    checks = (*ON_SYNTHETIC, *ON_THEORY, *ON_DATA)
+    return [check.run(tables) for check in checks if all(name in tables for name in check.needs)]
 
 
 def per_draw(table: pl.DataFrame, policy: str, column: str = "regret", **where: float | str) -> FloatArray:

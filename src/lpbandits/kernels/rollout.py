@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lpbandits.kernels.compiler import jit_in_place, specialise
+from lpbandits.kernels.compiler import jit_in_place, jit_inline, specialise
 from lpbandits.kernels.evidence import refit_tell as tell
 from lpbandits.kernels.isotonic import pool
 from lpbandits.kernels.layout import BERNOULLI, POISSON, POSTERIOR, SCORE, SETTINGS
@@ -25,6 +25,15 @@ def draw_reward(family: int, mean: float, noise: float, seed: int, person: int, 
     return mean + noise * normal_quantile(u)
 
 
+@jit_inline
+def filled(row: IntArray) -> int:
+    """Return how many actions a set has before the -1 that fill it up."""
+    size = len(row)
+    while size > 0 and row[size - 1] < 0:
+        size -= 1
+    return size
+
+
 @jit_in_place
 def best_mean(means: FloatArray, person: int, offered: IntArray) -> float:
     """Return the largest mean among the allowed actions."""
@@ -33,7 +42,7 @@ def best_mean(means: FloatArray, person: int, offered: IntArray) -> float:
         for action in range(means.shape[1]):
             value = max(value, means[person, action])
     else:
-        for i in range(len(offered)):
+        for i in range(filled(offered)):
             value = max(value, means[person, offered[i]])
     return value
 
@@ -61,6 +70,7 @@ def rollout(
     family: int,
     noise: float,
     offered: IntArray,
+    choices: IntArray,
     seed: int,
     first: int,
     actions: Int32Array,
@@ -73,10 +83,11 @@ def rollout(
 ) -> None:
     """Play all rounds for people first, first+1, …; `actions` to `active` take the results, the rest is one belief.
 
-    `start` holds the rows per state of an untouched belief (no columns without latent states).
-    `offered` is people × rounds × allowed actions in rising order,
-    filled up with -1 (1 in place of people or rounds: the same for all; 1×1×0: everything is allowed). Each person's
-    results depend on nothing but their own address, so any split over threads gives the same bits.
+    `start` holds the rows per state of an untouched belief (no columns without latent states). `offered` is people ×
+    rounds × allowed actions in rising order, filled up with -1 (1 in place of people or rounds: the same for all;
+    1×1×0: everything is allowed); regret is counted from the best of them. `choices` is what the policy limits itself
+    to, in the same form. Each person's results depend on nothing but their own address, so any split over threads gives
+    the same bits.
     """
     people, rounds = actions.shape
     m = start.shape[1]
@@ -85,16 +96,12 @@ def rollout(
         for row in range(SCORE, SETTINGS):
             for z in range(m):
                 numbers[row, z] = start[row, z]
-        allowed = offered[0, 0]
-        target = best_mean(means, p, allowed)
+        target = best_mean(means, p, offered[0, 0])
         for t in range(rounds):
             if offered.shape[2] > 0:
-                allowed = offered[min(p, offered.shape[0] - 1), min(t, offered.shape[1] - 1)]
-                size = len(allowed)
-                while allowed[size - 1] < 0:
-                    size -= 1
-                allowed = allowed[:size]
-                target = best_mean(means, p, allowed)
+                target = best_mean(means, p, offered[min(p, offered.shape[0] - 1), min(t, offered.shape[1] - 1)])
+            allowed = choices[min(p, choices.shape[0] - 1), min(t, choices.shape[1] - 1)]
+            allowed = allowed[: filled(allowed)]
             action = choose(ranks, table, numbers, order, n, allowed, seed, first + p, t)
             reward = draw_reward(family, means[p, action], noise, seed, first + p, t)
             n = tell(ranks, table, numbers, order, n, action, reward)

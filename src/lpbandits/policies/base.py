@@ -5,7 +5,7 @@ a user, and the simulator's rollout makes its own. Both call the same compiled f
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
@@ -179,7 +179,7 @@ class Policy:
         """
         if allowed is None:
             return np.unique(self.model.orderings[:, 0]) if self.rule.top else np.empty(0, dtype=np.int64)
-        if isinstance(allowed, str | bytes):
+        if isinstance(allowed, str | bytes) or not isinstance(allowed, Iterable):
             raise InvalidInput(f"allowed is {allowed!r}; give a list of actions")
         indices = sorted({self.index_of(label) for label in allowed})
         if not indices:

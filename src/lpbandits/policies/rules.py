@@ -196,6 +196,7 @@ def _chance_of_largest(mean: FloatArray, sd: FloatArray, copies: FloatArray) -> 
     resolved; products of distribution functions are formed as sums of logarithms.
     """
     present = copies > 0
+    mean = mean - mean[present].max()  # only differences count, and far from zero they would drown
     knots = np.unique((mean[present, None] + sd[present, None] * np.linspace(-9.0, 9.0, 37)).ravel())
     nodes, weights = np.polynomial.legendre.leggauss(8)
     half = np.diff(knots)[:, None] / 2.0

@@ -44,6 +44,9 @@ class BradleyTerry:
     pieces
         The piece of the comparison graph that each action is in. Utilities of different pieces are comparable only
         through the prior.
+
+    >>> fit_bradley_terry([[0, 3], [1, 0]]).components
+    1
     """
 
     utilities: FloatArray

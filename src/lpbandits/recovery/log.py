@@ -34,6 +34,9 @@ class Ratings:
         Labels, sorted.
     dropped
         What was left out on the way in, by reason.
+
+    >>> Ratings.from_arrays(["ann", "ann", "bo"], ["tea", "jam", "tea"], [5, 3, 4]).counts.tolist()
+    [2, 1]
     """
 
     offsets: IntArray

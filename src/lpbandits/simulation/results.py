@@ -117,7 +117,13 @@ class PolicyResult:
 
 @dataclass(frozen=True)
 class Results:
-    """All policies of one simulation, on the same people with the same luck."""
+    """All policies of one simulation, on the same people with the same luck.
+
+    >>> from lpbandits import SyntheticWorld, simulate
+    >>> results = simulate(SyntheticWorld(states=2, actions=3), ["lpbts", "ts"], people=3, rounds=5)
+    >>> results.curves().shape, results.people().height
+    ((10, 11), 12)
+    """
 
     settings: Json
     policies: Mapping[str, PolicyResult]

@@ -62,6 +62,7 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first: i
         people.truth,
         FAMILIES[people.rewards.family],
         people.rewards.sd,
+        people.offered,
         policy.offer_sets(people.offered),
         seed,
         first,
@@ -117,6 +118,8 @@ def simulate(
     >>> bool(results["lpbts"].regret.mean[-1] < results["uniform"].regret.mean[-1])
     True
     """
+    if not callable(getattr(world, "draw", None)):
+        raise InvalidInput(f"world is {world!r}; give a world, such as SyntheticWorld(states=5, actions=10)")
     builders = _builders(policies)
     people = validate.as_count(people, "people")
     rounds = validate.as_count(rounds, "rounds")
@@ -129,7 +132,7 @@ def simulate(
         populations.append(world.draw(people=people, seed=seed, draw=draw))
         check_size(len(populations[0].truth), draws, rounds)
     pieces = [
-        (name, build(Setting(population.model, population.rewards, rounds, first)), part, at)
+        (name, _built(name, build, Setting(population.model, population.rewards, rounds, first)), part, at)
         for name, build in builders.items()
         for draw, population in enumerate(populations)
         for part, at in parts_of(population, draw * len(population.truth))
@@ -159,12 +162,14 @@ def simulate(
 
 
 def _builders(policies: Sequence[str] | Mapping[str, str | Build]) -> dict[str, Build]:
-    if isinstance(policies, str):
+    if isinstance(policies, str) or not isinstance(policies, Iterable):
         raise InvalidInput(f"policies is {policies!r}; give a list of names, such as ['lpbts', 'ts']")
     named: Iterable[tuple[str, str | Build]]
     named = policies.items() if isinstance(policies, Mapping) else [(name, name) for name in policies]
     out: dict[str, Build] = {}
     for name, build in named:
+        if not isinstance(name, str):
+            raise InvalidInput(f"policy {name!r} is not a name; give names, or a mapping from names to builders")
         if name in out:
             raise InvalidInput(f"policy {name!r} is named twice; name each once")
         if callable(build):
@@ -175,6 +180,15 @@ def _builders(policies: Sequence[str] | Mapping[str, str | Build]) -> dict[str, 
     if not out:
         raise InvalidInput(f"no policies were named; choose some of: {', '.join(POLICIES)}")
     return out
+
+
+def _built(name: str, build: Build, setting: Setting) -> Policy:
+    policy = build(setting)
+    if not isinstance(policy, Policy):
+        raise InvalidInput(
+            f"the builder of {name!r} returned {policy!r}; it must return a policy, such as LpbTS(model)"
+        )
+    return policy
 
 
 def _registered(name: str) -> Build:

@@ -51,6 +51,7 @@ class MeansWorld:
 
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:  # noqa: ARG002 - nothing is random
         """Return `people` people per state; with one row per person, every given person `people` times."""
+        people = validate.as_count(people, "people")
         rows = np.repeat(np.arange(len(self.means)), people)
         truth = rows if self.truth is None else self.truth[rows]
         return Population(self.model, truth, np.ascontiguousarray(self.means[rows]), self.rewards)

@@ -68,6 +68,7 @@ class SyntheticWorld:
 
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:
         """Return `people` people per state, balanced, in the order of their states."""
+        people = validate.as_count(people, "people")
         orderings = self._orderings(seed, draw)
         truth = np.repeat(np.arange(self.states), people)
         floor = float(self.base or 0.0) + self.gap * self.actions

@@ -20,7 +20,7 @@ _SHOWS = {
 
 
 def _cases(axis: str, size: Size) -> list[Case]:
-    run = {"people": 2 * size.draws, "rounds": 100 * size.rounds, "repeats": 2 if size.quick else 10}
+    run = {"people": 4 * size.draws, "rounds": 100 * size.rounds, "repeats": 2 if size.quick else 5}
     return [Case(f"bound-{axis}", f"{axis} {x:g}", {"axis": axis, "x": x, **run}) for x in AXES[axis][1]]
 
 
