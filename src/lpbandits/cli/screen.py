@@ -15,15 +15,8 @@ Report = Callable[[str, int, int], None]
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Report]:
-    """Show a bar that moves as the library calls back; nothing at all when stderr is not a terminal."""
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+    """Show one bar that moves as the library calls back."""
+    with _bars() as progress:
         task = progress.add_task(what, total=None)
 
         def report(stage: str, done: int, total: int) -> None:
@@ -34,15 +27,8 @@ def progress_bar(what: str) -> Iterator[Report]:
 
 @contextmanager
 def stage_bars() -> Iterator[Report]:
-    """Show a bar per stage of long work; nothing at all when stderr is not a terminal."""
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description:<18}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+    """Show a bar per stage of long work."""
+    with _bars() as progress:
         tasks: dict[str, TaskID] = {}
 
         def report(stage: str, done: int, total: int) -> None:
@@ -51,6 +37,18 @@ def stage_bars() -> Iterator[Report]:
             progress.update(tasks[stage], completed=done, total=total)
 
         yield report
+
+
+def _bars() -> Progress:
+    """Return bars on stderr; nothing at all when that is not a terminal."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description:<18}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+    )
+    return Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
 
 
 def print_json(content: Any) -> None:
