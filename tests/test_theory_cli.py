@@ -90,3 +90,10 @@ def test_simulate_duels_writes_its_report(tmp_path: Path) -> None:
     assert "weak_regret" in pl.read_parquet(tmp_path / "duels" / "people.parquet").columns
     manifest = json.loads((tmp_path / "duels" / "manifest.json").read_text())
     assert manifest["settings"]["comparison"] == "bradley-terry"
+
+
+def test_the_example_of_the_theory_page_runs() -> None:
+    text = (Path(__file__).parent.parent / "docs" / "theory.md").read_text()
+    names: dict[str, object] = {}
+    exec(compile(text.split("```python\n")[1].split("```")[0], "theory.md", "exec"), names)  # noqa: S102 - ours
+    assert isinstance(names["b"], lpb.LowerBound)

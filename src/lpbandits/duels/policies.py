@@ -26,7 +26,7 @@ class LpbDuel(Policy):
     >>> agent.ask_pair()
     ('drug B', 'rest')
     >>> agent.tell_duel("rest", "drug B"); agent.tell_duel("rest", "drug A")
-    >>> agent.posterior.tolist()
+    >>> agent.posterior.round(3).tolist()
     [0.8, 0.2]
     """
 
