@@ -117,8 +117,6 @@ def consistency(
         consistent = possible & (room >= 0)
         if not consistent.any():
             consistent = np.arange(m) == np.argmax(np.where(possible, room, -np.inf))
-    if not history:
-        return prior
     return np.asarray(consistent / consistent.sum())
 
 

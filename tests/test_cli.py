@@ -63,10 +63,11 @@ def test_simulate_writes_tables_charts_and_a_report(tmp_path: Path) -> None:
 def test_simulate_a_model_file(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     lpb.PreferenceModel([[0, 1], [1, 0]], means=[[0.9, 0.1], [0.2, 0.7]]).save(path)
-    args = ["simulate", "--model", str(path), "--rewards", "bernoulli", "--noise", "0.5", "--people", "20", "--json"]
+    args = ["simulate", "--model", str(path), "--rewards", "bernoulli", "--people", "20", "--json"]
     done = runner.invoke(app, args, catch_exceptions=False)
     content = json.loads(done.stdout)
     assert content["settings"]["world"] == "means"
+    assert content["settings"]["noise"] == 0.5
     assert content["policies"]["lpbts"]["regret"]["mean"] < 30
 
 
@@ -99,6 +100,10 @@ def test_demo_writes_its_files(tmp_path: Path) -> None:
         (["--noise", "-1"], ["noise is -1", "greater than 0"]),
         (["--people", "1000000", "--rounds", "10000"], ["results per policy", "fewer people"]),
         (["--model", "missing.json"], ["missing.json", "No such file"]),
+        (["--rewards", "bernoulli"], ["--rewards applies to --model"]),
+        (["--model", "m.json", "--gap", "0.3"], ["--gap does not apply to --model"]),
+        (["--comparison", "bradley-terry"], ["--comparison applies to --feedback duel"]),
+        (["--out", "pyproject.toml"], ["pyproject.toml", "not a folder"]),
     ],
 )
 def test_errors_are_one_line_with_exit_code_2(arguments: list[str], words: list[str]) -> None:
@@ -133,6 +138,11 @@ def test_the_readme_lists_every_policy() -> None:
     text = (ROOT / "README.md").read_text()
     for name in lpb.POLICIES:
         assert f"| `{name}` |" in text
+
+
+def test_the_readme_has_no_gaps() -> None:
+    for word in ("BENCH", "TODO", "FIXME", "XXX"):
+        assert word not in (ROOT / "README.md").read_text()
 
 
 def test_the_readme_example_runs() -> None:

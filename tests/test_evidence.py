@@ -56,7 +56,9 @@ def test_posterior_is_a_distribution_that_never_revives_an_impossible_state(case
 @pytest.mark.parametrize("case", LATENT, ids=str)
 def test_nothing_told_leaves_the_prior(case: Case) -> None:
     model = PreferenceModel([[0, 1], [1, 0]], prior=[0.3, 0.7], means=[[0.7, 0.2], [0.3, 0.6]])
-    np.testing.assert_allclose(told(case.policy(model), []).posterior, [0.3, 0.7], rtol=1e-15)
+    policy = case.policy(model)
+    start = [0.3, 0.7] if policy.evidence.probabilistic else [0.5, 0.5]  # mUCB only marks what is possible
+    np.testing.assert_allclose(told(policy, []).posterior, start, rtol=1e-15)
 
 
 @pytest.mark.parametrize("case", FORGETFUL, ids=str)

@@ -28,8 +28,8 @@ TWO = [[0, 1, 2], [2, 1, 0]]
         ([[]], ["orderings have shape", "one row per state"]),
         ([[[0, 1]]], ["orderings have shape"]),
         (None, ["orderings have shape"]),
-        ([["a", "b"]], ["orderings hold", "whole numbers"]),
-        ([[True, False]], ["orderings hold", "whole numbers"]),
+        ([["a", "b"]], ["orderings hold words", "numbers 0 to k-1", "actions=[…]"]),
+        ([[True, False]], ["orderings hold bool values", "numbers 0 to k-1"]),
     ],
 )
 def test_bad_orderings_are_named(orderings: Any, parts: list[str]) -> None:

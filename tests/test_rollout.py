@@ -45,7 +45,7 @@ def assert_replays(case: Case, population: Population, rounds: int, first: str) 
             agent.tell(action, float(trace.rewards[p, t]))
             best = population.means[p].max() if allowed is None else population.means[p, allowed].max()
             assert trace.regret[p, t] == best - population.means[p, trace.actions[p, t]]
-            if policy.evidence.latent:
+            if policy.evidence.probabilistic:
                 assert agent.posterior[state] == trace.mass[p, t]
             else:
                 assert np.isnan(trace.mass[p, t])

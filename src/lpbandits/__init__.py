@@ -35,7 +35,18 @@ if TYPE_CHECKING:
     from lpbandits.policies import UCB as UCB
     from lpbandits.policies import LpbTS as LpbTS
     from lpbandits.policies import Policy as Policy
+    from lpbandits.policies import Setting as Setting
     from lpbandits.policies import Uniform as Uniform
+    from lpbandits.policies.evidence import Consistency as Consistency
+    from lpbandits.policies.evidence import Incremental as Incremental
+    from lpbandits.policies.evidence import KnownMeans as KnownMeans
+    from lpbandits.policies.evidence import Refit as Refit
+    from lpbandits.policies.evidence import Tally as Tally
+    from lpbandits.policies.rules import AnyAction as AnyAction
+    from lpbandits.policies.rules import Optimism as Optimism
+    from lpbandits.policies.rules import Sample as Sample
+    from lpbandits.policies.rules import Thompson as Thompson
+    from lpbandits.policies.rules import UpperBound as UpperBound
     from lpbandits.recovery import BradleyTerry as BradleyTerry
     from lpbandits.recovery import Ratings as Ratings
     from lpbandits.recovery import choose_states as choose_states
@@ -54,6 +65,7 @@ if TYPE_CHECKING:
     from lpbandits.theory import lower_bound as lower_bound
     from lpbandits.theory import plain_bound as plain_bound
     from lpbandits.worlds import MeansWorld as MeansWorld
+    from lpbandits.worlds import Population as Population
     from lpbandits.worlds import SyntheticWorld as SyntheticWorld
 
 __version__ = "0.1.0"
@@ -75,6 +87,17 @@ _HOME = {
     "LpbTS": "policies",
     "Policy": "policies",
     "Uniform": "policies",
+    "Setting": "policies",
+    "Consistency": "policies.evidence",
+    "Incremental": "policies.evidence",
+    "KnownMeans": "policies.evidence",
+    "Refit": "policies.evidence",
+    "Tally": "policies.evidence",
+    "AnyAction": "policies.rules",
+    "Optimism": "policies.rules",
+    "Sample": "policies.rules",
+    "Thompson": "policies.rules",
+    "UpperBound": "policies.rules",
     "BradleyTerry": "recovery",
     "Ratings": "recovery",
     "choose_states": "recovery",
@@ -99,6 +122,7 @@ _HOME = {
     "plain_bound": "theory",
     "latent_bound": "theory",
     "MeansWorld": "worlds",
+    "Population": "worlds",
     "SyntheticWorld": "worlds",
 }
 

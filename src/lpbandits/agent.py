@@ -250,7 +250,11 @@ class Agent:
 
     def _restore(self, tried: list[Json], states: dict[str, list[float | None]]) -> None:
         belief = self._new_belief(len(tried))
+        if len({row["action"] for row in tried}) < len(tried):
+            raise InvalidInput("an action is tried twice over")
         for slot, row in enumerate(tried):
+            validate.as_count(int(row["count"]) if row["count"] == int(row["count"]) else row["count"], "count")
+            validate.as_number(row["spread"], "spread", low=0)
             insert(self.policy.ranks, belief.numbers, belief.order, slot, self.policy.index_of(row["action"]))
             belief.numbers[:3, slot] = validate.as_floats([row[name] for name in _STATS], "tried", shape=(3,))
         belief.tried = len(tried)
@@ -260,6 +264,8 @@ class Agent:
             if len(column) != m:
                 raise InvalidInput(f"states['{name}'] has {len(column)} numbers for {m} states")
             belief.numbers[at, :m] = column
+        if m:
+            validate.as_prior(belief.numbers[layout.POSTERIOR, :m], m)  # finite, at least 0, and one in sum
         self._hold(belief)
 
     def __repr__(self) -> str:

@@ -71,6 +71,12 @@ class PreferenceModel:
             self.utilities = _frozen(validate.as_floats(utilities, "utilities", shape=(m, k)))
             _check_unit(self.utilities)
         self.provenance: Json = _as_json(provenance)
+        self._sealed = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if getattr(self, "_sealed", False):
+            raise AttributeError(f"a model is immutable; make a new one to change its {name}")
+        super().__setattr__(name, value)
 
     @property
     def states(self) -> int:

@@ -6,7 +6,9 @@ number, or raises `InvalidInput` that names the value, the place and the remedy.
 
 import math
 import operator
+import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, SupportsFloat, SupportsIndex
 
 import numpy as np
@@ -89,6 +91,8 @@ def as_floats(values: Any, name: str, *, shape: tuple[int | None, ...]) -> Float
     except (TypeError, ValueError):
         raise InvalidInput(f"{name} is not an array of numbers with equally long rows") from None
     wanted = "×".join("any" if side is None else str(side) for side in shape)
+    if shape == (None,):
+        wanted = "a plain list"
     if array.ndim != len(shape) or any(
         side is not None and side != have for side, have in zip(shape, array.shape, strict=True)
     ):
@@ -124,7 +128,10 @@ def as_orderings(orderings: Any) -> IntArray:
                 f"ordering {z} has {array[z, i]} at orderings[{z}, {i}]; actions are whole numbers from 0"
             )
     elif array.dtype.kind not in "iu":
-        raise InvalidInput(f"orderings hold {array.dtype} values; they must hold the whole numbers 0 to k-1")
+        held = "words" if array.dtype.kind == "U" else f"{array.dtype} values"
+        raise InvalidInput(
+            f"orderings hold {held}; give the actions' numbers 0 to k-1, and their labels as actions=[…]"
+        )
     rows = np.ascontiguousarray(array, dtype=np.int64)
     _check_permutations(rows)
     _check_distinct(rows)
@@ -202,6 +209,20 @@ def as_labels(labels: Sequence[Label] | None, count: int, name: str = "actions")
     if len(out) != count:
         raise InvalidInput(f"{name} has {len(out)} labels for {count} actions; give one label per action")
     return tuple(out)
+
+
+def as_folder(path: str | Path) -> Path:
+    """Return a folder to write to, made if it is not there."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise InvalidInput(f"cannot write to {folder}: it is a file, not a folder; choose another name") from None
+    except OSError as error:
+        raise InvalidInput(f"cannot write to {folder}: {error.strerror}; choose another folder") from None
+    if not os.access(folder, os.W_OK):
+        raise InvalidInput(f"cannot write to {folder}: permission denied; choose another folder")
+    return folder
 
 
 def _is_text(label: str) -> bool:

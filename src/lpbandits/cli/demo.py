@@ -17,10 +17,12 @@ def demo(
 
     Example: `lpb demo --out my-demo --seed 1`
     """
+    from lpbandits import validate
     from lpbandits.cli.simulate import NUMBERS
     from lpbandits.experiments.demo import findings, run_demo
     from lpbandits.simulation.tables import comparison, described
 
+    validate.as_folder(out)
     with progress_bar("simulating (the first run also compiles)") as report:
         made = run_demo(out, seed=seed, draws=draws, progress=report)
     if as_json:

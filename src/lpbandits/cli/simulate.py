@@ -15,6 +15,7 @@ DEFAULT = {"absolute": "lpbts,mts,ts,ts-top", "duel": "lpb-duel,double-ts"}
 
 
 def simulate(
+    context: typer.Context,
     states: int = typer.Option(5, help="Latent states (m)."),
     actions: int = typer.Option(10, help="Actions (k)."),
     people: int = typer.Option(50, help="People per state."),
@@ -23,7 +24,7 @@ def simulate(
         "same", help="**same**: people of a state share their means; **different**: each has own."
     ),
     gap: float = typer.Option(0.2, help="Least difference between neighbours' means (Δ)."),
-    noise: float = typer.Option(1.0, help="Standard deviation of rewards (σ)."),
+    noise: float | None = typer.Option(None, help="Standard deviation of rewards (σ): 1, and 0.5 for Bernoulli."),
     draws: int = typer.Option(1, help="Independent draws of the orderings."),
     policies: str | None = typer.Option(
         None,
@@ -56,17 +57,21 @@ def simulate(
     from lpbandits.worlds import MeansWorld, SyntheticWorld, World
 
     validate.as_choice(feedback, "feedback", DEFAULT)
+    _refuse_idle(context, model is not None, feedback == "duel")
+    own = Rewards(rewards, noise)  # type: ignore[arg-type] # Rewards checks the family
     world: World
     if model is None:
         world = SyntheticWorld(
-            states=states, actions=actions, scale=scale, gap=gap, jitter=jitter, noise=noise, base=base, spread=spread
+            states=states, actions=actions, scale=scale, gap=gap, jitter=jitter, noise=own.sd, base=base, spread=spread
         )
     else:
-        world = MeansWorld(PreferenceModel.load(model), rewards=Rewards(rewards, noise))  # type: ignore[arg-type] # Rewards checks
+        world = MeansWorld(PreferenceModel.load(model), rewards=own)
+    if out is not None:
+        validate.as_folder(out)
     chosen = DEFAULT[feedback] if policies is None else policies
     names = [name.strip() for name in chosen.split(",") if name.strip()]
     size = {"people": people, "rounds": rounds, "draws": draws, "seed": seed, "threads": threads}
-    with progress_bar("simulating") as report:
+    with progress_bar("simulating (a first run also compiles)") as report:
         if feedback == "duel":
             duelling = DuellingWorld(world, comparison)
             results = simulate_duels(duelling, names, **size, progress=report)  # type: ignore[arg-type] # as declared
@@ -82,6 +87,21 @@ def simulate(
         print_json(results.to_dict())
         return
     _show(results, written)
+
+
+def _refuse_idle(context: typer.Context, has_model: bool, is_duel: bool) -> None:
+    """Refuse options that would change nothing, so that nobody believes they did."""
+    from lpbandits.errors import InvalidInput
+
+    idle = {"rewards": "applies to --model"} if not has_model else {}
+    if has_model:
+        of_world = ("states", "actions", "scale", "gap", "jitter", "base", "spread")
+        idle |= dict.fromkeys(of_world, "does not apply to --model, which brings its own")
+    idle |= {"first": "applies to absolute feedback"} if is_duel else {"comparison": "applies to --feedback duel"}
+    for name, why in idle.items():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise InvalidInput(f"--{name} {why}; leave it out")
 
 
 def _show(results: "Results", written: Path | None) -> None:

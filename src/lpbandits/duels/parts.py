@@ -74,6 +74,7 @@ class Inversions:
     margin: float | None = None
     kind: ClassVar[str] = "inversions"
     latent: ClassVar[bool] = True
+    probabilistic: ClassVar[bool] = True
     ordered: ClassVar[bool] = False
     rewards: ClassVar[Rewards] = Rewards()
     why_no_retract: ClassVar[str] = "it works with duels"
@@ -115,6 +116,7 @@ class Wins:
 
     kind: ClassVar[str] = "wins"
     latent: ClassVar[bool] = False
+    probabilistic: ClassVar[bool] = False
     ordered: ClassVar[bool] = False
     rewards: ClassVar[Rewards] = Rewards()
     why_no_retract: ClassVar[str] = "it works with duels"
@@ -157,6 +159,7 @@ class Paired:
     rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "paired"
     latent: ClassVar[bool] = True
+    probabilistic: ClassVar[bool] = True
     ordered: ClassVar[bool] = False
     why_no_retract: ClassVar[str] = "rewards are compared in the order they came in; use lpbts, which can"
 
@@ -186,6 +189,7 @@ class _Pairs:
     """What all rules for pairs share: they refuse to choose one action."""
 
     kind: ClassVar[str]
+    needs_means: ClassVar[bool] = False
 
     @property
     def choose(self) -> Callable[..., int]:

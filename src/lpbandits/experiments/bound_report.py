@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from lpbandits.errors import InvalidInput
+from lpbandits import validate
 from lpbandits.experiments.bound_charts import (
     Found,
     against_chart,
@@ -34,11 +34,7 @@ def bound_table(bounds: Bounds) -> tuple[list[str], list[list[str]]]:
 
 def save_bounds(bounds: Bounds, studies: Mapping[str, Found], folder: str | Path) -> Path:
     """Write charts (PNG and SVG), a table of the studies and an HTML report; return the report's path."""
-    out = Path(folder)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput(f"cannot write to {out}: {error.strerror}; choose another folder") from None
+    out = validate.as_folder(folder)
     charts: dict[str, Chart] = {"people": people_chart(bounds), "rates": rates_chart(bounds)}
     sections = [Section("Three bounds", _HOW_TO_READ, list(charts.values()), [Table(*bound_table(bounds))])]
     for axis, found in studies.items():

@@ -113,7 +113,8 @@ def state_chart(curves: pl.DataFrame, *, title: str) -> Chart:
 
 def final_chart(people: pl.DataFrame, *, title: str) -> Chart:
     """Return how regret at the end spreads over people: 5 to 95 %, the middle half, the median and the mean."""
-    order = people["policy"].unique(maintain_order=True).to_list()
+    means = people.group_by("policy", maintain_order=True).agg(pl.col("regret").mean()).sort("regret")
+    order = means["policy"].to_list()
     spread = _titled(people).group_by("policy", "name", maintain_order=True)
     frame = spread.agg(
         pl.col("regret").mean().alias("mean"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import altair as alt
 import polars as pl
 
-from lpbandits.errors import InvalidInput
+from lpbandits import validate
 from lpbandits.experiments.charts import Chart, save_chart
 from lpbandits.experiments.inspection import Inspection, state_table
 from lpbandits.experiments.report import Section, Table, write_report
@@ -16,11 +16,7 @@ STATE_COLOURS = ["#0b6e99", "#d9822b", "#4d8b57", "#c43c6b", "#7a4fa3", "#8a6d3b
 
 def save_inspection(seen: Inspection, folder: str | Path, *, source: str) -> Path:
     """Write charts (PNG and SVG) and an HTML report of a model; return the report's path."""
-    out = Path(folder)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput(f"cannot write to {out}: {error.strerror}; choose another folder") from None
+    out = validate.as_folder(folder)
     charts = {"shares": share_chart(seen), "kendall": kendall_chart(seen)}
     if seen.disagreements:
         charts["disagreements"] = disagreement_chart(seen)

@@ -11,7 +11,6 @@ import joblib
 import polars as pl
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput
 from lpbandits.experiments.charts import save_chart
 from lpbandits.experiments.claims import Claim, check_claims
 from lpbandits.experiments.datasets import locate, require
@@ -124,11 +123,7 @@ def _folder(out: Path, resume: bool) -> Path:
     folder = out / "cases"
     if folder.exists() and not resume:
         shutil.rmtree(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput(f"cannot write to {out}: {error.strerror}; choose another folder") from None
-    return folder
+    return validate.as_folder(folder)
 
 
 def _saved(folder: Path, figure: Figure, case: Case, seed: int) -> Path:

@@ -180,27 +180,35 @@ def incremental_tell(
 
 
 @jit_inline
-def known_scores(
-    table: FloatArray,
-    numbers: FloatArray,
-    m: int,
-    n: int,
-    action: int,
-    reward: float,
-    sign: float,
-) -> None:
-    """Add (sign 1) or take back (sign -1) one reward's log-likelihood at each state's known mean."""
+def known_scores(table: FloatArray, numbers: FloatArray, order: SlotArray, m: int, n: int) -> None:
+    """Score every state by the likelihood of all rewards at its known means, from counts and sums alone.
+
+    Terms that are equal for all states are left out, so that an outlandish reward that is taken back leaves no trace.
+    """
     family = int(numbers[SETTINGS, FAMILY])
+    precision = 0.5 * numbers[SETTINGS, NOISE] ** -2
     count = 0.0
+    spread = 0.0
     for slot in range(n):
         count += numbers[COUNT, slot]
+        spread += numbers[SPREAD, slot]
     for z in range(m):
-        if family == GAUSSIAN_UNKNOWN:
-            numbers[EXTRA, z] = max(numbers[EXTRA, z] + sign * (reward - table[z, action]) ** 2, 0.0)
-            numbers[SCORE, z] = numbers[LOG_PRIOR, z] + unknown_noise_score(numbers, numbers[EXTRA, z], count)
-        else:
-            numbers[EXTRA, z] += sign * log_likelihood(family, reward, table[z, action], numbers[SETTINGS, NOISE])
-            numbers[SCORE, z] = numbers[LOG_PRIOR, z] + numbers[EXTRA, z]
+        score = 0.0
+        for slot in range(n):
+            own = numbers[COUNT, slot]
+            total = numbers[SUM, slot]
+            mean = table[z, order[0, slot]]
+            if family <= GAUSSIAN_UNKNOWN:
+                score += (total - own * mean) ** 2 / own
+            elif family == BERNOULLI:
+                score += total * np.log(mean) + (own - total) * np.log1p(-mean)
+            else:
+                score += total * np.log(mean) - own * mean
+        if family == GAUSSIAN:
+            score *= -precision
+        elif family == GAUSSIAN_UNKNOWN:
+            score = unknown_noise_score(numbers, spread + score, count)
+        numbers[SCORE, z] = numbers[LOG_PRIOR, z] + score
     normalise(numbers, m)
 
 
@@ -216,7 +224,7 @@ def known_tell(
 ) -> int:
     """MTS (Hong et al. 2020): the likelihood of all rewards at the state's known means."""
     n, _ = record(ranks, numbers, order, n, action, reward)
-    known_scores(table, numbers, ranks.shape[0], n, action, reward, 1.0)
+    known_scores(table, numbers, order, ranks.shape[0], n)
     return n
 
 
@@ -230,16 +238,9 @@ def known_retract(
     action: int,
     reward: float,
 ) -> int:
-    """Take an outcome back; with none left, the scores start from the prior exactly."""
-    m = ranks.shape[0]
+    """Take an outcome back: the scores depend only on counts and sums, so the past leaves no trace."""
     n = remove(numbers, order, n, action, reward)
-    if n == 0:
-        for z in range(m):
-            numbers[EXTRA, z] = 0.0
-            numbers[SCORE, z] = numbers[LOG_PRIOR, z]
-        normalise(numbers, m)
-    else:
-        known_scores(table, numbers, ranks.shape[0], n, action, reward, -1.0)
+    known_scores(table, numbers, order, ranks.shape[0], n)
     return n
 
 

@@ -44,7 +44,11 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Setting:
-    """What a policy may be told before a run: the model, the rewards' family and noise, and the horizon."""
+    """What a policy may be told before a run: the model, the rewards' family and noise, and the horizon.
+
+    >>> Setting(PreferenceModel([[0, 1]]), Rewards(noise=2.0)).rewards.noise
+    2.0
+    """
 
     model: PreferenceModel
     rewards: Rewards

@@ -28,6 +28,8 @@ class Evidence(Protocol):
     """Its name in files."""
     latent: ClassVar[bool]
     """Whether it weighs latent states at all."""
+    probabilistic: ClassVar[bool]
+    """Whether its weights are probabilities of the states, and not only marks of those still possible."""
     ordered: ClassVar[bool]
     """Whether it keeps the tried actions in the order of every state."""
     why_no_retract: ClassVar[str]
@@ -59,6 +61,8 @@ class Rule(Protocol):
     """Its name in files."""
     latent: ClassVar[bool]
     """Whether it needs a posterior over states."""
+    needs_means: ClassVar[bool]
+    """Whether it reads the states' known means."""
 
     @property
     def top(self) -> bool:
@@ -121,12 +125,15 @@ class Policy:
             raise InvalidInput(f"model is {self.model!r}; give a PreferenceModel")
         if self.rule.latent and not self.evidence.latent:
             raise InvalidInput(f"the rule '{self.rule.kind}' needs states, which '{self.evidence.kind}' does not weigh")
-        if self.rule.latent == self.evidence.latent:
-            self.evidence.table(self.model)
-            return
-        raise InvalidInput(
-            f"the rule '{self.rule.kind}' uses no states, so '{self.evidence.kind}' would be wasted on it"
-        )
+        if self.evidence.latent and not self.rule.latent:
+            raise InvalidInput(
+                f"the rule '{self.rule.kind}' uses no states, so '{self.evidence.kind}' would be wasted on it"
+            )
+        if self.evidence.table(self.model).size == 0 and self.rule.needs_means:
+            raise InvalidInput(
+                f"the rule '{self.rule.kind}' plays known means, which the evidence '{self.evidence.kind}' has not; "
+                "combine it with 'known-means' or 'consistency'"
+            )
 
     @cached_property
     def ranks(self) -> Int32Array:
@@ -156,7 +163,8 @@ class Policy:
         with np.errstate(divide="ignore"):
             numbers[layout.LOG_PRIOR] = np.log(self.model.prior)
         numbers[layout.SCORE] = numbers[layout.LOG_PRIOR]
-        numbers[layout.POSTERIOR] = self.model.prior
+        possible = self.model.prior > 0
+        numbers[layout.POSTERIOR] = self.model.prior if self.evidence.probabilistic else possible / possible.sum()
         numbers[layout.BEST] = self.model.orderings[:, 0]
         return numbers
 

@@ -32,11 +32,15 @@ class Refit:
     """The likelihood of all rewards at the state's own isotonic fit (Eq. `appr_posterior`).
 
     It depends on counts, sums and spreads alone: outcomes may be late, in any order, or taken back.
+
+    >>> Refit(Rewards(noise=0.5)).rewards.sd
+    0.5
     """
 
     rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "refit"
     latent: ClassVar[bool] = True
+    probabilistic: ClassVar[bool] = True
     ordered: ClassVar[bool] = True
     why_no_retract: ClassVar[str] = ""
 
@@ -64,11 +68,15 @@ class Incremental:
     """The expanded algorithm: each round adds the newest reward's log-likelihood at the refitted mean.
 
     It depends on the order in which rewards came, and cannot take one back.
+
+    >>> Incremental().retract is None
+    True
     """
 
     rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "incremental"
     latent: ClassVar[bool] = True
+    probabilistic: ClassVar[bool] = True
     ordered: ClassVar[bool] = True
     why_no_retract: ClassVar[str] = (
         "its score adds up one fit per round, in the order the rewards came; use likelihood='refit', which can"
@@ -99,11 +107,16 @@ class Incremental:
 
 @dataclass(frozen=True)
 class KnownMeans:
-    """The likelihood of all rewards at the state's known means: the full latent bandit of Hong et al. (2020)."""
+    """The likelihood of all rewards at the state's known means: the full latent bandit of Hong et al. (2020).
+
+    >>> KnownMeans().table(PreferenceModel([[0, 1], [1, 0]], means=[[2.0, 1.0], [1.0, 2.0]])).shape
+    (2, 2)
+    """
 
     rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "known-means"
     latent: ClassVar[bool] = True
+    probabilistic: ClassVar[bool] = True
     ordered: ClassVar[bool] = False
     why_no_retract: ClassVar[str] = ""
 
@@ -128,13 +141,18 @@ class KnownMeans:
 
 @dataclass(frozen=True)
 class Consistency:
-    """Which states are still consistent with the rewards, as mUCB (Hong et al. 2020) counts it."""
+    """Which states are still consistent with the rewards, as mUCB (Hong et al. 2020) counts it.
+
+    >>> Consistency(horizon=1000).horizon
+    1000
+    """
 
     rewards: Rewards = field(default_factory=Rewards)
     horizon: int = 200
     margin: float = 0.0
     kind: ClassVar[str] = "consistency"
     latent: ClassVar[bool] = True
+    probabilistic: ClassVar[bool] = False
     ordered: ClassVar[bool] = False
     why_no_retract: ClassVar[str] = "it charges each round to the state that was optimistic then; use mts, which can"
 
@@ -167,11 +185,16 @@ class Consistency:
 
 @dataclass(frozen=True)
 class Tally:
-    """Counts and sums alone: for policies that know nothing of latent states."""
+    """Counts and sums alone: for policies that know nothing of latent states.
+
+    >>> Tally().table(PreferenceModel([[0, 1]])).size
+    0
+    """
 
     rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "tally"
     latent: ClassVar[bool] = False
+    probabilistic: ClassVar[bool] = False
     ordered: ClassVar[bool] = False
     why_no_retract: ClassVar[str] = ""
 

@@ -11,6 +11,7 @@ from lpbandits import validate
 from lpbandits.kernels import layout
 from lpbandits.kernels import rules as kernels
 from lpbandits.policies.base import Belief, Policy, Rule
+from lpbandits.rewards import SMALLEST
 from lpbandits.typing import FloatArray, IntArray
 
 
@@ -46,11 +47,15 @@ class Sample:
     """Draw a state from the posterior, play its best allowed action (Algorithm 1).
 
     `first="uniform"` plays any action with equal chance while nothing is known, as the expanded algorithm does.
+
+    >>> Sample(first="uniform").first
+    'uniform'
     """
 
     first: str = "prior"
     kind: ClassVar[str] = "sample"
     latent: ClassVar[bool] = True
+    needs_means: ClassVar[bool] = False
     top: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -77,10 +82,15 @@ class Sample:
 
 @dataclass(frozen=True)
 class Optimism:
-    """Play the best known mean of all states still possible (mUCB)."""
+    """Play the best known mean of all states still possible (mUCB).
+
+    >>> Optimism().needs_means
+    True
+    """
 
     kind: ClassVar[str] = "optimism"
     latent: ClassVar[bool] = True
+    needs_means: ClassVar[bool] = True
     top: ClassVar[bool] = False
 
     @property
@@ -102,17 +112,22 @@ class Optimism:
 
 @dataclass(frozen=True)
 class Thompson:
-    """Draw every action's mean from its normal posterior, play the largest; `top`: among the states' best actions."""
+    """Draw every action's mean from its normal posterior, play the largest; `top`: among the states' best actions.
+
+    >>> Thompson(prior_sd=10.0).prior_sd
+    10.0
+    """
 
     prior_mean: float = 0.0
     prior_sd: float = 100.0
     top: bool = False
     kind: ClassVar[str] = "thompson"
     latent: ClassVar[bool] = False
+    needs_means: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         validate.as_number(self.prior_mean, "prior_mean", low=-validate.LARGEST, high=validate.LARGEST)
-        validate.as_number(self.prior_sd, "prior_sd", low=0, high=validate.LARGEST, above=True)
+        validate.as_number(self.prior_sd, "prior_sd", low=SMALLEST, high=validate.LARGEST)
 
     @property
     def choose(self) -> Callable[..., int]:
@@ -143,11 +158,16 @@ class Thompson:
 
 @dataclass(frozen=True)
 class UpperBound:
-    """Play the largest upper confidence bound (UCB1); `top`: among the states' best actions."""
+    """Play the largest upper confidence bound (UCB1); `top`: among the states' best actions.
+
+    >>> UpperBound(top=True).top
+    True
+    """
 
     top: bool = False
     kind: ClassVar[str] = "upper-bound"
     latent: ClassVar[bool] = False
+    needs_means: ClassVar[bool] = False
 
     @property
     def choose(self) -> Callable[..., int]:
@@ -170,10 +190,15 @@ class UpperBound:
 
 @dataclass(frozen=True)
 class AnyAction:
-    """Play any allowed action, each with equal chance."""
+    """Play any allowed action, each with equal chance.
+
+    >>> AnyAction().latent
+    False
+    """
 
     kind: ClassVar[str] = "any"
     latent: ClassVar[bool] = False
+    needs_means: ClassVar[bool] = False
     top: ClassVar[bool] = False
 
     @property
@@ -193,20 +218,25 @@ def _chance_of_largest(mean: FloatArray, sd: FloatArray, copies: FloatArray) -> 
     """Return the chance that the largest of independent normals is (one of the copies of) each.
 
     Gauss-Legendre between knots that follow every normal's own scale, so that very narrow and very wide ones are both
-    resolved; products of distribution functions are formed as sums of logarithms.
+    resolved; products of distribution functions are formed as sums of logarithms. Normals that lie wholly below
+    another one (both cut at nine standard deviations) have no chance and are left out.
     """
+    out = np.zeros(len(mean))
     present = copies > 0
     mean = mean - mean[present].max()  # only differences count, and far from zero they would drown
-    knots = np.unique((mean[present, None] + sd[present, None] * np.linspace(-9.0, 9.0, 37)).ravel())
+    alive = np.flatnonzero(present & (mean + 9.0 * sd >= np.max((mean - 9.0 * sd)[present])))
+    mean, sd, copies = mean[alive], sd[alive], copies[alive]
+    knots = np.unique((mean[:, None] + sd[:, None] * np.linspace(-9.0, 9.0, 37)).ravel())
     nodes, weights = np.polynomial.legendre.leggauss(8)
-    half = np.diff(knots)[:, None] / 2.0
-    x = (knots[:-1, None] + half * (1.0 + nodes)).ravel()
-    w = (half * weights).ravel()
-    z = (x - mean[:, None]) / sd[:, None]
-    log_below = log_ndtr(z)
-    total = (copies[:, None] * log_below).sum(axis=0)
-    density = copies[:, None] * np.exp(total - log_below - 0.5 * z * z) / (sd[:, None] * np.sqrt(2.0 * np.pi))
-    out: FloatArray = density @ w
+    for start in range(0, len(knots) - 1, 512):  # some knots at a time: memory stays small for many actions
+        some = knots[start : start + 513]
+        half = np.diff(some)[:, None] / 2.0
+        x = (some[:-1, None] + half * (1.0 + nodes)).ravel()
+        z = (x - mean[:, None]) / sd[:, None]
+        below = log_ndtr(z)
+        others = (copies[:, None] * below).sum(axis=0) - below
+        density = copies[:, None] * np.exp(others - 0.5 * z * z) / (sd[:, None] * np.sqrt(2.0 * np.pi))
+        out[alive] += density @ (half * weights).ravel()
     return out
 
 

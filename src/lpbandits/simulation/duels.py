@@ -13,7 +13,7 @@ from lpbandits.errors import InvalidInput, NotSupported
 from lpbandits.kernels.duel_rollout import duel_rollout_of
 from lpbandits.policies import Policy, Setting
 from lpbandits.simulation.results import Curve, PolicyResult, Results
-from lpbandits.simulation.run import Build, Progress, check_size, parts_of
+from lpbandits.simulation.run import Build, Progress, check_size, drawn, parts_of
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json
 from lpbandits.worlds import FAMILIES, Population, World
 
@@ -32,7 +32,7 @@ class DuelTrace:
     mass: FloatArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DuelResult(PolicyResult):
     """How one policy for duels did: `regret` is strong regret, what both actions of a pair lose together.
 
@@ -121,9 +121,9 @@ def simulate_duels(
     draws = validate.as_count(draws, "draws")
     seed = validate.as_seed(seed)
     threads = joblib.cpu_count() if threads is None else validate.as_count(threads, "threads", high=1024)
-    populations = []
+    populations: list[Population] = []
     for draw in range(draws):
-        populations.append(world.draw(people=people, seed=seed, draw=draw))
+        populations.append(drawn(world, people, seed, draw, populations))
         check_size(len(populations[0].truth), draws, rounds)
     pieces = [
         (name, build(Setting(population.model, population.rewards, rounds)), part, at)
@@ -132,7 +132,7 @@ def simulate_duels(
         for part, at in parts_of(population, draw * len(population.truth))
     ]
     for policy, part in {name: (policy, part) for name, policy, part, _ in pieces}.values():
-        one = Population(part.model, part.truth[:1], part.means[:1], part.rewards, part.offered)
+        one = part.cut(slice(1))
         roll_duels(policy, one, rounds=1, seed=seed)  # compiles, so that `seconds` is the simulation alone
     started = time.perf_counter()
     done = joblib.Parallel(n_jobs=threads, backend="threading", return_as="generator")(

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.typing import FloatArray, IntArray, Json
 
@@ -17,7 +18,7 @@ FORMAT = "lpbandits-simulation"
 VERSION = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Curve:
     """A quantity at each round, over people: mean, standard deviation, standard error and quantiles.
 
@@ -36,7 +37,7 @@ class Curve:
     def of(cls, values: FloatArray, draws: int) -> "Curve":
         """Summarise people × rounds, people of one draw next to each other."""
         people = len(values)
-        sd = values.std(axis=0, ddof=1) if people > 1 else np.zeros(values.shape[1])
+        sd = values.std(axis=0, ddof=1) if people > 1 else np.full(values.shape[1], np.nan)
         if draws > 1:
             per_draw = values.reshape(draws, people // draws, -1).mean(axis=1)
             se = per_draw.std(axis=0, ddof=1) / np.sqrt(draws)
@@ -45,12 +46,15 @@ class Curve:
         p05, p50, p95 = np.quantile(values, (0.05, 0.5, 0.95), axis=0)
         return cls(values.mean(axis=0), sd, se, p05, p50, p95)
 
-    def last(self) -> dict[str, float]:
-        """Return the summary at the last round."""
-        return {name: float(getattr(self, name)[-1]) for name in self.__dataclass_fields__}
+    def last(self) -> dict[str, float | None]:
+        """Return the summary at the last round; one person has no spread, which is None."""
+        return {name: _or_none(float(getattr(self, name)[-1])) for name in self.__dataclass_fields__}
+
+    def __repr__(self) -> str:
+        return f"<Curve: {len(self.mean)} rounds, ends at {self.mean[-1]:.4g} ± {self.se[-1]:.2g}>"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PolicyResult:
     """How one policy did.
 
@@ -74,6 +78,9 @@ class PolicyResult:
     best_share: FloatArray
     true_state: FloatArray
     people: dict[str, FloatArray]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self.people['regret'])} people, regret {self.regret!r}>"
 
     @classmethod
     def of(
@@ -115,7 +122,7 @@ class PolicyResult:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """All policies of one simulation, on the same people with the same luck.
 
@@ -128,6 +135,10 @@ class Results:
     settings: Json
     policies: Mapping[str, PolicyResult]
     seconds: float
+
+    def __repr__(self) -> str:
+        ends = ", ".join(f"{name} {result.regret.mean[-1]:.4g}" for name, result in self.policies.items())
+        return f"<Results after {self.settings['rounds']} rounds: mean regret {ends}>"
 
     def __getitem__(self, name: str) -> PolicyResult:
         try:
@@ -186,11 +197,7 @@ class Results:
 
     def save(self, folder: str | Path) -> Path:
         """Write curves.parquet, people.parquet and manifest.json; return the folder."""
-        out = Path(folder)
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InvalidInput(f"cannot write to {out}: {error.strerror}; choose another folder") from None
+        out = validate.as_folder(folder)
         self.curves().write_parquet(out / "curves.parquet")
         self.people().write_parquet(out / "people.parquet")
         manifest = {"format": FORMAT, "version": VERSION, **self.to_dict(), "versions": versions()}

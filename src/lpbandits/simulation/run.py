@@ -12,7 +12,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.kernels.rollout import rollout_of
 from lpbandits.policies import POLICIES, Policy, Setting, make_policy
 from lpbandits.simulation.results import PolicyResult, Results
-from lpbandits.typing import FloatArray, Int32Array
+from lpbandits.typing import FloatArray, Int32Array, Json
 from lpbandits.worlds import FAMILIES, Population, World
 
 CHUNK = 512
@@ -46,6 +46,7 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first: i
     (2, 4)
     """
     count = len(people.truth)
+    comparable = np.array_equal(policy.model.orderings, people.model.orderings)
     belief = policy.new_belief(min(rounds, policy.model.size))
     trace = Trace(
         actions=np.empty((count, rounds), dtype=np.int32),
@@ -59,7 +60,7 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first: i
         policy.table,
         policy.start,
         people.means,
-        people.truth,
+        people.truth if comparable else np.zeros(count, dtype=np.int64),
         FAMILIES[people.rewards.family],
         people.rewards.sd,
         people.offered,
@@ -74,6 +75,10 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first: i
         belief.numbers,
         belief.order,
     )
+    if not (comparable and policy.evidence.probabilistic):
+        trace.mass[:] = np.nan  # there is no "true state" in another model, and no probability in a mark
+    if not comparable:
+        trace.active[:, 1:] = np.nan
     return trace
 
 
@@ -118,8 +123,7 @@ def simulate(
     >>> bool(results["lpbts"].regret.mean[-1] < results["uniform"].regret.mean[-1])
     True
     """
-    if not callable(getattr(world, "draw", None)):
-        raise InvalidInput(f"world is {world!r}; give a world, such as SyntheticWorld(states=5, actions=10)")
+    about = about_world(world)
     builders = _builders(policies)
     people = validate.as_count(people, "people")
     rounds = validate.as_count(rounds, "rounds")
@@ -127,9 +131,9 @@ def simulate(
     seed = validate.as_seed(seed)
     validate.as_choice(first, "first", ("prior", "uniform"))
     threads = joblib.cpu_count() if threads is None else validate.as_count(threads, "threads", high=1024)
-    populations = []
+    populations: list[Population] = []
     for draw in range(draws):
-        populations.append(world.draw(people=people, seed=seed, draw=draw))
+        populations.append(drawn(world, people, seed, draw, populations))
         check_size(len(populations[0].truth), draws, rounds)
     pieces = [
         (name, _built(name, build, Setting(population.model, population.rewards, rounds, first)), part, at)
@@ -150,7 +154,7 @@ def simulate(
     seconds = time.perf_counter() - started
     truth = np.concatenate([population.truth for population in populations])
     settings = {
-        **world.to_dict(),
+        **about,
         "people": people,
         "rounds": rounds,
         "draws": draws,
@@ -172,6 +176,10 @@ def _builders(policies: Sequence[str] | Mapping[str, str | Build]) -> dict[str, 
             raise InvalidInput(f"policy {name!r} is not a name; give names, or a mapping from names to builders")
         if name in out:
             raise InvalidInput(f"policy {name!r} is named twice; name each once")
+        if isinstance(build, Policy):
+            raise InvalidInput(
+                f"{name!r} is one policy; give a function that builds it per draw: lambda s: LpbTS(s.model)"
+            )
         if callable(build):
             out[name] = build
         else:
@@ -188,7 +196,34 @@ def _built(name: str, build: Build, setting: Setting) -> Policy:
         raise InvalidInput(
             f"the builder of {name!r} returned {policy!r}; it must return a policy, such as LpbTS(model)"
         )
+    if policy.model.size != setting.model.size:
+        raise InvalidInput(
+            f"the builder of {name!r} returned a policy over {policy.model.size} actions, but the world has "
+            f"{setting.model.size}; build it from the setting's model"
+        )
     return policy
+
+
+def about_world(world: World) -> Json:
+    """Return the world's settings, before anything is simulated in vain."""
+    if isinstance(world, type) or not all(callable(getattr(world, name, None)) for name in ("draw", "to_dict")):
+        raise InvalidInput(
+            f"world is {world!r}; give a world with draw and to_dict, such as SyntheticWorld(states=5, actions=10)"
+        )
+    return world.to_dict()
+
+
+def drawn(world: World, people: int, seed: int, draw: int, before: list[Population]) -> Population:
+    """Return one draw of a world, if it is as large as those before."""
+    population = world.draw(people=people, seed=seed, draw=draw)
+    if not isinstance(population, Population):
+        raise InvalidInput(f"the world drew {population!r}; draw must return a Population")
+    if before and len(population.truth) != len(before[0].truth):
+        raise InvalidInput(
+            f"draw {draw} has {len(population.truth)} people and draw 0 has {len(before[0].truth)}; "
+            "every draw of a world must have equally many"
+        )
+    return population
 
 
 def _registered(name: str) -> Build:
@@ -197,31 +232,15 @@ def _registered(name: str) -> Build:
 
 def parts_of(population: Population, first: int) -> list[tuple[Population, int]]:
     """Cut a population into pieces of CHUNK people, each with the address of its first."""
-    out = []
-    for start in range(0, len(population.truth), CHUNK):
-        cut = slice(start, start + CHUNK)
-        shared = population.offered.shape[0] == 1
-        out.append(
-            (
-                Population(
-                    population.model,
-                    population.truth[cut],
-                    population.means[cut],
-                    population.rewards,
-                    population.offered if shared else population.offered[cut],
-                ),
-                first + start,
-            )
-        )
-    return out
+    starts = range(0, len(population.truth), CHUNK)
+    return [(population.cut(slice(start, start + CHUNK)), first + start) for start in starts]
 
 
 def _compile(pieces: list[tuple[str, Policy, Population, int]], seed: int) -> None:
     """Run each kind of policy for one round with one person, so that `seconds` is the simulation alone."""
     kinds = {(policy.evidence.kind, policy.rule.kind): (policy, part) for _, policy, part, _ in pieces}
     for policy, part in kinds.values():
-        one = Population(part.model, part.truth[:1], part.means[:1], part.rewards, part.offered)
-        roll(policy, one, rounds=1, seed=seed)
+        roll(policy, part.cut(slice(1)), rounds=1, seed=seed)
 
 
 def check_size(people: int, draws: int, rounds: int) -> None:

@@ -16,11 +16,11 @@ def comparison(results: Results) -> tuple[list[str], list[list[str]]]:
             [
                 title_of(name),
                 POLICIES[name].knows if name in POLICIES else "",
-                f"{end['mean']:.1f}",
-                f"{end['se']:.1f}",
-                f"{end['sd']:.1f}",
-                f"{end['p50']:.1f}",
-                f"{end['p05']:.0f}-{end['p95']:.0f}",
+                _number(end["mean"]),
+                _number(end["se"]),
+                _number(end["sd"]),
+                _number(end["p50"]),
+                f"{_number(end['p05'], 0)}-{_number(end['p95'], 0)}",
                 f"{summary['best_share']:.0%}",
                 "–" if summary["true_state"] is None else f"{summary['true_state']:.0%}",
             ]
@@ -29,13 +29,21 @@ def comparison(results: Results) -> tuple[list[str], list[list[str]]]:
 
 
 def described(results: Results) -> str:
-    """Return the settings of a run in one line."""
+    """Return the settings of a run in one line; what a world does not say is left out."""
     s = results.settings
-    words = [f"{s['states']} states", f"{s['actions']} actions"]
+    words = [_many(s[name], name.removesuffix("s")) for name in ("states", "actions") if name in s]
     if "scale" in s:
-        words.append(f"{s['scale']} scale{'s' if s['scale'] == 'different' else ''}")
-        words.append(f"gap {s['gap']:g}")
-    words += [f"noise {s['noise']:g}", f"{s['people']} people a state", f"{s['rounds']} rounds"]
-    words.append(f"{s['draws']} draw{'s' if s['draws'] > 1 else ''} of the orderings" if "scale" in s else "")
-    words.append(f"seed {s['seed']}")
-    return ", ".join(word for word in words if word)
+        words += [f"{s['scale']} scale{'s' if s['scale'] == 'different' else ''}", f"gap {s['gap']:g}"]
+    if "noise" in s:
+        words.append(f"noise {s['noise']:g}")
+    words += [f"{s['people']:,} {'person' if s['people'] == 1 else 'people'} a state", _many(s["rounds"], "round")]
+    words += [_many(s["draws"], "draw")] if s["draws"] > 1 else []
+    return ", ".join([*words, f"seed {s['seed']}"])
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _number(value: float | None, digits: int = 1) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"

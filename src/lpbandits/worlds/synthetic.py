@@ -51,15 +51,13 @@ class SyntheticWorld:
     spread: float = 0.4
 
     def __post_init__(self) -> None:
-        validate.as_count(self.states, "states")
-        validate.as_count(self.actions, "actions")
         validate.as_choice(self.scale, "scale", ("same", "different"))
-        for name in ("gap", "jitter", "spread"):
-            validate.as_number(getattr(self, name), name, low=0)
-        validate.as_number(self.noise, "noise", low=0, above=True)
-        if self.base is None:
-            object.__setattr__(self, "base", 9.0 if self.scale == "same" else 6.0)
-        validate.as_number(self.base, "base")
+        base = (9.0 if self.scale == "same" else 6.0) if self.base is None else self.base
+        clean: Json = {name: validate.as_count(getattr(self, name), name) for name in ("states", "actions")}
+        clean |= {name: validate.as_number(getattr(self, name), name, low=0) for name in ("gap", "jitter", "spread")}
+        clean |= {"noise": Rewards("gaussian", self.noise).sd, "base": validate.as_number(base, "base")}
+        for name, value in clean.items():
+            object.__setattr__(self, name, value)
         if self.actions <= 12 and self.states > math.factorial(self.actions):
             possible = math.factorial(self.actions)
             raise InvalidInput(

@@ -1,0 +1,154 @@
+"""What users bring of their own: worlds, builders, combinations and saved agents are checked at the door."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lpbandits as lpb
+from lpbandits.policies.base import Evidence, Rule
+from lpbandits.policies.evidence import EVIDENCES
+from lpbandits.policies.rules import RULES
+
+MODEL = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], means=[[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]])
+MEANS = [[3.0, 2.0, 1.0], [0.0, 1.0, 5.0]]
+
+
+class OwnWorld:
+    """A world as a user would write it."""
+
+    def __init__(self, sizes: tuple[int, ...] = (2, 2)) -> None:
+        self.sizes = sizes
+
+    def draw(self, *, people: int, seed: int, draw: int = 0) -> lpb.Population:
+        del people, seed
+        n = self.sizes[draw]
+        return lpb.Population(MODEL, np.tile([0, 1], n), np.tile(MEANS, (n, 1)), lpb.Rewards())
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"world": "own"}
+
+
+@pytest.mark.parametrize("evidence", EVIDENCES.values())
+@pytest.mark.parametrize("rule", RULES.values())
+def test_every_evidence_and_rule_combine_or_say_why_not(evidence: type[Evidence], rule: type[Rule]) -> None:
+    try:
+        policy = lpb.Policy(MODEL, evidence(), rule())
+    except lpb.InvalidInput as error:
+        assert rule.kind in str(error)  # noqa: PT017 - either way is right
+        return
+    agent = lpb.Agent(policy, seed=1)
+    for reward in (1.0, 0.0, 1.0):
+        agent.tell(agent.ask(), reward)
+    np.testing.assert_allclose(agent.probabilities().sum(), 1.0)
+
+
+def test_optimism_without_means_is_refused() -> None:
+    with pytest.raises(lpb.InvalidInput, match="'optimism' plays known means, which the evidence 'refit' has not"):
+        lpb.Policy(MODEL, lpb.Refit(), lpb.Optimism())
+
+
+def test_a_world_of_ones_own_runs() -> None:
+    results = lpb.simulate(OwnWorld(), ["lpbts", "uniform"], rounds=30, draws=2)
+    assert results.settings["world"] == "own"
+    assert len(results["lpbts"].people["regret"]) == 8
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"truth": [0, 2]}, "every person needs a state from 0 to 1"),
+        ({"truth": [0]}, "truth has shape"),
+        ({"means": [[1.0, 2.0]] * 2}, "means has shape 2×2; it must be any×3"),
+        ({"means": [[1.0, 2.0, np.nan]] * 2}, "finite"),
+        ({"offered": [[[2, 1]]]}, "rising order"),
+        ({"offered": [[[0, 3]]]}, "from 0 to 2"),
+        ({"offered": [[[-1, 1]]]}, "filled up with -1 at the end"),
+        ({"offered": [[0, 1]]}, "people × rounds × actions"),
+    ],
+)
+def test_bad_people_are_refused(changes: dict[str, Any], message: str) -> None:
+    good: dict[str, Any] = {"model": MODEL, "truth": [0, 1], "means": MEANS, "rewards": lpb.Rewards()}
+    with pytest.raises(lpb.InvalidInput, match=message):
+        lpb.Population(**{**good, **changes})
+
+
+def test_draws_of_different_size_are_refused() -> None:
+    with pytest.raises(lpb.InvalidInput, match="draw 1 has 6 people and draw 0 has 4"):
+        lpb.simulate(OwnWorld((2, 3)), ["ts"], rounds=2, draws=2)
+
+
+@pytest.mark.parametrize("world", [OwnWorld, object(), "synthetic"])
+def test_what_is_no_world_is_refused(world: Any) -> None:
+    with pytest.raises(lpb.InvalidInput, match="give a world with draw and to_dict"):
+        lpb.simulate(world, ["ts"], rounds=2)
+
+
+def test_a_policy_over_other_actions_is_refused() -> None:
+    other = lpb.PreferenceModel([[0, 1, 2, 3]])
+    with pytest.raises(lpb.InvalidInput, match="over 4 actions, but the world has 3"):
+        lpb.simulate(OwnWorld(), {"odd": lambda s: lpb.TS(other)}, rounds=2)  # noqa: ARG005
+
+
+def test_a_policy_instead_of_a_builder_is_explained() -> None:
+    with pytest.raises(lpb.InvalidInput, match=r"lambda s: LpbTS\(s.model\)"):
+        lpb.simulate(OwnWorld(), {"mine": lpb.LpbTS(MODEL)}, rounds=2)  # type: ignore[dict-item] # that is the point
+
+
+def test_another_model_has_no_true_state() -> None:
+    other = lpb.PreferenceModel([[1, 0, 2], [2, 0, 1]])
+    results = lpb.simulate(OwnWorld(), {"other": lambda s: lpb.LpbTS(other)}, rounds=5)  # noqa: ARG005
+    assert results["other"].to_dict()["true_state"] is None
+    assert results["other"].to_dict()["active"]["true"] is None
+    assert results["other"].to_dict()["active"]["all"] is not None
+
+
+@pytest.mark.parametrize("slip", [1e6, 1e8, 1e10])
+def test_mts_forgets_a_slip_that_was_taken_back(slip: float) -> None:
+    agents = [lpb.Agent(lpb.MTS(MODEL), seed=1) for _ in range(2)]
+    for agent in agents:
+        agent.tell(0, 2.9)
+    agents[1].tell(0, slip)
+    agents[1].retract(0, slip)
+    np.testing.assert_allclose(agents[1].posterior, agents[0].posterior, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("states", "posterior"), [5.0, -4.0]),
+        (("states", "posterior"), [float("nan"), 1.0]),
+        (("tried", 0, "count"), -3),
+        (("tried", 0, "count"), 1.5),
+        (("tried", 0, "spread"), -1.0),
+        (("tried", 1, "action"), 0),
+    ],
+)
+def test_a_damaged_agent_is_refused(path: tuple[str | int, ...], value: object) -> None:
+    agent = lpb.Agent(lpb.LpbTS(MODEL), seed=1)
+    agent.tell(0, 1.0)
+    agent.tell(1, 2.0)
+    content = json.loads(agent.to_json())
+    place: Any = content
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    with pytest.raises(lpb.FileFormatError):
+        lpb.Agent.from_json(json.dumps(content))
+
+
+def test_numbers_of_numpy_are_welcome() -> None:
+    world = lpb.SyntheticWorld(states=np.int64(2), actions=np.int32(3), gap=np.float32(0.5))  # type: ignore[arg-type] # as sweeps do
+    json.dumps(lpb.simulate(world, ["ts"], people=1, rounds=2).to_dict())
+
+
+def test_a_model_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError, match="immutable"):
+        MODEL.prior = np.array([1.0, 0.0])
+
+
+def test_results_are_short_to_look_at() -> None:
+    results = lpb.simulate(OwnWorld(), ["ts"], rounds=5)
+    assert len(repr(results)) < 100
+    assert len(repr(results["ts"])) < 120
