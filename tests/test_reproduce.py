@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from lpbandits.cli import app
 from lpbandits.errors import InvalidInput
 from lpbandits.experiments import reproduce as module
-from lpbandits.experiments.claims import below, check_claims
+from lpbandits.experiments.claims import above, below, check_claims
 from lpbandits.experiments.datasets import install, locate
 from lpbandits.experiments.figures import FIGURES
 from lpbandits.experiments.reproduce import reproduce
@@ -62,6 +62,14 @@ def test_resume_runs_only_what_is_missing(tmp_path: Path, monkeypatch: pytest.Mo
     reproduce(["vary-noise"], out=tmp_path, size=TINY, resume=True)
 
 
+def test_nothing_of_the_users_is_deleted(tmp_path: Path) -> None:
+    kept = tmp_path / "cases" / "mine.txt"
+    kept.parent.mkdir()
+    kept.write_text("mine")
+    reproduce(["simplex"], out=tmp_path, size=TINY)
+    assert kept.read_text() == "mine"
+
+
 def test_another_seed_or_size_is_not_mistaken_for_this_one(tmp_path: Path) -> None:
     one = reproduce(["vary-noise"], out=tmp_path, size=TINY, seed=1)
     two = reproduce(["vary-noise"], out=tmp_path, size=TINY, seed=2, resume=True)
@@ -98,7 +106,9 @@ def test_a_verdict_follows_the_numbers() -> None:
     low, high = np.array([1.0, 1.1, 0.9]), np.array([2.0, 2.2, 1.9])
     assert below("one is less", low, high, "").verdict == "holds"
     assert below("one is less", high, low, "").verdict == "does not hold"
-    assert below("one is less", low, low, "").verdict == "does not hold"
+    assert below("one is less", low, low, "").verdict == "not settled: too few draws"
+    assert below("one is less", low[:1], high[:1], "").verdict == "not settled: too few draws"
+    assert above("one is more", high, low, "").verdict == "holds"
 
 
 def test_claims_need_their_figures() -> None:
@@ -117,6 +127,11 @@ def test_installing_a_dataset_checks_it(tmp_path: Path, monkeypatch: pytest.Monk
     assert locate("1m") is None
     folder = tmp_path / "own"
     folder.mkdir()
+    many = [f"{person},{movie},{movie % 5}" for person in range(210) for movie in range(210)]
+    (folder / "ratings.csv").write_text("userId,movieId,rating\n" + "\n".join(many) + "\n")
+    (folder / "movies.csv").write_text("movieId,title,genres\n1,Heat,Action|Crime\n")
+    with pytest.raises(InvalidInput, match="this is not MovieLens 1m: after the paper's filter it has 210 people"):
+        install("1m", folder)
     (folder / "ratings.csv").write_text("userId,movieId,rating\n1,1,5\n")
     (folder / "movies.csv").write_text("movieId,title,genres\n1,Heat,Action|Crime\n")
     assert install("latest-small", folder) == locate("latest-small")
@@ -130,4 +145,4 @@ def test_movielens_in_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     regret = {(row["policy"], row["scale"]): row["regret"] for row in ends.iter_rows(named=True)}
     assert regret["lpbts", "same"] < 0.3 * regret["ts", "same"]
     assert regret["lpbts", "different"] < regret["mts", "different"] * 1.5
-    assert len(made.claims) == 4
+    assert len(made.claims) == 5

@@ -165,9 +165,12 @@ class PreferenceModel:
             raise FileFormatError(f"{source}: {error}") from None
 
     def save(self, path: str | Path) -> None:
-        """Write the model as one readable JSON file."""
+        """Write the model as one readable JSON file; a place that cannot be written to is an `InvalidInput`."""
         lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in self.to_dict().items())
-        Path(path).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        try:
+            Path(path).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        except OSError as error:
+            raise InvalidInput(f"cannot write {path}: {error.strerror or error}; choose another file") from None
 
     @classmethod
     def load(cls, path: str | Path) -> "PreferenceModel":

@@ -18,13 +18,13 @@ def data(
     Example: `lpb data movielens 1m --from ml-1m.zip`
     """
     from lpbandits import validate
-    from lpbandits.experiments.datasets import DATASETS, TERMS, install
+    from lpbandits.experiments.datasets import DATASETS, install
 
     validate.as_choice(family, "family", ("movielens",))
     validate.as_choice(name, "dataset", DATASETS)
     with progress_bar(f"MovieLens {name}") as report:
         folder = install(name, source, progress=report)
     if as_json:
-        print_json({"dataset": name, "folder": str(folder), "terms": TERMS})
+        print_json({"dataset": name, "folder": str(folder), "terms": DATASETS[name].terms})
         return
-    typer.echo(f"MovieLens {name}: {folder}\n{TERMS}")
+    typer.echo(f"MovieLens {name}: {folder}\n{DATASETS[name].terms}")

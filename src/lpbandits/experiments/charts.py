@@ -33,6 +33,7 @@ COLOURS = {
     "two-stage, raw (the paper's)": "#d9822b",
     "two-stage, scale-free": "#0b6e99",
     "EM": "#7a4fa3",
+    "mTS, common means": "#b35c00",
 }
 """The colour of each registered policy, and of other series that return."""
 
@@ -50,10 +51,11 @@ def colours_of(policies: list[str]) -> list[str]:
     return [COLOURS.get(policy) or next(spare) for policy in policies]
 
 
-def regret_chart(curves: pl.DataFrame, *, title: str, limit: float | None = None) -> Chart:
+def regret_chart(curves: pl.DataFrame, *, title: str, limit: float | None = None, root: bool = False) -> Chart:
     """Return cumulative regret by round: mean lines, bands of ±1 standard deviation, labels at the end.
 
-    `curves` is `Results.curves()`; `limit` fixes the top of the axis, so that charts side by side compare.
+    `curves` is `Results.curves()`; `limit` fixes the top of the axis, so that charts side by side compare; `root` takes
+    a square-root axis, on which very large and small regrets are both seen.
     """
     policies = curves["policy"].unique(maintain_order=True).to_list()
     frame = _titled(curves).with_columns(
@@ -62,7 +64,11 @@ def regret_chart(curves: pl.DataFrame, *, title: str, limit: float | None = None
     )
     top = limit or top_of(curves)
     x = alt.X("round:Q", title="round", scale=alt.Scale(nice=False), axis=alt.Axis(tickCount=5))
-    y = alt.Y("regret:Q", title="cumulative regret", scale=alt.Scale(domain=[0, top], clamp=True))
+    y = alt.Y(
+        "regret:Q",
+        title="cumulative regret",
+        scale=alt.Scale(domain=[0, top], clamp=True, type="sqrt" if root else "linear"),
+    )
     colour = _colour(policies)
     base = alt.Chart(frame)
     toggle, shown = _toggle(title)
@@ -86,7 +92,9 @@ def regret_chart(curves: pl.DataFrame, *, title: str, limit: float | None = None
             alt.Tooltip("best_share:Q", title="on the best action", format=".0%"),
         ],
     )
-    return _labelled((bands, lines.add_params(toggle)), frame, "regret", "round", top, colour, title)
+    return _labelled(
+        (bands, lines.add_params(toggle)), frame, "regret", "round", top, colour, title, 0.5 if root else 1.0
+    )
 
 
 def state_chart(curves: pl.DataFrame, *, title: str) -> Chart:
@@ -181,8 +189,8 @@ def dot_chart(frame: pl.DataFrame, *, x: str, title: str) -> Chart:
 
 
 def top_of(*curves: pl.DataFrame) -> float:
-    """Return a top for the regret axis that leaves the bands of all but extreme policies inside."""
-    return 1.08 * max(float(np.max((frame["regret"] + 0.6 * frame["regret_sd"]).to_numpy())) for frame in curves)
+    """Return a top for the regret axis that leaves all bands inside."""
+    return 1.02 * max(float(np.nanmax((frame["regret"] + frame["regret_sd"]).to_numpy())) for frame in curves)
 
 
 def beside(*charts: Chart, spacing: int = 60) -> Chart:
@@ -245,20 +253,30 @@ def _heading(title: str, subtitle: str = "") -> alt.TitleParams:
 
 
 def _labelled(
-    chart: Sequence[alt.Chart], frame: pl.DataFrame, value: str, along: str, top: float, colour: alt.Color, title: str
+    chart: Sequence[alt.Chart],
+    frame: pl.DataFrame,
+    value: str,
+    along: str,
+    top: float,
+    colour: alt.Color,
+    title: str,
+    power: float = 1.0,
 ) -> Chart:
     """Add each line's name at its end, moved apart where lines end close together."""
     height = 320
     ends = frame.filter(pl.col(along) == pl.col(along).max()).sort(value)
-    room = 17 / height * top
+    highest = top**power
+    room = 17 / height * highest
     at: list[float] = []
     for y in ends[value].to_list():
-        at.append(max(min(y, top), at[-1] + room) if at else min(y, top))
-    over = max(at, default=0.0) - top
+        here = min(max(y, 0.0), top) ** power
+        at.append(max(here, at[-1] + room) if at else here)
+    over = max(at, default=0.0) - highest
     if over > 0:
         at = [y - over for y in at]
         for i in range(len(at) - 2, -1, -1):
             at[i] = max(min(at[i] + over, at[i + 1] - room), 0.0)
+    at = [y ** (1.0 / power) for y in at]
     labels = (
         alt.Chart(ends.with_columns(label_at=pl.Series(at)))
         .mark_text(align="left", dx=8, fontSize=13, fontWeight="bold")

@@ -10,6 +10,10 @@ from lpbandits.typing import FloatArray
 
 HOLDS = "holds"
 FAILS = "does not hold"
+UNSETTLED = "not settled: too few draws"
+
+COMPARABLE = 1.5
+"""Two regrets are called comparable when their ratio is below this."""
 
 Tables = dict[str, pl.DataFrame]
 
@@ -66,11 +70,27 @@ def mean_se(values: FloatArray) -> tuple[float, float | None]:
     return float(values.mean()), error
 
 
+def verdict_of(effect: float, error: float | None) -> str:
+    """Return the verdict on "the effect is negative": beyond two standard errors either way it is settled.
+
+    >>> verdict_of(-3.0, 1.0), verdict_of(-1.0, 1.0), verdict_of(3.0, 1.0), verdict_of(-3.0, None)
+    ('holds', 'not settled: too few draws', 'does not hold', 'not settled: too few draws')
+    """
+    if error is None or abs(effect) <= 2.0 * error:
+        return UNSETTLED
+    return HOLDS if effect < 0 else FAILS
+
+
 def below(claim: str, one: FloatArray, other: FloatArray, detail: str) -> Claim:
-    """Return the verdict on "one is less than other", paired by draw: by two standard errors it holds."""
+    """Return the verdict on "one is less than other", paired by draw."""
     effect, error = mean_se(one - other)
-    verdict = HOLDS if effect < -2.0 * (error or 0.0) else FAILS
-    return Claim(claim, verdict, effect, error, detail)
+    return Claim(claim, verdict_of(effect, error), effect, error, detail)
+
+
+def above(claim: str, one: FloatArray, other: FloatArray, detail: str) -> Claim:
+    """Return the verdict on "one is more than other", paired by draw."""
+    effect, error = mean_se(one - other)
+    return Claim(claim, verdict_of(-effect, error), effect, error, detail)
 
 
 def numbers(**values: FloatArray | float) -> str:

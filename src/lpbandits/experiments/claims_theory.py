@@ -3,7 +3,18 @@
 import numpy as np
 import polars as pl
 
-from lpbandits.experiments.claims import FAILS, HOLDS, Check, Claim, Tables, below, mean_se, numbers, per_draw
+from lpbandits.experiments.claims import (
+    FAILS,
+    HOLDS,
+    Check,
+    Claim,
+    Tables,
+    below,
+    mean_se,
+    numbers,
+    per_draw,
+    verdict_of,
+)
 from lpbandits.experiments.figures.relative import PAIRED
 from lpbandits.typing import FloatArray
 
@@ -24,7 +35,7 @@ def bound_falls(tables: Tables) -> Claim:
     (high, high_se), (low, low_se) = mean_se(first), mean_se(last)
     error = float(np.hypot(high_se or 0.0, low_se or 0.0))
     detail = ", ".join(f"{np.mean(_at(table, 'bound-preference', x)):.2f} at {x:g}" for x in places)
-    verdict = HOLDS if low - high < -2 * error else FAILS
+    verdict = verdict_of(low - high, error)
     return Claim(
         "The more actions and states (k = m), the smaller the bound of Theorem 1.", verdict, low - high, error, detail
     )
@@ -36,9 +47,9 @@ def growth_stays_above(tables: Tables) -> Claim:
     gaps = {x: _at(table, "lpbts", x) - _at(table, "bound-preference", x) for x in _places(table)}
     low = min(gaps, key=lambda x: float(gaps[x].mean()))
     effect, error = mean_se(gaps[low])
-    above = [x for x, gap in gaps.items() if gap.mean() > -2.0 * (mean_se(gap)[1] or 0.0)]
-    verdict = HOLDS if len(above) == len(gaps) else FAILS
-    if above and above == _places(table)[-len(above) :] and verdict == FAILS:
+    above = [x for x, gap in gaps.items() if verdict_of(*_negated(mean_se(gap))) == HOLDS]
+    verdict = HOLDS if len(above) == len(gaps) else verdict_of(-effect, error)
+    if above and above == _places(table)[-len(above) :] and verdict != HOLDS:
         verdict = f"holds only if k = m ≥ {above[0]:g}: over a finite run regret may grow more slowly than its bound"
 
     def ratios(policy: str, bound: str) -> str:
@@ -51,6 +62,10 @@ def growth_stays_above(tables: Tables) -> Claim:
     )
     claim = f"lpbTS's regret grows no slower than its bound. (effect: growth − bound where it is least, at {low:g})"
     return Claim(claim, verdict, effect, error, detail)
+
+
+def _negated(pair: tuple[float, float | None]) -> tuple[float, float | None]:
+    return -pair[0], pair[1]
 
 
 def duels_beat_the_baseline(tables: Tables) -> Claim:

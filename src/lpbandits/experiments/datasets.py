@@ -14,13 +14,13 @@ import platformdirs
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
+from lpbandits.recovery import read_ratings
 
 Progress = Callable[[str, int, int], None]
 
 TERMS = (
-    "MovieLens data is collected by GroupLens Research at the University of Minnesota. It may be used for research; it "
-    "may not be redistributed or used commercially without permission. Cite: Harper and Konstan (2015), The MovieLens "
-    "Datasets, ACM TiiS 5(4)."
+    "MovieLens data is collected by GroupLens Research at the University of Minnesota, for research; commercial use "
+    "needs their permission. {sharing} Cite: Harper and Konstan (2015), The MovieLens Datasets, ACM TiiS 5(4)."
 )
 
 
@@ -33,6 +33,12 @@ class Dataset:
     people: int | None = None
     actions: int | None = None
     ratings: int | None = None
+
+    @property
+    def terms(self) -> str:
+        """What the user may do with it."""
+        free = "It may be passed on under the same conditions."
+        return TERMS.format(sharing=free if self.md5 is None else "It may not be passed on without their permission.")
 
     @property
     def address(self) -> str:
@@ -96,11 +102,26 @@ def install(name: str, source: str | Path | None = None, *, progress: Progress |
                 f"{source or 'the download'} is not MovieLens: it needs one of {', '.join(_RATINGS)} and one of "
                 f"{', '.join(_MOVIES)}"
             )
+        _check_size(name, fresh)
         shutil.rmtree(target, ignore_errors=True)
         fresh.rename(target)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return target
+
+
+def _check_size(name: str, folder: Path) -> None:
+    """Refuse another dataset under this one's name: the paper's filter must give the paper's sizes."""
+    dataset = DATASETS[name]
+    if dataset.people is None:
+        return
+    ratings = read_ratings(folder, min_person=200, min_action=200)
+    found = (len(ratings.people), len(ratings.actions), len(ratings))
+    if found != (dataset.people, dataset.actions, dataset.ratings):
+        raise InvalidInput(
+            f"this is not MovieLens {name}: after the paper's filter it has {found[0]:,} people, {found[1]:,} movies "
+            f"and {found[2]:,} ratings instead of {dataset.people:,}, {dataset.actions:,} and {dataset.ratings:,}"
+        )
 
 
 def _is_whole(folder: Path) -> bool:

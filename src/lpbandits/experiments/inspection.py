@@ -7,17 +7,20 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.model import PreferenceModel
-from lpbandits.typing import Json, Label
+from lpbandits.recovery.report import share_text
+from lpbandits.typing import BoolArray, FloatArray, IntArray, Json, Label
 
 
 @dataclass(frozen=True)
 class State:
-    """One state: its share of people, and its most and least preferred actions, best first."""
+    """One state: its share of people, and its most and least preferred known actions, best first."""
 
     state: int
     share: float
     top: tuple[Label, ...]
     bottom: tuple[Label, ...]
+    unknown: int = 0
+    """How many actions nobody in the state compared: they stand last in its ordering, which says nothing."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +28,10 @@ class Disagreement:
     """An action that states place very differently; `ranks` has its place in each state, 1 for the best."""
 
     action: Label
-    ranks: tuple[int, ...]
+    ranks: tuple[int | None, ...]
+    """None in a state where the action's place is unknown."""
     spread: float
-    """Distance between the best and the worst place, as a share of all places."""
+    """Distance between the best and the worst place, as a share of the places known in each state."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,8 @@ class Inspection:
 
     actions: int
     states: tuple[State, ...]
-    kendall: tuple[tuple[float, ...], ...]
-    """The share of action pairs that two states order differently."""
+    kendall: tuple[tuple[float | None, ...], ...]
+    """The share of action pairs known in both states that two states order differently; None without such pairs."""
     disagreements: tuple[Disagreement, ...]
     provenance: Json
 
@@ -49,7 +53,8 @@ class Inspection:
 def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, str] | None = None) -> Inspection:
     """Return what a model says, with `top` actions at each end and as many disagreements.
 
-    `names` maps labels (as text) to names for people; labels without one stand for themselves.
+    `names` maps labels (as text) to names for people; labels without one stand for themselves. Actions that a fit never
+    compared in a state (as its provenance says) are left out of that state's lists and distances.
 
     >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
     >>> seen = inspect_model(model, top=1)
@@ -58,30 +63,87 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
     """
     top = min(validate.as_count(top, "top"), model.size)
     shown = tuple((names or {}).get(str(label), label) for label in model.actions)
-    states = tuple(
-        State(
-            z,
-            float(model.prior[z]),
-            tuple(shown[a] for a in order[:top]),
-            tuple(shown[a] for a in order[-top:]),
-        )
-        for z, order in enumerate(model.orderings)
+    known = known_actions(model)
+    states = []
+    for z, order in enumerate(model.orderings):
+        listed = [shown[a] for a in order[known[z][order]].tolist()]
+        unknown = model.size - len(listed)
+        states.append(State(z, float(model.prior[z]), tuple(listed[:top]), tuple(listed[-top:]), unknown))
+    return Inspection(
+        model.size,
+        tuple(states),
+        _distances(model, known),
+        _disagreements(model, known, shown, top),
+        model.provenance,
     )
-    spread = (model.ranks.max(axis=0) - model.ranks.min(axis=0)) / max(model.size - 1, 1)
-    widest = np.argsort(-spread, kind="stable")[:top]
-    disagreements = tuple(
-        Disagreement(shown[a], tuple(int(r) + 1 for r in model.ranks[:, a]), float(spread[a]))
-        for a in widest
-        if spread[a] > 0
-    )
-    kendall = tuple(tuple(float(x) for x in row) for row in model.kendall)
-    return Inspection(model.size, states, kendall, disagreements, model.provenance)
+
+
+def known_actions(model: PreferenceModel) -> BoolArray:
+    """Return m×k: whether the action's place in the state is known; everywhere, when the provenance does not tell.
+
+    >>> known_actions(PreferenceModel([[1, 0, 2]], provenance={"never_compared": [[2]]})).tolist()
+    [[True, True, False]]
+    """
+    known = np.ones((model.states, model.size), dtype=np.bool_)
+    absent = model.provenance.get("never_compared")
+    if not isinstance(absent, list) or len(absent) != model.states:
+        return known
+    for z, places in enumerate(absent):
+        if isinstance(places, list):
+            known[z, [a for a in places if isinstance(a, int) and 0 <= a < model.size]] = False
+    return known
 
 
 def state_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
-    """Return the states as columns and rows of text."""
-    rows = [[str(s.state), f"{s.share:.0%}", _listed(s.top), "… " + _listed(s.bottom)] for s in seen.states]
-    return ["state", "share", "prefers", "likes least"], rows
+    """Return the states as columns and rows of text; a column of unknown actions only when there are any."""
+    columns = ["state", "share", "prefers", "likes least"]
+    rows = [[str(s.state), share_text(s.share), _listed(s.top), "… " + _listed(s.bottom)] for s in seen.states]
+    if any(s.unknown for s in seen.states):
+        columns.append("never compared")
+        for row, state in zip(rows, seen.states, strict=True):
+            row.append(f"{state.unknown:,} unknown" if state.unknown else "")
+    return columns, rows
+
+
+def _distances(model: PreferenceModel, known: BoolArray) -> tuple[tuple[float | None, ...], ...]:
+    if known.all():
+        return tuple(tuple(float(x) for x in row) for row in model.kendall)
+    from lpbandits.kernels.kendall import kendall_distances  # noqa: PLC0415 - compiled code only when asked for
+
+    table: list[list[float | None]] = [[0.0] * model.states for _ in range(model.states)]
+    for y in range(model.states):
+        for z in range(y + 1, model.states):
+            both = known[y] & known[z]
+            pairs = int(both.sum()) * (int(both.sum()) - 1) // 2
+            orders = np.stack([_renumbered(model.orderings[s], both) for s in (y, z)])
+            differ = int(kendall_distances(orders, np.argsort(orders, axis=1))[0, 1])
+            table[y][z] = table[z][y] = differ / pairs if pairs else None
+    return tuple(tuple(row) for row in table)
+
+
+def _renumbered(order: IntArray, kept: BoolArray) -> IntArray:
+    """Return the order of the kept actions alone, numbered anew from 0."""
+    number = np.cumsum(kept) - 1
+    return number[order[kept[order]]]
+
+
+def _disagreements(
+    model: PreferenceModel, known: BoolArray, shown: tuple[Label, ...], top: int
+) -> tuple[Disagreement, ...]:
+    # Unknown actions stand last, so the places of known ones run from 0; they count relative to how many there are.
+    places: FloatArray = model.ranks / np.maximum(known.sum(axis=1, keepdims=True) - 1, 1)
+    best = np.where(known, places, np.inf).min(axis=0)
+    worst = np.where(known, places, -np.inf).max(axis=0)
+    spread = np.where(known.sum(axis=0) > 1, worst - best, 0.0)
+    return tuple(
+        Disagreement(
+            shown[a],
+            tuple(int(model.ranks[z, a]) + 1 if known[z, a] else None for z in range(model.states)),
+            float(spread[a]),
+        )
+        for a in np.argsort(-spread, kind="stable")[:top].tolist()
+        if spread[a] > 0
+    )
 
 
 def _listed(actions: tuple[object, ...]) -> str:

@@ -17,7 +17,7 @@ from lpbandits.recovery import Ratings, match_orderings, read_ratings, recover_t
 from lpbandits.recovery.cluster import Scale, cluster_people, scaled
 from lpbandits.recovery.names import read_genres
 from lpbandits.rewards import Rewards
-from lpbandits.typing import FloatArray, IntArray, Json, Label
+from lpbandits.typing import FloatArray, IntArray, Label
 from lpbandits.worlds import Population
 
 STATES = 5
@@ -35,7 +35,7 @@ class MovieLensTask:
     Attributes
     ----------
     model
-        The true orderings, with the clusters' shares as prior.
+        The true orderings, with the state's means; the prior is uniform, as in the paper.
     means
         m×k: each state's mean ratings in [1, 5].
     bandit, offline
@@ -70,9 +70,13 @@ class MovieLensTask:
         if len(train.people) < 10 * STATES:
             raise InvalidInput(f"{len(ratings.people)} people are too few to split and cluster; use a larger dataset")
         model = recover_two_stage(train, states=STATES, scale="raw", heldout=0, seed=seed)
+        if model.states != STATES:
+            raise InvalidInput(
+                f"only {model.states} of {STATES} clusters have orderings of their own; use another seed"
+            )
         clusters = cluster_people(train, STATES, scale="raw", seed=seed)
         means = rescaled(model)
-        told = PreferenceModel(model.orderings, actions=model.actions, prior=model.prior, means=means)
+        told = PreferenceModel(model.orderings, actions=model.actions, means=means)
         return cls(
             told,
             means,
@@ -89,9 +93,7 @@ class MovieLensTask:
         )
         truth = self.bandit[chosen]
         expected = self.means if scale == "same" else 2.25 + 2.125 * (self.means - 1.0) / 4.0
-        model = PreferenceModel(
-            self.model.orderings, actions=self.model.actions, prior=self.model.prior, means=expected
-        )
+        model = PreferenceModel(self.model.orderings, actions=self.model.actions, means=expected)
         means = self._personal(truth, scale, np.random.default_rng([self.seed, 3]))
         size = min(OFFERED, self.model.size)
         return Population(model, truth, means, Rewards("gaussian", NOISE), self._offered(people, rounds, size))
@@ -116,12 +118,7 @@ class MovieLensTask:
         if fitted.states < STATES:
             return fitted, matching.error
         order = matching.assignment
-        model = PreferenceModel(fitted.orderings[order], actions=fitted.actions, prior=fitted.prior[order])
-        return model, matching.error
-
-    def summary(self) -> Json:
-        """Return sizes for a report."""
-        return {"actions": self.model.size, "bandit": len(self.bandit), "offline": len(self.offline)}
+        return PreferenceModel(fitted.orderings[order], actions=fitted.actions), matching.error
 
     def _personal(self, truth: IntArray, scale: str, rng: np.random.Generator) -> FloatArray:
         """Return each person's means: the state's, or the state's moved into the person's own interval."""

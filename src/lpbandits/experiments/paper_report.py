@@ -11,8 +11,17 @@ from lpbandits.experiments.spec import Figure, Size
 from lpbandits.simulation.results import versions
 
 _READ = (
-    "Hover over lines for numbers; click a line to single it out, click more to add them, double-click to see all. "
-    "Bands are one standard deviation over people, bars one standard error over draws of the orderings."
+    "Hover over lines for numbers; click a line to single it out, click more to add them, double-click to see "
+    "all. Bands are one standard deviation over people; bars are one standard error over draws, where an axis "
+    "says nothing else."
+)
+_CHOICES = (
+    "Everywhere: lpbTS is the refit form with a uniform first action and a uniform prior over states; TS has the "
+    "weak prior N(0, 100²); rewards are Gaussian and their noise is known to all policies; policies meet the same "
+    "people with the same luck. MovieLens: orderings and means come from half of the people, mTS is told the "
+    "state's expected means on either scale (its best case; with the common means it is also shown), a reward has "
+    "variance 0.5 on both scales, TS on the top actions plays the best offered action of some state, and ratings "
+    "are standardised by the mean and sd of each person's true ratings of all movies."
 )
 
 
@@ -31,23 +40,53 @@ def write_paper_report(
     if claims:
         rows = [[c.claim, c.verdict, c.effect_text, c.detail] for c in claims]
         text = [
-            "Each sentence of the paper's results as a check on these runs. Effects carry one standard error.",
+            f"{_counted(claims)}. Each is a sentence of the paper's results as a check on these runs; effects carry "
+            "one standard error over draws.",
             _READ,
+            _CHOICES,
         ]
         sections.append(Section("Claims", text, [], [Table(["claim", "verdict", "effect", "in numbers"], rows)]))
     sections += [
-        Section(figure.title, [f"{figure.shows[:1].upper()}{figure.shows[1:]}."], [figure.chart(tables[figure.name])])
+        Section(
+            figure.title, [f"{_upper(figure.shows)}. {_settings(figure, size)}"], [figure.chart(tables[figure.name])]
+        )
         for figure in figures
     ]
     if skipped:
         sections.append(Section("Not run", [f"{name}: {why}." for name, why in skipped.items()]))
     made = ", ".join(f"{name} {number}" for name, number in versions().items())
-    what = f"{size.people} people a state, {size.rounds} rounds, {size.draws} draws of the orderings, seed {seed}"
     return write_report(
         path,
         title="Latent Preference Bandits, reproduced",
-        lead=f"The figures and claims of the paper, run again: {what}."
-        + (" Quick run: fewer people." if size.quick else ""),
+        lead=f"The figures and claims of the paper, run again with seed {seed}."
+        + (" A quick run: fewer people, draws and settings." if size.quick else ""),
         sections=sections,
-        foot=f"{made}. {seconds:.0f} s.",
+        foot=f"{made}. {seconds:.0f} s in this run.",
     )
+
+
+def _counted(claims: Sequence[Claim]) -> str:
+    kinds = {
+        "hold": "holds",
+        "hold only if …": "holds only",
+        "do not hold": "does not",
+        "are not settled": "not settled",
+    }
+    found = [next((k for k, start in reversed(kinds.items()) if c.verdict.startswith(start)), "hold") for c in claims]
+    return f"{len(claims)} claims: " + ", ".join(f"{found.count(kind)} {kind}" for kind in kinds if kind in found)
+
+
+def _settings(figure: Figure, size: Size) -> str:
+    """Return what all cases of a figure share, and how many there are."""
+    cases = figure.cases(size)
+    common = {
+        key: value
+        for key, value in cases[0].settings.items()
+        if not isinstance(value, dict | list) and all(case.settings.get(key) == value for case in cases)
+    }
+    shared = ", ".join(f"{key} {value}" for key, value in common.items())
+    return f"{len(cases)} setting{'s' if len(cases) > 1 else ''}" + (f"; in all: {shared}." if shared else ".")
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]

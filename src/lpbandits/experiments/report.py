@@ -45,6 +45,8 @@ th { text-align: left; font-weight: 600; color: #57606a; border-bottom: 2px soli
 th, td { padding: 7px 22px 7px 0; vertical-align: top; }
 td { border-bottom: 1px solid #eceff3; }
 td.number, th.number { text-align: right; white-space: nowrap; }
+.verdict { font-weight: 600; }
+.holds { color: #1a7f37; } .only { color: #9a6700; } .fails { color: #cf222e; } .open { color: #57606a; }
 footer { color: #6b7280; font-size: 13px; }
 """
 
@@ -102,11 +104,17 @@ def _table(table: Table) -> str:
     numeric = [all(_is_number(row[i]) for row in table.rows) for i in range(len(table.columns))]
     marks = [' class="number"' if is_number else "" for is_number in numeric]
     head = "".join(f"<th{mark}>{html.escape(name)}</th>" for mark, name in zip(marks, table.columns, strict=True))
-    rows = "".join(
-        "<tr>" + "".join(f"<td{mark}>{html.escape(cell)}</td>" for mark, cell in zip(marks, row, strict=True)) + "</tr>"
-        for row in table.rows
-    )
+    rows = "".join("<tr>" + "".join(map(_cell, marks, table.columns, row)) + "</tr>" for row in table.rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _cell(mark: str, column: str, text: str) -> str:
+    """Return a table cell; a verdict is coloured by how it begins."""
+    if column == "verdict":
+        looks = {"holds only": "only", "holds": "holds", "does not": "fails"}
+        look = next((look for start, look in looks.items() if text.startswith(start)), "open")
+        return f'<td><span class="verdict {look}">{html.escape(text)}</span></td>'
+    return f"<td{mark}>{html.escape(text)}</td>"
 
 
 def _is_number(text: str) -> bool:

@@ -1,7 +1,6 @@
 """Reproducing the paper: run every case of the chosen figures, keep each as it ends, then check claims and report."""
 
 import json
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -53,9 +52,9 @@ def reproduce(
     seed = validate.as_seed(seed)
     jobs = validate.as_count(jobs, "jobs", high=1024)
     started = time.perf_counter()
-    folder = _folder(Path(out), resume)
+    folder = validate.as_folder(Path(out) / "cases")
     work = [(figure, case) for figure in figures for case in figure.cases(size)]
-    todo = [(figure, case) for figure, case in work if not _saved(folder, figure, case, seed).is_file()]
+    todo = [(figure, case) for figure, case in work if not (resume and _saved(folder, figure, case, seed).is_file())]
     done = len(work) - len(todo)
     if progress is not None:
         progress("starting", done, len(work))
@@ -117,13 +116,6 @@ def _chosen(names: Sequence[str]) -> tuple[list[Figure], dict[str, str]]:
         if figure.data is not None and locate(figure.data) is None
     }
     return [figure for figure in FIGURES.values() if figure.name not in skipped], skipped
-
-
-def _folder(out: Path, resume: bool) -> Path:
-    folder = out / "cases"
-    if folder.exists() and not resume:
-        shutil.rmtree(folder)
-    return validate.as_folder(folder)
 
 
 def _saved(folder: Path, figure: Figure, case: Case, seed: int) -> Path:

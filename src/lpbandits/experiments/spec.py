@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from lpbandits import __version__
 from lpbandits.experiments.charts import Chart
 from lpbandits.typing import Json
 
@@ -35,7 +36,7 @@ class Case:
 
     def digest(self, version: int, seed: int) -> str:
         """Return the hash by which a saved result is known to be this case's."""
-        text = json.dumps([self.figure, self.name, self.settings, version, seed], sort_keys=True)
+        text = json.dumps([self.figure, self.name, self.settings, version, seed, __version__], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -22,6 +22,9 @@ from lpbandits.typing import BoolArray, FloatArray, IntArray
 EXACT = 512
 """Up to this many actions standard errors come from the inverse Hessian itself."""
 
+LARGEST = 300.0
+"""Utilities are not followed beyond: exp(2 × 300) is still a float, and no log of ratings tells such odds."""
+
 
 @dataclass(frozen=True, eq=False)
 class BradleyTerry:
@@ -38,7 +41,8 @@ class BradleyTerry:
     passes
         How often the k×k counts were gone through.
     converged
-        Whether no utility was expected to move by more than the tolerance.
+        Whether no utility was expected to move by more than the tolerance. False also when a very weak prior let
+        utilities grow beyond ±300, where they are not followed.
     never_compared
         True for actions without any comparison.
     pieces
@@ -93,6 +97,7 @@ def fit_bradley_terry(
     """
     sd = validate.as_number(prior_sd, "prior_sd", low=0, high=1e6, above=True)
     limit = validate.as_number(tolerance, "tolerance", low=0, above=True)
+    most = validate.as_count(max_passes, "max_passes")
     matrix = validate.as_floats(wins, "wins", shape=(None, None))
     if matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise InvalidInput(f"wins has shape {matrix.shape}; it must be square, one row per action")
@@ -103,7 +108,7 @@ def fit_bradley_terry(
     matrix *= 2
     with Threads(threads) as pool:
         counts = gather(matrix, threads=pool)
-        return maximise(counts, prior_sd=sd, tolerance=limit, max_passes=max_passes, threads=pool)
+        return maximise(counts, prior_sd=sd, tolerance=limit, max_passes=most, threads=pool)
 
 
 def maximise(
@@ -127,8 +132,13 @@ def maximise(
         converged = max(left, size * size) <= tolerance
         if converged:
             beta = posterior.centre(beta + step)
-        else:
-            beta, gradient, curvature = _climb(posterior, beta, step, gradient, max_passes)
+            continue
+        if not 0 < size < math.inf:
+            break
+        place, gradient, curvature = _climb(posterior, beta, step, gradient, max_passes)
+        if not float(np.abs(place).max()) <= LARGEST:
+            break
+        beta = place
     deviations = posterior.standard_errors(beta) if errors else np.full(len(beta), np.nan)
     return BradleyTerry(beta, deviations, posterior.passes, converged, posterior.never, posterior.pieces)
 
@@ -173,17 +183,23 @@ class _Posterior:
         """Return the standard deviations of the centred utilities (of the prior for actions never compared)."""
         p = _strengths(beta)
         _, curvature = self.slope(beta)
-        if len(beta) <= EXACT:
-            chance = p[:, None] / (p[:, None] + p[None, :])
-            hessian = np.diag(curvature) - self.counts.halves / 2 * chance * chance.T
-            variance = np.diag(cho_solve(cho_factor(hessian), np.eye(len(beta))))
-            # All-ones on a piece is an eigenvector: the common shift, which centring takes out.
-            variance = variance - np.where(self.never, 0.0, 1 / (self.precision * self._sizes[self.pieces]))
-        else:
+        variance = self._exact_variance(p, curvature) if len(beta) <= EXACT else None
+        if variance is None:
             second = np.empty(len(beta))
             self._sweep(kernels.squared_neighbours, p, 1 / curvature, second)
             variance = 1 / curvature + second / curvature**2
         return np.sqrt(np.maximum(variance, 0.0))
+
+    def _exact_variance(self, p: FloatArray, curvature: FloatArray) -> FloatArray | None:
+        """Return the diagonal of the inverse Hessian without the common shift; None if it cannot be inverted."""
+        chance = p[:, None] / (p[:, None] + p[None, :])
+        hessian = np.diag(curvature) - self.counts.halves / 2 * chance * chance.T
+        try:
+            variance: FloatArray = np.diag(cho_solve(cho_factor(hessian), np.eye(len(p))))
+        except np.linalg.LinAlgError:  # a prior so weak that rounding swallows it
+            return None
+        # All-ones on a piece is an eigenvector: the common shift, which centring takes out.
+        return variance - np.where(self.never, 0.0, 1 / (self.precision * self._sizes[self.pieces]))
 
     def _sweep(self, kernel: Any, *arrays: FloatArray) -> None:
         self.passes += 1
@@ -214,15 +230,15 @@ def _newton_step(
     for _ in range(len(gradient)):
         bent = posterior.bend(beta, curvature, direction)
         along = float(np.sum(direction * bent))
-        if along <= 0:
+        rate = size / along if along > 0 else 0.0
+        if not 1e-300 < rate < 1e300:  # nothing left to gain, or nothing that floats can tell
             break
-        rate = size / along
         step += rate * direction
         rest -= rate * bent
         scaled = posterior.centre(rest / curvature)
         diagonal[-1] += 1 / rate
         lowest = float(eigvalsh_tridiagonal(diagonal, beside)[0]) if beside else diagonal[0]
-        left = float(np.abs(scaled).max()) / lowest
+        left = float(np.abs(scaled).max()) / lowest if lowest > 0 else math.inf
         longest = float(np.abs(step).max())
         if left <= max(0.25 * tolerance, longest * min(0.1, longest)):
             break

@@ -81,17 +81,23 @@ def cluster_people(
     labels, shares = by_size(labels, count)
     activity = variance_explained(ratings.counts.astype(np.float64), labels)
     level = variance_explained(ratings.means, labels)
-    notes = []
-    if count > 1 and activity >= ACTIVITY:
-        notes.append(
-            f"the clusters sort people by activity: they explain {activity:.0%} of the variance of people's number of "
-            f"ratings" + ("" if scale == "cosine" else "; scale='cosine' (--scale cosine) looks at taste alone")
-        )
+    notes = activity_note(activity, scale)
     if len(shares) < count:
         notes.append(
             f"KMeans found only {len(shares)} of {count} clusters: too few people differ; ask for fewer states"
         )
     return Clusters(labels, shares, activity, level, tuple(notes))
+
+
+def activity_note(activity: float, scale: str) -> list[str]:
+    """Return a warning if groups of people explain so much of the variance of their numbers of ratings."""
+    if activity < ACTIVITY:
+        return []
+    remedy = "" if scale == "cosine" else "; scale='cosine' (--scale cosine) looks at taste alone"
+    return [
+        f"the clusters sort people by activity: they explain {activity:.0%} of the variance of people's number of "
+        f"ratings{remedy}"
+    ]
 
 
 def scaled(ratings: Ratings, scale: str) -> sparse.csr_array:

@@ -6,11 +6,12 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery.bradley_terry import BradleyTerry, maximise
-from lpbandits.recovery.cluster import Scale, cluster_people
+from lpbandits.recovery.bradley_terry import BradleyTerry
+from lpbandits.recovery.cluster import Scale, activity_note, cluster_people, variance_explained
 from lpbandits.recovery.estimate import Estimate, mixture
 from lpbandits.recovery.log import Ratings
-from lpbandits.recovery.pairs import Comparisons, count_wins, gather, log_likelihoods
+from lpbandits.recovery.one_state import count_state, maximise_state
+from lpbandits.recovery.pairs import Comparisons, log_likelihoods
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.recovery.threads import Threads
 from lpbandits.typing import FloatArray, IntArray, Json
@@ -63,7 +64,9 @@ class Em:
             if best is None or ended.history[-1] > best.history[-1]:
                 best = ended
         assert best is not None  # noqa: S101 - there is at least one start
-        return _without_empty(best, len(ratings.people))
+        best = _without_empty(best, len(ratings.people))
+        activity = variance_explained(ratings.counts.astype(np.float64), best.labels)
+        return replace(best, warnings=(*best.warnings, *activity_note(activity, self.scale)))
 
     def _labels(self, ratings: Ratings, states: int, run: int, threads: Threads) -> IntArray:
         """Return where to start: as given, where two-stage would, at scale-free clusters, or at random."""
@@ -91,17 +94,27 @@ class Em:
         fits: tuple[BradleyTerry, ...] | None = None
         history: list[float] = []
         warnings: tuple[str, ...] = ()
+        states = chance.shape[1]
+        total = (self.max_steps + 1) * (states + 1)
         for step in range(self.max_steps + 1):
-            with watch.part(stage, step, self.max_steps):
-                last = step == self.max_steps or (step > 1 and history[-1] - history[-2] <= least)
-                shares = chance.mean(axis=0)
-                fits = maximisation(
-                    comparisons, chance, prior_sd=self.prior_sd, start=fits, final=last, threads=threads
-                )
+            done = step * (states + 1)
+            last = step == self.max_steps or (step > 1 and history[-1] - history[-2] <= least)
+            shares = chance.mean(axis=0)
+            made = []
+            for z in range(states):
+                with watch.part(stage, done + z, total):
+                    start = None if fits is None else fits[z].utilities
+                    made.append(
+                        maximisation(
+                            comparisons, chance[:, z], prior_sd=self.prior_sd, start=start, final=last, threads=threads
+                        )
+                    )
+            fits = tuple(made)
+            with watch.part(stage, done + states, total):
                 chance, value = expectation(comparisons, fits, shares, prior_sd=self.prior_sd, threads=threads)
                 history.append(value)
             if last:
-                watch.skip_to_end(stage, self.max_steps)
+                watch.skip_to_end(stage, total)
                 if step == self.max_steps:
                     warnings = (f"EM was stopped after {self.max_steps} steps; allow more with max_steps",)
                 break
@@ -128,26 +141,22 @@ def maximisation(
     chance: FloatArray,
     *,
     prior_sd: float,
-    start: tuple[BradleyTerry, ...] | None,
+    start: FloatArray | None,
     final: bool,
     threads: Threads,
-) -> tuple[BradleyTerry, ...]:
-    """M step: fit each state to everybody's comparisons, weighted by the probability that they are in it."""
-    fits = []
-    for z in range(chance.shape[1]):
-        weight = np.where(chance[:, z] > NOBODY, chance[:, z], 0.0)
-        counts = gather(count_wins(comparisons, weight, threads=threads), threads=threads)
-        fits.append(
-            maximise(
-                counts,
-                prior_sd=prior_sd,
-                tolerance=1e-6 if final else 1e-4,
-                start=None if start is None else start[z].utilities,
-                errors=final,
-                threads=threads,
-            )
-        )
-    return tuple(fits)
+) -> BradleyTerry:
+    """M step for one state: fit it to everybody's comparisons, weighted by the probability that they are in it."""
+    weight = np.where(chance > NOBODY, chance, 0.0)
+    # So nearly certain counts as certain: when everybody is, small whole numbers hold the counts, at a quarter the cost.
+    weight[weight > 1 - NOBODY] = 1.0
+    return maximise_state(
+        count_state(comparisons, weight, threads=threads),
+        prior_sd=prior_sd,
+        tolerance=1e-6 if final else 1e-4,
+        start=start,
+        errors=final,
+        threads=threads,
+    )
 
 
 def _without_empty(estimate: Estimate, people: int) -> Estimate:

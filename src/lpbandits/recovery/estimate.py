@@ -11,13 +11,9 @@ from lpbandits.model import PreferenceModel
 from lpbandits.recovery.bradley_terry import BradleyTerry
 from lpbandits.recovery.log import Ratings
 from lpbandits.recovery.pairs import Comparisons
-from lpbandits.recovery.report import Stopwatch
+from lpbandits.recovery.report import Stopwatch, counted
 from lpbandits.recovery.threads import Threads
 from lpbandits.typing import FloatArray, IntArray, Json
-
-SHOWN = 20
-"""How many labels of never-compared actions a report lists; it always counts them all."""
-
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
@@ -91,7 +87,7 @@ def distinct(estimate: Estimate) -> Estimate:
     notes = estimate.warnings
     if len(fits) < len(order):
         notes += (
-            f"{len(order)} states were fitted but only {len(fits)} orderings differ; states with equal orderings were "
+            f"{len(order)} states were fitted but only {counted(len(fits), 'ordering is', 'orderings are')} different; states with equal orderings were "
             "joined: ask for fewer states",
         )
     shares = np.bincount(new, weights=estimate.shares).astype(np.float64)
@@ -114,22 +110,3 @@ def to_model(estimate: Estimate, ratings: Ratings, provenance: Mapping[str, Any]
         utilities=utilities,
         provenance=provenance,
     )
-
-
-def graph_notes(estimate: Estimate, ratings: Ratings) -> tuple[list[Json], list[str]]:
-    """Return, per state, the actions never compared, and warnings about them and about graphs in pieces."""
-    never, notes = [], []
-    for z, fit in enumerate(estimate.fits):
-        absent = np.flatnonzero(fit.never_compared)
-        never.append({"count": len(absent), "actions": [ratings.actions[a] for a in absent[:SHOWN].tolist()]})
-        if len(absent):
-            notes.append(
-                f"state {z}: {len(absent)} of {len(ratings.actions)} actions were never compared and are put last"
-            )
-        if fit.components > 1:
-            notes.append(
-                f"state {z}: the comparisons fall into {fit.components} pieces that only the prior ties together"
-            )
-        if not fit.converged:
-            notes.append(f"state {z}: utilities had not settled after {fit.passes} passes; use a smaller prior_sd")
-    return never, notes

@@ -1,12 +1,15 @@
 """Which file holds the ratings, and how it is laid out: plain tables, MovieLens folders and zips."""
 
 import contextlib
+import csv
 import gzip
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from lpbandits.errors import InvalidInput
 
@@ -15,6 +18,9 @@ MEMBERS = ("ratings.csv", "ratings.csv.gz", "ratings.dat", "ratings.parquet", "u
 
 NO_HEADER = ("userId", "movieId", "rating")
 """The columns of the MovieLens files that have no header line."""
+
+UNREADABLE = (OSError, EOFError, zlib.error)
+AGAIN = "it may be cut short or damaged: copy or download it again"
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,7 @@ def _unpack(archive: Path, folder: Path) -> Source:
                             while chunk := source.read(1 << 22):
                                 out.write(chunk)
                         return describe(target, f"{archive.name}:{member}")
-    except (zipfile.BadZipFile, OSError, EOFError) as error:
+    except (zipfile.BadZipFile, OSError, EOFError, zlib.error) as error:
         raise InvalidInput(f"cannot unpack {archive}: {error}; download it again") from None
     raise InvalidInput(f"{archive} holds no ratings: none of {', '.join(MEMBERS)}; unpack it and name the file")
 
@@ -80,6 +86,8 @@ def describe(path: Path, name: str) -> Source:
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if ".parquet" in suffixes[-1:]:
         return Source(path, name, parquet=True)
+    if suffixes[-2:] == [".parquet", ".gz"]:
+        raise InvalidInput(f"{name} is gzipped Parquet, which packs its content itself; unpack it first: gunzip {name}")
     line = _first_line(path, name)
     if path.name == "u.data":
         return Source(path, name, separator="\t", columns=NO_HEADER)
@@ -94,14 +102,50 @@ def describe(path: Path, name: str) -> Source:
     return Source(path, name, separator=separator)
 
 
+def find_fault(source: Source) -> str | None:
+    """Return where and why a text table cannot be read, by going through it slowly; None if nothing is found."""
+    if source.parquet:
+        return None
+    line, width = 0, 0
+    try:
+        with _unpacked(source.path) as raw:
+            for line, content in enumerate(raw, start=1):
+                text = content.decode("utf-8")
+                fields = len(next(csv.reader([text], delimiter=source.separator), []))
+                width = width or fields
+                if fields > width:
+                    return (
+                        f"{source.name}, line {line}: it has {fields} fields, but the first line has {width}; "
+                        "correct or remove the line"
+                    )
+    except UnicodeDecodeError:
+        return f"{source.name}, line {line}: it is not UTF-8 text; save the file as UTF-8"
+    except csv.Error as error:
+        return f"{source.name}, line {line}: {error}; correct or remove the line"
+    except UNREADABLE as error:
+        return f"cannot read {source.name} beyond line {line}: {error}; {AGAIN}"
+    return None
+
+
+@contextlib.contextmanager
+def _unpacked(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file, gzipped or not, for reading its bytes."""
+    with path.open("rb") as raw:
+        packed = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0)
+        if packed:
+            with gzip.GzipFile(fileobj=raw) as inside:
+                yield inside
+        else:
+            yield raw
+
+
 def _first_line(path: Path, name: str) -> str:
     try:
-        with path.open("rb") as raw:
-            packed = raw.read(2) == b"\x1f\x8b"
-            raw.seek(0)
-            line = gzip.GzipFile(fileobj=raw).readline(1 << 16) if packed else raw.readline(1 << 16)
-    except (OSError, EOFError) as error:
-        raise InvalidInput(f"cannot read {name}: {error}") from None
+        with _unpacked(path) as raw:
+            line = raw.readline(1 << 16)
+    except UNREADABLE as error:
+        raise InvalidInput(f"cannot read {name}: {error}; {AGAIN}") from None
     if not line.strip():
         raise InvalidInput(f"{name} is empty or starts with a blank line; its first line must name the columns")
     try:

@@ -12,9 +12,10 @@ from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
 from lpbandits.recovery.cluster import Scale, variance_explained
 from lpbandits.recovery.em import Em
-from lpbandits.recovery.estimate import Estimate, Estimator, distinct, graph_notes, mixture, to_model
+from lpbandits.recovery.estimate import Estimate, Estimator, distinct, mixture, to_model
 from lpbandits.recovery.heldout import set_aside
 from lpbandits.recovery.log import Ratings
+from lpbandits.recovery.notes import graph_notes, size_notes, top_notes
 from lpbandits.recovery.pairs import compare, log_likelihoods
 from lpbandits.recovery.report import Fit, FitReport, Progress, Stopwatch
 from lpbandits.recovery.states import choose_states
@@ -191,7 +192,7 @@ def fit_states(
         "heldout": heldout,
         **estimator.settings(),
     }
-    return Fit(to_model(estimate, ratings, _provenance(report, settings, ratings)), report)
+    return Fit(to_model(estimate, ratings, _provenance(report, settings, ratings, estimate)), report)
 
 
 def _heldout(
@@ -220,6 +221,7 @@ def _report(
     seconds: dict[str, float],
 ) -> FitReport:
     never, notes = graph_notes(estimate, ratings)
+    notes = [*size_notes(estimate), *top_notes(estimate, ratings), *notes]
     return FitReport(
         method=estimator.method,
         people=len(ratings.people),
@@ -251,8 +253,11 @@ def _typical_error(errors: FloatArray, never: BoolArray) -> float | None:
     return float(np.median(known)) if len(known) else None
 
 
-def _provenance(report: FitReport, settings: Json, ratings: Ratings) -> Json:
-    """Return how the model was made; no times, so that the same data and seed give an equal model."""
+def _provenance(report: FitReport, settings: Json, ratings: Ratings, estimate: Estimate) -> Json:
+    """Return how the model was made; no times, so that the same data and seed give an equal model.
+
+    "never_compared" has, per state, the indexes of all actions whose place says nothing.
+    """
     account = report.to_dict()
     del account["seconds"]
     packages = ("lpbandits", "numba", "numpy", "scikit-learn", "scipy")
@@ -261,5 +266,6 @@ def _provenance(report: FitReport, settings: Json, ratings: Ratings) -> Json:
         "data_sha256": ratings.sha256,
         "settings": settings,
         "versions": {name: version(name) for name in packages},
+        "never_compared": [np.flatnonzero(fit.never_compared).tolist() for fit in estimate.fits],
         "report": account,
     }

@@ -8,8 +8,9 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery.files import Source, open_source
+from lpbandits.recovery.files import Source, find_fault, open_source
 from lpbandits.recovery.log import MOST, Ratings
+from lpbandits.recovery.report import counted
 from lpbandits.typing import IntArray, Label
 
 __all__ = ["Ratings", "read_ratings"]
@@ -76,8 +77,9 @@ def read_ratings(
         try:
             table = _scan(source, {"person": person, "action": action, "rating": rating})
             frame, blank = _checked(table, source)
-        except pl.exceptions.PolarsError as error:
-            raise InvalidInput(f"cannot read {source.name}: {str(error).splitlines()[0]}; repair the file") from None
+        except (pl.exceptions.PolarsError, OSError) as error:
+            first = (str(error).splitlines() or [type(error).__name__])[0]
+            raise InvalidInput(find_fault(source) or f"cannot read {source.name}: {first}; repair the file") from None
         kept, dropped = _filtered(frame, low_person, low_action)
         if kept.is_empty():
             raise InvalidInput(
@@ -206,7 +208,7 @@ def _is_whole(role: str, dtype: pl.DataType, source: Source) -> pl.Expr:
 def _bad_row(table: pl.LazyFrame, source: Source, row: int, what: str, count: int) -> InvalidInput:
     value = table.filter(pl.col("row") == row).collect().row(0, named=True)["rating"]
     shown = what.replace("rating is not", f"rating is {value!r}, not")
-    return InvalidInput(f"{source.place(row)}: {shown} ({count} such rows in all); correct or remove the row")
+    return InvalidInput(f"{source.place(row)}: {shown} ({counted(count, 'such row')} in all); correct or remove the row")
 
 
 def _filtered(frame: pl.DataFrame, low_person: int, low_action: int) -> tuple[pl.DataFrame, dict[str, int]]:
@@ -260,5 +262,5 @@ def _repeat(frame: pl.DataFrame, source: Source) -> InvalidInput:
     repeats = len(again) - again.select("person", "action").n_unique()
     return InvalidInput(
         f"{source.place(rows[1])}: person {person!r} rated action {action!r} again, first on {source.place(rows[0])} "
-        f"({repeats} repeats in all); keep one rating per person and action, for instance the latest"
+        f"({counted(repeats, 'repeat')} in all); keep one rating per person and action, for instance the latest"
     )

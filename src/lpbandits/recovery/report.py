@@ -66,6 +66,24 @@ class Fit:
     report: FitReport
 
 
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """Return a number of things in words.
+
+    >>> counted(1, "state"), counted(2_000, "person", "people")
+    ('1 state', '2,000 people')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def share_text(share: float) -> str:
+    """Return a share for people: a small one is not shown as none.
+
+    >>> share_text(0.256), share_text(0.002)
+    ('26%', '<1%')
+    """
+    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+
+
 @dataclass
 class Stopwatch:
     """Seconds spent per stage, and whom to tell about progress.

@@ -57,6 +57,7 @@ class StateCurve:
                 "score": float(self.score[i]),
                 "below_best": float(self.below_best[i]),
                 "standard_error": float(self.standard_error[i]),
+                "chosen": m == self.states,
             }
             for i, m in enumerate(self.candidates)
         ]

@@ -5,11 +5,11 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.recovery.bradley_terry import maximise
 from lpbandits.recovery.cluster import Scale, cluster_people
 from lpbandits.recovery.estimate import Estimate
 from lpbandits.recovery.log import Ratings
-from lpbandits.recovery.pairs import Comparisons, count_wins, gather
+from lpbandits.recovery.one_state import count_state, maximise_state
+from lpbandits.recovery.pairs import Comparisons
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.recovery.threads import Threads
 from lpbandits.typing import IntArray, Json
@@ -59,7 +59,7 @@ class TwoStage:
         for z in range(found):
             with watch.part("count pairs", z, found):
                 members = (clusters.labels == z).astype(np.float64)
-                counts = gather(count_wins(comparisons, members, threads=threads), threads=threads)
+                counts = count_state(comparisons, members, threads=threads)
             with watch.part("Bradley-Terry", z, found):
-                fits.append(maximise(counts, prior_sd=self.prior_sd, threads=threads))
+                fits.append(maximise_state(counts, prior_sd=self.prior_sd, threads=threads))
         return Estimate(tuple(fits), clusters.shares, clusters.labels, clusters.warnings)

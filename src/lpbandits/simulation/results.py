@@ -207,7 +207,7 @@ class Results:
 
 def versions() -> dict[str, str]:
     """Return the versions that a result depends on."""
-    names = ("lpbandits", "numpy", "scipy", "numba", "polars")
+    names = ("lpbandits", "numpy", "scipy", "scikit-learn", "numba", "polars")
     return {"python": platform.python_version(), **{name: version(name) for name in names}}
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
-from lpbandits.theory.program import Program, solve
+from lpbandits.theory.program import Program, Solution, solve
 from lpbandits.typing import FloatArray, IntArray, Json
 
 
@@ -91,27 +91,21 @@ def lower_bound(
     >>> round(b.value, 4), round(lower_bound(model, 0, [3.0, 2.0, 1.0], noise=2.0).value, 4)
     (3.0, 12.0)
     """
-    orderings = np.array(model.orderings)
-    person = _person(model, state, means)
-    sd = validate.as_number(noise, "noise", low=0, high=validate.LARGEST, above=True)
+    person = _person(model, state, means, noise)
     tolerance = validate.as_number(tolerance, "tolerance", low=1e-9, high=1.0)
-    best = int(orderings[person.state, 0])
+    orderings = np.array(model.orderings)
+    best = person.best
     others = np.flatnonzero(orderings[:, 0] != best)
     if not len(others):
         return _nothing(model)
-    scale = float(person.gaps.max())
-    found = solve(Program(orderings, others, -person.gaps / scale, best, pinned), tolerance)
-    state_ = int(others[found.state])
-    weights = np.zeros(model.states)
-    weights[others] = found.weights
-    return LowerBound(
-        value=found.value * sd**2 / scale,
-        rates=found.rates * (sd / scale) ** 2,
-        gap=found.gap,
-        confusing_state=state_,
-        confusing_means=person.means[best] + found.means * scale,
-        weights=weights,
-    )
+    if not pinned:
+        rest = orderings[others]
+        rest = rest[rest != best].reshape(len(others), -1)
+        free = np.flatnonzero((np.diff(person.means[rest], axis=1) <= 0).all(axis=1))
+        if len(free):
+            return _endless(model, person, int(others[free[0]]), person.means)
+    found = solve(Program(orderings, others, -person.gaps / person.scale, best, pinned), tolerance)
+    return _scaled(model, person, others, found, person.means[best] + found.means * person.scale)
 
 
 def plain_bound(model: PreferenceModel, state: int, means: Any, noise: float = 1.0) -> LowerBound:
@@ -120,11 +114,10 @@ def plain_bound(model: PreferenceModel, state: int, means: Any, noise: float = 1
     >>> round(plain_bound(PreferenceModel([[0, 1, 2]]), state=0, means=[3.0, 2.0, 1.0]).value, 4)
     3.0
     """
-    person = _person(model, state, means)
-    sd = validate.as_number(noise, "noise", low=0, high=validate.LARGEST, above=True)
+    person = _person(model, state, means, noise)
     rates = np.zeros(model.size)
     worse = person.gaps > 0
-    rates[worse] = 2.0 * sd**2 / person.gaps[worse] ** 2
+    rates[worse] = 2.0 * (person.sd / person.gaps[worse]) ** 2
     return LowerBound(float(rates @ person.gaps), rates, 0.0, None, None, np.zeros(model.states))
 
 
@@ -141,45 +134,54 @@ def latent_bound(
     >>> latent_bound(model, state=0).value, latent_bound(model, state=1).value
     (0.5, 0.0)
     """
-    if model.means is None:
+    known = _model(model).means
+    if known is None:
         raise InvalidInput("the latent bandit knows the mean rewards; give the model `means`, or use lower_bound")
-    person = _person(model, state, model.means[state] if means is None else means)
-    sd = validate.as_number(noise, "noise", low=0, high=validate.LARGEST, above=True)
-    best = int(model.orderings[person.state, 0])
+    z = validate.as_count(state, "state", low=0, high=model.states - 1)
+    person = _person(model, z, known[z] if means is None else means, noise)
+    best = person.best
     confusable = model.orderings[:, 0] != best
-    if pinned:
-        confusable &= np.isclose(model.means[:, best], person.means[best], rtol=1e-9, atol=0.0)
+    if pinned:  # equal but for rounding, which grows with the means' size while what matters is their differences
+        slack = 1e-9 * person.scale + 4 * np.finfo(np.float64).eps * float(np.abs(person.means).max())
+        confusable &= np.abs(known[:, best] - person.means[best]) <= slack
     others = np.flatnonzero(confusable)
     if not len(others):
         return _nothing(model)
-    scale = float(person.gaps.max())
-    fitted = (model.means[others] - person.means[best]) / scale
-    program = Program(np.array(model.orderings), others, -person.gaps / scale, best, pinned)
+    same = known[others] == person.means
+    same[:, best] = True
+    free = np.flatnonzero(same.all(axis=1))
+    if len(free):
+        state_ = int(others[free[0]])
+        return _endless(model, person, state_, known[state_])
+    fitted = (known[others] - person.means[best]) / person.scale
+    program = Program(np.array(model.orderings), others, -person.gaps / person.scale, best, pinned)
     found = solve(program, 1e-9, fixed=fitted)
-    weights = np.zeros(model.states)
-    weights[others] = found.weights
-    state_ = int(others[found.state])
-    return LowerBound(
-        found.value * sd**2 / scale,
-        found.rates * (sd / scale) ** 2,
-        found.gap,
-        state_,
-        np.array(model.means[state_]),
-        weights,
-    )
+    return _scaled(model, person, others, found, known[others[found.state]])
 
 
 @dataclass(frozen=True)
 class _Person:
+    """A person who passed the door: `gaps` to the best action, the largest of them (`scale`), and the noise `sd`."""
+
     state: int
+    best: int
     means: FloatArray
     gaps: FloatArray
+    scale: float
+    sd: float
 
 
-def _person(model: PreferenceModel, state: int, means: Any) -> _Person:
-    """Check that such a person is possible, and has one best action."""
-    z = validate.as_count(state, "state", low=0, high=model.states - 1)
+def _model(model: PreferenceModel) -> PreferenceModel:
+    if not isinstance(model, PreferenceModel):
+        raise InvalidInput(f"model is {model!r}; give a PreferenceModel, such as PreferenceModel([[0, 1], [1, 0]])")
+    return model
+
+
+def _person(model: PreferenceModel, state: int, means: Any, noise: float) -> _Person:
+    """Check that such a person is possible, and has one best action by a margin that floats can square."""
+    z = validate.as_count(state, "state", low=0, high=_model(model).states - 1)
     own = validate.as_floats(means, "means", shape=(model.size,))
+    sd = validate.as_number(noise, "noise", low=0, high=validate.LARGEST, above=True)
     largest = float(np.abs(own).max())
     validate.as_number(largest, "the largest mean", high=validate.LARGEST)
     order: IntArray = model.orderings[z]
@@ -193,7 +195,44 @@ def _person(model: PreferenceModel, state: int, means: Any) -> _Person:
     if model.size > 1 and own[order[0]] == own[order[1]]:
         a, b = model.actions[order[0]], model.actions[order[1]]
         raise InvalidInput(f"actions {a!r} and {b!r} are both best, with mean {own[order[0]]:g}; one must be better")
-    return _Person(z, own, own[order[0]] - own)
+    gaps = own[order[0]] - own
+    scale = float(gaps.max())
+    if model.size > 1:
+        least = float(gaps[order[1]])
+        with np.errstate(over="ignore"):
+            rates = [2.0 * np.square(np.float64(size) / least) for size in (1.0, sd, scale)]
+        if not np.isfinite(rates).all():
+            a, b = model.actions[order[0]], model.actions[order[1]]
+            raise InvalidInput(
+                f"the means of actions {a!r} and {b!r} differ by {least:g}; plays 2σ²/Δ² beyond the largest float would "
+                "be needed: give means further apart"
+            )
+    return _Person(z, int(order[0]), own, gaps, scale, sd)
+
+
+def _scaled(
+    model: PreferenceModel, person: _Person, others: IntArray, found: Solution, confusing: FloatArray
+) -> LowerBound:
+    """Return a solution in the person's own units."""
+    weights = np.zeros(model.states)
+    weights[others] = found.weights
+    return LowerBound(
+        value=found.value * person.sd**2 / person.scale,
+        rates=found.rates * (person.sd / person.scale) ** 2,
+        gap=found.gap,
+        confusing_state=int(others[found.state]),
+        confusing_means=np.array(confusing),
+        weights=weights,
+    )
+
+
+def _endless(model: PreferenceModel, person: _Person, state: int, confusing: FloatArray) -> LowerBound:
+    """Return the bound where a state explains all actions but the best for free: no rates suffice."""
+    rates = np.full(model.size, np.inf)
+    rates[person.best] = 0.0
+    weights = np.zeros(model.states)
+    weights[state] = 1.0
+    return LowerBound(np.inf, rates, 0.0, state, np.array(confusing), weights)
 
 
 def _nothing(model: PreferenceModel) -> LowerBound:

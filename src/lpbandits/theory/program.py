@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linprog
 
+from lpbandits.errors import InvalidInput
 from lpbandits.kernels.bound import confusing_means
 from lpbandits.typing import FloatArray, IntArray
 
@@ -42,27 +43,28 @@ class Solution:
 
 
 def solve(program: Program, tolerance: float, *, fixed: FloatArray | None = None) -> Solution:
-    """Solve the program; `fixed` gives the alternatives' means where they are known and nothing is to be fitted."""
+    """Solve the program; `fixed` gives the alternatives' means where they are known and nothing is to be fitted.
+
+    No alternative may have the true means of all actions but the best: no rates would tell it apart.
+    """
     inner = _Inner(program, fixed)
-    start = 2.0 / inner.gaps  # the plain bandit's rates tell everything apart that can be
+    start = 2.0 / inner.gaps  # the plain bandit's costs: with a pinned best action they tell everything apart
     cuts = inner.cuts(start)
-    hopeless = np.flatnonzero(inner.values <= 1e-14 * start.sum())
-    if len(hopeless):
-        return _endless(program, inner, int(hopeless[0]))
+    least = float(inner.values.min())
+    if least < 1e-300 or not np.isfinite(start.sum() / least):
+        raise InvalidInput("some means are too close together for a finite bound in floating point; move them apart")
     owners = np.arange(len(cuts))
-    feasible = start / inner.values.min()
+    feasible = start / least
     low = 0.0
     weights: FloatArray = np.zeros(len(cuts))
     for _ in range(MOST_ROUNDS):
-        done = linprog(-np.ones(len(cuts)), A_ub=cuts.T, b_ub=np.ones(len(inner.gaps)), method="highs")
-        if done.status != 0:
+        linear = _linear_program(cuts, start)
+        if linear is None:
             break
-        found = np.asarray(done.x, dtype=np.float64)
-        mix = found / max(1.0, float((cuts.T @ found).max()))
+        corner, mix = linear
         if mix.sum() > low:
             low = float(mix.sum())
             weights = np.bincount(owners, weights=mix, minlength=len(inner.values)).astype(np.float64)
-        corner = np.maximum(-done.ineqlin.marginals, 0.0)
         fresh = []
         for share in (0.0, 0.5):
             point = corner + share * (feasible - corner)
@@ -81,6 +83,26 @@ def solve(program: Program, tolerance: float, *, fixed: FloatArray | None = None
     state = int(np.argmax(weights))
     shares = weights / max(weights.sum(), 1e-300)
     return Solution(value, inner.rates.copy(), 1.0 - low / value, state, inner.fitted[state].copy(), shares)
+
+
+def _linear_program(cuts: FloatArray, start: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    """Return the least costs x with cuts · x ≥ 1, and multipliers y ≥ 0 with yᵀ cuts ≤ 1; None if HiGHS fails.
+
+    HiGHS takes numbers below 1e-9 for 0, so x is counted in `start` and y in its sum: near-ties make both huge. What
+    it leaves violated is mended per multiplier, by the fullest constraint it takes part in; so y is truly feasible.
+    """
+    matrix = (cuts * start).T
+    rows = matrix.max(axis=1)
+    rows[rows == 0.0] = 1.0
+    whole = start.sum()
+    done = linprog(-np.ones(len(cuts)), A_ub=matrix / rows[:, None], b_ub=start / (whole * rows), method="highs")
+    if done.status != 0:
+        return None
+    found = np.maximum(np.asarray(done.x, dtype=np.float64), 0.0) * whole
+    load = np.maximum(cuts.T @ found, 1.0)
+    mix: FloatArray = found / np.where(cuts > 0.0, load, 1.0).max(axis=1)
+    corner: FloatArray = np.maximum(-done.ineqlin.marginals, 0.0) * start / rows
+    return corner, mix
 
 
 class _Inner:
@@ -117,12 +139,3 @@ class _Inner:
         if self.fixed is not None:
             self.values = rows @ costs
         return rows
-
-
-def _endless(program: Program, inner: _Inner, state: int) -> Solution:
-    """Return the solution where an alternative explains the true means for free: no rates suffice."""
-    rates = np.full(len(program.means), np.inf)
-    rates[program.best] = 0.0
-    weights = np.zeros(len(inner.values))
-    weights[state] = 1.0
-    return Solution(np.inf, rates, 0.0, state, inner.fitted[state].copy(), weights)

@@ -35,14 +35,17 @@ def expected_inversions(actions: int) -> Fraction:
     return Fraction(k * (k - 1), 4) * Fraction(whole, whole - 1)
 
 
-@cache
 def inversion_counts(actions: int) -> tuple[int, ...]:
     """Return, for each number of inversions from 0 to k (k − 1) / 2, how many orderings have it (Mahonian numbers).
 
     >>> inversion_counts(4)
     (1, 3, 5, 6, 5, 3, 1)
     """
-    k = validate.as_count(actions, "actions", low=1, high=200)
+    return _mahonian(validate.as_count(actions, "actions", low=1, high=200))
+
+
+@cache
+def _mahonian(k: int) -> tuple[int, ...]:
     counts = [1]
     for length in range(2, k + 1):
         longer = [0] * (len(counts) + length - 1)
