@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Never
 
 import numpy as np
@@ -184,7 +185,19 @@ class Agent:
         evidence = self.policy.evidence
         if evidence.latent and not evidence.ordered and not self.policy.table.size:
             raise NotSupported(f"'{evidence.kind}' fits no rewards, so there is no fit to explain; see the posterior")
-        return explain(self.policy, self._belief)
+        out = explain(self.policy, self._belief)
+        return out if self._hands is None else replace(out, tried=self._duels(self._hands.wins))
+
+    def _duels(self, wins: FloatArray) -> dict[Label, tuple[int, float]]:
+        """Return per action how many duels it took part in and the share it won; one with itself is won by half."""
+        out = {}
+        for slot in range(self._belief.tried):
+            action = int(self._belief.order[0, slot])
+            others = wins[action].sum() + wins[:, action].sum()
+            alone = (self._belief.numbers[layout.COUNT, slot] - others) / 2  # it was recorded as winner and as loser
+            count = others + alone
+            out[self._labels[action]] = (int(count), float((wins[action].sum() + 0.5 * alone) / count))
+        return out
 
     def to_json(self, *, with_model: bool = True) -> str:
         """Return everything the agent knows as JSON; `Agent.from_json` then gives the same next actions.
@@ -237,9 +250,7 @@ class Agent:
             agent.asked = validate.as_count(content["asked"], "asked", low=0, high=2**32 - 1)
             agent._restore(content["tried"], content["states"])
             if agent._hands is not None:
-                for winner, loser, count in content["wins"]:
-                    pair = (agent.policy.index_of(winner), agent.policy.index_of(loser))
-                    agent._hands.wins[pair] = validate.as_number(count, "wins", low=0)
+                agent._restore_wins(content["wins"])
         except FileFormatError:
             raise
         except InvalidInput as error:
@@ -247,6 +258,14 @@ class Agent:
         except (KeyError, TypeError, ValueError) as error:
             raise FileFormatError(f"the saved agent is not whole: {error!r}") from None
         return agent
+
+    def _restore_wins(self, rows: list[tuple[Label, Label, float]]) -> None:
+        wins = self._hands.wins if self._hands is not None else np.zeros((0, 0))
+        for winner, loser, count in rows:
+            pair = (self.policy.index_of(winner), self.policy.index_of(loser))
+            if not wins.size:
+                raise InvalidInput(f"it counts wins of pairs, which the '{self.policy.evidence.kind}' evidence does not")
+            wins[pair] = validate.as_number(count, "wins", low=0, high=LARGEST)
 
     def _restore(self, tried: list[Json], states: dict[str, list[float | None]]) -> None:
         belief = self._new_belief(len(tried))

@@ -10,6 +10,7 @@ NUMBERS = {"mean", "± se", "sd", "median", "as printed"}
 
 
 def bound(
+    context: typer.Context,
     states: int = typer.Option(20, help="Latent states (m)."),
     actions: int = typer.Option(20, help="Actions (k)."),
     people: int = typer.Option(20, help="Random people, each with an own draw of the orderings."),
@@ -34,12 +35,16 @@ def bound(
     from lpbandits import validate
     from lpbandits.experiments.bound_report import bound_table, described, save_bounds
     from lpbandits.experiments.bounds import AXES, bound_model, bound_world, bounds_against
+    from lpbandits.experiments.growth import check_growth
     from lpbandits.model import PreferenceModel
     from lpbandits.worlds import SyntheticWorld
 
     axes = [validate.as_choice(axis, "against", AXES) for axis in _split(against)]
     names = _split(policies)
-    _check(model, state, means, axes, names)
+    _refuse_idle(context, model is not None, bool(names))
+    check_growth(names, rounds, repeats, threads)
+    if out is not None:
+        validate.as_folder(out)
     run = {"people": people, "seed": validate.as_seed(seed), "policies": names, "rounds": rounds, "repeats": repeats}
     studies = {}
     with progress_bar("computing") as report:
@@ -96,11 +101,18 @@ def _numbers(text: str) -> list[float] | None:
         raise InvalidInput(f"means is {text!r}; give numbers with commas between them, such as 3.5,2,1") from None
 
 
-def _check(model: Path | None, state: int | None, means: str, axes: list[str], policies: list[str]) -> None:
-    """Refuse options that would be ignored."""
+def _refuse_idle(context: typer.Context, has_model: bool, is_measured: bool) -> None:
+    """Refuse options that would change nothing, so that nobody believes they did."""
     from lpbandits.errors import InvalidInput
 
-    if model is None and (state is not None or means):
-        raise InvalidInput("--state and --means describe a person of a model; name it: --model model.json")
-    if model is not None and (axes or policies):
-        raise InvalidInput("--against and --policies are for random people; leave --model out")
+    if has_model:
+        of_random = ("states", "actions", "people", "gap", "seed", "policies", "rounds", "repeats", "against", "threads")
+        idle = dict.fromkeys(of_random, "is for random people, not for --model;")
+    else:
+        idle = dict.fromkeys(("state", "means"), "describes a person of a model; name it (--model model.json), or")
+        if not is_measured:
+            idle |= dict.fromkeys(("rounds", "repeats"), "is for the measurement of --policies; name some, or")
+    for name, why in idle.items():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise InvalidInput(f"--{name} {why} leave it out")

@@ -75,8 +75,7 @@ class LpbPaired(Policy):
         model: PreferenceModel,
         *,
         margin: float | None = None,
-        noise: float | None = None,
         rewards: str = "gaussian",
         first: str = "prior",
     ) -> None:
-        super().__init__(model, Paired(margin, rewards_of(rewards, noise, own=False)), Sample(first))
+        super().__init__(model, Paired(margin, rewards_of(rewards, None, own=False)), Sample(first))

@@ -10,9 +10,8 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.experiments.growth import Progress, copies_of, measure_growth
+from lpbandits.experiments.growth import Progress, check_growth, copies_of, measure_growth
 from lpbandits.model import PreferenceModel
-from lpbandits.policies import POLICIES
 from lpbandits.theory import LowerBound, latent_bound, lower_bound, plain_bound
 from lpbandits.typing import FloatArray, Json
 from lpbandits.worlds import SyntheticWorld
@@ -34,23 +33,26 @@ NAMES = {
 
 @dataclass(frozen=True)
 class PersonBounds:
-    """The three bounds for one person; those of the printed form of Theorem 1 (None: infinite) beside them."""
+    """The three bounds for one person, those of the printed form of Theorem 1 beside them.
+
+    A bound may be infinite; None is one that is not known: the latent bandit's, of a model without means.
+    """
 
     draw: int
     state: int
     plain: float
     latent: float | None
-    printed: float | None
+    printed: float
     latent_printed: float | None
     preference: LowerBound
     growth: dict[str, float] = field(default_factory=dict)
     """Per policy, the measured growth of regret per log T over the last tenfold of rounds."""
 
     def to_dict(self) -> Json:
-        """Return it as a JSON object."""
-        out: Json = {name: getattr(self, name) for name in ("draw", "state", "plain")}
-        out |= {"preference": self.preference.value, "latent": self.latent}
-        out |= {"printed": {"preference": self.printed, "latent": self.latent_printed}}
+        """Return it as a JSON object; null stands for an infinite number, and for one that is not known."""
+        out: Json = {"draw": self.draw, "state": self.state, "plain": _finite(self.plain)}
+        out |= {"preference": _finite(self.preference.value), "latent": _finite(self.latent)}
+        out |= {"printed": {"preference": _finite(self.printed), "latent": _finite(self.latent_printed)}}
         own = self.preference.to_dict()
         del own["value"]
         return {**out, **own, "growth": self.growth}
@@ -79,12 +81,18 @@ class Bounds:
         }
 
     def column(self, name: str) -> FloatArray:
-        """Return one bound of every person; infinite where there is none, NaN where it has no meaning."""
+        """Return one bound of every person, NaN where it is not known."""
         if name == "preference":
             return np.array([p.preference.value for p in self.people])
-        if name == "latent":
-            return np.array([math.nan if p.latent is None else p.latent for p in self.people])
-        return np.array([math.inf if getattr(p, name) is None else getattr(p, name) for p in self.people])
+        return np.array([math.nan if getattr(p, name) is None else getattr(p, name) for p in self.people])
+
+    def table(self) -> pl.DataFrame:
+        """Return a row per person: the bounds, the certified error, and the policies' growth."""
+        columns = {"draw": [p.draw for p in self.people], "state": [p.state for p in self.people]}
+        bounds = {name: self.column(name) for name in ("plain", "preference", "latent", "printed", "latent_printed")}
+        gap = {"gap": [p.preference.gap for p in self.people]}
+        growth = {f"growth_{name}": [p.growth[name] for p in self.people] for name in self.people[0].growth}
+        return pl.DataFrame({**columns, **bounds, **gap, **growth})
 
     def to_dict(self) -> Json:
         """Return everything as the JSON object that `lpb bound --json` prints."""
@@ -134,8 +142,7 @@ def bound_world(
     True
     """
     count = validate.as_count(people, "people", high=100_000)
-    for name in policies:
-        validate.as_choice(name, "policy", POLICIES)
+    rounds, repeats, threads = check_growth(policies, rounds, repeats, threads)
     started = time.perf_counter()
     found = []
     for draw in range(count):
@@ -267,8 +274,8 @@ def _bounds(model: PreferenceModel, state: int, means: FloatArray, noise: float,
         state=state,
         plain=plain_bound(model, state, means, noise).value,
         latent=latent_bound(model, state, means, noise).value if known else None,
-        printed=_finite(lower_bound(model, state, means, noise, pinned=False).value),
-        latent_printed=_finite(latent_bound(model, state, means, noise, pinned=False).value) if known else None,
+        printed=lower_bound(model, state, means, noise, pinned=False).value,
+        latent_printed=latent_bound(model, state, means, noise, pinned=False).value if known else None,
         preference=lower_bound(model, state, means, noise),
     )
 
@@ -279,5 +286,5 @@ def _at(progress: Progress | None, label: str) -> Progress | None:
     return lambda stage, done, total: progress(f"{label}, {stage}", done, total)
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -7,6 +7,7 @@ import joblib
 import numpy as np
 
 from lpbandits import validate
+from lpbandits.errors import InvalidInput
 from lpbandits.policies import POLICIES, Setting, make_policy
 from lpbandits.simulation import roll
 from lpbandits.typing import FloatArray
@@ -20,6 +21,27 @@ def copies_of(crowd: Population, repeats: int) -> Population:
     """Return a crowd's first person so many times."""
     truth = np.zeros(repeats, dtype=np.int64)
     return Population(crowd.model, truth, np.tile(crowd.means[0], (repeats, 1)), crowd.rewards)
+
+
+def check_growth(
+    policies: Sequence[str], rounds: int, repeats: int, threads: int | None
+) -> tuple[int, int, int | None]:
+    """Check what a measurement needs, before anything is computed; return rounds, repeats and threads.
+
+    >>> check_growth(["ts"], rounds=5, repeats=1, threads=None)
+    Traceback (most recent call last):
+    ...
+    lpbandits.errors.InvalidInput: rounds is 5; it must be a whole number from 10 to 2147483647
+    """
+    for i, name in enumerate(policies):
+        validate.as_choice(name, "policy", POLICIES)
+        if name in policies[:i]:
+            raise InvalidInput(f"policy {name!r} is named twice; name each once")
+    return (
+        validate.as_count(rounds, "rounds", low=10),
+        validate.as_count(repeats, "repeats"),
+        None if threads is None else validate.as_count(threads, "threads", high=1024),
+    )
 
 
 def measure_growth(
@@ -39,9 +61,7 @@ def measure_growth(
     >>> round(float(grown["uniform"][0]))
     194
     """
-    rounds = validate.as_count(rounds, "rounds", low=10)
-    for name in policies:
-        validate.as_choice(name, "policy", POLICIES)
+    rounds, _, threads = check_growth(policies, rounds, 1, threads)
     early = rounds // 10
     jobs = [(name, i) for name in policies for i in range(len(crowds))]
     firsts = np.concatenate([[0], np.cumsum([len(crowd.truth) for crowd in crowds])])

@@ -28,7 +28,8 @@ class LpbTS(Policy):
         "refit" scores a state by all data at its refitted means; "incremental" adds only the newest reward's term each
         round, as in the paper's expanded algorithm.
     first
-        "prior" draws the first state from the prior, "uniform" plays any action first.
+        "prior" draws the first state from the prior, "uniform" plays any action first. In the paper's synthetic world
+        the uniform first action loses 1 to 2 % less, because it may tell states apart that favourites do not.
 
     >>> from lpbandits import Agent
     >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])

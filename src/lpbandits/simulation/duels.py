@@ -13,7 +13,7 @@ from lpbandits.errors import InvalidInput, NotSupported
 from lpbandits.kernels.duel_rollout import duel_rollout_of
 from lpbandits.policies import Policy, Setting
 from lpbandits.simulation.results import Curve, PolicyResult, Results
-from lpbandits.simulation.run import Build, Progress, check_size, drawn, parts_of
+from lpbandits.simulation.run import Build, Progress, about_world, check_size, drawn, parts_of
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json
 from lpbandits.worlds import FAMILIES, Population, World
 
@@ -58,6 +58,7 @@ def roll_duels(
     >>> roll_duels(LpbDuel(people.model), people, rounds=4, seed=0).pairs.shape
     (2, 4, 2)
     """
+    validate.as_choice(comparison, "comparison", COMPARISONS)
     hands = hands_of(policy)
     if hands is None:
         raise NotSupported(f"{policy!r} plays one action at a time; use simulate, or a policy for duels")
@@ -115,6 +116,7 @@ def simulate_duels(
     True
     """
     world = world if isinstance(world, DuellingWorld) else DuellingWorld(world)
+    about_world(world.world)
     builders = _builders(policies)
     people = validate.as_count(people, "people")
     rounds = validate.as_count(rounds, "rounds")

@@ -210,7 +210,10 @@ def about_world(world: World) -> Json:
         raise InvalidInput(
             f"world is {world!r}; give a world with draw and to_dict, such as SyntheticWorld(states=5, actions=10)"
         )
-    return world.to_dict()
+    about = world.to_dict()
+    if about.get("feedback") == "duel":
+        raise InvalidInput(f"{world!r} decides duels, and simulate plays rewards; use simulate_duels, or its inner world")
+    return about
 
 
 def drawn(world: World, people: int, seed: int, draw: int, before: list[Population]) -> Population:
