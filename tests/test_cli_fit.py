@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,6 +39,7 @@ def test_fit_json_has_the_promised_shape_and_the_right_answer(log: Path, tmp_pat
     promised = ["people", "actions", "ratings", "dropped", "states", "shares", "log_likelihood"]
     promised += ["heldout_log_likelihood", "count_variance_explained", "seconds"]
     assert set(promised) <= set(content)
+    assert {"read", "cluster"} <= set(content["seconds"])
     assert (content["people"], content["actions"], content["ratings"]) == (40, 4, 160)
     model = lpb.PreferenceModel.load(out)
     assert {tuple(row) for row in model.orderings.tolist()} == {(0, 1, 2, 3), (3, 2, 1, 0)}
@@ -52,6 +54,9 @@ def test_fit_summary_reads_well(log: Path, method: str) -> None:
     assert done.exit_code == 0
     assert "160 ratings by 40 people of 4 actions" in done.stdout
     assert "How many states?" in done.stdout
+    chosen = [line for line in done.stdout.splitlines() if "← chosen" in line]
+    assert [line.split()[0] for line in chosen] == ["2"]
+    assert "the fewest states whose score" in done.stdout
     assert f"2 states, by {method}" in done.stdout
 
 
@@ -71,6 +76,7 @@ def test_fit_reports_what_the_filters_left_out(log: Path) -> None:
         (["--person", "who"], ["'who'", "userId"]),
         (["--min-person", "100"], ["min_person 100", "lower"]),
         (["--out", "nowhere/model.json"], ["nowhere", "make it first"]),
+        (["--out", "."], ["cannot write .: it is a folder", "model.json"]),
         (["--prior-sd", "0"], ["prior_sd is 0", "greater than 0"]),
     ],
 )
@@ -106,3 +112,50 @@ def test_inspect_shows_names_for_labels(tmp_path: Path) -> None:
     names.write_text('movieId,title\n10,"Heat, The"\n')
     done = runner.invoke(app, ["inspect", str(path), "--names", str(names), "--json"], catch_exceptions=False)
     assert json.loads(done.stdout)["states"][0]["top"] == ["Heat, The", 20]
+
+
+def test_unknown_places_are_neither_dislikes_nor_disagreements(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    orderings = [[0, 1, 2, 3, 4], [1, 0, 2, 3, 4], [4, 0, 1, 2, 3]]
+    told = {"never_compared": [[3, 4], [], [0, 1, 2, 3]]}
+    lpb.PreferenceModel(orderings, actions=list("abcde"), prior=[0.6, 0.396, 0.004], provenance=told).save(path)
+    seen = json.loads(runner.invoke(app, ["inspect", str(path), "--top", "2", "--json"]).stdout)
+    assert [s["unknown"] for s in seen["states"]] == [2, 0, 4]
+    assert [s["bottom"] for s in seen["states"]] == [["b", "c"], ["d", "e"], ["e"]]
+    assert seen["states"][2]["top"] == ["e"]
+    # Known in 0 and 1 are a, b, c, one of whose three pairs differs; states 0 and 2 share no known action.
+    np.testing.assert_allclose(seen["kendall"][0][1], 1 / 3)
+    assert seen["kendall"][0][2] is None
+    assert seen["disagreements"][0] == {"action": "e", "ranks": [None, 5, 1], "spread": 1.0}
+    assert seen["disagreements"][1]["action"] == "b"
+    shown = runner.invoke(app, ["inspect", str(path), "--out", str(tmp_path / "out")], catch_exceptions=False).stdout
+    assert "2 unknown" in shown
+    assert "<1%" in shown
+    assert (tmp_path / "out" / "kendall.png").is_file()
+
+
+@pytest.mark.parametrize("told", [{}, {"never_compared": 3}, {"never_compared": [[1]]}, {"never_compared": [[9], "x"]}])
+def test_a_model_that_does_not_tell_is_shown_whole(told: dict[str, Any]) -> None:
+    seen = inspect_model(lpb.PreferenceModel([[0, 1], [1, 0]], provenance=told))
+    assert [s.unknown for s in seen.states] == [0, 0]
+    assert seen.kendall == ((0.0, 1.0), (1.0, 0.0))
+
+
+def test_one_state_is_singular(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    lpb.PreferenceModel([[0, 1]]).save(path)
+    assert "model.json: 1 state, 2 actions" in runner.invoke(app, ["inspect", str(path)]).stdout.replace("\n", " ")
+
+
+def test_the_curve_is_drawn(log: Path, tmp_path: Path) -> None:
+    path, out = tmp_path / "model.json", tmp_path / "out"
+    args = ["fit", str(log), "--states", "auto", "--scale", "cosine", "--out", str(path)]
+    runner.invoke(app, args, catch_exceptions=False)
+    runner.invoke(app, ["inspect", str(path), "--out", str(out)], catch_exceptions=False)
+    assert (out / "how-many-states.png").read_bytes().startswith(b"\x89PNG")
+    assert "How many states?" in (out / "report.html").read_text()
+
+
+def test_saving_to_a_folder_is_an_input_error(tmp_path: Path) -> None:
+    with pytest.raises(lpb.errors.InvalidInput, match=r"cannot write .*: Is a directory; choose another file"):
+        lpb.PreferenceModel([[0, 1]]).save(tmp_path)

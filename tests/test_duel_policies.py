@@ -160,6 +160,13 @@ def test_a_saved_agent_without_its_wins_is_refused() -> None:
         lpb.Agent.from_json(json.dumps(content))
 
 
+def test_a_saved_agent_with_wins_that_its_policy_never_keeps_is_refused() -> None:
+    content = json.loads(lpb.Agent(lpb.LpbDuel(model_for(GAUSSIAN)), seed=3).to_json())
+    content["wins"] = [[0, 1, 2.0]]
+    with pytest.raises(FileFormatError, match="wins of pairs, which the 'inversions' evidence does not"):
+        lpb.Agent.from_json(json.dumps(content))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_single_actions_and_rewards_are_refused(name: str) -> None:
     agent = lpb.Agent(duel_policy(name, model_for(GAUSSIAN)), seed=1)
@@ -192,6 +199,9 @@ def test_a_duel_policy_explains_what_it_can() -> None:
     agent.tell_duel(0, 1)
     agent.tell_duel(1, 0)
     assert agent.explain().tried == {0: (2, 0.5), 1: (2, 0.5)}
+    agent.tell_duel(0, 0)
+    agent.tell_duel(0, 1)
+    assert agent.explain().tried == {0: (4, 0.625), 1: (3, 1 / 3)}, "a duel with itself is one duel, won by half"
     with pytest.raises(NotSupported, match="no fit to explain"):
         lpb.Agent(lpb.LpbDuel(PreferenceModel([[0, 1]])), seed=0).explain()
 
@@ -292,6 +302,12 @@ def test_a_wrong_start_is_left_again() -> None:
         (lambda: simulate_duels(lpb.SyntheticWorld(), "lpb-duel"), "give a list of names"),
         (lambda: simulate_duels(lpb.SyntheticWorld(), ["lpb-duel", "lpb-duel"]), "named twice"),
         (lambda: lpb.pair_up([0, 1], [1.0]), "2 actions and 1 rewards"),
+        (lambda: lpb.simulate(lpb.DuellingWorld(lpb.SyntheticWorld()), ["lpbts"]), "use simulate_duels"),
+        (lambda: simulate_duels(3), "world is 3; give a world"),  # type: ignore[arg-type] # wrong on purpose
+        (
+            lambda: roll_duels(lpb.LpbDuel(crowd(None).model), crowd(None), rounds=2, seed=0, comparison="bt"),
+            "comparison is 'bt'; choose one of: rewards, bradley-terry",
+        ),
         (lambda: lpb.DuellingWorld(lpb.DuellingWorld(lpb.SyntheticWorld())), "already duels"),
     ],
 )

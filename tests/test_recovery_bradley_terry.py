@@ -10,8 +10,13 @@ from sklearn.linear_model import LogisticRegression
 from lpbandits.errors import InvalidInput
 from lpbandits.recovery import bradley_terry as module
 from lpbandits.recovery import fit_bradley_terry
+from lpbandits.recovery.bradley_terry import LARGEST, maximise
+from lpbandits.recovery.one_state import count_state, maximise_state
+from lpbandits.recovery.pairs import compare, count_wins, gather
+from lpbandits.recovery.threads import Threads
 from lpbandits.typing import FloatArray
 from tests import naive_recovery as naive
+from tests.synthetic_recovery import readers
 
 
 def contest(seed: int, k: int, games: int, spread: float = 1.0) -> FloatArray:
@@ -168,3 +173,38 @@ def test_bad_wins_are_refused(wins: Any, message: str) -> None:
 def test_bad_prior_is_refused() -> None:
     with pytest.raises(InvalidInput, match="prior_sd is 0; it must be greater than 0"):
         fit_bradley_terry([[0, 1], [1, 0]], prior_sd=0)
+
+
+@pytest.mark.parametrize("prior_sd", [1e3, 1e6])
+def test_a_very_weak_prior_ends_finite_and_in_order(prior_sd: float) -> None:
+    chain = np.zeros((60, 60))
+    chain[np.arange(59), np.arange(1, 60)] = 1
+    everybody = 20 * np.triu(np.ones((80, 80)), 1)
+    for wins in (chain, everybody):
+        fit = fit_bradley_terry(wins, prior_sd=prior_sd)
+        assert not fit.converged
+        assert np.isfinite(fit.utilities).all()
+        assert np.isfinite(fit.standard_errors).all()
+        assert fit.ordering.tolist() == list(range(len(wins)))
+        assert np.abs(fit.utilities).max() <= LARGEST
+
+
+def test_max_passes_is_checked() -> None:
+    with pytest.raises(InvalidInput, match="max_passes is -3"):
+        fit_bradley_terry([[0, 1], [1, 0]], max_passes=-3)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_fitting_the_rated_actions_alone_changes_nothing(weighted: bool) -> None:
+    log, _ = readers(1, people=40, actions=60, states=2)
+    weight = np.where(np.arange(40) < 2, 0.7 if weighted else 1.0, 0.0)
+    with Threads(2) as threads:
+        comparisons = compare(log, threads=threads)
+        few = maximise_state(count_state(comparisons, weight, threads=threads), prior_sd=1.5, threads=threads)
+        counts = gather(count_wins(comparisons, weight))
+        whole = maximise(counts, prior_sd=1.5, threads=threads)
+    assert 0 < few.never_compared.sum() < 60
+    np.testing.assert_array_equal(few.never_compared, whole.never_compared)
+    np.testing.assert_allclose(few.utilities, whole.utilities, atol=1e-6)
+    np.testing.assert_allclose(few.standard_errors, whole.standard_errors, atol=1e-6)
+    assert few.components == whole.components

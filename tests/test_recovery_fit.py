@@ -19,6 +19,7 @@ from lpbandits.recovery import (
     recover_em,
     recover_two_stage,
 )
+from lpbandits.recovery.em import slow_note
 from lpbandits.recovery.estimate import Estimator
 from lpbandits.recovery.match import kendall_losses
 from tests import naive_recovery as naive
@@ -172,6 +173,50 @@ def test_never_compared_actions_come_last_and_are_named() -> None:
     np.testing.assert_array_equal(fit.model.utilities[0, 3:], fit.model.utilities[0, 0])
 
 
+def test_all_never_compared_actions_are_in_the_provenance() -> None:
+    rows = [(n, a, a) for n in range(12) for a in range(3)]
+    fit = fit_states(Ratings.from_arrays(*zip(*rows, strict=True), actions=range(60)), TwoStage(), states=1, heldout=0)
+    assert fit.model.provenance["never_compared"] == [list(range(3, 60))]
+    assert len(fit.report.never_compared[0]["actions"]) == 20
+
+
+def test_small_states_and_shaky_first_places_are_warned_of() -> None:
+    rows = [(n, a, a if n < 40 else -a) for n in range(43) for a in range(6)]
+    log = Ratings.from_arrays(*zip(*rows, strict=True))
+    notes = fit_states(log, TwoStage(scale="cosine"), states=2, heldout=0).report.warnings
+    assert any(note.startswith("state 1 has only 3 people (7%)") for note in notes)
+    assert any(note.startswith("state 1: some of the 5 most preferred actions were rated by fewer") for note in notes)
+    assert not any(note.startswith("state 0") for note in notes)
+
+
+def test_em_warns_when_its_states_sort_people_by_activity() -> None:
+    rng = np.random.default_rng(0)
+    busy = [(n, a, a + rng.normal()) for n in range(20) for a in range(40)]
+    idle = [(n, a, -a + rng.normal()) for n in range(20, 60) for a in rng.choice(40, 5, replace=False).tolist()]
+    log = Ratings.from_arrays(*zip(*busy, *idle, strict=True))
+    for estimator in (Em(), Em(scale="cosine")):
+        report = fit_states(log, estimator, states=2, heldout=0).report
+        assert report.count_variance_explained > 0.9
+        warned = [note for note in report.warnings if "sort people by activity" in note]
+        assert len(warned) == 1
+        assert ("--scale cosine" in warned[0]) == (estimator.scale == "raw")
+
+
+def test_em_with_a_very_weak_prior_ends_with_a_warning() -> None:
+    rows = [(n, a, a) for n in range(20) for a in range(80)]
+    log = Ratings.from_arrays(*zip(*rows, strict=True))
+    fit = fit_states(log, Em(prior_sd=1e5), states=2, heldout=0)
+    assert fit.model.orderings.tolist() == [list(range(79, -1, -1))]
+    assert any("use a smaller prior_sd" in note for note in fit.report.warnings)
+
+
+def test_em_on_very_many_actions_is_announced() -> None:
+    few, many = (Ratings.from_arrays([0, 0], [0, 1], [1, 2], actions=range(n)) for n in (10, 9_724))
+    assert slow_note(few) is None
+    assert "9,724 actions" in str(slow_note(many))
+    assert "--min-action" in str(slow_note(many))
+
+
 def test_comparisons_in_pieces_are_reported() -> None:
     rows = [(n, a, a) for n in range(4) for a in (0, 1)] + [(n, a, a) for n in range(4, 8) for a in (2, 3)]
     fit = fit_states(Ratings.from_arrays(*zip(*rows, strict=True)), TwoStage(), states=1, heldout=0)
@@ -194,6 +239,7 @@ def test_the_number_of_states_is_found(states: int) -> None:
     assert curve.states == states
     assert curve.people == 48
     assert [row["states"] for row in curve.rows()] == [1, 2, 3, 4, 5]
+    assert [row["states"] for row in curve.rows() if row["chosen"]] == [states]
     fit = fit_states(log, TwoStage(scale="cosine"), states="auto")
     assert fit.report.states == states
     assert fit.report.heldout_people == 48

@@ -132,7 +132,7 @@ HEAD = "user,item,rating\n"
     ("content", "message"),
     [
         (HEAD + "1,1,5\n1,2,4\n1,1,3\n", r"a.csv, line 4: person 1 rated action 1 again, first on a.csv, line 2"),
-        (HEAD + "1,1,5\n1,2,\n", r"a.csv, line 3: rating is missing \(1 such rows"),
+        (HEAD + "1,1,5\n1,2,\n", r"a.csv, line 3: rating is missing \(1 such row in all"),
         (HEAD + "1,1,5\n1,2,nan\n", r"a.csv, line 3: rating is missing"),
         (HEAD + "1,1,5\n,2,1\n", "a.csv, line 3: person is missing"),
         (HEAD + "1,,5\n", "a.csv, line 2: action is missing"),
@@ -144,7 +144,7 @@ HEAD = "user,item,rating\n"
         ("a,b,c\n1,2,3\n", r"no column of a.csv could be the person; its columns are 'a', 'b', 'c': name one with"),
         ("user,userId,item,rating\n1,1,1,1\n", r"2 columns \('user', 'userId'\) of a.csv could be the person"),
         ("1,1193,5,9\n1,2,3,4\n", "the first line looks like data: add a header line"),
-        (HEAD + "1,2,3,4,5\n", "cannot read a.csv: found more fields"),
+        (HEAD + "1,2,3\n1,2,3,4,5\n", "a.csv, line 3: it has 5 fields, but the first line has 3; correct or remove"),
     ],
 )
 def test_a_bad_file_gets_a_clear_message(tmp_path: Path, content: str, message: str) -> None:
@@ -168,9 +168,29 @@ def test_other_refusals(tmp_path: Path) -> None:
         read_ratings(write(tmp_path, "a.zip", "no zip"))
     with pytest.raises(InvalidInput, match="cannot read"):
         read_ratings(write(tmp_path, "a.parquet", "no parquet"))
-    (tmp_path / "latin.csv").write_bytes("user,item,rating\n1,é,3\n".encode("latin-1"))
-    with pytest.raises(InvalidInput, match=r"latin\.csv"):
+    (tmp_path / "latin.csv").write_bytes("user,item,rating\n1,a,3\n1,é,3\n".encode("latin-1"))
+    with pytest.raises(InvalidInput, match=r"latin\.csv, line 3: it is not UTF-8 text; save the file as UTF-8"):
         read_ratings(tmp_path / "latin.csv")
+
+
+def test_a_damaged_gzip_file_gets_a_clear_message(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"{n},{a},{rng.random()}" for n in range(300) for a in range(20)]
+    whole = gzip.compress(("user,item,rating\n" + "\n".join(rows)).encode())
+    path = tmp_path / "a.csv.gz"
+    for share in (0.02, 0.5, 0.9999):
+        path.write_bytes(whole[: int(len(whole) * share)])
+        with pytest.raises(InvalidInput, match=r"cannot read a\.csv\.gz.* cut short or damaged: copy or download"):
+            read_ratings(path)
+    middle = len(whole) // 2
+    path.write_bytes(whole[:middle] + b"?" * 50 + whole[middle + 50 :])
+    with pytest.raises(InvalidInput, match=r"a\.csv\.gz"):
+        read_ratings(path)
+
+
+def test_gzipped_parquet_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"a\.parquet\.gz is gzipped Parquet.* gunzip"):
+        read_ratings(write(tmp_path, "a.parquet.gz", "x"))
 
 
 def test_arrays() -> None:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import lpbandits as lpb
 from lpbandits.cli import app
+from lpbandits.duels import DUEL_POLICIES
 from lpbandits.errors import InvalidInput
 
 runner = CliRunner()
@@ -40,6 +41,38 @@ def test_bound_of_a_model_file(tmp_path: Path) -> None:
     assert content["people"][0]["confusing_state"] == 0
 
 
+def test_unknown_and_infinite_bounds_are_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    lpb.PreferenceModel([[0, 1, 2], [1, 0, 2]], actions=["rest", "walk", "swim"]).save(path)
+    args = ["bound", "--model", str(path), "--state", "0", "--means", "3,2,1"]
+    text = runner.invoke(app, [*args, "--out", str(tmp_path / "out")], catch_exceptions=False).stdout
+    latent = next(line for line in text.splitlines() if "latent bandit" in line)
+    assert "infinite" not in latent
+    assert "infinite" in next(line for line in text.splitlines() if "latent preference bandit" in line)
+    content = json.loads(runner.invoke(app, [*args, "--json"]).stdout, parse_constant=pytest.fail)
+    assert content["printed"]["preference"]["infinite"] == 1
+    assert content["printed"]["latent"]["infinite"] == 0
+    assert content["people"][0]["printed"] == {"preference": None, "latent": None}
+    table = pl.read_parquet(tmp_path / "out" / "people.parquet")
+    assert table["printed"].is_infinite().all()
+    assert table["latent_printed"].is_nan().all()
+    rates = (tmp_path / "out" / "rates.svg").read_text()
+    assert "walk" in rates
+    assert "rest, is played without limit and left out" in rates
+    assert "1 of 1 infinite" in (tmp_path / "out" / "people.svg").read_text()
+
+
+def test_policies_lists_those_for_duels_too() -> None:
+    text = runner.invoke(app, ["policies"], catch_exceptions=False).stdout
+    own = runner.invoke(app, ["policies", "--feedback", "duel"], catch_exceptions=False).stdout
+    for name in DUEL_POLICIES:
+        assert name in text
+        assert name in own
+    assert "lpbts-incremental" not in own
+    content = json.loads(runner.invoke(app, ["policies", "--feedback", "duel", "--json"]).stdout)
+    assert list(content) == list(DUEL_POLICIES)
+
+
 def test_bound_writes_charts_and_a_report(tmp_path: Path) -> None:
     out = tmp_path / "bounds"
     measured = ["--policies", "lpbts,ts", "--rounds", "100", "--repeats", "2", "--against", "gap", "--out", str(out)]
@@ -47,6 +80,10 @@ def test_bound_writes_charts_and_a_report(tmp_path: Path) -> None:
     assert "lpbTS, measured" in done.stdout
     for name in ("people", "rates", "against-gap", "room-gap", "neighbour"):
         assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert pl.read_parquet(out / "people.parquet").columns[-2:] == ["growth_lpbts", "growth_ts"]
+    manifest = json.loads((out / "manifest.json").read_text(), parse_constant=pytest.fail)
+    assert manifest["format"] == "lpbandits-bounds"
+    assert [row["value"] for row in manifest["against"]["gap"]] == [0.1, 0.2, 0.5, 1.0]
     table = pl.read_parquet(out / "against-gap.parquet")
     assert set(table["kind"]) == {"bound-plain", "bound-preference", "lpbts", "ts"}
     report = (out / "report.html").read_text()
@@ -61,6 +98,15 @@ def test_bound_writes_charts_and_a_report(tmp_path: Path) -> None:
         (["--state", "1"], "--model model.json"),
         (["--model", "missing.json"], "missing.json"),
         (["--model", "m.json", "--policies", "ts"], "random people"),
+        (["--model", "m.json", "--states", "3"], "--states is for random people, not for --model; leave it out"),
+        (["--model", "m.json", "--seed", "3"], "--seed is for random people"),
+        (["--rounds", "50"], "--rounds is for the measurement of --policies; name some, or leave it out"),
+        (["--policies", "ts", "--rounds", "5"], "rounds is 5; it must be a whole number from 10"),
+        (["--policies", "ts", "--repeats", "0"], "repeats is 0"),
+        (["--policies", "ts", "--repeats", "-1"], "repeats is -1"),
+        (["--threads", "0"], "threads is 0"),
+        (["--threads", "-5"], "threads is -5"),
+        (["--policies", "ts,lpbts,ts"], "policy 'ts' is named twice"),
         (["--policies", "nope"], "policy is 'nope'"),
         (["--people", "0"], "people is 0"),
     ],

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from lpbandits.errors import InvalidInput
 from lpbandits.theory import differ_probability, expected_inversions, inversion_counts, nearest_inversions
 
 
@@ -40,6 +41,12 @@ def test_the_papers_example() -> None:
     assert differ_probability(200) < Fraction(1, 10**370), "beyond what floats can hold"
 
 
+@pytest.mark.parametrize("wrong", [[3], 2.5, "3", 0])
+def test_a_wrong_number_of_actions_is_refused(wrong: object) -> None:
+    with pytest.raises(InvalidInput, match="actions is"):
+        inversion_counts(wrong)  # type: ignore[arg-type] # wrong on purpose
+
+
 def test_drawing_agrees() -> None:
     # 40,000 pairs of orderings of 5: a swap has probability 10/119, so one standard error is 0.0014; 4 are allowed
     rng = np.random.default_rng(5)
@@ -57,6 +64,7 @@ def test_drawing_agrees() -> None:
 
 
 def test_the_true_state_stands_out_more_as_k_grows() -> None:
-    shares = [float(nearest_inversions(k, k)) / math.comb(k, 2) for k in (5, 10, 20, 30)]
+    shares = [float(nearest_inversions(k, k)) / math.comb(k, 2) for k in (6, 7, 8, 9, 10, 20, 30)]
     assert shares == sorted(shares)
+    assert shares[0] < float(nearest_inversions(5, 5)) / 10, "below 6 it falls"
     assert all(share < 0.5 for share in shares)

@@ -264,7 +264,9 @@ class Agent:
         for winner, loser, count in rows:
             pair = (self.policy.index_of(winner), self.policy.index_of(loser))
             if not wins.size:
-                raise InvalidInput(f"it counts wins of pairs, which the '{self.policy.evidence.kind}' evidence does not")
+                raise InvalidInput(
+                    f"it counts wins of pairs, which the '{self.policy.evidence.kind}' evidence does not"
+                )
             wins[pair] = validate.as_number(count, "wins", low=0, high=LARGEST)
 
     def _restore(self, tried: list[Json], states: dict[str, list[float | None]]) -> None:
@@ -272,10 +274,10 @@ class Agent:
         if len({row["action"] for row in tried}) < len(tried):
             raise InvalidInput("an action is tried twice over")
         for slot, row in enumerate(tried):
-            validate.as_count(int(row["count"]) if row["count"] == int(row["count"]) else row["count"], "count")
-            validate.as_number(row["spread"], "spread", low=0)
             insert(self.policy.ranks, belief.numbers, belief.order, slot, self.policy.index_of(row["action"]))
             belief.numbers[:3, slot] = validate.as_floats([row[name] for name in _STATS], "tried", shape=(3,))
+            if row["count"] < 1 or row["count"] != int(row["count"]) or row["spread"] < 0:
+                raise InvalidInput(f"action {row['action']!r} has count {row['count']} and spread {row['spread']}")
         belief.tried = len(tried)
         m = self.policy.start.shape[1]
         for name, at in _STATES.items():

@@ -25,7 +25,7 @@ def bound(
     state: int | None = typer.Option(None, help="With --model: only the person of this state."),
     means: str = typer.Option("", help="With --model and --state: the person's means, with commas."),
     threads: int | None = typer.Option(None, help="Threads; all cores by default. Never changes a result."),
-    out: Path | None = typer.Option(None, help="Folder for charts, tables and an HTML report."),
+    out: Path | None = typer.Option(None, help="Folder for Parquet tables, manifest, charts and an HTML report."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a table."),
 ) -> None:
     """Compute how little regret is possible, by what a policy knows: nothing, the orderings, the means.
@@ -33,7 +33,7 @@ def bound(
     Example: `lpb bound --states 10 --actions 20 --policies lpbts,ts --against size --out bounds`
     """
     from lpbandits import validate
-    from lpbandits.experiments.bound_report import bound_table, described, save_bounds
+    from lpbandits.experiments.bound_report import bound_table, content_of, described, save_bounds
     from lpbandits.experiments.bounds import AXES, bound_model, bound_world, bounds_against
     from lpbandits.experiments.growth import check_growth
     from lpbandits.model import PreferenceModel
@@ -69,12 +69,7 @@ def bound(
         with progress_bar("drawing charts"):
             written = save_bounds(found, studies, out)
     if as_json:
-        content = found.to_dict()
-        if studies:
-            content["against"] = {
-                axis: [{"value": value, **own.summary()} for value, own in study] for axis, study in studies.items()
-            }
-        print_json(content)
+        print_json(content_of(found, studies))
         return
     print_table(described(found), *bound_table(found), right=NUMBERS)
     for axis, study in studies.items():
@@ -106,7 +101,18 @@ def _refuse_idle(context: typer.Context, has_model: bool, is_measured: bool) -> 
     from lpbandits.errors import InvalidInput
 
     if has_model:
-        of_random = ("states", "actions", "people", "gap", "seed", "policies", "rounds", "repeats", "against", "threads")
+        of_random = (
+            "states",
+            "actions",
+            "people",
+            "gap",
+            "seed",
+            "policies",
+            "rounds",
+            "repeats",
+            "against",
+            "threads",
+        )
         idle = dict.fromkeys(of_random, "is for random people, not for --model;")
     else:
         idle = dict.fromkeys(("state", "means"), "describes a person of a model; name it (--model model.json), or")

@@ -1,5 +1,7 @@
 """`lpb fit`: from a log of ratings to a model."""
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def fit(
-    ratings: Path = typer.Argument(help="CSV, TSV or Parquet (also gzipped), or a MovieLens folder or zip."),
+    ratings: Path = typer.Argument(help="CSV or TSV (may be gzipped), Parquet, or a MovieLens folder or zip."),
     out: Path | None = typer.Option(None, help="File for the model (JSON)."),
     states: str = typer.Option("5", help="Latent states: a number, or **auto** to choose by unseen people."),
     person: str | None = typer.Option(None, help="Column of the person; guessed when obvious."),
@@ -36,23 +38,28 @@ def fit(
     Example: `lpb fit ratings.csv --states 5 --scale cosine --min-person 200 --min-action 200 --out model.json`
     """
     from lpbandits import validate
-    from lpbandits.errors import InvalidInput
     from lpbandits.recovery import Em, TwoStage, fit_states, read_ratings
+    from lpbandits.recovery.em import slow_note
+    from lpbandits.recovery.report import Stopwatch
 
     validate.as_choice(method, "method", ("two-stage", "em"))
     number = _states(states)
-    if out is not None and not out.parent.is_dir():
-        raise InvalidInput(f"cannot write {out}: there is no folder {out.parent}; make it first")
+    if out is not None:
+        _check_writable(out)
     settings: dict[str, Any] = {"scale": scale, "prior_sd": prior_sd, "seed": validate.as_seed(seed)}
     if restarts is not None:
         settings["restarts"] = validate.as_count(restarts, "restarts", high=1000)
     estimator = TwoStage(**settings) if method == "two-stage" else Em(**settings)
     with stage_bars() as report:
-        report("read", 0, 1)
-        log = read_ratings(
-            ratings, person=person, action=action, rating=rating, min_person=min_person, min_action=min_action
-        )
-        report("read", 1, 1)
+        clock = Stopwatch(report)
+        with clock.part("read"):
+            log = read_ratings(
+                ratings, person=person, action=action, rating=rating, min_person=min_person, min_action=min_action
+            )
+    note = slow_note(log) if method == "em" else None
+    if note:
+        typer.echo(f"note: {note}", err=True)
+    with stage_bars() as report:
         made = fit_states(
             log,
             estimator,
@@ -63,10 +70,24 @@ def fit(
         )
     if out is not None:
         made.model.save(out)
+    seconds = {"read": round(clock.seconds["read"], 3), **made.report.seconds}
+    made = replace(made, report=replace(made.report, seconds=seconds))
     if as_json:
         print_json({**made.report.to_dict(), "out": None if out is None else str(out)})
         return
     _show(made, out)
+
+
+def _check_writable(out: Path) -> None:
+    """Refuse a place for the model before the long work, not after it."""
+    from lpbandits.errors import InvalidInput
+
+    if out.is_dir():
+        raise InvalidInput(f"cannot write {out}: it is a folder; name a file, for instance {out / 'model.json'}")
+    if not out.parent.is_dir():
+        raise InvalidInput(f"cannot write {out}: there is no folder {out.parent}; make it first")
+    if not os.access(out if out.exists() else out.parent, os.W_OK):
+        raise InvalidInput(f"cannot write {out}: permission denied; choose another file")
 
 
 def _states(text: str) -> int | str:
@@ -78,7 +99,8 @@ def _states(text: str) -> int | str:
 
 
 def _show(made: "Fit", out: Path | None) -> None:
-    from lpbandits.experiments.inspection import inspect_model, state_table
+    from lpbandits.experiments.inspection import CURVE_RULE, curve_table, inspect_model, state_table
+    from lpbandits.recovery.report import counted
 
     report = made.report
     screen = console()
@@ -92,13 +114,11 @@ def _show(made: "Fit", out: Path | None) -> None:
         if count:
             screen.print(f"  left out: {count:,} {reason.replace('_', ' ')}", highlight=False)
     if report.curve:
-        rows = [
-            [str(row["states"]), f"{row['heldout_log_likelihood']:.4f}", f"{row['score']:.4f}"] for row in report.curve
-        ]
-        print_table("\nHow many states?", ["states", "held-out", "score"], rows, right={"states", "held-out", "score"})
-    print_table(
-        f"\n{report.states} states, by {report.method}", *state_table(inspect_model(made.model, top=4)), right={"share"}
-    )
+        columns, rows = curve_table(report.curve)
+        print_table("\nHow many states?", columns, rows, right=set(columns[:-1]))
+        screen.print(CURVE_RULE, style="dim", highlight=False)
+    seen = inspect_model(made.model, top=4)
+    print_table(f"\n{counted(report.states, 'state')}, by {report.method}", *state_table(seen), right={"share"})
     unseen = "–" if report.heldout_log_likelihood is None else f"{report.heldout_log_likelihood:.4f}"
     screen.print(
         f"\nLog-likelihood per comparison {report.log_likelihood:.4f}; of people not used in the fit {unseen} "

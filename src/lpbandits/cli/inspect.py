@@ -34,17 +34,25 @@ def inspect(
     if as_json:
         print_json(seen.to_dict())
         return
-    print_table(f"{model}: {counted(len(seen.states), 'state')}, {seen.actions:,} actions", *state_table(seen), right={"share"})
+    print_table(
+        f"{model}: {counted(len(seen.states), 'state')}, {seen.actions:,} actions", *state_table(seen), right={"share"}
+    )
     if any(s.unknown for s in seen.states):
-        console().print("Unknown actions are left out of the lists and distances below and above.", style="dim")
+        console().print("Unknown actions are left out of these lists, and of distances and disagreements.", style="dim")
     numbers = [str(s.state) for s in seen.states]
     rows = [[numbers[z], *("–" if x is None else f"{x:.0%}" for x in row)] for z, row in enumerate(seen.kendall)]
     print_table("\nAction pairs that two states order differently", ["state", *numbers], rows, right=set(numbers))
     if seen.disagreements:
-        rows = [[str(d.action), f"{d.spread:.0%}", *("–" if r is None else str(r) for r in d.ranks)] for d in seen.disagreements]
+        rows = [
+            [str(d.action), f"{d.spread:.0%}", *("–" if r is None else str(r) for r in d.ranks)]
+            for d in seen.disagreements
+        ]
         columns = ["action", "spread", *(f"in {name}" for name in numbers)]
         print_table(
-            "\nWhere states disagree most (place in each state, 1 is best, – unknown)", columns, rows, right=set(columns[1:])
+            "\nWhere states disagree most (place in each state, 1 is best, – unknown)",
+            columns,
+            rows,
+            right=set(columns[1:]),
         )
     if written is not None:
         console().print(f"\nReport: {written}")

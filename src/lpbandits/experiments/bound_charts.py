@@ -4,12 +4,14 @@ import math
 from collections.abc import Sequence
 
 import altair as alt
+import numpy as np
 import polars as pl
 
 from lpbandits.experiments.bounds import AXES, Bounds, room_of
 from lpbandits.experiments.charts import Chart, colours_of
 from lpbandits.policies import title_of
 from lpbandits.theory import differ_probability, nearest_inversions
+from lpbandits.typing import FloatArray
 
 INK = "#24292f"
 BOUND_COLOURS = {"bound-plain": "#9aa0a8", "bound-preference": INK}
@@ -18,6 +20,12 @@ _TITLES = {"bound-plain": "bound, knowing nothing", "bound-preference": "bound, 
 Found = Sequence[tuple[float, Bounds]]
 """Bounds at each value of an axis."""
 
+_ROWS = {
+    "plain": "knows nothing",
+    "preference": "knows the orderings",
+    "printed": "… as printed",
+    "latent_printed": "knows the means, as printed",
+}
 _HEIGHT = 330
 _TICKS = [unit * 10.0**power for power in range(-3, 5) for unit in (1, 2, 5)]
 
@@ -130,50 +138,80 @@ def neighbour_chart(sizes: Sequence[int] = (5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 3
 
 
 def people_chart(bounds: Bounds) -> Chart:
-    """Return every person's bounds as ticks, and their means."""
-    names = {
-        "plain": "knows nothing",
-        "preference": "knows the orderings",
-        "printed": "… as printed",
-        "latent_printed": "knows the means, as printed",
-    }
-    rows = [
-        {"bound": title, "value": float(value)}
-        for name, title in names.items()
-        for value in bounds.column(name)
-        if math.isfinite(value) and value > 0
-    ]
-    frame = pl.DataFrame(rows, schema={"bound": pl.String, "value": pl.Float64})
-    base = alt.Chart(frame).encode(alt.Y("bound:N", title=None, sort=list(names.values()), axis=_wide()))
-    x = alt.X("value:Q", title="bound on regret per log T", scale=alt.Scale(type="log", nice=False, padding=20))
-    ticks = base.mark_tick(thickness=2, height=18, opacity=0.45, color="#0b6e99").encode(x)
-    mean = base.mark_point(size=90, filled=True, shape="diamond", color=INK, opacity=1).encode(
-        alt.X("mean(value):Q", title="bound on regret per log T"),
-        tooltip=["bound:N", alt.Tooltip("mean(value):Q", title="mean", format=".3g")],
+    """Return every person's bounds as ticks, and their means over the people who have all of them.
+
+    A logarithmic axis has no place for infinite bounds and for 0: the label of a row says how many there are.
+    """
+    known = {name: bounds.column(name) for name in _ROWS}
+    known = {name: values for name, values in known.items() if not np.isnan(values).any()}
+    rows = [_row_label(_ROWS[name], values) for name, values in known.items()]
+    whole = np.isfinite(np.stack(list(known.values()))).all(axis=0)
+    ticks_frame = pl.DataFrame(
+        [
+            {"bound": row, "value": float(value)}
+            for row, values in zip(rows, known.values(), strict=True)
+            for value in values
+            if math.isfinite(value) and value > 0
+        ],
+        schema={"bound": pl.String, "value": pl.Float64},
     )
-    title = alt.TitleParams("Every person's bounds", subtitle="a tick per person, ◆ the mean")
-    return alt.layer(ticks, mean).properties(width=430, height=alt.Step(36), title=title)
+    means = [float(values[whole].mean()) if whole.any() else 0.0 for values in known.values()]
+    means_frame = pl.DataFrame(
+        [{"bound": row, "value": mean} for row, mean in zip(rows, means, strict=True) if mean > 0],
+        schema={"bound": pl.String, "value": pl.Float64},
+    )
+    y = alt.Y("bound:N", title=None, sort=rows, scale=alt.Scale(domain=rows), axis=_wide())
+    x = alt.X("value:Q", title="bound on regret per log T", scale=alt.Scale(type="log", nice=False, padding=20))
+    ticks = alt.Chart(ticks_frame).mark_tick(thickness=2, height=18, opacity=0.45, color="#0b6e99").encode(x, y)
+    diamonds = (
+        alt.Chart(means_frame)
+        .mark_point(size=90, filled=True, shape="diamond", color=INK, opacity=1)
+        .encode(x, y, tooltip=["bound:N", alt.Tooltip("value:Q", title="mean", format=".3g")])
+    )
+    of = "" if whole.all() else f" over the {int(whole.sum())} people with no infinite bound"
+    title = alt.TitleParams("Every person's bounds", subtitle=f"a tick per person, ◆ the mean{of}")
+    return alt.layer(ticks, diamonds).properties(width=430, height=alt.Step(36), title=title)
 
 
 def rates_chart(bounds: Bounds, person: int = 0, most: int = 25) -> Chart:
-    """Return which actions an optimal policy tries on one person, with the orderings known and unknown."""
-    own = bounds.people[person].preference
-    gaps = own.rates
-    rows = [{"action": i, "rate": float(rate)} for i, rate in enumerate(gaps) if math.isfinite(rate)]
-    frame = pl.DataFrame(rows, schema={"action": pl.Int64, "rate": pl.Float64}).sort("rate", descending=True).head(most)
+    """Return how often an optimal policy that knows the orderings tries each action but one person's best."""
+    own = bounds.people[person]
+    frame = pl.DataFrame(
+        [
+            {"action": str(bounds.actions[i]), "rate": float(rate)}
+            for i, rate in enumerate(own.preference.rates)
+            if i != own.best
+        ],
+        schema={"action": pl.String, "rate": pl.Float64},
+    ).sort("rate", descending=True, maintain_order=True)
+    angle = 0 if max(len(str(action)) for action in bounds.actions) <= 2 else -45
     bars = (
-        alt.Chart(frame)
+        alt.Chart(frame.head(most))
         .mark_bar(color="#0b6e99", opacity=0.85)
         .encode(
-            alt.X("action:N", title="action", sort=None, axis=alt.Axis(labelAngle=0)),
+            alt.X("action:N", title="action", sort=None, axis=alt.Axis(labelAngle=angle, labelLimit=120)),
             alt.Y("rate:Q", title="plays per log T"),
             tooltip=["action:N", alt.Tooltip("rate:Q", format=".3g")],
         )
     )
+    shown = f"; the {most} most played of {len(frame)} others" if len(frame) > most else ""
+    best = bounds.actions[own.best]
     title = alt.TitleParams(
-        "Where an optimal policy explores", subtitle=f"person {person}; the best action is left out"
+        "Where an optimal policy explores",
+        subtitle=f"person {person}; the best action, {best}, is played without limit and left out{shown}",
     )
     return alt.layer(bars).properties(width=alt.Step(24), height=200, title=title)
+
+
+def _row_label(title: str, values: FloatArray) -> str:
+    """Return a row's title with what its axis cannot show.
+
+    >>> _row_label("as printed", np.array([1.0, np.inf, 0.0]))
+    'as printed (1 of 3 infinite, 1 of 3 zero)'
+    """
+    counts = {"infinite": int(np.isinf(values).sum()), "zero": int((values == 0).sum())}
+    words = ", ".join(f"{count} of {len(values)} {word}" for word, count in counts.items() if count)
+    return f"{title} ({words})" if words else title
 
 
 def _named(frame: pl.DataFrame) -> pl.DataFrame:
@@ -210,4 +248,4 @@ def _spaced(ends: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
 
 
 def _wide() -> alt.Axis:
-    return alt.Axis(labelFontSize=13, labelLimit=260)
+    return alt.Axis(labelFontSize=13, labelLimit=320)

@@ -1,5 +1,6 @@
 """The report of the bounds: tables, sentences and files."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,6 +18,11 @@ from lpbandits.experiments.charts import Chart, save_chart
 from lpbandits.experiments.compare import foot
 from lpbandits.experiments.report import Section, Table, write_report
 from lpbandits.policies import title_of
+from lpbandits.simulation.results import versions
+from lpbandits.typing import Json
+
+FORMAT = "lpbandits-bounds"
+VERSION = 1
 
 
 def bound_table(bounds: Bounds) -> tuple[list[str], list[list[str]]]:
@@ -33,8 +39,11 @@ def bound_table(bounds: Bounds) -> tuple[list[str], list[list[str]]]:
 
 
 def save_bounds(bounds: Bounds, studies: Mapping[str, Found], folder: str | Path) -> Path:
-    """Write charts (PNG and SVG), a table of the studies and an HTML report; return the report's path."""
+    """Write tables (Parquet), a manifest, charts (PNG and SVG) and an HTML report; return the report's path."""
     out = validate.as_folder(folder)
+    bounds.table().write_parquet(out / "people.parquet")
+    manifest = {"format": FORMAT, "version": VERSION, **content_of(bounds, studies), "versions": versions()}
+    (out / "manifest.json").write_text(json.dumps(manifest, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     charts: dict[str, Chart] = {"people": people_chart(bounds), "rates": rates_chart(bounds)}
     sections = [Section("Three bounds", _HOW_TO_READ, list(charts.values()), [Table(*bound_table(bounds))])]
     for axis, found in studies.items():
@@ -57,6 +66,16 @@ def save_bounds(bounds: Bounds, studies: Mapping[str, Found], folder: str | Path
         sections=sections,
         foot=foot(bounds.seconds + sum(b.seconds for found in studies.values() for _, b in found)),
     )
+
+
+def content_of(bounds: Bounds, studies: Mapping[str, Found]) -> Json:
+    """Return everything as the JSON object that `lpb bound --json` prints."""
+    content = bounds.to_dict()
+    if studies:
+        content["against"] = {
+            axis: [{"value": value, **own.summary()} for value, own in found] for axis, found in studies.items()
+        }
+    return content
 
 
 def described(bounds: Bounds) -> str:
@@ -103,8 +122,8 @@ _HOW_TO_READ = [
 ]
 _WHY = [
     "Two random orderings are hardly ever alike, and the more actions there are, the more the true state stands out: "
-    "even the nearest of k random states orders a growing share of all pairs differently. A wrong state then has to "
-    "explain away more of what is seen, and the bound falls.",
+    "from k = 6 on, even the nearest of k random states orders a growing share of all pairs differently. A wrong "
+    "state then has to explain away more of what is seen, and the bound falls.",
 ]
 
 

@@ -13,7 +13,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.experiments.growth import Progress, check_growth, copies_of, measure_growth
 from lpbandits.model import PreferenceModel
 from lpbandits.theory import LowerBound, latent_bound, lower_bound, plain_bound
-from lpbandits.typing import FloatArray, Json
+from lpbandits.typing import FloatArray, Json, Label
 from lpbandits.worlds import SyntheticWorld
 
 AXES: dict[str, tuple[str, tuple[float, ...]]] = {
@@ -40,6 +40,7 @@ class PersonBounds:
 
     draw: int
     state: int
+    best: int
     plain: float
     latent: float | None
     printed: float
@@ -50,7 +51,7 @@ class PersonBounds:
 
     def to_dict(self) -> Json:
         """Return it as a JSON object; null stands for an infinite number, and for one that is not known."""
-        out: Json = {"draw": self.draw, "state": self.state, "plain": _finite(self.plain)}
+        out: Json = {"draw": self.draw, "state": self.state, "best": self.best, "plain": _finite(self.plain)}
         out |= {"preference": _finite(self.preference.value), "latent": _finite(self.latent)}
         out |= {"printed": {"preference": _finite(self.printed), "latent": _finite(self.latent_printed)}}
         own = self.preference.to_dict()
@@ -65,6 +66,8 @@ class Bounds:
     settings: Json
     people: list[PersonBounds]
     seconds: float
+    actions: tuple[Label, ...]
+    """The actions' labels."""
 
     def summary(self) -> Json:
         """Return mean, spread and standard error over people of every bound, and of the policies' growth."""
@@ -156,7 +159,7 @@ def bound_world(
         crowds = [copies_of(world.draw(people=1, seed=seed, draw=draw), repeats) for draw in range(count)]
         grown = measure_growth(crowds, policies, rounds=rounds, seed=seed, threads=threads, progress=progress)
         found = [replace(own, growth={name: float(grown[name][i]) for name in policies}) for i, own in enumerate(found)]
-    return Bounds(settings, found, time.perf_counter() - started)
+    return Bounds(settings, found, time.perf_counter() - started, tuple(range(world.actions)))
 
 
 def bound_model(
@@ -186,7 +189,7 @@ def bound_model(
         "model_sha256": model.sha256,
         "people": len(found),
     }
-    return Bounds(settings, found, time.perf_counter() - started)
+    return Bounds(settings, found, time.perf_counter() - started, model.actions)
 
 
 def bounds_against(
@@ -272,6 +275,7 @@ def _bounds(model: PreferenceModel, state: int, means: FloatArray, noise: float,
     return PersonBounds(
         draw=draw,
         state=state,
+        best=int(model.orderings[state, 0]),
         plain=plain_bound(model, state, means, noise).value,
         latent=latent_bound(model, state, means, noise).value if known else None,
         printed=lower_bound(model, state, means, noise, pinned=False).value,

@@ -51,30 +51,43 @@ def colours_of(policies: list[str]) -> list[str]:
     return [COLOURS.get(policy) or next(spare) for policy in policies]
 
 
-def regret_chart(curves: pl.DataFrame, *, title: str, limit: float | None = None, root: bool = False) -> Chart:
+def regret_chart(
+    curves: pl.DataFrame,
+    *,
+    title: str,
+    limit: float | None = None,
+    root: bool = False,
+    along: str = "round",
+    of: str = "cumulative regret",
+    titles: dict[str, str] | None = None,
+) -> Chart:
     """Return cumulative regret by round: mean lines, bands of ±1 standard deviation, labels at the end.
 
     `curves` is `Results.curves()`; `limit` fixes the top of the axis, so that charts side by side compare; `root` takes
-    a square-root axis, on which very large and small regrets are both seen.
+    a square-root axis, on which very large and small regrets are both seen. `along` and `of` are the axes' titles, and
+    `titles` names policies that are not registered.
     """
     policies = curves["policy"].unique(maintain_order=True).to_list()
-    frame = _titled(curves).with_columns(
+    named = {policy: (titles or {}).get(policy, title_of(policy)) for policy in policies}
+    frame = curves.with_columns(
+        name=pl.col("policy").replace_strict(named),
         low=pl.max_horizontal(pl.col("regret") - pl.col("regret_sd"), 0.0),
         high=pl.col("regret") + pl.col("regret_sd"),
     )
     top = limit or top_of(curves)
-    x = alt.X("round:Q", title="round", scale=alt.Scale(nice=False), axis=alt.Axis(tickCount=5))
+    x = alt.X("round:Q", title=along, scale=alt.Scale(nice=False), axis=alt.Axis(tickCount=5))
     y = alt.Y(
         "regret:Q",
-        title="cumulative regret",
+        title=of,
         scale=alt.Scale(domain=[0, top], clamp=True, type="sqrt" if root else "linear"),
     )
-    colour = _colour(policies)
+    scale = alt.Scale(domain=list(named.values()), range=colours_of(policies))
+    colour = alt.Color("name:N", scale=scale, legend=None)
     base = alt.Chart(frame)
     toggle, shown = _toggle(title)
     bands = base.mark_area().encode(
         x,
-        alt.Y("low:Q", title="cumulative regret"),
+        alt.Y("low:Q", title=of),
         alt.Y2("high:Q"),
         colour,
         opacity=alt.condition(toggle, alt.value(0.10), alt.value(0.0)),
@@ -86,7 +99,7 @@ def regret_chart(curves: pl.DataFrame, *, title: str, limit: float | None = None
         opacity=shown,
         tooltip=[
             alt.Tooltip("name:N", title="policy"),
-            alt.Tooltip("round:Q"),
+            alt.Tooltip("round:Q", title=along),
             alt.Tooltip("regret:Q", title="mean regret", format=".1f"),
             alt.Tooltip("regret_sd:Q", title="sd over people", format=".1f"),
             alt.Tooltip("best_share:Q", title="on the best action", format=".0%"),

@@ -12,8 +12,10 @@ from lpbandits.simulation.tables import comparison, described
 def charts_of(results: Results, *, title: str = "Cumulative regret", limit: float | None = None) -> dict[str, Chart]:
     """Return the charts of one run by file name."""
     curves = results.curves()
+    duel = results.settings.get("feedback") == "duel"
+    along, what = ("duel", "cumulative strong regret") if duel else ("round", "cumulative regret")
     charts = {
-        "regret": regret_chart(curves, title=title, limit=limit),
+        "regret": regret_chart(curves, title=title, limit=limit, along=along, of=what),
         "people": final_chart(results.people(), title="Regret per person"),
     }
     if curves["true_state"].is_not_nan().any():

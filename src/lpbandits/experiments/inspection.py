@@ -1,6 +1,6 @@
 """What a model says, for people: its states, how far apart they are, and where they disagree."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -9,6 +9,8 @@ from lpbandits import validate
 from lpbandits.model import PreferenceModel
 from lpbandits.recovery.report import share_text
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json, Label
+
+CURVE_RULE = "Chosen: the fewest states whose score on unseen people is at most one standard error below the best."
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,21 @@ def state_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
         for row, state in zip(rows, seen.states, strict=True):
             row.append(f"{state.unknown:,} unknown" if state.unknown else "")
     return columns, rows
+
+
+def curve_table(curve: Sequence[Json]) -> tuple[list[str], list[list[str]]]:
+    """Return how many states were tried, and how well they did, as columns and rows of text."""
+    rows = [
+        [
+            str(row["states"]),
+            f"{row['heldout_log_likelihood']:.4f}",
+            f"{row['score']:.4f}",
+            f"{row['below_best']:.4f} ± {row['standard_error']:.4f}",
+            "← chosen" if row.get("chosen") else "",
+        ]
+        for row in curve
+    ]
+    return ["states", "held-out", "score", "below best", ""], rows
 
 
 def _distances(model: PreferenceModel, known: BoolArray) -> tuple[tuple[float | None, ...], ...]:

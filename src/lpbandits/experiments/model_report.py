@@ -7,8 +7,10 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.experiments.charts import Chart, save_chart
-from lpbandits.experiments.inspection import Inspection, state_table
+from lpbandits.experiments.inspection import CURVE_RULE, Inspection, curve_table, state_table
 from lpbandits.experiments.report import Section, Table, write_report
+from lpbandits.recovery.report import counted, share_text
+from lpbandits.typing import Json
 
 STATE_COLOURS = ["#0b6e99", "#d9822b", "#4d8b57", "#c43c6b", "#7a4fa3", "#8a6d3b", "#3aa6a0", "#9a9a9a"]
 """The colours of the first states; they then repeat."""
@@ -20,13 +22,15 @@ def save_inspection(seen: Inspection, folder: str | Path, *, source: str) -> Pat
     charts = {"shares": share_chart(seen), "kendall": kendall_chart(seen)}
     if seen.disagreements:
         charts["disagreements"] = disagreement_chart(seen)
+    if _curve(seen):
+        charts["how-many-states"] = curve_chart(seen)
     for name, chart in charts.items():
         save_chart(chart, out / f"{name}.png")
         save_chart(chart, out / f"{name}.svg")
     return write_report(
         out / "report.html",
         title="A model of preference orderings",
-        lead=f"{source}: {len(seen.states)} states, {seen.actions:,} actions.",
+        lead=f"{source}: {counted(len(seen.states), 'state')}, {counted(seen.actions, 'action')}.",
         sections=_sections(seen, charts),
         foot=_made(seen),
     )
@@ -34,10 +38,16 @@ def save_inspection(seen: Inspection, folder: str | Path, *, source: str) -> Pat
 
 def share_chart(seen: Inspection) -> Chart:
     """Return the states' shares as bars."""
-    frame = pl.DataFrame({"state": [_name(s.state) for s in seen.states], "share": [s.share for s in seen.states]})
+    frame = pl.DataFrame(
+        {
+            "state": [_name(s.state) for s in seen.states],
+            "share": [s.share for s in seen.states],
+            "text": [share_text(s.share) for s in seen.states],
+        }
+    )
     base = alt.Chart(frame).encode(alt.Y("state:N", title=None, sort=None), alt.X("share:Q", axis=None))
     bars = base.mark_bar(height=20).encode(_state_colour(seen))
-    text = base.mark_text(align="left", dx=6, fontSize=13).encode(text=alt.Text("share:Q", format=".0%"))
+    text = base.mark_text(align="left", dx=6, fontSize=13).encode(text="text:N")
     return alt.layer(bars, text).properties(width=320, height=alt.Step(32), title="Share of people")
 
 
@@ -48,6 +58,7 @@ def kendall_chart(seen: Inspection) -> Chart:
         {"one": names[y], "other": names[z], "distance": seen.kendall[y][z]}
         for y in range(len(names))
         for z in range(len(names))
+        if seen.kendall[y][z] is not None
     ]
     side = max(34, min(64, 420 // len(names)))
     base = alt.Chart(pl.DataFrame(rows)).encode(
@@ -72,6 +83,7 @@ def disagreement_chart(seen: Inspection) -> Chart:
         {"action": str(d.action), "state": _name(z), "rank": rank}
         for d in seen.disagreements
         for z, rank in enumerate(d.ranks)
+        if rank is not None
     ]
     base = alt.Chart(pl.DataFrame(rows)).encode(
         alt.Y("action:N", title=None, sort=None, axis=alt.Axis(labelLimit=260, labelFontSize=13))
@@ -89,11 +101,46 @@ def disagreement_chart(seen: Inspection) -> Chart:
     return alt.layer(lines, dots).properties(width=460, height=alt.Step(32), title="Where the states disagree most")
 
 
+def curve_chart(seen: Inspection) -> Chart:
+    """Return how well each number of states did on unseen people, with one standard error and the choice marked."""
+    frame = pl.DataFrame(
+        [
+            {
+                "states": row["states"],
+                "score": row["score"],
+                "low": row["score"] - row["standard_error"],
+                "high": row["score"] + row["standard_error"],
+                "chosen": "chosen" if row.get("chosen") else "tried",
+            }
+            for row in _curve(seen)
+        ]
+    )
+    base = alt.Chart(frame).encode(
+        alt.X("states:Q", title="states", axis=alt.Axis(values=frame["states"].to_list(), format="d", grid=False))
+    )
+    height = alt.Y("score:Q", title="score on unseen people", scale=alt.Scale(zero=False))
+    colour = alt.Color(
+        "chosen:N",
+        scale=alt.Scale(domain=["tried", "chosen"], range=STATE_COLOURS[:2]),
+        legend=alt.Legend(title=None, orient="top", symbolSize=110, labelFontSize=12),
+    )
+    line = base.mark_line(color=STATE_COLOURS[0]).encode(height)
+    bars = base.mark_rule(color=STATE_COLOURS[0]).encode(alt.Y("low:Q", title="score on unseen people"), y2="high:Q")
+    dots = base.mark_point(filled=True, opacity=1, size=110).encode(height, colour)
+    title = alt.TitleParams("How many states?", subtitle="bars: one standard error of the distance from the best score")
+    return alt.layer(line, bars, dots).properties(width=420, height=260, title=title)
+
+
+def _curve(seen: Inspection) -> list[Json]:
+    curve: list[Json] = seen.provenance.get("report", {}).get("curve", [])
+    return curve
+
+
 def _sections(seen: Inspection, charts: dict[str, Chart]) -> list[Section]:
     sections = [
         Section(
             "States",
-            ["Each state is an ordering of all actions, most preferred first."],
+            _about_states(seen),
             [charts["shares"], charts["kendall"]],
             [Table(*state_table(seen))],
         )
@@ -101,10 +148,22 @@ def _sections(seen: Inspection, charts: dict[str, Chart]) -> list[Section]:
     if "disagreements" in charts:
         text = ["The actions whose places differ most between states: trying one of these tells states apart."]
         sections.append(Section("Disagreements", text, [charts["disagreements"]]))
+    if "how-many-states" in charts:
+        table = Table(*curve_table(_curve(seen)))
+        sections.append(Section("How many states?", [CURVE_RULE], [charts["how-many-states"]], [table]))
     warnings = seen.provenance.get("report", {}).get("warnings", [])
     if warnings:
         sections.append(Section("Warnings of the fit", list(warnings)))
     return sections
+
+
+def _about_states(seen: Inspection) -> list[str]:
+    text = ["Each state is an ordering of all actions, most preferred first."]
+    if any(s.unknown for s in seen.states):
+        text.append(
+            "Actions that nobody in a state compared are unknown there, and left out of its lists and distances."
+        )
+    return text
 
 
 def _made(seen: Inspection) -> str:

@@ -19,6 +19,9 @@ from lpbandits.typing import FloatArray, IntArray, Json
 NOBODY = 1e-14
 """A person whose probability of a state is below this adds nothing to it that a float could hold."""
 
+MANY_ACTIONS = 3000
+"""Beyond so many actions every step takes seconds, as it goes through all pairs of actions several times."""
+
 
 @dataclass(frozen=True)
 class Em:
@@ -122,6 +125,16 @@ class Em:
         return Estimate(fits, shares, chance.argmax(axis=1), warnings, tuple(history))
 
 
+def slow_note(ratings: Ratings) -> str | None:
+    """Return what to tell a user before EM on a log with very many actions."""
+    if len(ratings.actions) <= MANY_ACTIONS:
+        return None
+    return (
+        f"EM goes through all pairs of {len(ratings.actions):,} actions many times, which can take many minutes; "
+        "leave out actions with few ratings (--min-action), or use --restarts 1 or --method two-stage"
+    )
+
+
 def expectation(
     comparisons: Comparisons,
     fits: tuple[BradleyTerry, ...],
@@ -147,7 +160,7 @@ def maximisation(
 ) -> BradleyTerry:
     """M step for one state: fit it to everybody's comparisons, weighted by the probability that they are in it."""
     weight = np.where(chance > NOBODY, chance, 0.0)
-    # So nearly certain counts as certain: when everybody is, small whole numbers hold the counts, at a quarter the cost.
+    # So nearly certain counts as certain: when everybody is, whole numbers hold the counts, and cost a quarter.
     weight[weight > 1 - NOBODY] = 1.0
     return maximise_state(
         count_state(comparisons, weight, threads=threads),

@@ -15,6 +15,7 @@ from lpbandits.recovery.report import Stopwatch, counted
 from lpbandits.recovery.threads import Threads
 from lpbandits.typing import FloatArray, IntArray, Json
 
+
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """One Bradley-Terry fit and one share per state, and how they were found."""
@@ -87,8 +88,8 @@ def distinct(estimate: Estimate) -> Estimate:
     notes = estimate.warnings
     if len(fits) < len(order):
         notes += (
-            f"{len(order)} states were fitted but only {counted(len(fits), 'ordering is', 'orderings are')} different; states with equal orderings were "
-            "joined: ask for fewer states",
+            f"{len(order)} states were fitted but only {counted(len(fits), 'ordering is', 'orderings are')} different; "
+            "states with equal orderings were joined: ask for fewer states",
         )
     shares = np.bincount(new, weights=estimate.shares).astype(np.float64)
     return Estimate(tuple(fits), shares, new[estimate.labels], notes, estimate.history)

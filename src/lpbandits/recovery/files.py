@@ -128,7 +128,7 @@ def find_fault(source: Source) -> str | None:
 
 
 @contextlib.contextmanager
-def _unpacked(path: Path) -> Iterator[IO[bytes]]:
+def _unpacked(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
     """Open a file, gzipped or not, for reading its bytes."""
     with path.open("rb") as raw:
         packed = raw.read(2) == b"\x1f\x8b"

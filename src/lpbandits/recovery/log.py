@@ -98,7 +98,8 @@ class Ratings:
         if rows.nnz < len(rating):
             n, a, count = _first_repeat(person, action, len(actions))
             raise InvalidInput(
-                f"person {people[n]!r} rated action {actions[a]!r} more than once ({count} such {'row' if count == 1 else 'rows'} in all); "
+                f"person {people[n]!r} rated action {actions[a]!r} more than once "
+                f"({count} such {'row' if count == 1 else 'rows'} in all); "
                 "keep one rating per person and action, for instance the latest"
             )
         return cls(

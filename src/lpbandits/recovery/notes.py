@@ -43,7 +43,7 @@ def top_notes(estimate: Estimate, ratings: Ratings) -> list[str]:
         return []
     return [
         f"{'state' if len(shaky) == 1 else 'states'} {', '.join(shaky)}: some of the {TOP} most preferred actions were "
-        f"rated by fewer than {FEW_RATERS} people in the state; keep actions with more ratings, min_action (--min-action)"
+        f"rated by fewer than {FEW_RATERS} people in the state; keep only actions with more ratings (--min-action)"
     ]
 
 

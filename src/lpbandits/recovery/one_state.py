@@ -24,6 +24,7 @@ def count_state(comparisons: Comparisons, weight: FloatArray, *, threads: Thread
     rated = np.zeros(comparisons.actions, dtype=np.bool_)
     used = np.repeat(weight[comparisons.person] > 0, np.diff(comparisons.offsets))
     rated[comparisons.action[used]] = True
+    rated[0] |= not rated.any()  # a state that lost all its people keeps one action, never compared
     kept = np.flatnonzero(rated)
     fewer = comparisons
     if len(kept) < comparisons.actions:

@@ -208,7 +208,9 @@ def _is_whole(role: str, dtype: pl.DataType, source: Source) -> pl.Expr:
 def _bad_row(table: pl.LazyFrame, source: Source, row: int, what: str, count: int) -> InvalidInput:
     value = table.filter(pl.col("row") == row).collect().row(0, named=True)["rating"]
     shown = what.replace("rating is not", f"rating is {value!r}, not")
-    return InvalidInput(f"{source.place(row)}: {shown} ({counted(count, 'such row')} in all); correct or remove the row")
+    return InvalidInput(
+        f"{source.place(row)}: {shown} ({counted(count, 'such row')} in all); correct or remove the row"
+    )
 
 
 def _filtered(frame: pl.DataFrame, low_person: int, low_action: int) -> tuple[pl.DataFrame, dict[str, int]]:

@@ -212,7 +212,9 @@ def about_world(world: World) -> Json:
         )
     about = world.to_dict()
     if about.get("feedback") == "duel":
-        raise InvalidInput(f"{world!r} decides duels, and simulate plays rewards; use simulate_duels, or its inner world")
+        raise InvalidInput(
+            f"{world!r} decides duels, and simulate plays rewards; use simulate_duels, or its inner world"
+        )
     return about
 
 

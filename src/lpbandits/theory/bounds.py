@@ -204,8 +204,8 @@ def _person(model: PreferenceModel, state: int, means: Any, noise: float) -> _Pe
         if not np.isfinite(rates).all():
             a, b = model.actions[order[0]], model.actions[order[1]]
             raise InvalidInput(
-                f"the means of actions {a!r} and {b!r} differ by {least:g}; plays 2σ²/Δ² beyond the largest float would "
-                "be needed: give means further apart"
+                f"the means of actions {a!r} and {b!r} differ by Δ = {least:g}, so little that 2σ²/Δ² "
+                "is beyond the largest float; give means further apart"
             )
     return _Person(z, int(order[0]), own, gaps, scale, sd)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from lpbandits.duels import DuellingWorld, LpbPaired
+from lpbandits.duels import DUEL_POLICIES, DuellingWorld, LpbPaired
 from lpbandits.experiments.charts import Chart, beside, regret_chart
 from lpbandits.experiments.spec import Case, Figure, Size
 from lpbandits.policies import Setting
@@ -13,6 +13,7 @@ from lpbandits.worlds import SyntheticWorld
 WORLD = SyntheticWorld(states=5, actions=10, scale="different")
 PAIRED = "lpbTS, rewards paired"
 _TITLES = {"rewards": "Noisy rewards compared", "bradley-terry": "Bradley-Terry"}
+_NAMES = {name: entry.title for name, entry in DUEL_POLICIES.items()}
 
 
 def _duel_cases(size: Size) -> list[Case]:
@@ -65,7 +66,16 @@ def _curves_and_ends(results: Results, alone: list[bool]) -> pl.DataFrame:
 def _duel_chart(table: pl.DataFrame) -> Chart:
     curves = table.filter(pl.col("kind") == "curve")
     return beside(
-        *(regret_chart(curves.filter(pl.col("comparison") == name), title=title) for name, title in _TITLES.items())
+        *(
+            regret_chart(
+                curves.filter(pl.col("comparison") == name),
+                title=title,
+                along="duel",
+                of="cumulative strong regret",
+                titles=_NAMES,
+            )
+            for name, title in _TITLES.items()
+        )
     )
 
 
@@ -92,7 +102,9 @@ def _run_pairing(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
 
 def _pairing_chart(table: pl.DataFrame) -> Chart:
     curves = table.filter(pl.col("kind") == "curve")
-    return regret_chart(curves, title="Rewards, rewards in pairs, duels: regret by plays")
+    return regret_chart(
+        curves, title="Rewards, rewards in pairs, duels: regret by plays", along="play (a duel is two)", titles=_NAMES
+    )
 
 
 FIGURES = [
