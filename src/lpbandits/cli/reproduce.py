@@ -12,10 +12,10 @@ def reproduce(
     figures: list[str] | None = typer.Argument(None, help="Figures by name; all by default."),
     show: bool = typer.Option(False, "--list", help="List the figures instead of running them."),
     quick: bool = typer.Option(False, help="Fewer people, draws and settings: a first look in a minute."),
-    draws: int | None = typer.Option(None, help="Draws of the orderings; 5 by default (2 with --quick)."),
+    draws: int | None = typer.Option(None, help="Draws of the orderings; 3 by default (2 with --quick)."),
     people: int | None = typer.Option(None, help="People per state; 50 by default (10 with --quick)."),
     rounds: int = typer.Option(200, help="Rounds per person."),
-    jobs: int = typer.Option(1, help="Processes; one by default, which uses all cores. Never changes a result."),
+    jobs: int | None = typer.Option(None, help="Processes; one per core by default. Never changes a result."),
     seed: int = typer.Option(0, help="Seed of everything random."),
     out: Path = typer.Option(Path("results"), help="Folder for report, claims, figures and tables."),
     resume: bool = typer.Option(False, help="Go on where an interrupted run stopped."),
@@ -46,7 +46,7 @@ def reproduce(
     if people is not None:
         size = replace(size, people=validate.as_count(people, "people"))
     with progress_bar("reproducing") as report:
-        made = run(figures or [], out=out, size=size, seed=seed, jobs=jobs, resume=resume, progress=report)
+        made = run(figures or [], out=out, size=size, seed=seed, jobs=_cores(jobs), resume=resume, progress=report)
     if as_json:
         claims = [asdict(claim) for claim in made.claims]
         print_json({"claims": claims, "skipped": made.skipped, "seconds": made.seconds, "report": str(made.report)})
@@ -57,6 +57,12 @@ def reproduce(
     for name, why in made.skipped.items():
         console().print(f"not run: {name} ({why})", style="dim", highlight=False)
     console().print(f"\n{made.seconds:.0f} s. Report: {made.report}", highlight=False)
+
+
+def _cores(jobs: int | None) -> int:
+    import joblib
+
+    return joblib.cpu_count() if jobs is None else jobs
 
 
 def _needs(data: str | None, here: bool) -> str:

@@ -18,7 +18,7 @@ class Size:
 
     people: int = 50
     rounds: int = 200
-    draws: int = 5
+    draws: int = 3
     quick: bool = False
 
 
