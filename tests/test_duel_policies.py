@@ -17,7 +17,7 @@ from lpbandits.policies import Policy, Setting
 from lpbandits.policies.rules import Sample
 from lpbandits.rewards import Rewards
 from lpbandits.simulation import roll
-from lpbandits.simulation.duels import DuelResult, DuelTrace, roll_duels, simulate_duels
+from lpbandits.simulation.duels import DuelResult, DuelTrace, duel_comparison, roll_duels, simulate_duels
 from lpbandits.simulation.run import CHUNK
 from lpbandits.typing import IntArray
 from lpbandits.worlds import Population
@@ -314,3 +314,14 @@ def test_a_wrong_start_is_left_again() -> None:
 def test_errors_say_what_is_wrong(call: object, words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
         call()  # type: ignore[operator] # a function
+
+
+def test_one_person_has_no_spread_and_the_table_says_so() -> None:
+    results = simulate_duels(lpb.SyntheticWorld(states=1, actions=3), ["double-ts"], people=1, rounds=5)
+    assert "–" in duel_comparison(results)[1][0]
+
+
+def test_a_policy_for_duels_over_other_actions_is_refused() -> None:
+    other = PreferenceModel([[0, 1, 2, 3]])
+    with pytest.raises(InvalidInput, match="over 4 actions, but the world has 3"):
+        simulate_duels(lpb.SyntheticWorld(states=1, actions=3), {"odd": lambda s: lpb.LpbDuel(other)}, rounds=5)  # noqa: ARG005

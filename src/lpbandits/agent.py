@@ -166,7 +166,7 @@ class Agent:
 
     @property
     def posterior(self) -> FloatArray:
-        """The probability of each state (an independent copy)."""
+        """The probability of each state (an independent copy); mUCB only marks the states still possible, all alike."""
         if not self.policy.evidence.latent:
             raise NotSupported(f"{type(self.policy).__name__} has no latent states, so there is no posterior over them")
         return self._belief.numbers[layout.POSTERIOR, : self.policy.model.states].copy()

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
+from lpbandits.kernels import layout
 
 Family = Literal["gaussian", "bernoulli", "poisson"]
 
@@ -54,6 +55,12 @@ class Rewards:
         """The noise as a plain number."""
         assert self.noise is not None  # noqa: S101 - __post_init__ filled it in; this tells the type checker
         return self.noise
+
+    @property
+    def code(self) -> int:
+        """The family's number in compiled code."""
+        codes = {"gaussian": layout.GAUSSIAN, "bernoulli": layout.BERNOULLI, "poisson": layout.POISSON}
+        return codes[self.family]
 
     def check(self, reward: Any) -> float:
         """Return `reward` as a float if such a reward is possible.

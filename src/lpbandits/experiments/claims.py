@@ -87,6 +87,11 @@ def below(claim: str, one: FloatArray, other: FloatArray, detail: str) -> Claim:
     return Claim(claim, verdict_of(effect, error), effect, error, detail)
 
 
+def negated(effect: tuple[float, float | None]) -> tuple[float, float | None]:
+    """Return the effect turned round, for the verdict on "the effect is positive"."""
+    return -effect[0], effect[1]
+
+
 def above(claim: str, one: FloatArray, other: FloatArray, detail: str) -> Claim:
     """Return the verdict on "one is more than other", paired by draw."""
     effect, error = mean_se(one - other)

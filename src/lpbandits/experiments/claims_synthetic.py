@@ -16,6 +16,7 @@ from lpbandits.experiments.claims import (
     above,
     below,
     mean_se,
+    negated,
     numbers,
     per_draw,
     verdict_of,
@@ -166,7 +167,7 @@ def regret_flattens(tables: Tables) -> Claim:
     words, late, rises = [], [], []
     for policy, title in (("lpbts", "lpbTS"), ("mts", "mTS"), ("ts-top", "TS top actions")):
         first, middle, last = (per_draw(table, policy, x=x) for x in (sizes[0], at, sizes[-1]))
-        rises.append(verdict_of(*_negated(mean_se(middle - first))) == HOLDS)
+        rises.append(verdict_of(*negated(mean_se(middle - first))) == HOLDS)
         share = float((middle - first).mean() / (last - first).mean())
         words.append(
             f"{title} {first.mean():.0f} → {middle.mean():.0f} → {last.mean():.0f} ({share:.0%} by m = {at:g})"
@@ -181,10 +182,6 @@ def regret_flattens(tables: Tables) -> Claim:
     gain, error = mean_se(per_draw(table, "lpbts", x=sizes[-1]) - per_draw(table, "lpbts", x=at))
     claim = "With k = 20, regret rises with m until m = k and is flat after. (effect: rise of lpbTS after m = k)"
     return Claim(claim, verdict, gain, error, "; ".join(words))
-
-
-def _negated(pair: tuple[float, float | None]) -> tuple[float, float | None]:
-    return -pair[0], pair[1]
 
 
 def benefit_shrinks_with_states(tables: Tables) -> Claim:
@@ -206,7 +203,7 @@ def gaps_hurt_mts(tables: Tables) -> Claim:
             ends = {x: per_draw(table, policy, x=x).mean() for x in sorted(set(table["x"].to_list()))}
             words.append(f"{title}, {width}: " + ", ".join(f"Δ={x:g} {y:.0f}" for x, y in ends.items()))
             spans += [max(ends.values()) / min(ends.values())] if policy == "lpbts" else []
-    grows = {name: verdict_of(*_negated(rise)) for name, rise in rises.items()}
+    grows = {name: verdict_of(*negated(rise)) for name, rise in rises.items()}
     if grows["vary-gap"] == HOLDS:
         verdict = HOLDS
     elif grows["vary-gap-wide"] == HOLDS:

@@ -11,6 +11,7 @@ from lpbandits.experiments.claims import (
     Tables,
     below,
     mean_se,
+    negated,
     numbers,
     per_draw,
     verdict_of,
@@ -47,7 +48,7 @@ def growth_stays_above(tables: Tables) -> Claim:
     gaps = {x: _at(table, "lpbts", x) - _at(table, "bound-preference", x) for x in _places(table)}
     low = min(gaps, key=lambda x: float(gaps[x].mean()))
     effect, error = mean_se(gaps[low])
-    above = [x for x, gap in gaps.items() if verdict_of(*_negated(mean_se(gap))) == HOLDS]
+    above = [x for x, gap in gaps.items() if verdict_of(*negated(mean_se(gap))) == HOLDS]
     verdict = HOLDS if len(above) == len(gaps) else verdict_of(-effect, error)
     if above and above == _places(table)[-len(above) :] and verdict != HOLDS:
         verdict = f"holds only if k = m ≥ {above[0]:g}: over a finite run regret may grow more slowly than its bound"
@@ -62,10 +63,6 @@ def growth_stays_above(tables: Tables) -> Claim:
     )
     claim = f"lpbTS's regret grows no slower than its bound. (effect: growth − bound where it is least, at {low:g})"
     return Claim(claim, verdict, effect, error, detail)
-
-
-def _negated(pair: tuple[float, float | None]) -> tuple[float, float | None]:
-    return -pair[0], pair[1]
 
 
 def duels_beat_the_baseline(tables: Tables) -> Claim:

@@ -16,19 +16,35 @@ from lpbandits.policies.base import Evidence, known_means
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray
 
-_FAMILIES = {"gaussian": layout.GAUSSIAN, "bernoulli": layout.BERNOULLI, "poisson": layout.POISSON}
-_NO_MEANS: FloatArray = np.zeros((0, 0))
 
+@dataclass(frozen=True)
+class _OfRewards:
+    """What most evidences share: they expect rewards of a family, weigh states by probability, and know no means."""
 
-def _write_rewards(settings: FloatArray, rewards: Rewards) -> None:
-    family = _FAMILIES[rewards.family]
-    settings[layout.FAMILY] = family if rewards.noise_known else layout.GAUSSIAN_UNKNOWN
-    settings[layout.NOISE] = rewards.sd
-    settings[layout.WEIGHT] = rewards.weight
+    rewards: Rewards = field(default_factory=Rewards)
+    latent: ClassVar[bool] = True
+    probabilistic: ClassVar[bool] = True
+    ordered: ClassVar[bool] = False
+    why_no_retract: ClassVar[str] = ""
+
+    @property
+    def retract(self) -> Callable[..., int] | None:
+        """Nothing can be taken back, unless an evidence says how."""
+        return None
+
+    def table(self, model: PreferenceModel) -> FloatArray:  # noqa: ARG002
+        """No means are known."""
+        return np.zeros((0, 0))
+
+    def numbers(self, settings: FloatArray) -> None:
+        """Write the family and noise of the rewards."""
+        settings[layout.FAMILY] = self.rewards.code if self.rewards.noise_known else layout.GAUSSIAN_UNKNOWN
+        settings[layout.NOISE] = self.rewards.sd
+        settings[layout.WEIGHT] = self.rewards.weight
 
 
 @dataclass(frozen=True)
-class Refit:
+class Refit(_OfRewards):
     """The likelihood of all rewards at the state's own isotonic fit (Eq. `appr_posterior`).
 
     It depends on counts, sums and spreads alone: outcomes may be late, in any order, or taken back.
@@ -37,12 +53,8 @@ class Refit:
     0.5
     """
 
-    rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "refit"
-    latent: ClassVar[bool] = True
-    probabilistic: ClassVar[bool] = True
     ordered: ClassVar[bool] = True
-    why_no_retract: ClassVar[str] = ""
 
     @property
     def tell(self) -> Callable[..., int]:
@@ -54,17 +66,9 @@ class Refit:
         """The kernel that takes an outcome back."""
         return kernels.refit_retract
 
-    def table(self, model: PreferenceModel) -> FloatArray:  # noqa: ARG002
-        """No means are known."""
-        return _NO_MEANS
-
-    def numbers(self, settings: FloatArray) -> None:
-        """Write the family and noise of the rewards."""
-        _write_rewards(settings, self.rewards)
-
 
 @dataclass(frozen=True)
-class Incremental:
+class Incremental(_OfRewards):
     """The expanded algorithm: each round adds the newest reward's log-likelihood at the refitted mean.
 
     It depends on the order in which rewards came, and cannot take one back.
@@ -73,10 +77,7 @@ class Incremental:
     True
     """
 
-    rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "incremental"
-    latent: ClassVar[bool] = True
-    probabilistic: ClassVar[bool] = True
     ordered: ClassVar[bool] = True
     why_no_retract: ClassVar[str] = (
         "its score adds up one fit per round, in the order the rewards came; use likelihood='refit', which can"
@@ -91,34 +92,16 @@ class Incremental:
         """The kernel that takes an outcome in."""
         return kernels.incremental_tell
 
-    @property
-    def retract(self) -> Callable[..., int] | None:
-        """Nothing can be taken back."""
-        return None
-
-    def table(self, model: PreferenceModel) -> FloatArray:  # noqa: ARG002
-        """No means are known."""
-        return _NO_MEANS
-
-    def numbers(self, settings: FloatArray) -> None:
-        """Write the family and noise of the rewards."""
-        _write_rewards(settings, self.rewards)
-
 
 @dataclass(frozen=True)
-class KnownMeans:
+class KnownMeans(_OfRewards):
     """The likelihood of all rewards at the state's known means: the full latent bandit of Hong et al. (2020).
 
     >>> KnownMeans().table(PreferenceModel([[0, 1], [1, 0]], means=[[2.0, 1.0], [1.0, 2.0]])).shape
     (2, 2)
     """
 
-    rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "known-means"
-    latent: ClassVar[bool] = True
-    probabilistic: ClassVar[bool] = True
-    ordered: ClassVar[bool] = False
-    why_no_retract: ClassVar[str] = ""
 
     @property
     def tell(self) -> Callable[..., int]:
@@ -134,26 +117,19 @@ class KnownMeans:
         """Return the model's means."""
         return known_means(model, self.rewards, "mts")
 
-    def numbers(self, settings: FloatArray) -> None:
-        """Write the family and noise of the rewards."""
-        _write_rewards(settings, self.rewards)
-
 
 @dataclass(frozen=True)
-class Consistency:
+class Consistency(_OfRewards):
     """Which states are still consistent with the rewards, as mUCB (Hong et al. 2020) counts it.
 
     >>> Consistency(horizon=1000).horizon
     1000
     """
 
-    rewards: Rewards = field(default_factory=Rewards)
     horizon: int = 200
     margin: float = 0.0
     kind: ClassVar[str] = "consistency"
-    latent: ClassVar[bool] = True
     probabilistic: ClassVar[bool] = False
-    ordered: ClassVar[bool] = False
     why_no_retract: ClassVar[str] = "it charges each round to the state that was optimistic then; use mts, which can"
 
     def __post_init__(self) -> None:
@@ -167,36 +143,28 @@ class Consistency:
         """The kernel that takes an outcome in."""
         return kernels.consistency_tell
 
-    @property
-    def retract(self) -> Callable[..., int] | None:
-        """Nothing can be taken back."""
-        return None
-
     def table(self, model: PreferenceModel) -> FloatArray:
         """Return the model's means."""
         return known_means(model, Rewards(), "mucb")
 
     def numbers(self, settings: FloatArray) -> None:
         """Write the rewards, log T and the margin ε."""
-        _write_rewards(settings, self.rewards)
+        super().numbers(settings)
         settings[layout.LOG_HORIZON] = math.log(max(self.horizon, 2))
         settings[layout.MARGIN] = self.margin
 
 
 @dataclass(frozen=True)
-class Tally:
+class Tally(_OfRewards):
     """Counts and sums alone: for policies that know nothing of latent states.
 
     >>> Tally().table(PreferenceModel([[0, 1]])).size
     0
     """
 
-    rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "tally"
     latent: ClassVar[bool] = False
     probabilistic: ClassVar[bool] = False
-    ordered: ClassVar[bool] = False
-    why_no_retract: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         if not self.rewards.noise_known:
@@ -211,14 +179,6 @@ class Tally:
     def retract(self) -> Callable[..., int] | None:
         """The kernel that takes an outcome back."""
         return kernels.tally_retract
-
-    def table(self, model: PreferenceModel) -> FloatArray:  # noqa: ARG002
-        """No means are known."""
-        return _NO_MEANS
-
-    def numbers(self, settings: FloatArray) -> None:
-        """Write the family and noise of the rewards."""
-        _write_rewards(settings, self.rewards)
 
 
 EVIDENCES: dict[str, type[Evidence]] = {

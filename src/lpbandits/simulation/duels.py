@@ -1,21 +1,24 @@
 """People × duels × policies, on common random numbers."""
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import joblib
 import numpy as np
 
 from lpbandits import validate
 from lpbandits.duels import COMPARISONS, DUEL_POLICIES, DuellingWorld, hands_of, make_duel_policy
-from lpbandits.errors import InvalidInput, NotSupported
+from lpbandits.errors import NotSupported
 from lpbandits.kernels.duel_rollout import duel_rollout_of
-from lpbandits.policies import Policy, Setting
+from lpbandits.policies import Policy
 from lpbandits.simulation.results import Curve, PolicyResult, Results
-from lpbandits.simulation.run import Build, Progress, about_world, check_size, drawn, parts_of
+from lpbandits.simulation.run import Build, Progress, about_world, builders_of, pieces_of, play, populations_of
+from lpbandits.simulation.tables import number
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json
-from lpbandits.worlds import FAMILIES, Population, World
+from lpbandits.worlds import Population, World
+
+COLUMNS = ["policy", "knows", "regret", "± se", "sd", "median", "5-95 %", "weak regret", "both best", "true state"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ def roll_duels(
         people.means,
         people.truth,
         COMPARISONS[comparison],
-        FAMILIES[people.rewards.family],
+        people.rewards.code,
         people.rewards.sd,
         policy.offer_sets(people.offered),
         seed,
@@ -117,36 +120,16 @@ def simulate_duels(
     """
     world = world if isinstance(world, DuellingWorld) else DuellingWorld(world)
     about_world(world.world)
-    builders = _builders(policies)
+    builders = builders_of(policies, DUEL_POLICIES, make_duel_policy, "policy for duels")
     people = validate.as_count(people, "people")
     rounds = validate.as_count(rounds, "rounds")
     draws = validate.as_count(draws, "draws")
     seed = validate.as_seed(seed)
     threads = joblib.cpu_count() if threads is None else validate.as_count(threads, "threads", high=1024)
-    populations: list[Population] = []
-    for draw in range(draws):
-        populations.append(drawn(world, people, seed, draw, populations))
-        check_size(len(populations[0].truth), draws, rounds)
-    pieces = [
-        (name, build(Setting(population.model, population.rewards, rounds)), part, at)
-        for name, build in builders.items()
-        for draw, population in enumerate(populations)
-        for part, at in parts_of(population, draw * len(population.truth))
-    ]
-    for policy, part in {name: (policy, part) for name, policy, part, _ in pieces}.values():
-        one = part.cut(slice(1))
-        roll_duels(policy, one, rounds=1, seed=seed)  # compiles, so that `seconds` is the simulation alone
-    started = time.perf_counter()
-    done = joblib.Parallel(n_jobs=threads, backend="threading", return_as="generator")(
-        joblib.delayed(roll_duels)(policy, part, rounds=rounds, seed=seed, comparison=world.comparison, first=at)
-        for _, policy, part, at in pieces
-    )
-    traces: dict[str, list[tuple[DuelTrace, Population]]] = {name: [] for name in builders}
-    for i, trace in enumerate(done):
-        traces[pieces[i][0]].append((trace, pieces[i][2]))
-        if progress is not None:
-            progress(pieces[i][0], i + 1, len(pieces))
-    seconds = time.perf_counter() - started
+    populations = populations_of(world, people, rounds, draws, seed)
+    pieces = pieces_of(builders, populations, rounds)
+    whole = partial(roll_duels, rounds=rounds, seed=seed, comparison=world.comparison)
+    traces, seconds = play(pieces, whole, partial(roll_duels, rounds=1, seed=seed), threads, progress)
     truth = np.concatenate([population.truth for population in populations])
     settings = {**world.to_dict(), "people": people, "rounds": rounds, "draws": draws, "seed": seed}
     results = {name: _result(traces.pop(name), truth, draws) for name in builders}
@@ -164,7 +147,7 @@ def duel_comparison(results: Results) -> tuple[list[str], list[list[str]]]:
             [
                 entry.title if entry else name,
                 entry.knows if entry else "",
-                *(f"{strong[part]:.1f}" for part in ("mean", "se", "sd", "p50")),
+                *(number(strong[part]) for part in ("mean", "se", "sd", "p50")),
                 f"{strong['p05']:.0f}-{strong['p95']:.0f}",
                 f"{weak['mean']:.1f}",
                 f"{summary['best_share']:.0%}",
@@ -172,28 +155,6 @@ def duel_comparison(results: Results) -> tuple[list[str], list[list[str]]]:
             ]
         )
     return COLUMNS, rows
-
-
-COLUMNS = ["policy", "knows", "regret", "± se", "sd", "median", "5-95 %", "weak regret", "both best", "true state"]
-
-
-def _builders(policies: Sequence[str] | Mapping[str, str | Build]) -> dict[str, Callable[[Setting], Policy]]:
-    if isinstance(policies, str):
-        raise InvalidInput(f"policies is {policies!r}; give a list of names, such as ['lpb-duel', 'double-ts']")
-    named = list(policies.items()) if isinstance(policies, Mapping) else [(name, name) for name in policies]
-    out: dict[str, Build] = {}
-    for name, build in named:
-        if name in out:
-            raise InvalidInput(f"policy {name!r} is named twice; name each once")
-        out[name] = build if callable(build) else _registered(build)
-    if not out:
-        raise InvalidInput(f"no policies were named; choose some of: {', '.join(DUEL_POLICIES)}")
-    return out
-
-
-def _registered(name: str) -> Build:
-    validate.as_choice(name, "policy for duels", DUEL_POLICIES)
-    return lambda setting: make_duel_policy(name, setting)
 
 
 def _result(traces: list[tuple[DuelTrace, Population]], truth: IntArray, draws: int) -> DuelResult:

@@ -3,6 +3,8 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 import joblib
 import numpy as np
@@ -13,7 +15,7 @@ from lpbandits.kernels.rollout import rollout_of
 from lpbandits.policies import POLICIES, Policy, Setting, make_policy
 from lpbandits.simulation.results import PolicyResult, Results
 from lpbandits.typing import FloatArray, Int32Array, Json
-from lpbandits.worlds import FAMILIES, Population, World
+from lpbandits.worlds import Population, World
 
 CHUNK = 512
 """People per piece of work: fixed, so that no result depends on how pieces are spread over threads."""
@@ -22,6 +24,8 @@ MOST_CELLS = 2**28
 """People × rounds that one run keeps per policy (2 GiB a number)."""
 
 Build = Callable[[Setting], Policy]
+Piece = tuple[str, Policy, Population, int]
+T = TypeVar("T")
 Progress = Callable[[str, int, int], None]
 """Called with what is under way, how much of it is done, and how much there is."""
 
@@ -61,7 +65,7 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first: i
         policy.start,
         people.means,
         people.truth if comparable else np.zeros(count, dtype=np.int64),
-        FAMILIES[people.rewards.family],
+        people.rewards.code,
         people.rewards.sd,
         people.offered,
         policy.offer_sets(people.offered),
@@ -124,34 +128,17 @@ def simulate(
     True
     """
     about = about_world(world)
-    builders = _builders(policies)
+    builders = builders_of(policies, POLICIES, make_policy)
     people = validate.as_count(people, "people")
     rounds = validate.as_count(rounds, "rounds")
     draws = validate.as_count(draws, "draws")
     seed = validate.as_seed(seed)
     validate.as_choice(first, "first", ("prior", "uniform"))
     threads = joblib.cpu_count() if threads is None else validate.as_count(threads, "threads", high=1024)
-    populations: list[Population] = []
-    for draw in range(draws):
-        populations.append(drawn(world, people, seed, draw, populations))
-        check_size(len(populations[0].truth), draws, rounds)
-    pieces = [
-        (name, _built(name, build, Setting(population.model, population.rewards, rounds, first)), part, at)
-        for name, build in builders.items()
-        for draw, population in enumerate(populations)
-        for part, at in parts_of(population, draw * len(population.truth))
-    ]
-    _compile(pieces, seed)
-    traces: dict[str, list[Trace]] = {name: [] for name in builders}
-    started = time.perf_counter()
-    done = joblib.Parallel(n_jobs=threads, backend="threading", return_as="generator")(
-        joblib.delayed(roll)(policy, part, rounds=rounds, seed=seed, first=at) for _, policy, part, at in pieces
-    )
-    for i, trace in enumerate(done):
-        traces[pieces[i][0]].append(trace)
-        if progress is not None:
-            progress(pieces[i][0], i + 1, len(pieces))
-    seconds = time.perf_counter() - started
+    populations = populations_of(world, people, rounds, draws, seed)
+    pieces = pieces_of(builders, populations, rounds, first)
+    one_round = partial(roll, rounds=1, seed=seed)
+    traces, seconds = play(pieces, partial(roll, rounds=rounds, seed=seed), one_round, threads, progress)
     truth = np.concatenate([population.truth for population in populations])
     settings = {
         **about,
@@ -161,13 +148,19 @@ def simulate(
         "seed": seed,
         "first": first,
     }
-    results = {name: _result(traces.pop(name), truth, draws) for name in builders}
+    results = {name: _result([trace for trace, _ in traces.pop(name)], truth, draws) for name in builders}
     return Results(settings=settings, policies=results, seconds=seconds)
 
 
-def _builders(policies: Sequence[str] | Mapping[str, str | Build]) -> dict[str, Build]:
+def builders_of(
+    policies: Sequence[str] | Mapping[str, str | Build],
+    registered: Mapping[str, object],
+    make: Callable[[str, Setting], Policy],
+    what: str = "policy",
+) -> dict[str, Build]:
+    """Return a builder per name, for registered names and for users' own."""
     if isinstance(policies, str) or not isinstance(policies, Iterable):
-        raise InvalidInput(f"policies is {policies!r}; give a list of names, such as ['lpbts', 'ts']")
+        raise InvalidInput(f"policies is {policies!r}; give a list of names, such as {list(registered)[:2]}")
     named: Iterable[tuple[str, str | Build]]
     named = policies.items() if isinstance(policies, Mapping) else [(name, name) for name in policies]
     out: dict[str, Build] = {}
@@ -183,10 +176,9 @@ def _builders(policies: Sequence[str] | Mapping[str, str | Build]) -> dict[str, 
         if callable(build):
             out[name] = build
         else:
-            validate.as_choice(build, "policy", POLICIES)
-            out[name] = _registered(build)
+            out[name] = partial(make, validate.as_choice(build, what, registered))
     if not out:
-        raise InvalidInput(f"no policies were named; choose some of: {', '.join(POLICIES)}")
+        raise InvalidInput(f"no policies were named; choose some of: {', '.join(registered)}")
     return out
 
 
@@ -218,7 +210,7 @@ def about_world(world: World) -> Json:
     return about
 
 
-def drawn(world: World, people: int, seed: int, draw: int, before: list[Population]) -> Population:
+def _drawn(world: World, people: int, seed: int, draw: int, before: list[Population]) -> Population:
     """Return one draw of a world, if it is as large as those before."""
     population = world.draw(people=people, seed=seed, draw=draw)
     if not isinstance(population, Population):
@@ -231,24 +223,58 @@ def drawn(world: World, people: int, seed: int, draw: int, before: list[Populati
     return population
 
 
-def _registered(name: str) -> Build:
-    return lambda setting: make_policy(name, setting)
+def populations_of(world: World, people: int, rounds: int, draws: int, seed: int) -> list[Population]:
+    """Return every draw of a world, if their results fit in memory."""
+    populations: list[Population] = []
+    for draw in range(draws):
+        populations.append(_drawn(world, people, seed, draw, populations))
+        _check_size(len(populations[0].truth), draws, rounds)
+    return populations
 
 
-def parts_of(population: Population, first: int) -> list[tuple[Population, int]]:
-    """Cut a population into pieces of CHUNK people, each with the address of its first."""
-    starts = range(0, len(population.truth), CHUNK)
-    return [(population.cut(slice(start, start + CHUNK)), first + start) for start in starts]
+def pieces_of(
+    builders: Mapping[str, Build], populations: Sequence[Population], rounds: int, first: str = "prior"
+) -> list[Piece]:
+    """Cut the work into pieces: one policy with CHUNK people of one draw, and the address of the first of them."""
+    pieces: list[Piece] = []
+    for name, build in builders.items():
+        for draw, population in enumerate(populations):
+            policy = _built(name, build, Setting(population.model, population.rewards, rounds, first))
+            people = len(population.truth)
+            starts = range(0, people, CHUNK)
+            parts = [(population.cut(slice(start, start + CHUNK)), draw * people + start) for start in starts]
+            pieces += [(name, policy, part, at) for part, at in parts]
+    return pieces
 
 
-def _compile(pieces: list[tuple[str, Policy, Population, int]], seed: int) -> None:
-    """Run each kind of policy for one round with one person, so that `seconds` is the simulation alone."""
+def play(
+    pieces: Sequence[Piece],
+    roll_one: Callable[..., T],
+    warm_up: Callable[..., T],
+    threads: int,
+    progress: Progress | None,
+) -> tuple[dict[str, list[tuple[T, Population]]], float]:
+    """Play all pieces; return the traces by policy, with their people, and the seconds of the simulation alone.
+
+    Each kind of policy is compiled first, by a `warm_up` with one person.
+    """
     kinds = {(policy.evidence.kind, policy.rule.kind): (policy, part) for _, policy, part, _ in pieces}
     for policy, part in kinds.values():
-        roll(policy, part.cut(slice(1)), rounds=1, seed=seed)
+        warm_up(policy, part.cut(slice(1)))
+    traces: dict[str, list[tuple[T, Population]]] = {name: [] for name, _, _, _ in pieces}
+    started = time.perf_counter()
+    done = joblib.Parallel(n_jobs=threads, backend="threading", return_as="generator")(
+        joblib.delayed(roll_one)(policy, part, first=at) for _, policy, part, at in pieces
+    )
+    for i, trace in enumerate(done):
+        name, _, part, _ = pieces[i]
+        traces[name].append((trace, part))
+        if progress is not None:
+            progress(name, i + 1, len(pieces))
+    return traces, time.perf_counter() - started
 
 
-def check_size(people: int, draws: int, rounds: int) -> None:
+def _check_size(people: int, draws: int, rounds: int) -> None:
     """Refuse a run whose results would not fit in memory."""
     cells = people * draws * rounds
     if cells > MOST_CELLS:

@@ -16,11 +16,11 @@ def comparison(results: Results) -> tuple[list[str], list[list[str]]]:
             [
                 title_of(name),
                 POLICIES[name].knows if name in POLICIES else "",
-                _number(end["mean"]),
-                _number(end["se"]),
-                _number(end["sd"]),
-                _number(end["p50"]),
-                f"{_number(end['p05'], 0)}-{_number(end['p95'], 0)}",
+                number(end["mean"]),
+                number(end["se"]),
+                number(end["sd"]),
+                number(end["p50"]),
+                f"{number(end['p05'], 0)}-{number(end['p95'], 0)}",
                 f"{summary['best_share']:.0%}",
                 "–" if summary["true_state"] is None else f"{summary['true_state']:.0%}",
             ]
@@ -45,5 +45,6 @@ def _many(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def _number(value: float | None, digits: int = 1) -> str:
+def number(value: float | None, digits: int = 1) -> str:
+    """Return a number for people; what there is not is a dash."""
     return "–" if value is None else f"{value:.{digits}f}"

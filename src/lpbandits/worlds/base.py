@@ -7,13 +7,9 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.kernels import layout
 from lpbandits.model import PreferenceModel
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, IntArray, Json
-
-FAMILIES = {"gaussian": layout.GAUSSIAN, "bernoulli": layout.BERNOULLI, "poisson": layout.POISSON}
-"""The kernels' numbers of the reward families."""
 
 
 def everything() -> IntArray:
