@@ -154,4 +154,4 @@ def rewards_like(kind: str) -> st.SearchStrategy[float]:
 
 def outcomes_for(model: PreferenceModel, kind: str, max_size: int = 20) -> st.SearchStrategy[list[Outcome]]:
     """Make a history of (action, reward)."""
-    return st.lists(st.tuples(st.integers(0, model.size - 1), rewards_like(kind)), max_size=max_size)
+    return st.lists(st.tuples(st.integers(0, model.n_actions - 1), rewards_like(kind)), max_size=max_size)

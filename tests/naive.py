@@ -271,7 +271,9 @@ def action_of(policy: Policy, kind: str, history: History, allowed: Sequence[int
             weights = posterior_of(policy, kind, history)
             return play_optimism(model.orderings, model.means, weights, candidates)
         case Thompson(prior_mean=mean, prior_sd=sd):
-            return play_thompson(history, candidates, draw, size=model.size, noise=noise, prior_mean=mean, prior_sd=sd)
+            return play_thompson(
+                history, candidates, draw, size=model.n_actions, noise=noise, prior_mean=mean, prior_sd=sd
+            )
         case UpperBound():
             return play_upper_bound(history, candidates, draw, noise)
         case AnyAction():

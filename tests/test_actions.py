@@ -13,7 +13,7 @@ import pytest
 from lpbandits.duels import DUEL_POLICIES, make_duel_policy
 from lpbandits.policies import POLICIES, Setting, make_policy
 from lpbandits.simulation import roll, roll_duels
-from lpbandits.typing import IntArray
+from lpbandits.typing import Int32Array, IntArray
 from lpbandits.worlds import Population, SyntheticWorld
 
 FIXTURE = Path(__file__).parent / "fixtures" / "actions.json"
@@ -43,7 +43,7 @@ def digest(name: str, offers: str, seed: int) -> str:
             people = Population(people.model, people.truth, people.means, people.rewards, offered)
         setting = Setting(people.model, people.rewards, ROUNDS)
         if name in POLICIES:
-            played: IntArray = roll(make_policy(name, setting), people, rounds=ROUNDS, seed=seed).actions
+            played: Int32Array = roll(make_policy(name, setting), people, rounds=ROUNDS, seed=seed).actions
         else:
             played = roll_duels(make_duel_policy(name, setting), people, rounds=ROUNDS, seed=seed).pairs
         made.update(np.ascontiguousarray(played, dtype="<i4").tobytes())

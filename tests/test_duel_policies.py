@@ -98,14 +98,14 @@ def test_the_rollout_equals_its_slow_twin(name: str, shape: tuple[int, int, int]
             def draw(purpose: int, index: int, address: tuple[int, int] = (FIRST + p, t)) -> float:
                 return naive.uniform(SEED, *address, purpose, index)
 
-            allowed = allowed_at(population, p, t) or list(range(model.size))
+            allowed = allowed_at(population, p, t) or list(range(model.n_actions))
             if name == "lpb-duel":
                 belief = naive_duel.posterior(orderings, model.prior, history, None)
                 pair = naive_duel.two_states(orderings, belief, len(history), allowed, draw)
             else:
                 if policy.rule.top:
                     allowed = sorted({next(a for a in order if a in allowed) for order in orderings})
-                pair = naive_duel.double_thompson(model.size, history, allowed, 0.51, draw)
+                pair = naive_duel.double_thompson(model.n_actions, history, allowed, 0.51, draw)
             assert trace.pairs[p, t].tolist() == list(pair)
             one, other = (float(population.means[p, a]) for a in pair)
             ahead = naive_duel.first_wins(comparison, one, other, GAUSSIAN.sd, draw)
@@ -118,7 +118,7 @@ def test_the_rollout_equals_its_slow_twin(name: str, shape: tuple[int, int, int]
 def test_the_posterior_counts_inversions_in_any_order(
     model: PreferenceModel, margin: float | None, data: st.DataObject
 ) -> None:
-    actions = st.integers(0, model.size - 1)
+    actions = st.integers(0, model.n_actions - 1)
     duels = data.draw(st.lists(st.tuples(actions, actions), max_size=30))
     agents = [lpb.Agent(lpb.LpbDuel(model, margin=margin), seed=0) for _ in range(2)]
     for winner, loser in duels:

@@ -104,7 +104,7 @@ def test_whole_floats_and_numpy_arrays_are_orderings() -> None:
 
 def test_defaults() -> None:
     model = PreferenceModel(TWO)
-    assert (model.states, model.size) == (2, 3)
+    assert (model.n_states, model.n_actions) == (2, 3)
     assert model.actions == (0, 1, 2)
     np.testing.assert_allclose(model.prior, [0.5, 0.5])
     assert model.means is None
@@ -125,10 +125,10 @@ def test_equal_means_along_an_ordering_are_allowed() -> None:
 
 @given(models())
 def test_ranks_undo_orderings(model: PreferenceModel) -> None:
-    every = np.tile(np.arange(model.size), (model.states, 1))
+    every = np.tile(np.arange(model.n_actions), (model.n_states, 1))
     np.testing.assert_array_equal(np.take_along_axis(model.ranks, model.orderings, axis=1), every)
     np.testing.assert_array_equal(np.take_along_axis(model.orderings, model.ranks, axis=1), every)
-    for z in range(model.states):
+    for z in range(model.n_states):
         assert model.ranks[z, model.index[model.best_actions[z]]] == 0
 
 
@@ -138,7 +138,7 @@ def test_kendall_is_a_distance(model: PreferenceModel) -> None:
     np.testing.assert_array_equal(d, d.T)
     np.testing.assert_array_equal(np.diag(d), 0.0)
     assert np.all((d >= 0) & (d <= 1))
-    assert np.all((d > 0) | np.eye(model.states, dtype=bool))
+    assert np.all((d > 0) | np.eye(model.n_states, dtype=bool))
     assert np.all(d[:, None, :] <= d[:, :, None] + d[None, :, :] + 1e-12)
 
 
@@ -188,7 +188,7 @@ def test_models_are_equal_when_all_their_contents_are(other: dict[str, Any]) -> 
 
 @given(models(), st.data())
 def test_relabelling_changes_labels_alone(model: PreferenceModel, data: st.DataObject) -> None:
-    labels = data.draw(st.lists(st.text(), min_size=model.size, max_size=model.size, unique=True))
+    labels = data.draw(st.lists(st.text(), min_size=model.n_actions, max_size=model.n_actions, unique=True))
     other = model.relabelled(labels)
     assert other.actions == tuple(labels)
     np.testing.assert_array_equal(other.orderings, model.orderings)

@@ -56,7 +56,7 @@ def test_round_trip_keeps_every_label_and_number(path: Path) -> None:
 @given(models(), st.data())
 def test_any_model_survives_json(model: PreferenceModel, data: st.DataObject) -> None:
     label = st.text() | st.integers()
-    labels = data.draw(st.lists(label, min_size=model.size, max_size=model.size, unique=True))
+    labels = data.draw(st.lists(label, min_size=model.n_actions, max_size=model.n_actions, unique=True))
     named = model.relabelled(labels)
     assert PreferenceModel.from_dict(json.loads(json.dumps(named.to_dict()))) == named
 

@@ -60,7 +60,7 @@ def test_plays_allowed_actions_and_repeats_itself(case: Case, data: st.DataObjec
     seed = data.draw(st.integers(0, 2**63 - 1))
     twins = [Agent(case.policy(model), seed=seed, person=3) for _ in range(2)]
     for _ in range(6):
-        allowed = data.draw(st.none() | st.lists(st.integers(0, model.size - 1), min_size=1, unique=True))
+        allowed = data.draw(st.none() | st.lists(st.integers(0, model.n_actions - 1), min_size=1, unique=True))
         action, same = (agent.ask(allowed) for agent in twins)
         assert action == same
         assert action in (model.actions if allowed is None else allowed)

@@ -27,10 +27,10 @@ def test_probabilities_sum_to_one_on_the_allowed_actions(case: Case, data: st.Da
     history: list[Outcome] = data.draw(outcomes_for(model, case.kind, 10))
     for action, reward in history:
         agent.tell(action, reward)
-    allowed = data.draw(st.lists(st.integers(0, model.size - 1), min_size=1, unique=True))
+    allowed = data.draw(st.lists(st.integers(0, model.n_actions - 1), min_size=1, unique=True))
     for offered in (None, allowed):
         chance = agent.probabilities(offered)
-        assert chance.shape == (model.size,)
+        assert chance.shape == (model.n_actions,)
         assert np.all(chance >= 0)
         np.testing.assert_allclose(chance.sum(), 1.0, rtol=1e-9)
         assert chance[model.index[agent.ask(offered)]] > 0

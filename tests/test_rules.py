@@ -28,11 +28,11 @@ def test_choice_equals_its_twin(case: Case, first: str, data: st.DataObject) -> 
     policy = case.policy(model, rounds=20, first=first)
     history: list[Outcome] = data.draw(outcomes_for(model, case.kind, 12))
     seed, person = data.draw(st.integers(0, 2**63 - 1)), data.draw(st.integers(0, 2**32 - 1))
-    allowed = data.draw(st.none() | st.lists(st.integers(0, model.size - 1), min_size=1, unique=True))
+    allowed = data.draw(st.none() | st.lists(st.integers(0, model.n_actions - 1), min_size=1, unique=True))
     agent = Agent(policy, seed=seed, person=person)
     for action, reward in history:
         agent.tell(action, reward)
-    everything = list(range(model.size))
+    everything = list(range(model.n_actions))
     for round_ in range(3):
         twin = naive.action_of(
             policy, case.kind, history, everything if allowed is None else allowed, draw_at(seed, person, round_)
@@ -56,7 +56,7 @@ def test_thompson_follows_its_prior(data: st.DataObject, prior_mean: float, prio
     for action, reward in history:
         agent.tell(action, reward)
     for round_ in range(5):
-        allowed = list(range(model.size))
+        allowed = list(range(model.n_actions))
         assert agent.ask() == naive.action_of(policy, "gaussian", history, allowed, draw_at(3, 0, round_))
 
 

@@ -63,7 +63,7 @@ def test_a_builder_of_ones_own() -> None:
     world = SyntheticWorld(states=3, actions=4, noise=0.7)
     results = simulate(world, {"mine": build, "theirs": "lpbts"}, people=5, rounds=20, draws=2, first="prior")
     assert results.difference("mine", "theirs")[0] == 0.0
-    assert {(s.model.states, s.rewards.sd, s.rounds, s.first) for s in seen} == {(3, 0.7, 20, "prior")}
+    assert {(s.model.n_states, s.rewards.sd, s.rounds, s.first) for s in seen} == {(3, 0.7, 20, "prior")}
     assert len({s.model for s in seen}) == 2
 
 

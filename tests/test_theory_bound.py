@@ -43,12 +43,12 @@ def naive_confusion(order: IntArray, means: FloatArray, best: int, rates: FloatA
 def naive_bound(model: PreferenceModel, state: int, means: FloatArray, *, pinned: bool = True) -> float:
     """Minimise the cost by a general solver; each constraint's gradient is the squared error of its fit."""
     best = int(model.orderings[state, 0])
-    worse = [a for a in range(model.size) if a != best]
+    worse = [a for a in range(model.n_actions) if a != best]
     gaps = means[best] - means
     others = [order for order in model.orderings if order[0] != best]
 
     def room(costs: FloatArray) -> FloatArray:
-        rates = np.zeros(model.size)
+        rates = np.zeros(model.n_actions)
         rates[worse] = np.maximum(costs, 1e-9) / gaps[worse]
         return np.array([naive_confusion(order, means, best, rates, pinned) - 1.0 for order in others])
 
@@ -87,7 +87,7 @@ def test_the_inner_fit_equals_a_general_least_squares_solver(
     model, means = person
     best = int(model.orderings[0, 0])
     others = np.flatnonzero(model.orderings[:, 0] != best)
-    k = model.size
+    k = model.n_actions
     rates = np.array(data.draw(st.lists(st.sampled_from([0.0, 1.0]) | st.floats(0.01, 5), min_size=k, max_size=k)))
     fitted, values = np.empty((len(others), k)), np.empty(len(others))
     confusing_means(np.array(model.orderings), others, means, best, pinned, rates, np.empty((3, k)), fitted, values)
@@ -150,7 +150,7 @@ def test_with_all_orderings_it_is_the_plain_bandit(k: int) -> None:
 @given(people())
 def test_adding_a_state_never_lowers_it(person: tuple[PreferenceModel, FloatArray]) -> None:
     model, means = person
-    values = [lower_bound(PreferenceModel(model.orderings[:m]), 0, means).value for m in range(1, model.states + 1)]
+    values = [lower_bound(PreferenceModel(model.orderings[:m]), 0, means).value for m in range(1, model.n_states + 1)]
     for fewer, more in itertools.pairwise(values):
         assert more >= fewer * (1 - 2e-6)
     assert values[-1] <= plain_bound(model, 0, means).value * (1 + 1e-9)

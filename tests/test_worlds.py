@@ -30,7 +30,7 @@ def test_every_registered_world_has_an_example() -> None:
 @each_world
 def test_draws_people_by_state_with_means_of_their_own(make: Callable[[], World]) -> None:
     population = make().draw(people=3, seed=5)
-    m, k = population.model.states, population.model.size
+    m, k = population.model.n_states, population.model.n_actions
     np.testing.assert_array_equal(population.truth, np.repeat(np.arange(m), 3))
     assert population.means.shape == (3 * m, k)
     assert population.means.flags.c_contiguous

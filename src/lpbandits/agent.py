@@ -169,7 +169,7 @@ class Agent:
         """The probability of each state (an independent copy); mUCB only marks the states still possible, all alike."""
         if not self.policy.evidence.latent:
             raise NotSupported(f"{type(self.policy).__name__} has no latent states, so there is no posterior over them")
-        return self._belief.numbers[layout.POSTERIOR, : self.policy.model.states].copy()
+        return self._belief.numbers[layout.POSTERIOR, : self.policy.model.n_states].copy()
 
     @property
     def rounds(self) -> int:

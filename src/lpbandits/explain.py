@@ -92,7 +92,7 @@ def explain(policy: Policy, belief: Belief) -> Explanation:
     if not policy.evidence.latent:
         return Explanation(tried, ())
     explain_state = _fitted if policy.evidence.ordered else _known
-    states = [explain_state(policy, belief, z) for z in range(policy.model.states)]
+    states = [explain_state(policy, belief, z) for z in range(policy.model.n_states)]
     return Explanation(tried, tuple(sorted(states, key=lambda state: -state.probability)))
 
 

@@ -79,12 +79,12 @@ class PreferenceModel:
         super().__setattr__(name, value)
 
     @property
-    def states(self) -> int:
+    def n_states(self) -> int:
         """The number m of latent states."""
         return int(self.orderings.shape[0])
 
     @property
-    def size(self) -> int:
+    def n_actions(self) -> int:
         """The number k of actions."""
         return int(self.orderings.shape[1])
 
@@ -103,7 +103,7 @@ class PreferenceModel:
         """m×m: the share of action pairs that two states order differently (0 equal, 1 reversed)."""
         from lpbandits.kernels.kendall import kendall_distances  # noqa: PLC0415 - compiled code only when asked for
 
-        pairs = max(self.size * (self.size - 1) // 2, 1)
+        pairs = max(self.n_actions * (self.n_actions - 1) // 2, 1)
         return _frozen(kendall_distances(np.array(self.orderings), np.array(self.ranks)) / pairs)
 
     @cached_property
@@ -203,7 +203,7 @@ class PreferenceModel:
     def __repr__(self) -> str:
         extras = [name for name in ("means", "utilities") if getattr(self, name) is not None]
         known = f", with {' and '.join(extras)}" if extras else ""
-        return f"<PreferenceModel: {self.states} states, {self.size} actions{known}>"
+        return f"<PreferenceModel: {self.n_states} states, {self.n_actions} actions{known}>"
 
 
 def _frozen(array: T) -> T:

@@ -142,7 +142,7 @@ class Wins:
 
     def wins(self, model: PreferenceModel) -> FloatArray:
         """Return a table of zeros."""
-        return np.zeros((model.size, model.size))
+        return np.zeros((model.n_actions, model.n_actions))
 
     def numbers(self, settings: FloatArray) -> None:
         """There is nothing to set."""

@@ -55,7 +55,7 @@ class DoubleTS(Policy):
 
     def __init__(self, model: PreferenceModel, *, alpha: float = 0.51, top: bool = False) -> None:
         super().__init__(model, Wins(), DoubleThompson(alpha, top))
-        validate.as_count(model.size, "the number of actions", high=MOST_ACTIONS)
+        validate.as_count(model.n_actions, "the number of actions", high=MOST_ACTIONS)
 
 
 class LpbPaired(Policy):

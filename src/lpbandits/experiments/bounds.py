@@ -174,7 +174,9 @@ def bound_model(
     started = time.perf_counter()
     if means is not None and state is None:
         raise InvalidInput("means were given without a state; say whose they are: --state 0")
-    states = range(model.states) if state is None else [validate.as_count(state, "state", low=0, high=model.states - 1)]
+    states = (
+        range(model.n_states) if state is None else [validate.as_count(state, "state", low=0, high=model.n_states - 1)]
+    )
     if means is None and model.means is None:
         raise InvalidInput("the model has no means; give the person's: --state 0 --means 3.1,2.5,…")
     found = []
@@ -183,8 +185,8 @@ def bound_model(
         found.append(_bounds(model, z, np.asarray(own, dtype=np.float64), noise, 0))
     settings: Json = {
         "world": "means",
-        "states": model.states,
-        "actions": model.size,
+        "states": model.n_states,
+        "actions": model.n_actions,
         "noise": noise,
         "model_sha256": model.sha256,
         "people": len(found),

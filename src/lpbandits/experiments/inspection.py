@@ -63,16 +63,16 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
     >>> seen.states[1].top, seen.disagreements[0].action, seen.disagreements[0].spread
     (('drug B',), 'rest', 1.0)
     """
-    top = min(validate.as_count(top, "top"), model.size)
+    top = min(validate.as_count(top, "top"), model.n_actions)
     shown = tuple((names or {}).get(str(label), label) for label in model.actions)
     known = known_actions(model)
     states = []
     for z, order in enumerate(model.orderings):
         listed = [shown[a] for a in order[known[z][order]].tolist()]
-        unknown = model.size - len(listed)
+        unknown = model.n_actions - len(listed)
         states.append(State(z, float(model.prior[z]), tuple(listed[:top]), tuple(listed[-top:]), unknown))
     return Inspection(
-        model.size,
+        model.n_actions,
         tuple(states),
         _distances(model, known),
         _disagreements(model, known, shown, top),
@@ -86,13 +86,13 @@ def known_actions(model: PreferenceModel) -> BoolArray:
     >>> known_actions(PreferenceModel([[1, 0, 2]], provenance={"never_compared": [[2]]})).tolist()
     [[True, True, False]]
     """
-    known = np.ones((model.states, model.size), dtype=np.bool_)
+    known = np.ones((model.n_states, model.n_actions), dtype=np.bool_)
     absent = model.provenance.get("never_compared")
-    if not isinstance(absent, list) or len(absent) != model.states:
+    if not isinstance(absent, list) or len(absent) != model.n_states:
         return known
     for z, places in enumerate(absent):
         if isinstance(places, list):
-            known[z, [a for a in places if isinstance(a, int) and 0 <= a < model.size]] = False
+            known[z, [a for a in places if isinstance(a, int) and 0 <= a < model.n_actions]] = False
     return known
 
 
@@ -127,9 +127,9 @@ def _distances(model: PreferenceModel, known: BoolArray) -> tuple[tuple[float | 
         return tuple(tuple(float(x) for x in row) for row in model.kendall)
     from lpbandits.kernels.kendall import kendall_distances  # noqa: PLC0415 - compiled code only when asked for
 
-    table: list[list[float | None]] = [[0.0] * model.states for _ in range(model.states)]
-    for y in range(model.states):
-        for z in range(y + 1, model.states):
+    table: list[list[float | None]] = [[0.0] * model.n_states for _ in range(model.n_states)]
+    for y in range(model.n_states):
+        for z in range(y + 1, model.n_states):
             both = known[y] & known[z]
             pairs = int(both.sum()) * (int(both.sum()) - 1) // 2
             orders = np.stack([_renumbered(model.orderings[s], both) for s in (y, z)])
@@ -155,7 +155,7 @@ def _disagreements(
     return tuple(
         Disagreement(
             shown[a],
-            tuple(int(model.ranks[z, a]) + 1 if known[z, a] else None for z in range(model.states)),
+            tuple(int(model.ranks[z, a]) + 1 if known[z, a] else None for z in range(model.n_states)),
             float(spread[a]),
         )
         for a in np.argsort(-spread, kind="stable")[:top].tolist()

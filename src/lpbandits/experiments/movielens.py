@@ -70,9 +70,9 @@ class MovieLensTask:
         if len(train.people) < 10 * STATES:
             raise InvalidInput(f"{len(ratings.people)} people are too few to split and cluster; use a larger dataset")
         model = recover_two_stage(train, states=STATES, scale="raw", heldout=0, seed=seed)
-        if model.states != STATES:
+        if model.n_states != STATES:
             raise InvalidInput(
-                f"only {model.states} of {STATES} clusters have orderings of their own; use another seed"
+                f"only {model.n_states} of {STATES} clusters have orderings of their own; use another seed"
             )
         clusters = cluster_people(train, STATES, scale="raw", seed=seed)
         means = rescaled(model)
@@ -95,14 +95,14 @@ class MovieLensTask:
         expected = self.means if scale == "same" else 2.25 + 2.125 * (self.means - 1.0) / 4.0
         model = PreferenceModel(self.model.orderings, actions=self.model.actions, means=expected)
         means = self._personal(truth, scale, np.random.default_rng([self.seed, 3]))
-        size = min(OFFERED, self.model.size)
+        size = min(OFFERED, self.model.n_actions)
         return Population(model, truth, means, Rewards("gaussian", NOISE), self._offered(people, rounds, size))
 
     def log(self, scale: str) -> Ratings:
         """Return the offline people's logs: 200 to 300 movies each, uniformly chosen, rated with noise."""
         rng = np.random.default_rng([self.seed, 4])
         means = self._personal(self.offline, scale, rng)
-        k = self.model.size
+        k = self.model.n_actions
         low = min(200, k)
         lengths = rng.integers(low, min(300, k) + 1, size=len(self.offline))
         action = np.concatenate([rng.choice(k, size=n, replace=False) for n in lengths])
@@ -115,7 +115,7 @@ class MovieLensTask:
         """Return the model learned from the logs, its states named as the true ones, and its error (1 − τ)."""
         fitted = recover_two_stage(self.log(scale), states=STATES, scale=clustering, heldout=0, seed=self.seed)
         matching = match_orderings(self.model, fitted)
-        if fitted.states < STATES:
+        if fitted.n_states < STATES:
             return fitted, matching.error
         order = matching.assignment
         return PreferenceModel(fitted.orderings[order], actions=fitted.actions), matching.error
@@ -132,7 +132,7 @@ class MovieLensTask:
     def _offered(self, people: int, rounds: int, size: int) -> IntArray:
         names, starts, members, owner_starts, owners = self._genre_arrays
         out = np.empty((people, rounds, size), dtype=np.int64)
-        stamp = np.zeros(self.model.size, dtype=np.int64)
+        stamp = np.zeros(self.model.n_actions, dtype=np.int64)
         left, turn = np.empty(len(names), dtype=np.int64), np.empty(len(names), dtype=np.int64)
         diverse_sets(starts, members, owner_starts, owners, self.seed, 0, out, stamp, left, turn)
         return out

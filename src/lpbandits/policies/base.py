@@ -138,7 +138,7 @@ class Policy:
     @cached_property
     def ranks(self) -> Int32Array:
         """The rank table for the kernels; without latent states, the actions' own order."""
-        ranks = self.model.ranks if self.evidence.latent else np.arange(self.model.size)[None, :]
+        ranks = self.model.ranks if self.evidence.latent else np.arange(self.model.n_actions)[None, :]
         return np.array(ranks, dtype=np.int32, order="C")
 
     @cached_property
@@ -159,7 +159,7 @@ class Policy:
         """An untouched belief's numbers, one column per state (none without latent states)."""
         if not self.evidence.latent:
             return np.zeros((layout.ROWS, 0))
-        numbers = np.zeros((layout.ROWS, self.model.states))
+        numbers = np.zeros((layout.ROWS, self.model.n_states))
         with np.errstate(divide="ignore"):
             numbers[layout.LOG_PRIOR] = np.log(self.model.prior)
         numbers[layout.SCORE] = numbers[layout.LOG_PRIOR]
@@ -170,7 +170,7 @@ class Policy:
 
     def new_belief(self, room: int = 8) -> Belief:
         """Return what the policy knows of a person it has not met."""
-        ordered = self.model.states if self.evidence.ordered else 0
+        ordered = self.model.n_states if self.evidence.ordered else 0
         if not self.evidence.latent:
             ordered = 1  # the actions' own order
         width = max(room, self.start.shape[1], layout.PLACES)
@@ -203,7 +203,7 @@ class Policy:
             return offered
         if offered.shape[2] == 0:
             return np.unique(self.model.orderings[:, 0])[None, None, :]
-        out = np.empty((*offered.shape[:2], min(self.model.states, offered.shape[2])), dtype=np.int64)
+        out = np.empty((*offered.shape[:2], min(self.model.n_states, offered.shape[2])), dtype=np.int64)
         favourites(np.array(self.model.ranks), offered, out)
         return out
 
@@ -212,8 +212,8 @@ class Policy:
         try:
             return self.model.index[label]
         except (KeyError, TypeError):
-            names = ", ".join(map(repr, self.model.actions[:5])) + (", …" if self.model.size > 5 else "")
-            raise InvalidInput(f"unknown action {label!r}; the {self.model.size} actions are {names}") from None
+            names = ", ".join(map(repr, self.model.actions[:5])) + (", …" if self.model.n_actions > 5 else "")
+            raise InvalidInput(f"unknown action {label!r}; the {self.model.n_actions} actions are {names}") from None
 
     def to_dict(self) -> Json:
         """Return the policy's settings, without the model, as a JSON object."""
@@ -229,7 +229,7 @@ class Policy:
         return hash((self.evidence, self.rule, self.model))
 
     def __repr__(self) -> str:
-        size = f"{self.model.states} states, {self.model.size} actions"
+        size = f"{self.model.n_states} states, {self.model.n_actions} actions"
         return f"{type(self).__name__}({_told(self.evidence)} × {_told(self.rule)} over {size})"
 
 

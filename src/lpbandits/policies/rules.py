@@ -16,7 +16,7 @@ from lpbandits.typing import FloatArray, IntArray
 
 
 def _everyone(policy: Policy, offered: IntArray) -> IntArray:
-    return offered if len(offered) else np.arange(policy.model.size)
+    return offered if len(offered) else np.arange(policy.model.n_actions)
 
 
 def _favourites(policy: Policy, offered: IntArray) -> IntArray:
@@ -28,7 +28,7 @@ def _favourites(policy: Policy, offered: IntArray) -> IntArray:
 
 def _spread(policy: Policy, actions: IntArray) -> FloatArray:
     """Return equal chances for the given actions."""
-    out = np.zeros(policy.model.size)
+    out = np.zeros(policy.model.n_actions)
     out[actions] = 1.0 / len(actions)
     return out
 
@@ -74,8 +74,8 @@ class Sample:
         """Return the posterior mass of the states that prefer each action."""
         if belief.tried == 0 and self.first == "uniform":
             return _spread(policy, _everyone(policy, offered))
-        posterior = belief.numbers[layout.POSTERIOR, : policy.model.states]
-        out = np.zeros(policy.model.size)
+        posterior = belief.numbers[layout.POSTERIOR, : policy.model.n_states]
+        out = np.zeros(policy.model.n_actions)
         np.add.at(out, _favourites(policy, offered), posterior)
         return out
 
@@ -104,7 +104,7 @@ class Optimism:
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
         """Return 1 for the action it will play: nothing is random."""
         own = _favourites(policy, offered)
-        states = np.arange(policy.model.states)
+        states = np.arange(policy.model.n_states)
         possible = belief.numbers[layout.POSTERIOR, states] > 0
         promise = np.where(possible, policy.table[states, own], -np.inf)
         return _spread(policy, own[[int(np.argmax(promise))]])
@@ -148,7 +148,7 @@ class Thompson:
         copies = np.ones(len(tried) + 1)
         copies[-1] = len(untried)
         chance = _chance_of_largest(np.append(mean, self.prior_mean), np.append(precision**-0.5, self.prior_sd), copies)
-        out = np.zeros(policy.model.size)
+        out = np.zeros(policy.model.n_actions)
         out[tried] = chance[:-1]
         if len(untried):
             out[untried] = chance[-1] / len(untried)

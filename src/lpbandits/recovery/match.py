@@ -45,7 +45,7 @@ def match_orderings(true_model: PreferenceModel, fitted_model: PreferenceModel, 
     ([1, 0], [0.667, 0.0])
     """
     missing = [label for label in true_model.actions if label not in fitted_model.index]
-    if missing or fitted_model.size != true_model.size:
+    if missing or fitted_model.n_actions != true_model.n_actions:
         what = f"action {missing[0]!r} is only in the true model" if missing else "the fitted model has further actions"
         raise InvalidInput(f"{what}; both models must have the same actions to be matched")
     places = fitted_model.ranks[:, [fitted_model.index[label] for label in true_model.actions]]
@@ -54,7 +54,7 @@ def match_orderings(true_model: PreferenceModel, fitted_model: PreferenceModel, 
     rows, columns = linear_sum_assignment(loss)
     assignment[rows] = columns
     errors = loss[np.arange(len(loss)), assignment]
-    best = min(top, true_model.size)
+    best = min(top, true_model.n_actions)
     shared = (true_model.ranks < best) & (places[assignment] < best)
     return Matching(assignment, float(errors.mean()), errors, float(shared.sum(axis=1).mean() / best))
 

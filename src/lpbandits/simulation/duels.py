@@ -66,7 +66,7 @@ def roll_duels(
     if hands is None:
         raise NotSupported(f"{policy!r} plays one action at a time; use simulate, or a policy for duels")
     count = len(people.truth)
-    belief = policy.new_belief(max(hands.room, min(2 * rounds, policy.model.size)))
+    belief = policy.new_belief(max(hands.room, min(2 * rounds, policy.model.n_actions)))
     trace = DuelTrace(
         pairs=np.empty((count, rounds, 2), dtype=np.int32),
         won=np.empty((count, rounds), dtype=np.int32),

@@ -51,7 +51,7 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first: i
     """
     count = len(people.truth)
     comparable = np.array_equal(policy.model.orderings, people.model.orderings)
-    belief = policy.new_belief(min(rounds, policy.model.size))
+    belief = policy.new_belief(min(rounds, policy.model.n_actions))
     trace = Trace(
         actions=np.empty((count, rounds), dtype=np.int32),
         rewards=np.empty((count, rounds)),
@@ -188,10 +188,10 @@ def _built(name: str, build: Build, setting: Setting) -> Policy:
         raise InvalidInput(
             f"the builder of {name!r} returned {policy!r}; it must return a policy, such as LpbTS(model)"
         )
-    if policy.model.size != setting.model.size:
+    if policy.model.n_actions != setting.model.n_actions:
         raise InvalidInput(
-            f"the builder of {name!r} returned a policy over {policy.model.size} actions, but the world has "
-            f"{setting.model.size}; build it from the setting's model"
+            f"the builder of {name!r} returned a policy over {policy.model.n_actions} actions, but the world has "
+            f"{setting.model.n_actions}; build it from the setting's model"
         )
     return policy
 

@@ -115,10 +115,10 @@ def plain_bound(model: PreferenceModel, state: int, means: Any, noise: float = 1
     3.0
     """
     person = _person(model, state, means, noise)
-    rates = np.zeros(model.size)
+    rates = np.zeros(model.n_actions)
     worse = person.gaps > 0
     rates[worse] = 2.0 * (person.sd / person.gaps[worse]) ** 2
-    return LowerBound(float(rates @ person.gaps), rates, 0.0, None, None, np.zeros(model.states))
+    return LowerBound(float(rates @ person.gaps), rates, 0.0, None, None, np.zeros(model.n_states))
 
 
 def latent_bound(
@@ -137,7 +137,7 @@ def latent_bound(
     known = _model(model).means
     if known is None:
         raise InvalidInput("the latent bandit knows the mean rewards; give the model `means`, or use lower_bound")
-    z = validate.as_count(state, "state", low=0, high=model.states - 1)
+    z = validate.as_count(state, "state", low=0, high=model.n_states - 1)
     person = _person(model, z, known[z] if means is None else means, noise)
     best = person.best
     confusable = model.orderings[:, 0] != best
@@ -179,8 +179,8 @@ def _model(model: PreferenceModel) -> PreferenceModel:
 
 def _person(model: PreferenceModel, state: int, means: Any, noise: float) -> _Person:
     """Check that such a person is possible, and has one best action by a margin that floats can square."""
-    z = validate.as_count(state, "state", low=0, high=_model(model).states - 1)
-    own = validate.as_floats(means, "means", shape=(model.size,))
+    z = validate.as_count(state, "state", low=0, high=_model(model).n_states - 1)
+    own = validate.as_floats(means, "means", shape=(model.n_actions,))
     sd = validate.as_number(noise, "noise", low=0, high=validate.LARGEST, above=True)
     largest = float(np.abs(own).max())
     validate.as_number(largest, "the largest mean", high=validate.LARGEST)
@@ -192,12 +192,12 @@ def _person(model: PreferenceModel, state: int, means: Any, noise: float) -> _Pe
             f"means contradict ordering {z}: action {a!r} comes before action {b!r} but has mean "
             f"{own[order[rises[0]]]:g} < {own[order[rises[0] + 1]]:g}; give means that fall along the ordering"
         )
-    if model.size > 1 and own[order[0]] == own[order[1]]:
+    if model.n_actions > 1 and own[order[0]] == own[order[1]]:
         a, b = model.actions[order[0]], model.actions[order[1]]
         raise InvalidInput(f"actions {a!r} and {b!r} are both best, with mean {own[order[0]]:g}; one must be better")
     gaps = own[order[0]] - own
     scale = float(gaps.max())
-    if model.size > 1:
+    if model.n_actions > 1:
         least = float(gaps[order[1]])
         with np.errstate(over="ignore"):
             rates = [2.0 * np.square(np.float64(size) / least) for size in (1.0, sd, scale)]
@@ -214,7 +214,7 @@ def _scaled(
     model: PreferenceModel, person: _Person, others: IntArray, found: Solution, confusing: FloatArray
 ) -> LowerBound:
     """Return a solution in the person's own units."""
-    weights = np.zeros(model.states)
+    weights = np.zeros(model.n_states)
     weights[others] = found.weights
     return LowerBound(
         value=found.value * person.sd**2 / person.scale,
@@ -228,16 +228,16 @@ def _scaled(
 
 def _endless(model: PreferenceModel, person: _Person, state: int, confusing: FloatArray) -> LowerBound:
     """Return the bound where a state explains all actions but the best for free: no rates suffice."""
-    rates = np.full(model.size, np.inf)
+    rates = np.full(model.n_actions, np.inf)
     rates[person.best] = 0.0
-    weights = np.zeros(model.states)
+    weights = np.zeros(model.n_states)
     weights[state] = 1.0
     return LowerBound(np.inf, rates, 0.0, state, np.array(confusing), weights)
 
 
 def _nothing(model: PreferenceModel) -> LowerBound:
     """Return the bound where no other state can be confused with the true one."""
-    return LowerBound(0.0, np.zeros(model.size), 0.0, None, None, np.zeros(model.states))
+    return LowerBound(0.0, np.zeros(model.n_actions), 0.0, None, None, np.zeros(model.n_states))
 
 
 def _finite(value: float) -> float | None:

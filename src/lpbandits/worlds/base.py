@@ -46,7 +46,7 @@ class Population:
     offered: IntArray = field(default_factory=everything)
 
     def __post_init__(self) -> None:
-        m, k = self.model.states, self.model.size
+        m, k = self.model.n_states, self.model.n_actions
         means = validate.as_floats(self.means, "means", shape=(None, k))
         truth = np.array(self.truth, dtype=np.int64)
         if truth.shape != means.shape[:1]:

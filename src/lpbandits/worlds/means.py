@@ -44,9 +44,9 @@ class MeansWorld:
             raise InvalidInput("the model has no means and none were given; give `means`, one row per state or person")
         self.truth: IntArray | None = None
         if truth is not None:
-            self.truth = _as_truth(truth, model.states)
-        rows = model.states if self.truth is None else len(self.truth)
-        self.means: FloatArray = validate.as_floats(given, "means", shape=(rows, model.size))
+            self.truth = _as_truth(truth, model.n_states)
+        rows = model.n_states if self.truth is None else len(self.truth)
+        self.means: FloatArray = validate.as_floats(given, "means", shape=(rows, model.n_actions))
         _check_range(self.means, self.rewards)
 
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:  # noqa: ARG002 - nothing is random
@@ -60,8 +60,8 @@ class MeansWorld:
         """Return the settings."""
         return {
             "world": "means",
-            "states": self.model.states,
-            "actions": self.model.size,
+            "states": self.model.n_states,
+            "actions": self.model.n_actions,
             "rewards": self.rewards.family,
             "noise": self.rewards.noise,
             "model_sha256": self.model.sha256,
