@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import HealthCheck, settings
@@ -14,7 +14,7 @@ from lpbandits.model import PreferenceModel
 from lpbandits.policies import POLICIES, Policy, Setting, make_policy
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, IntArray
-from lpbandits.worlds import MeansWorld, Population, SyntheticWorld, World
+from lpbandits.worlds import MeansWorld, Population, ReplayWorld, SyntheticWorld, World
 
 settings.register_profile(
     "lpbandits",
@@ -71,7 +71,7 @@ def population_for(
     people_ = MeansWorld(policy_model, rewards=rewards).draw(people=people, seed=0)
     if offered is None:
         return people_
-    return Population(people_.model, people_.truth, people_.means, people_.rewards, offered)
+    return replace(people_, offered=offered)
 
 
 @dataclass(frozen=True)
@@ -105,10 +105,17 @@ def _possible(case: Case) -> bool:
     return True
 
 
-CASES = [case for case in itertools.starmap(Case, itertools.product(POLICIES, REWARDS)) if _possible(case)]
-"""Every registered policy on every kind of rewards it can take."""
+ON_REWARDS = [name for name, entry in POLICIES.items() if entry.feedback == "rewards"]
+ON_DUELS = [name for name, entry in POLICIES.items() if entry.feedback == "duels"]
+"""The registered policies, by what they learn from."""
+
+CASES = [case for case in itertools.starmap(Case, itertools.product(ON_REWARDS, REWARDS)) if _possible(case)]
+"""Every registered policy for rewards on every kind of rewards it can take."""
 
 _GAUSSIAN = REWARDS["gaussian"]
+
+SOME_RATINGS = np.where(np.arange(30).reshape(5, 6) % 4 == 1, np.nan, np.arange(30).reshape(5, 6) % 7 + 1.0)
+"""Five people's ratings of six actions; who rated what differs."""
 
 WORLDS_BY_NAME: dict[str, list[Callable[[], World]]] = {
     "synthetic": [
@@ -123,7 +130,10 @@ WORLDS_BY_NAME: dict[str, list[Callable[[], World]]] = {
 }
 """Examples of every registered world."""
 
-EXAMPLE_WORLDS = [make for makes in WORLDS_BY_NAME.values() for make in makes]
+WORLDS_BY_NAME["replay"] = [lambda: ReplayWorld(model_for(_GAUSSIAN), SOME_RATINGS, least=3, rewards=_GAUSSIAN)]
+
+EXAMPLE_WORLDS = [make for name, makes in WORLDS_BY_NAME.items() if name != "replay" for make in makes]
+"""Those whose people have known states and means."""
 
 
 @st.composite

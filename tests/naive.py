@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, xlog1py, xlogy
 
 from lpbandits.policies import Policy
-from lpbandits.policies.evidence import Consistency, Incremental, KnownMeans, Refit
+from lpbandits.policies.evidences import Consistency, Incremental, KnownMeans, Paired, Refit
 from lpbandits.policies.rules import AnyAction, Optimism, Sample, Thompson, UpperBound
 
 Floats = NDArray[np.float64]
@@ -118,6 +118,17 @@ def consistency(
         if not consistent.any():
             consistent = np.arange(m) == np.argmax(np.where(possible, room, -np.inf))
     return np.asarray(consistent / consistent.sum())
+
+
+def paired(orderings: Ints, prior: Floats, history: History, margin: float | None) -> Floats:
+    """Compare plays 1 and 2, 3 and 4, …; each loss of the action that a state prefers costs it a factor ½ − margin."""
+    scores = [0.0] * len(orderings)
+    for (one, reward), (other, reward_too) in zip(history[::2], history[1::2], strict=False):
+        for z, row in enumerate(orderings.tolist()):
+            ahead = row.index(one) < row.index(other)
+            if reward != reward_too and one != other and ahead != (reward > reward_too):
+                scores[z] += float(np.log(0.5 - (margin or 0.0)))
+    return posterior(prior, scores)
 
 
 def best_allowed(ordering: Ints, allowed: Sequence[int]) -> int:
@@ -240,7 +251,7 @@ def synthetic_means(
 
 def posterior_of(policy: Policy, kind: str, history: History) -> Floats:
     """The twin of a policy's evidence."""
-    model, rewards = policy.model, policy.evidence.rewards
+    model, rewards = policy.model, policy.rewards
     means = np.empty((0, 0)) if model.means is None else model.means
     match policy.evidence:
         case Refit():
@@ -251,13 +262,15 @@ def posterior_of(policy: Policy, kind: str, history: History) -> Floats:
             return known_means(means, model.prior, history, kind, rewards.sd, rewards.weight)
         case Consistency(horizon=horizon, margin=margin):
             return consistency(means, model.prior, history, rewards.sd, horizon, margin)
+        case Paired(margin=factor):
+            return paired(model.orderings, model.prior, history, factor)
     raise NotImplementedError(policy.evidence.kind)
 
 
 def action_of(policy: Policy, kind: str, history: History, allowed: Sequence[int], draw: Draw) -> int:
     """The twin of a policy: what it plays after this history."""
     model, rule = policy.model, policy.rule
-    noise = policy.evidence.rewards.sd
+    noise = policy.rewards.sd
     if rule.top:
         allowed = [best_allowed(row, allowed) for row in model.orderings]
     candidates = sorted(set(allowed))

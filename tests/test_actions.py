@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lpbandits.duels import DUEL_POLICIES, make_duel_policy
 from lpbandits.policies import POLICIES, Setting, make_policy
-from lpbandits.simulation import roll, roll_duels
-from lpbandits.typing import Int32Array, IntArray
+from lpbandits.simulation import roll
+from lpbandits.typing import IntArray
 from lpbandits.worlds import Population, SyntheticWorld
 
 FIXTURE = Path(__file__).parent / "fixtures" / "actions.json"
@@ -42,11 +41,8 @@ def digest(name: str, offers: str, seed: int) -> str:
             offered = some_offers(len(people.truth), actions, seed)
             people = Population(people.model, people.truth, people.means, people.rewards, offered)
         setting = Setting(people.model, people.rewards, ROUNDS)
-        if name in POLICIES:
-            played: Int32Array = roll(make_policy(name, setting), people, rounds=ROUNDS, seed=seed).actions
-        else:
-            played = roll_duels(make_duel_policy(name, setting), people, rounds=ROUNDS, seed=seed).pairs
-        made.update(np.ascontiguousarray(played, dtype="<i4").tobytes())
+        plays = roll(make_policy(name, setting), people, rounds=ROUNDS, seed=seed).plays
+        made.update(np.ascontiguousarray(plays[:, :, :2], dtype="<i4").tobytes())
     return made.hexdigest()[:24]
 
 
@@ -55,11 +51,11 @@ def digests(name: str, offers: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("offers", OFFERS)
-@pytest.mark.parametrize("name", [*POLICIES, *DUEL_POLICIES])
+@pytest.mark.parametrize("name", POLICIES)
 def test_actions_are_those_of_the_fixture(name: str, offers: str) -> None:
     assert digests(name, offers) == json.loads(FIXTURE.read_text(encoding="utf-8"))[name][offers]
 
 
 if __name__ == "__main__":
-    made = {name: {offers: digests(name, offers) for offers in OFFERS} for name in (*POLICIES, *DUEL_POLICIES)}
+    made = {name: {offers: digests(name, offers) for offers in OFFERS} for name in POLICIES}
     FIXTURE.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")

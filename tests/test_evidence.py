@@ -15,7 +15,8 @@ from tests import naive
 from tests.conftest import CASES, REWARDS, Case, Outcome, models, outcomes_for
 
 LATENT = [case for case in CASES if case.policy().evidence.latent]
-FORGETFUL = [case for case in LATENT if case.policy().evidence.retract is not None]
+PATHLESS = [case for case in LATENT if case.name in ("lpbts", "mts")]
+"""Those for which the order of outcomes does not matter."""
 FITTED = [case for case in LATENT if case.policy().evidence.ordered]
 
 
@@ -61,7 +62,7 @@ def test_nothing_told_leaves_the_prior(case: Case) -> None:
     np.testing.assert_allclose(told(policy, []).posterior, start, rtol=1e-15)
 
 
-@pytest.mark.parametrize("case", FORGETFUL, ids=str)
+@pytest.mark.parametrize("case", PATHLESS, ids=str)
 @given(data=st.data())
 def test_the_order_of_telling_does_not_matter(case: Case, data: st.DataObject) -> None:
     model, history = made(data, case)
@@ -70,21 +71,20 @@ def test_the_order_of_telling_does_not_matter(case: Case, data: st.DataObject) -
     np.testing.assert_allclose(told(policy, history).posterior, told(policy, shuffled).posterior, rtol=1e-7, atol=1e-12)
 
 
-@pytest.mark.parametrize("case", FORGETFUL, ids=str)
+@pytest.mark.parametrize("case", LATENT, ids=str)
 @given(data=st.data())
 def test_retracting_leaves_no_trace(case: Case, data: st.DataObject) -> None:
     model, history = made(data, case)
     wrong: list[Outcome] = data.draw(outcomes_for(model, case.kind, 6))
     policy = case.policy(model)
-    both = data.draw(st.permutations([*history, *wrong]))
-    agent = told(policy, list(both))
+    agent = told(policy, list(data.draw(st.permutations([*history, *wrong]))))
     for action, reward in wrong:
         agent.retract(action, reward)
-    clean = told(policy, history)
-    np.testing.assert_allclose(agent.posterior, clean.posterior, rtol=1e-6, atol=1e-9)
-    assert agent.rounds == clean.rounds
-    ours, theirs = agent.explain().tried, clean.explain().tried
-    assert {a: n for a, (n, _) in ours.items()} == {a: n for a, (n, _) in theirs.items()}
+    # what is left was told in this order, and to the last bit the agent is the one that was told nothing else
+    clean = told(policy, agent.outcomes)  # type: ignore[arg-type] # the labels are numbers
+    assert sorted(agent.outcomes) == sorted(history)
+    assert agent.to_json() == clean.to_json()
+    assert agent.belief.pack() == clean.belief.pack()
 
 
 def test_incremental_evidence_depends_on_the_order_and_refit_does_not() -> None:

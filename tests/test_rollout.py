@@ -6,7 +6,6 @@ import pytest
 from lpbandits.agent import Agent
 from lpbandits.model import PreferenceModel
 from lpbandits.simulation import Trace, roll, simulate
-from lpbandits.simulation.run import CHUNK
 from lpbandits.typing import IntArray
 from lpbandits.worlds import Population
 from tests import naive
@@ -35,7 +34,7 @@ def offers_at(offered: IntArray, p: int, t: int) -> list[int] | None:
 def assert_replays(case: Case, population: Population, rounds: int, first: str) -> Trace:
     """Play the rollout again through an agent per person, and compare every bit."""
     policy = case.policy(population.model, rounds=rounds, first=first)
-    trace = roll(policy, population, rounds=rounds, seed=SEED, first=FIRST)
+    trace = roll(policy, population, rounds=rounds, seed=SEED, first_person=FIRST)
     for p, state in enumerate(population.truth):
         agent = Agent(policy, seed=SEED, person=FIRST + p)
         for t in range(rounds):
@@ -88,7 +87,7 @@ def test_rollout_equals_the_twin(case: Case, offers: bool) -> None:
     offered = random_offers((3, rounds, 4), 5) if offers else None
     population = population_for(model, case.rewards, people=1, offered=offered)
     policy = case.policy(model, rounds=rounds)
-    trace = roll(policy, population, rounds=rounds, seed=SEED, first=FIRST)
+    trace = roll(policy, population, rounds=rounds, seed=SEED, first_person=FIRST)
     for p in range(len(population.truth)):
         history: list[tuple[int, float]] = []
         for t in range(rounds):
@@ -127,10 +126,10 @@ def test_policies_without_fits_have_no_active_constraints(case: Case) -> None:
 def test_a_persons_result_depends_on_nobody_else(case: Case) -> None:
     model = model_for(case.rewards)
     population = population_for(model, case.rewards, people=3)
-    together = roll(case.policy(model), population, rounds=20, seed=SEED, first=5)
+    together = roll(case.policy(model), population, rounds=20, seed=SEED, first_person=5)
     cut = slice(4, 7)
     some = Population(model, population.truth[cut], population.means[cut], population.rewards)
-    alone = roll(case.policy(model), some, rounds=20, seed=SEED, first=9)
+    alone = roll(case.policy(model), some, rounds=20, seed=SEED, first_person=9)
     for name in ("actions", "rewards", "regret", "mass", "active"):
         np.testing.assert_array_equal(getattr(alone, name), getattr(together, name)[cut])
 
@@ -138,7 +137,7 @@ def test_a_persons_result_depends_on_nobody_else(case: Case) -> None:
 @pytest.mark.parametrize("case", [case for case in CASES if case.kind != "unknown-noise"], ids=str)
 def test_any_number_of_threads_gives_the_same_bits(case: Case) -> None:
     model = model_for(case.rewards, m=3, k=5)
-    people = CHUNK // 3 + 30  # more people than one piece of work holds, so that there is something to spread
+    people = 512 // 3 + 30  # more people than one piece of work holds, so that there is something to spread
 
     class World:
         def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:  # noqa: ARG002
@@ -151,7 +150,7 @@ def test_any_number_of_threads_gives_the_same_bits(case: Case) -> None:
         simulate(World(), [case.name], people=people, rounds=10, draws=2, seed=4, threads=threads)
         for threads in (1, 2, 3)
     ]
-    assert len(runs[0].people()) == 2 * 3 * people > 2 * CHUNK
+    assert len(runs[0].people()) == 2 * 3 * people > 2 * 512
     for other in runs[1:]:
         assert runs[0].people().equals(other.people(), null_equal=True)
         assert runs[0].curves().equals(other.curves(), null_equal=True)

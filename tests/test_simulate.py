@@ -7,19 +7,20 @@ import pytest
 
 import lpbandits as lpb
 from lpbandits.errors import InvalidInput
-from lpbandits.policies import POLICIES, Setting
+from lpbandits.policies import Setting
 from lpbandits.simulation import roll, simulate
 from lpbandits.worlds import SyntheticWorld
+from tests.conftest import ON_REWARDS
 
 WORLD = SyntheticWorld(states=3, actions=4)
 
 
 def test_results_do_not_depend_on_the_company_a_policy_keeps() -> None:
-    together = simulate(WORLD, list(POLICIES), people=4, rounds=15, seed=2)
-    for name in POLICIES:
+    together = simulate(WORLD, ON_REWARDS, people=4, rounds=15, seed=2)
+    for name in ON_REWARDS:
         alone = simulate(WORLD, [name], people=4, rounds=15, seed=2)
         np.testing.assert_array_equal(alone[name].people["regret"], together[name].people["regret"])
-    assert list(together.policies) == list(POLICIES)
+    assert list(together.policies) == ON_REWARDS
 
 
 def test_policies_meet_the_same_people_with_the_same_luck() -> None:
@@ -33,7 +34,7 @@ def test_each_draw_is_a_population_of_its_own_and_people_keep_their_address() ->
     regret = results["lpbts"].people["regret"].reshape(3, 12)
     for draw in range(3):
         population = WORLD.draw(people=4, seed=5, draw=draw)
-        trace = roll(lpb.LpbTS(population.model), population, rounds=12, seed=5, first=draw * 12)
+        trace = roll(lpb.LpbTS(population.model), population, rounds=12, seed=5, first_person=draw * 12)
         np.testing.assert_allclose(trace.regret.sum(axis=1), regret[draw], rtol=1e-12)
     assert len({regret[draw].tobytes() for draw in range(3)}) == 3
     np.testing.assert_array_equal(results["lpbts"].people["draw"], np.repeat([0, 1, 2], 12))
@@ -46,7 +47,7 @@ def test_the_seed_decides_everything() -> None:
 
 
 def test_longer_runs_begin_like_shorter_ones() -> None:
-    horizonless = [name for name in POLICIES if name != "mucb"]  # mUCB plans for its horizon
+    horizonless = [name for name in ON_REWARDS if name != "mucb"]  # mUCB plans for its horizon
     short = simulate(WORLD, horizonless, people=3, rounds=10, seed=1)
     long = simulate(WORLD, horizonless, people=3, rounds=25, seed=1)
     for name in horizonless:
@@ -110,7 +111,7 @@ def test_progress_counts_up_to_the_end() -> None:
         (["ts"], {"seed": 2**63}, "seed is 9223372036854775808"),
         (["ts"], {"threads": 0}, "threads is 0"),
         (["ts"], {"first": "random"}, "first is 'random'; choose one of: prior, uniform"),
-        (["ts"], {"people": 10**6, "rounds": 10**6}, "use fewer people, draws or rounds"),
+        (["ts"], {"people": 10**6, "rounds": 10**6}, "take fewer people, draws or rounds"),
     ],
 )
 def test_bad_settings_are_named(policies: Any, settings: dict[str, Any], message: str) -> None:
@@ -125,8 +126,8 @@ def test_results_of_a_policy_that_was_not_run_are_refused() -> None:
 
 
 def test_one_person_one_round_one_action() -> None:
-    results = simulate(SyntheticWorld(states=1, actions=1), list(POLICIES), people=1, rounds=1)
-    for name in POLICIES:
+    results = simulate(SyntheticWorld(states=1, actions=1), ON_REWARDS, people=1, rounds=1)
+    for name in ON_REWARDS:
         summary = results[name].to_dict()
         assert summary["regret"]["mean"] == 0.0
         assert summary["best_share"] == 1.0

@@ -1,25 +1,25 @@
 """`Agent`: one person's decisions. Ask for an action, tell its reward."""
 
+import hashlib
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import math
+from array import array
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any, Never
 
-import numpy as np
-
 from lpbandits import validate
-from lpbandits.duels import any_policy_from_dict, hands_of
 from lpbandits.errors import FileFormatError, InvalidInput, NotSupported
 from lpbandits.explain import Explanation, explain
 from lpbandits.kernels import layout
-from lpbandits.kernels.tally import find, insert
+from lpbandits.kernels.doors import door_to_choose, door_to_tell
 from lpbandits.model import PreferenceModel
-from lpbandits.policies import Belief, Policy
+from lpbandits.policies import Belief, Policy, policy_from_dict
 from lpbandits.typing import FloatArray, IntArray, Json, Label
 from lpbandits.validate import LARGEST
 
 FORMAT = "lpbandits-agent"
-VERSION = 1
+VERSION = 2
 
 
 class Agent:
@@ -32,11 +32,15 @@ class Agent:
     seed
         Every decision is a function of (seed, person, number of the ask): the same inputs give the same actions.
     person
-        A number for the person, so that people who share a seed do not share their luck.
+        Who it is, as text or a number below 2³², so that people who share a seed do not share their luck.
+    belief
+        What is known of the person already, such as `Belief.unpack(policy, data)`; by default nothing.
+
+    The outcomes told are kept (16 bytes each), so that any of them can be taken back exactly.
 
     >>> from lpbandits import LpbTS
     >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
-    >>> agent = Agent(LpbTS(model, noise=1.0), seed=7)
+    >>> agent = Agent(LpbTS(model, noise=1.0), seed=7, person="alice")
     >>> action = agent.ask()
     >>> agent.tell(action, 3.2)
     >>> float(agent.posterior.sum())
@@ -47,32 +51,45 @@ class Agent:
     lpbandits.errors.InvalidInput: unknown action 'drug C'; the 3 actions are 'rest', 'drug A', 'drug B'
     """
 
-    def __init__(self, policy: Policy, *, seed: int, person: int = 0) -> None:
+    def __init__(self, policy: Policy, *, seed: int, person: int | str = 0, belief: Belief | None = None) -> None:
         if not isinstance(policy, Policy):
             raise InvalidInput(f"policy is {policy!r}; give a policy such as LpbTS(model)")
         self.policy = policy
         self.seed = validate.as_seed(seed)
-        self.person = validate.as_count(person, "person", low=0, high=2**32 - 1)
+        self.person = person
         self.asked = 0
+        self._address = _address(person)
         self._index = policy.model.index
         self._labels = policy.model.actions
-        self._rewards = policy.evidence.rewards
-        self._any_number = self._rewards.family == "gaussian"
-        self._hands = hands_of(policy)
-        self._choose: Callable[..., int] = policy.rule.choose if self._hands is None else _only_duels
-        self._tell: Callable[..., int] = policy.evidence.tell if self._hands is None else _only_duels
         self._all: IntArray = policy.offer(None)
-        self._hold(self._new_belief())
-
-    def _new_belief(self, tried: int = 0) -> Belief:
-        return self.policy.new_belief(max(8, tried, 0 if self._hands is None else self._hands.room))
+        self._duels = policy.feedback == "duels"
+        # a float within these needs no further look; nothing is within them where a reward cannot be any number
+        self._high = LARGEST if policy.rewards.family == "gaussian" and not self._duels else -math.inf
+        self._hold(policy.new_belief() if belief is None else belief)
+        self._forget(self._belief.outcomes)
 
     def _hold(self, belief: Belief) -> None:
-        """Hold a belief, and its arrays in the order that every kernel takes them."""
+        """Hold a belief, and its arrays bound to the kernels that work on them."""
         policy = self.policy
         self._belief = belief
-        self._room = belief.room
-        self._arrays = (policy.ranks, policy.table, belief.numbers, belief.order)
+        self._room = belief.room - 1 if self._duels else belief.room
+        arrays = (policy.ranks, policy.table, policy.settings, belief.slots, belief.states, belief.own, belief.order)
+        choose = partial(door_to_choose(policy.choose), *arrays, belief.work)
+        self._take = partial(door_to_tell(policy.evidence.tell, duel=self._duels), *arrays, belief.work)
+        self._choose: Callable[..., int] = _only_duels if self._duels else choose
+        self._choose_pair: Callable[..., tuple[int, int]] = choose if self._duels else _only_rewards
+
+    def _forget(self, missing: int = 0) -> None:
+        """Start to keep outcomes; `missing` ones are in the belief and were not kept."""
+        self._told_actions = array("q")
+        self._told_values = array("d")
+        self._ids: dict[Hashable, tuple[int, float]] = {}
+        self._missing = missing
+
+    @property
+    def belief(self) -> Belief:
+        """What is known of the person: plain arrays, which can be packed and stored."""
+        return self._belief
 
     def ask(self, allowed: Sequence[Label] | None = None) -> Label:
         """Return the next action, among the `allowed` ones if given.
@@ -80,23 +97,30 @@ class Agent:
         Asking again without telling is a new decision on the same belief.
         """
         offered = self._all if allowed is None else self.policy.offer(allowed)
-        index = self._choose(*self._arrays, self._belief.tried, offered, self.seed, self.person, self.asked)
+        index = self._choose(self._belief.tried, offered, self.seed, self._address, self.asked)
         self.asked += 1
         return self._labels[index]
 
-    def tell(self, action: Label, reward: float) -> None:
-        """Take in the reward of an action, whether asked for or not."""
+    def tell(self, action: Label, reward: float, *, id: Hashable = None) -> None:  # noqa: A002 - what users call it
+        """Take in the reward of an action, whether asked for or not.
+
+        An outcome with an `id` (text or a number) counts once, however often it is delivered; the same id with another
+        action or reward is an error.
+
+        >>> from lpbandits import LpbTS
+        >>> agent = Agent(LpbTS(PreferenceModel([[0, 1], [1, 0]])), seed=7)
+        >>> agent.tell(0, 1.0, id="visit 12"); agent.tell(0, 1.0, id="visit 12"); agent.rounds
+        1
+        """
         try:
             index = self._index[action]
         except (KeyError, TypeError):
             index = self.policy.index_of(action)
-        if not (self._any_number and type(reward) is float and -LARGEST <= reward <= LARGEST):
-            reward = self._rewards.check(reward)
-        belief = self._belief
-        if belief.tried == self._room:
-            self._hold(belief.grown())
-            belief = self._belief
-        belief.tried = self._tell(*self._arrays, belief.tried, index, reward)
+        if type(reward) is not float or not -self._high <= reward <= self._high:
+            reward = self._checked(reward)
+        if id is not None and self._is_known(id, index, reward):
+            return
+        self._told(index, reward)
 
     def ask_pair(self, allowed: Sequence[Label] | None = None) -> tuple[Label, Label]:
         """Return the two actions that meet next, among the `allowed` ones if given; they may be one and the same.
@@ -106,16 +130,12 @@ class Agent:
         >>> agent.ask_pair()
         (2, 0)
         """
-        if self._hands is None:
-            raise NotSupported(_no_duels(self.policy))
         offered = self._all if allowed is None else self.policy.offer(allowed)
-        ranks, _, numbers, order = self._arrays
-        address = (self.seed, self.person, self.asked)
-        one, other = self._hands.choose(ranks, self._hands.wins, numbers, order, self._belief.tried, offered, *address)
+        one, other = self._choose_pair(self._belief.tried, offered, self.seed, self._address, self.asked)
         self.asked += 1
         return self._labels[one], self._labels[other]
 
-    def tell_duel(self, winner: Label, loser: Label) -> None:
+    def tell_duel(self, winner: Label, loser: Label, *, id: Hashable = None) -> None:  # noqa: A002 - as for tell
         """Take in who won a duel, whether asked for or not; an action that met itself shows nothing.
 
         >>> from lpbandits import LpbDuel
@@ -123,114 +143,171 @@ class Agent:
         >>> agent.tell_duel(0, 2); agent.posterior.round(3).tolist()
         [0.667, 0.333]
         """
-        if self._hands is None:
-            raise NotSupported(_no_duels(self.policy))
+        if not self._duels:
+            _only_rewards()
         one, other = self.policy.index_of(winner), self.policy.index_of(loser)
-        if self._belief.tried + 2 > self._room:
-            self._hold(self._belief.grown())
-        ranks, _, numbers, order = self._arrays
-        self._belief.tried = self._hands.tell(ranks, self._hands.wins, numbers, order, self._belief.tried, one, other)
+        if id is None or not self._is_known(id, one, other):
+            self._told(one, other)
+
+    def _told(self, action: int, outcome: float) -> None:
+        """Take in and keep a checked outcome: a reward, or the loser of a duel."""
+        belief = self._belief
+        if belief.tried >= self._room:
+            belief.grow()
+            self._hold(belief)
+        self._told_actions.append(action)
+        self._told_values.append(outcome)
+        belief.tried = self._take(belief.tried, action, outcome)
+
+    def _checked(self, reward: Any) -> float:
+        return _only_duels() if self._duels else self.policy.rewards.check(reward)
+
+    def _is_known(self, id_: Hashable, action: int, outcome: float) -> bool:
+        """Say whether an outcome with this id was told; remember it if not."""
+        if isinstance(id_, bool) or not isinstance(id_, str | int):
+            raise InvalidInput(f"id is {id_!r}; give text or a whole number")
+        before = self._ids.setdefault(id_, (-1, 0.0))
+        if before == (-1, 0.0):
+            self._ids[id_] = (action, outcome)
+            return False
+        if before != (action, outcome):
+            raise InvalidInput(
+                f"id {id_!r} was told for action {self._labels[before[0]]!r} with {self._shown(before[1])}, and now for "
+                f"{self._labels[action]!r} with {self._shown(outcome)}; take the first back, or give the new one an id "
+                "of its own"
+            )
+        return True
+
+    def _shown(self, outcome: float) -> str:
+        return f"loser {self._labels[int(outcome)]!r}" if self._duels else f"{outcome:g}"
 
     def retract(self, action: Label, reward: float) -> None:
-        """Take back an outcome that was told wrongly.
+        """Take back an outcome that was told wrongly: afterwards all is, to the last bit, as if it had not been told.
+
+        What was told is looked up: a reward that this action did not get is refused. The others are taken in again, in
+        their order, so the cost grows with their number (about half a second for a million).
 
         >>> from lpbandits import LpbTS
         >>> agent = Agent(LpbTS(PreferenceModel([[0, 1], [1, 0]])), seed=7)
-        >>> agent.tell(0, 1.0); agent.tell(1, 5.0); agent.retract(1, 5.0)
-        >>> agent.posterior.tolist()
-        [0.5, 0.5]
+        >>> agent.tell(0, 1.0); agent.tell(1, 1e16); agent.retract(1, 1e16)
+        >>> agent.posterior.tolist(), agent.rounds
+        ([0.5, 0.5], 1)
         """
-        evidence = self.policy.evidence
-        if evidence.retract is None:
-            raise NotSupported(f"the '{evidence.kind}' evidence cannot take an outcome back: {evidence.why_no_retract}")
-        index = self.policy.index_of(action)
-        value = self._rewards.check(reward)
-        self._check_told(action, index, value)
-        self._belief.tried = evidence.retract(*self._arrays, self._belief.tried, index, value)
+        self._take_back(action, self._checked(reward))
 
-    def _check_told(self, action: Label, index: int, value: float) -> None:
-        """Refuse to take back what cannot have been told."""
-        belief = self._belief
-        slot = find(belief.order, belief.tried, index)
-        if slot < 0:
-            raise InvalidInput(f"no reward was told for action {action!r}, so {value:g} cannot be taken back")
-        count, total, spread = (float(x) for x in belief.numbers[: layout.SPREAD + 1, slot])
-        mean = total / count
-        # one reward lies at most √(spread (n-1)/n) from the mean of all n
-        reach = np.sqrt(spread * (count - 1) / count)
-        if abs(value - mean) > reach + 1e-9 * (abs(mean) + reach + 1.0):
-            told = f"its {int(count)} rewards have mean {mean:g}" if count > 1 else f"its one reward was {mean:g}"
-            raise InvalidInput(
-                f"{value:g} was not told for action {action!r}: {told}; take back the value that was told"
+    def retract_duel(self, winner: Label, loser: Label) -> None:
+        """Take back a duel that was told wrongly, as `retract` does for a reward."""
+        if not self._duels:
+            _only_rewards()
+        self._take_back(winner, self.policy.index_of(loser))
+
+    def _take_back(self, action: Label, outcome: float) -> None:
+        index = self.policy.index_of(action)
+        if self._missing:
+            raise NotSupported(
+                f"{self._missing} outcomes were taken in before this agent was restored without them, so none can be "
+                "taken back exactly; save with to_json(outcomes=True)"
             )
+        rows = list(zip(self._told_actions, self._told_values, strict=True))
+        if (index, outcome) not in rows:
+            mine = [value for told, value in rows if told == index]
+            told = f"it got {', '.join(map(self._shown, mine[:5]))}{' …' if len(mine) > 5 else ''}" if mine else "nothing"
+            raise InvalidInput(
+                f"{self._shown(outcome)} was not told for action {action!r} ({told}); take back what was told"
+            )
+        last = len(rows) - 1 - rows[::-1].index((index, outcome))
+        ids = {key: value for key, value in self._ids.items() if value != (index, outcome)}
+        self._retell(rows[:last] + rows[last + 1 :])
+        self._ids = ids
+
+    def _retell(self, rows: Sequence[tuple[int, float]]) -> None:
+        self._hold(self.policy.new_belief(self._belief.room))
+        self._forget()
+        for action, outcome in rows:
+            self._told(action, int(outcome) if self._duels else outcome)
+
+    @property
+    def outcomes(self) -> list[tuple[Label, Any]]:
+        """What was told and is still held, in order: (action, reward), or (winner, loser) of duels."""
+        rows = zip(self._told_actions, self._told_values, strict=True)
+        return [(self._labels[a], self._labels[int(x)] if self._duels else x) for a, x in rows]
 
     @property
     def posterior(self) -> FloatArray:
         """The probability of each state (an independent copy); mUCB only marks the states still possible, all alike."""
         if not self.policy.evidence.latent:
             raise NotSupported(f"{type(self.policy).__name__} has no latent states, so there is no posterior over them")
-        return self._belief.numbers[layout.POSTERIOR, : self.policy.model.n_states].copy()
+        return self._belief.states[layout.POSTERIOR].copy()
 
     @property
     def rounds(self) -> int:
         """How many rewards, or duels, it was told and still holds."""
-        return self._belief.rounds if self._hands is None else self._belief.rounds // 2
+        return self._belief.outcomes // (2 if self._duels else 1)
 
     def probabilities(self, allowed: Sequence[Label] | None = None) -> FloatArray:
         """Return the exact chance of each action, in the model's order, at the next `ask(allowed)`."""
+        if self._duels:
+            _only_duels()
         return self.policy.rule.probabilities(self.policy, self._belief, self.policy.offer(allowed))
 
     def explain(self) -> Explanation:
-        """Return what the belief says: per state its probability and the fit of the rewards under its ordering."""
-        evidence = self.policy.evidence
-        if evidence.latent and not evidence.ordered and not self.policy.table.size:
-            raise NotSupported(f"'{evidence.kind}' fits no rewards, so there is no fit to explain; see the posterior")
-        out = explain(self.policy, self._belief)
-        return out if self._hands is None else replace(out, tried=self._duels(self._hands.wins))
+        """Return what the belief says: per state its probability and what it expects of the actions."""
+        return explain(self.policy, self._belief)
 
-    def _duels(self, wins: FloatArray) -> dict[Label, tuple[int, float]]:
-        """Return per action how many duels it took part in and the share it won; one with itself is won by half."""
-        out = {}
-        for slot in range(self._belief.tried):
-            action = int(self._belief.order[0, slot])
-            others = wins[action].sum() + wins[:, action].sum()
-            alone = (self._belief.numbers[layout.COUNT, slot] - others) / 2  # it was recorded as winner and as loser
-            count = others + alone
-            out[self._labels[action]] = (int(count), float((wins[action].sum() + 0.5 * alone) / count))
-        return out
+    def with_model(self, model: PreferenceModel) -> tuple["Agent", dict[Label, int]]:
+        """Return an agent over another model that was told all this one was, and what the model has no place for.
 
-    def to_json(self, *, with_model: bool = True) -> str:
+        Outcomes of actions that the new model does not have (by label) are left out; the dict counts them by action.
+
+        >>> from lpbandits import LpbTS
+        >>> agent = Agent(LpbTS(PreferenceModel([[0, 1], [1, 0]], actions=["tea", "jam"])), seed=7)
+        >>> agent.tell("tea", 4.0); agent.tell("jam", 1.0)
+        >>> newer, dropped = agent.with_model(PreferenceModel([[0, 1]], actions=["tea", "milk"]))
+        >>> newer.rounds, dropped
+        (1, {'jam': 1})
+        """
+        if self._missing:
+            raise NotSupported(
+                f"{self._missing} outcomes were taken in before this agent was restored without them, so they cannot "
+                "be told to another model; save with to_json(outcomes=True)"
+            )
+        fresh = Agent(self.policy.with_model(model), seed=self.seed, person=self.person)
+        fresh.asked = self.asked
+        dropped: dict[Label, int] = {}
+        for action, outcome in self.outcomes:
+            odd = [label for label in ((action, outcome) if self._duels else (action,)) if label not in model.index]
+            for label in odd:
+                dropped[label] = dropped.get(label, 0) + 1
+            if not odd:
+                fresh._told(model.index[action], model.index[outcome] if self._duels else outcome)
+        fresh._ids = {
+            key: (model.index[self._labels[a]], model.index[self._labels[int(x)]] if self._duels else x)
+            for key, (a, x) in self._ids.items()
+            if self._labels[a] in model.index and (not self._duels or self._labels[int(x)] in model.index)
+        }
+        return fresh, dropped
+
+    def to_json(self, *, with_model: bool = True, outcomes: bool = True) -> str:
         """Return everything the agent knows as JSON; `Agent.from_json` then gives the same next actions.
 
-        Without the model the text stays small; hand the same model to `from_json` then.
+        Without the model the text stays small; hand the same model to `from_json` then. Without the outcomes it does
+        not grow with their number, but a restored agent can take none of them back.
         """
-        belief = self._belief
-        model = self.policy.model
-        tried = [
-            {
-                "action": self._labels[belief.order[0, slot]],
-                **dict(zip(_STATS, belief.numbers[:3, slot].tolist(), strict=True)),
-            }
-            for slot in range(belief.tried)
-        ]
         content: Json = {
             "format": FORMAT,
             "version": VERSION,
             "policy": self.policy.to_dict(),
-            "model_sha256": model.sha256,
+            "model_sha256": self.policy.model.sha256,
             "seed": self.seed,
             "person": self.person,
             "asked": self.asked,
-            "tried": tried,
-            "states": {
-                name: _plain(belief.numbers[row, : self.policy.start.shape[1]]) for name, row in _STATES.items()
-            },
+            "belief": self._belief.to_dict(self._labels),
+            "outcomes": [list(row) for row in self.outcomes] if outcomes and not self._missing else None,
+            "ids": [[key, self._labels[a], self._labels[int(x)] if self._duels else x] for key, (a, x) in
+                    self._ids.items()],  # fmt: skip
         }
-        if self._hands is not None:
-            at = np.argwhere(self._hands.wins)
-            content["wins"] = [[self._labels[a], self._labels[b], float(self._hands.wins[a, b])] for a, b in at]
         if with_model:
-            content["model"] = model.to_dict()
+            content["model"] = self.policy.model.to_dict()
         return json.dumps(content, ensure_ascii=False)
 
     @classmethod
@@ -246,60 +323,46 @@ class Agent:
             raise FileFormatError(f"the agent has version {content.get('version')!r}; this lpbandits reads {VERSION}")
         model = _model_of(content, model)
         try:
-            agent = cls(any_policy_from_dict(content["policy"], model), seed=content["seed"], person=content["person"])
+            policy = policy_from_dict(content["policy"], model)
+            belief = Belief.from_dict(policy, content["belief"])
+            agent = cls(policy, seed=content["seed"], person=content["person"], belief=belief)
             agent.asked = validate.as_count(content["asked"], "asked", low=0, high=2**32 - 1)
-            agent._restore(content["tried"], content["states"])
-            if agent._hands is not None:
-                agent._restore_wins(content["wins"])
+            agent._recall(content["outcomes"], content["ids"])
         except FileFormatError:
             raise
         except InvalidInput as error:
             raise FileFormatError(f"the saved agent is not usable: {error}") from None
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FileFormatError(f"the saved agent is not whole: {error!r}") from None
         return agent
 
-    def _restore_wins(self, rows: list[tuple[Label, Label, float]]) -> None:
-        wins = self._hands.wins if self._hands is not None else np.zeros((0, 0))
-        for winner, loser, count in rows:
-            pair = (self.policy.index_of(winner), self.policy.index_of(loser))
-            if not wins.size:
-                raise InvalidInput(
-                    f"it counts wins of pairs, which the '{self.policy.evidence.kind}' evidence does not"
-                )
-            wins[pair] = validate.as_number(count, "wins", low=0, high=LARGEST)
+    def _recall(self, outcomes: Sequence[tuple[Label, Any]] | None, ids: Sequence[tuple[Hashable, Label, Any]]) -> None:
+        """Remember what a restored belief was told."""
+        if outcomes is not None:
+            if len(outcomes) != self.rounds:
+                raise InvalidInput(f"it lists {len(outcomes)} outcomes, but its belief holds {self.rounds}")
+            for label, outcome in outcomes:
+                self._told_actions.append(self.policy.index_of(label))
+                self._told_values.append(self._outcome(outcome))
+            self._missing = 0
+        self._ids = {key: (self.policy.index_of(label), self._outcome(outcome)) for key, label, outcome in ids}
 
-    def _restore(self, tried: list[Json], states: dict[str, list[float | None]]) -> None:
-        belief = self._new_belief(len(tried))
-        if len({row["action"] for row in tried}) < len(tried):
-            raise InvalidInput("an action is tried twice over")
-        for slot, row in enumerate(tried):
-            insert(self.policy.ranks, belief.numbers, belief.order, slot, self.policy.index_of(row["action"]))
-            belief.numbers[:3, slot] = validate.as_floats([row[name] for name in _STATS], "tried", shape=(3,))
-            if row["count"] < 1 or row["count"] != int(row["count"]) or row["spread"] < 0:
-                raise InvalidInput(f"action {row['action']!r} has count {row['count']} and spread {row['spread']}")
-        belief.tried = len(tried)
-        m = self.policy.start.shape[1]
-        for name, at in _STATES.items():
-            column = np.array([-np.inf if x is None else x for x in states[name]], dtype=np.float64)
-            if len(column) != m:
-                raise InvalidInput(f"states['{name}'] has {len(column)} numbers for {m} states")
-            belief.numbers[at, :m] = column
-        if m:
-            validate.as_prior(belief.numbers[layout.POSTERIOR, :m], m)  # finite, at least 0, and one in sum
-        self._hold(belief)
+    def _outcome(self, outcome: Any) -> float:
+        return self.policy.index_of(outcome) if self._duels else self._checked(outcome)
 
     def __repr__(self) -> str:
-        return f"Agent({self.policy!r}, seed={self.seed}, person={self.person}, rounds={self.rounds})"
+        return f"Agent({self.policy!r}, seed={self.seed}, person={self.person!r}, rounds={self.rounds})"
 
 
-_STATS = ("count", "sum", "spread")
-_STATES = {
-    "score": layout.SCORE,
-    "posterior": layout.POSTERIOR,
-    "extra": layout.EXTRA,
-    "extra_too": layout.EXTRA_TOO,
-}
+def _address(person: Any) -> int:
+    """Return a person's place in the addresses of random draws: their number, or 32 bits of their name's hash."""
+    if isinstance(person, str):
+        try:
+            name = person.encode()
+        except UnicodeEncodeError:
+            raise InvalidInput(f"person is {person!r}, which UTF-8 cannot write; give another name") from None
+        return int.from_bytes(hashlib.sha256(name).digest()[:4], "little")
+    return validate.as_count(person, "person", low=0, high=2**32 - 1)
 
 
 def _only_duels(*_: object) -> Never:
@@ -308,19 +371,14 @@ def _only_duels(*_: object) -> Never:
     )
 
 
-def _no_duels(policy: Policy) -> str:
-    return (
-        f"{type(policy).__name__} plays one action at a time and learns from its reward; use ask() and "
-        "tell(action, reward), or a policy for duels such as LpbDuel(model)"
+def _only_rewards(*_: object) -> Never:
+    raise NotSupported(
+        "this policy plays one action at a time and learns from its reward; use ask() and tell(action, reward), or a "
+        "policy for duels such as LpbDuel(model)"
     )
 
 
-def _plain(values: FloatArray) -> list[float | None]:
-    """Return numbers for JSON, which has no word for −∞: the score of a state that is ruled out."""
-    return [None if x == -np.inf else x for x in values.tolist()]
-
-
-def _model_of(content: dict[str, Any], model: PreferenceModel | None) -> PreferenceModel:
+def _model_of(content: Mapping[str, Any], model: PreferenceModel | None) -> PreferenceModel:
     if model is None:
         if "model" not in content:
             raise FileFormatError("the agent was saved without its model; give it: Agent.from_json(text, model=model)")

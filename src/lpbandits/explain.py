@@ -1,4 +1,4 @@
-"""Why a policy believes what it believes: the fit under each state, for people to read."""
+"""Why a policy believes what it believes: what it expects under each state, for people to read."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 
 from lpbandits.kernels import layout
-from lpbandits.kernels.isotonic import fit
+from lpbandits.kernels.doors import door_to_expect
 from lpbandits.policies import Belief, Policy
-from lpbandits.typing import Json, Label
+from lpbandits.typing import FloatArray, Json, Label
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,10 @@ class StateFit:
     state, probability
         The state and its posterior probability.
     means
-        The mean of each tried action under this state, best first: the isotonic fit, or the known means.
+        What the evidence expects of every action under this state, best first: the isotonic fit with untried actions
+        between their tried neighbours, or the known means; for duels, the share of the others it is preferred to.
     blocks
-        The tried actions that the fit holds equal, block by block, best first.
+        The tried actions of which it expects the same, block by block, best first.
     active
         The number of order constraints that hold with equality: tried actions minus blocks.
     intervals
@@ -40,6 +41,8 @@ class StateFit:
 @dataclass(frozen=True)
 class Explanation:
     """What a belief says: the tried actions with count and mean, and the states, most probable first.
+
+    For duels a count is how often an action took part (twice where it met itself), and the mean the share it won.
 
     >>> from lpbandits import Agent, LpbTS, PreferenceModel
     >>> agent = Agent(LpbTS(PreferenceModel([[0, 1], [1, 0]])), seed=1)
@@ -78,52 +81,62 @@ class Explanation:
         return "\n".join(lines)
 
 
+def expected(policy: Policy, belief: Belief) -> FloatArray:
+    """Return m×k: what the evidence expects of each action under each state; 1×k without latent states.
+
+    >>> from lpbandits import LpbTS, PreferenceModel
+    >>> policy = LpbTS(PreferenceModel([[0, 1], [1, 0]]))
+    >>> expected(policy, policy.new_belief()).tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
+    out = np.empty((max(belief.states.shape[1], 1), policy.model.n_actions))
+    expect = door_to_expect(policy.evidence.expect)
+    constants = (policy.ranks, policy.table, policy.settings)
+    for z in range(len(out)):
+        expect(
+            *constants,
+            belief.slots,
+            belief.states,
+            belief.own,
+            belief.order,
+            belief.work,
+            *(belief.tried, z, out[z]),
+        )
+    return out
+
+
 def explain(policy: Policy, belief: Belief) -> Explanation:
     """Return the explanation of a belief; policies without latent states have tried actions only."""
     labels = policy.model.actions
-    n = belief.tried
+    counts, totals = belief.slots[layout.COUNT], belief.slots[layout.SUM]
     tried = {
-        labels[belief.order[0, slot]]: (
-            int(belief.numbers[layout.COUNT, slot]),
-            float(belief.numbers[layout.SUM, slot] / belief.numbers[layout.COUNT, slot]),
-        )
-        for slot in range(n)
+        labels[a]: (int(counts[slot]), float(totals[slot] / counts[slot]))
+        for slot, a in enumerate(belief.actions.tolist())
     }
     if not policy.evidence.latent:
         return Explanation(tried, ())
-    explain_state = _fitted if policy.evidence.ordered else _known
-    states = [explain_state(policy, belief, z) for z in range(policy.model.n_states)]
+    means = expected(policy, belief)
+    states = [_state(policy, belief, z, means[z]) for z in range(len(means))]
     return Explanation(tried, tuple(sorted(states, key=lambda state: -state.probability)))
 
 
-def _fitted(policy: Policy, belief: Belief, z: int) -> StateFit:
-    """Explain a state by its isotonic fit."""
+def _state(policy: Policy, belief: Belief, z: int, means: FloatArray) -> StateFit:
     labels = policy.model.actions
-    n = belief.tried
-    values = np.empty(n)
-    blocks = fit(belief.numbers.copy(), belief.order, 1 + z, n, values)
-    actions = [int(belief.order[0, belief.order[1 + z, i]]) for i in range(n)]
-    starts = [i for i in range(n) if i == 0 or values[i] != values[i - 1]] + [n]
-    groups = tuple(tuple(labels[a] for a in actions[start:end]) for start, end in pairwise(starts))
-    means = {labels[a]: float(value) for a, value in zip(actions, values, strict=True)}
+    order = policy.model.orderings[z].tolist()
+    known = set(belief.actions.tolist())
+    tried = [a for a in order if a in known]
+    starts = [i for i, a in enumerate(tried) if i == 0 or means[a] != means[tried[i - 1]]] + [len(tried)]
+    blocks = tuple(tuple(labels[a] for a in tried[start:end]) for start, end in pairwise(starts))
     intervals: dict[Label, tuple[float | None, float | None]] = {}
     above: float | None = None
-    pending: list[Label] = []
-    for a in policy.model.orderings[z]:
-        label = labels[a]
-        if label in means:
-            intervals.update(dict.fromkeys(pending, (means[label], above)))
-            above, pending = means[label], []
+    waiting: list[Label] = []
+    for a in order:
+        if a in known:
+            intervals.update(dict.fromkeys(waiting, (float(means[a]), above)))
+            above, waiting = float(means[a]), []
         else:
-            pending.append(label)
-    intervals.update(dict.fromkeys(pending, (None, above)))
-    return StateFit(z, float(belief.numbers[layout.POSTERIOR, z]), means, groups, n - blocks, intervals)
-
-
-def _known(policy: Policy, belief: Belief, z: int) -> StateFit:
-    """Explain a state by its known means: nothing is fitted, so nothing is held equal."""
-    labels = policy.model.actions
-    means = {labels[a]: float(policy.table[z, a]) for a in policy.model.orderings[z]}
-    tried = {int(a) for a in belief.order[0, : belief.tried]}
-    blocks = tuple((labels[a],) for a in policy.model.orderings[z] if int(a) in tried)
-    return StateFit(z, float(belief.numbers[layout.POSTERIOR, z]), means, blocks, 0, {})
+            waiting.append(labels[a])
+    intervals.update(dict.fromkeys(waiting, (None, above)))
+    every = {labels[a]: float(means[a]) for a in order}
+    probability = float(belief.states[layout.POSTERIOR, z])
+    return StateFit(z, probability, every, blocks, len(tried) - len(blocks), intervals)

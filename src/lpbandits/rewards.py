@@ -1,7 +1,7 @@
 """What rewards look like: their family, their noise, and which values are possible."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from lpbandits import validate
@@ -62,6 +62,11 @@ class Rewards:
         codes = {"gaussian": layout.GAUSSIAN, "bernoulli": layout.BERNOULLI, "poisson": layout.POISSON}
         return codes[self.family]
 
+    @property
+    def as_known(self) -> "Rewards":
+        """The same with a guessed noise taken for the true one, for policies that must know it."""
+        return replace(self, noise_known=True)
+
     def check(self, reward: Any) -> float:
         """Return `reward` as a float if such a reward is possible.
 
@@ -83,3 +88,28 @@ class Rewards:
         if self.family == "poisson" and (reward < 0 or reward != math.floor(reward)):
             raise InvalidInput(f"reward is {reward:g}; a Poisson reward must be a whole number, 0 or more")
         return float(reward)
+
+
+def rewards_of(
+    rewards: "str | Rewards", noise: float | None = None, noise_known: bool = True, *, noise_of_all: bool = False
+) -> Rewards:
+    """Return the rewards that a policy's arguments describe: `Rewards` as they are, or a family with its noise.
+
+    `noise_of_all` says that the policy treats every reward as Gaussian, so that noise has a meaning for all families.
+
+    >>> rewards_of("poisson").family, rewards_of(Rewards(noise=2.0)).noise
+    ('poisson', 2.0)
+    >>> rewards_of(Rewards(noise=2.0), 1.0)
+    Traceback (most recent call last):
+    ...
+    lpbandits.errors.InvalidInput: noise is 1.0 but rewards=Rewards(…) has its own; give the noise in one place
+    """
+    if isinstance(rewards, Rewards):
+        if noise is not None or not noise_known:
+            what = f"noise is {noise}" if noise is not None else "noise_known is False"
+            raise InvalidInput(f"{what} but rewards=Rewards(…) has its own; give the noise in one place")
+        return rewards
+    made = Rewards(rewards, noise, noise_known)  # type: ignore[arg-type] # Rewards checks the family
+    if not noise_of_all and made.family != "gaussian" and noise is not None:
+        raise InvalidInput(f"noise is {noise} but {made.family} rewards have no noise of their own; leave it out")
+    return made

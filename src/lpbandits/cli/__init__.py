@@ -1,7 +1,10 @@
 """The command `lpb`: one small file per command; each parses, calls the library and renders."""
 
+import signal
 import sys
+from typing import Any, Never
 
+import click
 import typer
 
 from lpbandits import __version__
@@ -41,13 +44,26 @@ def options(
     """Latent preference bandits: personal decisions from preference orderings."""
 
 
+class _Terminated(KeyboardInterrupt):
+    """The process was asked to end (SIGTERM); what Ctrl-C cleans up, this cleans up."""
+
+
+def _terminate(*_: Any) -> Never:
+    raise _Terminated
+
+
 def main() -> None:
-    """Run the command line; an error of ours is one line on stderr and exit code 2."""
+    """Run the command line; an error of ours is one line on stderr and exit code 2, an interrupt says so."""
+    signal.signal(signal.SIGTERM, _terminate)
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
     except LpbError as error:
         typer.echo(f"lpb: {error}", err=True)
         sys.exit(2)
-    except KeyboardInterrupt:
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, click.Abort) as error:
+        cause = error if isinstance(error, KeyboardInterrupt) else error.__cause__
         typer.echo("lpb: stopped", err=True)
-        sys.exit(130)
+        sys.exit(128 + (signal.SIGTERM if isinstance(cause, _Terminated) else signal.SIGINT))

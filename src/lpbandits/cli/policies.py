@@ -1,39 +1,29 @@
 """`lpb policies`: what there is to choose from."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
 import typer
 
 from lpbandits.cli.screen import print_json, print_table
 
-if TYPE_CHECKING:
-    from lpbandits.duels import DuelEntry
-    from lpbandits.policies import Entry
-
-TITLES = {"absolute": "Policies", "duel": "\nPolicies for duels (`lpb simulate --feedback duel`)"}
-
 
 def policies(
-    feedback: str | None = typer.Option(
-        None, help="Only those for **absolute** rewards (what --json lists by default), or only those for **duel**."
-    ),
+    feedback: str | None = typer.Option(None, help="Only those that learn from **rewards**, or only from **duels**."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a table."),
 ) -> None:
-    """List the policies: what each knows before the first round, and what it assumes.
+    """List the policies: what each learns from, knows before the first round, and assumes.
 
-    Example: `lpb policies --json`
+    Example: `lpb policies --feedback duels`
     """
     from lpbandits import validate
-    from lpbandits.duels import DUEL_POLICIES
     from lpbandits.policies import POLICIES
+    from lpbandits.policies.registry import load_outside
 
-    known: dict[str, Mapping[str, Entry | DuelEntry]] = {"absolute": POLICIES, "duel": DUEL_POLICIES}
-    chosen = list(known) if feedback is None else [validate.as_choice(feedback, "feedback", known)]
+    load_outside()
+    if feedback is not None:
+        validate.as_choice(feedback, "feedback", ("rewards", "duels"))
+    entries = [entry for entry in POLICIES.values() if feedback in (None, entry.feedback)]
+    columns = ("title", "feedback", "knows", "assumes")
     if as_json:
-        own = known[chosen[0]].items()
-        print_json({name: {"title": e.title, "knows": e.knows, "assumes": e.assumes} for name, e in own})
+        print_json({entry.name: {name: getattr(entry, name) for name in columns} for entry in entries})
         return
-    for kind in chosen:
-        rows = [[name, entry.title, entry.knows, entry.assumes] for name, entry in known[kind].items()]
-        print_table(TITLES[kind], ["name", "policy", "knows", "assumes"], rows)
+    rows = [[entry.name, *(getattr(entry, name) for name in columns)] for entry in entries]
+    print_table("Policies", ["name", "policy", "learns from", "knows", "assumes"], rows)

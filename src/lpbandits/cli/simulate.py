@@ -1,7 +1,7 @@
 """`lpb simulate`: compare policies on a world."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -9,9 +9,11 @@ from lpbandits.cli.screen import console, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
     from lpbandits.simulation import Results
+    from lpbandits.worlds import World
 
 NUMBERS = {"regret", "± se", "sd", "median", "5-95 %", "best action", "true state", "weak regret", "both best"}
-DEFAULT = {"absolute": "lpbts,mts,ts,ts-top", "duel": "lpb-duel,double-ts"}
+DEFAULT = {"rewards": "lpbts,mts,ts,ts-top", "duels": "lpb-duel,double-ts"}
+OF_WORLDS = ("states", "actions", "scale", "gap", "jitter", "noise", "base", "spread", "model", "rewards", "log", "least")
 
 
 def simulate(
@@ -21,7 +23,7 @@ def simulate(
     people: int = typer.Option(50, help="People per state."),
     rounds: int = typer.Option(200, help="Rounds per person (T)."),
     scale: str = typer.Option(
-        "same", help="**same**: people of a state share their means; **different**: each has own."
+        "same", help="**same**: people of a state share their means; **different**: everyone has their own."
     ),
     gap: float = typer.Option(0.2, help="Least difference between neighbours' means (Δ)."),
     noise: float | None = typer.Option(None, help="Standard deviation of rewards (σ): 1, and 0.5 for Bernoulli."),
@@ -29,17 +31,27 @@ def simulate(
     policies: str | None = typer.Option(
         None,
         help="Policies, by name, with commas; see `lpb policies`. By default **lpbts,mts,ts,ts-top**, and for duels "
-        "**lpb-duel,double-ts** (there is also double-ts-top).",
+        "**lpb-duel,double-ts**.",
     ),
-    feedback: str = typer.Option("absolute", help="**absolute**: a reward; **duel**: which of two actions won."),
+    feedback: str = typer.Option("rewards", help="**rewards**, or **duels**: which of two actions won."),
     comparison: str = typer.Option("rewards", help="How duels are decided: noisy **rewards** or **bradley-terry**."),
     seed: int = typer.Option(0, help="Seed of everything random."),
     first: str = typer.Option("prior", help="First action of sampling policies: **prior** or **uniform**."),
     jitter: float = typer.Option(0.05, help="Random part of the differences (ε)."),
     base: float | None = typer.Option(None, help="Level of the means (C); 9 for the same scale, 6 for different."),
     spread: float = typer.Option(0.4, help="Spread of people's levels, times k (γ), for different scales."),
-    model: Path | None = typer.Option(None, help="Simulate a model file with means instead of the synthetic world."),
-    rewards: str = typer.Option("gaussian", help="Rewards of --model: gaussian, bernoulli or poisson."),
+    world: str | None = typer.Option(
+        None,
+        help="Where people come from: **synthetic** (the paper's), **means** (of --model), **replay** (real people of "
+        "--log, with the orderings of --model), or one that another package brings.",
+    ),
+    model: Path | None = typer.Option(None, help="A model file, for the worlds that need one."),
+    log: Path | None = typer.Option(None, help="A log of ratings, for --world replay."),
+    least: int = typer.Option(20, help="Ratings that a replayed person must have: no fewer than --rounds."),
+    rewards: str = typer.Option("gaussian", help="Rewards of a --model: gaussian, bernoulli or poisson."),
+    settings: list[str] = typer.Option(
+        [], "--set", help="A further setting of the world, as name=value; may be repeated."
+    ),
     threads: int | None = typer.Option(None, help="Threads; all cores by default. Never changes a result."),
     out: Path | None = typer.Option(None, help="Folder for Parquet tables, manifest, charts and an HTML report."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a table."),
@@ -49,37 +61,36 @@ def simulate(
     Example: `lpb simulate --states 20 --actions 20 --scale different --draws 10 --out results`
     """
     from lpbandits import validate
-    from lpbandits.duels import DuellingWorld
-    from lpbandits.model import PreferenceModel
-    from lpbandits.rewards import Rewards
     from lpbandits.simulation import simulate as run
-    from lpbandits.simulation import simulate_duels
-    from lpbandits.worlds import MeansWorld, SyntheticWorld, World
+    from lpbandits.worlds import DuellingWorld
 
     validate.as_choice(feedback, "feedback", DEFAULT)
-    _refuse_idle(context, model is not None, feedback == "duel")
-    own = Rewards(rewards, noise)  # type: ignore[arg-type] # Rewards checks the family
-    world: World
-    if model is None:
-        world = SyntheticWorld(
-            states=states, actions=actions, scale=scale, gap=gap, jitter=jitter, noise=own.sd, base=base, spread=spread
-        )
-    else:
-        world = MeansWorld(PreferenceModel.load(model), rewards=own)
+    duels = feedback == "duels"
+    given = {name: context.params[name] for name in context.params if _is_given(context, name)}
+    _refuse(given, "first" if duels else "comparison", f"has no meaning for {feedback}")
+    chosen = world or ("replay" if log is not None else "means" if model is not None else "synthetic")
+    place = world_of(chosen, {name: given[name] for name in OF_WORLDS if name in given}, settings)
+    if duels:
+        place = DuellingWorld(place, comparison)
     if out is not None:
         validate.as_folder(out)
-    chosen = DEFAULT[feedback] if policies is None else policies
-    names = [name.strip() for name in chosen.split(",") if name.strip()]
-    size = {"people": people, "rounds": rounds, "draws": draws, "seed": seed, "threads": threads}
+    named = DEFAULT[feedback] if policies is None else policies
+    names = [name.strip() for name in named.split(",") if name.strip()]
     with progress_bar("simulating (a first run also compiles)") as report:
-        if feedback == "duel":
-            duelling = DuellingWorld(world, comparison)
-            results = simulate_duels(duelling, names, **size, progress=report)  # type: ignore[arg-type] # as declared
-        else:
-            results = run(world, names, **size, first=first, progress=report)  # type: ignore[arg-type] # as declared
+        results = run(
+            place,
+            names,
+            people=people,
+            rounds=rounds,
+            draws=draws,
+            seed=seed,
+            first=first,
+            threads=threads,
+            progress=report,
+        )
     written = None
     if out is not None:
-        from lpbandits.experiments.compare import save_comparison
+        from lpbandits.views.compare import save_comparison
 
         with progress_bar("drawing charts"):
             written = save_comparison(results, out)
@@ -89,27 +100,64 @@ def simulate(
     _show(results, written)
 
 
-def _refuse_idle(context: typer.Context, has_model: bool, is_duel: bool) -> None:
-    """Refuse options that would change nothing, so that nobody believes they did."""
+def world_of(name: str, given: dict[str, Any], settings: list[str]) -> "World":
+    """Return a world by name, from the options given for it; one that it does not take is refused."""
+    import inspect
+    import json
+
+    from lpbandits import validate
+    from lpbandits.errors import InvalidInput
+    from lpbandits.model import PreferenceModel
+    from lpbandits.policies.registry import load_outside
+    from lpbandits.rewards import Rewards
+    from lpbandits.worlds import WORLDS
+
+    if name not in WORLDS:
+        load_outside()
+    made: Any = WORLDS[validate.as_choice(name, "world", WORLDS)]
+    takes = inspect.signature(made).parameters
+    for pair in settings:
+        key, equals, value = pair.partition("=")
+        if not equals or key not in takes:
+            raise InvalidInput(f"--set {pair!r} is not a setting of the world {name!r}; it has {', '.join(takes)}")
+        try:
+            given[key] = json.loads(value)
+        except json.JSONDecodeError:
+            given[key] = value
+    if "rewards" in takes:
+        given["rewards"] = Rewards(given.get("rewards", "gaussian"), given.pop("noise", None))
+    for key in given:
+        _refuse(given if key not in takes else {}, key, f"is not a setting of the world {name!r}")
+    for key, option in (("model", "--model model.json"), ("log", "--log ratings.csv")):
+        if key in takes and key not in given:
+            raise InvalidInput(f"the world {name!r} needs a {key}; give {option}")
+    if isinstance(given.get("model"), Path):
+        given["model"] = PreferenceModel.load(given["model"])
+    if isinstance(given.get("log"), Path):
+        from lpbandits.recovery import read_ratings
+
+        given["log"] = read_ratings(given["log"])
+    world: World = made(**given)
+    return world
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _refuse(given: dict[str, Any], name: str, why: str) -> None:
+    """Refuse an option that would change nothing, so that nobody believes it did."""
     from lpbandits.errors import InvalidInput
 
-    idle = {"rewards": "applies to --model"} if not has_model else {}
-    if has_model:
-        of_world = ("states", "actions", "scale", "gap", "jitter", "base", "spread")
-        idle |= dict.fromkeys(of_world, "does not apply to --model, which brings its own")
-    idle |= {"first": "applies to absolute feedback"} if is_duel else {"comparison": "applies to --feedback duel"}
-    for name, why in idle.items():
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise InvalidInput(f"--{name} {why}; leave it out")
+    if name in given:
+        raise InvalidInput(f"--{name} {why}; leave it out")
 
 
 def _show(results: "Results", written: Path | None) -> None:
-    from lpbandits.simulation.duels import duel_comparison
-    from lpbandits.simulation.tables import comparison, described
+    from lpbandits.views.tables import comparison, described
 
-    table = duel_comparison if results.settings.get("feedback") == "duel" else comparison
-    print_table(described(results), *table(results), right=NUMBERS)
+    print_table(described(results), *comparison(results), right=NUMBERS)
     people = len(next(iter(results.policies.values())).people["regret"])
     decisions = people * results.settings["rounds"] * len(results.policies)
     console().print(f"\n{decisions:,} decisions in {results.seconds:.2f} s", style="dim")

@@ -2,52 +2,108 @@
 
 import numpy as np
 
-from lpbandits.kernels.compiler import jit, jit_in_place, jit_inline
-from lpbandits.kernels.layout import BLOCK_COUNT, BLOCK_SUM, COUNT, SUM
-from lpbandits.typing import FloatArray, SlotArray
+from lpbandits.kernels.compiler import jit, kernel
+from lpbandits.kernels.layout import BLOCK_COUNT, BLOCK_SUM, COUNT, SUM, Arrays
+from lpbandits.typing import FloatArray
 
 
-@jit_inline
-def pool(numbers: FloatArray, order: SlotArray, row: int, n: int, watch: int) -> tuple[int, int]:
-    """Fit non-increasing means to the n tried actions in the order of `order[row]`.
+@kernel
+def pool(b: Arrays, row: int, n: int) -> int:
+    """Fit non-increasing means to the n tried actions in the order of `b.order[row]`; return the number of blocks.
 
-    Writes each block's count and sum to the scratch rows of `numbers`; returns the number of blocks and the block that
-    holds slot `watch` (-1 for a slot that is not there). Two neighbours are pooled when the later mean is at least the
-    earlier one, compared by cross-multiplication, so nothing is divided.
+    Each block's count and sum stand in `b.work`, best first. Two neighbours are pooled when the later mean is at least
+    the earlier one, compared by cross-multiplication, so nothing is divided. The block at work stays in registers.
     """
-    last = -1
-    watched = -1
-    for i in range(n):
+    slots, order, work = b.slots, b.order, b.work
+    one = np.uint64(1)  # an unsigned index needs no check of its sign
+    done = np.uint64(0)
+    if n == 0:
+        return 0
+    slot = order[row, 0]
+    count = slots[COUNT, slot]
+    total = slots[SUM, slot]
+    for i in range(1, n):
         slot = order[row, i]
-        count = numbers[COUNT, slot]
-        total = numbers[SUM, slot]
-        while last >= 0 and numbers[BLOCK_SUM, last] * count <= total * numbers[BLOCK_COUNT, last]:
-            count += numbers[BLOCK_COUNT, last]
-            total += numbers[BLOCK_SUM, last]
-            last -= 1
-        last += 1
-        numbers[BLOCK_COUNT, last] = count
-        numbers[BLOCK_SUM, last] = total
-        if slot == watch:
-            watched = last
-        elif watched > last:
-            watched = last
-    return last + 1, watched
+        next_count = slots[COUNT, slot]
+        next_total = slots[SUM, slot]
+        if total * next_count <= next_total * count:
+            count += next_count
+            total += next_total
+            while done > 0 and work[BLOCK_SUM, done - one] * count <= total * work[BLOCK_COUNT, done - one]:
+                done -= one
+                count += work[BLOCK_COUNT, done]
+                total += work[BLOCK_SUM, done]
+        else:
+            work[BLOCK_COUNT, done] = count
+            work[BLOCK_SUM, done] = total
+            done += one
+            count = next_count
+            total = next_total
+    work[BLOCK_COUNT, done] = count
+    work[BLOCK_SUM, done] = total
+    return int(done + one)
 
 
-@jit_in_place
-def fit(numbers: FloatArray, order: SlotArray, row: int, n: int, means: FloatArray) -> int:
-    """Write the fitted mean of each tried action, best first, to `means`; return the number of blocks."""
-    blocks, _ = pool(numbers, order, row, n, -1)
-    i = 0
-    for block in range(blocks):
-        mean = numbers[BLOCK_SUM, block] / numbers[BLOCK_COUNT, block]
-        left = numbers[BLOCK_COUNT, block]
-        while i < n and left > 0.0:  # counts are whole, so this subtraction is exact
-            left -= numbers[COUNT, order[row, i]]
-            means[i] = mean
-            i += 1
-    return blocks
+@kernel
+def fitted_mean(b: Arrays, row: int, n: int, slot: int) -> float:
+    """Return the fitted mean of one slot, of a fit that `pool` just made."""
+    block = 0
+    left = b.work[BLOCK_COUNT, 0]
+    for i in range(n):
+        own = b.order[row, i]
+        if left <= 0.0:
+            block += 1
+            left = b.work[BLOCK_COUNT, block]
+        left -= b.slots[COUNT, own]  # counts are whole, so this subtraction is exact
+        if own == slot:
+            break
+    return b.work[BLOCK_SUM, block] / b.work[BLOCK_COUNT, block]
+
+
+@kernel
+def fitted_means(b: Arrays, z: int, n: int, out: FloatArray) -> None:
+    """Write the mean of every action under state z: fitted where it was tried, else placed between its neighbours.
+
+    An untried action is placed by its rank on the line between the tried ones around it; before the first and after the
+    last of them it has their mean, the nearest that the ordering allows. With nothing tried all are 0.
+    """
+    row = 1 + z
+    k = b.ranks.shape[1]
+    if n == 0:
+        for a in range(k):
+            out[a] = 0.0
+        return
+    pool(b, row, n)
+    block = 0
+    left = b.work[BLOCK_COUNT, 0]
+    for i in range(n):
+        if left <= 0.0:
+            block += 1
+            left = b.work[BLOCK_COUNT, block]
+        slot = b.order[row, i]
+        left -= b.slots[COUNT, slot]
+        out[b.order[0, slot]] = b.work[BLOCK_SUM, block] / b.work[BLOCK_COUNT, block]
+    for a in range(k):
+        rank = b.ranks[z, a]
+        low = 0  # the first tried action at or behind this rank
+        high = n
+        while low < high:
+            middle = (low + high) // 2
+            if b.ranks[z, b.order[0, b.order[row, middle]]] < rank:
+                low = middle + 1
+            else:
+                high = middle
+        behind = b.order[0, b.order[row, min(low, n - 1)]]
+        before = b.order[0, b.order[row, max(low - 1, 0)]]
+        if behind == a:
+            continue
+        if low == 0:
+            out[a] = out[behind]
+        elif low == n:
+            out[a] = out[before]
+        else:
+            share = (rank - b.ranks[z, before]) / (b.ranks[z, behind] - b.ranks[z, before])
+            out[a] = out[before] + share * (out[behind] - out[before])
 
 
 @jit

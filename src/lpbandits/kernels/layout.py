@@ -1,44 +1,66 @@
-"""What the rows of a belief mean, and the places of a policy's settings.
+"""What kernels work on: a policy's constants and one person's belief, as plain arrays named by what indexes them.
 
-A belief is what a policy knows of one person: two arrays and the number n of tried actions. It holds one *slot* per
-tried action, so its size and the cost of a decision grow with n, never with the number k of all actions.
-
-    numbers  12×w float  rows COUNT to BLOCK_SUM per slot, SCORE to EXTRA_TOO per state, and the policy's settings
-    order    (1+r)×w int row 0: the action of each slot; row 1+z: the slots in the order of state z, best first
-
-A policy adds constant arrays (its settings travel with the belief: every array argument costs a call 0.05 µs):
-
-    ranks     m×k int    place of each action in each state's ordering
-    table     m×k float  known mean rewards (0×0 where none are known)
+A belief holds one *slot* per tried action, so its size and the cost of a decision grow with the number n of tried
+actions, never with the number k of all actions. From Python the arrays are passed one by one, which is cheapest; among
+kernels they travel together as `Arrays`, which costs nothing there.
 """
 
-# rows per slot
+from typing import NamedTuple
+
+from lpbandits.typing import FloatArray, Int32Array, SlotArray
+
+
+class Arrays(NamedTuple):
+    """The arrays of one policy (`ranks` to `settings`) and of what it believes of one person (`slots` to `order`).
+
+    ranks     m×k    place of each action in each state's ordering; without states 1×k, the actions' own order
+    table     any    what the evidence knows beforehand, in a shape of its own: known means are m×k
+    settings  3×any  numbers of the rewards, the evidence and the rule: rows REWARDS, EVIDENCE, RULE
+    slots     3×room rows COUNT, SUM, SPREAD per tried action
+    states    4×m    rows SCORE, POSTERIOR, LOG_PRIOR, BEST per state; 4×0 without states
+    own       any    what belongs to the evidence alone, in a shape of its own
+    order     any×room  row 0: the action of each slot; row 1+z: the slots in the order of state z, best first, where
+                        the evidence keeps them in order (without states, row 1: in the order of the actions)
+    work      any×any   scratch: rows BLOCK_COUNT and BLOCK_SUM for the latest fit, from row RULE_WORK on the rule's
+    """
+
+    ranks: Int32Array
+    table: FloatArray
+    settings: FloatArray
+    slots: FloatArray
+    states: FloatArray
+    own: FloatArray
+    order: SlotArray
+    work: FloatArray
+
+
+# rows of slots
 COUNT = 0
 SUM = 1
 SPREAD = 2  # Σ (reward − mean)²
-BLOCK_COUNT = 3  # scratch: the blocks of the latest fit
-BLOCK_SUM = 4
+SLOT_ROWS = 3
 
-# rows per state
-SCORE = 5  # log evidence plus log prior, up to a constant common to all states
-POSTERIOR = 6
-LOG_PRIOR = 7
-BEST = 8  # the state's best action
-EXTRA = 9  # two rows that belong to the evidence
-EXTRA_TOO = 10
+# rows of states; the last two never change
+SCORE = 0  # log evidence plus log prior, up to a constant common to all states
+POSTERIOR = 1
+LOG_PRIOR = 2
+BEST = 3  # the state's best action
+STATE_ROWS = 4
 
-# the row of settings, and their places in it
-SETTINGS = 11
-ROWS = 12
+# rows of settings
+REWARDS = 0
+EVIDENCE = 1
+RULE = 2
+
+# places in the row REWARDS
 FAMILY = 0
 NOISE = 1
-WEIGHT = 2  # how many observations a guessed noise is worth
-FIRST = 3  # 1: the first action is uniform
-PRIOR_MEAN = 4
-PRIOR_SD = 5
-LOG_HORIZON = 6
-MARGIN = 7
-PLACES = 8
+GUESS_WEIGHT = 2  # how many observations a guessed noise is worth
+
+# rows of work
+BLOCK_COUNT = 0
+BLOCK_SUM = 1
+RULE_WORK = 2
 
 # families of rewards
 GAUSSIAN = 0

@@ -7,7 +7,7 @@ not depend on threads, processes or the order of work, and any single decision c
 
 import numpy as np
 
-from lpbandits.kernels.compiler import jit_in_place, jit_inline
+from lpbandits.kernels.compiler import jit_in_place, kernel
 
 # Purposes: what a draw is for. Policies compared in one run share the world's draws (common random numbers).
 STATE = 0  # which state a sampling rule believes in this round
@@ -18,12 +18,13 @@ TOP = 4  # the mean of a person's best action
 STEP = 5  # how much lower each next action is; the index is the position
 ORDER = 6  # the orderings of a world; the index is the action
 OFFER = 7  # the actions offered in a round; the index counts draws
+CHALLENGE = 8  # the second half of double Thompson sampling
 
 _U32 = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
 
 
-@jit_inline
+@kernel
 def philox(
     c0: np.uint64, c1: np.uint64, c2: np.uint64, c3: np.uint64, k0: np.uint64, k1: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
@@ -37,7 +38,7 @@ def philox(
     return c0, c1, c2, c3
 
 
-@jit_inline
+@kernel
 def uniform(seed: int, person: int, round_: int, purpose: int, index: int) -> float:
     """Return the uniform number in (0, 1) at this address, on a grid of 2⁻⁵³ that leaves out both ends."""
     key = np.uint64(seed)
@@ -59,7 +60,7 @@ def below(u: float, n: int) -> int:
     return min(int(u * n), n - 1)
 
 
-@jit_inline
+@kernel
 def normal_quantile(p: float) -> float:
     """Return the standard normal quantile of p in (0, 1): Wichura's AS 241, PPND16, about 16 digits."""
     q = p - 0.5

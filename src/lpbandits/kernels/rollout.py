@@ -1,121 +1,178 @@
-"""Whole horizons for many people: the loop of ask, reward and tell, compiled around one evidence and one rule."""
+"""Whole horizons for many people: offer → choose → outcome → tell, compiled around those four functions."""
 
 import functools
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lpbandits.kernels.compiler import jit_in_place, jit_inline, specialise
-from lpbandits.kernels.evidence import refit_tell as tell
+from lpbandits.kernels.choices import favourites, filled
+from lpbandits.kernels.compiler import jit_in_place, kernel, specialise
 from lpbandits.kernels.isotonic import pool
-from lpbandits.kernels.layout import BERNOULLI, POISSON, POSTERIOR, SCORE, SETTINGS
-from lpbandits.kernels.random import REWARD, normal_quantile, poisson_quantile, uniform
-from lpbandits.kernels.rules import sample_choose as choose
+from lpbandits.kernels.layout import POSTERIOR, Arrays
+from lpbandits.kernels.outcomes import People
 from lpbandits.typing import FloatArray, Int32Array, IntArray, SlotArray
 
 
-@jit_in_place
-def draw_reward(family: int, mean: float, noise: float, seed: int, person: int, round_: int) -> float:
-    """Return the reward of this person and round: the same luck for every policy, whatever action it meets."""
-    u = uniform(seed, person, round_, REWARD, 0)
-    if family == BERNOULLI:
-        return 1.0 if u < mean else 0.0
-    if family == POISSON:
-        return poisson_quantile(u, mean)
-    return mean + noise * normal_quantile(u)
+class Offers(NamedTuple):
+    """What people may choose from, in rounds: people × rounds × allowed actions in rising order, filled up with -1.
+
+    1 in place of people or rounds: the same for all; 1×1×0: everything. `sets` is what the world allows, `choices` what
+    the policy limits itself to. Where offers depend on the past, `taken` (one per action, 0 at first) and `choices`
+    (1×2×k) are scratch, and `prefer` holds the ranks by which a policy limits itself to favourites (0×0: it does not).
+    """
+
+    sets: IntArray
+    choices: IntArray
+    taken: IntArray
+    prefer: Int32Array
 
 
-@jit_inline
-def filled(row: IntArray) -> int:
-    """Return how many actions a set has before the -1 that fill it up."""
-    size = len(row)
-    while size > 0 and row[size - 1] < 0:
-        size -= 1
-    return size
-
-
-@jit_in_place
-def best_mean(means: FloatArray, person: int, offered: IntArray) -> float:
-    """Return the largest mean among the allowed actions."""
+@kernel
+def best_mean(means: FloatArray, p: int, allowed: IntArray, size: int) -> float:
+    """Return the largest mean among the first `size` allowed actions, or of all where `allowed` is empty."""
     value = -np.inf
-    if len(offered) == 0:
+    if len(allowed) == 0:
         for action in range(means.shape[1]):
-            value = max(value, means[person, action])
+            value = max(value, means[p, action])
     else:
-        for i in range(filled(offered)):
-            value = max(value, means[person, offered[i]])
+        for i in range(size):
+            value = max(value, means[p, allowed[i]])
     return value
 
 
+@kernel
+def offer_sets(offers: Offers, people: People, b: Arrays, n: int, p: int, t: int) -> tuple[int, int, int, float]:
+    """Offer the round's set, whatever happened before.
+
+    Every offer returns where its actions stand in `choices` (person, round and how many), and the best mean of all that
+    the world allows, from which regret is counted.
+    """
+    sets, choices = offers.sets, offers.choices
+    allowed = sets[min(p, sets.shape[0] - 1), min(t, sets.shape[1] - 1)]
+    i, j = min(p, choices.shape[0] - 1), min(t, choices.shape[1] - 1)
+    return i, j, filled(choices[i, j]), best_mean(people.means, p, allowed, filled(allowed))
+
+
+@kernel
+def offer_once(offers: Offers, people: People, b: Arrays, n: int, p: int, t: int) -> tuple[int, int, int, float]:
+    """Offer what the round's set has left: each action at most once."""
+    sets, taken = offers.sets, offers.taken
+    choices = offers.choices[0, 0]
+    for slot in range(n):
+        taken[b.order[0, slot]] = p + 1
+    allowed = sets[min(p, sets.shape[0] - 1), min(t, sets.shape[1] - 1)]
+    whole = len(taken) if len(allowed) == 0 else filled(allowed)
+    size = 0
+    for i in range(whole):
+        action = i if len(allowed) == 0 else allowed[i]
+        if taken[action] != p + 1:
+            choices[size] = action
+            size += 1
+    target = best_mean(people.means, p, choices, size)
+    if len(offers.prefer) > 0:
+        return 0, 1, favourites(offers.prefer, choices, size, offers.choices[0, 1]), target
+    return 0, 0, size, target
+
+
 @jit_in_place
-def active_constraints(numbers: FloatArray, order: SlotArray, n: int, state: int, out: FloatArray, person: int) -> None:
+def active_constraints(b: Arrays, n: int, state: int, out: FloatArray, p: int) -> None:
     """Write the order constraints that hold with equality: mean over all states, the true one, mean of the others."""
-    m = order.shape[0] - 1
+    m = b.states.shape[1]
     total = 0.0
     for z in range(m):
-        blocks, _ = pool(numbers, order, 1 + z, n, -1)
+        blocks = pool(b, 1 + z, n)
         total += n - blocks
         if z == state:
-            out[person, 1] = n - blocks
-    out[person, 0] = total / m
-    out[person, 2] = (total - out[person, 1]) / (m - 1) if m > 1 else np.nan
+            out[p, 1] = n - blocks
+    out[p, 0] = total / m
+    out[p, 2] = (total - out[p, 1]) / (m - 1) if m > 1 and state >= 0 else np.nan
+
+
+def offer(*_: Any) -> Any:
+    """Stand for the function that is put in."""
+
+
+choose = outcome = tell = offer
 
 
 def rollout(
     ranks: Int32Array,
     table: FloatArray,
-    start: FloatArray,
+    settings: FloatArray,
+    slots: FloatArray,
+    states: FloatArray,
+    own: FloatArray,
+    order: SlotArray,
+    work: FloatArray,
+    start_states: FloatArray,
+    start_own: FloatArray,
     means: FloatArray,
     truth: IntArray,
     family: int,
     noise: float,
-    offered: IntArray,
+    comparison: int,
+    sets: IntArray,
     choices: IntArray,
+    taken: IntArray,
+    prefer: Int32Array,
+    changing: bool,
     seed: int,
-    first: int,
-    actions: Int32Array,
-    rewards: FloatArray,
-    regret: FloatArray,
+    person: int,
+    plays: Int32Array,
+    values: FloatArray,
+    losses: FloatArray,
+    weak: FloatArray,
     mass: FloatArray,
     active: FloatArray,
-    numbers: FloatArray,
-    order: SlotArray,
 ) -> None:
-    """Play all rounds for people first, first+1, …; `actions` to `active` take the results, the rest is one belief.
+    """Play all rounds for the people with addresses `person`, `person` + 1, …
 
-    `start` holds the rows per state of an untouched belief (no columns without latent states). `offered` is people ×
-    rounds × allowed actions in rising order, filled up with -1 (1 in place of people or rounds: the same for all;
-    1×1×0: everything is allowed); regret is counted from the best of them. `choices` is what the policy limits itself
-    to, in the same form. Each person's results depend on nothing but their own address, so any split over threads gives
-    the same bits.
+    `ranks` to `work` are the policy and one belief, which starts as `start_states` and `start_own` for everyone;
+    `means` to `prefer` are described in `People` and `Offers`. `plays` (people × rounds × 1: the action; × 3:
+    both actions of a pair and the winner) to `active` take the results; `weak` may be empty. Each person's results depend on nothing but their own address, so any split over
+    threads gives the same bits.
     """
-    people, rounds = actions.shape
-    m = start.shape[1]
-    for p in range(people):
+    belief = Arrays(ranks, table, settings, slots, states, own, order, work)
+    people = People(means, truth, family, noise, comparison)
+    offers = Offers(sets, choices, taken, prefer)
+    count, rounds, width = plays.shape
+    m = states.shape[1]
+    for p in range(count):
         n = 0
-        for row in range(SCORE, SETTINGS):
+        for row in range(states.shape[0]):
             for z in range(m):
-                numbers[row, z] = start[row, z]
-        target = best_mean(means, p, offered[0, 0])
+                states[row, z] = start_states[row, z]
+        for row in range(own.shape[0]):
+            for i in range(own.shape[1]):
+                own[row, i] = start_own[row, i]
+        i, j, size, target = offer(offers, people, belief, n, p, 0)
         for t in range(rounds):
-            if offered.shape[2] > 0:
-                target = best_mean(means, p, offered[min(p, offered.shape[0] - 1), min(t, offered.shape[1] - 1)])
-            allowed = choices[min(p, choices.shape[0] - 1), min(t, choices.shape[1] - 1)]
-            allowed = allowed[: filled(allowed)]
-            action = choose(ranks, table, numbers, order, n, allowed, seed, first + p, t)
-            reward = draw_reward(family, means[p, action], noise, seed, first + p, t)
-            n = tell(ranks, table, numbers, order, n, action, reward)
-            actions[p, t] = action
-            rewards[p, t] = reward
-            regret[p, t] = target - means[p, action]
-            mass[p, t] = numbers[POSTERIOR, truth[p]] if m > 0 else np.nan
-        for i in range(3):
-            active[p, i] = np.nan
+            if changing and t > 0:
+                i, j, size, target = offer(offers, people, belief, n, p, t)
+            play = choose(belief, n, choices[i, j, :size], seed, person + p, t)
+            one, other, who, told, value, loss, less = outcome(people, p, target, play, seed, person + p, t)
+            n = tell(belief, n, who, told)
+            plays[p, t, 0] = one
+            if width > 1:
+                plays[p, t, 1] = other
+                plays[p, t, 2] = who
+            values[p, t] = value
+            losses[p, t] = loss
+            if weak.shape[1] > 0:
+                weak[p, t] = less
+            mass[p, t] = states[POSTERIOR, truth[p]] if m > 0 and truth[p] >= 0 else np.nan
+        for part in range(3):
+            active[p, part] = np.nan
         if m > 0 and order.shape[0] == 1 + m:
-            active_constraints(numbers, order, n, truth[p], active, p)
+            active_constraints(belief, n, truth[p], active, p)
 
 
 @functools.cache
-def rollout_of(evidence: Callable[..., int], rule: Callable[..., int]) -> Callable[..., None]:
-    """Return `rollout` compiled around one evidence's tell and one rule's choose."""
-    return specialise(rollout, f"rollout_{evidence.__name__}_{rule.__name__}", tell=evidence, choose=rule)
+def rollout_of(
+    offering: Callable[..., Any], choosing: Callable[..., Any], happening: Callable[..., Any], telling: Callable[..., int]
+) -> Callable[..., None]:
+    """Return `rollout` compiled around the four functions."""
+    parts = {"offer": offering, "choose": choosing, "outcome": happening, "tell": telling}
+    name = "_".join(["rollout", *(f"{f.__module__.rpartition('.')[2]}_{f.__name__}" for f in parts.values())])
+    return specialise(rollout, name, **parts)

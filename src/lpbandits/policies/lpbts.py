@@ -2,9 +2,11 @@
 
 from lpbandits import validate
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.base import Policy, rewards_of
-from lpbandits.policies.evidence import Incremental, Refit
+from lpbandits.policies.evidences import Incremental, Refit
+from lpbandits.policies.policy import Policy
+from lpbandits.policies.registry import ORDERINGS, Entry
 from lpbandits.policies.rules import Sample
+from lpbandits.rewards import Rewards, rewards_of
 
 
 class LpbTS(Policy):
@@ -23,7 +25,7 @@ class LpbTS(Policy):
     noise_known
         False: `noise` is a guess, which each person's own rewards correct.
     rewards
-        "gaussian", "bernoulli" or "poisson".
+        "gaussian", "bernoulli" or "poisson"; or `Rewards(…)`, in place of `noise` and `noise_known`.
     likelihood
         "refit" scores a state by all data at its refitted means; "incremental" adds only the newest reward's term each
         round, as in the paper's expanded algorithm.
@@ -45,10 +47,28 @@ class LpbTS(Policy):
         *,
         noise: float | None = None,
         noise_known: bool = True,
-        rewards: str = "gaussian",
+        rewards: str | Rewards = "gaussian",
         likelihood: str = "refit",
         first: str = "prior",
     ) -> None:
         validate.as_choice(likelihood, "likelihood", ("refit", "incremental"))
         family = rewards_of(rewards, noise, noise_known)
         super().__init__(model, Refit(family) if likelihood == "refit" else Incremental(family), Sample(first))
+
+
+ENTRIES = (
+    Entry(
+        "lpbts",
+        lambda s: LpbTS(s.model, rewards=s.rewards, first=s.first),
+        "lpbTS",
+        ORDERINGS,
+        "a person's mean rewards follow one of the orderings, on any scale",
+    ),
+    Entry(
+        "lpbts-incremental",
+        lambda s: LpbTS(s.model, rewards=s.rewards, likelihood="incremental", first=s.first),
+        "lpbTS, incremental",
+        ORDERINGS,
+        "as lpbts; each round adds only the newest reward's likelihood",
+    ),
+)

@@ -1,9 +1,11 @@
 """mTS: posterior sampling that knows every state's mean rewards."""
 
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.base import Policy, rewards_of
-from lpbandits.policies.evidence import KnownMeans
+from lpbandits.policies.evidences import KnownMeans
+from lpbandits.policies.policy import Policy
+from lpbandits.policies.registry import MEANS, Entry
 from lpbandits.policies.rules import Sample
+from lpbandits.rewards import Rewards, rewards_of
 
 
 class MTS(Policy):
@@ -27,7 +29,18 @@ class MTS(Policy):
         *,
         noise: float | None = None,
         noise_known: bool = True,
-        rewards: str = "gaussian",
+        rewards: str | Rewards = "gaussian",
         first: str = "prior",
     ) -> None:
         super().__init__(model, KnownMeans(rewards_of(rewards, noise, noise_known)), Sample(first))
+
+
+ENTRIES = (
+    Entry(
+        "mts",
+        lambda s: MTS(s.model, rewards=s.rewards, first=s.first),
+        "mTS",
+        MEANS,
+        "people of one state share the same means exactly",
+    ),
+)

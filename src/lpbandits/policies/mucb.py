@@ -1,9 +1,11 @@
 """mUCB: optimism over the states that are still consistent with the rewards."""
 
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.base import Policy, rewards_of
-from lpbandits.policies.evidence import Consistency
+from lpbandits.policies.evidences import Consistency
+from lpbandits.policies.policy import Policy
+from lpbandits.policies.registry import MEANS, Entry
 from lpbandits.policies.rules import Optimism
+from lpbandits.rewards import Rewards, rewards_of
 
 
 class MUCB(Policy):
@@ -39,9 +41,20 @@ class MUCB(Policy):
         model: PreferenceModel,
         *,
         noise: float | None = None,
-        rewards: str = "gaussian",
+        rewards: str | Rewards = "gaussian",
         horizon: int = 200,
         margin: float = 0.0,
     ) -> None:
-        family = rewards_of(rewards, noise, own=False)
+        family = rewards_of(rewards, noise, noise_of_all=True)
         super().__init__(model, Consistency(family, horizon=horizon, margin=margin), Optimism())
+
+
+ENTRIES = (
+    Entry(
+        "mucb",
+        lambda s: MUCB(s.model, rewards=s.rewards.as_known, horizon=s.rounds),
+        "mUCB",
+        MEANS,
+        "as mts; plays the optimist's action, nothing is random",
+    ),
+)

@@ -1,9 +1,11 @@
 """TS: Gaussian Thompson sampling without latent states."""
 
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.base import Policy, rewards_of
-from lpbandits.policies.evidence import Tally
+from lpbandits.policies.evidences import Tally
+from lpbandits.policies.policy import Policy
+from lpbandits.policies.registry import TOP, Entry
 from lpbandits.policies.rules import Thompson
+from lpbandits.rewards import Rewards, rewards_of
 
 
 class TS(Policy):
@@ -33,10 +35,28 @@ class TS(Policy):
         model: PreferenceModel,
         *,
         noise: float | None = None,
-        rewards: str = "gaussian",
+        rewards: str | Rewards = "gaussian",
         prior_mean: float = 0.0,
         prior_sd: float = 100.0,
         top: bool = False,
     ) -> None:
-        family = rewards_of(rewards, noise, own=False)
+        family = rewards_of(rewards, noise, noise_of_all=True)
         super().__init__(model, Tally(family), Thompson(prior_mean, prior_sd, top))
+
+
+ENTRIES = (
+    Entry(
+        "ts",
+        lambda s: TS(s.model, rewards=s.rewards.as_known),
+        "TS",
+        "nothing",
+        "every action has its own mean, with a weak normal prior",
+    ),
+    Entry(
+        "ts-top",
+        lambda s: TS(s.model, rewards=s.rewards.as_known, top=True),
+        "TS, top actions",
+        TOP,
+        "as ts, among those actions",
+    ),
+)

@@ -1,9 +1,11 @@
 """UCB: upper confidence bounds without latent states."""
 
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.base import Policy, rewards_of
-from lpbandits.policies.evidence import Tally
+from lpbandits.policies.evidences import Tally
+from lpbandits.policies.policy import Policy
+from lpbandits.policies.registry import TOP, Entry
 from lpbandits.policies.rules import UpperBound
+from lpbandits.rewards import Rewards, rewards_of
 
 
 class UCB(Policy):
@@ -23,7 +25,21 @@ class UCB(Policy):
         model: PreferenceModel,
         *,
         noise: float | None = None,
-        rewards: str = "gaussian",
+        rewards: str | Rewards = "gaussian",
         top: bool = False,
     ) -> None:
-        super().__init__(model, Tally(rewards_of(rewards, noise, own=False)), UpperBound(top))
+        super().__init__(model, Tally(rewards_of(rewards, noise, noise_of_all=True)), UpperBound(top))
+
+
+ENTRIES = (
+    Entry(
+        "ucb", lambda s: UCB(s.model, rewards=s.rewards.as_known), "UCB", "nothing", "every action has its own mean"
+    ),
+    Entry(
+        "ucb-top",
+        lambda s: UCB(s.model, rewards=s.rewards.as_known, top=True),
+        "UCB, top actions",
+        TOP,
+        "as ucb, among those actions",
+    ),
+)

@@ -1,9 +1,11 @@
 """Uniform: every action with equal chance, the yardstick that any policy must beat."""
 
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.base import Policy, rewards_of
-from lpbandits.policies.evidence import Tally
+from lpbandits.policies.evidences import Tally
+from lpbandits.policies.policy import Policy
+from lpbandits.policies.registry import Entry
 from lpbandits.policies.rules import AnyAction
+from lpbandits.rewards import Rewards, rewards_of
 
 
 class Uniform(Policy):
@@ -14,5 +16,16 @@ class Uniform(Policy):
     [0.25, 0.25, 0.25, 0.25]
     """
 
-    def __init__(self, model: PreferenceModel, *, rewards: str = "gaussian") -> None:
-        super().__init__(model, Tally(rewards_of(rewards, None)), AnyAction())
+    def __init__(self, model: PreferenceModel, *, rewards: str | Rewards = "gaussian") -> None:
+        super().__init__(model, Tally(rewards_of(rewards)), AnyAction())
+
+
+ENTRIES = (
+    Entry(
+        "uniform",
+        lambda s: Uniform(s.model, rewards=s.rewards.as_known),
+        "uniform",
+        "nothing",
+        "nothing; plays at random",
+    ),
+)

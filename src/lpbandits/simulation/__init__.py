@@ -1,18 +1,7 @@
 """Simulation: people × rounds × policies → results."""
 
-from lpbandits.simulation.duels import DuelResult, DuelTrace, roll_duels, simulate_duels
 from lpbandits.simulation.results import Curve, PolicyResult, Results
-from lpbandits.simulation.run import Trace, roll, simulate
+from lpbandits.simulation.roll import Trace, roll
+from lpbandits.simulation.run import simulate
 
-__all__ = [
-    "Curve",
-    "DuelResult",
-    "DuelTrace",
-    "PolicyResult",
-    "Results",
-    "Trace",
-    "roll",
-    "roll_duels",
-    "simulate",
-    "simulate_duels",
-]
+__all__ = ["Curve", "PolicyResult", "Results", "Trace", "roll", "simulate"]

@@ -2,20 +2,25 @@
 
 import json
 import platform
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
+from lpbandits.simulation.roll import Trace
+from lpbandits.simulation.sums import Moments, Spread
 from lpbandits.typing import FloatArray, IntArray, Json
 
 FORMAT = "lpbandits-simulation"
-VERSION = 1
+VERSION = 2
+
+T = TypeVar("T", int, str)
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,7 +28,8 @@ class Curve:
     """A quantity at each round, over people: mean, standard deviation, standard error and quantiles.
 
     The standard error is that of the mean over people; with several draws of the orderings it is that of the mean over
-    draws, because people of one draw share their orderings and are not independent.
+    draws, because people of one draw share their orderings and are not independent. Quantiles of very large runs come
+    from bins and are up to one per cent off (`lpbandits.simulation.sums`).
     """
 
     mean: FloatArray
@@ -34,17 +40,15 @@ class Curve:
     p95: FloatArray
 
     @classmethod
-    def of(cls, values: FloatArray, draws: int) -> "Curve":
-        """Summarise people × rounds, people of one draw next to each other."""
-        people = len(values)
-        sd = values.std(axis=0, ddof=1) if people > 1 else np.full(values.shape[1], np.nan)
-        if draws > 1:
-            per_draw = values.reshape(draws, people // draws, -1).mean(axis=1)
-            se = per_draw.std(axis=0, ddof=1) / np.sqrt(draws)
-        else:
-            se = sd / np.sqrt(people)
-        p05, p50, p95 = np.quantile(values, (0.05, 0.5, 0.95), axis=0)
-        return cls(values.mean(axis=0), sd, se, p05, p50, p95)
+    def of(cls, draws: Sequence[Moments], spread: Spread) -> "Curve":
+        """Join the moments of each draw's people with the distribution over all of them."""
+        whole = draws[0]
+        for other in draws[1:]:
+            whole = whole.joined(other)
+        se = whole.sd / np.sqrt(whole.count)
+        if len(draws) > 1:
+            se = np.std([own.mean for own in draws], axis=0, ddof=1) / np.sqrt(len(draws))
+        return cls(whole.mean, whole.sd, se, *spread.quantiles())
 
     def last(self) -> dict[str, float | None]:
         """Return the summary at the last round; one person has no spread, which is None."""
@@ -54,6 +58,75 @@ class Curve:
         return f"<Curve: {len(self.mean)} rounds, ends at {self.mean[-1]:.4g} ± {self.se[-1]:.2g}>"
 
 
+@dataclass
+class Account:
+    """What is kept of one policy's people while a simulation runs: sums per round, a few numbers per person."""
+
+    draws: int
+    binned: bool = False
+    keep: bool = False
+    regret: dict[int, Moments] = field(default_factory=dict)
+    weak: dict[int, Moments] = field(default_factory=dict)
+    spread: Spread = field(default_factory=Spread)
+    weak_spread: Spread = field(default_factory=Spread)
+    means: dict[str, Moments] = field(default_factory=dict)
+    people: dict[str, list[FloatArray]] = field(default_factory=dict)
+    traces: list[Trace] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.spread.binned = self.weak_spread.binned = self.binned
+
+    def add(self, trace: Trace, truth: IntArray, draw: int) -> None:
+        """Take in some people of one draw; draws and their people come in order."""
+        total = np.cumsum(trace.regret, axis=1)
+        best = trace.regret <= 0.0
+        _join(self.regret, draw, total)
+        self.spread.add(total)
+        columns = {
+            "draw": np.full(len(truth), float(draw)),
+            "state": truth.astype(np.float64),
+            "regret": total[:, -1].copy(),
+            "reward": trace.rewards.mean(axis=1),
+            "best_share": best.mean(axis=1),
+            "true_state": trace.mass[:, -1].copy(),
+            "active_all": trace.active[:, 0],
+            "active_true": trace.active[:, 1],
+            "active_other": trace.active[:, 2],
+        }
+        if trace.weak.size:
+            weak = np.cumsum(trace.weak, axis=1)
+            _join(self.weak, draw, weak)
+            self.weak_spread.add(weak)
+            columns["weak_regret"] = weak[:, -1].copy()
+        for name, values in (("reward", trace.rewards), ("best_share", best), ("true_state", trace.mass)):
+            _join(self.means, name, values.astype(np.float64, copy=False))
+        for name, column in columns.items():
+            self.people.setdefault(name, []).append(column)
+        if self.keep:
+            self.traces.append(trace)
+
+    def result(self) -> "PolicyResult":
+        """Return the policy's result."""
+        return PolicyResult(
+            regret=Curve.of(list(self.regret.values()), self.spread),
+            weak=Curve.of(list(self.weak.values()), self.weak_spread) if self.weak else None,
+            reward=self.means["reward"].mean,
+            best_share=self.means["best_share"].mean,
+            true_state=self.means["true_state"].mean,
+            people={name: np.concatenate(parts) for name, parts in self.people.items()},
+            trace=_concatenated(self.traces) if self.keep else None,
+        )
+
+
+def _join(sums: dict[T, Moments], key: T, values: FloatArray) -> None:
+    fresh = Moments.of(values)
+    sums[key] = sums[key].joined(fresh) if key in sums else fresh
+
+
+def _concatenated(traces: Sequence[Trace]) -> Trace:
+    return Trace(*(np.concatenate([getattr(t, name) for t in traces]) for name in Trace.__dataclass_fields__))
+
+
 @dataclass(frozen=True, repr=False)
 class PolicyResult:
     """How one policy did.
@@ -61,59 +134,41 @@ class PolicyResult:
     Attributes
     ----------
     regret
-        Cumulative regret at each round.
+        Cumulative regret at each round; for duels the strong regret, what both actions of a pair lose together.
+    weak
+        Cumulative weak regret, what the better action of a pair loses; None for rewards.
     reward
-        Mean reward at each round.
+        Mean reward at each round; for duels the mean of both actions' mean rewards.
     best_share
-        Share of people who got their best allowed action, at each round.
+        Share of people who got their best allowed action, at each round; for duels, twice over.
     true_state
         Mean posterior probability of the true state after each round; NaN without latent states.
     people
-        One row per person: draw, state, regret, mean reward, best_share, true_state, and the active constraints at
-        the end (mean over all states, the true state, mean over the others; NaN where no fit has constraints).
+        One row per person: draw, state (-1: not known), regret, mean reward, best_share, true_state, and the active
+        constraints at the end (mean over all states, the true state, mean over the others; NaN where no fit has
+        constraints); for duels also the weak regret.
+    trace
+        Everything that happened, if `simulate` was asked for traces.
     """
 
     regret: Curve
+    weak: Curve | None
     reward: FloatArray
     best_share: FloatArray
     true_state: FloatArray
     people: dict[str, FloatArray]
+    trace: Trace | None = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self.people['regret'])} people, regret {self.regret!r}>"
 
-    @classmethod
-    def of(
-        cls,
-        *,
-        rewards: FloatArray,
-        regret: FloatArray,
-        mass: FloatArray,
-        active: FloatArray,
-        truth: IntArray,
-        draws: int,
-    ) -> "PolicyResult":
-        """Summarise arrays of people × rounds."""
-        best = regret <= 0.0
-        total = np.cumsum(regret, axis=1)
-        people = {
-            "draw": np.repeat(np.arange(draws), len(truth) // draws).astype(np.float64),
-            "state": truth.astype(np.float64),
-            "regret": total[:, -1].copy(),
-            "reward": rewards.mean(axis=1),
-            "best_share": best.mean(axis=1),
-            "true_state": mass[:, -1].copy(),
-            "active_all": active[:, 0],
-            "active_true": active[:, 1],
-            "active_other": active[:, 2],
-        }
-        return cls(Curve.of(total, draws), rewards.mean(axis=0), best.mean(axis=0), mass.mean(axis=0), people)
-
     def to_dict(self) -> Json:
         """Return the summary as a JSON object; null stands for what the policy does not have."""
         mean = {name: _or_none(float(values.mean())) for name, values in self.people.items()}
+        weak = {} if self.weak is None else {"weak_regret": self.weak.last()}
         return {
             "regret": self.regret.last(),
+            **weak,
             "curve": self.regret.mean.tolist(),
             "reward": mean["reward"],
             "best_share": mean["best_share"],
@@ -146,6 +201,11 @@ class Results:
         except KeyError:
             raise InvalidInput(f"no policy {name!r} in these results; there are: {', '.join(self.policies)}") from None
 
+    @property
+    def duels(self) -> bool:
+        """Whether the policies played duels."""
+        return bool(self.settings["feedback"] == "duels")
+
     def difference(self, one: str, other: str) -> tuple[float, float]:
         """Return the mean of regret(one) − regret(other) at the end, paired by person, and its standard error."""
         gap = self[one].people["regret"] - self[other].people["regret"]
@@ -163,28 +223,8 @@ class Results:
         }
 
     def curves(self) -> pl.DataFrame:
-        """Return a row per policy and round."""
-        frames = []
-        for name, result in self.policies.items():
-            regret = result.regret
-            frames.append(
-                pl.DataFrame(
-                    {
-                        "policy": [name] * len(regret.mean),
-                        "round": np.arange(1, len(regret.mean) + 1),
-                        "regret": regret.mean,
-                        "regret_sd": regret.sd,
-                        "regret_se": regret.se,
-                        "regret_p05": regret.p05,
-                        "regret_p50": regret.p50,
-                        "regret_p95": regret.p95,
-                        "reward": result.reward,
-                        "best_share": result.best_share,
-                        "true_state": result.true_state,
-                    }
-                )
-            )
-        return pl.concat(frames)
+        """Return a row per policy and round; duels have the columns of weak regret too."""
+        return pl.concat([_curves(name, result) for name, result in self.policies.items()])
 
     def people(self) -> pl.DataFrame:
         """Return a row per policy and person."""
@@ -203,6 +243,17 @@ class Results:
         manifest = {"format": FORMAT, "version": VERSION, **self.to_dict(), "versions": versions()}
         (out / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
         return out
+
+
+def _curves(name: str, result: PolicyResult) -> pl.DataFrame:
+    rounds = len(result.reward)
+    columns: dict[str, object] = {"policy": [name] * rounds, "round": np.arange(1, rounds + 1)}
+    for title, curve in (("regret", result.regret), ("weak_regret", result.weak)):
+        if curve is not None:
+            columns[title] = curve.mean
+            columns |= {f"{title}_{part}": getattr(curve, part) for part in ("sd", "se", "p05", "p50", "p95")}
+    columns |= {part: getattr(result, part) for part in ("reward", "best_share", "true_state")}
+    return pl.DataFrame(columns)
 
 
 def versions() -> dict[str, str]:

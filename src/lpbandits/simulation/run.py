@@ -2,88 +2,36 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
-
-import joblib
-import numpy as np
+from typing import NamedTuple
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.kernels.rollout import rollout_of
-from lpbandits.policies import POLICIES, Policy, Setting, make_policy
-from lpbandits.simulation.results import PolicyResult, Results
-from lpbandits.typing import FloatArray, Int32Array, Json
+from lpbandits.parallel import Progress, each, workers_of
+from lpbandits.policies import Policy, Setting, entry_of, make_policy
+from lpbandits.simulation import sums
+from lpbandits.simulation.results import Account, Results
+from lpbandits.simulation.roll import Trace, check_rounds, roll
+from lpbandits.typing import Json
 from lpbandits.worlds import Population, World
 
-CHUNK = 512
-"""People per piece of work: fixed, so that no result depends on how pieces are spread over threads."""
+PIECE = 2**17
+"""Decisions per piece of work, at most 512 people: fixed, so that no result depends on how pieces are spread."""
 
-MOST_CELLS = 2**28
-"""People × rounds that one run keeps per policy (2 GiB a number)."""
+MOST_BYTES = 8 * 2**30
+"""Memory that one run may take."""
 
 Build = Callable[[Setting], Policy]
-Piece = tuple[str, Policy, Population, int]
-T = TypeVar("T")
-Progress = Callable[[str, int, int], None]
-"""Called with what is under way, how much of it is done, and how much there is."""
 
 
-@dataclass(frozen=True)
-class Trace:
-    """What happened to some people: arrays of people × rounds, and people × 3 active constraints at the end."""
+class Piece(NamedTuple):
+    """Some people of one draw, with one policy; person i of them has the address `first_person` + i."""
 
-    actions: Int32Array
-    rewards: FloatArray
-    regret: FloatArray
-    mass: FloatArray
-    active: FloatArray
-
-
-def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first: int = 0) -> Trace:
-    """Play `rounds` rounds with every person of a population; person i has the address first + i.
-
-    >>> from lpbandits import LpbTS, SyntheticWorld
-    >>> people = SyntheticWorld(states=2, actions=3).draw(people=1, seed=0)
-    >>> roll(LpbTS(people.model), people, rounds=4, seed=0).actions.shape
-    (2, 4)
-    """
-    count = len(people.truth)
-    comparable = np.array_equal(policy.model.orderings, people.model.orderings)
-    belief = policy.new_belief(min(rounds, policy.model.n_actions))
-    trace = Trace(
-        actions=np.empty((count, rounds), dtype=np.int32),
-        rewards=np.empty((count, rounds)),
-        regret=np.empty((count, rounds)),
-        mass=np.empty((count, rounds)),
-        active=np.empty((count, 3)),
-    )
-    rollout_of(policy.evidence.tell, policy.rule.choose)(
-        policy.ranks,
-        policy.table,
-        policy.start,
-        people.means,
-        people.truth if comparable else np.zeros(count, dtype=np.int64),
-        people.rewards.code,
-        people.rewards.sd,
-        people.offered,
-        policy.offer_sets(people.offered),
-        seed,
-        first,
-        trace.actions,
-        trace.rewards,
-        trace.regret,
-        trace.mass,
-        trace.active,
-        belief.numbers,
-        belief.order,
-    )
-    if not (comparable and policy.evidence.probabilistic):
-        trace.mass[:] = np.nan  # there is no "true state" in another model, and no probability in a mark
-    if not comparable:
-        trace.active[:, 1:] = np.nan
-    return trace
+    name: str
+    policy: Policy
+    people: Population
+    draw: int
+    first_person: int
 
 
 def simulate(
@@ -96,6 +44,7 @@ def simulate(
     seed: int = 0,
     first: str = "prior",
     threads: int | None = None,
+    traces: bool = False,
     progress: Progress | None = None,
 ) -> Results:
     """Compare policies on the same people with the same luck.
@@ -106,7 +55,7 @@ def simulate(
         Where people come from, such as `SyntheticWorld(states=5, actions=10)`.
     policies
         Registered names, or a mapping from a name of your own to a registered name or to a function that builds a
-        policy from a `Setting` (model, rewards, rounds).
+        policy from a `Setting` (model, rewards, rounds). All must learn from the same feedback, rewards or duels.
     people
         People per state.
     rounds
@@ -119,6 +68,8 @@ def simulate(
         How policies that sample a state choose their first action: "prior" or "uniform".
     threads
         Threads to use; by default all cores.
+    traces
+        Keep every person's every round in `results[name].trace`: 36 bytes each (56 for duels) instead of sums.
     progress
         Called with (what, done, total) as pieces of work end.
 
@@ -126,41 +77,47 @@ def simulate(
     >>> results = simulate(SyntheticWorld(states=2, actions=3), ["lpbts", "uniform"], people=20, rounds=50)
     >>> bool(results["lpbts"].regret.mean[-1] < results["uniform"].regret.mean[-1])
     True
+    >>> duels = simulate(SyntheticWorld(states=2, actions=4), ["lpb-duel", "double-ts"], people=10, rounds=100)
+    >>> bool(duels["lpb-duel"].regret.mean[-1] < duels["double-ts"].regret.mean[-1])
+    True
     """
-    about = about_world(world)
-    builders = builders_of(policies, POLICIES, make_policy)
-    people = validate.as_count(people, "people")
-    rounds = validate.as_count(rounds, "rounds")
-    draws = validate.as_count(draws, "draws")
-    seed = validate.as_seed(seed)
-    validate.as_choice(first, "first", ("prior", "uniform"))
-    threads = joblib.cpu_count() if threads is None else validate.as_count(threads, "threads", high=1024)
-    populations = populations_of(world, people, rounds, draws, seed)
+    settings = about_world(world)
+    builders = builders_of(policies)
+    size = {"people": people, "rounds": rounds, "draws": draws}
+    settings |= {name: validate.as_count(value, name) for name, value in size.items()}
+    settings |= {"seed": validate.as_seed(seed), "first": validate.as_choice(first, "first", ("prior", "uniform"))}
+    workers = workers_of(threads)
+    populations = populations_of(world, people, rounds, draws, seed, len(builders), traces=traces)
     pieces = pieces_of(builders, populations, rounds, first)
-    one_round = partial(roll, rounds=1, seed=seed)
-    traces, seconds = play(pieces, partial(roll, rounds=rounds, seed=seed), one_round, threads, progress)
-    truth = np.concatenate([population.truth for population in populations])
-    settings = {
-        **about,
-        "people": people,
-        "rounds": rounds,
-        "draws": draws,
-        "seed": seed,
-        "first": first,
-    }
-    results = {name: _result([trace for trace, _ in traces.pop(name)], truth, draws) for name in builders}
-    return Results(settings=settings, policies=results, seconds=seconds)
+    settings["feedback"] = _feedback(pieces, settings.get("feedback"))
+    cells = sum(len(population) for population in populations) * rounds
+    accounts = {name: Account(draws, binned=cells > sums.EXACT, keep=traces) for name in builders}
+    _warm_up(pieces, seed)
+    started = time.perf_counter()
+    jobs = ((piece, rounds, seed) for piece in pieces)
+    for done, (piece, trace) in enumerate(zip(pieces, each(_play, jobs, workers=workers), strict=True)):
+        accounts[piece.name].add(trace, piece.people.truth, piece.draw)
+        if progress is not None:
+            progress(piece.name, done + 1, len(pieces))
+    seconds = time.perf_counter() - started
+    return Results(settings, {name: accounts.pop(name).result() for name in builders}, seconds)
 
 
-def builders_of(
-    policies: Sequence[str] | Mapping[str, str | Build],
-    registered: Mapping[str, object],
-    make: Callable[[str, Setting], Policy],
-    what: str = "policy",
-) -> dict[str, Build]:
+def _play(piece: Piece, rounds: int, seed: int) -> Trace:
+    return roll(piece.policy, piece.people, rounds=rounds, seed=seed, first_person=piece.first_person)
+
+
+def _warm_up(pieces: Sequence[Piece], seed: int) -> None:
+    """Compile each kind of policy, by one round of one person, before anything is timed or spread over threads."""
+    kinds = {(piece.policy.evidence.kind, piece.policy.rule.kind): piece for piece in pieces}
+    for piece in kinds.values():
+        roll(piece.policy, piece.people.cut(slice(1)), rounds=1, seed=seed)
+
+
+def builders_of(policies: Sequence[str] | Mapping[str, str | Build]) -> dict[str, Build]:
     """Return a builder per name, for registered names and for users' own."""
     if isinstance(policies, str) or not isinstance(policies, Iterable):
-        raise InvalidInput(f"policies is {policies!r}; give a list of names, such as {list(registered)[:2]}")
+        raise InvalidInput(f"policies is {policies!r}; give a list of names, such as ['lpbts', 'ts']")
     named: Iterable[tuple[str, str | Build]]
     named = policies.items() if isinstance(policies, Mapping) else [(name, name) for name in policies]
     out: dict[str, Build] = {}
@@ -173,12 +130,9 @@ def builders_of(
             raise InvalidInput(
                 f"{name!r} is one policy; give a function that builds it per draw: lambda s: LpbTS(s.model)"
             )
-        if callable(build):
-            out[name] = build
-        else:
-            out[name] = partial(make, validate.as_choice(build, what, registered))
+        out[name] = build if callable(build) else partial(make_policy, entry_of(build).name)
     if not out:
-        raise InvalidInput(f"no policies were named; choose some of: {', '.join(registered)}")
+        raise InvalidInput("no policies were named; see `lpb policies` for those there are")
     return out
 
 
@@ -196,103 +150,79 @@ def _built(name: str, build: Build, setting: Setting) -> Policy:
     return policy
 
 
+def _feedback(pieces: Sequence[Piece], world: str | None) -> str:
+    """Return what all policies learn from; policies that learn from different things cannot be compared."""
+    kinds = {piece.policy.feedback: piece.name for piece in pieces}
+    if len(kinds) > 1:
+        raise InvalidInput(
+            f"{kinds['rewards']!r} learns from rewards and {kinds['duels']!r} from duels; compare those of one kind"
+        )
+    found = next(iter(kinds))
+    if world is not None and found != world:
+        raise InvalidInput(
+            f"the world decides {world}, but {kinds[found]!r} learns from {found}; use policies for {world}, or the "
+            "world inside it"
+        )
+    return found
+
+
 def about_world(world: World) -> Json:
     """Return the world's settings, before anything is simulated in vain."""
     if isinstance(world, type) or not all(callable(getattr(world, name, None)) for name in ("draw", "to_dict")):
         raise InvalidInput(
             f"world is {world!r}; give a world with draw and to_dict, such as SyntheticWorld(states=5, actions=10)"
         )
-    about = world.to_dict()
-    if about.get("feedback") == "duel":
-        raise InvalidInput(
-            f"{world!r} decides duels, and simulate plays rewards; use simulate_duels, or its inner world"
-        )
-    return about
+    return dict(world.to_dict())
 
 
-def _drawn(world: World, people: int, seed: int, draw: int, before: list[Population]) -> Population:
-    """Return one draw of a world, if it is as large as those before."""
-    population = world.draw(people=people, seed=seed, draw=draw)
-    if not isinstance(population, Population):
-        raise InvalidInput(f"the world drew {population!r}; draw must return a Population")
-    if before and len(population.truth) != len(before[0].truth):
-        raise InvalidInput(
-            f"draw {draw} has {len(population.truth)} people and draw 0 has {len(before[0].truth)}; "
-            "every draw of a world must have equally many"
-        )
-    return population
-
-
-def populations_of(world: World, people: int, rounds: int, draws: int, seed: int) -> list[Population]:
-    """Return every draw of a world, if their results fit in memory."""
+def populations_of(
+    world: World, people: int, rounds: int, draws: int, seed: int, policies: int, *, traces: bool = False
+) -> list[Population]:
+    """Return every draw of a world, if the run fits in memory."""
     populations: list[Population] = []
     for draw in range(draws):
-        populations.append(_drawn(world, people, seed, draw, populations))
-        _check_size(len(populations[0].truth), draws, rounds)
+        population = world.draw(people=people, seed=seed, draw=draw)
+        if not isinstance(population, Population):
+            raise InvalidInput(f"the world drew {population!r}; draw must return a Population")
+        if populations and len(population) != len(populations[0]):
+            raise InvalidInput(
+                f"draw {draw} has {len(population)} people and draw 0 has {len(populations[0])}; "
+                "every draw of a world must have equally many"
+            )
+        populations.append(population)
+        if draw == 0:
+            _check_size(population, draws, rounds, policies, traces=traces)
     return populations
+
+
+def _check_size(population: Population, draws: int, rounds: int, policies: int, *, traces: bool) -> None:
+    """Refuse a run that would not fit in memory, by the bytes that it keeps."""
+    people = len(population) * draws
+    cells = people * rounds
+    size = people * (8 * population.model.n_actions + 8) + population.offered.nbytes * draws
+    size += policies * people * 80  # ten numbers per person
+    size += policies * 2 * (8 * cells if cells <= sums.EXACT else 8 * rounds * sums.BINS)  # quantiles
+    size += policies * cells * 56 if traces else 0
+    if size > MOST_BYTES:
+        raise InvalidInput(
+            f"{people:,} people × {rounds:,} rounds with {policies} policies would take {size / 2**30:.1f} GiB of "
+            f"memory; at most {MOST_BYTES / 2**30:.0f} are used: take fewer people, draws or rounds"
+            + (", or leave the traces out" if traces else "")
+        )
 
 
 def pieces_of(
     builders: Mapping[str, Build], populations: Sequence[Population], rounds: int, first: str = "prior"
 ) -> list[Piece]:
-    """Cut the work into pieces: one policy with CHUNK people of one draw, and the address of the first of them."""
+    """Cut the work into pieces: one policy with some people of one draw."""
     pieces: list[Piece] = []
+    size = max(1, min(512, PIECE // rounds))
     for name, build in builders.items():
         for draw, population in enumerate(populations):
             policy = _built(name, build, Setting(population.model, population.rewards, rounds, first))
-            people = len(population.truth)
-            starts = range(0, people, CHUNK)
-            parts = [(population.cut(slice(start, start + CHUNK)), draw * people + start) for start in starts]
-            pieces += [(name, policy, part, at) for part, at in parts]
+            check_rounds(policy, population, rounds)
+            people = len(population)
+            for start in range(0, people, size):
+                part = population.cut(slice(start, start + size))
+                pieces.append(Piece(name, policy, part, draw, draw * people + start))
     return pieces
-
-
-def play(
-    pieces: Sequence[Piece],
-    roll_one: Callable[..., T],
-    warm_up: Callable[..., T],
-    threads: int,
-    progress: Progress | None,
-) -> tuple[dict[str, list[tuple[T, Population]]], float]:
-    """Play all pieces; return the traces by policy, with their people, and the seconds of the simulation alone.
-
-    Each kind of policy is compiled first, by a `warm_up` with one person.
-    """
-    kinds = {(policy.evidence.kind, policy.rule.kind): (policy, part) for _, policy, part, _ in pieces}
-    for policy, part in kinds.values():
-        warm_up(policy, part.cut(slice(1)))
-    traces: dict[str, list[tuple[T, Population]]] = {name: [] for name, _, _, _ in pieces}
-    started = time.perf_counter()
-    done = joblib.Parallel(n_jobs=threads, backend="threading", return_as="generator")(
-        joblib.delayed(roll_one)(policy, part, first=at) for _, policy, part, at in pieces
-    )
-    for i, trace in enumerate(done):
-        name, _, part, _ = pieces[i]
-        traces[name].append((trace, part))
-        if progress is not None:
-            progress(name, i + 1, len(pieces))
-    return traces, time.perf_counter() - started
-
-
-def _check_size(people: int, draws: int, rounds: int) -> None:
-    """Refuse a run whose results would not fit in memory."""
-    cells = people * draws * rounds
-    if cells > MOST_CELLS:
-        raise InvalidInput(
-            f"{people:,} people × {draws} draws × {rounds:,} rounds are {cells:,} results per policy; at most "
-            f"{MOST_CELLS:,} fit in memory: use fewer people, draws or rounds"
-        )
-
-
-def _result(traces: list[Trace], truth: np.ndarray, draws: int) -> PolicyResult:
-    def joined(name: str) -> FloatArray:
-        return np.concatenate([getattr(trace, name) for trace in traces])
-
-    return PolicyResult.of(
-        rewards=joined("rewards"),
-        regret=joined("regret"),
-        mass=joined("mass"),
-        active=joined("active"),
-        truth=truth,
-        draws=draws,
-    )

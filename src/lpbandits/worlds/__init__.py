@@ -1,10 +1,22 @@
-"""Worlds: where people and their rewards come from. A new one is one file and one line in WORLDS."""
+"""Worlds: where people and their rewards come from. A new one is one file, and one line in WORLDS."""
 
-from lpbandits.worlds.base import Population, World
+from typing import Any
+
+from lpbandits.worlds.base import COMPARISONS, DuellingWorld, Population, World
 from lpbandits.worlds.means import MeansWorld
+from lpbandits.worlds.replay import ReplayWorld
 from lpbandits.worlds.synthetic import SyntheticWorld
 
-__all__ = ["WORLDS", "MeansWorld", "Population", "SyntheticWorld", "World"]
+__all__ = [
+    "COMPARISONS",
+    "WORLDS",
+    "DuellingWorld",
+    "MeansWorld",
+    "Population",
+    "ReplayWorld",
+    "SyntheticWorld",
+    "World",
+]
 
-WORLDS = {"synthetic": SyntheticWorld, "means": MeansWorld}
-"""Every world by name."""
+WORLDS: dict[str, type[Any]] = {world.name: world for world in (SyntheticWorld, MeansWorld, ReplayWorld)}
+"""Every world that `lpb simulate --world` knows; `lpbandits.register` adds others."""

@@ -1,5 +1,7 @@
 """A world of given means."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from lpbandits import validate
@@ -28,6 +30,8 @@ class MeansWorld:
     >>> MeansWorld(model, rewards=Rewards("bernoulli")).draw(people=2, seed=0).means.tolist()
     [[0.9, 0.2], [0.9, 0.2], [0.3, 0.6], [0.3, 0.6]]
     """
+
+    name: ClassVar[str] = "means"
 
     def __init__(
         self,
@@ -59,7 +63,7 @@ class MeansWorld:
     def to_dict(self) -> Json:
         """Return the settings."""
         return {
-            "world": "means",
+            "world": self.name,
             "states": self.model.n_states,
             "actions": self.model.n_actions,
             "rewards": self.rewards.family,

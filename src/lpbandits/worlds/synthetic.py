@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import asdict, dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -49,6 +50,7 @@ class SyntheticWorld:
     noise: float = 1.0
     base: float | None = None
     spread: float = 0.4
+    name: ClassVar[str] = "synthetic"
 
     def __post_init__(self) -> None:
         validate.as_choice(self.scale, "scale", ("same", "different"))
@@ -84,7 +86,7 @@ class SyntheticWorld:
 
     def to_dict(self) -> Json:
         """Return the settings."""
-        return {"world": "synthetic", **asdict(self)}
+        return {"world": self.name, **asdict(self)}
 
     def _orderings(self, seed: int, draw: int) -> IntArray:
         """Return distinct uniform permutations: draw in turn, and pass over those that were there before."""

@@ -1,0 +1,82 @@
+"""The actions to choose from: `offered` holds the allowed ones in rising order, and is empty where all are allowed."""
+
+from lpbandits.kernels.compiler import jit_in_place, kernel
+from lpbandits.kernels.layout import Arrays
+from lpbandits.kernels.random import below
+from lpbandits.typing import IntArray, SlotArray
+
+
+@kernel
+def position(offered: IntArray, action: int) -> int:
+    """Return the position of `action` among the allowed ones, -1 if it is not there."""
+    if len(offered) == 0:
+        return action
+    low = 0
+    high = len(offered)
+    while low < high:
+        middle = (low + high) // 2
+        if offered[middle] < action:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < len(offered) and offered[low] == action else -1
+
+
+@kernel
+def pick(b: Arrays, offered: IntArray, u: float) -> int:
+    """Return the allowed action that a uniform number points at, each with equal chance."""
+    if len(offered) == 0:
+        return below(u, b.ranks.shape[1])
+    return offered[below(u, len(offered))]
+
+
+@jit_in_place
+def pick_untried(order: SlotArray, n: int, offered: IntArray, untried: int, u: float) -> int:
+    """Return one of the `untried` allowed actions, each with equal chance; row 1 of `order` rises by action."""
+    at = below(u, untried)
+    for i in range(n):
+        tried = position(offered, order[0, order[1, i]])
+        if tried > at:
+            break
+        if tried >= 0:
+            at += 1
+    return at if len(offered) == 0 else offered[at]
+
+
+@kernel
+def favourites(ranks: IntArray, offered: IntArray, size: int, out: IntArray) -> int:
+    """Write the actions that some state prefers among the first `size` offered, in rising order; return how many."""
+    found = 0
+    for z in range(ranks.shape[0]):
+        action = offered[0]
+        for j in range(1, size):
+            if ranks[z, offered[j]] < ranks[z, action]:
+                action = offered[j]
+        i = found
+        while i > 0 and out[i - 1] > action:
+            i -= 1
+        if i == 0 or out[i - 1] != action:
+            for j in range(found, i, -1):
+                out[j] = out[j - 1]
+            out[i] = action
+            found += 1
+    return found
+
+
+@kernel
+def filled(row: IntArray) -> int:
+    """Return how many actions a set has before the -1 that fill it up."""
+    size = len(row)
+    while size > 0 and row[size - 1] < 0:
+        size -= 1
+    return size
+
+
+@jit_in_place
+def favourite_sets(ranks: IntArray, offered: IntArray, out: IntArray) -> None:
+    """Reduce each offered set to the actions that some state prefers in it, filled up with -1."""
+    for p in range(offered.shape[0]):
+        for t in range(offered.shape[1]):
+            size = favourites(ranks, offered[p, t], filled(offered[p, t]), out[p, t])
+            for i in range(size, out.shape[2]):
+                out[p, t, i] = -1

@@ -1,0 +1,40 @@
+"""Log-likelihoods of the families of rewards, each up to a constant of the data that is equal for all states."""
+
+import numpy as np
+
+from lpbandits.kernels.compiler import kernel
+from lpbandits.kernels.layout import BERNOULLI, GAUSSIAN_UNKNOWN, GUESS_WEIGHT, NOISE, REWARDS, Arrays
+
+
+@kernel
+def log_likelihood(family: int, reward: float, mean: float, noise: float) -> float:
+    """Return log p(reward | mean)."""
+    if family <= GAUSSIAN_UNKNOWN:
+        return -((reward - mean) ** 2) / (2.0 * noise * noise)
+    if family == BERNOULLI:
+        return np.log(mean) if reward > 0.0 else np.log1p(-mean)
+    return (reward * np.log(mean) if reward > 0.0 else 0.0) - mean
+
+
+@kernel
+def own_mean_likelihood(family: int, total: float, count: float, centre: float) -> float:
+    """Return the log-likelihood of rewards at their own mean total / count.
+
+    Gaussian (to be divided by 2σ²): S²/N, about `centre` so that a common offset of all rewards cancels first.
+    """
+    if family <= GAUSSIAN_UNKNOWN:
+        return (total - centre * count) ** 2 / count
+    score = total * np.log(total / count) if total > 0.0 else 0.0
+    if family == BERNOULLI and total < count:
+        score += (count - total) * np.log1p(-total / count)
+    return score
+
+
+@kernel
+def unknown_noise(b: Arrays, squares: float, count: float) -> float:
+    """Return the log evidence of a sum of squared residuals when the noise is integrated out.
+
+    −½ (w + n) log(w σ₀² + squares): the prior on σ² is inverse gamma, worth w observations of spread σ₀².
+    """
+    weight = b.settings[REWARDS, GUESS_WEIGHT]
+    return -0.5 * (weight + count) * np.log(weight * b.settings[REWARDS, NOISE] ** 2 + squares)

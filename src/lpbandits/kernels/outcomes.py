@@ -1,0 +1,79 @@
+"""What happens to a person who gets an action, or two that meet; and what that loses against the best allowed one.
+
+Every outcome has one form, and any of them can be put into `rollout`:
+
+    one, other, who, told, value, loss, weak = outcome(people, p, target, play, seed, person, round_)
+
+`play` is what the rule chose: `one` action (then `other` is the same), or the pair of both. The evidence is told
+(who, told): the action and its reward, or winner and loser. `value` counts as reward; `loss` is regret, for a pair
+what both lose together, and `weak` what the better of them loses.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lpbandits.kernels.compiler import jit_in_place, kernel
+from lpbandits.kernels.layout import BERNOULLI, POISSON
+from lpbandits.kernels.random import REWARD, normal_quantile, poisson_quantile, uniform
+from lpbandits.typing import FloatArray, IntArray
+
+COMPARED = 0  # two noisy rewards are compared
+BRADLEY_TERRY = 1  # the chance to win is the logistic function of the difference of the means
+
+
+class People(NamedTuple):
+    """Some people: their mean rewards (people×k), states (-1: not known), and how outcomes come about."""
+
+    means: FloatArray
+    truth: IntArray
+    family: int
+    noise: float
+    comparison: int
+
+
+@kernel
+def noisy(people: People, mean: float, u: float) -> float:
+    """Return the reward that a uniform number points at."""
+    if people.family == BERNOULLI:
+        return 1.0 if u < mean else 0.0
+    if people.family == POISSON:
+        return poisson_quantile(u, mean)
+    return mean + people.noise * normal_quantile(u)
+
+
+@kernel
+def rewarded(
+    people: People, p: int, target: float, play: int, seed: int, person: int, round_: int
+) -> tuple[int, int, int, float, float, float, float]:
+    """Draw the action's reward: the same luck for every policy in this round, whatever action it plays."""
+    mean = people.means[p, play]
+    reward = noisy(people, mean, uniform(seed, person, round_, REWARD, 0))
+    return play, play, play, reward, reward, target - mean, target - mean
+
+
+@jit_in_place
+def first_wins(people: People, one: float, other: float, seed: int, person: int, round_: int) -> bool:
+    """Say whether the first of two actions with these means wins; equal rewards are settled by a coin."""
+    if people.comparison == BRADLEY_TERRY:
+        return uniform(seed, person, round_, REWARD, 0) * (1.0 + np.exp((other - one) / people.noise)) < 1.0
+    mine = noisy(people, one, uniform(seed, person, round_, REWARD, 0))
+    theirs = noisy(people, other, uniform(seed, person, round_, REWARD, 1))
+    if mine == theirs:
+        return uniform(seed, person, round_, REWARD, 2) < 0.5
+    return mine > theirs
+
+
+@kernel
+def duelled(
+    people: People, p: int, target: float, play: tuple[int, int], seed: int, person: int, round_: int
+) -> tuple[int, int, int, int, float, float, float]:
+    """Let two actions meet: the same luck for every policy in this round."""
+    one, other = play
+    mean, mean_too = people.means[p, one], people.means[p, other]
+    winner, loser = one, other
+    if not first_wins(people, mean, mean_too, seed, person, round_):
+        winner, loser = other, one
+    value = 0.5 * (mean + mean_too)
+    weak = target - max(mean, mean_too)
+    return one, other, winner, loser, value, (target - mean) + (target - mean_too), weak

@@ -1,0 +1,99 @@
+"""Consistency: which states the rewards have not ruled out. The evidence of mUCB."""
+
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from lpbandits import validate
+from lpbandits.errors import InvalidInput
+from lpbandits.kernels.compiler import kernel
+from lpbandits.kernels.layout import EVIDENCE, LOG_PRIOR, NOISE, POSTERIOR, REWARDS, SCORE, Arrays
+from lpbandits.kernels.tally import record
+from lpbandits.model import PreferenceModel
+from lpbandits.policies.evidences.known_means import expect, means_of
+from lpbandits.policies.parts import Evidence
+from lpbandits.rewards import Rewards
+from lpbandits.typing import FloatArray
+
+# settings
+LOG_HORIZON = 0
+SLACK = 1
+# rows of its own, per state
+CHARGED = 0  # N(s): the rounds in which s was the optimistic state
+SHORT = 1  # G(s): by how much their rewards fell short of s's means
+
+
+@kernel
+def tell(b: Arrays, n: int, action: int, reward: float) -> int:
+    """G(s) += mean − ε − reward for the optimistic state s; s stays consistent while G(s) ≤ σ √(6 N(s) log T).
+
+    The optimistic state of the round is the consistent one that promises most for the action played. The posterior is
+    uniform over the consistent states; where none is left, the state that exceeds its bound least stands alone. A
+    state's score is bound − G, at least 0 if consistent.
+    """
+    n, _ = record(b, n, action, reward)
+    m = b.states.shape[1]
+    charged = -1
+    for z in range(m):
+        if b.states[POSTERIOR, z] > 0.0 and (charged < 0 or b.table[z, action] > b.table[charged, action]):
+            charged = z
+    b.own[CHARGED, charged] += 1.0
+    b.own[SHORT, charged] += b.table[charged, action] - b.settings[EVIDENCE, SLACK] - reward
+    consistent = 0.0
+    least = -1
+    for z in range(m):
+        bound = b.settings[REWARDS, NOISE] * np.sqrt(6.0 * b.own[CHARGED, z] * b.settings[EVIDENCE, LOG_HORIZON])
+        b.states[SCORE, z] = bound - b.own[SHORT, z]
+        if b.states[LOG_PRIOR, z] == -np.inf:
+            continue
+        if b.states[SCORE, z] >= 0.0:
+            consistent += 1.0
+        if least < 0 or b.states[SCORE, z] > b.states[SCORE, least]:
+            least = z
+    for z in range(m):
+        if b.states[LOG_PRIOR, z] == -np.inf:
+            b.states[POSTERIOR, z] = 0.0
+        elif consistent == 0.0:
+            b.states[POSTERIOR, z] = 1.0 if z == least else 0.0
+        else:
+            b.states[POSTERIOR, z] = 1.0 / consistent if b.states[SCORE, z] >= 0.0 else 0.0
+    return n
+
+
+@dataclass(frozen=True)
+class Consistency(Evidence):
+    """Which states are still consistent with the rewards, as mUCB (Hong et al. 2020) counts it.
+
+    `margin` is how wrong the known means may be (ε of the paper).
+
+    >>> Consistency(horizon=1000).horizon
+    1000
+    """
+
+    rewards: Rewards = field(default_factory=Rewards)
+    horizon: int = 200
+    margin: float = 0.0
+    kind: ClassVar[str] = "consistency"
+    probabilistic: ClassVar[bool] = False
+    tell = staticmethod(tell)
+    expect = staticmethod(expect)
+
+    def __post_init__(self) -> None:
+        validate.as_count(self.horizon, "horizon")
+        validate.as_number(self.margin, "margin", low=0)
+        if not self.rewards.noise_known:
+            raise InvalidInput("mucb needs a known noise; give noise, or use mts with noise_known=False")
+
+    def table(self, model: PreferenceModel) -> FloatArray:
+        """Return the model's means; rewards of any family are treated as Gaussian."""
+        return means_of(model, "gaussian", "mucb")
+
+    def own(self, model: PreferenceModel) -> FloatArray:
+        """Return the charges of every state."""
+        return np.zeros((2, model.n_states))
+
+    def settings(self) -> tuple[float, ...]:
+        """Return log T and the slack ε."""
+        return (math.log(max(self.horizon, 2)), self.margin)

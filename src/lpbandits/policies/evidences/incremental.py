@@ -1,0 +1,62 @@
+"""Incremental: each round adds the newest reward's likelihood at the refitted mean. lpbTS's expanded algorithm."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from lpbandits.errors import InvalidInput
+from lpbandits.kernels.compiler import kernel
+from lpbandits.kernels.isotonic import fitted_mean, fitted_means, pool
+from lpbandits.kernels.layout import FAMILY, NOISE, REWARDS, SCORE, Arrays
+from lpbandits.kernels.likelihood import log_likelihood
+from lpbandits.kernels.posterior import normalise
+from lpbandits.kernels.tally import record
+from lpbandits.policies.parts import Evidence
+from lpbandits.rewards import Rewards
+from lpbandits.typing import FloatArray
+
+
+@kernel
+def tell(b: Arrays, n: int, action: int, reward: float) -> int:
+    """score_z += log p(reward | the mean of `action` in z's isotonic fit of all rewards, this one included)."""
+    n, slot = record(b, n, action, reward)
+    family = int(b.settings[REWARDS, FAMILY])
+    m = b.states.shape[1]
+    largest = -np.inf
+    for z in range(m):
+        pool(b, 1 + z, n)
+        mean = fitted_mean(b, 1 + z, n, slot)
+        b.states[SCORE, z] += log_likelihood(family, reward, mean, b.settings[REWARDS, NOISE])
+        largest = max(largest, b.states[SCORE, z])
+    for z in range(m):
+        b.states[SCORE, z] -= largest
+    normalise(b)
+    return n
+
+
+@kernel
+def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
+    """Write the isotonic fit, untried actions between their tried neighbours."""
+    fitted_means(b, state, n, out)
+
+
+@dataclass(frozen=True)
+class Incremental(Evidence):
+    """The expanded algorithm: each round adds the newest reward's log-likelihood at the refitted mean.
+
+    It depends on the order in which rewards came.
+
+    >>> Incremental().ordered
+    True
+    """
+
+    rewards: Rewards = field(default_factory=Rewards)
+    kind: ClassVar[str] = "incremental"
+    ordered: ClassVar[bool] = True
+    tell = staticmethod(tell)
+    expect = staticmethod(expect)
+
+    def __post_init__(self) -> None:
+        if not self.rewards.noise_known:
+            raise InvalidInput("likelihood='incremental' needs a known noise; use likelihood='refit' for unknown noise")

@@ -1,0 +1,124 @@
+"""Inversions: how often duels went against each state's ordering. The evidence of lpb-duel and lpb-paired."""
+
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from lpbandits import validate
+from lpbandits.kernels.compiler import kernel
+from lpbandits.kernels.layout import EVIDENCE, LOG_PRIOR, SCORE, Arrays
+from lpbandits.kernels.posterior import normalise
+from lpbandits.kernels.tally import record
+from lpbandits.model import PreferenceModel
+from lpbandits.policies.parts import Evidence, Feedback
+from lpbandits.rewards import Rewards
+from lpbandits.typing import FloatArray
+
+LOG_FACTOR = 0  # the setting: logarithm of what an inversion multiplies a state's likelihood by
+# rows of its own
+COUNTED = 0  # inversions, per state
+WAITING = 1  # only of rewards in pairs: the action that waits for its partner plus 1, and its reward
+
+
+@kernel
+def invert(b: Arrays, winner: int, loser: int) -> None:
+    """score_z = log prior_z + inversions_z · log(½ − ρ): charge every state that prefers the loser."""
+    for z in range(b.states.shape[1]):
+        if b.ranks[z, loser] < b.ranks[z, winner]:
+            b.own[COUNTED, z] += 1.0
+        b.states[SCORE, z] = b.states[LOG_PRIOR, z] + b.own[COUNTED, z] * b.settings[EVIDENCE, LOG_FACTOR]
+    normalise(b)
+
+
+@kernel
+def tell(b: Arrays, n: int, winner: int, loser: int) -> int:
+    """Take in a duel (Eq. `rel_lik_bound`). A slot counts its action's appearances, and its sum how many were won."""
+    n, _ = record(b, n, winner, 1.0)
+    n, _ = record(b, n, loser, 0.0)
+    invert(b, winner, loser)
+    return n
+
+
+@kernel
+def tell_paired(b: Arrays, n: int, action: int, reward: float) -> int:
+    """Take in a reward as half a duel: every second one is compared with the one before (absolute to relative)."""
+    n, _ = record(b, n, action, reward)
+    if b.own[WAITING, 0] == 0.0:
+        b.own[WAITING, 0] = action + 1.0
+        b.own[WAITING, 1] = reward
+        return n
+    earlier = int(b.own[WAITING, 0]) - 1
+    if b.own[WAITING, 1] > reward:
+        invert(b, earlier, action)
+    elif b.own[WAITING, 1] < reward:
+        invert(b, action, earlier)
+    b.own[WAITING, 0] = 0.0
+    b.own[WAITING, 1] = 0.0
+    return n
+
+
+@kernel
+def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
+    """Write the share of the other actions that the state places behind each: an ordering says no more."""
+    k = len(out)
+    for action in range(k):
+        out[action] = (k - 1.0 - b.ranks[state, action]) / max(k - 1, 1)
+
+
+@dataclass(frozen=True)
+class Inversions(Evidence):
+    """Counted inversions: how often a duel went against a state's ordering (the paper's note on relative feedback).
+
+    Each multiplies the state's likelihood by ½ − margin, or by ½ where the margin ρ is not known.
+
+    >>> Inversions(0.25).settings()[0] == math.log(0.25)
+    True
+    """
+
+    margin: float | None = None
+    kind: ClassVar[str] = "inversions"
+    feedback: ClassVar[Feedback] = "duels"
+    tell = staticmethod(tell)
+    expect = staticmethod(expect)
+
+    def __post_init__(self) -> None:
+        if self.margin is not None:
+            validate.as_number(self.margin, "margin", low=0, high=0.499)
+
+    def own(self, model: PreferenceModel) -> FloatArray:
+        """Return the inversions of every state."""
+        return np.zeros((1, model.n_states))
+
+    def settings(self) -> tuple[float, ...]:
+        """Return the logarithm of an inversion's factor."""
+        return (math.log(0.5 - (self.margin or 0.0)),)
+
+
+@dataclass(frozen=True)
+class Paired(Evidence):
+    """Rewards turned into duels: every second reward is compared with the one before (absolute to relative feedback).
+
+    It combines with every rule that draws states: `Policy(model, Paired(), Sample())`. Equal rewards show nothing.
+
+    >>> Paired().feedback
+    'rewards'
+    """
+
+    margin: float | None = None
+    rewards: Rewards = field(default_factory=Rewards)
+    kind: ClassVar[str] = "paired"
+    tell = staticmethod(tell_paired)
+    expect = staticmethod(expect)
+
+    def __post_init__(self) -> None:
+        Inversions(self.margin)
+
+    def own(self, model: PreferenceModel) -> FloatArray:
+        """Return the inversions of every state, and the reward that waits."""
+        return np.zeros((2, max(model.n_states, 2)))
+
+    def settings(self) -> tuple[float, ...]:
+        """Return the logarithm of an inversion's factor."""
+        return Inversions(self.margin).settings()

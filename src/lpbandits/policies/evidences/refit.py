@@ -1,0 +1,85 @@
+"""Refit: the likelihood of all rewards at each state's own isotonic fit. The evidence of lpbTS."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from lpbandits.kernels.compiler import kernel
+from lpbandits.kernels.isotonic import fitted_means, pool
+from lpbandits.kernels.layout import (
+    BLOCK_COUNT,
+    BLOCK_SUM,
+    COUNT,
+    FAMILY,
+    GAUSSIAN,
+    GAUSSIAN_UNKNOWN,
+    LOG_PRIOR,
+    NOISE,
+    REWARDS,
+    SCORE,
+    SPREAD,
+    SUM,
+    Arrays,
+)
+from lpbandits.kernels.likelihood import own_mean_likelihood, unknown_noise
+from lpbandits.kernels.posterior import normalise
+from lpbandits.kernels.tally import record
+from lpbandits.policies.parts import Evidence
+from lpbandits.rewards import Rewards
+from lpbandits.typing import FloatArray
+
+
+@kernel
+def tell(b: Arrays, n: int, action: int, reward: float) -> int:
+    """score_z = log prior_z + Σ_blocks log p(block | its own mean), the blocks of z's isotonic fit of all rewards."""
+    n, _ = record(b, n, action, reward)
+    family = int(b.settings[REWARDS, FAMILY])
+    count = 0.0
+    total = 0.0
+    for slot in range(n):
+        count += b.slots[COUNT, slot]
+        total += b.slots[SUM, slot]
+    centre = total / count
+    precision = 0.5 * b.settings[REWARDS, NOISE] ** -2
+    squares = 0.0  # all rewards about the centre; only unknown noise needs it
+    if family == GAUSSIAN_UNKNOWN:
+        for slot in range(n):
+            about = own_mean_likelihood(family, b.slots[SUM, slot], b.slots[COUNT, slot], centre)
+            squares += b.slots[SPREAD, slot] + about
+    for z in range(b.states.shape[1]):
+        blocks = pool(b, 1 + z, n)
+        score = 0.0
+        if family == GAUSSIAN:
+            for i in range(blocks):
+                score += (b.work[BLOCK_SUM, i] - centre * b.work[BLOCK_COUNT, i]) ** 2 / b.work[BLOCK_COUNT, i]
+            score *= precision
+        else:
+            for i in range(blocks):
+                score += own_mean_likelihood(family, b.work[BLOCK_SUM, i], b.work[BLOCK_COUNT, i], centre)
+            if family == GAUSSIAN_UNKNOWN:
+                score = unknown_noise(b, max(squares - score, 0.0), count)
+        b.states[SCORE, z] = b.states[LOG_PRIOR, z] + score
+    normalise(b)
+    return n
+
+
+@kernel
+def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
+    """Write the isotonic fit, untried actions between their tried neighbours."""
+    fitted_means(b, state, n, out)
+
+
+@dataclass(frozen=True)
+class Refit(Evidence):
+    """The likelihood of all rewards at the state's own isotonic fit (Eq. `appr_posterior`).
+
+    It depends on counts, sums and spreads alone: outcomes may be late and in any order.
+
+    >>> Refit(Rewards(noise=0.5)).rewards.sd
+    0.5
+    """
+
+    rewards: Rewards = field(default_factory=Rewards)
+    kind: ClassVar[str] = "refit"
+    ordered: ClassVar[bool] = True
+    tell = staticmethod(tell)
+    expect = staticmethod(expect)

@@ -1,0 +1,50 @@
+"""Tally: counts and sums alone. The evidence of policies that know nothing of latent states."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from lpbandits.errors import InvalidInput
+from lpbandits.kernels.compiler import kernel
+from lpbandits.kernels.layout import COUNT, SUM, Arrays
+from lpbandits.kernels.tally import record
+from lpbandits.policies.parts import Evidence
+from lpbandits.rewards import Rewards
+from lpbandits.typing import FloatArray
+
+
+@kernel
+def tell(b: Arrays, n: int, action: int, reward: float) -> int:
+    """Keep count and sum."""
+    n, _ = record(b, n, action, reward)
+    return n
+
+
+@kernel
+def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
+    """Write the mean of each tried action; nothing is known of the others, which is NaN."""
+    for action in range(len(out)):
+        out[action] = np.nan
+    for slot in range(n):
+        out[b.order[0, slot]] = b.slots[SUM, slot] / b.slots[COUNT, slot]
+
+
+@dataclass(frozen=True)
+class Tally(Evidence):
+    """Counts and sums alone: for policies that know nothing of latent states.
+
+    >>> Tally().latent
+    False
+    """
+
+    rewards: Rewards = field(default_factory=Rewards)
+    kind: ClassVar[str] = "tally"
+    latent: ClassVar[bool] = False
+    probabilistic: ClassVar[bool] = False
+    tell = staticmethod(tell)
+    expect = staticmethod(expect)
+
+    def __post_init__(self) -> None:
+        if not self.rewards.noise_known:
+            raise InvalidInput("ts and ucb need a known noise; give noise, or use lpbts with noise_known=False")

@@ -1,0 +1,60 @@
+"""Wins: how often each action beat each other one. The evidence of double Thompson sampling."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from lpbandits import validate
+from lpbandits.kernels.compiler import kernel
+from lpbandits.kernels.layout import Arrays
+from lpbandits.kernels.tally import record
+from lpbandits.model import PreferenceModel
+from lpbandits.policies.parts import Evidence, Feedback
+from lpbandits.typing import FloatArray
+
+MOST_ACTIONS = 4096
+"""Actions it can hold: it counts wins of every pair."""
+
+
+@kernel
+def tell(b: Arrays, n: int, winner: int, loser: int) -> int:
+    """own[winner, loser] += 1; an action that met itself shows nothing."""
+    n, _ = record(b, n, winner, 1.0)
+    n, _ = record(b, n, loser, 0.0)
+    if winner != loser:
+        b.own[winner, loser] += 1.0
+    return n
+
+
+@kernel
+def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
+    """Write each action's mean chance to beat another, (wins + 1) / (meetings + 2) averaged over the others."""
+    k = len(out)
+    for one in range(k):
+        total = 0.0
+        for other in range(k):
+            if other != one:
+                total += (b.own[one, other] + 1.0) / (b.own[one, other] + b.own[other, one] + 2.0)
+        out[one] = total / max(k - 1, 1)
+
+
+@dataclass(frozen=True)
+class Wins(Evidence):
+    """Wins of every action over every other, and no latent states.
+
+    >>> Wins().own(PreferenceModel([[0, 1, 2]])).shape
+    (3, 3)
+    """
+
+    kind: ClassVar[str] = "wins"
+    feedback: ClassVar[Feedback] = "duels"
+    latent: ClassVar[bool] = False
+    probabilistic: ClassVar[bool] = False
+    tell = staticmethod(tell)
+    expect = staticmethod(expect)
+
+    def own(self, model: PreferenceModel) -> FloatArray:
+        """Return k×k: how often each action (row) beat each other (column)."""
+        k = validate.as_count(model.n_actions, "the number of actions", high=MOST_ACTIONS)
+        return np.zeros((k, k))

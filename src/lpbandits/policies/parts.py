@@ -1,0 +1,106 @@
+"""What an evidence and a rule are: the seam at which new ideas come in, from the package or from outside.
+
+An evidence says how probable each state is, given what a person showed; a rule says what to play, given that. Each is a
+frozen dataclass of settings with compiled functions. All of them get `b`, the plain arrays of `kernels.layout.Arrays`,
+and `n`, the number of tried actions:
+
+    n = tell(b, n, action, reward)                        evidence: take an outcome in
+    n = tell(b, n, winner, loser)                         … of a duel
+    expect(b, n, state, out)                              evidence: write what it expects of every action
+    action = choose(b, n, offered, seed, person, round_)  rule: `offered` rises, and is empty where all are allowed
+    first, second = choose(…)                             … for duels
+
+A `tell` records the outcome (`kernels.tally.record`) and leaves the normalised posterior in row POSTERIOR of `b.states`;
+it may keep what it likes in `b.own`. A `choose` changes nothing but scratch, and takes its luck from
+`kernels.random.uniform` by address. A rule with `asks = True` may call `expect`, imported from here, and so work with
+any evidence. Functions decorated with `lpbandits.kernel` run at full speed; plain Python ones work too.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from lpbandits.errors import NotSupported
+from lpbandits.model import PreferenceModel
+from lpbandits.typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from lpbandits.policies.belief import Belief
+    from lpbandits.policies.policy import Policy
+
+Feedback = Literal["rewards", "duels"]
+"""What a policy learns from: the reward of an action, or which of two actions won."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How probable each state is, given what a person showed. Subclasses are frozen dataclasses.
+
+    One that cares what rewards look like has a field `rewards: Rewards`; kernels find it in row REWARDS of `b.settings`.
+    """
+
+    kind: ClassVar[str]
+    """Its name in files."""
+    feedback: ClassVar[Feedback] = "rewards"
+    """What it learns from."""
+    latent: ClassVar[bool] = True
+    """Whether it weighs latent states at all."""
+    probabilistic: ClassVar[bool] = True
+    """Whether its weights are probabilities of the states, and not only marks of those still possible."""
+    ordered: ClassVar[bool] = False
+    """Whether it needs the tried actions in the order of every state."""
+    tell: ClassVar[Callable[..., int]]
+    expect: ClassVar[Callable[..., None]]
+
+    def table(self, model: PreferenceModel) -> FloatArray:  # noqa: ARG002
+        """Return what it knows beforehand, in a shape of its own; raise `InvalidInput` if the model lacks it."""
+        return np.zeros((0, 0))
+
+    def own(self, model: PreferenceModel) -> FloatArray:  # noqa: ARG002
+        """Return what its own part of a belief starts as, in a shape of its own (two-dimensional)."""
+        return np.zeros((0, 0))
+
+    def settings(self) -> tuple[float, ...]:
+        """Return its numbers, which kernels find in row EVIDENCE of `b.settings`."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Which action to play. Subclasses are frozen dataclasses."""
+
+    kind: ClassVar[str]
+    """Its name in files."""
+    feedback: ClassVar[Feedback] = "rewards"
+    """Whether it chooses one action, for a reward, or two, for a duel."""
+    latent: ClassVar[bool] = True
+    """Whether it needs a posterior over states."""
+    needs_means: ClassVar[bool] = False
+    """Whether it reads the states' known means in `b.table`."""
+    asks: ClassVar[bool] = False
+    """Whether it calls `expect`."""
+    choose: ClassVar[Callable[..., Any]]
+
+    @property
+    def top(self) -> bool:
+        """Whether it is limited to the actions that are best in some state."""
+        return False
+
+    def settings(self) -> tuple[float, ...]:
+        """Return its numbers, which kernels find in row RULE of `b.settings`."""
+        return ()
+
+    def work(self, model: PreferenceModel) -> tuple[int, int]:  # noqa: ARG002
+        """Return rows and columns of the scratch it needs, which kernels find from row RULE_WORK of `b.work` on."""
+        return (0, 0)
+
+    def probabilities(self, policy: "Policy", belief: "Belief", offered: IntArray) -> FloatArray:
+        """Return the exact chance of each of the k actions at the next ask."""
+        raise NotSupported(f"the rule '{self.kind}' does not say how likely it plays each action")
+
+
+def expect(b: Any, n: int, state: int, out: FloatArray) -> None:
+    """Stand, in a rule with `asks = True`, for the `expect` of the evidence it is combined with."""
+    raise NotSupported("only a rule with asks = True may call expect")

@@ -1,0 +1,244 @@
+"""What a policy is: an evidence and a rule over one model, and the plain arrays that the kernels run on.
+
+A `Policy` never changes. What it knows of one person is a `Belief`, which is nothing but arrays; `Agent` holds one for
+a user, and the simulator's rollout makes its own. Both call the same compiled functions.
+"""
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from lpbandits.errors import InvalidInput
+from lpbandits.kernels import layout
+from lpbandits.kernels.choices import favourite_sets
+from lpbandits.kernels.compiler import specialise
+from lpbandits.model import PreferenceModel
+from lpbandits.policies.belief import Belief
+from lpbandits.policies.parts import Evidence, Feedback, Rule
+from lpbandits.rewards import Rewards
+from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, Label
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    """An evidence and a rule over one model.
+
+    The named policies (`LpbTS`, `MTS`, …) are this with their own settings; any evidence combines with any rule that
+    can use it, and what cannot work together is refused here.
+
+    >>> from lpbandits import Refit, Sample, TwoStates
+    >>> model = PreferenceModel([[0, 1], [1, 0]])
+    >>> Policy(model, Refit(), Sample())
+    Policy(refit(noise=1.0) × sample(first='prior') over 2 states, 2 actions)
+    >>> Policy(model, Refit(), TwoStates())
+    Traceback (most recent call last):
+    ...
+    lpbandits.errors.InvalidInput: 'refit' learns from rewards and 'two-states' plays duels; combine it with 'inversions'
+    """
+
+    model: PreferenceModel
+    evidence: Evidence
+    rule: Rule
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, PreferenceModel):
+            raise InvalidInput(f"model is {self.model!r}; give a PreferenceModel")
+        evidence, rule = self.evidence, self.rule
+        for value, name, wanted in ((evidence, "evidence", Evidence), (rule, "rule", Rule)):
+            if not isinstance(value, wanted):
+                raise InvalidInput(f"{name} is {value!r}; give one of its kind, such as {_EXAMPLES[name]}")
+        if evidence.feedback != rule.feedback:
+            other = {"rewards": "'refit'", "duels": "'inversions'" if rule.latent else "'wins'"}[rule.feedback]
+            raise InvalidInput(
+                f"'{evidence.kind}' learns from {evidence.feedback} and '{rule.kind}' plays {rule.feedback}; "
+                f"combine it with {other}"
+            )
+        if rule.latent and not evidence.latent:
+            raise InvalidInput(f"the rule '{rule.kind}' needs states, which '{evidence.kind}' does not weigh")
+        if evidence.latent and not rule.latent:
+            raise InvalidInput(f"the rule '{rule.kind}' uses no states, so '{evidence.kind}' would be wasted on it")
+        if self.table.size == 0 and rule.needs_means:
+            raise InvalidInput(
+                f"the rule '{rule.kind}' plays known means, which the evidence '{evidence.kind}' has not; "
+                "combine it with 'known-means' or 'consistency'"
+            )
+
+    @property
+    def feedback(self) -> Feedback:
+        """What it learns from: "rewards" or "duels"."""
+        return self.evidence.feedback
+
+    @cached_property
+    def rewards(self) -> Rewards:
+        """The rewards it takes in."""
+        given = getattr(self.evidence, "rewards", None)
+        return given if isinstance(given, Rewards) else Rewards()
+
+    @cached_property
+    def ranks(self) -> Int32Array:
+        """The rank table for the kernels; without latent states, the actions' own order."""
+        ranks = self.model.ranks if self.evidence.latent else np.arange(self.model.n_actions)[None, :]
+        return np.array(ranks, dtype=np.int32, order="C")
+
+    @cached_property
+    def table(self) -> FloatArray:
+        """What the evidence knows beforehand, for the kernels."""
+        return _matrix(self.evidence.table(self.model), f"what '{self.evidence.kind}' knows")
+
+    @cached_property
+    def settings(self) -> FloatArray:
+        """The numbers of the rewards, the evidence and the rule, for the kernels."""
+        rewards = self.rewards
+        family = rewards.code if rewards.noise_known else layout.GAUSSIAN_UNKNOWN
+        rows = ((family, rewards.sd, rewards.weight), self.evidence.settings(), self.rule.settings())
+        out = np.zeros((len(rows), max(map(len, rows))))
+        for i, row in enumerate(rows):
+            out[i, : len(row)] = row
+        return out
+
+    @cached_property
+    def start_states(self) -> FloatArray:
+        """The rows per state of an untouched belief (no columns without latent states)."""
+        if not self.evidence.latent:
+            return np.zeros((layout.STATE_ROWS, 0))
+        states = np.zeros((layout.STATE_ROWS, self.model.n_states))
+        with np.errstate(divide="ignore"):
+            states[layout.LOG_PRIOR] = np.log(self.model.prior)
+        states[layout.SCORE] = states[layout.LOG_PRIOR]
+        possible = self.model.prior > 0
+        states[layout.POSTERIOR] = self.model.prior if self.evidence.probabilistic else possible / possible.sum()
+        states[layout.BEST] = self.model.orderings[:, 0]
+        return states
+
+    @cached_property
+    def start_own(self) -> FloatArray:
+        """The evidence's own part of an untouched belief."""
+        return _matrix(self.evidence.own(self.model), f"the own part of '{self.evidence.kind}'")
+
+    @property
+    def choose(self) -> Callable[..., Any]:
+        """The rule's function; one that asks what to expect, built around the evidence's."""
+        return _asking(self.rule.choose, self.evidence.expect) if self.rule.asks else self.rule.choose
+
+    def new_belief(self, room: int = 8) -> Belief:
+        """Return what the policy knows of a person it has not met."""
+        return Belief.new(self, room)
+
+    def offer(self, allowed: Sequence[Label] | None) -> IntArray:
+        """Return the actions to choose from as indices in rising order; empty means all.
+
+        `allowed` limits them, and a rule limited to top actions keeps those that some state prefers among the allowed.
+        """
+        if allowed is None:
+            return np.unique(self.model.orderings[:, 0]) if self.rule.top else np.empty(0, dtype=np.int64)
+        if isinstance(allowed, str | bytes) or not isinstance(allowed, Iterable):
+            raise InvalidInput(f"allowed is {allowed!r}; give a list of actions")
+        indices = sorted({self.index_of(label) for label in allowed})
+        if not indices:
+            raise InvalidInput("allowed is empty; allow at least one action, or leave it out to allow all")
+        offered = np.array(indices, dtype=np.int64)
+        return np.unique(self.favourites(offered)) if self.rule.top else offered
+
+    def offer_sets(self, offered: IntArray) -> IntArray:
+        """Do for a world's offered sets (people × rounds × actions, 1×1×0 for all) what `offer` does for one."""
+        if not self.rule.top:
+            return offered
+        if offered.shape[2] == 0:
+            return np.unique(self.model.orderings[:, 0])[None, None, :]
+        out = np.empty((*offered.shape[:2], min(self.model.n_states, offered.shape[2])), dtype=np.int64)
+        favourite_sets(np.array(self.model.ranks), offered, out)
+        return out
+
+    def allowed(self, offered: IntArray) -> IntArray:
+        """Return the actions to choose from, all where `offered` is empty."""
+        return offered if len(offered) else np.arange(self.model.n_actions)
+
+    def favourites(self, offered: IntArray) -> IntArray:
+        """Return each state's best allowed action."""
+        if not len(offered):
+            return np.array(self.model.orderings[:, 0])
+        return np.asarray(offered[np.argmin(self.model.ranks[:, offered], axis=1)], dtype=np.int64)
+
+    def equally(self, actions: IntArray) -> FloatArray:
+        """Return equal chances for the given actions, and none for the others."""
+        out = np.zeros(self.model.n_actions)
+        out[actions] = 1.0 / len(actions)
+        return out
+
+    def candidates(self, belief: Belief, offered: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the allowed actions that were tried, their slots, and the allowed ones that were not."""
+        allowed = self.allowed(offered)
+        slot_of = {action: slot for slot, action in enumerate(belief.actions.tolist())}
+        tried = np.array([a for a in allowed.tolist() if a in slot_of], dtype=np.int64)
+        slots = np.array([slot_of[a] for a in tried.tolist()], dtype=np.int64)
+        return tried, slots, np.setdiff1d(allowed, tried)
+
+    def index_of(self, label: Any) -> int:
+        """Return the index of an action's label."""
+        try:
+            return self.model.index[label]
+        except (KeyError, TypeError):
+            names = ", ".join(map(repr, self.model.actions[:5])) + (", …" if self.model.n_actions > 5 else "")
+            raise InvalidInput(f"unknown action {label!r}; the {self.model.n_actions} actions are {names}") from None
+
+    def with_model(self, model: PreferenceModel) -> "Policy":
+        """Return the same evidence and rule over another model."""
+        return Policy(model, self.evidence, self.rule)
+
+    def to_dict(self) -> Json:
+        """Return the policy's settings, without the model, as a JSON object."""
+        return {
+            name: {"kind": part.kind, **{key: _json(value) for key, value in _fields(part)}}
+            for name, part in (("evidence", self.evidence), ("rule", self.rule))
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Policy) and self.to_dict() == other.to_dict() and self.model == other.model
+
+    def __hash__(self) -> int:
+        return hash((self.evidence, self.rule, self.model))
+
+    def __repr__(self) -> str:
+        size = f"{self.model.n_states} states, {self.model.n_actions} actions"
+        return f"{type(self).__name__}({_told(self.evidence)} × {_told(self.rule)} over {size})"
+
+
+_EXAMPLES = {"evidence": "Refit()", "rule": "Sample()"}
+
+
+@functools.cache
+def _asking(choose: Callable[..., Any], expect: Callable[..., None]) -> Callable[..., Any]:
+    name = "_".join(f"{f.__module__.rpartition('.')[2]}_{f.__name__}" for f in (choose, expect))
+    return specialise(choose, name, inline=True, expect=expect)
+
+
+def _matrix(values: Any, name: str) -> FloatArray:
+    out = np.array(values, dtype=np.float64, order="C")
+    if out.ndim != 2:
+        raise InvalidInput(f"{name} has shape {out.shape}; it must be a matrix")
+    return out
+
+
+def _fields(part: Any) -> list[tuple[str, Any]]:
+    return [(field.name, getattr(part, field.name)) for field in fields(part)]
+
+
+def _json(value: Any) -> Any:
+    return asdict(value) if isinstance(value, Rewards) else value
+
+
+def _told(part: Any) -> str:
+    """Return a part for people: its kind and the settings that matter."""
+    words: list[str] = []
+    for name, value in _fields(part):
+        if isinstance(value, Rewards):
+            if value.family != "gaussian":
+                words.append(repr(value.family))
+            words.append(f"noise={value.noise}" if value.noise_known else f"noise≈{value.noise}")
+        else:
+            words.append(f"{name}={value!r}")
+    return f"{part.kind}({', '.join(words)})"

@@ -1,0 +1,36 @@
+"""Any action: each allowed one with equal chance. The rule of uniform."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from lpbandits.kernels.choices import pick
+from lpbandits.kernels.compiler import kernel
+from lpbandits.kernels.layout import Arrays
+from lpbandits.kernels.random import FIRST, uniform
+from lpbandits.policies.belief import Belief
+from lpbandits.policies.parts import Rule
+from lpbandits.policies.policy import Policy
+from lpbandits.typing import FloatArray, IntArray
+
+
+@kernel
+def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
+    """Play any allowed action, each with equal chance."""
+    return pick(b, offered, uniform(seed, person, round_, FIRST, 0))
+
+
+@dataclass(frozen=True)
+class AnyAction(Rule):
+    """Play any allowed action, each with equal chance.
+
+    >>> AnyAction().latent
+    False
+    """
+
+    kind: ClassVar[str] = "any"
+    latent: ClassVar[bool] = False
+    choose = staticmethod(choose)
+
+    def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:  # noqa: ARG002
+        """Return equal chances."""
+        return policy.equally(policy.allowed(offered))

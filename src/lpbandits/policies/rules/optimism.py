@@ -1,0 +1,49 @@
+"""Optimism: play the best known mean of all states still possible. The rule of mUCB."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from lpbandits.kernels import layout
+from lpbandits.kernels.compiler import kernel
+from lpbandits.kernels.layout import POSTERIOR, Arrays
+from lpbandits.kernels.posterior import favourite
+from lpbandits.policies.belief import Belief
+from lpbandits.policies.parts import Rule
+from lpbandits.policies.policy import Policy
+from lpbandits.typing import FloatArray, IntArray
+
+
+@kernel
+def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
+    """Play the action of max over possible states z and allowed actions a of mean_z(a)."""
+    action = -1
+    promise = -np.inf
+    for z in range(b.states.shape[1]):
+        if b.states[POSTERIOR, z] > 0.0:
+            own = favourite(b, z, offered)
+            if action < 0 or b.table[z, own] > promise:
+                action = own
+                promise = b.table[z, own]
+    return action
+
+
+@dataclass(frozen=True)
+class Optimism(Rule):
+    """Play the best known mean of all states still possible (mUCB).
+
+    >>> Optimism().needs_means
+    True
+    """
+
+    kind: ClassVar[str] = "optimism"
+    needs_means: ClassVar[bool] = True
+    choose = staticmethod(choose)
+
+    def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
+        """Return 1 for the action it will play: nothing is random."""
+        own = policy.favourites(offered)
+        possible = belief.states[layout.POSTERIOR] > 0
+        promise = np.where(possible, policy.table[np.arange(len(own)), own], -np.inf)
+        return policy.equally(own[[int(np.argmax(promise))]])

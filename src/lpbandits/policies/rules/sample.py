@@ -1,0 +1,58 @@
+"""Sample: draw a state from the posterior, play its best action. The rule of lpbTS and mTS."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from lpbandits import validate
+from lpbandits.kernels import layout
+from lpbandits.kernels.choices import pick
+from lpbandits.kernels.compiler import kernel
+from lpbandits.kernels.layout import RULE, Arrays
+from lpbandits.kernels.posterior import draw_state, favourite
+from lpbandits.kernels.random import FIRST, STATE, uniform
+from lpbandits.policies.belief import Belief
+from lpbandits.policies.parts import Rule
+from lpbandits.policies.policy import Policy
+from lpbandits.typing import FloatArray, IntArray
+
+UNIFORM_FIRST = 0  # the setting: 1 if the first action is uniform
+
+
+@kernel
+def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
+    """z ~ posterior; play the best allowed action of z (Algorithm 1, lines 3 and 4)."""
+    if n == 0 and b.settings[RULE, UNIFORM_FIRST] > 0.0:
+        return pick(b, offered, uniform(seed, person, round_, FIRST, 0))
+    return favourite(b, draw_state(b, uniform(seed, person, round_, STATE, 0)), offered)
+
+
+@dataclass(frozen=True)
+class Sample(Rule):
+    """Draw a state from the posterior, play its best allowed action (Algorithm 1).
+
+    `first="uniform"` plays any action with equal chance while nothing is known, as the expanded algorithm does.
+
+    >>> Sample(first="uniform").first
+    'uniform'
+    """
+
+    first: str = "prior"
+    kind: ClassVar[str] = "sample"
+    choose = staticmethod(choose)
+
+    def __post_init__(self) -> None:
+        validate.as_choice(self.first, "first", ("prior", "uniform"))
+
+    def settings(self) -> tuple[float, ...]:
+        """Return how the first action is chosen."""
+        return (float(self.first == "uniform"),)
+
+    def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
+        """Return the posterior mass of the states that prefer each action."""
+        if belief.tried == 0 and self.first == "uniform":
+            return policy.equally(policy.allowed(offered))
+        out = np.zeros(policy.model.n_actions)
+        np.add.at(out, policy.favourites(offered), belief.states[layout.POSTERIOR])
+        return out

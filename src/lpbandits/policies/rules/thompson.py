@@ -1,0 +1,122 @@
+"""Thompson: draw every action's mean from its own normal posterior, play the largest. The rule of TS."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from lpbandits import validate
+from lpbandits.kernels import layout
+from lpbandits.kernels.choices import pick_untried, position
+from lpbandits.kernels.compiler import kernel
+from lpbandits.kernels.layout import COUNT, NOISE, REWARDS, RULE, SUM, Arrays
+from lpbandits.kernels.random import FIRST, VALUE, largest_normal, normal, uniform
+from lpbandits.policies.belief import Belief
+from lpbandits.policies.parts import Rule
+from lpbandits.policies.policy import Policy
+from lpbandits.rewards import SMALLEST
+from lpbandits.typing import FloatArray, IntArray
+
+# settings
+PRIOR_MEAN = 0
+PRIOR_SD = 1
+
+
+@kernel
+def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
+    """Play the action with the largest draw from N((μ₀/s₀² + Σr/σ²)/p, 1/p), where p = 1/s₀² + n/σ².
+
+    All untried actions share one prior, so the best of their draws is one draw of a maximum of so many normals, and
+    each of them is equally likely to have made it: exact, at a cost that does not grow with the number of actions.
+    """
+    k = b.ranks.shape[1]
+    untried = k if len(offered) == 0 else len(offered)
+    prior_mean = b.settings[RULE, PRIOR_MEAN]
+    prior_precision = b.settings[RULE, PRIOR_SD] ** -2
+    reward_precision = b.settings[REWARDS, NOISE] ** -2
+    action = -1
+    largest = -np.inf
+    for i in range(n):
+        slot = b.order[1, i]
+        own = b.order[0, slot]
+        if position(offered, own) < 0:
+            continue
+        untried -= 1
+        precision = prior_precision + b.slots[COUNT, slot] * reward_precision
+        mean = (prior_mean * prior_precision + b.slots[SUM, slot] * reward_precision) / precision
+        draw = mean + normal(seed, person, round_, VALUE, own) / np.sqrt(precision)
+        if action < 0 or draw > largest:
+            action = own
+            largest = draw
+    if untried > 0:
+        z = largest_normal(uniform(seed, person, round_, VALUE, k), untried)
+        if action < 0 or prior_mean + b.settings[RULE, PRIOR_SD] * z > largest:
+            action = pick_untried(b.order, n, offered, untried, uniform(seed, person, round_, FIRST, 0))
+    return action
+
+
+@dataclass(frozen=True)
+class Thompson(Rule):
+    """Draw every action's mean from its normal posterior, play the largest; `top`: among the states' best actions.
+
+    >>> Thompson(prior_sd=10.0).prior_sd
+    10.0
+    """
+
+    prior_mean: float = 0.0
+    prior_sd: float = 100.0
+    top: bool = False
+    kind: ClassVar[str] = "thompson"
+    latent: ClassVar[bool] = False
+    choose = staticmethod(choose)
+
+    def __post_init__(self) -> None:
+        validate.as_number(self.prior_mean, "prior_mean", low=-validate.LARGEST, high=validate.LARGEST)
+        validate.as_number(self.prior_sd, "prior_sd", low=SMALLEST, high=validate.LARGEST)
+
+    def settings(self) -> tuple[float, ...]:
+        """Return the prior of a mean."""
+        return (self.prior_mean, self.prior_sd)
+
+    def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
+        """Return the chance that each action's draw is the largest, by quadrature (about 1e-10)."""
+        tried, slots, untried = policy.candidates(belief, offered)
+        noise = policy.rewards.sd
+        precision = self.prior_sd**-2 + belief.slots[layout.COUNT, slots] / noise**2
+        mean = (self.prior_mean * self.prior_sd**-2 + belief.slots[layout.SUM, slots] / noise**2) / precision
+        copies = np.ones(len(tried) + 1)
+        copies[-1] = len(untried)
+        chance = _chance_of_largest(np.append(mean, self.prior_mean), np.append(precision**-0.5, self.prior_sd), copies)
+        out = np.zeros(policy.model.n_actions)
+        out[tried] = chance[:-1]
+        if len(untried):
+            out[untried] = chance[-1] / len(untried)
+        out /= out.sum()
+        return out
+
+
+def _chance_of_largest(mean: FloatArray, sd: FloatArray, copies: FloatArray) -> FloatArray:
+    """Return the chance that the largest of independent normals is (one of the copies of) each.
+
+    Gauss-Legendre between knots that follow every normal's own scale, so that very narrow and very wide ones are both
+    resolved; products of distribution functions are formed as sums of logarithms. Normals that lie wholly below
+    another one (both cut at nine standard deviations) have no chance and are left out.
+    """
+    out = np.zeros(len(mean))
+    present = copies > 0
+    mean = mean - mean[present].max()  # only differences count, and far from zero they would drown
+    alive = np.flatnonzero(present & (mean + 9.0 * sd >= np.max((mean - 9.0 * sd)[present])))
+    mean, sd, copies = mean[alive], sd[alive], copies[alive]
+    knots = np.unique((mean[:, None] + sd[:, None] * np.linspace(-9.0, 9.0, 37)).ravel())
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    for start in range(0, len(knots) - 1, 512):  # some knots at a time: memory stays small for many actions
+        some = knots[start : start + 513]
+        half = np.diff(some)[:, None] / 2.0
+        x = (some[:-1, None] + half * (1.0 + nodes)).ravel()
+        z = (x - mean[:, None]) / sd[:, None]
+        below = log_ndtr(z)
+        others = (copies[:, None] * below).sum(axis=0) - below
+        density = copies[:, None] * np.exp(others - 0.5 * z * z) / (sd[:, None] * np.sqrt(2.0 * np.pi))
+        out[alive] += density @ (half * weights).ravel()
+    return out

@@ -1,0 +1,79 @@
+"""Two states: draw two and let their best actions meet. The rule of lpb-duel."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from lpbandits.kernels.compiler import jit_in_place, kernel
+from lpbandits.kernels.layout import COUNT, POSTERIOR, Arrays
+from lpbandits.kernels.posterior import draw_state, favourite
+from lpbandits.kernels.random import STATE, uniform
+from lpbandits.policies.parts import Feedback, Rule
+from lpbandits.typing import FloatArray, Int32Array, IntArray
+
+SAME = 1e-12  # masses of the posterior closer than this are equal: what rounding makes of them must decide nothing
+
+
+@jit_in_place
+def challenger(ranks: Int32Array, states: FloatArray, offered: IntArray, action: int) -> int:
+    """Return the action whose duel with `action` is most open: the posterior is most divided on who is preferred.
+
+    Of equally open ones it is that which stands farthest from `action`, over states: its duel is the easiest to call.
+    """
+    m, k = ranks.shape
+    chosen = action
+    most_open = -1.0
+    farthest = -1.0
+    for i in range(k if len(offered) == 0 else len(offered)):
+        other = i if len(offered) == 0 else offered[i]
+        if other == action:
+            continue
+        above = 0.0
+        distance = 0.0
+        for z in range(m):
+            place = ranks[z, other] - ranks[z, action]
+            distance += states[POSTERIOR, z] * abs(place)
+            if place < 0:
+                above += states[POSTERIOR, z]
+        openness = above * (1.0 - above)
+        if openness > most_open + SAME or (openness > most_open - SAME and distance > farthest + SAME):
+            chosen = other
+            most_open = openness
+            farthest = distance
+    return chosen
+
+
+@kernel
+def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> tuple[int, int]:
+    """Draw two states and let their best actions meet.
+
+    If both prefer one action, it meets the most informative challenger as long as the posterior gives states with
+    another best action more than 1/(t + 2) in round t. Below that it meets itself, which costs nothing if it is the
+    best; as t grows the doubt that is left counts again, so that no pair is played for ever.
+    """
+    first = favourite(b, draw_state(b, uniform(seed, person, round_, STATE, 0)), offered)
+    second = favourite(b, draw_state(b, uniform(seed, person, round_, STATE, 1)), offered)
+    if first != second:
+        return first, second
+    doubt = 0.0
+    for z in range(b.states.shape[1]):
+        if favourite(b, z, offered) != first:
+            doubt += b.states[POSTERIOR, z]
+    patience = 3.0
+    for slot in range(n):
+        patience += 0.5 * b.slots[COUNT, slot]  # a duel counts for both
+    if doubt * patience > 1.0 + SAME * patience:
+        second = challenger(b.ranks, b.states, offered, first)
+    return first, second
+
+
+@dataclass(frozen=True)
+class TwoStates(Rule):
+    """Draw two states and let their best actions meet; where they agree, the most informative challenger steps in.
+
+    >>> TwoStates().feedback
+    'duels'
+    """
+
+    kind: ClassVar[str] = "two-states"
+    feedback: ClassVar[Feedback] = "duels"
+    choose = staticmethod(choose)

@@ -1,0 +1,51 @@
+"""`register`: make parts, policies and worlds from outside the package known by name."""
+
+from typing import Any, TypeVar
+
+from lpbandits.errors import InvalidInput
+from lpbandits.policies import POLICIES, Entry, Evidence, Rule
+from lpbandits.policies.evidences import EVIDENCES
+from lpbandits.policies.rules import RULES
+from lpbandits.worlds import WORLDS
+
+T = TypeVar("T")
+
+
+def register(thing: T) -> T:
+    """Make an evidence, a rule, a world or a policy known by its name, and return it: also as a decorator of a class.
+
+    Saved agents restore evidences and rules by their `kind`; `lpb simulate` finds policies (`Entry`) and worlds by
+    `name`. Doing it twice changes nothing; taking another's name is an error. A package can have it done for every
+    program by an entry point of the group "lpbandits" that names the module which calls `register`.
+
+    >>> from lpbandits import LpbTS, Refit
+    >>> register(Refit).kind
+    'refit'
+    >>> register(Entry("mine", lambda s: LpbTS(s.model), "Mine", "the orderings", "as lpbts")).name
+    'mine'
+    >>> del POLICIES["mine"]
+    """
+    place: dict[str, Any]
+    if isinstance(thing, Entry):
+        name, place = thing.name, POLICIES
+    elif isinstance(thing, type) and issubclass(thing, Evidence | Rule):
+        name, place = thing.kind, EVIDENCES if issubclass(thing, Evidence) else RULES
+    elif isinstance(thing, type) and callable(getattr(thing, "draw", None)) and isinstance(
+        getattr(thing, "name", None), str
+    ):
+        name, place = thing.name, WORLDS
+    else:
+        raise InvalidInput(
+            f"{thing!r} is neither an Evidence or Rule class, nor a world class with name and draw, nor an Entry"
+        )
+    known = place.get(name)
+    if known is not None and known is not thing and not _is_edited(known, thing):
+        raise InvalidInput(f"the name {name!r} is taken by {known!r}; choose another")
+    place[name] = thing
+    return thing
+
+
+def _is_edited(known: Any, thing: Any) -> bool:
+    """Say whether a thing is a newer version of one that is registered, as when a notebook's cell is run again."""
+    one, other = (getattr(x, "build", x) for x in (known, thing))
+    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)

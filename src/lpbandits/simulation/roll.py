@@ -1,0 +1,110 @@
+"""One policy, some people, all rounds: what happened, person by person and round by round."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lpbandits.errors import InvalidInput
+from lpbandits.kernels.outcomes import duelled, rewarded
+from lpbandits.kernels.rollout import offer_once, offer_sets, rollout_of
+from lpbandits.policies import Policy
+from lpbandits.typing import FloatArray, Int32Array
+from lpbandits.worlds import COMPARISONS, Population
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What happened to some people: arrays of people × rounds, and people × 3 active constraints at the end.
+
+    `plays` is people × rounds × 1, the action; for duels × 3: both actions and the winner. `rewards` are the rewards,
+    for duels the mean of both actions' means. `regret` is what was lost against the best allowed action, for duels by
+    both actions together (strong regret), and `weak` what the better of them lost; it is empty for rewards.
+    """
+
+    plays: Int32Array
+    rewards: FloatArray
+    regret: FloatArray
+    weak: FloatArray
+    mass: FloatArray
+    active: FloatArray
+
+    @property
+    def actions(self) -> Int32Array:
+        """The action of each person and round; for duels, the first of the pair."""
+        return self.plays[:, :, 0]
+
+
+def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first_person: int = 0) -> Trace:
+    """Play `rounds` rounds with every person of a population; person i has the address first_person + i.
+
+    >>> from lpbandits import LpbTS, SyntheticWorld
+    >>> people = SyntheticWorld(states=2, actions=3).draw(people=1, seed=0)
+    >>> roll(LpbTS(people.model), people, rounds=4, seed=0).plays.shape
+    (2, 4, 1)
+    """
+    check_rounds(policy, people, rounds)
+    count, k = len(people), policy.model.n_actions
+    duels = policy.feedback == "duels"
+    comparable = np.array_equal(policy.model.orderings, people.model.orderings)
+    belief = policy.new_belief(min(2 * rounds if duels else rounds, k))
+    trace = Trace(
+        plays=np.empty((count, rounds, 3 if duels else 1), dtype=np.int32),
+        rewards=np.empty((count, rounds)),
+        regret=np.empty((count, rounds)),
+        weak=np.empty((count, rounds if duels else 0)),
+        mass=np.empty((count, rounds)),
+        active=np.empty((count, 3)),
+    )
+    favourites = policy.model.ranks if people.once and policy.rule.top else np.zeros((0, 0))
+    play = rollout_of(
+        offer_once if people.once else offer_sets,
+        policy.choose,
+        duelled if duels else rewarded,
+        policy.evidence.tell,
+    )
+    play(
+        policy.ranks,
+        policy.table,
+        policy.settings,
+        belief.slots,
+        belief.states,
+        belief.own,
+        belief.order,
+        belief.work,
+        policy.start_states,
+        policy.start_own,
+        people.means,
+        people.truth if comparable else np.full(count, -1),
+        people.rewards.code,
+        0.0 if people.replayed else people.rewards.sd,
+        COMPARISONS[people.comparison],
+        people.offered,
+        np.empty((1, 2, k), dtype=np.int64) if people.once else policy.offer_sets(people.offered),
+        np.zeros(k, dtype=np.int64),
+        np.array(favourites, dtype=np.int32),
+        people.once or people.offered.shape[1] > 1,
+        seed,
+        first_person,
+        trace.plays,
+        trace.rewards,
+        trace.regret,
+        trace.weak,
+        trace.mass,
+        trace.active,
+    )
+    if not policy.evidence.probabilistic:
+        trace.mass[:] = np.nan  # a mark is not a probability
+    return trace
+
+
+def check_rounds(policy: Policy, people: Population, rounds: int) -> None:
+    """Refuse more rounds than there are actions to offer, where each is offered once."""
+    if not people.once:
+        return
+    if policy.feedback == "duels":
+        raise InvalidInput("these people get each action once, and duels repeat them; use a policy for rewards")
+    if people.fewest < rounds:
+        raise InvalidInput(
+            f"rounds is {rounds}, but somebody has only {people.fewest} actions, each offered once; play fewer rounds, "
+            "or leave such people out"
+        )
