@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import lpbandits as lpb
-from lpbandits.policies.base import Evidence, Rule
-from lpbandits.policies.evidence import EVIDENCES
+from lpbandits.policies.evidences import EVIDENCES
 from lpbandits.policies.rules import RULES
 
 MODEL = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], means=[[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]])
@@ -32,16 +31,23 @@ class OwnWorld:
 
 @pytest.mark.parametrize("evidence", EVIDENCES.values())
 @pytest.mark.parametrize("rule", RULES.values())
-def test_every_evidence_and_rule_combine_or_say_why_not(evidence: type[Evidence], rule: type[Rule]) -> None:
+def test_every_evidence_and_rule_combine_or_say_why_not(evidence: type[lpb.Evidence], rule: type[lpb.Rule]) -> None:
     try:
         policy = lpb.Policy(MODEL, evidence(), rule())
     except lpb.InvalidInput as error:
         assert rule.kind in str(error)  # noqa: PT017 - either way is right
         return
     agent = lpb.Agent(policy, seed=1)
-    for reward in (1.0, 0.0, 1.0):
-        agent.tell(agent.ask(), reward)
-    np.testing.assert_allclose(agent.probabilities().sum(), 1.0)
+    if policy.feedback == "duels":
+        for _ in range(3):
+            agent.tell_duel(*agent.ask_pair())
+    else:
+        for reward in (1.0, 0.0, 1.0):
+            agent.tell(agent.ask(), reward)
+        np.testing.assert_allclose(agent.probabilities().sum(), 1.0)
+    assert agent.rounds == 3
+    assert lpb.expected(policy, agent.belief).shape == (2 if evidence.latent else 1, 3)
+    assert len(agent.explain().tried) <= 3
 
 
 def test_optimism_without_means_is_refused() -> None:
@@ -59,6 +65,7 @@ def test_a_world_of_ones_own_runs() -> None:
     ("changes", "message"),
     [
         ({"truth": [0, 2]}, "every person needs a state from 0 to 1"),
+        ({"truth": [-2, 0]}, "or -1 for unknown"),
         ({"truth": [0]}, "truth has shape"),
         ({"means": [[1.0, 2.0]] * 2}, "means has shape 2×2; it must be any×3"),
         ({"means": [[1.0, 2.0, np.nan]] * 2}, "finite"),
@@ -96,22 +103,16 @@ def test_a_policy_instead_of_a_builder_is_explained() -> None:
         lpb.simulate(OwnWorld(), {"mine": lpb.LpbTS(MODEL)}, rounds=2)  # type: ignore[dict-item] # that is the point
 
 
-def test_another_model_has_no_true_state() -> None:
-    other = lpb.PreferenceModel([[1, 0, 2], [2, 0, 1]])
-    results = lpb.simulate(OwnWorld(), {"other": lambda s: lpb.LpbTS(other)}, rounds=5)  # noqa: ARG005
-    assert results["other"].to_dict()["true_state"] is None
-    assert results["other"].to_dict()["active"]["true"] is None
-    assert results["other"].to_dict()["active"]["all"] is not None
-
-
-@pytest.mark.parametrize("slip", [1e6, 1e8, 1e10])
-def test_mts_forgets_a_slip_that_was_taken_back(slip: float) -> None:
-    agents = [lpb.Agent(lpb.MTS(MODEL), seed=1) for _ in range(2)]
-    for agent in agents:
-        agent.tell(0, 2.9)
-    agents[1].tell(0, slip)
-    agents[1].retract(0, slip)
-    np.testing.assert_allclose(agents[1].posterior, agents[0].posterior, rtol=1e-4)
+@pytest.mark.parametrize("states", [1, 2, 5])
+@pytest.mark.parametrize("policy", [lpb.LpbTS, lpb.LpbPaired, lpb.LpbDuel], ids=lambda policy: policy.__name__)
+def test_another_model_has_no_true_state(policy: Any, states: int) -> None:
+    orderings = [[1, 0, 2], [2, 0, 1], [0, 1, 2], [2, 1, 0], [1, 2, 0]]
+    other = lpb.PreferenceModel(orderings[:states])
+    results = lpb.simulate(OwnWorld(), {"other": lambda s: policy(other)}, rounds=5)  # noqa: ARG005
+    summary = results["other"].to_dict()
+    assert summary["true_state"] is None
+    assert summary["active"]["true"] is None
+    assert (summary["active"]["all"] is not None) == (policy is lpb.LpbTS)
 
 
 @pytest.mark.parametrize(
@@ -119,10 +120,13 @@ def test_mts_forgets_a_slip_that_was_taken_back(slip: float) -> None:
     [
         (("states", "posterior"), [5.0, -4.0]),
         (("states", "posterior"), [float("nan"), 1.0]),
+        (("states", "score"), [0.0]),
         (("tried", 0, "count"), -3),
         (("tried", 0, "count"), 1.5),
         (("tried", 0, "spread"), -1.0),
         (("tried", 1, "action"), 0),
+        (("own",), [[0, 0, 1.0]]),
+        (("own",), 3),
     ],
 )
 def test_a_damaged_agent_is_refused(path: tuple[str | int, ...], value: object) -> None:
@@ -130,7 +134,7 @@ def test_a_damaged_agent_is_refused(path: tuple[str | int, ...], value: object) 
     agent.tell(0, 1.0)
     agent.tell(1, 2.0)
     content = json.loads(agent.to_json())
-    place: Any = content
+    place: Any = content["belief"]
     for step in path[:-1]:
         place = place[step]
     place[path[-1]] = value

@@ -1,6 +1,7 @@
 """Policies for duels: the same as their slow twins, honest about what they cannot do, and good at it."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,28 +10,28 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import lpbandits as lpb
-from lpbandits.duels import DUEL_POLICIES, Inversions, Paired, make_duel_policy
 from lpbandits.errors import FileFormatError, InvalidInput, NotSupported
-from lpbandits.kernels.duel import gamma
 from lpbandits.model import PreferenceModel
-from lpbandits.policies import Policy, Setting
+from lpbandits.policies import Policy, Setting, make_policy
+from lpbandits.policies.evidences import Inversions, Paired
 from lpbandits.policies.rules import Sample
+from lpbandits.policies.rules.double_thompson import gamma
 from lpbandits.rewards import Rewards
-from lpbandits.simulation import roll
-from lpbandits.simulation.duels import DuelResult, DuelTrace, duel_comparison, roll_duels, simulate_duels
-from lpbandits.simulation.run import CHUNK
+from lpbandits.simulation import Trace, roll, simulate
 from lpbandits.typing import IntArray
+from lpbandits.views.tables import comparison
 from lpbandits.worlds import Population
 from tests import naive, naive_duel
-from tests.conftest import REWARDS, model_for, models, population_for, random_orderings
+from tests.conftest import ON_DUELS, REWARDS, model_for, models, population_for, random_orderings
 
 SEED, FIRST = 2**40 + 5, 17
 GAUSSIAN = REWARDS["gaussian"]
-NAMES = list(DUEL_POLICIES)
+NAMES = ON_DUELS
+BOTH = ["lpb-duel", "double-ts"]
 
 
 def duel_policy(name: str, model: PreferenceModel) -> Policy:
-    return make_duel_policy(name, Setting(model, GAUSSIAN, 50))
+    return make_policy(name, Setting(model, GAUSSIAN, 50))
 
 
 def offers(shape: tuple[int, int, int], k: int) -> IntArray:
@@ -52,9 +53,10 @@ def allowed_at(population: Population, p: int, t: int) -> list[int] | None:
 POPULATIONS = [None, (8, 20, 4), (1, 1, 3)]
 
 
-def crowd(shape: tuple[int, int, int] | None) -> Population:
+def crowd(shape: tuple[int, int, int] | None, comparison: str = "rewards") -> Population:
     model = model_for(GAUSSIAN, m=4, k=6)
-    return population_for(model, GAUSSIAN, people=2, offered=None if shape is None else offers(shape, 6))
+    people = population_for(model, GAUSSIAN, people=2, offered=None if shape is None else offers(shape, 6))
+    return replace(people, comparison=comparison)
 
 
 @pytest.mark.parametrize("comparison", ["rewards", "bradley-terry"])
@@ -63,18 +65,18 @@ def crowd(shape: tuple[int, int, int] | None) -> Population:
 def test_the_rollout_is_ask_pair_and_tell_duel_bit_for_bit(
     name: str, shape: tuple[int, int, int] | None, comparison: str
 ) -> None:
-    population = crowd(shape)
+    population = crowd(shape, comparison)
     policy = duel_policy(name, population.model)
-    trace = roll_duels(policy, population, rounds=40, seed=SEED, comparison=comparison, first=FIRST)
+    trace = roll(policy, population, rounds=40, seed=SEED, first_person=FIRST)
     for p, state in enumerate(population.truth):
         agent = lpb.Agent(policy, seed=SEED, person=FIRST + p)
         for t in range(40):
             allowed = allowed_at(population, p, t)
             pair = agent.ask_pair(allowed)
-            assert pair == tuple(trace.pairs[p, t].tolist())
-            agent.tell_duel(*(pair if trace.won[p, t] else pair[::-1]))
-            gaps = population.means[p, allowed or slice(None)].max() - population.means[p, trace.pairs[p, t]]
-            assert trace.strong[p, t] == gaps[0] + gaps[1]
+            assert pair == tuple(trace.plays[p, t, :2].tolist())
+            agent.tell_duel(*(pair if trace.plays[p, t, 2] == pair[0] else pair[::-1]))
+            gaps = population.means[p, allowed or slice(None)].max() - population.means[p, trace.plays[p, t, :2]]
+            assert trace.regret[p, t] == gaps[0] + gaps[1]
             assert trace.weak[p, t] == gaps.min()
             if policy.evidence.latent:
                 assert agent.posterior[state] == trace.mass[p, t]
@@ -86,11 +88,11 @@ def test_the_rollout_is_ask_pair_and_tell_duel_bit_for_bit(
 @pytest.mark.parametrize("shape", POPULATIONS)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_rollout_equals_its_slow_twin(name: str, shape: tuple[int, int, int] | None, comparison: str) -> None:
-    population = crowd(shape)
+    population = crowd(shape, comparison)
     model = population.model
     orderings = model.orderings.tolist()
     policy = duel_policy(name, model)
-    trace = roll_duels(policy, population, rounds=25, seed=SEED, comparison=comparison, first=FIRST)
+    trace = roll(policy, population, rounds=25, seed=SEED, first_person=FIRST)
     for p in range(len(population.truth)):
         history: list[tuple[int, int]] = []
         for t in range(25):
@@ -106,10 +108,10 @@ def test_the_rollout_equals_its_slow_twin(name: str, shape: tuple[int, int, int]
                 if policy.rule.top:
                     allowed = sorted({next(a for a in order if a in allowed) for order in orderings})
                 pair = naive_duel.double_thompson(model.n_actions, history, allowed, 0.51, draw)
-            assert trace.pairs[p, t].tolist() == list(pair)
+            assert trace.plays[p, t, :2].tolist() == list(pair)
             one, other = (float(population.means[p, a]) for a in pair)
             ahead = naive_duel.first_wins(comparison, one, other, GAUSSIAN.sd, draw)
-            assert bool(trace.won[p, t]) == ahead
+            assert trace.plays[p, t, 2] == (pair[0] if ahead else pair[1])
             history.append(pair if ahead else pair[::-1])
 
 
@@ -155,16 +157,34 @@ def test_json_goes_on_with_the_same_next_pairs(name: str) -> None:
 
 def test_a_saved_agent_without_its_wins_is_refused() -> None:
     content = json.loads(lpb.Agent(lpb.DoubleTS(model_for(GAUSSIAN)), seed=3).to_json())
-    del content["wins"]
+    del content["belief"]["own"]
     with pytest.raises(FileFormatError, match="not whole"):
         lpb.Agent.from_json(json.dumps(content))
 
 
 def test_a_saved_agent_with_wins_that_its_policy_never_keeps_is_refused() -> None:
     content = json.loads(lpb.Agent(lpb.LpbDuel(model_for(GAUSSIAN)), seed=3).to_json())
-    content["wins"] = [[0, 1, 2.0]]
-    with pytest.raises(FileFormatError, match="wins of pairs, which the 'inversions' evidence does not"):
+    content["belief"]["own"] = [[5, 5, 2.0]]
+    with pytest.raises(FileFormatError, match="not whole"):
         lpb.Agent.from_json(json.dumps(content))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_duel_can_be_taken_back_and_counts_once_by_id(name: str) -> None:
+    agent, clean = (lpb.Agent(duel_policy(name, model_for(GAUSSIAN)), seed=1) for _ in range(2))
+    for one in (agent, clean):
+        one.tell_duel(0, 1)
+        one.tell_duel(2, 1, id="first")
+    agent.tell_duel(2, 1, id="first")
+    agent.tell_duel(1, 0)
+    with pytest.raises(InvalidInput, match=r"loser 3 was not told for action 0 \\(it got loser 1\\)"):
+        agent.retract_duel(0, 3)
+    agent.retract_duel(1, 0)
+    assert agent.to_json() == clean.to_json()
+    assert agent.outcomes == [(0, 1), (2, 1)]
+    fewer = model_for(GAUSSIAN, m=1, k=2)
+    newer, dropped = agent.with_model(fewer)
+    assert (newer.outcomes, dropped) == ([(0, 1)], {2: 1})
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -174,8 +194,6 @@ def test_single_actions_and_rewards_are_refused(name: str) -> None:
         with pytest.raises(NotSupported, match="duel"):
             use()
     assert (agent.asked, agent.rounds) == (0, 0)
-    with pytest.raises(NotSupported, match="duel"):
-        roll(agent.policy, crowd(None), rounds=2, seed=0)
     with pytest.raises(InvalidInput, match="unknown action 'x'"):
         agent.tell_duel("x", 0)
 
@@ -183,15 +201,17 @@ def test_single_actions_and_rewards_are_refused(name: str) -> None:
 def test_duels_are_refused_by_policies_that_do_not_duel() -> None:
     agent = lpb.Agent(lpb.LpbTS(model_for(GAUSSIAN)), seed=1)
     for use in (agent.ask_pair, lambda: agent.tell_duel(0, 1)):
-        with pytest.raises(NotSupported, match=r"LpbTS plays one action at a time.*LpbDuel\(model\)"):
+        with pytest.raises(NotSupported, match=r"plays one action at a time.*LpbDuel\(model\)"):
             use()
-    with pytest.raises(NotSupported, match="one action at a time"):
-        roll_duels(agent.policy, crowd(None), rounds=2, seed=0)
 
 
 def test_parts_that_do_not_go_together_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="do not go together"):
-        lpb.Agent(Policy(model_for(GAUSSIAN), Inversions(), Sample()), seed=0)
+    with pytest.raises(InvalidInput, match="'inversions' learns from duels and 'sample' plays rewards"):
+        Policy(model_for(GAUSSIAN), Inversions(), Sample())
+    with pytest.raises(InvalidInput, match="'refit' learns from rewards and 'two-states' plays duels"):
+        Policy(model_for(GAUSSIAN), lpb.Refit(), lpb.TwoStates())
+    with pytest.raises(InvalidInput, match=r"rule is 3; give one of its kind, such as Sample\(\)"):
+        Policy(model_for(GAUSSIAN), lpb.Refit(), 3)  # type: ignore[arg-type] # that is the point
 
 
 def test_a_duel_policy_explains_what_it_can() -> None:
@@ -201,9 +221,11 @@ def test_a_duel_policy_explains_what_it_can() -> None:
     assert agent.explain().tried == {0: (2, 0.5), 1: (2, 0.5)}
     agent.tell_duel(0, 0)
     agent.tell_duel(0, 1)
-    assert agent.explain().tried == {0: (4, 0.625), 1: (3, 1 / 3)}, "a duel with itself is one duel, won by half"
-    with pytest.raises(NotSupported, match="no fit to explain"):
-        lpb.Agent(lpb.LpbDuel(PreferenceModel([[0, 1]])), seed=0).explain()
+    assert agent.explain().tried == {0: (5, 0.6), 1: (3, 1 / 3)}, "who meets itself takes part twice, and wins once"
+    ordered = lpb.Agent(lpb.LpbDuel(PreferenceModel([[0, 1, 2], [2, 1, 0]])), seed=0)
+    ordered.tell_duel(0, 2)
+    likely = ordered.explain().states[0]
+    assert (likely.state, likely.means, likely.active) == (0, {0: 1.0, 1: 0.5, 2: 0.0}, 0)
 
 
 @given(st.data())
@@ -231,7 +253,7 @@ def test_a_single_state_pairs_without_a_place_to_wait() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_threads_do_not_change_a_bit(name: str) -> None:
     world = lpb.SyntheticWorld(states=3, actions=4)
-    runs = [simulate_duels(world, [name], people=CHUNK // 3 + 20, rounds=6, draws=2, seed=4, threads=n) for n in (1, 3)]
+    runs = [simulate(world, [name], people=512 // 3 + 20, rounds=6, draws=2, seed=4, threads=n) for n in (1, 3)]
     assert runs[0].people().equals(runs[1].people(), null_equal=True)
     assert runs[0].curves().equals(runs[1].curves(), null_equal=True)
 
@@ -239,22 +261,22 @@ def test_threads_do_not_change_a_bit(name: str) -> None:
 def test_a_persons_duels_depend_on_nobody_else() -> None:
     population = crowd(None)
     policy = duel_policy("double-ts", population.model)
-    together = roll_duels(policy, population, rounds=20, seed=SEED, first=5)
+    together = roll(policy, population, rounds=20, seed=SEED, first_person=5)
     cut = slice(3, 5)
     some = Population(population.model, population.truth[cut], population.means[cut], population.rewards)
-    alone = roll_duels(policy, some, rounds=20, seed=SEED, first=8)
-    for name in DuelTrace.__dataclass_fields__:
+    alone = roll(policy, some, rounds=20, seed=SEED, first_person=8)
+    for name in Trace.__dataclass_fields__:
         np.testing.assert_array_equal(getattr(alone, name), getattr(together, name)[cut])
 
 
 def test_lpb_duel_is_far_below_the_unstructured_baseline_and_finds_the_state() -> None:
     # m=5, k=10, T=500, fresh seed: about 50 against 340; the baseline's standard error is about 5
     world = lpb.SyntheticWorld(states=5, actions=10, scale="different")
-    results = simulate_duels(world, people=6, rounds=500, draws=6, seed=4321)
+    results = simulate(world, BOTH, people=6, rounds=500, draws=6, seed=4321)
     ours, theirs = results["lpb-duel"], results["double-ts"]
     assert ours.regret.mean[-1] < 0.35 * theirs.regret.mean[-1]
-    assert isinstance(ours, DuelResult)
-    assert isinstance(theirs, DuelResult)
+    assert ours.weak is not None
+    assert theirs.weak is not None
     assert ours.weak.mean[-1] < 0.35 * theirs.weak.mean[-1]
     # pairs with the best action never tell states apart that share it, so look at people whose best action is theirs
     found = []
@@ -269,8 +291,8 @@ def test_lpb_duel_is_far_below_the_unstructured_baseline_and_finds_the_state() -
 def test_double_ts_on_an_easy_problem_settles_on_the_best_action() -> None:
     model = PreferenceModel([[0, 1, 2, 3]], means=[[3.0, 1.0, 0.5, 0.0]])
     people = population_for(model, Rewards("gaussian", 0.5), people=20)
-    trace = roll_duels(lpb.DoubleTS(model), people, rounds=300, seed=2)
-    assert np.mean(np.all(trace.pairs[:, 150:] == 0, axis=2)) > 0.95
+    trace = roll(lpb.DoubleTS(model), people, rounds=300, seed=2)
+    assert np.mean(np.all(trace.plays[:, 150:] == 0, axis=2)) > 0.95
 
 
 def test_a_wrong_start_is_left_again() -> None:
@@ -297,17 +319,16 @@ def test_a_wrong_start_is_left_again() -> None:
         (lambda: lpb.LpbDuel(model_for(GAUSSIAN), margin=0.5), "margin is 0.5; it must be at most 0.499"),
         (lambda: lpb.DoubleTS(model_for(GAUSSIAN), alpha=0.5), "alpha is 0.5; it must be greater than 0.5"),
         (lambda: lpb.DuellingWorld(lpb.SyntheticWorld(), "coin"), "comparison is 'coin'; choose one of: rewards"),
-        (lambda: simulate_duels(lpb.SyntheticWorld(), ["lpbts"]), "policy for duels is 'lpbts'; choose one of: lpb-"),
-        (lambda: simulate_duels(lpb.SyntheticWorld(), []), "no policies were named"),
-        (lambda: simulate_duels(lpb.SyntheticWorld(), "lpb-duel"), "give a list of names"),
-        (lambda: simulate_duels(lpb.SyntheticWorld(), ["lpb-duel", "lpb-duel"]), "named twice"),
-        (lambda: lpb.pair_up([0, 1], [1.0]), "2 actions and 1 rewards"),
-        (lambda: lpb.simulate(lpb.DuellingWorld(lpb.SyntheticWorld()), ["lpbts"]), "use simulate_duels"),
-        (lambda: simulate_duels(3), "world is 3; give a world"),  # type: ignore[arg-type] # wrong on purpose
         (
-            lambda: roll_duels(lpb.LpbDuel(crowd(None).model), crowd(None), rounds=2, seed=0, comparison="bt"),
-            "comparison is 'bt'; choose one of: rewards, bradley-terry",
+            lambda: simulate(lpb.SyntheticWorld(), ["lpbts", "lpb-duel"]),
+            "'lpbts' learns from rewards and 'lpb-duel' from duels; compare those of one kind",
         ),
+        (lambda: lpb.pair_up([0, 1], [1.0]), "2 actions and 1 rewards"),
+        (
+            lambda: lpb.simulate(lpb.DuellingWorld(lpb.SyntheticWorld()), ["lpbts"]),
+            "the world decides duels, but 'lpbts' learns from rewards",
+        ),
+        (lambda: replace(crowd(None), comparison="bt"), "comparison is 'bt'; choose one of: rewards, bradley-terry"),
         (lambda: lpb.DuellingWorld(lpb.DuellingWorld(lpb.SyntheticWorld())), "already duels"),
     ],
 )
@@ -316,12 +337,23 @@ def test_errors_say_what_is_wrong(call: object, words: str) -> None:
         call()  # type: ignore[operator] # a function
 
 
-def test_one_person_has_no_spread_and_the_table_says_so() -> None:
-    results = simulate_duels(lpb.SyntheticWorld(states=1, actions=3), ["double-ts"], people=1, rounds=5)
-    assert "–" in duel_comparison(results)[1][0]
+def test_one_person_has_no_spread_and_the_table_of_duels_says_so() -> None:
+    results = simulate(lpb.SyntheticWorld(states=1, actions=3), ["double-ts"], people=1, rounds=5)
+    columns, rows = comparison(results)
+    assert "–" in rows[0]
+    assert {"weak regret", "both best"} < set(columns)
 
 
 def test_a_policy_for_duels_over_other_actions_is_refused() -> None:
     other = PreferenceModel([[0, 1, 2, 3]])
     with pytest.raises(InvalidInput, match="over 4 actions, but the world has 3"):
-        simulate_duels(lpb.SyntheticWorld(states=1, actions=3), {"odd": lambda s: lpb.LpbDuel(other)}, rounds=5)  # noqa: ARG005
+        simulate(lpb.SyntheticWorld(states=1, actions=3), {"odd": lambda s: lpb.LpbDuel(other)}, rounds=5)  # noqa: ARG005
+
+
+def test_regret_of_duels_counts_from_the_best_allowed_action() -> None:
+    # a person whose best action is nobody's favourite: the top-action policy must pay for leaving it out
+    model = PreferenceModel([[0, 1, 2]], means=[[3.0, 2.0, 1.0]])
+    people = Population(model, np.zeros(1, dtype=np.int64), np.array([[0.0, 1.0, 5.0]]), GAUSSIAN)
+    trace = roll(lpb.DoubleTS(model, top=True), people, rounds=4, seed=0)
+    np.testing.assert_array_equal(trace.regret, 10.0)
+    np.testing.assert_array_equal(trace.weak, 5.0)

@@ -172,9 +172,9 @@ class Agent:
             return False
         if before != (action, outcome):
             raise InvalidInput(
-                f"id {id_!r} was told for action {self._labels[before[0]]!r} with {self._shown(before[1])}, and now for "
-                f"{self._labels[action]!r} with {self._shown(outcome)}; take the first back, or give the new one an id "
-                "of its own"
+                f"id {id_!r} was told for action {self._labels[before[0]]!r} with {self._shown(before[1])}, and now "
+                f"for {self._labels[action]!r} with {self._shown(outcome)}; take the first back, or give the new one "
+                "an id of its own"
             )
         return True
 
@@ -211,7 +211,9 @@ class Agent:
         rows = list(zip(self._told_actions, self._told_values, strict=True))
         if (index, outcome) not in rows:
             mine = [value for told, value in rows if told == index]
-            told = f"it got {', '.join(map(self._shown, mine[:5]))}{' …' if len(mine) > 5 else ''}" if mine else "nothing"
+            told = (
+                f"it got {', '.join(map(self._shown, mine[:5]))}{' …' if len(mine) > 5 else ''}" if mine else "nothing"
+            )
             raise InvalidInput(
                 f"{self._shown(outcome)} was not told for action {action!r} ({told}); take back what was told"
             )
@@ -230,14 +232,18 @@ class Agent:
     def outcomes(self) -> list[tuple[Label, Any]]:
         """What was told and is still held, in order: (action, reward), or (winner, loser) of duels."""
         rows = zip(self._told_actions, self._told_values, strict=True)
-        return [(self._labels[a], self._labels[int(x)] if self._duels else x) for a, x in rows]
+        return [(self._labels[a], self._named(x)) for a, x in rows]
+
+    def _named(self, outcome: float) -> Any:
+        return self._labels[int(outcome)] if self._duels else outcome
 
     @property
     def posterior(self) -> FloatArray:
         """The probability of each state (an independent copy); mUCB only marks the states still possible, all alike."""
         if not self.policy.evidence.latent:
             raise NotSupported(f"{type(self.policy).__name__} has no latent states, so there is no posterior over them")
-        return self._belief.states[layout.POSTERIOR].copy()
+        posterior: FloatArray = self._belief.states[layout.POSTERIOR].copy()
+        return posterior
 
     @property
     def rounds(self) -> int:
@@ -248,7 +254,8 @@ class Agent:
         """Return the exact chance of each action, in the model's order, at the next `ask(allowed)`."""
         if self._duels:
             _only_duels()
-        return self.policy.rule.probabilities(self.policy, self._belief, self.policy.offer(allowed))
+        chance: FloatArray = self.policy.rule.probabilities(self.policy, self._belief, self.policy.offer(allowed))
+        return chance
 
     def explain(self) -> Explanation:
         """Return what the belief says: per state its probability and what it expects of the actions."""
@@ -303,8 +310,7 @@ class Agent:
             "asked": self.asked,
             "belief": self._belief.to_dict(self._labels),
             "outcomes": [list(row) for row in self.outcomes] if outcomes and not self._missing else None,
-            "ids": [[key, self._labels[a], self._labels[int(x)] if self._duels else x] for key, (a, x) in
-                    self._ids.items()],  # fmt: skip
+            "ids": [[key, self._labels[a], self._named(x)] for key, (a, x) in self._ids.items()],
         }
         if with_model:
             content["model"] = self.policy.model.to_dict()

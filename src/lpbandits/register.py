@@ -1,6 +1,6 @@
 """`register`: make parts, policies and worlds from outside the package known by name."""
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from lpbandits.errors import InvalidInput
 from lpbandits.policies import POLICIES, Entry, Evidence, Rule
@@ -25,15 +25,16 @@ def register(thing: T) -> T:
     'mine'
     >>> del POLICIES["mine"]
     """
+    given: Any = thing
     place: dict[str, Any]
-    if isinstance(thing, Entry):
-        name, place = thing.name, POLICIES
-    elif isinstance(thing, type) and issubclass(thing, Evidence | Rule):
-        name, place = thing.kind, EVIDENCES if issubclass(thing, Evidence) else RULES
-    elif isinstance(thing, type) and callable(getattr(thing, "draw", None)) and isinstance(
-        getattr(thing, "name", None), str
-    ):
-        name, place = thing.name, WORLDS
+    if isinstance(given, Entry):
+        name, place = given.name, cast(dict[str, Any], POLICIES)
+    elif isinstance(given, type) and issubclass(given, Evidence):
+        name, place = given.kind, cast(dict[str, Any], EVIDENCES)
+    elif isinstance(given, type) and issubclass(given, Rule):
+        name, place = given.kind, cast(dict[str, Any], RULES)
+    elif isinstance(given, type) and callable(getattr(given, "draw", None)) and hasattr(given, "name"):
+        name, place = given.name, cast(dict[str, Any], WORLDS)
     else:
         raise InvalidInput(
             f"{thing!r} is neither an Evidence or Rule class, nor a world class with name and draw, nor an Entry"

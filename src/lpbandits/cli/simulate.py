@@ -13,7 +13,20 @@ if TYPE_CHECKING:
 
 NUMBERS = {"regret", "± se", "sd", "median", "5-95 %", "best action", "true state", "weak regret", "both best"}
 DEFAULT = {"rewards": "lpbts,mts,ts,ts-top", "duels": "lpb-duel,double-ts"}
-OF_WORLDS = ("states", "actions", "scale", "gap", "jitter", "noise", "base", "spread", "model", "rewards", "log", "least")
+OF_WORLDS = (
+    "states",
+    "actions",
+    "scale",
+    "gap",
+    "jitter",
+    "noise",
+    "base",
+    "spread",
+    "model",
+    "rewards",
+    "log",
+    "least",
+)
 
 
 def simulate(

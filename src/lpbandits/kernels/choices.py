@@ -3,7 +3,7 @@
 from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.layout import Arrays
 from lpbandits.kernels.random import below
-from lpbandits.typing import IntArray, SlotArray
+from lpbandits.typing import Int32Array, IntArray, SlotArray
 
 
 @kernel
@@ -44,7 +44,7 @@ def pick_untried(order: SlotArray, n: int, offered: IntArray, untried: int, u: f
 
 
 @kernel
-def favourites(ranks: IntArray, offered: IntArray, size: int, out: IntArray) -> int:
+def favourites(ranks: Int32Array, offered: IntArray, size: int, out: IntArray) -> int:
     """Write the actions that some state prefers among the first `size` offered, in rising order; return how many."""
     found = 0
     for z in range(ranks.shape[0]):
@@ -73,7 +73,7 @@ def filled(row: IntArray) -> int:
 
 
 @jit_in_place
-def favourite_sets(ranks: IntArray, offered: IntArray, out: IntArray) -> None:
+def favourite_sets(ranks: Int32Array, offered: IntArray, out: IntArray) -> None:
     """Reduce each offered set to the actions that some state prefers in it, filled up with -1."""
     for p in range(offered.shape[0]):
         for t in range(offered.shape[1]):

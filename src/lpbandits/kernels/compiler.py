@@ -12,7 +12,7 @@ import sys
 import tempfile
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -80,7 +80,7 @@ def _compile(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     theirs = config.CACHE_DIR
     outside = fingerprint(function)
     config.CACHE_DIR = str(Path(cache_folder()) / outside) if outside else cache_folder()
-    keep = not outside or Path(function.__code__.co_filename).is_file()  # type: ignore[attr-defined] # a function
+    keep = Path(function.__code__.co_filename).is_file()  # not what was typed into a shell
     try:
         compiled: Callable[P, R] = numba.njit(cache=keep, nogil=True, error_model="numpy", **options)(function)
     finally:
@@ -94,9 +94,9 @@ def is_compiled(function: Callable[..., Any]) -> bool:
 
 
 def specialise(
-    template: Callable[..., Any], name: str, *, inline: bool = False, **functions: Callable[..., Any]
+    template: Callable[..., Any], name: str, functions: Mapping[str, Callable[..., Any]], *, inline: bool = False
 ) -> Callable[..., Any]:
-    """Compile a copy of `template` in which the given global names stand for other functions.
+    """Compile a copy of `template` in which the names of `functions` stand for these.
 
     This is how one loop serves every policy and yet is compiled as if written for it: the callees are inlined, and the
     copy's own name gives it its own place in the cache (numba cannot cache a closure over compiled functions). Where a
@@ -119,7 +119,7 @@ def specialise(
             SlowFunction,
             stacklevel=4,
         )
-        return copy  # type: ignore[no-any-return] # a function
+        return copy
     return _compile(copy, _nrt=False, forceinline=inline)
 
 

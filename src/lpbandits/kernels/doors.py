@@ -105,9 +105,9 @@ def door_to_expect(function: Callable[..., None]) -> Callable[..., None]:
 
 def _opened(template: Callable[..., Any], kind: str, **functions: Callable[..., Any]) -> Callable[..., Any]:
     name = "_".join([kind, *(f"{f.__module__.rpartition('.')[2]}_{f.__name__}" for f in functions.values())])
-    made: Any = specialise(template, name, **functions)
+    made: Any = specialise(template, name, functions)
     if not (is_compiled(made) and hasattr(made, "compile")):
-        return made  # type: ignore[no-any-return] # plain Python
+        return made  # plain Python
     signature = (*_ARRAYS, *_LAST[kind])
     made.compile(signature)
     entry: Callable[..., Any] = made.overloads[signature].entry_point

@@ -126,12 +126,12 @@ def rollout(
     mass: FloatArray,
     active: FloatArray,
 ) -> None:
-    """Play all rounds for the people with addresses `person`, `person` + 1, …
+    """Play all rounds for some people; the first of them has the address `person`.
 
     `ranks` to `work` are the policy and one belief, which starts as `start_states` and `start_own` for everyone;
-    `means` to `prefer` are described in `People` and `Offers`. `plays` (people × rounds × 1: the action; × 3:
-    both actions of a pair and the winner) to `active` take the results; `weak` may be empty. Each person's results depend on nothing but their own address, so any split over
-    threads gives the same bits.
+    `means` to `prefer` are described in `People` and `Offers`. `plays` (people × rounds × 1: the action; × 3: both
+    actions of a pair and the winner) to `active` take the results; `weak` may be empty. Each person's results depend on
+    nothing but their own address, so any split over threads gives the same bits.
     """
     belief = Arrays(ranks, table, settings, slots, states, own, order, work)
     people = People(means, truth, family, noise, comparison)
@@ -170,9 +170,12 @@ def rollout(
 
 @functools.cache
 def rollout_of(
-    offering: Callable[..., Any], choosing: Callable[..., Any], happening: Callable[..., Any], telling: Callable[..., int]
+    offering: Callable[..., Any],
+    choosing: Callable[..., Any],
+    happening: Callable[..., Any],
+    telling: Callable[..., int],
 ) -> Callable[..., None]:
     """Return `rollout` compiled around the four functions."""
     parts = {"offer": offering, "choose": choosing, "outcome": happening, "tell": telling}
     name = "_".join(["rollout", *(f"{f.__module__.rpartition('.')[2]}_{f.__name__}" for f in parts.values())])
-    return specialise(rollout, name, **parts)
+    return specialise(rollout, name, parts)

@@ -4,6 +4,7 @@ import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class Belief:
     >>> belief.tried, belief.states[layout.POSTERIOR].tolist()
     (0, [0.5, 0.5])
     >>> len(belief.pack()), Belief.unpack(policy, belief.pack()).tried
-    (64, 0)
+    (45, 0)
     """
 
     slots: FloatArray
@@ -79,7 +80,10 @@ class Belief:
         self.work = np.zeros((self.work.shape[0], max(self.work.shape[1], self.room)))
 
     def to_dict(self, labels: Sequence[Any]) -> Json:
-        """Return it as a JSON object, actions by their labels; null stands for −∞, the score of an excluded state."""
+        """Return it as a JSON object, actions by their labels; null stands for −∞, the score of an excluded state.
+
+        "own" lists what is not 0 in the evidence's own array, as row, column and value.
+        """
         actions = self.actions.tolist()
         rows = self.slots[:, : self.tried].T.tolist()
         return {
@@ -88,7 +92,7 @@ class Belief:
                 for a, row in zip(actions, rows, strict=True)
             ],
             "states": {name: _plain(self.states[i]) for i, name in enumerate(_STATES)},
-            "own": self.own.tolist(),
+            "own": [[i, j, float(self.own[i, j])] for i, j in np.argwhere(self.own).tolist()],
         }
 
     @classmethod
@@ -101,7 +105,9 @@ class Belief:
             slots = validate.as_floats(rows, "tried", shape=(None, len(_SLOTS))) if rows else np.zeros((0, len(_SLOTS)))
             given = [content["states"][name] for name in _STATES]
             states = np.array([[-np.inf if x is None else x for x in row] for row in given], dtype=np.float64)
-            own = np.array(content["own"], dtype=np.float64)
+            own = np.zeros_like(policy.start_own)
+            for row, column, value in content["own"]:
+                own[validate.as_count(row, "row", low=0), validate.as_count(column, "column", low=0)] = value
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             if isinstance(error, InvalidInput):
                 raise FileFormatError(f"the saved belief is not usable: {error}") from None
@@ -131,14 +137,15 @@ class Belief:
             inflater = zlib.decompressobj()
             body = inflater.decompress(data[_HEAD.size :], sum(sizes) + 1)
         except zlib.error as error:
-            raise FileFormatError(f"the packed belief is damaged: {error}; read it again from where it is kept") from None
+            raise FileFormatError(
+                f"the packed belief is damaged: {error}; read it again from where it is kept"
+            ) from None
         if len(body) != sum(sizes) or not inflater.eof or inflater.unused_data:
             raise FileFormatError("the packed belief is not whole; read it again from where it is kept")
         ends = np.cumsum(sizes)
         actions = np.frombuffer(body[: ends[0]], dtype="<u4").astype(np.int64)
         slots, states, own = (
-            np.frombuffer(body[low:high], dtype="<f8").astype(np.float64)
-            for low, high in zip(ends[:-1], ends[1:], strict=True)
+            np.frombuffer(body[low:high], dtype="<f8").astype(np.float64) for low, high in pairwise(ends)
         )
         shapes = ((layout.SLOT_ROWS, tried), (len(_STATES), m), (rows, columns))
         return cls._restored(
@@ -153,8 +160,8 @@ class Belief:
         from lpbandits.kernels.tally import place  # noqa: PLC0415 - compiled code only when asked for
 
         n = len(actions)
-        if states.ndim != 2 or own.ndim != 2:
-            raise FileFormatError(f"the saved belief has parts of shape {states.shape} and {own.shape}, not matrices")
+        if states.ndim != 2:
+            raise FileFormatError(f"the saved belief's states have shape {states.shape}, not rows per state")
         _check_shapes(policy, n, states.shape[1], own.shape)
         if len(np.unique(actions)) < n or (n and actions.max() >= policy.model.n_actions):
             raise FileFormatError("the saved belief is not usable: an action is tried twice over, or is not there")
@@ -183,14 +190,11 @@ class Belief:
 
 def _check_shapes(policy: "Policy", tried: int, states: int, own: tuple[int, ...]) -> None:
     """Refuse a belief of another policy before anything of its size is made."""
-    found = (states, tuple(own) if 0 not in own else ())
-    wanted_own = policy.start_own.shape
-    wanted = (policy.start_states.shape[1], tuple(wanted_own) if 0 not in wanted_own else ())
-    if found != wanted or tried > policy.model.n_actions:
+    m, k = policy.start_states.shape[1], policy.model.n_actions
+    if (states, own) != (m, policy.start_own.shape) or tried > k:
         raise FileFormatError(
-            f"the saved belief has {tried} tried actions, {states} states and {found[1] or 'nothing'} of its evidence; "
-            f"this policy has {policy.model.n_actions} actions, {wanted[0]} states and {wanted[1] or 'nothing'}: "
-            "give the policy it was made with"
+            f"the saved belief has {tried} tried actions, {states} states and {own} numbers of its evidence; this "
+            f"policy has {k} actions, {m} states and {policy.start_own.shape}: give the policy it was made with"
         )
 
 

@@ -31,7 +31,6 @@ class LpbPaired(Policy):
         super().__init__(model, Paired(margin, rewards_of(rewards)), Sample(first))
 
 
-
 ENTRIES = (
     Entry(
         "lpb-paired",

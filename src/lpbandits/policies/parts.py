@@ -39,6 +39,10 @@ class Evidence:
     """How probable each state is, given what a person showed. Subclasses are frozen dataclasses.
 
     One that cares what rewards look like has a field `rewards: Rewards`; kernels find it in row REWARDS of `b.settings`.
+
+    >>> from lpbandits import Refit
+    >>> issubclass(Refit, Evidence), Refit().kind, Refit().feedback
+    (True, 'refit', 'rewards')
     """
 
     kind: ClassVar[str]
@@ -69,7 +73,12 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Rule:
-    """Which action to play. Subclasses are frozen dataclasses."""
+    """Which action to play. Subclasses are frozen dataclasses.
+
+    >>> from lpbandits import Sample
+    >>> issubclass(Sample, Rule), Sample().kind, Sample().feedback
+    (True, 'sample', 'rewards')
+    """
 
     kind: ClassVar[str]
     """Its name in files."""

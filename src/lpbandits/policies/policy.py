@@ -150,7 +150,7 @@ class Policy:
         if offered.shape[2] == 0:
             return np.unique(self.model.orderings[:, 0])[None, None, :]
         out = np.empty((*offered.shape[:2], min(self.model.n_states, offered.shape[2])), dtype=np.int64)
-        favourite_sets(np.array(self.model.ranks), offered, out)
+        favourite_sets(self.model.ranks.astype(np.int32), offered, out)
         return out
 
     def allowed(self, offered: IntArray) -> IntArray:
@@ -213,7 +213,7 @@ _EXAMPLES = {"evidence": "Refit()", "rule": "Sample()"}
 @functools.cache
 def _asking(choose: Callable[..., Any], expect: Callable[..., None]) -> Callable[..., Any]:
     name = "_".join(f"{f.__module__.rpartition('.')[2]}_{f.__name__}" for f in (choose, expect))
-    return specialise(choose, name, inline=True, expect=expect)
+    return specialise(choose, name, {"expect": expect}, inline=True)
 
 
 def _matrix(values: Any, name: str) -> FloatArray:

@@ -79,7 +79,7 @@ def make_policy(name: str, setting: Setting) -> Policy:
 
 def entry_of(name: str) -> Entry:
     """Return what is registered under a name."""
-    if not isinstance(name, str) or name not in POLICIES:
+    if name not in POLICIES:
         load_outside()
     return POLICIES[validate.as_choice(name, "policy", POLICIES)]
 
@@ -112,7 +112,9 @@ def _part(kinds: Mapping[str, Callable[..., P]], content: Json) -> P:
     if kind not in kinds:
         load_outside()
     if kind not in kinds:
-        raise InvalidInput(f"it is made of {kind!r}, which is not known here; import what defines it and calls register")
+        raise InvalidInput(
+            f"it is made of {kind!r}, which is not known here; import what defines it and calls register"
+        )
     if "rewards" in settings:
         settings["rewards"] = Rewards(**settings["rewards"])
     return kinds[kind](**settings)

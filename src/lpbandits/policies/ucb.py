@@ -32,9 +32,7 @@ class UCB(Policy):
 
 
 ENTRIES = (
-    Entry(
-        "ucb", lambda s: UCB(s.model, rewards=s.rewards.as_known), "UCB", "nothing", "every action has its own mean"
-    ),
+    Entry("ucb", lambda s: UCB(s.model, rewards=s.rewards.as_known), "UCB", "nothing", "every action has its own mean"),
     Entry(
         "ucb-top",
         lambda s: UCB(s.model, rewards=s.rewards.as_known, top=True),

@@ -73,7 +73,8 @@ class Population:
             offered = _given(means) if offered.shape[2:] == (0,) else offered
         else:
             means = validate.as_floats(means, "means", shape=(None, k))
-        truth = np.full(len(means), -1) if self.truth is None else np.array(self.truth, dtype=np.int64)
+        unknown = self.truth is None  # type: ignore[redundant-expr,unused-ignore] # the attribute is an array; users may give None
+        truth = np.full(len(means), -1) if unknown else np.array(self.truth, dtype=np.int64)
         if truth.shape != means.shape[:1]:
             raise InvalidInput(f"truth has shape {truth.shape} for {len(means)} people; give one state per person")
         if len(truth) == 0 or truth.min() < -1 or truth.max() >= m:

@@ -55,7 +55,9 @@ class ReplayWorld:
         given = _matrix(log, model) if hasattr(log, "offsets") else _rewards(log, model.n_actions)
         enough = np.flatnonzero((~np.isnan(given)).sum(axis=1) >= self.least)
         if not len(enough):
-            raise InvalidInput(f"nobody rated {self.least} of the model's actions; lower `least`, and play fewer rounds")
+            raise InvalidInput(
+                f"nobody rated {self.least} of the model's actions; lower `least`, and play fewer rounds"
+            )
         self.given: FloatArray = given[enough]
         self.rewards = rewards or Rewards(noise=max(float(np.nanstd(self.given, axis=1).mean()), 1e-3))
 
@@ -95,5 +97,7 @@ def _rewards(values: Any, actions: int) -> FloatArray:
     except (TypeError, ValueError):
         raise InvalidInput("log is neither Ratings nor people × actions of numbers; give one of them") from None
     if out.ndim != 2 or out.shape[1] != actions or np.isinf(out).any():
-        raise InvalidInput(f"log has shape {out.shape}; give people × {actions} finite rewards, NaN where there is none")
+        raise InvalidInput(
+            f"log has shape {out.shape}; give people × {actions} finite rewards, NaN where there is none"
+        )
     return out

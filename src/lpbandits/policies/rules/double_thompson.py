@@ -30,9 +30,9 @@ def gamma(shape: float, seed: int, person: int, round_: int, purpose: int, index
         v = 1.0 + c * x
         if v > 0.0:
             v = v * v * v
-            u = uniform(seed, person, round_, purpose, 64 * index + 2 * i + 1)
+            u: float = uniform(seed, person, round_, purpose, 64 * index + 2 * i + 1)
             if np.log(u) < 0.5 * x * x + d - d * v + d * np.log(v):
-                return d * v
+                return float(d * v)
     return d
 
 
