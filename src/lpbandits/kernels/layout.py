@@ -37,7 +37,7 @@ class Arrays(NamedTuple):
 # rows of slots
 COUNT = 0
 SUM = 1
-SPREAD = 2  # Σ (reward − mean)²
+SPREAD = 2  # Σ (reward − mean)², where the noise is unknown; else 0
 SLOT_ROWS = 3
 
 # rows of states; the last two never change

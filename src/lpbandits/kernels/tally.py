@@ -1,7 +1,7 @@
 """Recording outcomes: one slot per tried action, kept in the order of each state."""
 
 from lpbandits.kernels.compiler import jit_in_place, kernel
-from lpbandits.kernels.layout import COUNT, SPREAD, SUM, Arrays
+from lpbandits.kernels.layout import COUNT, FAMILY, GAUSSIAN_UNKNOWN, REWARDS, SPREAD, SUM, Arrays
 from lpbandits.typing import Int32Array, SlotArray
 
 
@@ -42,11 +42,13 @@ def open_slot(b: Arrays, n: int, action: int) -> tuple[int, int]:
 
 @kernel
 def record(b: Arrays, n: int, action: int, reward: float) -> tuple[int, int]:
-    """Add one outcome; return the number of tried actions and the action's slot."""
+    """Add one outcome; return the number of tried actions and the action's slot. Only unknown noise needs the spread."""
     n, slot = open_slot(b, n, action)
-    count = b.slots[COUNT, slot]
-    mean = b.slots[SUM, slot] / count if count > 0.0 else reward
-    b.slots[COUNT, slot] = count + 1.0
+    b.slots[COUNT, slot] += 1.0
     b.slots[SUM, slot] += reward
-    b.slots[SPREAD, slot] += (reward - mean) * (reward - b.slots[SUM, slot] / (count + 1.0))
+    if b.settings[REWARDS, FAMILY] == GAUSSIAN_UNKNOWN:
+        count = b.slots[COUNT, slot]
+        mean = b.slots[SUM, slot] / count
+        before = (b.slots[SUM, slot] - reward) / (count - 1.0) if count > 1.0 else reward
+        b.slots[SPREAD, slot] += (reward - before) * (reward - mean)
     return n, slot

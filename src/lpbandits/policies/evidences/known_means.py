@@ -10,7 +10,6 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import (
-    BERNOULLI,
     COUNT,
     FAMILY,
     GAUSSIAN,
@@ -19,11 +18,9 @@ from lpbandits.kernels.layout import (
     NOISE,
     REWARDS,
     SCORE,
-    SPREAD,
-    SUM,
     Arrays,
 )
-from lpbandits.kernels.likelihood import unknown_noise
+from lpbandits.kernels.likelihood import log_likelihood, unknown_noise
 from lpbandits.kernels.posterior import normalise
 from lpbandits.kernels.tally import record
 from lpbandits.model import PreferenceModel
@@ -31,35 +28,30 @@ from lpbandits.policies.parts import Evidence
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray
 
+MISFIT = 0  # the row of its own, per state: what the rewards so far say against it
+
 
 @kernel
 def tell(b: Arrays, n: int, action: int, reward: float) -> int:
-    """score_z = log prior_z + log p(all rewards | z's known means), from counts and sums alone."""
+    """misfit_z += (reward − mean_z(action))², or −log p(reward | mean); score_z = log prior_z − misfit_z / 2σ²."""
     n, _ = record(b, n, action, reward)
     family = int(b.settings[REWARDS, FAMILY])
-    precision = 0.5 * b.settings[REWARDS, NOISE] ** -2
+    noise = b.settings[REWARDS, NOISE]
+    scale = 0.5 * noise**-2 if family == GAUSSIAN else 1.0
     count = 0.0
-    spread = 0.0
-    for slot in range(n):
-        count += b.slots[COUNT, slot]
-        spread += b.slots[SPREAD, slot]
-    for z in range(b.states.shape[1]):
-        score = 0.0
+    if family == GAUSSIAN_UNKNOWN:
         for slot in range(n):
-            own = b.slots[COUNT, slot]
-            total = b.slots[SUM, slot]
-            mean = b.table[z, b.order[0, slot]]
-            if family <= GAUSSIAN_UNKNOWN:
-                score += (total - own * mean) ** 2 / own
-            elif family == BERNOULLI:
-                score += total * np.log(mean) + (own - total) * np.log1p(-mean)
-            else:
-                score += total * np.log(mean) - own * mean
-        if family == GAUSSIAN:
-            score *= -precision
-        elif family == GAUSSIAN_UNKNOWN:
-            score = unknown_noise(b, spread + score, count)
-        b.states[SCORE, z] = b.states[LOG_PRIOR, z] + score
+            count += b.slots[COUNT, slot]
+    for z in range(b.states.shape[1]):
+        mean = b.table[z, action]
+        if family <= GAUSSIAN_UNKNOWN:
+            b.own[MISFIT, z] += (reward - mean) ** 2
+        else:
+            b.own[MISFIT, z] -= log_likelihood(family, reward, mean, noise)
+        fit = -scale * b.own[MISFIT, z]
+        if family == GAUSSIAN_UNKNOWN:
+            fit = unknown_noise(b, b.own[MISFIT, z], count)
+        b.states[SCORE, z] = b.states[LOG_PRIOR, z] + fit
     normalise(b)
     return n
 
@@ -87,6 +79,10 @@ class KnownMeans(Evidence):
     def table(self, model: PreferenceModel) -> FloatArray:
         """Return the model's means."""
         return means_of(model, self.rewards.family, "mts")
+
+    def own(self, model: PreferenceModel) -> FloatArray:
+        """Return the misfit of every state."""
+        return np.zeros((1, model.n_states))
 
 
 def means_of(model: PreferenceModel, family: str, user: str) -> FloatArray:
