@@ -4,11 +4,13 @@ Nothing here calls the package; the last two functions only read a policy's sett
 of (action, reward); a state's fit starts from the raw rewards each time; random numbers are Python integers.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.integrate import quad
 from scipy.special import ndtri, xlog1py, xlogy
 
 from lpbandits.policies import Policy
@@ -18,8 +20,8 @@ from lpbandits.policies.rules import AnyAction, Optimism, Sample, Thompson, Uppe
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 History = Sequence[tuple[int, float]]
-Draw = Callable[[int, int], float]
-"""The uniform number of a purpose and an index, in one round."""
+Draw = Callable[[int, int], tuple[int, int]]
+"""The two 64-bit words of a purpose and an index, in one round."""
 
 STATE, FIRST, VALUE, REWARD, TOP, STEP, ORDER = range(7)
 
@@ -142,8 +144,8 @@ def pick(actions: Sequence[int], u: float) -> int:
 def play_sample(orderings: Ints, weights: Floats, allowed: Sequence[int], draw: Draw, uniform_first: bool) -> int:
     """Draw a state, play its best allowed action; `uniform_first`: any allowed action."""
     if uniform_first:
-        return pick(allowed, draw(FIRST, 0))
-    state = int(np.searchsorted(np.cumsum(weights), draw(STATE, 0), side="right"))
+        return pick(allowed, unit(draw(FIRST, 0)[0]))
+    state = int(np.searchsorted(np.cumsum(weights), unit(draw(STATE, 0)[0]), side="right"))
     return best_allowed(orderings[min(state, len(weights) - 1)], allowed)
 
 
@@ -159,23 +161,23 @@ def play_thompson(
     allowed: Sequence[int],
     draw: Draw,
     *,
-    size: int,
     noise: float,
     prior_mean: float = 0.0,
     prior_sd: float = 100.0,
 ) -> int:
-    """A draw per tried action, and one draw for the largest of all untried ones (its address is the index `size`)."""
+    """A draw per tried action, and one draw for the largest of all untried ones."""
+    word, word_too = draw(VALUE, 0)
     values: dict[int, float] = {}
     for action in sorted({a for a, _ in history} & set(allowed)):
         own = [reward for a, reward in history if a == action]
         precision = prior_sd**-2 + len(own) / noise**2
         mean = (prior_mean / prior_sd**2 + sum(own) / noise**2) / precision
-        values[action] = mean + float(ndtri(draw(VALUE, action))) / np.sqrt(precision)
+        values[action] = mean + normal(splitmix(word, action + 1)) / np.sqrt(precision)
     untried = sorted(set(allowed) - set(values))
     if untried:
-        largest = prior_mean + prior_sd * float(ndtri(draw(VALUE, size) ** (1 / len(untried))))
+        largest = prior_mean + prior_sd * float(ndtri(unit(word_too) ** (1 / len(untried))))
         if not values or largest > max(values.values()):
-            return pick(untried, draw(FIRST, 0))
+            return pick(untried, unit(draw(FIRST, 0)[0]))
     return max(values, key=lambda a: values[a])
 
 
@@ -186,7 +188,7 @@ def play_upper_bound(history: History, allowed: Sequence[int], draw: Draw, noise
         told.setdefault(action, []).append(reward)
     untried = [a for a in allowed if a not in told]
     if untried:
-        return pick(untried, draw(FIRST, 0))
+        return pick(untried, unit(draw(FIRST, 0)[0]))
     bonus = 2 * np.log(len(history) + 1)
     return max(sorted(allowed), key=lambda a: np.mean(told[a]) + noise * np.sqrt(bonus / len(told[a])))
 
@@ -203,14 +205,66 @@ def philox(counter: Sequence[int], key: Sequence[int]) -> tuple[int, int, int, i
     return c0, c1, c2, c3
 
 
+def words(seed: int, person: int, round_: int, purpose: int, index: int) -> tuple[int, int]:
+    """The block at this address as two numbers of 64 bits."""
+    a, b, c, d = philox((person, round_, purpose, index), (seed % 2**32, seed // 2**32))
+    return a * 2**32 + b, c * 2**32 + d
+
+
+def unit(word: int) -> float:
+    """The middle of one of 2⁵² equal cells of (0, 1), named by the first 52 bits."""
+    return (word // 2**12 + 0.5) / 2**52
+
+
 def uniform(seed: int, person: int, round_: int, purpose: int, index: int) -> float:
-    """The middle of one of 2⁵² equal cells of (0, 1), named by the block's first 52 bits."""
-    high, low, _, _ = philox((person, round_, purpose, index), (seed % 2**32, seed // 2**32))
-    return ((high * 2**32 + low) // 2**12 + 0.5) / 2**52
+    return unit(words(seed, person, round_, purpose, index)[0])
 
 
-def reward(kind: str, mean: float, noise: float, u: float) -> float:
-    """The reward at probability u of its distribution (Bernoulli: 1 below the mean)."""
+def splitmix(word: int, index: int) -> int:
+    """SplitMix64 (Steele, Lea and Flood 2014) on Python integers: number `index` of the sequence from `word`."""
+    x = (word + index * 0x9E3779B97F4A7C15) % 2**64
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
+    return x ^ (x >> 31)
+
+
+def ziggurat(layers: int = 256, tail: float = 3.6541528853610088) -> list[float]:
+    """The right edges of layers of equal area under exp(−x²/2); to the lowest the tail's area is added."""
+
+    def height(x: float) -> float:
+        return math.exp(-x * x / 2)
+
+    area = tail * height(tail) + float(quad(height, tail, np.inf, epsabs=0)[0])
+    edges = [area / height(tail), tail]
+    while len(edges) < layers:
+        edges.append(math.sqrt(-2 * math.log(height(edges[-1]) + area / edges[-1])))
+    return [*edges, 0.0]
+
+
+EDGES = ziggurat()
+
+
+def normal(word: int) -> float:
+    """A point of a layer: inside the next layer's width it is under the curve, else the curve or the tail decides."""
+    while True:
+        layer, x = word % 256, 2 * unit(word) - 1
+        if abs(x) * EDGES[layer] < EDGES[layer + 1]:
+            return x * EDGES[layer]
+        if layer == 0:
+            for i in range(1, 1000, 2):
+                beyond = -math.log(unit(splitmix(word, i))) / EDGES[1]
+                if -2 * math.log(unit(splitmix(word, i + 1))) > beyond**2:
+                    return math.copysign(EDGES[1] + beyond, x)
+        x *= EDGES[layer]
+        bottom, top = math.exp(-(EDGES[layer] ** 2) / 2), math.exp(-(EDGES[layer + 1] ** 2) / 2)
+        if bottom + unit(splitmix(word, 1)) * (top - bottom) < math.exp(-x * x / 2):
+            return x
+        word = splitmix(word, 2)
+
+
+def reward(kind: str, mean: float, noise: float, word: int) -> float:
+    """The reward that a word brings about (Bernoulli: 1 if it points below the mean)."""
+    u = unit(word)
     if kind == "bernoulli":
         return float(u < mean)
     if kind == "poisson":
@@ -221,7 +275,7 @@ def reward(kind: str, mean: float, noise: float, u: float) -> float:
             mass = mass * mean / count
             total += mass
         return float(count)
-    return mean + noise * float(ndtri(u))
+    return mean + noise * normal(word)
 
 
 def inversions(values: Sequence[int]) -> int:
@@ -284,11 +338,9 @@ def action_of(policy: Policy, kind: str, history: History, allowed: Sequence[int
             weights = posterior_of(policy, kind, history)
             return play_optimism(model.orderings, model.means, weights, candidates)
         case Thompson(prior_mean=mean, prior_sd=sd):
-            return play_thompson(
-                history, candidates, draw, size=model.n_actions, noise=noise, prior_mean=mean, prior_sd=sd
-            )
+            return play_thompson(history, candidates, draw, noise=noise, prior_mean=mean, prior_sd=sd)
         case UpperBound():
             return play_upper_bound(history, candidates, draw, noise)
         case AnyAction():
-            return pick(candidates, draw(FIRST, 0))
+            return pick(candidates, unit(draw(FIRST, 0)[0]))
     raise NotImplementedError(rule.kind)

@@ -1,17 +1,16 @@
 """Slow and obvious twins of the duel kernels, to be checked by eye. A history is a list of (winner, loser)."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from tests import naive
+from tests.naive import Draw, normal, unit
 
 Floats = NDArray[np.float64]
 Duels = Sequence[tuple[int, int]]
-Draw = Callable[[int, int], float]
 CHALLENGE = 8
 SAME = 1e-12
 
@@ -33,7 +32,7 @@ def two_states(
     rows = [[a for a in order if a in allowed] for order in orderings]
 
     def drawn(index: int) -> int:
-        return int(np.searchsorted(np.cumsum(belief), draw(naive.STATE, index), side="right"))
+        return int(np.searchsorted(np.cumsum(belief), unit(draw(naive.STATE, index)[0]), side="right"))
 
     first, second = (rows[min(drawn(index), len(rows) - 1)][0] for index in (0, 1))
     if first != second:
@@ -57,9 +56,10 @@ def gamma(shape: float, purpose: int, index: int, draw: Draw) -> float:
     """Marsaglia and Tsang's squeeze-free rejection."""
     d = shape - 1 / 3
     for i in range(32):
-        x = float(ndtri(draw(purpose, 64 * index + 2 * i)))
+        word, word_too = draw(purpose, 32 * index + i)
+        x = normal(word)
         v = (1 + x / math.sqrt(9 * d)) ** 3
-        if v > 0 and math.log(draw(purpose, 64 * index + 2 * i + 1)) < x * x / 2 + d - d * v + d * math.log(v):
+        if v > 0 and math.log(unit(word_too)) < x * x / 2 + d - d * v + d * math.log(v):
             return d * v
     return d
 
@@ -90,7 +90,7 @@ def double_thompson(k: int, duels: Duels, allowed: Sequence[int], alpha: float, 
                 beats[i if mine > theirs else j] += 1
     most = max(beats[i] for i in candidates)
     tied = [i for i in candidates if beats[i] == most]
-    first = tied[min(int(draw(naive.FIRST, 0) * len(tied)), len(tied) - 1)]
+    first = tied[min(int(unit(draw(naive.FIRST, 0)[0]) * len(tied)), len(tied) - 1)]
     chances = {first: 0.5}
     for i in allowed:
         if i != first and limits(i, first)[0] <= 0.5:
@@ -102,6 +102,7 @@ def double_thompson(k: int, duels: Duels, allowed: Sequence[int], alpha: float, 
 
 def first_wins(comparison: str, one: float, other: float, noise: float, draw: Draw) -> bool:
     """Compare two noisy Gaussian rewards, or toss a Bradley-Terry coin."""
+    word, word_too = draw(naive.REWARD, 0)
     if comparison == "bradley-terry":
-        return draw(naive.REWARD, 0) < 1 / (1 + math.exp((other - one) / noise))
-    return one + noise * float(ndtri(draw(naive.REWARD, 0))) > other + noise * float(ndtri(draw(naive.REWARD, 1)))
+        return unit(word) < 1 / (1 + math.exp((other - one) / noise))
+    return one + noise * normal(word) > other + noise * normal(word_too)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lpbandits.views.tables import comparison
 from scipy import stats
 
 import lpbandits as lpb
@@ -19,7 +20,6 @@ from lpbandits.policies.rules.double_thompson import gamma
 from lpbandits.rewards import Rewards
 from lpbandits.simulation import Trace, roll, simulate
 from lpbandits.typing import IntArray
-from lpbandits.views.tables import comparison
 from lpbandits.worlds import Population
 from tests import naive, naive_duel
 from tests.conftest import ON_DUELS, REWARDS, model_for, models, population_for, random_orderings
@@ -97,8 +97,8 @@ def test_the_rollout_equals_its_slow_twin(name: str, shape: tuple[int, int, int]
         history: list[tuple[int, int]] = []
         for t in range(25):
 
-            def draw(purpose: int, index: int, address: tuple[int, int] = (FIRST + p, t)) -> float:
-                return naive.uniform(SEED, *address, purpose, index)
+            def draw(purpose: int, index: int, address: tuple[int, int] = (FIRST + p, t)) -> tuple[int, int]:
+                return naive.words(SEED, *address, purpose, index)
 
             allowed = allowed_at(population, p, t) or list(range(model.n_actions))
             if name == "lpb-duel":

@@ -149,7 +149,7 @@ def first_mean_tell(b: Any, n: int, action: int, reward: float) -> int:
 
 
 @lpb.kernel
-def first_mean_expect(b: Any, n: int, state: int, out: Any) -> None:
+def first_mean_expect(b: Any, n: int, state: int, out: Any) -> None:  # noqa: ARG001
     """Expect the first reward of the state's best action, and nothing of the others."""
     for action in range(len(out)):
         out[action] = b.own[0, 0] if b.ranks[state, action] == 0 else -1.0

@@ -115,4 +115,5 @@ def test_an_untried_action_gets_the_interval_its_neighbours_allow(data: st.DataO
             after = [fit.means[a] for a in ordering[place:] if a in tried]
             assert high == (before[-1] if before else None)
             assert low == (after[0] if after else None)
-            assert (low is None or fit.means[untried] >= low) and (high is None or fit.means[untried] <= high)
+            assert low is None or fit.means[untried] >= low
+            assert high is None or fit.means[untried] <= high

@@ -84,8 +84,57 @@ def test_upper_quantile_equals_scipys(tail: float) -> None:
     np.testing.assert_allclose(kernels.upper_quantile(tail), -ndtri(tail), rtol=1e-13)
 
 
-def test_normal_is_the_quantile_of_the_uniform() -> None:
-    assert kernels.normal(1, 2, 3, 4, 5) == kernels.normal_quantile(kernels.uniform(1, 2, 3, 4, 5))
+@given(st.integers(0, 2**63 - 1), WORD, WORD)
+def test_an_address_has_two_words_of_its_own(seed: int, person: int, index: int) -> None:
+    one, other = kernels.words(seed, person, 3, 2, index)
+    assert (int(one), int(other)) == naive.words(seed, person, 3, 2, index)
+    assert kernels.unit(np.uint64(one)) == kernels.uniform(seed, person, 3, 2, index)
+
+
+def test_splitmix_gives_the_known_answers() -> None:
+    # the published sequence of the seed 1234567
+    known = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821]
+    assert [int(kernels.scrambled(np.uint64(1234567), i)) for i in range(1, 6)] == known
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(0, 2**31))
+def test_scrambled_words_equal_their_twins(word: int, index: int) -> None:
+    assert int(kernels.scrambled(np.uint64(word), index)) == naive.splitmix(word, index)
+
+
+@given(st.integers(0, 2**64 - 1) | st.integers(0, 2**52 - 1).map(lambda x: x * 2**12))
+def test_normal_equals_its_twin(word: int) -> None:
+    # a multiple of 2¹² names the lowest layer, the one with the tail
+    np.testing.assert_allclose(kernels.normal(np.uint64(word)), naive.normal(word), rtol=1e-12, atol=1e-15)
+
+
+def test_normal_numbers_are_normal() -> None:
+    count = 20_000
+    x = np.array([kernels.normal(np.uint64(kernels.scrambled(np.uint64(77), i))) for i in range(count)])
+    # the Kolmogorov-Smirnov statistic of so many true normals exceeds this once in 10⁴
+    assert stats.kstest(x, "norm").statistic < 2.23 / np.sqrt(count)
+    # four standard errors of the mean, the variance and the fourth moment
+    assert abs(x.mean()) < 4 / np.sqrt(count)
+    assert abs((x**2).mean() - 1) < 4 * np.sqrt(2 / count)
+    assert abs((x**4).mean() - 3) < 4 * np.sqrt(96 / count)
+
+
+def test_the_tail_of_normal_numbers_is_that_of_the_normal() -> None:
+    # words of the lowest layer whose point lies beyond its core always end in the tail
+    count = 4000
+    outside = [int(kernels.scrambled(np.uint64(5), i)) | (2**64 - 2**57) for i in range(count)]
+    x = np.array([kernels.normal(np.uint64(word - word % 256)) for word in outside])
+    assert x.min() > kernels.TAIL
+    conditional = stats.norm.sf(x) / stats.norm.sf(kernels.TAIL)
+    assert stats.kstest(conditional, "uniform").statistic < 2.23 / np.sqrt(count)
+
+
+def test_layers_have_equal_area() -> None:
+    edges = kernels._EDGES
+    heights = np.exp(-0.5 * edges[1:] ** 2)
+    areas = edges[1:-1] * np.diff(heights)
+    np.testing.assert_allclose(areas, areas[0], rtol=1e-7)  # the published constants have about this precision
+    np.testing.assert_allclose(kernels._INSIDE, edges[1:] / edges[:-1])
 
 
 @given(st.floats(0.001, 0.9), st.integers(1, 50))

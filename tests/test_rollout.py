@@ -92,13 +92,13 @@ def test_rollout_equals_the_twin(case: Case, offers: bool) -> None:
         history: list[tuple[int, float]] = []
         for t in range(rounds):
 
-            def draw(purpose: int, index: int, address: tuple[int, int] = (FIRST + p, t)) -> float:
-                return naive.uniform(SEED, *address, purpose, index)
+            def draw(purpose: int, index: int, address: tuple[int, int] = (FIRST + p, t)) -> tuple[int, int]:
+                return naive.words(SEED, *address, purpose, index)
 
             allowed = offers_at(population.offered, p, t) or list(range(5))
             action = naive.action_of(policy, case.kind, history, allowed, draw)
             mean = float(population.means[p, action])
-            reward = naive.reward(case.rewards.family, mean, case.rewards.sd, draw(naive.REWARD, 0))
+            reward = naive.reward(case.rewards.family, mean, case.rewards.sd, draw(naive.STATE, 0)[1])
             history.append((action, reward))
         assert trace.actions[p].tolist() == [action for action, _ in history]
         np.testing.assert_allclose(trace.rewards[p], [reward for _, reward in history], rtol=1e-12)

@@ -1,7 +1,6 @@
 """Rules: the action played, against the slow twins given the same uniform numbers."""
 
 import math
-from collections.abc import Callable
 
 import pytest
 from hypothesis import assume, given, settings
@@ -14,8 +13,8 @@ from tests import naive
 from tests.conftest import CASES, Case, Outcome, models, outcomes_for
 
 
-def draw_at(seed: int, person: int, round_: int) -> Callable[[int, int], float]:
-    return lambda purpose, index: naive.uniform(seed, person, round_, purpose, index)
+def draw_at(seed: int, person: int, round_: int) -> naive.Draw:
+    return lambda purpose, index: naive.words(seed, person, round_, purpose, index)
 
 
 @pytest.mark.jitless

@@ -76,6 +76,11 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     return _compile(function, _nrt=False, forceinline=True)
 
 
+def wraps_around(function: Callable[P, R]) -> Callable[P, R]:
+    """Let products of 64-bit words wrap around silently where the compiler is off, as they do in machine code."""
+    return np.errstate(over="ignore")(function) if config.DISABLE_JIT else function
+
+
 def _compile(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     theirs = config.CACHE_DIR
     outside = fingerprint(function)

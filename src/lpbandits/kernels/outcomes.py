@@ -15,7 +15,7 @@ import numpy as np
 
 from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.layout import BERNOULLI, POISSON
-from lpbandits.kernels.random import REWARD, normal_quantile, poisson_quantile, uniform
+from lpbandits.kernels.random import REWARD, STATE, normal, poisson_quantile, uniform, unit, words
 from lpbandits.typing import FloatArray, IntArray
 
 COMPARED = 0  # two noisy rewards are compared
@@ -33,13 +33,13 @@ class People(NamedTuple):
 
 
 @kernel
-def noisy(people: People, mean: float, u: float) -> float:
-    """Return the reward that a uniform number points at."""
+def noisy(people: People, mean: float, word: np.uint64) -> float:
+    """Return the reward that a random word brings about."""
     if people.family == BERNOULLI:
-        return 1.0 if u < mean else 0.0
+        return 1.0 if unit(word) < mean else 0.0
     if people.family == POISSON:
-        return poisson_quantile(u, mean)
-    return mean + people.noise * normal_quantile(u)
+        return poisson_quantile(unit(word), mean)
+    return mean + people.noise * normal(word)
 
 
 @kernel
@@ -48,19 +48,21 @@ def rewarded(
 ) -> tuple[int, int, int, float, float, float, float]:
     """Draw the action's reward: the same luck for every policy in this round, whatever action it plays."""
     mean = people.means[p, play]
-    reward = noisy(people, mean, uniform(seed, person, round_, REWARD, 0))
+    _, word = words(seed, person, round_, STATE, 0)
+    reward = noisy(people, mean, word)
     return play, play, play, reward, reward, target - mean, target - mean
 
 
 @jit_in_place
 def first_wins(people: People, one: float, other: float, seed: int, person: int, round_: int) -> bool:
     """Say whether the first of two actions with these means wins; equal rewards are settled by a coin."""
+    word, word_too = words(seed, person, round_, REWARD, 0)
     if people.comparison == BRADLEY_TERRY:
-        return uniform(seed, person, round_, REWARD, 0) * (1.0 + np.exp((other - one) / people.noise)) < 1.0
-    mine = noisy(people, one, uniform(seed, person, round_, REWARD, 0))
-    theirs = noisy(people, other, uniform(seed, person, round_, REWARD, 1))
+        return unit(word) * (1.0 + np.exp((other - one) / people.noise)) < 1.0
+    mine = noisy(people, one, word)
+    theirs = noisy(people, other, word_too)
     if mine == theirs:
-        return uniform(seed, person, round_, REWARD, 2) < 0.5
+        return uniform(seed, person, round_, REWARD, 1) < 0.5
     return mine > theirs
 
 

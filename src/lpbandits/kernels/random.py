@@ -1,19 +1,23 @@
 """Random numbers with an address instead of a state.
 
 Every draw is a function of (seed, person, round, purpose, index): the first is the key of a Philox4x32-10 block cipher
-(Salmon et al. 2011), the other four are its counter. No draw depends on how many were made before it, so results do
-not depend on threads, processes or the order of work, and any single decision can be replayed.
+(Salmon et al. 2011), the other four are its counter, and each address gives two words of 64 bits. No draw depends on how
+many were made before it, so results do not depend on threads, processes or the order of work, and any single decision
+can be replayed. Where one address needs many words, they are scrambled from its first.
 """
+
+import math
 
 import numpy as np
 
-from lpbandits.kernels.compiler import jit_in_place, kernel
+from lpbandits.kernels.compiler import jit_in_place, kernel, wraps_around
+from lpbandits.typing import FloatArray
 
 # Purposes: what a draw is for. Policies compared in one run share the world's draws (common random numbers).
-STATE = 0  # which state a sampling rule believes in this round
+STATE = 0  # which state a sampling rule believes in this round; the second word is the luck of the round's reward
 FIRST = 1  # the uniform first action, and ties among untried actions
-VALUE = 2  # Thompson draws; the index is the action
-REWARD = 3  # the noise of the reward
+VALUE = 2  # Thompson draws
+REWARD = 3  # the outcome of a duel
 TOP = 4  # the mean of a person's best action
 STEP = 5  # how much lower each next action is; the index is the position
 ORDER = 6  # the orderings of a world; the index is the action
@@ -39,10 +43,10 @@ def philox(
 
 
 @kernel
-def uniform(seed: int, person: int, round_: int, purpose: int, index: int) -> float:
-    """Return the uniform number in (0, 1) at this address, on a grid of 2⁻⁵³ that leaves out both ends."""
+def words(seed: int, person: int, round_: int, purpose: int, index: int) -> tuple[np.uint64, np.uint64]:
+    """Return the two words of 64 random bits at this address."""
     key = np.uint64(seed)
-    high, low, _, _ = philox(
+    a, b, c, d = philox(
         np.uint64(person) & _U32,
         np.uint64(round_) & _U32,
         np.uint64(purpose) & _U32,
@@ -50,8 +54,87 @@ def uniform(seed: int, person: int, round_: int, purpose: int, index: int) -> fl
         key & _U32,
         key >> _SHIFT,
     )
-    bits = ((high << _SHIFT) | low) >> np.uint64(12)
-    return (np.float64(bits) + 0.5) * 2.220446049250313e-16  # 2^-52: the half keeps 0 and 1 out exactly
+    return (a << _SHIFT) | b, (c << _SHIFT) | d
+
+
+@kernel
+def unit(word: np.uint64) -> float:
+    """Return a word as a uniform number in (0, 1), on a grid of 2⁻⁵³ that leaves out both ends."""
+    return (np.float64(word >> np.uint64(12)) + 0.5) * 2.220446049250313e-16  # 2^-52: the half keeps 0 and 1 out
+
+
+@kernel
+def uniform(seed: int, person: int, round_: int, purpose: int, index: int) -> float:
+    """Return the uniform number in (0, 1) of this address's first word."""
+    word, _ = words(seed, person, round_, purpose, index)
+    return unit(word)
+
+
+@kernel
+@wraps_around
+def scrambled(word: np.uint64, index: int) -> np.uint64:
+    """Return word number `index` of the SplitMix64 sequence (Steele, Lea and Flood 2014) that starts at `word`."""
+    x = word + np.uint64(index) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+LAYERS = 256
+TAIL = 3.6541528853610088  # where the lowest layer's tail begins
+
+
+def _layers() -> tuple[FloatArray, FloatArray]:
+    """Return the right edges of 256 layers of equal area under exp(−x²/2), lowest first, and each next edge over it."""
+    area = TAIL * np.exp(-0.5 * TAIL**2) + np.sqrt(np.pi / 2) * math.erfc(TAIL / math.sqrt(2))
+    edges = np.empty(LAYERS + 1)
+    edges[0] = area / np.exp(-0.5 * TAIL**2)  # of a rectangle as large as the lowest layer with its tail
+    edges[1] = TAIL
+    for i in range(2, LAYERS):
+        edges[i] = np.sqrt(-2.0 * np.log(np.exp(-0.5 * edges[i - 1] ** 2) + area / edges[i - 1]))
+    edges[LAYERS] = 0.0
+    return edges, edges[1:] / edges[:-1]
+
+
+_EDGES, _INSIDE = _layers()
+
+
+@kernel
+def normal(word: np.uint64) -> float:
+    """Return a standard normal number from one word, by the ziggurat (Marsaglia and Tsang 2000; Doornik 2005).
+
+    Eight bits choose a layer, 52 others a point of its rectangle; 98.8 % of points lie inside the curve at once. The
+    others are settled by further words, scrambled from this one.
+    """
+    layer = word & np.uint64(LAYERS - 1)
+    x = 2.0 * unit(word) - 1.0
+    if abs(x) < _INSIDE[layer]:
+        return x * _EDGES[layer]
+    return odd_normal(word)
+
+
+@jit_in_place
+def odd_normal(word: np.uint64) -> float:
+    """Return the normal number of a word whose point lies outside its layer's core: in the tail, or near the curve."""
+    step = 0
+    while True:
+        layer = word & np.uint64(LAYERS - 1)
+        x = 2.0 * unit(word) - 1.0
+        if abs(x) < _INSIDE[layer]:
+            return x * _EDGES[layer]
+        if layer == 0:
+            while True:  # the tail beyond TAIL (Marsaglia 1964)
+                beyond = -np.log(unit(scrambled(word, step + 1))) / TAIL
+                step += 2
+                if -2.0 * np.log(unit(scrambled(word, step))) > beyond * beyond:
+                    return TAIL + beyond if x > 0.0 else -TAIL - beyond
+        x *= _EDGES[layer]
+        low = np.exp(-0.5 * (_EDGES[layer] ** 2 - x * x))
+        high = np.exp(-0.5 * (_EDGES[layer + np.uint64(1)] ** 2 - x * x))
+        if low + unit(scrambled(word, step + 1)) * (high - low) < 1.0:
+            return x
+        word = scrambled(word, step + 2)
+        step = 0
 
 
 @jit_in_place
@@ -129,12 +212,6 @@ def upper_quantile(tail: float) -> float:
     low = low * r + 5.99832206555887937690e-1
     low = low * r + 1.0
     return top / low
-
-
-@jit_in_place
-def normal(seed: int, person: int, round_: int, purpose: int, index: int) -> float:
-    """Return the standard normal number at this address, by inversion."""
-    return normal_quantile(uniform(seed, person, round_, purpose, index))
 
 
 @jit_in_place

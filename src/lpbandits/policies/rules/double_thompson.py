@@ -8,7 +8,7 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.layout import COUNT, RULE, RULE_WORK, Arrays
-from lpbandits.kernels.random import CHALLENGE, FIRST, VALUE, below, normal, uniform
+from lpbandits.kernels.random import CHALLENGE, FIRST, VALUE, below, normal, uniform, unit, words
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.parts import Feedback, Rule
 from lpbandits.typing import FloatArray, IntArray
@@ -22,16 +22,16 @@ TRIES = 32  # of a gamma draw; each is refused with a chance of 5 % at most
 
 @jit_in_place
 def gamma(shape: float, seed: int, person: int, round_: int, purpose: int, index: int) -> float:
-    """Return a gamma number of shape ≥ 1 (Marsaglia and Tsang 2000), from the addresses 64·index and on."""
+    """Return a gamma number of shape ≥ 1 (Marsaglia and Tsang 2000), from the addresses 32·index and on."""
     d = shape - 1.0 / 3.0
     c = 1.0 / np.sqrt(9.0 * d)
     for i in range(TRIES):
-        x = normal(seed, person, round_, purpose, 64 * index + 2 * i)
+        word, word_too = words(seed, person, round_, purpose, TRIES * index + i)
+        x = normal(word)
         v = 1.0 + c * x
         if v > 0.0:
             v = v * v * v
-            u: float = uniform(seed, person, round_, purpose, 64 * index + 2 * i + 1)
-            if np.log(u) < 0.5 * x * x + d - d * v + d * np.log(v):
+            if np.log(unit(word_too)) < 0.5 * x * x + d - d * v + d * np.log(v):
                 return float(d * v)
     return d
 

@@ -10,8 +10,9 @@ from lpbandits import validate
 from lpbandits.kernels import layout
 from lpbandits.kernels.choices import pick_untried, position
 from lpbandits.kernels.compiler import kernel
-from lpbandits.kernels.layout import COUNT, NOISE, REWARDS, RULE, SUM, Arrays
-from lpbandits.kernels.random import FIRST, VALUE, largest_normal, normal, uniform
+from lpbandits.kernels.layout import COUNT, NOISE, REWARDS, RULE, RULE_WORK, SUM, Arrays
+from lpbandits.kernels.random import FIRST, VALUE, largest_normal, normal, scrambled, uniform, unit, words
+from lpbandits.model import PreferenceModel
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.parts import Rule
 from lpbandits.policies.policy import Policy
@@ -21,6 +22,9 @@ from lpbandits.typing import FloatArray, IntArray
 # settings
 PRIOR_MEAN = 0
 PRIOR_SD = 1
+# rows of scratch, per slot
+MEAN = RULE_WORK
+SD = RULE_WORK + 1
 
 
 @kernel
@@ -30,27 +34,28 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
     All untried actions share one prior, so the best of their draws is one draw of a maximum of so many normals, and
     each of them is equally likely to have made it: exact, at a cost that does not grow with the number of actions.
     """
-    k = b.ranks.shape[1]
-    untried = k if len(offered) == 0 else len(offered)
+    untried = b.ranks.shape[1] if len(offered) == 0 else len(offered)
     prior_mean = b.settings[RULE, PRIOR_MEAN]
     prior_precision = b.settings[RULE, PRIOR_SD] ** -2
     reward_precision = b.settings[REWARDS, NOISE] ** -2
+    for slot in range(n):  # a loop of its own, so that several slots are worked out at a time
+        precision = prior_precision + b.slots[COUNT, slot] * reward_precision
+        b.work[MEAN, slot] = (prior_mean * prior_precision + b.slots[SUM, slot] * reward_precision) / precision
+        b.work[SD, slot] = 1.0 / np.sqrt(precision)
+    word, word_too = words(seed, person, round_, VALUE, 0)
     action = -1
     largest = -np.inf
-    for i in range(n):
-        slot = b.order[1, i]
+    for slot in range(n):
         own = b.order[0, slot]
-        if position(offered, own) < 0:
+        if len(offered) > 0 and position(offered, own) < 0:
             continue
         untried -= 1
-        precision = prior_precision + b.slots[COUNT, slot] * reward_precision
-        mean = (prior_mean * prior_precision + b.slots[SUM, slot] * reward_precision) / precision
-        draw = mean + normal(seed, person, round_, VALUE, own) / np.sqrt(precision)
+        draw = b.work[MEAN, slot] + b.work[SD, slot] * normal(scrambled(word, own + 1))
         if action < 0 or draw > largest:
             action = own
             largest = draw
     if untried > 0:
-        z = largest_normal(uniform(seed, person, round_, VALUE, k), untried)
+        z = largest_normal(unit(word_too), untried)
         if action < 0 or prior_mean + b.settings[RULE, PRIOR_SD] * z > largest:
             action = pick_untried(b.order, n, offered, untried, uniform(seed, person, round_, FIRST, 0))
     return action
@@ -78,6 +83,10 @@ class Thompson(Rule):
     def settings(self) -> tuple[float, ...]:
         """Return the prior of a mean."""
         return (self.prior_mean, self.prior_sd)
+
+    def work(self, model: PreferenceModel) -> tuple[int, int]:  # noqa: ARG002
+        """Return two rows, as long as there are tried actions."""
+        return (2, 0)
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
         """Return the chance that each action's draw is the largest, by quadrature (about 1e-10)."""
