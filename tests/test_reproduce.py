@@ -12,12 +12,13 @@ from typer.testing import CliRunner
 
 from lpbandits.cli import app
 from lpbandits.errors import InvalidInput
-from lpbandits.experiments import reproduce as module
-from lpbandits.experiments.claims import above, below, check_claims
-from lpbandits.experiments.datasets import install, locate
-from lpbandits.experiments.figures import FIGURES
-from lpbandits.experiments.reproduce import reproduce
-from lpbandits.experiments.spec import FULL, Size
+from lpbandits.paper import reproduce as module
+from lpbandits.paper.claims import check_claims
+from lpbandits.paper.claims.check import above, below
+from lpbandits.paper.datasets import install, locate
+from lpbandits.paper.figures import FIGURES
+from lpbandits.paper.reproduce import reproduce
+from lpbandits.paper.spec import FULL, Size
 
 TINY = Size(people=2, rounds=12, draws=2, quick=True)
 SMALL = ["regret-curves", "vary-noise"]

@@ -26,9 +26,9 @@ def reproduce(
     Example: `lpb reproduce regret-curves vary-states --out results --seed 0`
     """
     from lpbandits import validate
-    from lpbandits.experiments.reproduce import listing
-    from lpbandits.experiments.reproduce import reproduce as run
-    from lpbandits.experiments.spec import FULL, QUICK
+    from lpbandits.paper.reproduce import listing
+    from lpbandits.paper.reproduce import reproduce as run
+    from lpbandits.paper.spec import FULL, QUICK
 
     if show:
         entries = listing()

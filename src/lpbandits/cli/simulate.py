@@ -79,7 +79,7 @@ def simulate(
             results = run(world, names, **size, first=first, progress=report)  # type: ignore[arg-type] # as declared
     written = None
     if out is not None:
-        from lpbandits.experiments.compare import save_comparison
+        from lpbandits.views.compare import save_comparison
 
         with progress_bar("drawing charts"):
             written = save_comparison(results, out)

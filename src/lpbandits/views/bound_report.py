@@ -1,0 +1,138 @@
+"""The report of the bounds: tables, sentences and files."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from lpbandits import validate
+from lpbandits.policies import title_of
+from lpbandits.simulation.bounds import AXES, NAMES, Bounds, room_of, table_against
+from lpbandits.simulation.results import versions
+from lpbandits.typing import Json
+from lpbandits.views.bound_charts import (
+    Found,
+    against_chart,
+    neighbour_chart,
+    people_chart,
+    rates_chart,
+    room_chart,
+)
+from lpbandits.views.charts import Chart, save_chart
+from lpbandits.views.compare import foot
+from lpbandits.views.report import Section, Table, write_report
+
+FORMAT = "lpbandits-bounds"
+VERSION = 1
+
+
+def bound_table(bounds: Bounds) -> tuple[list[str], list[list[str]]]:
+    """Return the bounds as columns and rows of text for people."""
+    found = bounds.summary()
+    rows = []
+    for name, title in NAMES.items():
+        own = found["bounds"][name]
+        printed = found["printed"].get(name)
+        rows.append([_LONG[name], title, *_cells(own), "" if printed is None else _printed(printed)])
+    for name, own in found["growth"].items():
+        rows.append([f"{title_of(name)}, measured", "", *_cells(own), ""])
+    return ["regret per log T", "policy", "mean", "± se", "sd", "median", "as printed"], rows
+
+
+def save_bounds(bounds: Bounds, studies: Mapping[str, Found], folder: str | Path) -> Path:
+    """Write tables (Parquet), a manifest, charts (PNG and SVG) and an HTML report; return the report's path."""
+    out = validate.as_folder(folder)
+    bounds.table().write_parquet(out / "people.parquet")
+    manifest = {"format": FORMAT, "version": VERSION, **content_of(bounds, studies), "versions": versions()}
+    (out / "manifest.json").write_text(json.dumps(manifest, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    charts: dict[str, Chart] = {"people": people_chart(bounds), "rates": rates_chart(bounds)}
+    sections = [Section("Three bounds", _HOW_TO_READ, list(charts.values()), [Table(*bound_table(bounds))])]
+    for axis, found in studies.items():
+        own: dict[str, Chart] = {f"against-{axis}": against_chart(table_against(found), axis)}
+        policies = list(found[0][1].people[0].growth)
+        if "lpbts" in policies:
+            own[f"room-{axis}"] = room_chart(found, axis)
+        sections.append(Section(f"Against {AXES[axis][0]}", findings(found), list(own.values())))
+        table_against(found).write_parquet(out / f"against-{axis}.parquet")
+        charts |= own
+    charts["neighbour"] = neighbour_chart()
+    sections.append(Section("Why many actions help", _WHY, [charts["neighbour"]]))
+    for name, chart in charts.items():
+        save_chart(chart, out / f"{name}.png")
+        save_chart(chart, out / f"{name}.svg")
+    return write_report(
+        out / "report.html",
+        title="How little regret is possible",
+        lead=described(bounds) + ".",
+        sections=sections,
+        foot=foot(bounds.seconds + sum(b.seconds for found in studies.values() for _, b in found)),
+    )
+
+
+def content_of(bounds: Bounds, studies: Mapping[str, Found]) -> Json:
+    """Return everything as the JSON object that `lpb bound --json` prints."""
+    content = bounds.to_dict()
+    if studies:
+        content["against"] = {
+            axis: [{"value": value, **own.summary()} for value, own in found] for axis, found in studies.items()
+        }
+    return content
+
+
+def described(bounds: Bounds) -> str:
+    """Return the settings of a run in one line.
+
+    >>> from lpbandits import SyntheticWorld
+    >>> from lpbandits.simulation.bounds import bound_world
+    >>> described(bound_world(SyntheticWorld(states=3, actions=4), people=2))
+    '3 states, 4 actions, gap 0.2, noise 1, 2 people, seed 0'
+    """
+    s = bounds.settings
+    words = [f"{s['states']} states", f"{s['actions']} actions"]
+    words += [f"gap {s['gap']:g}"] if "gap" in s else []
+    words += [f"noise {s['noise']:g}", f"{s['people']} people"]
+    words += [f"seed {s['seed']}"] if "seed" in s else []
+    return ", ".join(words)
+
+
+def findings(found: Found) -> list[str]:
+    """Return what a study says, in sentences that follow its numbers whichever way they fall."""
+    ends = [(x, bounds.column("preference").mean()) for x, bounds in (found[0], found[-1])]
+    (x0, v0), (x1, v1) = ends
+    word = "falls" if v1 < v0 else "rises"
+    out = [f"The bound of a policy that knows the orderings {word} from {v0:.2g} at {x0:g} to {v1:.2g} at {x1:g}."]
+    if found[0][1].people[0].growth.get("lpbts") is not None:
+        rooms = [(x, *room_of(bounds, "lpbts")) for x, bounds in found]
+        words = ", ".join(f"{ratio:.1f} ± {se:.1f} at {x:g}" for x, ratio, se in rooms)
+        rounds = found[0][1].settings["rounds"]
+        out.append(
+            f"lpbTS's regret grows by so many times its bound, measured from round {rounds // 10:,} to {rounds:,}: "
+            f"{words}. What is above 1 is the room that a better policy has."
+        )
+    return out
+
+
+_LONG = {"plain": "plain bandit", "preference": "latent preference bandit", "latent": "latent bandit"}
+_HOW_TO_READ = [
+    "Whatever a policy does, if it does well on everyone then its regret on a person grows at least like C log T. C "
+    "depends on the person and on what the policy knows: nothing, the possible orderings, or the possible means.",
+    "The second is Theorem 1 with the best action's mean held fixed: that action is played without limit, so that "
+    "means which disagree on it are found out for free. The printed theorem lets them disagree, and is larger. With "
+    "the means known (the latent bandit) the best action alone tells random states apart, and regret need not grow at "
+    "all; as printed its bound is positive. All are asymptotic: over a finite run regret may grow more slowly.",
+]
+_WHY = [
+    "Two random orderings are hardly ever alike, and the more actions there are, the more the true state stands out: "
+    "from k = 6 on, even the nearest of k random states orders a growing share of all pairs differently. A wrong "
+    "state then has to explain away more of what is seen, and the bound falls.",
+]
+
+
+def _cells(own: Mapping[str, float | None]) -> list[str]:
+    if own["mean"] is None:
+        return ["–"] * 4
+    return [f"{own[name]:.3g}" for name in ("mean", "se", "sd", "median")]
+
+
+def _printed(own: Mapping[str, float | None]) -> str:
+    mean = "–" if own["mean"] is None else f"{own['mean']:.3g}"
+    return f"{mean} (+{own['infinite']} infinite)" if own["infinite"] else mean
