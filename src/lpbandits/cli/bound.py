@@ -13,7 +13,7 @@ def bound(
     context: typer.Context,
     states: int = typer.Option(20, help="Latent states (m)."),
     actions: int = typer.Option(20, help="Actions (k)."),
-    people: int = typer.Option(20, help="Random people, each with an own draw of the orderings."),
+    people: int = typer.Option(20, help="Random people, each with fresh orderings."),
     gap: float = typer.Option(0.2, help="Least difference between neighbours' means (Δ)."),
     noise: float = typer.Option(1.0, help="Standard deviation of rewards (σ)."),
     seed: int = typer.Option(0, help="Seed of everything random."),

@@ -6,7 +6,6 @@ import shutil
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,9 +13,8 @@ import platformdirs
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
+from lpbandits.parallel import Progress
 from lpbandits.recovery import read_ratings
-
-Progress = Callable[[str, int, int], None]
 
 TERMS = (
     "MovieLens data is collected by GroupLens Research at the University of Minnesota, for research; commercial use "

@@ -139,18 +139,18 @@ class MovieLensTask:
 
     @cached_property
     def _genre_arrays(self) -> tuple[list[str], IntArray, IntArray, IntArray, IntArray]:
-        names = sorted({genre for own in self.genres for genre in own})
+        names = sorted({genre for genres in self.genres for genre in genres})
         number = {genre: i for i, genre in enumerate(names)}
-        owners = [[number[genre] for genre in own] for own in self.genres]
+        owners = [[number[genre] for genre in genres] for genres in self.genres]
         members: list[list[int]] = [[] for _ in names]
-        for action, own in enumerate(owners):
-            for genre in own:
+        for action, genres in enumerate(owners):
+            for genre in genres:
                 members[genre].append(action)
         return names, *_flat(members), *_flat(owners)
 
 
 def rescaled(model: PreferenceModel) -> FloatArray:
-    """Return each state's utilities stretched to [1, 5]; actions last for want of comparisons count as the least."""
+    """Return each state's utilities stretched to [1, 5]; actions that nobody compared count as the least."""
     if model.utilities is None:
         raise InvalidInput("the model has no utilities; fit it with lpb fit")
     along = np.minimum.accumulate(np.take_along_axis(model.utilities, model.orderings, axis=1), axis=1)
@@ -170,5 +170,5 @@ def _nearest(train: Ratings, labels: IntArray, others: Ratings) -> IntArray:
 
 
 def _flat(lists: list[list[int]]) -> tuple[IntArray, IntArray]:
-    starts = np.concatenate([[0], np.cumsum([len(own) for own in lists])]).astype(np.int64)
-    return starts, np.array([x for own in lists for x in own], dtype=np.int64)
+    starts = np.concatenate([[0], np.cumsum([len(part) for part in lists])]).astype(np.int64)
+    return starts, np.array([x for part in lists for x in part], dtype=np.int64)

@@ -42,7 +42,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: frozen, and versioned so that results saved by another specification are not mistaken for its own.
+    """A figure; its version keeps results that an older specification saved from being taken for its own.
 
     `run(case, seed, threads)` returns a table; `chart(table)` draws all cases' tables joined together.
     """

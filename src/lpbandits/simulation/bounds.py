@@ -11,7 +11,8 @@ import polars as pl
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
-from lpbandits.simulation.growth import Progress, check_growth, copies_of, measure_growth
+from lpbandits.parallel import Progress
+from lpbandits.simulation.growth import check_growth, copies_of, measure_growth
 from lpbandits.theory import LowerBound, latent_bound, lower_bound, plain_bound
 from lpbandits.typing import FloatArray, Json, Label
 from lpbandits.worlds import SyntheticWorld
@@ -21,14 +22,10 @@ AXES: dict[str, tuple[str, tuple[float, ...]]] = {
     "states": ("states (m)", (5, 10, 20, 50)),
     "gap": ("gap between neighbours (Δ)", (0.1, 0.2, 0.5, 1.0)),
 }
-"""What the bounds are drawn against: a title and the values."""
+"""What the bounds are studied against: a title and the values."""
 
-NAMES = {
-    "plain": "knows nothing",
-    "preference": "knows the orderings",
-    "latent": "knows the means",
-}
-"""The three bounds, by what a policy knows."""
+BOUNDS = ("plain", "preference", "latent")
+"""The three bounds: of a policy that knows nothing, the orderings, or the means."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +51,9 @@ class PersonBounds:
         out: Json = {"draw": self.draw, "state": self.state, "best": self.best, "plain": _finite(self.plain)}
         out |= {"preference": _finite(self.preference.value), "latent": _finite(self.latent)}
         out |= {"printed": {"preference": _finite(self.printed), "latent": _finite(self.latent_printed)}}
-        own = self.preference.to_dict()
-        del own["value"]
-        return {**out, **own, "growth": self.growth}
+        details = self.preference.to_dict()
+        del details["value"]
+        return {**out, **details, "growth": self.growth}
 
 
 @dataclass(frozen=True)
@@ -71,15 +68,11 @@ class Bounds:
 
     def summary(self) -> Json:
         """Return mean, spread and standard error over people of every bound, and of the policies' growth."""
-        column = self.column
-        policies = list(self.people[0].growth)
+        printed = {"preference": "printed", "latent": "latent_printed"}
         return {
-            "bounds": {name: spread_of(column(name)) for name in NAMES},
-            "printed": {
-                "preference": spread_of(column("printed")),
-                "latent": spread_of(column("latent_printed")),
-            },
-            "growth": {name: spread_of(np.array([p.growth[name] for p in self.people])) for name in policies},
+            "bounds": {name: spread_of(self.column(name)) for name in BOUNDS},
+            "printed": {name: spread_of(self.column(column)) for name, column in printed.items()},
+            "growth": {name: spread_of(values) for name, values in self.growth().items()},
             "largest_gap": max(p.preference.gap for p in self.people),
         }
 
@@ -89,12 +82,20 @@ class Bounds:
             return np.array([p.preference.value for p in self.people])
         return np.array([math.nan if getattr(p, name) is None else getattr(p, name) for p in self.people])
 
+    def growth(self) -> dict[str, FloatArray]:
+        """Return, per policy, the measured growth of every person's regret; empty if none was measured."""
+        return {name: np.array([p.growth[name] for p in self.people]) for name in self.people[0].growth}
+
+    def by_kind(self) -> dict[str, FloatArray]:
+        """Return what is compared, per person: the bounds without and with the orderings, and the policies' growth."""
+        return {**{f"bound-{name}": self.column(name) for name in ("plain", "preference")}, **self.growth()}
+
     def table(self) -> pl.DataFrame:
         """Return a row per person: the bounds, the certified error, and the policies' growth."""
         columns = {"draw": [p.draw for p in self.people], "state": [p.state for p in self.people]}
-        bounds = {name: self.column(name) for name in ("plain", "preference", "latent", "printed", "latent_printed")}
+        bounds = {name: self.column(name) for name in (*BOUNDS, "printed", "latent_printed")}
         gap = {"gap": [p.preference.gap for p in self.people]}
-        growth = {f"growth_{name}": [p.growth[name] for p in self.people] for name in self.people[0].growth}
+        growth = {f"growth_{name}": values for name, values in self.growth().items()}
         return pl.DataFrame({**columns, **bounds, **gap, **growth})
 
     def to_dict(self) -> Json:
@@ -136,7 +137,7 @@ def bound_world(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Bounds:
-    """Return the bounds of `people` random people, each with an own draw of the orderings.
+    """Return the bounds of `people` random people, each with fresh orderings.
 
     With `policies`, each plays `rounds` rounds `repeats` times with every person, to see how its regret really grows.
 
@@ -158,14 +159,14 @@ def bound_world(
         settings |= {"rounds": rounds, "repeats": repeats}
         crowds = [copies_of(world.draw(people=1, seed=seed, draw=draw), repeats) for draw in range(count)]
         grown = measure_growth(crowds, policies, rounds=rounds, seed=seed, threads=threads, progress=progress)
-        found = [replace(own, growth={name: float(grown[name][i]) for name in policies}) for i, own in enumerate(found)]
+        found = [replace(p, growth={name: float(grown[name][i]) for name in policies}) for i, p in enumerate(found)]
     return Bounds(settings, found, time.perf_counter() - started, tuple(range(world.actions)))
 
 
 def bound_model(
     model: PreferenceModel, *, means: Sequence[float] | None = None, state: int | None = None, noise: float = 1.0
 ) -> Bounds:
-    """Return the bounds of one person per state of a model with means, or of one person with own `means`.
+    """Return the bounds of one person per state of a model with means, or of one person with the given `means`.
 
     >>> model = PreferenceModel([[0, 1], [1, 0]], means=[[2.0, 1.0], [1.0, 2.0]])
     >>> bound_model(model).column("plain").tolist()
@@ -177,12 +178,10 @@ def bound_model(
     states = (
         range(model.n_states) if state is None else [validate.as_count(state, "state", low=0, high=model.n_states - 1)]
     )
-    if means is None and model.means is None:
+    known = model.means if means is None else {state: means}
+    if known is None:
         raise InvalidInput("the model has no means; give the person's: --state 0 --means 3.1,2.5,…")
-    found = []
-    for z in states:
-        own = means if means is not None else (model.means[z] if model.means is not None else None)
-        found.append(_bounds(model, z, np.asarray(own, dtype=np.float64), noise, 0))
+    found = [_bounds(model, z, np.asarray(known[z], dtype=np.float64), noise, 0) for z in states]
     settings: Json = {
         "world": "means",
         "states": model.n_states,
@@ -194,6 +193,20 @@ def bound_model(
     return Bounds(settings, found, time.perf_counter() - started, model.actions)
 
 
+def world_at(
+    axis: str, value: float, *, states: int = 20, actions: int = 20, gap: float = 0.2, noise: float = 1.0
+) -> SyntheticWorld:
+    """Return the world at one value of an axis of AXES: the size k = m, the states m or the gap Δ.
+
+    >>> world_at("size", 5).states, world_at("gap", 0.5).gap
+    (5, 0.5)
+    """
+    varied = {"size": ("states", "actions"), "states": ("states",), "gap": ("gap",)}[axis]
+    settings = {"states": states, "actions": actions, "gap": gap, "noise": noise}
+    settings |= dict.fromkeys(varied, float(value) if axis == "gap" else int(value))
+    return SyntheticWorld(**settings)  # type: ignore[arg-type] # whole numbers but for the gap and the noise
+
+
 def bounds_against(
     axis: str,
     *,
@@ -201,7 +214,6 @@ def bounds_against(
     actions: int = 20,
     gap: float = 0.2,
     noise: float = 1.0,
-    progress: Progress | None = None,
     values: Sequence[float] | None = None,
     people: int = 20,
     seed: int = 0,
@@ -209,46 +221,38 @@ def bounds_against(
     rounds: int = 20_000,
     repeats: int = 10,
     threads: int | None = None,
+    progress: Progress | None = None,
 ) -> list[tuple[float, Bounds]]:
-    """Return the bounds at every value of an axis of AXES: the size k = m, the states m or the gap Δ.
+    """Return the bounds at every value of an axis of AXES; by default, at its own values.
 
     >>> found = bounds_against("gap", states=3, actions=3, values=[0.5, 1.0], people=2)
     >>> [value for value, _ in found]
     [0.5, 1.0]
     """
     validate.as_choice(axis, "against", AXES)
-    places = AXES[axis][1] if values is None else values
-    out = []
-    for value in places:
-        whole = int(value)
-        world = SyntheticWorld(
-            states=whole if axis in ("size", "states") else states,
-            actions=whole if axis == "size" else actions,
-            gap=float(value) if axis == "gap" else gap,
-            noise=noise,
+    return [
+        (
+            float(value),
+            bound_world(
+                world_at(axis, value, states=states, actions=actions, gap=gap, noise=noise),
+                people=people,
+                seed=seed,
+                policies=policies,
+                rounds=rounds,
+                repeats=repeats,
+                threads=threads,
+                progress=_at(progress, f"{axis} {value:g}"),
+            ),
         )
-        label = {"size": f"k = m = {whole}", "states": f"m = {whole}", "gap": f"Δ = {value:g}"}[axis]
-        found = bound_world(
-            world,
-            people=people,
-            seed=seed,
-            policies=policies,
-            rounds=rounds,
-            repeats=repeats,
-            threads=threads,
-            progress=_at(progress, label),
-        )
-        out.append((float(value), found))
-    return out
+        for value in (AXES[axis][1] if values is None else values)
+    ]
 
 
 def table_against(found: Sequence[tuple[float, Bounds]]) -> pl.DataFrame:
     """Return a row per value and quantity: x, kind (a bound or a policy), mean, sd and se over people."""
     rows = []
     for x, bounds in found:
-        columns = {f"bound-{name}": bounds.column(name) for name in ("plain", "preference")}
-        columns |= {name: np.array([p.growth[name] for p in bounds.people]) for name in bounds.people[0].growth}
-        for kind, values in columns.items():
+        for kind, values in bounds.by_kind().items():
             spread = spread_of(values)
             rows.append({"x": x, "kind": kind, **{name: spread[name] for name in ("mean", "sd", "se")}})
     return pl.DataFrame(rows)

@@ -1,20 +1,17 @@
 """How regret really grows, late in a long run."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-import joblib
 import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
+from lpbandits.parallel import Progress, each, workers_of
 from lpbandits.policies import POLICIES, Setting, make_policy
 from lpbandits.simulation import roll
 from lpbandits.typing import FloatArray
 from lpbandits.worlds import Population
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is under way, how much of it is done, and how much there is."""
 
 
 def copies_of(crowd: Population, repeats: int) -> Population:
@@ -23,9 +20,7 @@ def copies_of(crowd: Population, repeats: int) -> Population:
     return Population(crowd.model, truth, np.tile(crowd.means[0], (repeats, 1)), crowd.rewards)
 
 
-def check_growth(
-    policies: Sequence[str], rounds: int, repeats: int, threads: int | None
-) -> tuple[int, int, int | None]:
+def check_growth(policies: Sequence[str], rounds: int, repeats: int, threads: int | None) -> tuple[int, int, int]:
     """Check what a measurement needs, before anything is computed; return rounds, repeats and threads.
 
     >>> check_growth(["ts"], rounds=5, repeats=1, threads=None)
@@ -40,7 +35,7 @@ def check_growth(
     return (
         validate.as_count(rounds, "rounds", low=10),
         validate.as_count(repeats, "repeats"),
-        None if threads is None else validate.as_count(threads, "threads", high=1024),
+        workers_of(threads),
     )
 
 
@@ -66,17 +61,14 @@ def measure_growth(
     jobs = [(name, i) for name in policies for i in range(len(crowds))]
     firsts = np.concatenate([[0], np.cumsum([len(crowd.truth) for crowd in crowds])])
 
-    def one(name: str, i: int) -> float:
+    def growth_of(name: str, i: int) -> float:
         crowd = crowds[i]
         policy = make_policy(name, Setting(crowd.model, crowd.rewards, rounds))
         regret = roll(policy, crowd, rounds=rounds, seed=seed, first=int(firsts[i])).regret
         return float(regret[:, early:].sum() / len(regret) / math.log(rounds / early))
 
-    work = joblib.Parallel(
-        n_jobs=threads or joblib.cpu_count(), backend="threading", return_as="generator", pre_dispatch="n_jobs"
-    )(joblib.delayed(one)(name, i) for name, i in jobs)
     out = {name: np.empty(len(crowds)) for name in policies}
-    for done, (value, (name, i)) in enumerate(zip(work, jobs, strict=True)):
+    for done, (value, (name, i)) in enumerate(zip(each(growth_of, jobs, workers=threads), jobs, strict=True)):
         out[name][i] = value
         if progress is not None:
             progress(f"growth of {name}", done + 1, len(jobs))

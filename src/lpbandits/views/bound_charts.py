@@ -11,9 +11,8 @@ from lpbandits.policies import title_of
 from lpbandits.simulation.bounds import AXES, Bounds, room_of
 from lpbandits.theory import differ_probability, nearest_inversions
 from lpbandits.typing import FloatArray
-from lpbandits.views.charts import Chart, colours_of
+from lpbandits.views.charts import INK, QUIET, Chart, apart, colours_of
 
-INK = "#24292f"
 BOUND_COLOURS = {"bound-plain": "#9aa0a8", "bound-preference": INK}
 _TITLES = {"bound-plain": "bound, knowing nothing", "bound-preference": "bound, knowing the orderings"}
 
@@ -130,7 +129,7 @@ def neighbour_chart(sizes: Sequence[int] = (5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 3
     )
     half = alt.Chart(pl.DataFrame({"y": [0.5], "word": ["any other state, on average"]}))
     rule = half.mark_rule(strokeDash=[5, 4], color="#9aa0a8").encode(alt.Y("y:Q", scale=scale))
-    word = half.mark_text(align="left", dx=4, dy=-8, x=0, color="#6b7280", fontSize=12).encode(
+    word = half.mark_text(align="left", dx=4, dy=-8, x=0, color=QUIET, fontSize=12).encode(
         alt.Y("y:Q", scale=scale), text="word:N"
     )
     title = alt.TitleParams("How far the true state stands out", subtitle="the nearest of k random states, exact")
@@ -174,13 +173,13 @@ def people_chart(bounds: Bounds) -> Chart:
 
 
 def rates_chart(bounds: Bounds, person: int = 0, most: int = 25) -> Chart:
-    """Return how often an optimal policy that knows the orderings tries each action but one person's best."""
-    own = bounds.people[person]
+    """Return how often an optimal policy that knows the orderings tries each action, except the person's best."""
+    someone = bounds.people[person]
     frame = pl.DataFrame(
         [
             {"action": str(bounds.actions[i]), "rate": float(rate)}
-            for i, rate in enumerate(own.preference.rates)
-            if i != own.best
+            for i, rate in enumerate(someone.preference.rates)
+            if i != someone.best
         ],
         schema={"action": pl.String, "rate": pl.Float64},
     ).sort("rate", descending=True, maintain_order=True)
@@ -195,7 +194,7 @@ def rates_chart(bounds: Bounds, person: int = 0, most: int = 25) -> Chart:
         )
     )
     shown = f"; the {most} most played of {len(frame)} others" if len(frame) > most else ""
-    best = bounds.actions[own.best]
+    best = bounds.actions[someone.best]
     title = alt.TitleParams(
         "Where an optimal policy explores",
         subtitle=f"person {person}; the best action, {best}, is played without limit and left out{shown}",
@@ -237,14 +236,10 @@ def _looks(frame: pl.DataFrame) -> tuple[alt.Color, alt.StrokeDash]:
 
 
 def _spaced(ends: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
-    """Move the labels of lines that end close together apart, on a logarithmic axis."""
-    room = 17 / _HEIGHT * math.log(high / low)
+    """Place a label at the end of each line, on a logarithmic axis."""
     ends = ends.sort("mean")
-    at: list[float] = []
-    for value in ends["mean"].to_list():
-        y = math.log(max(value, low))
-        at.append(max(y, at[-1] + room) if at else y)
-    return ends.with_columns(at=pl.Series([math.exp(y) for y in at]))
+    shares = [math.log(max(mean, low) / low) / math.log(high / low) for mean in ends["mean"].to_list()]
+    return ends.with_columns(at=pl.Series([low * (high / low) ** share for share in apart(shares, _HEIGHT)]))
 
 
 def _wide() -> alt.Axis:

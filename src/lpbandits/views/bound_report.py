@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lpbandits import validate
 from lpbandits.policies import title_of
-from lpbandits.simulation.bounds import AXES, NAMES, Bounds, room_of, table_against
+from lpbandits.simulation.bounds import AXES, Bounds, room_of, table_against
 from lpbandits.simulation.results import versions
 from lpbandits.typing import Json
 from lpbandits.views.bound_charts import (
@@ -17,9 +17,8 @@ from lpbandits.views.bound_charts import (
     rates_chart,
     room_chart,
 )
-from lpbandits.views.charts import Chart, save_chart
-from lpbandits.views.compare import foot
-from lpbandits.views.report import Section, Table, write_report
+from lpbandits.views.charts import Chart
+from lpbandits.views.report import Section, Table, made_with, save_report
 
 FORMAT = "lpbandits-bounds"
 VERSION = 1
@@ -29,42 +28,36 @@ def bound_table(bounds: Bounds) -> tuple[list[str], list[list[str]]]:
     """Return the bounds as columns and rows of text for people."""
     found = bounds.summary()
     rows = []
-    for name, title in NAMES.items():
-        own = found["bounds"][name]
+    for name, (title, knows) in _BOUNDS.items():
         printed = found["printed"].get(name)
-        rows.append([_LONG[name], title, *_cells(own), "" if printed is None else _printed(printed)])
-    for name, own in found["growth"].items():
-        rows.append([f"{title_of(name)}, measured", "", *_cells(own), ""])
+        rows.append([title, knows, *_cells(found["bounds"][name]), "" if printed is None else _printed(printed)])
+    rows += [[f"{title_of(name)}, measured", "", *_cells(spread), ""] for name, spread in found["growth"].items()]
     return ["regret per log T", "policy", "mean", "± se", "sd", "median", "as printed"], rows
 
 
 def save_bounds(bounds: Bounds, studies: Mapping[str, Found], folder: str | Path) -> Path:
     """Write tables (Parquet), a manifest, charts (PNG and SVG) and an HTML report; return the report's path."""
     out = validate.as_folder(folder)
-    bounds.table().write_parquet(out / "people.parquet")
     manifest = {"format": FORMAT, "version": VERSION, **content_of(bounds, studies), "versions": versions()}
     (out / "manifest.json").write_text(json.dumps(manifest, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    tables = {"people": bounds.table()}
     charts: dict[str, Chart] = {"people": people_chart(bounds), "rates": rates_chart(bounds)}
-    sections = [Section("Three bounds", _HOW_TO_READ, list(charts.values()), [Table(*bound_table(bounds))])]
+    sections = [Section("Three bounds", _HOW_TO_READ, charts, [Table(*bound_table(bounds))])]
     for axis, found in studies.items():
-        own: dict[str, Chart] = {f"against-{axis}": against_chart(table_against(found), axis)}
-        policies = list(found[0][1].people[0].growth)
-        if "lpbts" in policies:
-            own[f"room-{axis}"] = room_chart(found, axis)
-        sections.append(Section(f"Against {AXES[axis][0]}", findings(found), list(own.values())))
-        table_against(found).write_parquet(out / f"against-{axis}.parquet")
-        charts |= own
-    charts["neighbour"] = neighbour_chart()
-    sections.append(Section("Why many actions help", _WHY, [charts["neighbour"]]))
-    for name, chart in charts.items():
-        save_chart(chart, out / f"{name}.png")
-        save_chart(chart, out / f"{name}.svg")
-    return write_report(
-        out / "report.html",
+        name = f"against-{axis}"
+        tables[name] = table_against(found)
+        charts = {name: against_chart(tables[name], axis)}
+        if "lpbts" in found[0][1].growth():
+            charts[f"room-{axis}"] = room_chart(found, axis)
+        sections.append(Section(f"Against {AXES[axis][0]}", findings(found), charts))
+    sections.append(Section("Why many actions help", _WHY, {"neighbour": neighbour_chart()}))
+    return save_report(
+        out,
         title="How little regret is possible",
         lead=described(bounds) + ".",
         sections=sections,
-        foot=foot(bounds.seconds + sum(b.seconds for found in studies.values() for _, b in found)),
+        foot=made_with(bounds.seconds + sum(b.seconds for found in studies.values() for _, b in found)),
+        tables=tables,
     )
 
 
@@ -73,7 +66,7 @@ def content_of(bounds: Bounds, studies: Mapping[str, Found]) -> Json:
     content = bounds.to_dict()
     if studies:
         content["against"] = {
-            axis: [{"value": value, **own.summary()} for value, own in found] for axis, found in studies.items()
+            axis: [{"value": value, **at.summary()} for value, at in found] for axis, found in studies.items()
         }
     return content
 
@@ -100,7 +93,7 @@ def findings(found: Found) -> list[str]:
     (x0, v0), (x1, v1) = ends
     word = "falls" if v1 < v0 else "rises"
     out = [f"The bound of a policy that knows the orderings {word} from {v0:.2g} at {x0:g} to {v1:.2g} at {x1:g}."]
-    if found[0][1].people[0].growth.get("lpbts") is not None:
+    if "lpbts" in found[0][1].growth():
         rooms = [(x, *room_of(bounds, "lpbts")) for x, bounds in found]
         words = ", ".join(f"{ratio:.1f} ± {se:.1f} at {x:g}" for x, ratio, se in rooms)
         rounds = found[0][1].settings["rounds"]
@@ -111,7 +104,11 @@ def findings(found: Found) -> list[str]:
     return out
 
 
-_LONG = {"plain": "plain bandit", "preference": "latent preference bandit", "latent": "latent bandit"}
+_BOUNDS = {
+    "plain": ("plain bandit", "knows nothing"),
+    "preference": ("latent preference bandit", "knows the orderings"),
+    "latent": ("latent bandit", "knows the means"),
+}
 _HOW_TO_READ = [
     "Whatever a policy does, if it does well on everyone then its regret on a person grows at least like C log T. C "
     "depends on the person and on what the policy knows: nothing, the possible orderings, or the possible means.",
@@ -127,12 +124,12 @@ _WHY = [
 ]
 
 
-def _cells(own: Mapping[str, float | None]) -> list[str]:
-    if own["mean"] is None:
+def _cells(spread: Mapping[str, float | None]) -> list[str]:
+    if spread["mean"] is None:
         return ["–"] * 4
-    return [f"{own[name]:.3g}" for name in ("mean", "se", "sd", "median")]
+    return [f"{spread[name]:.3g}" for name in ("mean", "se", "sd", "median")]
 
 
-def _printed(own: Mapping[str, float | None]) -> str:
-    mean = "–" if own["mean"] is None else f"{own['mean']:.3g}"
-    return f"{mean} (+{own['infinite']} infinite)" if own["infinite"] else mean
+def _printed(spread: Mapping[str, float | None]) -> str:
+    mean = "–" if spread["mean"] is None else f"{spread['mean']:.3g}"
+    return f"{mean} (+{spread['infinite']} infinite)" if spread["infinite"] else mean

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import altair as alt
@@ -35,14 +34,14 @@ COLOURS = {
     "EM": "#7a4fa3",
     "mTS, common means": "#b35c00",
 }
-"""The colour of each registered policy, and of other series that return."""
+"""The colour of each registered policy, and of other series that several charts share."""
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VConcatChart
 """Any chart of ours."""
 
 _SPARE = ["#5b5ea6", "#9b2335", "#009b77", "#b565a7", "#955251", "#e15d44"]
-_INK = "#24292f"
-_QUIET = "#6b7280"
+INK = "#24292f"
+QUIET = "#6b7280"
 
 
 def colours_of(policies: list[str]) -> list[str]:
@@ -61,10 +60,10 @@ def regret_chart(
     of: str = "cumulative regret",
     titles: dict[str, str] | None = None,
 ) -> Chart:
-    """Return cumulative regret by round: mean lines, bands of ±1 standard deviation, labels at the end.
+    """Return cumulative regret by round: lines of means, bands of ± one standard deviation, labels at the end.
 
     `curves` is `Results.curves()`; `limit` fixes the top of the axis, so that charts side by side compare; `root` takes
-    a square-root axis, on which very large and small regrets are both seen. `along` and `of` are the axes' titles, and
+    a square-root axis, which shows very large and small regrets together. `along` and `of` are the axes' titles, and
     `titles` names policies that are not registered.
     """
     policies = curves["policy"].unique(maintain_order=True).to_list()
@@ -172,7 +171,7 @@ def line_chart(frame: pl.DataFrame, *, x: str, y: str, title: str, log: bool = F
     across = alt.X("x:Q", title=x, scale=scale, axis=alt.Axis(values=values, labelOverlap=True, grid=False))
     up = alt.Y("y:Q", title=y, scale=alt.Scale(domain=[0, top]))
     tips = [alt.Tooltip("name:N", title=" "), alt.Tooltip("x:Q", title=x), alt.Tooltip("y:Q", title=y, format=".3~f")]
-    tips += [alt.Tooltip(f"{own}:Q", format=".2~f") for own in ("se", "sd") if own in table.columns]
+    tips += [alt.Tooltip(f"{column}:Q", format=".2~f") for column in ("se", "sd") if column in table.columns]
     base = alt.Chart(table)
     lines = base.mark_line(strokeWidth=2.5).encode(across, up, colour, opacity=shown)
     points = base.mark_point(size=45, filled=True).encode(across, up, colour, opacity=shown, tooltip=tips)
@@ -224,8 +223,8 @@ def styled(chart: Chart) -> Chart:
         chart.configure(font="Inter, Helvetica, Arial, sans-serif", background="white")
         .configure_view(stroke=None)
         .configure_axis(
-            labelColor=_QUIET,
-            titleColor=_INK,
+            labelColor=QUIET,
+            titleColor=INK,
             titleFontWeight="normal",
             gridColor="#eceff3",
             domainColor="#c9ced6",
@@ -233,15 +232,29 @@ def styled(chart: Chart) -> Chart:
             labelFontSize=12,
             titleFontSize=13,
         )
-        .configure_title(color=_INK, fontSize=16, anchor="start", subtitleColor=_QUIET, subtitleFontSize=12, offset=14)
+        .configure_title(color=INK, fontSize=16, anchor="start", subtitleColor=QUIET, subtitleFontSize=12, offset=14)
     )
     return out
 
 
-def save_chart(chart: Chart, path: str | Path, *, scale: float = 2.0) -> Path:
-    """Write a chart as PNG or SVG, by the ending of `path`."""
-    styled(chart).save(str(path), scale_factor=scale)
-    return Path(path)
+def apart(shares: list[float], height: int) -> list[float]:
+    """Move labels apart that would overlap; places are ascending shares of a chart's height in pixels.
+
+    >>> apart([0.0, 0.5, 0.5], height=170)
+    [0.0, 0.5, 0.6]
+    >>> [round(share, 9) for share in apart([0.0, 1.0, 1.0], height=170)]
+    [0.0, 0.9, 1.0]
+    """
+    room = 17 / height
+    at: list[float] = []
+    for share in shares:
+        at.append(max(share, at[-1] + room) if at else share)
+    over = max(at, default=0.0) - 1.0
+    if over > 0:
+        at = [y - over for y in at]
+        for i in range(len(at) - 2, -1, -1):
+            at[i] = max(min(at[i] + over, at[i + 1] - room), 0.0)
+    return at
 
 
 def _titled(frame: pl.DataFrame) -> pl.DataFrame:
@@ -255,7 +268,7 @@ def _colour(policies: list[str]) -> alt.Color:
 
 
 def _toggle(title: str) -> tuple[alt.Parameter, Any]:
-    """Return a click on a line that singles it out (click more to add them), and the opacity that follows it."""
+    """Return a selection (a click on a line singles it out, further clicks add lines) and the opacity it sets."""
     name = "toggle_" + re.sub(r"\W+", "_", title)
     toggle = alt.selection_point(name=name, fields=["name"], on="click", toggle="true", clear="dblclick")
     return toggle, alt.condition(toggle, alt.value(1.0), alt.value(0.08))
@@ -278,18 +291,8 @@ def _labelled(
     """Add each line's name at its end, moved apart where lines end close together."""
     height = 320
     ends = frame.filter(pl.col(along) == pl.col(along).max()).sort(value)
-    highest = top**power
-    room = 17 / height * highest
-    at: list[float] = []
-    for y in ends[value].to_list():
-        here = min(max(y, 0.0), top) ** power
-        at.append(max(here, at[-1] + room) if at else here)
-    over = max(at, default=0.0) - highest
-    if over > 0:
-        at = [y - over for y in at]
-        for i in range(len(at) - 2, -1, -1):
-            at[i] = max(min(at[i] + over, at[i + 1] - room), 0.0)
-    at = [y ** (1.0 / power) for y in at]
+    shares = [(min(max(y, 0.0), top) / (top or 1.0)) ** power for y in ends[value].to_list()]
+    at = [top * share ** (1.0 / power) for share in apart(shares, height)]
     labels = (
         alt.Chart(ends.with_columns(label_at=pl.Series(at)))
         .mark_text(align="left", dx=8, fontSize=13, fontWeight="bold")

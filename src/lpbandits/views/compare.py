@@ -3,10 +3,14 @@
 from pathlib import Path
 
 from lpbandits.simulation import Results
-from lpbandits.simulation.results import versions
 from lpbandits.simulation.tables import comparison, described
-from lpbandits.views.charts import Chart, final_chart, regret_chart, save_chart, state_chart
-from lpbandits.views.report import Section, Table, write_report
+from lpbandits.views.charts import Chart, final_chart, regret_chart, state_chart
+from lpbandits.views.report import Section, Table, made_with, save_report
+
+HOW_TO_READ = (
+    "Regret is what a person lost by not getting their best action in every round; lower is better. Lines are means "
+    "over people, bands one standard deviation. All policies meet the same people with the same luck."
+)
 
 
 def charts_of(results: Results, *, title: str = "Cumulative regret", limit: float | None = None) -> dict[str, Chart]:
@@ -25,33 +29,16 @@ def charts_of(results: Results, *, title: str = "Cumulative regret", limit: floa
 
 def save_comparison(results: Results, folder: str | Path) -> Path:
     """Write tables, charts (PNG and SVG) and an HTML report of one run; return the report's path."""
-    out = results.save(folder)
     charts = charts_of(results)
-    for name, chart in charts.items():
-        save_chart(chart, out / f"{name}.png")
-        save_chart(chart, out / f"{name}.svg")
-    sections = [
-        Section("Regret", _HOW_TO_READ, [charts["regret"], charts["people"]], [Table(*comparison(results))]),
-    ]
-    if "state" in charts:
+    state = {"state": charts.pop("state")} if "state" in charts else {}
+    sections = [Section("Regret", [HOW_TO_READ], charts, [Table(*comparison(results))])]
+    if state:
         text = ["The posterior probability that each policy gives to the person's true state, averaged over people."]
-        sections.append(Section("The true state", text, [charts["state"]]))
-    return write_report(
-        out / "report.html",
+        sections.append(Section("The true state", text, state))
+    return save_report(
+        results.save(folder),
         title="Policies compared",
         lead=described(results) + ".",
         sections=sections,
-        foot=foot(results.seconds),
+        foot=made_with(results.seconds),
     )
-
-
-def foot(seconds: float) -> str:
-    """Return what a report says of its making."""
-    made = ", ".join(f"{name} {number}" for name, number in versions().items())
-    return f"{made}. Simulation: {seconds:.2f} s."
-
-
-_HOW_TO_READ = [
-    "Regret is what a person lost by not getting their best action in every round; lower is better. Lines are means "
-    "over people, bands one standard deviation. All policies meet the same people with the same luck.",
-]

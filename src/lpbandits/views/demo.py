@@ -1,14 +1,14 @@
 """The paper's headline comparison, on both scales."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from lpbandits.parallel import Progress
 from lpbandits.simulation import Results, simulate
 from lpbandits.simulation.tables import comparison, described
-from lpbandits.views.charts import Chart, beside, final_chart, regret_chart, save_chart, state_chart, top_of
-from lpbandits.views.compare import foot
-from lpbandits.views.report import Section, Table, write_report
+from lpbandits.views.charts import beside, top_of
+from lpbandits.views.compare import HOW_TO_READ, charts_of
+from lpbandits.views.report import Section, Table, made_with, save_report
 from lpbandits.worlds import SyntheticWorld
 
 POLICIES = ("lpbts", "mts", "ts", "ts-top")
@@ -30,7 +30,7 @@ def run_demo(
     *,
     seed: int = 0,
     draws: int = 10,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Demo:
     """Compare lpbTS, mTS, TS and TS on the top actions (m=5, k=10, 50 people a state, T=200) and write the report."""
     out = Path(folder)
@@ -40,11 +40,15 @@ def run_demo(
             SyntheticWorld(states=5, actions=10, scale=scale), POLICIES, draws=draws, seed=seed, progress=progress
         )
         results[scale].save(out / scale)
-    charts = _regret_charts(results)
-    picture = save_chart(beside(*charts), out / "regret.png")
-    for scale in SCALES:
-        save_chart(charts[SCALES.index(scale)], out / f"regret-{scale}.png")
-    return Demo(results, _write(out / "report.html", results, charts), picture)
+    report = save_report(
+        out,
+        title="Latent preference bandits",
+        lead="People fall into a few latent states; each state is a preference ordering of the actions. How much does "
+        "a policy lose that knows the orderings, but not how anyone rates?",
+        sections=_sections(results),
+        foot=made_with(sum(result.seconds for result in results.values())),
+    )
+    return Demo(results, report, out / "regret.png")
 
 
 def findings(results: dict[str, Results]) -> list[str]:
@@ -70,41 +74,20 @@ def findings(results: dict[str, Results]) -> list[str]:
     ]
 
 
-def _regret_charts(results: dict[str, Results]) -> list[Chart]:
-    curves = {scale: result.curves() for scale, result in results.items()}
-    limit = top_of(*curves.values())
-    return [regret_chart(curves[scale], title=_TITLES[scale], limit=limit) for scale in SCALES]
-
-
-def _write(path: Path, results: dict[str, Results], charts: list[Chart]) -> Path:
-    sections = [
-        Section(
-            "Cumulative regret",
-            [
-                "What a person lost by not getting their best action in every round; lower is better. Lines are means "
-                "over people, bands one standard deviation; all policies meet the same people with the same luck.",
-                *findings(results),
-            ],
-            charts,
-        )
+def _sections(results: dict[str, Results]) -> list[Section]:
+    """Return the regret on both scales in one chart with one axis, then what else there is to see of each scale."""
+    limit = top_of(*(result.curves() for result in results.values()))
+    charts = {scale: charts_of(result, title=_TITLES[scale], limit=limit) for scale, result in results.items()}
+    regret = beside(*(charts[scale].pop("regret") for scale in SCALES))
+    return [
+        Section("Cumulative regret", [HOW_TO_READ, *findings(results)], {"regret": regret}),
+        *(
+            Section(
+                _TITLES[scale],
+                [described(results[scale]) + "."],
+                {f"{name}-{scale}": chart for name, chart in charts[scale].items()},
+                [Table(*comparison(results[scale]))],
+            )
+            for scale in SCALES
+        ),
     ]
-    sections += [
-        Section(
-            _TITLES[scale],
-            [described(results[scale]) + "."],
-            [
-                final_chart(results[scale].people(), title="Regret per person"),
-                state_chart(results[scale].curves(), title="Finding the true state"),
-            ],
-            [Table(*comparison(results[scale]))],
-        )
-        for scale in SCALES
-    ]
-    return write_report(
-        path,
-        title="Latent preference bandits",
-        lead="People fall into a few latent states; each state is a preference ordering of the actions. How much does "
-        "a policy lose that knows the orderings, but not how anyone rates?",
-        sections=sections,
-        foot=foot(sum(result.seconds for result in results.values())),
-    )

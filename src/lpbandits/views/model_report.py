@@ -5,12 +5,11 @@ from pathlib import Path
 import altair as alt
 import polars as pl
 
-from lpbandits import validate
 from lpbandits.recovery.report import counted, share_text
 from lpbandits.typing import Json
-from lpbandits.views.charts import Chart, save_chart
+from lpbandits.views.charts import INK, Chart
 from lpbandits.views.inspection import CURVE_RULE, Inspection, curve_table, state_table
-from lpbandits.views.report import Section, Table, write_report
+from lpbandits.views.report import Section, Table, save_report
 
 STATE_COLOURS = ["#0b6e99", "#d9822b", "#4d8b57", "#c43c6b", "#7a4fa3", "#8a6d3b", "#3aa6a0", "#9a9a9a"]
 """The colours of the first states; they then repeat."""
@@ -18,20 +17,11 @@ STATE_COLOURS = ["#0b6e99", "#d9822b", "#4d8b57", "#c43c6b", "#7a4fa3", "#8a6d3b
 
 def save_inspection(seen: Inspection, folder: str | Path, *, source: str) -> Path:
     """Write charts (PNG and SVG) and an HTML report of a model; return the report's path."""
-    out = validate.as_folder(folder)
-    charts = {"shares": share_chart(seen), "kendall": kendall_chart(seen)}
-    if seen.disagreements:
-        charts["disagreements"] = disagreement_chart(seen)
-    if _curve(seen):
-        charts["how-many-states"] = curve_chart(seen)
-    for name, chart in charts.items():
-        save_chart(chart, out / f"{name}.png")
-        save_chart(chart, out / f"{name}.svg")
-    return write_report(
-        out / "report.html",
+    return save_report(
+        folder,
         title="A model of preference orderings",
         lead=f"{source}: {counted(len(seen.states), 'state')}, {counted(seen.actions, 'action')}.",
-        sections=_sections(seen, charts),
+        sections=_sections(seen),
         foot=_made(seen),
     )
 
@@ -72,7 +62,7 @@ def kendall_chart(seen: Inspection) -> Chart:
     title = alt.TitleParams("How far apart the states are", subtitle="share of action pairs ordered differently")
     layers: list[alt.Chart] = [cells]
     if len(names) <= 12:
-        dark = alt.condition("datum.distance > 0.45", alt.value("white"), alt.value("#24292f"))
+        dark = alt.condition("datum.distance > 0.45", alt.value("white"), alt.value(INK))
         layers.append(base.mark_text(fontSize=12).encode(text=alt.Text("distance:Q", format=".0%"), color=dark))
     return alt.layer(*layers).properties(width=alt.Step(side), height=alt.Step(side), title=title)
 
@@ -136,23 +126,16 @@ def _curve(seen: Inspection) -> list[Json]:
     return curve
 
 
-def _sections(seen: Inspection, charts: dict[str, Chart]) -> list[Section]:
-    sections = [
-        Section(
-            "States",
-            _about_states(seen),
-            [charts["shares"], charts["kendall"]],
-            [Table(*state_table(seen))],
-        )
-    ]
-    if "disagreements" in charts:
+def _sections(seen: Inspection) -> list[Section]:
+    shares = {"shares": share_chart(seen), "kendall": kendall_chart(seen)}
+    sections = [Section("States", _about_states(seen), shares, [Table(*state_table(seen))])]
+    if seen.disagreements:
         text = ["The actions whose places differ most between states: trying one of these tells states apart."]
-        sections.append(Section("Disagreements", text, [charts["disagreements"]]))
-    if "how-many-states" in charts:
-        table = Table(*curve_table(_curve(seen)))
-        sections.append(Section("How many states?", [CURVE_RULE], [charts["how-many-states"]], [table]))
-    warnings = seen.provenance.get("report", {}).get("warnings", [])
-    if warnings:
+        sections.append(Section("Disagreements", text, {"disagreements": disagreement_chart(seen)}))
+    if curve := _curve(seen):
+        chart = {"how-many-states": curve_chart(seen)}
+        sections.append(Section("How many states?", [CURVE_RULE], chart, [Table(*curve_table(curve))]))
+    if warnings := seen.provenance.get("report", {}).get("warnings", []):
         sections.append(Section("Warnings of the fit", list(warnings)))
     return sections
 

@@ -1,13 +1,16 @@
-"""A report: one HTML file that opens without a network, with charts one can hover over."""
+"""A report and its files: tables, charts, and one HTML page that opens without a network."""
 
 import html
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import polars as pl
 import vl_convert
 
+from lpbandits import validate
+from lpbandits.simulation.results import versions
 from lpbandits.views.charts import Chart, styled
 
 
@@ -21,11 +24,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a report: a heading, paragraphs, then charts and tables."""
+    """A part of a report: a heading, paragraphs, then charts (by the name of their files) and tables."""
 
     heading: str
     text: Sequence[str] = ()
-    charts: Sequence[Chart] = ()
+    charts: Mapping[str, Chart] = field(default_factory=dict)
     tables: Sequence[Table] = ()
 
 
@@ -51,13 +54,25 @@ footer { color: #6b7280; font-size: 13px; }
 """
 
 
-def write_report(path: str | Path, *, title: str, lead: str, sections: Sequence[Section], foot: str = "") -> Path:
-    """Write the report to `path` and return it."""
-    specs: list[str] = []
-    body = "\n".join(_section(section, specs) for section in sections)
+def save_report(
+    folder: str | Path,
+    *,
+    title: str,
+    lead: str,
+    sections: Sequence[Section],
+    foot: str = "",
+    tables: Mapping[str, pl.DataFrame] | None = None,
+) -> Path:
+    """Write tables (Parquet), every section's charts (PNG and SVG) and report.html to `folder`; return its path."""
+    out = validate.as_folder(folder)
+    for name, table in (tables or {}).items():
+        table.write_parquet(out / f"{name}.parquet")
+    specs = {name: save_chart(chart, out / name) for section in sections for name, chart in section.charts.items()}
+    body = "\n".join(map(_section, sections))
     embeds = "\n".join(
-        f'vegaEmbed("#chart{i}", {spec}, {{actions: {{export: true, source: false, compiled: false, editor: false}}}});'
-        for i, spec in enumerate(specs)
+        f'vegaEmbed("#chart-{name}", {spec}, '
+        "{actions: {export: true, source: false, compiled: false, editor: false}});"
+        for name, spec in specs.items()
     )
     script = vl_convert.javascript_bundle(None) if specs else ""  # type: ignore[arg-type] # its stub lacks the default
     text = f"""<!doctype html>
@@ -81,21 +96,30 @@ def write_report(path: str | Path, *, title: str, lead: str, sections: Sequence[
 </body>
 </html>
 """
-    out = Path(path)
-    out.write_text(text, encoding="utf-8")
-    return out
+    page = out / "report.html"
+    page.write_text(text, encoding="utf-8")
+    return page
 
 
-def _section(section: Section, specs: list[str]) -> str:
+def save_chart(chart: Chart, path: Path) -> str:
+    """Write a chart as `path`.svg and `path`.png; return its Vega-Lite specification, for a script in a page."""
+    spec = styled(chart).to_dict()
+    svg = vl_convert.vegalite_to_svg(spec)
+    Path(f"{path}.svg").write_text(svg, encoding="utf-8")
+    Path(f"{path}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2.0))
+    return json.dumps(spec).replace("</", "<\\/")
+
+
+def made_with(seconds: float) -> str:
+    """Return what a report says of its making: versions, and the seconds of the computation."""
+    return ", ".join(f"{name} {number}" for name, number in versions().items()) + f". Computed in {seconds:.2f} s."
+
+
+def _section(section: Section) -> str:
     parts = [f"<h2>{html.escape(section.heading)}</h2>"]
     parts += [f"<p>{html.escape(paragraph)}</p>" for paragraph in section.text]
-    if section.charts:
-        parts.append('<div class="charts">')
-        for chart in section.charts:
-            parts.append(f'<div class="chart" id="chart{len(specs)}"></div>')
-            spec = json.dumps(styled(chart).to_dict())
-            specs.append(spec.replace("</", "<\\/"))
-        parts.append("</div>")
+    charts = "".join(f'<div class="chart" id="chart-{name}"></div>' for name in section.charts)
+    parts += [f'<div class="charts">{charts}</div>'] if charts else []
     parts += [_table(table) for table in section.tables]
     return f"<section>{''.join(parts)}</section>"
 

@@ -1,4 +1,4 @@
-"""The paper's sentences as checks: a claim, a verdict, the effect with its standard error, and the numbers."""
+"""What a claim and its check are, and how a verdict follows from an effect and its standard error."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,10 +44,13 @@ class Check:
 
 def per_draw(table: pl.DataFrame, policy: str, column: str = "regret", **where: float | str) -> FloatArray:
     """Return one number per draw of the orderings for a policy, in the order of the draws."""
-    own = table.filter(pl.col("policy") == policy)
-    for name, value in where.items():
-        own = own.filter(pl.col(name) == value)
-    return own.sort("draw")[column].to_numpy().astype(np.float64)
+    rows = table.filter(pl.col("policy") == policy, **where)
+    return rows.sort("draw")[column].to_numpy().astype(np.float64)
+
+
+def values_of(table: pl.DataFrame) -> list[float]:
+    """Return the values of what a figure varies, ascending."""
+    return sorted(float(x) for x in table["x"].unique())
 
 
 def mean_se(values: FloatArray) -> tuple[float, float | None]:
@@ -78,7 +81,7 @@ def below(claim: str, one: FloatArray, other: FloatArray, detail: str) -> Claim:
 
 
 def negated(effect: tuple[float, float | None]) -> tuple[float, float | None]:
-    """Return the effect turned round, for the verdict on "the effect is positive"."""
+    """Return the effect with its sign changed, for the verdict on "the effect is positive"."""
     return -effect[0], effect[1]
 
 
@@ -88,10 +91,20 @@ def above(claim: str, one: FloatArray, other: FloatArray, detail: str) -> Claim:
     return Claim(claim, verdict_of(-effect, error), effect, error, detail)
 
 
-def numbers(**values: FloatArray | float) -> str:
-    """Return named means in words.
+def means_text(**values: FloatArray | float) -> str:
+    """Return the mean of each named array, in words.
 
-    >>> numbers(lpbTS=np.array([1.0, 2.0]), TS=4.0)
+    >>> means_text(lpbTS=np.array([1.0, 2.0]), TS=4.0)
     'lpbTS 1.5, TS 4.0'
     """
     return ", ".join(f"{name.replace('_', ' ')} {np.mean(value):.1f}" for name, value in values.items())
+
+
+def comparable_to_mts(where: str, ends: dict[str, FloatArray]) -> Claim:
+    """Return the verdict on "lpbTS is comparable to mTS", from what lpbTS, mTS and TS lose."""
+    lpb, mts, ts = (ends[name] for name in ("lpbTS", "mTS", "TS"))
+    ratio, error = mean_se(lpb / mts)
+    closed = float(((ts - lpb) / (ts - mts)).mean())
+    verdict = f'holds only if "comparable" means closing {closed:.0%} of the gap from TS to mTS'
+    claim = f"{where}: lpbTS is comparable to mTS. (effect: lpbTS / mTS; below {COMPARABLE} counts)"
+    return Claim(claim, HOLDS if ratio < COMPARABLE else verdict, ratio, error, means_text(**ends))

@@ -13,8 +13,9 @@ from lpbandits.paper.claims.check import (
     Claim,
     Tables,
     below,
+    comparable_to_mts,
     mean_se,
-    numbers,
+    means_text,
     per_draw,
 )
 from lpbandits.typing import FloatArray
@@ -23,7 +24,7 @@ DATASETS = ("1m", "20m", "32m")
 
 
 def _ends(tables: Tables, name: str, policy: str, scale: str, column: str = "regret") -> FloatArray:
-    return per_draw(tables[name].filter(pl.col("kind") == "final"), policy, column, scale=scale)
+    return per_draw(tables[name], policy, column, kind="final", scale=scale)
 
 
 def _all(tables: Tables, name: str, scale: str) -> dict[str, FloatArray]:
@@ -33,19 +34,14 @@ def _all(tables: Tables, name: str, scale: str) -> dict[str, FloatArray]:
 
 
 def comparable(tables: Tables, name: str, title: str) -> Claim:
-    ends = _all(tables, name, "same")
-    ratio, error = mean_se(ends["lpbTS"] / ends["mTS"])
-    closed = float(((ends["TS"] - ends["lpbTS"]) / (ends["TS"] - ends["mTS"])).mean())
-    verdict = f'holds only if "comparable" means closing {closed:.0%} of the gap from TS to mTS'
-    claim = f"{title}, same scale: lpbTS is comparable to mTS. (effect: lpbTS / mTS; below {COMPARABLE} counts)"
-    return Claim(claim, HOLDS if ratio < COMPARABLE else verdict, ratio, error, numbers(**ends))
+    return comparable_to_mts(f"{title}, same scale", _all(tables, name, "same"))
 
 
 def mts_is_worse(tables: Tables, name: str, title: str) -> Claim:
     ends = _all(tables, name, "different")
     ends["mTS_common_means"] = _ends(tables, name, "mts-common", "different")
     claim = f"{title}, different scales: lpbTS loses less than mTS, even one that is told the expected means."
-    return below(claim, ends["lpbTS"], ends["mTS"], numbers(**ends))
+    return below(claim, ends["lpbTS"], ends["mTS"], means_text(**ends))
 
 
 def recovered_is_competitive(tables: Tables, name: str, title: str, scale: str) -> Claim:
@@ -59,9 +55,8 @@ def recovered_is_competitive(tables: Tables, name: str, title: str, scale: str) 
     errors = {p: _ends(tables, name, p, scale, "error").mean() for p in ("lpbts-recovered", "lpbts-recovered-cosine")}
     scales = "different scales" if scale == "different" else "same scale"
     claim = f"{title}, {scales}: recovered orderings are competitive with the true ones. (effect: recovered / true)"
-    detail = (
-        f"{numbers(**ends)}; 1 − τ of the orderings: {', '.join(f'{e:.2f}' for e in errors.values())} (raw, scale-free)"
-    )
+    listed = ", ".join(f"{e:.2f}" for e in errors.values())
+    detail = f"{means_text(**ends)}; 1 − τ of the orderings: {listed} (raw, scale-free)"
     return Claim(claim, HOLDS if ratio < COMPARABLE else verdict, ratio, error, detail)
 
 

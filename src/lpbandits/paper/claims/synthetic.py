@@ -3,10 +3,8 @@
 from functools import partial
 
 import numpy as np
-import polars as pl
 
 from lpbandits.paper.claims.check import (
-    COMPARABLE,
     FAILS,
     HOLDS,
     UNSETTLED,
@@ -15,10 +13,12 @@ from lpbandits.paper.claims.check import (
     Tables,
     above,
     below,
+    comparable_to_mts,
     mean_se,
+    means_text,
     negated,
-    numbers,
     per_draw,
+    values_of,
     verdict_of,
 )
 from lpbandits.paper.figures.sweeps import NARROW
@@ -28,33 +28,25 @@ SAME_SWEEPS = ("vary-both-same", "vary-states-same", "vary-gap-same", "vary-acti
 
 
 def _ends(tables: Tables, policy: str, scale: str, column: str = "regret") -> FloatArray:
-    return per_draw(tables["regret-curves"].filter(pl.col("kind") == "final"), policy, column, scale=scale)
-
-
-def _ends_of(table: pl.DataFrame) -> tuple[float, float]:
-    return float(np.min(table["x"].to_numpy())), float(np.max(table["x"].to_numpy()))
+    return per_draw(tables["regret-curves"], policy, column, kind="final", scale=scale)
 
 
 def mts_wins_on_the_same_scale(tables: Tables) -> Claim:
     mts, lpb = _ends(tables, "mts", "same"), _ends(tables, "lpbts", "same")
     return below(
-        "Same scale: mTS, which knows the means, loses less than lpbTS.", mts, lpb, numbers(mTS=mts, lpbTS=lpb)
+        "Same scale: mTS, which knows the means, loses less than lpbTS.", mts, lpb, means_text(mTS=mts, lpbTS=lpb)
     )
 
 
 def lpbts_is_comparable(tables: Tables) -> Claim:
-    mts, lpb, ts = (_ends(tables, name, "same") for name in ("mts", "lpbts", "ts"))
-    ratio, error = mean_se(lpb / mts)
-    closed = float(((ts - lpb) / (ts - mts)).mean())
-    verdict = f'holds only if "comparable" means closing {closed:.0%} of the gap from TS to mTS'
-    claim = f"Same scale: lpbTS is comparable to mTS. (effect: lpbTS / mTS; below {COMPARABLE} counts)"
-    return Claim(claim, HOLDS if ratio < COMPARABLE else verdict, ratio, error, numbers(mTS=mts, lpbTS=lpb, TS=ts))
+    titles = {"mTS": "mts", "lpbTS": "lpbts", "TS": "ts"}
+    return comparable_to_mts("Same scale", {title: _ends(tables, name, "same") for title, name in titles.items()})
 
 
 def mts_varies_less_on_the_same_scale(tables: Tables) -> Claim:
     mts, lpb = (_ends(tables, name, "same", "regret_sd") for name in ("mts", "lpbts"))
     claim = "Same scale: mTS varies less over people than lpbTS. (effect: difference of sd)"
-    return below(claim, mts, lpb, numbers(sd_mTS=mts, sd_lpbTS=lpb))
+    return below(claim, mts, lpb, means_text(sd_mTS=mts, sd_lpbTS=lpb))
 
 
 def lpbts_beats_ts(tables: Tables, scale: str) -> Claim:
@@ -68,7 +60,7 @@ def lpbts_beats_ts(tables: Tables, scale: str) -> Claim:
         verdict,
         ratio,
         error,
-        numbers(lpbTS=lpb, TS_weak_prior=ts, TS_prior_N_0_1=narrow),
+        means_text(lpbTS=lpb, TS_weak_prior=ts, TS_prior_N_0_1=narrow),
     )
 
 
@@ -81,24 +73,24 @@ def ts_prior_decides(tables: Tables) -> Claim:
         FAILS if settled else UNSETTLED,
         effect,
         error,
-        numbers(weak_prior=weak, prior_N_0_1=narrow) + "; a narrow prior locks onto the first action tried",
+        means_text(weak_prior=weak, prior_N_0_1=narrow) + "; a narrow prior locks onto the first action tried",
     )
 
 
 def mts_fails_on_different_scales(tables: Tables) -> Claim:
     mts, lpb = _ends(tables, "mts", "different"), _ends(tables, "lpbts", "different")
-    return below("Different scales: lpbTS loses less than mTS.", lpb, mts, numbers(lpbTS=lpb, mTS=mts))
+    return below("Different scales: lpbTS loses less than mTS.", lpb, mts, means_text(lpbTS=lpb, mTS=mts))
 
 
 def lpbts_varies_less(tables: Tables) -> Claim:
     mts, lpb = (_ends(tables, name, "different", "regret_sd") for name in ("mts", "lpbts"))
     claim = "Different scales: lpbTS varies less over people than mTS. (effect: difference of sd)"
-    return below(claim, lpb, mts, numbers(sd_lpbTS=lpb, sd_mTS=mts))
+    return below(claim, lpb, mts, means_text(sd_lpbTS=lpb, sd_mTS=mts))
 
 
 def top_actions_are_poor(tables: Tables) -> Claim:
     table = tables["vary-states"]
-    sizes = sorted(set(table["x"].to_list()))
+    sizes = values_of(table)
     ratios = {m: float((per_draw(table, "lpbts", x=m) / per_draw(table, "ts-top", x=m)).mean()) for m in sizes}
     small = _ends(tables, "lpbts", "different") - _ends(tables, "ts-top", "different")
     effect, error = mean_se(small)
@@ -114,7 +106,7 @@ def top_actions_are_poor(tables: Tables) -> Claim:
 
 def mts_grows_with_both(tables: Tables) -> Claim:
     table = tables["vary-both"]
-    low, high = _ends_of(table)
+    low, *_, high = values_of(table)
     small, large = per_draw(table, "mts", x=low), per_draw(table, "mts", x=high)
     claim = "Different scales, k = m: the regret of mTS grows with k."
     return above(claim, large, small, f"k={low:g}: {small.mean():.1f}, k={high:g}: {large.mean():.1f}")
@@ -122,7 +114,7 @@ def mts_grows_with_both(tables: Tables) -> Claim:
 
 def mts_stays_worse_at_a_fixed_interval(tables: Tables) -> Claim:
     table = tables["vary-states"]
-    sizes = sorted(set(table["x"].to_list()))
+    sizes = values_of(table)
     gaps = np.array([per_draw(table, "lpbts", x=m) - per_draw(table, "mts", x=m) for m in sizes])
     effect, error = mean_se(gaps.max(axis=0))
     listed = ", ".join(f"m={m:g}: {per_draw(table, 'mts', x=m).mean():.0f}" for m in sizes)
@@ -132,7 +124,7 @@ def mts_stays_worse_at_a_fixed_interval(tables: Tables) -> Claim:
 
 def lpbts_is_constant_with_both(tables: Tables) -> Claim:
     table = tables["vary-both"]
-    sizes = sorted(set(table["x"].to_list()))
+    sizes = values_of(table)
     means = {k: float(per_draw(table, "lpbts", x=k).mean()) for k in sizes}
     ratio, error = mean_se(per_draw(table, "lpbts", x=sizes[-1]) / per_draw(table, "lpbts", x=sizes[0]))
     mts = float((per_draw(table, "mts", x=sizes[-1]) / per_draw(table, "mts", x=sizes[0])).mean())
@@ -146,7 +138,7 @@ def lpbts_is_constant_with_both(tables: Tables) -> Claim:
 
 def _active_grows(tables: Tables, name: str, what: str, symbol: str) -> Claim:
     table = tables[name]
-    values = sorted(set(table["x"].to_list()))
+    values = values_of(table)
     active = {x: per_draw(table, "lpbts", "active_all", x=x) for x in values}
     peak = max(values, key=lambda x: active[x].mean())
     effect, error = mean_se(active[values[-1]] - active[values[0]])
@@ -155,14 +147,14 @@ def _active_grows(tables: Tables, name: str, what: str, symbol: str) -> Claim:
     rise, rise_error = mean_se(active[peak] - active[values[0]])
     if verdict_of(-fall, fall_error) == HOLDS and verdict_of(-rise, rise_error) == HOLDS:
         verdict = f"holds only if {symbol} ≤ {peak:g}: they fall after"
-    listed = ", ".join(f"{symbol}={x:g}: {own.mean():.2f}" for x, own in active.items())
+    listed = ", ".join(f"{symbol}={x:g}: {count.mean():.2f}" for x, count in active.items())
     claim = f"Active constraints of lpbTS grow {what}. (effect: largest − smallest {symbol})"
     return Claim(claim, verdict, effect, error, listed)
 
 
 def regret_flattens(tables: Tables) -> Claim:
     table = tables["vary-states"]
-    sizes = sorted(set(table["x"].to_list()))
+    sizes = values_of(table)
     at = min(sizes, key=lambda m: abs(m - 20.0))
     words, late, rises = [], [], []
     for policy, title in (("lpbts", "lpbTS"), ("mts", "mTS"), ("ts-top", "TS top actions")):
@@ -186,7 +178,7 @@ def regret_flattens(tables: Tables) -> Claim:
 
 def benefit_shrinks_with_states(tables: Tables) -> Claim:
     table = tables["vary-states"]
-    low, high = _ends_of(table)
+    low, *_, high = values_of(table)
     gain = {m: per_draw(table, "ts", x=m) / per_draw(table, "lpbts", x=m) for m in (low, high)}
     detail = f"TS / lpbTS is {gain[low].mean():.1f} at m={low:g} and {gain[high].mean():.1f} at m={high:g}"
     claim = "With k = 20, more states shrink the benefit over plain TS. (effect: change of TS / lpbTS)"
@@ -197,10 +189,10 @@ def gaps_hurt_mts(tables: Tables) -> Claim:
     words, rises, spans = [], {}, []
     for name, width in (("vary-gap", "width 0.4 k, as printed"), ("vary-gap-wide", "width 2 Δ k")):
         table = tables[name]
-        low, high = _ends_of(table)
+        low, *_, high = values_of(table)
         rises[name] = mean_se(per_draw(table, "mts", x=high) - per_draw(table, "mts", x=low))
         for policy, title in (("mts", "mTS"), ("lpbts", "lpbTS")):
-            ends = {x: per_draw(table, policy, x=x).mean() for x in sorted(set(table["x"].to_list()))}
+            ends = {x: per_draw(table, policy, x=x).mean() for x in values_of(table)}
             words.append(f"{title}, {width}: " + ", ".join(f"Δ={x:g} {y:.0f}" for x, y in ends.items()))
             spans += [max(ends.values()) / min(ends.values())] if policy == "lpbts" else []
     grows = {name: verdict_of(*negated(rise)) for name, rise in rises.items()}
@@ -217,7 +209,7 @@ def gaps_hurt_mts(tables: Tables) -> Claim:
 
 def benefit_grows(tables: Tables) -> Claim:
     table = tables["vary-actions"]
-    low, high = _ends_of(table)
+    low, *_, high = values_of(table)
     gain = {x: per_draw(table, "ts", x=x) / per_draw(table, "lpbts", x=x) for x in (low, high)}
     detail = f"TS / lpbTS is {gain[low].mean():.1f} at k={low:g} and {gain[high].mean():.1f} at k={high:g} (m = 10)"
     claim = "The benefit over plain TS grows as actions outnumber states. (effect: change of TS / lpbTS)"
@@ -229,7 +221,7 @@ def mts_wins_everywhere_on_the_same_scale(tables: Tables) -> Claim:
         [
             per_draw(tables[name], "mts", x=x) - per_draw(tables[name], "lpbts", x=x)
             for name in SAME_SWEEPS
-            for x in sorted(set(tables[name]["x"].to_list()))
+            for x in values_of(tables[name])
         ]
     )
     wins = int((gaps.mean(axis=1) < 0).sum())
@@ -245,7 +237,7 @@ def refit_or_incremental(tables: Tables) -> Claim:
     ratios = {
         f"{name} {x:g}": per_draw(tables[name], "lpbts", x=x) / per_draw(tables[name], "lpbts-incremental", x=x)
         for name in ("vary-both", "vary-states", "vary-actions")
-        for x in sorted(set(tables[name]["x"].to_list()))
+        for x in values_of(tables[name])
     }
     means = {where: float(ratio.mean()) for where, ratio in ratios.items()}
     effect, error = mean_se(np.array(list(ratios.values())).mean(axis=0))

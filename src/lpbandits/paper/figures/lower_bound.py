@@ -6,10 +6,9 @@ import numpy as np
 import polars as pl
 
 from lpbandits.paper.spec import Case, Figure, Size
-from lpbandits.simulation.bounds import AXES, bound_world
+from lpbandits.simulation.bounds import AXES, bound_world, world_at
 from lpbandits.views.bound_charts import against_chart
 from lpbandits.views.charts import Chart
-from lpbandits.worlds import SyntheticWorld
 
 POLICIES = ("lpbts", "ts-top", "ts")
 _SHOWS = {
@@ -27,13 +26,8 @@ def _cases(axis: str, size: Size) -> list[Case]:
 def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     """Return a row per person and quantity: a bound, or a policy's measured growth."""
     s = case.settings
-    world = SyntheticWorld(
-        states=int(s["x"]) if s["axis"] in ("size", "states") else 20,
-        actions=int(s["x"]) if s["axis"] == "size" else 20,
-        gap=s["x"] if s["axis"] == "gap" else 0.2,
-    )
     found = bound_world(
-        world,
+        world_at(s["axis"], s["x"]),
         people=s["people"],
         seed=seed,
         policies=POLICIES,
@@ -41,12 +35,10 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
         repeats=s["repeats"],
         threads=threads,
     )
-    columns = {"bound-plain": found.column("plain"), "bound-preference": found.column("preference")}
-    columns |= {name: np.array([p.growth[name] for p in found.people]) for name in POLICIES}
     return pl.concat(
         [
             pl.DataFrame({"policy": [kind] * len(values), "draw": np.arange(len(values)), "value": values})
-            for kind, values in columns.items()
+            for kind, values in found.by_kind().items()
         ]
     ).with_columns(x=pl.lit(float(s["x"])))
 

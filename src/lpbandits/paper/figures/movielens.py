@@ -31,18 +31,18 @@ def _cases(size: Size, name: str, dataset: str) -> list[Case]:
 
 
 def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
-    """Return curves and, as rows of kind "final", one row per policy and draw (of the split and of all else)."""
+    """Return curves and, as rows of kind "final", one row per policy and draw; a draw is a new split, and new luck."""
     del threads  # 100 people are one chunk
     s = case.settings
     totals: dict[str, list[FloatArray]] = {}
     finals: list[Json] = []
     for draw in range(s["draws"]):
-        own = int(np.random.SeedSequence([seed, draw]).generate_state(1)[0])
-        task = MovieLensTask.load(require(s["dataset"]), seed=own)
+        derived = int(np.random.SeedSequence([seed, draw]).generate_state(1)[0])
+        task = MovieLensTask.load(require(s["dataset"]), seed=derived)
         people = task.population(s["scale"], people=s["people"], rounds=s["rounds"])
         policies, errors = _policies(task, people, s["scale"])
         for name, policy in policies.items():
-            trace = roll(policy, people, rounds=s["rounds"], seed=own)
+            trace = roll(policy, people, rounds=s["rounds"], seed=derived)
             totals.setdefault(name, []).append(np.cumsum(trace.regret, axis=1))
             finals.append({"policy": name, "draw": draw, "error": errors.get(name), **_ends(trace, people)})
     frames = [pl.DataFrame(finals).with_columns(kind=pl.lit("final"))]
@@ -85,14 +85,14 @@ def _curve(name: str, totals: FloatArray) -> pl.DataFrame:
 
 
 def _chart(table: pl.DataFrame) -> Chart:
-    rows = []
+    panels = []
     for scale, title in (("same", "Same scale"), ("different", "Different scales")):
-        own = table.filter(pl.col("scale") == scale).with_columns(pl.col("policy").replace(NAMES))
-        curves = own.filter(pl.col("kind") == "curve").with_columns(best_share=pl.lit(None, pl.Float64))
-        ends = own.filter(pl.col("kind") == "final")
+        rows = table.filter(pl.col("scale") == scale).with_columns(pl.col("policy").replace(NAMES))
+        curves = rows.filter(pl.col("kind") == "curve").with_columns(best_share=pl.lit(None, pl.Float64))
+        ends = rows.filter(pl.col("kind") == "final")
         left = regret_chart(curves, title=f"{title}: regret (square-root axis)", root=True)
-        rows.append(beside(left, _z_chart(ends, f"{title}: ratings received"), spacing=40))
-    return stacked(*rows)
+        panels.append(beside(left, _z_chart(ends, f"{title}: ratings received"), spacing=40))
+    return stacked(*panels)
 
 
 def _z_chart(ends: pl.DataFrame, title: str) -> Chart:

@@ -12,7 +12,7 @@ from lpbandits.worlds import SyntheticWorld
 ACTIONS = 10
 STATES = 5
 LOGS = {"complete": ACTIONS, "incomplete": 6}
-"""How many of the actions each person rated, at random."""
+"""How many of the actions each person rated, chosen at random."""
 METHODS = {
     "two-stage": "two-stage, raw (the paper's)",
     "two-stage-cosine": "two-stage, scale-free",
@@ -65,7 +65,7 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
 
 
 def _log(means: FloatArray, rated: int, rng: np.random.Generator) -> Ratings:
-    """Return noisy rewards of so many random actions per person."""
+    """Return every person's noisy ratings of `rated` random actions."""
     people, actions = means.shape
     action = np.argsort(rng.random((people, actions)), axis=1)[:, :rated].ravel()
     person = np.repeat(np.arange(people), rated)
@@ -79,7 +79,7 @@ def _chart(table: pl.DataFrame) -> Chart:
 
 
 def _panel(table: pl.DataFrame, log: str, scale: str) -> Chart:
-    own = (
+    points = (
         table.filter((pl.col("scale") == scale) & (pl.col("log") == log))
         .group_by("method", "people", maintain_order=True)
         .agg(y=pl.col("error").mean(), se=pl.col("error").std() / pl.len().sqrt())
@@ -87,7 +87,7 @@ def _panel(table: pl.DataFrame, log: str, scale: str) -> Chart:
         .select(x=pl.col("people").cast(pl.Float64), policy=pl.col("method").replace_strict(METHODS), y="y", se="se")
     )
     title = f"{scale.capitalize()} scale{'s' if scale == 'different' else ''}, {log} logs"
-    return line_chart(own, x="people in the log", y="1 − Kendall's τ", title=title, log=True)
+    return line_chart(points, x="people in the log", y="1 − Kendall's τ", title=title, log=True)
 
 
 FIGURES = [

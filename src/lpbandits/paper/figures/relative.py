@@ -32,12 +32,12 @@ def _run_duels(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
         seed=seed,
         threads=threads,
     )
-    table = _curves_and_ends(results, _has_own_best(s["people"], s["draws"], seed))
+    table = _curves_and_ends(results, _best_alone(s["people"], s["draws"], seed))
     return table.with_columns(comparison=pl.lit(s["comparison"]))
 
 
-def _has_own_best(people: int, draws: int, seed: int) -> list[bool]:
-    """Say for each person whether no other state shares the best action: duels with it tell only such states apart."""
+def _best_alone(people: int, draws: int, seed: int) -> list[bool]:
+    """Return whether each person's best action is no other state's: duels with it tell only such states apart."""
     out: list[bool] = []
     for draw in range(draws):
         crowd = WORLD.draw(people=people, seed=seed, draw=draw)
@@ -48,10 +48,9 @@ def _has_own_best(people: int, draws: int, seed: int) -> list[bool]:
 
 def _curves_and_ends(results: Results, alone: list[bool]) -> pl.DataFrame:
     """Return the curves, and rows of kind "final" with a row per policy and draw."""
-    people = results.people()
-    own = pl.Series("alone", alone * len(results.policies))
     ends = (
-        people.with_columns(own)
+        results.people()
+        .with_columns(pl.Series("alone", alone * len(results.policies)))
         .group_by("policy", "draw", maintain_order=True)
         .agg(
             pl.col("regret").mean(),
@@ -95,7 +94,7 @@ def _run_pairing(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     common = {"people": s["people"], "draws": s["draws"], "seed": seed, "threads": threads}
     single = simulate(WORLD, {"lpbts": "lpbts", PAIRED: paired}, rounds=plays, **common)
     duels = simulate_duels(WORLD, ["lpb-duel"], rounds=plays // 2, **common)
-    alone = _has_own_best(s["people"], s["draws"], seed)
+    alone = _best_alone(s["people"], s["draws"], seed)
     halves = _curves_and_ends(duels, alone).with_columns(round=2 * pl.col("round"))
     return pl.concat([_curves_and_ends(single, alone), halves], how="diagonal")
 

@@ -56,8 +56,7 @@ def _chart(table: pl.DataFrame) -> Chart:
     colours = alt.Scale(domain=domain, range=["#b9c2cc", "#eef0f3", *STATE_COLOURS[:3]])
     panels = []
     for problem in table["problem"].unique(maintain_order=True):
-        own = table.filter(pl.col("problem") == problem)
-        base = alt.Chart(own).encode(
+        base = alt.Chart(table.filter(pl.col("problem") == problem)).encode(
             alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.05, 1.05])),
             alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.05, 0.95])),
             alt.Color("means:N", scale=colours, legend=None),
