@@ -86,7 +86,8 @@ def test_demo_writes_its_files(tmp_path: Path) -> None:
     assert "lpbTS − mTS" in done.stdout
     made = {p.name for p in (tmp_path / "demo").iterdir()}
     charts = ["regret", "people-same", "state-same", "people-different", "state-different"]
-    assert made == {"same", "different", "report.html", *(f"{name}.{kind}" for name in charts for kind in ("png", "svg"))}
+    files = {f"{name}.{ending}" for name in charts for ending in ("png", "svg")}
+    assert made == {"same", "different", "report.html"} | files
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`lpb data`: datasets that experiments need."""
+"""`lpb data`: the datasets that figures of the paper need."""
 
 from pathlib import Path
 

@@ -30,9 +30,9 @@ BOUNDS = ("plain", "preference", "latent")
 
 @dataclass(frozen=True)
 class PersonBounds:
-    """The three bounds for one person, those of the printed form of Theorem 1 beside them.
+    """The three bounds for one person, beside those of Theorem 1 as printed.
 
-    A bound may be infinite; None is one that is not known: the latent bandit's, of a model without means.
+    A bound may be infinite; None is one that is not known: the latent bandit's, if the model has no means.
     """
 
     draw: int
@@ -44,7 +44,7 @@ class PersonBounds:
     latent_printed: float | None
     preference: LowerBound
     growth: dict[str, float] = field(default_factory=dict)
-    """Per policy, the measured growth of regret per log T over the last tenfold of rounds."""
+    """Per policy, the measured growth of regret per log T, from round T/10 to T."""
 
     def to_dict(self) -> Json:
         """Return it as a JSON object; null stands for an infinite number, and for one that is not known."""

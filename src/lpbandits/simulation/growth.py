@@ -15,7 +15,7 @@ from lpbandits.worlds import Population
 
 
 def copies_of(crowd: Population, repeats: int) -> Population:
-    """Return a crowd's first person so many times."""
+    """Return a crowd of `repeats` copies of another crowd's first person."""
     truth = np.zeros(repeats, dtype=np.int64)
     return Population(crowd.model, truth, np.tile(crowd.means[0], (repeats, 1)), crowd.rewards)
 

@@ -73,7 +73,7 @@ def against_chart(table: pl.DataFrame, axis: str) -> Chart:
     )
     title = alt.TitleParams(
         f"How fast regret grows, against {AXES[axis][0]}",
-        subtitle="bounds, and the policies' growth over the last tenfold of rounds; bands: ± 2 standard errors",
+        subtitle="bounds, and the policies' growth from round T/10 to T; bands: ± 2 standard errors",
     )
     return alt.layer(bands, lines, labels).properties(width=430, height=_HEIGHT, title=title)
 

@@ -98,8 +98,8 @@ def findings(found: Found) -> list[str]:
         words = ", ".join(f"{ratio:.1f} ± {se:.1f} at {x:g}" for x, ratio, se in rooms)
         rounds = found[0][1].settings["rounds"]
         out.append(
-            f"lpbTS's regret grows by so many times its bound, measured from round {rounds // 10:,} to {rounds:,}: "
-            f"{words}. What is above 1 is the room that a better policy has."
+            f"From round {rounds // 10:,} to {rounds:,}, lpbTS's regret grows by this many times its bound: {words}. "
+            "What is above 1 is room for a better policy."
         )
     return out
 
@@ -112,8 +112,8 @@ _BOUNDS = {
 _HOW_TO_READ = [
     "Whatever a policy does, if it does well on everyone then its regret on a person grows at least like C log T. C "
     "depends on the person and on what the policy knows: nothing, the possible orderings, or the possible means.",
-    "The second is Theorem 1 with the best action's mean held fixed: that action is played without limit, so that "
-    "means which disagree on it are found out for free. The printed theorem lets them disagree, and is larger. With "
+    "The second is Theorem 1 with the best action's mean held fixed: that action is played without limit, so means "
+    "that disagree on it are found out for free. The theorem as printed lets them disagree, and is larger. With "
     "the means known (the latent bandit) the best action alone tells random states apart, and regret need not grow at "
     "all; as printed its bound is positive. All are asymptotic: over a finite run regret may grow more slowly.",
 ]

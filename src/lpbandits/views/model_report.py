@@ -78,13 +78,14 @@ def disagreement_chart(seen: Inspection) -> Chart:
     base = alt.Chart(pl.DataFrame(rows)).encode(
         alt.Y("action:N", title=None, sort=None, axis=alt.Axis(labelLimit=260, labelFontSize=13))
     )
-    lines = base.mark_rule(color="#c9ced6", strokeWidth=2).encode(x="min(rank):Q", x2="max(rank):Q")
+    places = alt.Scale(domain=[1, max(seen.actions, 2)], nice=False, zero=False, padding=8)
+    whole = alt.Axis(tickMinStep=1, format="d")
+    title = "place in the ordering (1 is best)"
+    lines = base.mark_rule(color="#c9ced6", strokeWidth=2).encode(
+        alt.X("min(rank):Q", title=title, scale=places, axis=whole), alt.X2("max(rank):Q")
+    )
     dots = base.mark_point(size=110, filled=True, opacity=1).encode(
-        alt.X(
-            "rank:Q",
-            title="place in the ordering (1 is best)",
-            scale=alt.Scale(domain=[1, max(seen.actions, 2)], nice=False),
-        ),
+        alt.X("rank:Q", title=title, scale=places, axis=whole),
         _state_colour(seen, legend=True),
         tooltip=["action", "state", "rank"],
     )
