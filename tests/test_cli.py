@@ -85,7 +85,9 @@ def test_demo_writes_its_files(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert "lpbTS − mTS" in done.stdout
     made = {p.name for p in (tmp_path / "demo").iterdir()}
-    assert made == {"same", "different", "regret.png", "regret-same.png", "regret-different.png", "report.html"}
+    charts = ["regret", "people-same", "state-same", "people-different", "state-different"]
+    files = {f"{name}.{ending}" for name in charts for ending in ("png", "svg")}
+    assert made == {"same", "different", "report.html"} | files
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import lpbandits as lpb
 from lpbandits.cli import app
-from lpbandits.experiments.inspection import inspect_model
+from lpbandits.views.inspection import inspect_model
 
 runner = CliRunner()
 

@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +12,14 @@ from typer.testing import CliRunner
 
 from lpbandits.cli import app
 from lpbandits.errors import InvalidInput
-from lpbandits.experiments import reproduce as module
-from lpbandits.experiments.claims import above, below, check_claims
-from lpbandits.experiments.datasets import install, locate
-from lpbandits.experiments.figures import FIGURES
-from lpbandits.experiments.reproduce import reproduce
-from lpbandits.experiments.spec import FULL, Size
+from lpbandits.paper import reproduce as module
+from lpbandits.paper.claims import check_claims
+from lpbandits.paper.claims.check import above, below
+from lpbandits.paper.datasets import install, locate
+from lpbandits.paper.figures import FIGURES
+from lpbandits.paper.reproduce import reproduce
+from lpbandits.paper.spec import FULL, Case, Size
+from lpbandits.views.charts import Chart
 
 TINY = Size(people=2, rounds=12, draws=2, quick=True)
 SMALL = ["regret-curves", "vary-noise"]
@@ -60,6 +62,35 @@ def test_resume_runs_only_what_is_missing(tmp_path: Path, monkeypatch: pytest.Mo
     assert again.tables["vary-noise"].equals(first.tables["vary-noise"])
     monkeypatch.setattr(module, "run_case", None)
     reproduce(["vary-noise"], out=tmp_path, size=TINY, resume=True)
+
+
+def test_a_case_that_ended_is_kept_when_a_later_one_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = FIGURES["vary-noise"]
+    last = figure.cases(TINY)[-1].name
+
+    def failing(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
+        if case.name == last:
+            raise InvalidInput("interrupted")
+        return figure.run(case, seed, threads)
+
+    monkeypatch.setitem(FIGURES, "vary-noise", replace(figure, run=failing))
+    with pytest.raises(InvalidInput, match="interrupted"):
+        reproduce(["vary-noise"], out=tmp_path, size=TINY)
+    kept = [json.loads(path.with_suffix(".json").read_text())["name"] for path in tmp_path.glob("cases/*.parquet")]
+    assert sorted(kept) == sorted(case.name for case in figure.cases(TINY)[:-1])
+
+
+def test_a_chart_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = FIGURES["simplex"]
+    built: list[int] = []
+
+    def counting(table: pl.DataFrame) -> Chart:
+        built.append(len(table))
+        return figure.chart(table)
+
+    monkeypatch.setitem(FIGURES, "simplex", replace(figure, chart=counting))
+    reproduce(["simplex"], out=tmp_path, size=TINY)
+    assert len(built) == 1
 
 
 def test_nothing_of_the_users_is_deleted(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ def bound(
     context: typer.Context,
     states: int = typer.Option(20, help="Latent states (m)."),
     actions: int = typer.Option(20, help="Actions (k)."),
-    people: int = typer.Option(20, help="Random people, each with an own draw of the orderings."),
+    people: int = typer.Option(20, help="Random people, each with fresh orderings."),
     gap: float = typer.Option(0.2, help="Least difference between neighbours' means (Δ)."),
     noise: float = typer.Option(1.0, help="Standard deviation of rewards (σ)."),
     seed: int = typer.Option(0, help="Seed of everything random."),
@@ -33,10 +33,10 @@ def bound(
     Example: `lpb bound --states 10 --actions 20 --policies lpbts,ts --against size --out bounds`
     """
     from lpbandits import validate
-    from lpbandits.experiments.bound_report import bound_table, content_of, described, save_bounds
-    from lpbandits.experiments.bounds import AXES, bound_model, bound_world, bounds_against
-    from lpbandits.experiments.growth import check_growth
     from lpbandits.model import PreferenceModel
+    from lpbandits.simulation.bounds import AXES, bound_model, bound_world, bounds_against
+    from lpbandits.simulation.growth import check_growth
+    from lpbandits.views.bound_report import bound_table, content_of, described, save_bounds
     from lpbandits.worlds import SyntheticWorld
 
     axes = [validate.as_choice(axis, "against", AXES) for axis in _split(against)]

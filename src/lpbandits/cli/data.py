@@ -1,4 +1,4 @@
-"""`lpb data`: datasets that experiments need."""
+"""`lpb data`: the datasets that figures of the paper need."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def data(
     Example: `lpb data movielens 1m --from ml-1m.zip`
     """
     from lpbandits import validate
-    from lpbandits.experiments.datasets import DATASETS, install
+    from lpbandits.paper.datasets import DATASETS, install
 
     validate.as_choice(family, "family", ("movielens",))
     validate.as_choice(name, "dataset", DATASETS)

@@ -99,8 +99,8 @@ def _states(text: str) -> int | str:
 
 
 def _show(made: "Fit", out: Path | None) -> None:
-    from lpbandits.experiments.inspection import CURVE_RULE, curve_table, inspect_model, state_table
     from lpbandits.recovery.report import counted
+    from lpbandits.views.inspection import CURVE_RULE, curve_table, inspect_model, state_table
 
     report = made.report
     screen = console()

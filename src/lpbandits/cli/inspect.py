@@ -18,16 +18,16 @@ def inspect(
 
     Example: `lpb inspect model.json --out report`
     """
-    from lpbandits.experiments.inspection import inspect_model, state_table
     from lpbandits.model import PreferenceModel
     from lpbandits.recovery.names import read_names
     from lpbandits.recovery.report import counted
+    from lpbandits.views.inspection import inspect_model, state_table
 
     known = None if names is None else read_names(names)
     seen = inspect_model(PreferenceModel.load(model), top=top, names=known)
     written = None
     if out is not None:
-        from lpbandits.experiments.model_report import save_inspection
+        from lpbandits.views.model_report import save_inspection
 
         with progress_bar("drawing charts"):
             written = save_inspection(seen, out, source=model.name)

@@ -26,9 +26,9 @@ def reproduce(
     Example: `lpb reproduce regret-curves vary-states --out results --seed 0`
     """
     from lpbandits import validate
-    from lpbandits.experiments.reproduce import listing
-    from lpbandits.experiments.reproduce import reproduce as run
-    from lpbandits.experiments.spec import FULL, QUICK
+    from lpbandits.paper.reproduce import listing
+    from lpbandits.paper.reproduce import reproduce as run
+    from lpbandits.paper.spec import FULL, QUICK
 
     if show:
         entries = listing()
@@ -46,7 +46,7 @@ def reproduce(
     if people is not None:
         size = replace(size, people=validate.as_count(people, "people"))
     with progress_bar("reproducing") as report:
-        made = run(figures or [], out=out, size=size, seed=seed, jobs=_cores(jobs), resume=resume, progress=report)
+        made = run(figures or [], out=out, size=size, seed=seed, jobs=jobs, resume=resume, progress=report)
     if as_json:
         claims = [asdict(claim) for claim in made.claims]
         print_json({"claims": claims, "skipped": made.skipped, "seconds": made.seconds, "report": str(made.report)})
@@ -57,12 +57,6 @@ def reproduce(
     for name, why in made.skipped.items():
         console().print(f"not run: {name} ({why})", style="dim", highlight=False)
     console().print(f"\n{made.seconds:.0f} s. Report: {made.report}", highlight=False)
-
-
-def _cores(jobs: int | None) -> int:
-    import joblib
-
-    return joblib.cpu_count() if jobs is None else jobs
 
 
 def _needs(data: str | None, here: bool) -> str:

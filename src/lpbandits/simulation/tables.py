@@ -46,5 +46,5 @@ def _many(count: int, what: str) -> str:
 
 
 def number(value: float | None, digits: int = 1) -> str:
-    """Return a number for people; what there is not is a dash."""
+    """Return a number for people; a missing one is a dash."""
     return "–" if value is None else f"{value:.{digits}f}"

@@ -1,1 +1,0 @@
-"""Experiments: charts, reports, and the runs behind them."""

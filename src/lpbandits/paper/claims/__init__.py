@@ -1,0 +1,16 @@
+"""The paper's sentences as checks, by family. A new claim is a function and its line in one family's CHECKS."""
+
+from lpbandits.paper.claims import data, synthetic, theory
+from lpbandits.paper.claims.check import Check, Claim, Tables
+
+CHECKS: tuple[Check, ...] = (*synthetic.CHECKS, *theory.CHECKS, *data.CHECKS)
+"""Every check, in the order of the report."""
+
+
+def check_claims(tables: Tables) -> list[Claim]:
+    """Return every claim that can be checked on these tables.
+
+    >>> check_claims({})
+    []
+    """
+    return [check.run(tables) for check in CHECKS if all(name in tables for name in check.needs)]

@@ -1,0 +1,64 @@
+"""How little regret is possible (Theorem 1), and how fast the policies' regret really grows."""
+
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+from lpbandits.paper.spec import Case, Figure, Size
+from lpbandits.simulation.bounds import AXES, bound_world, world_at
+from lpbandits.views.bound_charts import against_chart
+from lpbandits.views.charts import Chart
+
+POLICIES = ("lpbts", "ts-top", "ts")
+_SHOWS = {
+    "size": "the bound of Theorem 1 and measured growth of regret for k = m = 5 to 50",
+    "states": "the bound of Theorem 1 and measured growth of regret for m = 5 to 50 at k = 20",
+    "gap": "the bound of Theorem 1 and measured growth of regret for gaps Δ = 0.1 to 1 at k = m = 20",
+}
+
+
+def _cases(axis: str, size: Size) -> list[Case]:
+    run = {"people": 4 * size.draws, "rounds": 100 * size.rounds, "repeats": 2 if size.quick else 5}
+    return [Case(f"bound-{axis}", f"{axis} {x:g}", {"axis": axis, "x": x, **run}) for x in AXES[axis][1]]
+
+
+def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
+    """Return a row per person and quantity: a bound, or a policy's measured growth."""
+    s = case.settings
+    found = bound_world(
+        world_at(s["axis"], s["x"]),
+        people=s["people"],
+        seed=seed,
+        policies=POLICIES,
+        rounds=s["rounds"],
+        repeats=s["repeats"],
+        threads=threads,
+    )
+    return pl.concat(
+        [
+            pl.DataFrame({"policy": [kind] * len(values), "draw": np.arange(len(values)), "value": values})
+            for kind, values in found.by_kind().items()
+        ]
+    ).with_columns(x=pl.lit(float(s["x"])))
+
+
+def _chart(axis: str, table: pl.DataFrame) -> Chart:
+    frame = table.group_by("x", "policy", maintain_order=True).agg(
+        mean=pl.col("value").mean(), sd=pl.col("value").std(), se=pl.col("value").std() / pl.len().sqrt()
+    )
+    return against_chart(frame.rename({"policy": "kind"}).fill_null(0.0), axis)
+
+
+FIGURES = [
+    Figure(
+        f"bound-{axis}",
+        1,
+        f"How little regret is possible, against {AXES[axis][0]}",
+        _SHOWS[axis],
+        partial(_cases, axis),
+        _run,
+        partial(_chart, axis),
+    )
+    for axis in AXES
+]

@@ -1,0 +1,103 @@
+"""Recovery error against the number of people: two-stage and EM, on both scales."""
+
+import numpy as np
+import polars as pl
+
+from lpbandits.paper.spec import Case, Figure, Size
+from lpbandits.recovery import Ratings, match_orderings, recover_em, recover_two_stage
+from lpbandits.typing import FloatArray
+from lpbandits.views.charts import Chart, beside, line_chart, stacked
+from lpbandits.worlds import SyntheticWorld
+
+ACTIONS = 10
+STATES = 5
+LOGS = {"complete": ACTIONS, "incomplete": 6}
+"""How many of the actions each person rated, chosen at random."""
+METHODS = {
+    "two-stage": "two-stage, raw (the paper's)",
+    "two-stage-cosine": "two-stage, scale-free",
+    "em": "EM",
+}
+
+
+def _cases(size: Size) -> list[Case]:
+    sizes = (10, 40, 160) if size.quick else (10, 20, 40, 80, 160, 320)
+    return [
+        Case(
+            "recovery",
+            f"{log} logs, {scale} scale, {people} a state",
+            {"log": log, "scale": scale, "people": people, "draws": size.draws},
+        )
+        for log in LOGS
+        for scale in ("same", "different")
+        for people in sizes
+    ]
+
+
+def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
+    s = case.settings
+    world = SyntheticWorld(states=STATES, actions=ACTIONS, scale=s["scale"])
+    rows = []
+    for draw in range(s["draws"]):
+        people = world.draw(people=s["people"], seed=seed, draw=draw)
+        log = _log(people.means, LOGS[s["log"]], np.random.default_rng([seed, draw, s["people"]]))
+        fits = {
+            "two-stage": recover_two_stage(log, states=STATES, scale="raw", heldout=0, seed=seed, threads=threads),
+            "two-stage-cosine": recover_two_stage(
+                log, states=STATES, scale="cosine", heldout=0, seed=seed, threads=threads
+            ),
+            "em": recover_em(log, states=STATES, scale="raw", heldout=0, seed=seed, threads=threads),
+        }
+        for method, model in fits.items():
+            matching = match_orderings(people.model, model)
+            rows.append(
+                {
+                    "method": method,
+                    "log": s["log"],
+                    "scale": s["scale"],
+                    "people": s["people"] * STATES,
+                    "draw": draw,
+                    "error": matching.error,
+                    "top_overlap": matching.top_overlap,
+                }
+            )
+    return pl.DataFrame(rows)
+
+
+def _log(means: FloatArray, rated: int, rng: np.random.Generator) -> Ratings:
+    """Return every person's noisy ratings of `rated` random actions."""
+    people, actions = means.shape
+    action = np.argsort(rng.random((people, actions)), axis=1)[:, :rated].ravel()
+    person = np.repeat(np.arange(people), rated)
+    rating = means[person, action] + rng.standard_normal(len(action))
+    return Ratings.from_codes(person, action, rating, people=tuple(range(people)), actions=tuple(range(actions)))
+
+
+def _chart(table: pl.DataFrame) -> Chart:
+    rows = [beside(*(_panel(table, log, scale) for scale in ("same", "different"))) for log in LOGS]
+    return stacked(*rows)
+
+
+def _panel(table: pl.DataFrame, log: str, scale: str) -> Chart:
+    points = (
+        table.filter((pl.col("scale") == scale) & (pl.col("log") == log))
+        .group_by("method", "people", maintain_order=True)
+        .agg(y=pl.col("error").mean(), se=pl.col("error").std() / pl.len().sqrt())
+        .sort("people")
+        .select(x=pl.col("people").cast(pl.Float64), policy=pl.col("method").replace_strict(METHODS), y="y", se="se")
+    )
+    title = f"{scale.capitalize()} scale{'s' if scale == 'different' else ''}, {log} logs"
+    return line_chart(points, x="people in the log", y="1 − Kendall's τ", title=title, log=True)
+
+
+FIGURES = [
+    Figure(
+        "recovery",
+        1,
+        "Recovering the orderings from logs",
+        "error of the recovered orderings against the number of people, two-stage and EM, both scales",
+        _cases,
+        _run,
+        _chart,
+    )
+]

@@ -1,0 +1,128 @@
+"""Relative feedback (the paper's appendix): duels, and rewards turned into duels."""
+
+import numpy as np
+import polars as pl
+
+from lpbandits.duels import DUEL_POLICIES, DuellingWorld, LpbPaired
+from lpbandits.paper.spec import Case, Figure, Size
+from lpbandits.policies import Setting
+from lpbandits.simulation import Results, simulate, simulate_duels
+from lpbandits.views.charts import Chart, beside, regret_chart
+from lpbandits.worlds import SyntheticWorld
+
+WORLD = SyntheticWorld(states=5, actions=10, scale="different")
+PAIRED = "lpbTS, rewards paired"
+_TITLES = {"rewards": "Noisy rewards compared", "bradley-terry": "Bradley-Terry"}
+_NAMES = {name: entry.title for name, entry in DUEL_POLICIES.items()}
+
+
+def _duel_cases(size: Size) -> list[Case]:
+    run = {"people": size.people, "rounds": size.rounds * 5 // 2, "draws": size.draws}
+    return [Case("duels", comparison, {"comparison": comparison, **run}) for comparison in _TITLES]
+
+
+def _run_duels(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
+    s = case.settings
+    results = simulate_duels(
+        DuellingWorld(WORLD, s["comparison"]),
+        ["lpb-duel", "double-ts", "double-ts-top"],
+        people=s["people"],
+        rounds=s["rounds"],
+        draws=s["draws"],
+        seed=seed,
+        threads=threads,
+    )
+    table = _curves_and_ends(results, _best_alone(s["people"], s["draws"], seed))
+    return table.with_columns(comparison=pl.lit(s["comparison"]))
+
+
+def _best_alone(people: int, draws: int, seed: int) -> list[bool]:
+    """Return whether each person's best action is no other state's: duels with it tell only such states apart."""
+    out: list[bool] = []
+    for draw in range(draws):
+        crowd = WORLD.draw(people=people, seed=seed, draw=draw)
+        tops = crowd.model.orderings[:, 0]
+        out += [bool(np.sum(tops == tops[z]) == 1) for z in crowd.truth]
+    return out
+
+
+def _curves_and_ends(results: Results, alone: list[bool]) -> pl.DataFrame:
+    """Return the curves, and rows of kind "final" with a row per policy and draw."""
+    ends = (
+        results.people()
+        .with_columns(pl.Series("alone", alone * len(results.policies)))
+        .group_by("policy", "draw", maintain_order=True)
+        .agg(
+            pl.col("regret").mean(),
+            pl.col("true_state").mean(),
+            pl.col("true_state").filter(pl.col("alone")).mean().alias("true_state_alone"),
+        )
+    )
+    curves = results.curves().with_columns(kind=pl.lit("curve"))
+    return pl.concat([curves, ends.with_columns(kind=pl.lit("final"))], how="diagonal")
+
+
+def _duel_chart(table: pl.DataFrame) -> Chart:
+    curves = table.filter(pl.col("kind") == "curve")
+    return beside(
+        *(
+            regret_chart(
+                curves.filter(pl.col("comparison") == name),
+                title=title,
+                along="duel",
+                of="cumulative strong regret",
+                titles=_NAMES,
+            )
+            for name, title in _TITLES.items()
+        )
+    )
+
+
+def _pairing_cases(size: Size) -> list[Case]:
+    run = {"people": size.people, "rounds": 2 * size.rounds, "draws": size.draws}
+    return [Case("pairing", "m = 5, k = 10", run)]
+
+
+def _run_pairing(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
+    """Return regret by the number of plays; a duel is two plays."""
+    s = case.settings
+    plays = s["rounds"]
+
+    def paired(setting: Setting) -> LpbPaired:
+        return LpbPaired(setting.model, first=setting.first)
+
+    common = {"people": s["people"], "draws": s["draws"], "seed": seed, "threads": threads}
+    single = simulate(WORLD, {"lpbts": "lpbts", PAIRED: paired}, rounds=plays, **common)
+    duels = simulate_duels(WORLD, ["lpb-duel"], rounds=plays // 2, **common)
+    alone = _best_alone(s["people"], s["draws"], seed)
+    halves = _curves_and_ends(duels, alone).with_columns(round=2 * pl.col("round"))
+    return pl.concat([_curves_and_ends(single, alone), halves], how="diagonal")
+
+
+def _pairing_chart(table: pl.DataFrame) -> Chart:
+    curves = table.filter(pl.col("kind") == "curve")
+    return regret_chart(
+        curves, title="Rewards, rewards in pairs, duels: regret by plays", along="play (a duel is two)", titles=_NAMES
+    )
+
+
+FIGURES = [
+    Figure(
+        "duels",
+        1,
+        "Relative feedback",
+        "strong regret of lpb-duel and of double Thompson sampling by duel, m = 5, k = 10",
+        _duel_cases,
+        _run_duels,
+        _duel_chart,
+    ),
+    Figure(
+        "pairing",
+        1,
+        "What comparing rewards costs",
+        "regret by plays of lpbTS on rewards, on rewards compared in consecutive pairs, and of lpb-duel, m = 5, k = 10",
+        _pairing_cases,
+        _run_pairing,
+        _pairing_chart,
+    ),
+]

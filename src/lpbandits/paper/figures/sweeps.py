@@ -1,0 +1,183 @@
+"""Sweeps: regret at the end, and active constraints, against one parameter of the synthetic world."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import polars as pl
+
+from lpbandits.paper.spec import Case, Figure, Size
+from lpbandits.policies import TS, Policy, Setting
+from lpbandits.simulation import Results, simulate
+from lpbandits.typing import Json
+from lpbandits.views.charts import Chart, beside, line_chart
+from lpbandits.worlds import SyntheticWorld
+
+POLICIES = ("lpbts", "lpbts-incremental", "mts", "ts", "ts-top")
+"""Every figure runs these; the claims also compare the incremental form."""
+SHOWN = ("lpbts", "mts", "ts", "ts-top")
+"""What charts show."""
+NARROW = "ts-narrow"
+"""TS with the prior N(0, 1), which locks onto its first action; only the regret curves run it, for the claims."""
+
+
+def narrow_ts(setting: Setting) -> Policy:
+    """Return TS with a standard normal prior."""
+    return TS(setting.model, noise=setting.rewards.noise, prior_sd=1.0)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One parameter of the synthetic world varied: `values` are world settings, one per case.
+
+    Each of `scales` is a figure; the name of one on the same scale ends in "-same". {scale} in the title is its scale.
+    """
+
+    name: str
+    title: str
+    shows: str
+    parameter: str
+    label: str
+    values: Sequence[Json]
+    scales: tuple[str, ...] = ("different", "same")
+
+    def figures(self) -> list[Figure]:
+        """Return a figure per scale."""
+        return [
+            Figure(
+                name,
+                1,
+                self.title.format(scale=words),
+                self.shows,
+                partial(self._cases, name, scale),
+                run_case,
+                partial(sweep_chart, label=self.label),
+            )
+            for scale, name, words in (
+                ("different", self.name, "different scales"),
+                ("same", f"{self.name}-same", "same scale"),
+            )
+            if scale in self.scales
+        ]
+
+    def _cases(self, figure: str, scale: str, size: Size) -> list[Case]:
+        common = {"scale": scale, "people": size.people, "rounds": size.rounds, "draws": size.draws}
+        worlds = [self.values[i] for i in (0, len(self.values) // 2, -1)] if size.quick else self.values
+        return [
+            Case(figure, f"{self.parameter}={x:g}", {**common, "world": world, "x": x})
+            for x, world in ((world[self.parameter], world) for world in worlds)
+        ]
+
+
+def run_case(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
+    """Simulate one value of the parameter; return a row per policy and draw."""
+    s = case.settings
+    world = SyntheticWorld(scale=s["scale"], **s["world"])
+    results = simulate(
+        world,
+        list(POLICIES),
+        people=s["people"],
+        rounds=s["rounds"],
+        draws=s["draws"],
+        seed=seed,
+        first="uniform",
+        threads=threads,
+    )
+    return finals(results).with_columns(x=pl.lit(float(s["x"])), scale=pl.lit(s["scale"]))
+
+
+def finals(results: Results) -> pl.DataFrame:
+    """Return the end of a run, a row per policy and draw: mean and sd of regret over people, active constraints."""
+    measures = [pl.col(name).mean() for name in ("regret", "best_share", "true_state")]
+    measures += [pl.col(f"active_{part}").mean() for part in ("all", "true", "other")]
+    spread = [pl.col("regret").std().alias("regret_sd"), pl.len().alias("people")]
+    return results.people().group_by("policy", "draw", maintain_order=True).agg(*measures, *spread)
+
+
+def sweep_chart(table: pl.DataFrame, label: str) -> Chart:
+    """Return regret and active constraints of lpbTS, side by side, with ± one standard error over draws."""
+    shown = table.filter(pl.col("policy").is_in(SHOWN))
+    regret = (
+        shown.group_by("policy", "x", maintain_order=True)
+        .agg(
+            y=pl.col("regret").mean(),
+            sd=pl.col("regret_sd").mean(),
+            se=pl.col("regret").std() / pl.len().sqrt(),
+        )
+        .sort("x")
+    )
+    lpbts = table.filter(pl.col("policy") == "lpbts").sort("x")
+    parts = pl.concat(
+        [
+            lpbts.group_by("x", maintain_order=True)
+            .agg(y=pl.col(f"active_{part}").mean(), se=pl.col(f"active_{part}").std() / pl.len().sqrt())
+            .with_columns(policy=pl.lit(name))
+            for part, name in (("other", "other states"), ("all", "all states"), ("true", "true state"))
+        ]
+    ).drop_nulls("y")
+    return beside(
+        line_chart(regret, x=label, y="regret at the last round", title="Regret"),
+        line_chart(parts, x=label, y="active constraints of lpbTS", title="Active constraints"),
+    )
+
+
+_SIZES = (5, 10, 20, 30, 40, 50)
+_GAPS = (0.1, 0.2, 0.5, 1.0)
+
+SWEEPS = (
+    Sweep(
+        name="vary-both",
+        title="States and actions grow together, {scale}",
+        shows="regret and active constraints for k = m = 5 to 50",
+        parameter="actions",
+        label="actions k = states m",
+        values=[{"states": k, "actions": k} for k in _SIZES],
+    ),
+    Sweep(
+        name="vary-states",
+        title="More states, 20 actions, {scale}",
+        shows="regret and active constraints for m = 5 to 100 states, k = 20",
+        parameter="states",
+        label="states m",
+        values=[{"states": m, "actions": 20} for m in (5, 10, 20, 50, 100)],
+    ),
+    Sweep(
+        name="vary-gap",
+        title="Wider gaps, {scale}",
+        shows="regret and active constraints for Δ = 0.1 to 1, k = 20, m = 10",
+        parameter="gap",
+        label="gap Δ",
+        values=[{"states": 10, "actions": 20, "gap": gap} for gap in _GAPS],
+    ),
+    # The paper explains the rise of mTS by levels that spread with the gap, but prints the fixed width γk. Both are
+    # run: as printed above, and here with the width 2Δk (equal at Δ = 0.2).
+    Sweep(
+        name="vary-gap-wide",
+        title="Wider gaps, and levels that spread with them",
+        shows="as vary-gap, with people's levels drawn from an interval of width 2Δk instead of 0.4k",
+        parameter="gap",
+        label="gap Δ",
+        values=[{"states": 10, "actions": 20, "gap": gap, "spread": 2 * gap} for gap in _GAPS],
+        scales=("different",),
+    ),
+    Sweep(
+        name="vary-actions",
+        title="More actions, 10 states, {scale}",
+        shows="regret and active constraints for k = 5 to 50 actions, m = 10",
+        parameter="actions",
+        label="actions k",
+        values=[{"states": 10, "actions": k} for k in _SIZES],
+    ),
+    Sweep(
+        name="vary-noise",
+        title="More noise, {scale}",
+        shows="regret and active constraints for σ = 0.5 to 5, k = 20, m = 10",
+        parameter="noise",
+        label="noise σ",
+        values=[{"states": 10, "actions": 20, "noise": noise} for noise in (0.5, 1.0, 2.0, 5.0)],
+        scales=("different",),
+    ),
+)
+"""Every sweep, in the order of the report."""
+
+FIGURES = [figure for sweep in SWEEPS for figure in sweep.figures()]

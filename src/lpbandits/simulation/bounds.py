@@ -1,0 +1,300 @@
+"""How little regret is possible, for many people at once, and how near the policies come to it."""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import polars as pl
+
+from lpbandits import validate
+from lpbandits.errors import InvalidInput
+from lpbandits.model import PreferenceModel
+from lpbandits.parallel import Progress
+from lpbandits.simulation.growth import check_growth, copies_of, measure_growth
+from lpbandits.theory import LowerBound, latent_bound, lower_bound, plain_bound
+from lpbandits.typing import FloatArray, Json, Label
+from lpbandits.worlds import SyntheticWorld
+
+AXES: dict[str, tuple[str, tuple[float, ...]]] = {
+    "size": ("actions and states (k = m)", (5, 10, 20, 30, 50)),
+    "states": ("states (m)", (5, 10, 20, 50)),
+    "gap": ("gap between neighbours (Δ)", (0.1, 0.2, 0.5, 1.0)),
+}
+"""What the bounds are studied against: a title and the values."""
+
+BOUNDS = ("plain", "preference", "latent")
+"""The three bounds: of a policy that knows nothing, the orderings, or the means."""
+
+
+@dataclass(frozen=True)
+class PersonBounds:
+    """The three bounds for one person, beside those of Theorem 1 as printed.
+
+    A bound may be infinite; None is one that is not known: the latent bandit's, if the model has no means.
+    """
+
+    draw: int
+    state: int
+    best: int
+    plain: float
+    latent: float | None
+    printed: float
+    latent_printed: float | None
+    preference: LowerBound
+    growth: dict[str, float] = field(default_factory=dict)
+    """Per policy, the measured growth of regret per log T, from round T/10 to T."""
+
+    def to_dict(self) -> Json:
+        """Return it as a JSON object; null stands for an infinite number, and for one that is not known."""
+        out: Json = {"draw": self.draw, "state": self.state, "best": self.best, "plain": _finite(self.plain)}
+        out |= {"preference": _finite(self.preference.value), "latent": _finite(self.latent)}
+        out |= {"printed": {"preference": _finite(self.printed), "latent": _finite(self.latent_printed)}}
+        details = self.preference.to_dict()
+        del details["value"]
+        return {**out, **details, "growth": self.growth}
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The bounds of some people of one setting."""
+
+    settings: Json
+    people: list[PersonBounds]
+    seconds: float
+    actions: tuple[Label, ...]
+    """The actions' labels."""
+
+    def summary(self) -> Json:
+        """Return mean, spread and standard error over people of every bound, and of the policies' growth."""
+        printed = {"preference": "printed", "latent": "latent_printed"}
+        return {
+            "bounds": {name: spread_of(self.column(name)) for name in BOUNDS},
+            "printed": {name: spread_of(self.column(column)) for name, column in printed.items()},
+            "growth": {name: spread_of(values) for name, values in self.growth().items()},
+            "largest_gap": max(p.preference.gap for p in self.people),
+        }
+
+    def column(self, name: str) -> FloatArray:
+        """Return one bound of every person, NaN where it is not known."""
+        if name == "preference":
+            return np.array([p.preference.value for p in self.people])
+        return np.array([math.nan if getattr(p, name) is None else getattr(p, name) for p in self.people])
+
+    def growth(self) -> dict[str, FloatArray]:
+        """Return, per policy, the measured growth of every person's regret; empty if none was measured."""
+        return {name: np.array([p.growth[name] for p in self.people]) for name in self.people[0].growth}
+
+    def by_kind(self) -> dict[str, FloatArray]:
+        """Return what is compared, per person: the bounds without and with the orderings, and the policies' growth."""
+        return {**{f"bound-{name}": self.column(name) for name in ("plain", "preference")}, **self.growth()}
+
+    def table(self) -> pl.DataFrame:
+        """Return a row per person: the bounds, the certified error, and the policies' growth."""
+        columns = {"draw": [p.draw for p in self.people], "state": [p.state for p in self.people]}
+        bounds = {name: self.column(name) for name in (*BOUNDS, "printed", "latent_printed")}
+        gap = {"gap": [p.preference.gap for p in self.people]}
+        growth = {f"growth_{name}": values for name, values in self.growth().items()}
+        return pl.DataFrame({**columns, **bounds, **gap, **growth})
+
+    def to_dict(self) -> Json:
+        """Return everything as the JSON object that `lpb bound --json` prints."""
+        people = [person.to_dict() for person in self.people]
+        return {"settings": self.settings, **self.summary(), "people": people, "seconds": self.seconds}
+
+
+def spread_of(values: FloatArray) -> Json:
+    """Return mean, sd, se, least, median and largest of finite values, and how many are infinite.
+
+    >>> spread_of(np.array([1.0, 3.0, np.inf]))["mean"], spread_of(np.array([1.0, 3.0, np.inf]))["infinite"]
+    (2.0, 1)
+    """
+    finite = values[np.isfinite(values)]
+    infinite = int(np.isinf(values).sum())
+    if not len(finite):
+        return {**dict.fromkeys(("mean", "sd", "se", "least", "median", "largest")), "infinite": infinite}
+    sd = float(finite.std(ddof=1)) if len(finite) > 1 else 0.0
+    return {
+        "mean": float(finite.mean()),
+        "sd": sd,
+        "se": sd / math.sqrt(len(finite)),
+        "least": float(finite.min()),
+        "median": float(np.median(finite)),
+        "largest": float(finite.max()),
+        "infinite": infinite,
+    }
+
+
+def bound_world(
+    world: SyntheticWorld,
+    *,
+    people: int = 20,
+    seed: int = 0,
+    policies: Sequence[str] = (),
+    rounds: int = 20_000,
+    repeats: int = 10,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Bounds:
+    """Return the bounds of `people` random people, each with fresh orderings.
+
+    With `policies`, each plays `rounds` rounds `repeats` times with every person, to see how its regret really grows.
+
+    >>> found = bound_world(SyntheticWorld(states=3, actions=4), people=2)
+    >>> bool(found.people[0].preference.value <= found.people[0].plain)
+    True
+    """
+    count = validate.as_count(people, "people", high=100_000)
+    rounds, repeats, threads = check_growth(policies, rounds, repeats, threads)
+    started = time.perf_counter()
+    found = []
+    for draw in range(count):
+        crowd = world.draw(people=1, seed=seed, draw=draw)
+        found.append(_bounds(crowd.model, 0, crowd.means[0], crowd.rewards.sd, draw))
+        if progress is not None:
+            progress("bounds", draw + 1, count)
+    settings: Json = {**world.to_dict(), "people": count, "seed": seed}
+    if policies:
+        settings |= {"rounds": rounds, "repeats": repeats}
+        crowds = [copies_of(world.draw(people=1, seed=seed, draw=draw), repeats) for draw in range(count)]
+        grown = measure_growth(crowds, policies, rounds=rounds, seed=seed, threads=threads, progress=progress)
+        found = [replace(p, growth={name: float(grown[name][i]) for name in policies}) for i, p in enumerate(found)]
+    return Bounds(settings, found, time.perf_counter() - started, tuple(range(world.actions)))
+
+
+def bound_model(
+    model: PreferenceModel, *, means: Sequence[float] | None = None, state: int | None = None, noise: float = 1.0
+) -> Bounds:
+    """Return the bounds of one person per state of a model with means, or of one person with the given `means`.
+
+    >>> model = PreferenceModel([[0, 1], [1, 0]], means=[[2.0, 1.0], [1.0, 2.0]])
+    >>> bound_model(model).column("plain").tolist()
+    [2.0, 2.0]
+    """
+    started = time.perf_counter()
+    if means is not None and state is None:
+        raise InvalidInput("means were given without a state; say whose they are: --state 0")
+    states = (
+        range(model.n_states) if state is None else [validate.as_count(state, "state", low=0, high=model.n_states - 1)]
+    )
+    known = model.means if means is None else {state: means}
+    if known is None:
+        raise InvalidInput("the model has no means; give the person's: --state 0 --means 3.1,2.5,…")
+    found = [_bounds(model, z, np.asarray(known[z], dtype=np.float64), noise, 0) for z in states]
+    settings: Json = {
+        "world": "means",
+        "states": model.n_states,
+        "actions": model.n_actions,
+        "noise": noise,
+        "model_sha256": model.sha256,
+        "people": len(found),
+    }
+    return Bounds(settings, found, time.perf_counter() - started, model.actions)
+
+
+def world_at(
+    axis: str, value: float, *, states: int = 20, actions: int = 20, gap: float = 0.2, noise: float = 1.0
+) -> SyntheticWorld:
+    """Return the world at one value of an axis of AXES: the size k = m, the states m or the gap Δ.
+
+    >>> world_at("size", 5).states, world_at("gap", 0.5).gap
+    (5, 0.5)
+    """
+    varied = {"size": ("states", "actions"), "states": ("states",), "gap": ("gap",)}[axis]
+    settings = {"states": states, "actions": actions, "gap": gap, "noise": noise}
+    settings |= dict.fromkeys(varied, float(value) if axis == "gap" else int(value))
+    return SyntheticWorld(**settings)  # type: ignore[arg-type] # whole numbers but for the gap and the noise
+
+
+def bounds_against(
+    axis: str,
+    *,
+    states: int = 20,
+    actions: int = 20,
+    gap: float = 0.2,
+    noise: float = 1.0,
+    values: Sequence[float] | None = None,
+    people: int = 20,
+    seed: int = 0,
+    policies: Sequence[str] = (),
+    rounds: int = 20_000,
+    repeats: int = 10,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> list[tuple[float, Bounds]]:
+    """Return the bounds at every value of an axis of AXES; by default, at its own values.
+
+    >>> found = bounds_against("gap", states=3, actions=3, values=[0.5, 1.0], people=2)
+    >>> [value for value, _ in found]
+    [0.5, 1.0]
+    """
+    validate.as_choice(axis, "against", AXES)
+    return [
+        (
+            float(value),
+            bound_world(
+                world_at(axis, value, states=states, actions=actions, gap=gap, noise=noise),
+                people=people,
+                seed=seed,
+                policies=policies,
+                rounds=rounds,
+                repeats=repeats,
+                threads=threads,
+                progress=_at(progress, f"{axis} {value:g}"),
+            ),
+        )
+        for value in (AXES[axis][1] if values is None else values)
+    ]
+
+
+def table_against(found: Sequence[tuple[float, Bounds]]) -> pl.DataFrame:
+    """Return a row per value and quantity: x, kind (a bound or a policy), mean, sd and se over people."""
+    rows = []
+    for x, bounds in found:
+        for kind, values in bounds.by_kind().items():
+            spread = spread_of(values)
+            rows.append({"x": x, "kind": kind, **{name: spread[name] for name in ("mean", "sd", "se")}})
+    return pl.DataFrame(rows)
+
+
+def room_of(bounds: Bounds, policy: str) -> tuple[float, float]:
+    """Return a policy's mean growth over the mean bound, and its standard error over people.
+
+    >>> from lpbandits import SyntheticWorld
+    >>> found = bound_world(SyntheticWorld(states=3, actions=4), people=3, policies=["ts"], rounds=200, repeats=2)
+    >>> bool(room_of(found, "ts")[0] > 1)
+    True
+    """
+    least = [p.preference.value for p in bounds.people]
+    grown = [p.growth[policy] for p in bounds.people]
+    n, total = len(least), sum(least)
+    if total == 0.0:
+        return math.nan, math.nan
+    ratio = sum(grown) / total
+    left = [g - ratio * v for g, v in zip(grown, least, strict=True)]
+    return ratio, math.sqrt(sum(x * x for x in left) * n / max(n - 1, 1)) / total
+
+
+def _bounds(model: PreferenceModel, state: int, means: FloatArray, noise: float, draw: int) -> PersonBounds:
+    known = model.means is not None
+    return PersonBounds(
+        draw=draw,
+        state=state,
+        best=int(model.orderings[state, 0]),
+        plain=plain_bound(model, state, means, noise).value,
+        latent=latent_bound(model, state, means, noise).value if known else None,
+        printed=lower_bound(model, state, means, noise, pinned=False).value,
+        latent_printed=latent_bound(model, state, means, noise, pinned=False).value if known else None,
+        preference=lower_bound(model, state, means, noise),
+    )
+
+
+def _at(progress: Progress | None, label: str) -> Progress | None:
+    if progress is None:
+        return None
+    return lambda stage, done, total: progress(f"{label}, {stage}", done, total)
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

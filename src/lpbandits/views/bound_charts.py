@@ -1,0 +1,246 @@
+"""Charts of the bounds: next to what the policies really lose, and why many actions help."""
+
+import math
+from collections.abc import Sequence
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from lpbandits.policies import title_of
+from lpbandits.simulation.bounds import AXES, Bounds, room_of
+from lpbandits.theory import differ_probability, nearest_inversions
+from lpbandits.typing import FloatArray
+from lpbandits.views.charts import INK, QUIET, Chart, apart, colours_of
+
+BOUND_COLOURS = {"bound-plain": "#9aa0a8", "bound-preference": INK}
+_TITLES = {"bound-plain": "bound, knowing nothing", "bound-preference": "bound, knowing the orderings"}
+
+Found = Sequence[tuple[float, Bounds]]
+"""Bounds at each value of an axis."""
+
+_ROWS = {
+    "plain": "knows nothing",
+    "preference": "knows the orderings",
+    "printed": "… as printed",
+    "latent_printed": "knows the means, as printed",
+}
+_HEIGHT = 330
+_TICKS = [unit * 10.0**power for power in range(-3, 5) for unit in (1, 2, 5)]
+
+
+def against_chart(table: pl.DataFrame, axis: str) -> Chart:
+    """Return the bounds and the policies' measured growth against one axis; `table` is that of `table_against`."""
+    frame = _named(table)
+    colour, dash = _looks(frame)
+    x = alt.X(
+        "x:Q",
+        title=AXES[axis][0],
+        scale=alt.Scale(type="log" if axis == "gap" else "linear", nice=False, padding=14, zero=False),
+        axis=alt.Axis(values=sorted(set(table["x"].to_list())), format="~g"),
+    )
+    low, high = _limits(frame)
+    y = alt.Y(
+        "mean:Q",
+        title="regret per log T",
+        scale=alt.Scale(type="log", domain=[low, high], nice=False, clamp=True),
+        axis=alt.Axis(values=[tick for tick in _TICKS if low <= tick <= high], format="~g"),
+    )
+    base = alt.Chart(frame)
+    bands = (
+        base.transform_calculate(low=f"max(datum.mean - 2 * datum.se, {low})", high="datum.mean + 2 * datum.se")
+        .mark_area(opacity=0.13, clip=True)
+        .encode(x, alt.Y("low:Q", title="regret per log T"), alt.Y2("high:Q"), colour)
+    )
+    lines = base.mark_line(strokeWidth=2.5, point=alt.OverlayMarkDef(size=45)).encode(
+        x,
+        y,
+        colour,
+        strokeDash=dash,
+        tooltip=[
+            alt.Tooltip("name:N", title=" "),
+            alt.Tooltip("x:Q", title=AXES[axis][0]),
+            alt.Tooltip("mean:Q", format=".3g"),
+            alt.Tooltip("se:Q", title="± standard error", format=".2g"),
+            alt.Tooltip("sd:Q", title="spread over people", format=".2g"),
+        ],
+    )
+    ends = _spaced(frame.filter(pl.col("x") == pl.col("x").max()), low, high)
+    labels = (
+        alt.Chart(ends)
+        .mark_text(align="left", dx=10, fontSize=13, fontWeight="bold")
+        .encode(alt.X("x:Q"), alt.Y("at:Q"), text="name:N", color=colour)
+    )
+    title = alt.TitleParams(
+        f"How fast regret grows, against {AXES[axis][0]}",
+        subtitle="bounds, and the policies' growth from round T/10 to T; bands: ± 2 standard errors",
+    )
+    return alt.layer(bands, lines, labels).properties(width=430, height=_HEIGHT, title=title)
+
+
+def room_chart(found: Found, axis: str, policy: str = "lpbts") -> Chart:
+    """Return how many times its bound a policy's regret grows, per value of the axis: the room for a better policy."""
+    rooms = [(x, *room_of(bounds, policy)) for x, bounds in found]
+    rooms = [(x, ratio, se) for x, ratio, se in rooms if math.isfinite(ratio)]
+    frame = pl.DataFrame(
+        {
+            "x": [f"{x:g}" for x, _, _ in rooms],
+            "ratio": [ratio for _, ratio, _ in rooms],
+            "se": [se for _, _, se in rooms],
+            "label": [f"{ratio:.1f}×" for _, ratio, _ in rooms],
+        }
+    )
+    base = alt.Chart(frame).encode(alt.X("x:N", title=AXES[axis][0], sort=None, axis=alt.Axis(labelAngle=0)))
+    top = 1.15 * max((ratio + se for _, ratio, se in rooms), default=1.0)
+    y = alt.Y("ratio:Q", title="growth of regret / bound", scale=alt.Scale(domain=[0, max(top, 1.3)]))
+    bars = base.mark_bar(size=34, color=colours_of([policy])[0], opacity=0.85).encode(y)
+    errors = (
+        base.transform_calculate(low="datum.ratio - datum.se", high="datum.ratio + datum.se")
+        .mark_rule(color=INK, strokeWidth=1.5)
+        .encode(alt.Y("low:Q", title="growth of regret / bound"), alt.Y2("high:Q"))
+    )
+    text = base.mark_text(dy=-10, dx=16, align="left", fontSize=13, color=INK).encode(y, text="label:N")
+    line = alt.Chart(pl.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[5, 4], color=INK).encode(y="one:Q")
+    title = alt.TitleParams(f"The room above the bound: {title_of(policy)}", subtitle="1 (dashed) is the best possible")
+    return alt.layer(bars, errors, line, text).properties(width=alt.Step(84), height=_HEIGHT, title=title)
+
+
+def neighbour_chart(sizes: Sequence[int] = (5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 30, 40, 50)) -> Chart:
+    """Return how many pairs the nearest of k random states orders differently, exactly, against k."""
+    rows = [
+        {
+            "k": k,
+            "share": float(nearest_inversions(k, k)) / math.comb(k, 2),
+            "swap": f"{float(differ_probability(k)):.2e}",
+        }
+        for k in sizes
+    ]
+    base = alt.Chart(pl.DataFrame(rows)).encode(
+        alt.X("k:Q", title="actions and states (k = m)", scale=alt.Scale(nice=False, zero=False, padding=12))
+    )
+    scale = alt.Scale(domain=[0.25, 0.52], nice=False, zero=False)
+    line = base.mark_line(strokeWidth=2.5, color=INK, point=alt.OverlayMarkDef(size=45, color=INK)).encode(
+        alt.Y("share:Q", title="pairs ordered differently", scale=scale, axis=alt.Axis(format=".0%")),
+        tooltip=[
+            alt.Tooltip("k:Q"),
+            alt.Tooltip("share:Q", format=".1%", title="nearest neighbour"),
+            alt.Tooltip("swap:N", title="chance that two states differ by one swap"),
+        ],
+    )
+    half = alt.Chart(pl.DataFrame({"y": [0.5], "word": ["any other state, on average"]}))
+    rule = half.mark_rule(strokeDash=[5, 4], color="#9aa0a8").encode(alt.Y("y:Q", scale=scale))
+    word = half.mark_text(align="left", dx=4, dy=-8, x=0, color=QUIET, fontSize=12).encode(
+        alt.Y("y:Q", scale=scale), text="word:N"
+    )
+    title = alt.TitleParams("How far the true state stands out", subtitle="the nearest of k random states, exact")
+    return alt.layer(rule, word, line).properties(width=430, height=_HEIGHT, title=title)
+
+
+def people_chart(bounds: Bounds) -> Chart:
+    """Return every person's bounds as ticks, and their means over the people who have all of them.
+
+    A logarithmic axis has no place for infinite bounds and for 0: the label of a row says how many there are.
+    """
+    known = {name: bounds.column(name) for name in _ROWS}
+    known = {name: values for name, values in known.items() if not np.isnan(values).any()}
+    rows = [_row_label(_ROWS[name], values) for name, values in known.items()]
+    whole = np.isfinite(np.stack(list(known.values()))).all(axis=0)
+    ticks_frame = pl.DataFrame(
+        [
+            {"bound": row, "value": float(value)}
+            for row, values in zip(rows, known.values(), strict=True)
+            for value in values
+            if math.isfinite(value) and value > 0
+        ],
+        schema={"bound": pl.String, "value": pl.Float64},
+    )
+    means = [float(values[whole].mean()) if whole.any() else 0.0 for values in known.values()]
+    means_frame = pl.DataFrame(
+        [{"bound": row, "value": mean} for row, mean in zip(rows, means, strict=True) if mean > 0],
+        schema={"bound": pl.String, "value": pl.Float64},
+    )
+    y = alt.Y("bound:N", title=None, sort=rows, scale=alt.Scale(domain=rows), axis=_wide())
+    x = alt.X("value:Q", title="bound on regret per log T", scale=alt.Scale(type="log", nice=False, padding=20))
+    ticks = alt.Chart(ticks_frame).mark_tick(thickness=2, height=18, opacity=0.45, color="#0b6e99").encode(x, y)
+    diamonds = (
+        alt.Chart(means_frame)
+        .mark_point(size=90, filled=True, shape="diamond", color=INK, opacity=1)
+        .encode(x, y, tooltip=["bound:N", alt.Tooltip("value:Q", title="mean", format=".3g")])
+    )
+    of = "" if whole.all() else f" over the {int(whole.sum())} people with no infinite bound"
+    title = alt.TitleParams("Every person's bounds", subtitle=f"a tick per person, ◆ the mean{of}")
+    return alt.layer(ticks, diamonds).properties(width=430, height=alt.Step(36), title=title)
+
+
+def rates_chart(bounds: Bounds, person: int = 0, most: int = 25) -> Chart:
+    """Return how often an optimal policy that knows the orderings tries each action, except the person's best."""
+    someone = bounds.people[person]
+    frame = pl.DataFrame(
+        [
+            {"action": str(bounds.actions[i]), "rate": float(rate)}
+            for i, rate in enumerate(someone.preference.rates)
+            if i != someone.best
+        ],
+        schema={"action": pl.String, "rate": pl.Float64},
+    ).sort("rate", descending=True, maintain_order=True)
+    angle = 0 if max(len(str(action)) for action in bounds.actions) <= 2 else -45
+    bars = (
+        alt.Chart(frame.head(most))
+        .mark_bar(color="#0b6e99", opacity=0.85)
+        .encode(
+            alt.X("action:N", title="action", sort=None, axis=alt.Axis(labelAngle=angle, labelLimit=120)),
+            alt.Y("rate:Q", title="plays per log T"),
+            tooltip=["action:N", alt.Tooltip("rate:Q", format=".3g")],
+        )
+    )
+    shown = f"; the {most} most played of {len(frame)} others" if len(frame) > most else ""
+    best = bounds.actions[someone.best]
+    title = alt.TitleParams(
+        "Where an optimal policy explores",
+        subtitle=f"person {person}; the best action, {best}, is played without limit and left out{shown}",
+    )
+    return alt.layer(bars).properties(width=alt.Step(24), height=200, title=title)
+
+
+def _row_label(title: str, values: FloatArray) -> str:
+    """Return a row's title with what its axis cannot show.
+
+    >>> _row_label("as printed", np.array([1.0, np.inf, 0.0]))
+    'as printed (1 of 3 infinite, 1 of 3 zero)'
+    """
+    counts = {"infinite": int(np.isinf(values).sum()), "zero": int((values == 0).sum())}
+    words = ", ".join(f"{count} of {len(values)} {word}" for word, count in counts.items() if count)
+    return f"{title} ({words})" if words else title
+
+
+def _named(frame: pl.DataFrame) -> pl.DataFrame:
+    names = {kind: _TITLES.get(kind, title_of(kind)) for kind in frame["kind"].unique()}
+    return frame.with_columns(name=pl.col("kind").replace_strict(names))
+
+
+def _limits(frame: pl.DataFrame) -> tuple[float, float]:
+    """Return the ends of a logarithmic axis that holds all lines."""
+    means = frame["mean"].to_numpy()
+    means = means[means > 0]
+    return (0.7 * float(means.min()), 1.4 * float(means.max())) if len(means) else (0.1, 10.0)
+
+
+def _looks(frame: pl.DataFrame) -> tuple[alt.Color, alt.StrokeDash]:
+    kinds = frame["kind"].unique(maintain_order=True).to_list()
+    policies = [kind for kind in kinds if kind not in BOUND_COLOURS]
+    colours = {**BOUND_COLOURS, **dict(zip(policies, colours_of(policies), strict=True))}
+    names = [_TITLES.get(kind, title_of(kind)) for kind in kinds]
+    scale = alt.Scale(domain=names, range=[colours[kind] for kind in kinds])
+    dashes = alt.Scale(domain=names, range=[[6, 4] if kind in BOUND_COLOURS else [1, 0] for kind in kinds])
+    return alt.Color("name:N", scale=scale, legend=None), alt.StrokeDash("name:N", scale=dashes, legend=None)
+
+
+def _spaced(ends: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
+    """Place a label at the end of each line, on a logarithmic axis."""
+    ends = ends.sort("mean")
+    shares = [math.log(max(mean, low) / low) / math.log(high / low) for mean in ends["mean"].to_list()]
+    return ends.with_columns(at=pl.Series([low * (high / low) ** share for share in apart(shares, _HEIGHT)]))
+
+
+def _wide() -> alt.Axis:
+    return alt.Axis(labelFontSize=13, labelLimit=320)

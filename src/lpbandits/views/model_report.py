@@ -1,0 +1,166 @@
+"""Charts and a report of a model: shares, distances and disagreements of its states."""
+
+from pathlib import Path
+
+import altair as alt
+import polars as pl
+
+from lpbandits.recovery.report import counted, share_text
+from lpbandits.typing import Json
+from lpbandits.views.charts import INK, Chart
+from lpbandits.views.inspection import CURVE_RULE, Inspection, curve_table, state_table
+from lpbandits.views.report import Section, Table, save_report
+
+STATE_COLOURS = ["#0b6e99", "#d9822b", "#4d8b57", "#c43c6b", "#7a4fa3", "#8a6d3b", "#3aa6a0", "#9a9a9a"]
+"""The colours of the first states; they then repeat."""
+
+
+def save_inspection(seen: Inspection, folder: str | Path, *, source: str) -> Path:
+    """Write charts (PNG and SVG) and an HTML report of a model; return the report's path."""
+    return save_report(
+        folder,
+        title="A model of preference orderings",
+        lead=f"{source}: {counted(len(seen.states), 'state')}, {counted(seen.actions, 'action')}.",
+        sections=_sections(seen),
+        foot=_made(seen),
+    )
+
+
+def share_chart(seen: Inspection) -> Chart:
+    """Return the states' shares as bars."""
+    frame = pl.DataFrame(
+        {
+            "state": [_name(s.state) for s in seen.states],
+            "share": [s.share for s in seen.states],
+            "text": [share_text(s.share) for s in seen.states],
+        }
+    )
+    base = alt.Chart(frame).encode(alt.Y("state:N", title=None, sort=None), alt.X("share:Q", axis=None))
+    bars = base.mark_bar(height=20).encode(_state_colour(seen))
+    text = base.mark_text(align="left", dx=6, fontSize=13).encode(text="text:N")
+    return alt.layer(bars, text).properties(width=320, height=alt.Step(32), title="Share of people")
+
+
+def kendall_chart(seen: Inspection) -> Chart:
+    """Return the distances between states as a heat map."""
+    names = [_name(s.state) for s in seen.states]
+    rows = [
+        {"one": names[y], "other": names[z], "distance": seen.kendall[y][z]}
+        for y in range(len(names))
+        for z in range(len(names))
+        if seen.kendall[y][z] is not None
+    ]
+    side = max(34, min(64, 420 // len(names)))
+    base = alt.Chart(pl.DataFrame(rows)).encode(
+        alt.X("other:N", title=None, sort=None, axis=alt.Axis(orient="top", labelAngle=0 if len(names) < 9 else -60)),
+        alt.Y("one:N", title=None, sort=None),
+    )
+    cells = base.mark_rect().encode(
+        alt.Color("distance:Q", scale=alt.Scale(scheme="blues", domain=[0, 0.7]), legend=None),
+        tooltip=["one", "other", alt.Tooltip("distance:Q", format=".1%", title="pairs ordered differently")],
+    )
+    title = alt.TitleParams("How far apart the states are", subtitle="share of action pairs ordered differently")
+    layers: list[alt.Chart] = [cells]
+    if len(names) <= 12:
+        dark = alt.condition("datum.distance > 0.45", alt.value("white"), alt.value(INK))
+        layers.append(base.mark_text(fontSize=12).encode(text=alt.Text("distance:Q", format=".0%"), color=dark))
+    return alt.layer(*layers).properties(width=alt.Step(side), height=alt.Step(side), title=title)
+
+
+def disagreement_chart(seen: Inspection) -> Chart:
+    """Return where each state places the actions that states disagree on most."""
+    rows = [
+        {"action": str(d.action), "state": _name(z), "rank": rank}
+        for d in seen.disagreements
+        for z, rank in enumerate(d.ranks)
+        if rank is not None
+    ]
+    base = alt.Chart(pl.DataFrame(rows)).encode(
+        alt.Y("action:N", title=None, sort=None, axis=alt.Axis(labelLimit=260, labelFontSize=13))
+    )
+    places = alt.Scale(domain=[1, max(seen.actions, 2)], nice=False, zero=False, padding=8)
+    whole = alt.Axis(tickMinStep=1, format="d")
+    title = "place in the ordering (1 is best)"
+    lines = base.mark_rule(color="#c9ced6", strokeWidth=2).encode(
+        alt.X("min(rank):Q", title=title, scale=places, axis=whole), alt.X2("max(rank):Q")
+    )
+    dots = base.mark_point(size=110, filled=True, opacity=1).encode(
+        alt.X("rank:Q", title=title, scale=places, axis=whole),
+        _state_colour(seen, legend=True),
+        tooltip=["action", "state", "rank"],
+    )
+    return alt.layer(lines, dots).properties(width=460, height=alt.Step(32), title="Where the states disagree most")
+
+
+def curve_chart(seen: Inspection) -> Chart:
+    """Return how well each number of states did on unseen people, with one standard error and the choice marked."""
+    frame = pl.DataFrame(
+        [
+            {
+                "states": row["states"],
+                "score": row["score"],
+                "low": row["score"] - row["standard_error"],
+                "high": row["score"] + row["standard_error"],
+                "chosen": "chosen" if row.get("chosen") else "tried",
+            }
+            for row in _curve(seen)
+        ]
+    )
+    base = alt.Chart(frame).encode(
+        alt.X("states:Q", title="states", axis=alt.Axis(values=frame["states"].to_list(), format="d", grid=False))
+    )
+    height = alt.Y("score:Q", title="score on unseen people", scale=alt.Scale(zero=False))
+    colour = alt.Color(
+        "chosen:N",
+        scale=alt.Scale(domain=["tried", "chosen"], range=STATE_COLOURS[:2]),
+        legend=alt.Legend(title=None, orient="top", symbolSize=110, labelFontSize=12),
+    )
+    line = base.mark_line(color=STATE_COLOURS[0]).encode(height)
+    bars = base.mark_rule(color=STATE_COLOURS[0]).encode(alt.Y("low:Q", title="score on unseen people"), y2="high:Q")
+    dots = base.mark_point(filled=True, opacity=1, size=110).encode(height, colour)
+    title = alt.TitleParams("How many states?", subtitle="bars: one standard error of the distance from the best score")
+    return alt.layer(line, bars, dots).properties(width=420, height=260, title=title)
+
+
+def _curve(seen: Inspection) -> list[Json]:
+    curve: list[Json] = seen.provenance.get("report", {}).get("curve", [])
+    return curve
+
+
+def _sections(seen: Inspection) -> list[Section]:
+    shares = {"shares": share_chart(seen), "kendall": kendall_chart(seen)}
+    sections = [Section("States", _about_states(seen), shares, [Table(*state_table(seen))])]
+    if seen.disagreements:
+        text = ["The actions whose places differ most between states: trying one of these tells states apart."]
+        sections.append(Section("Disagreements", text, {"disagreements": disagreement_chart(seen)}))
+    if curve := _curve(seen):
+        chart = {"how-many-states": curve_chart(seen)}
+        sections.append(Section("How many states?", [CURVE_RULE], chart, [Table(*curve_table(curve))]))
+    if warnings := seen.provenance.get("report", {}).get("warnings", []):
+        sections.append(Section("Warnings of the fit", list(warnings)))
+    return sections
+
+
+def _about_states(seen: Inspection) -> list[str]:
+    text = ["Each state is an ordering of all actions, most preferred first."]
+    if any(s.unknown for s in seen.states):
+        text.append(
+            "Actions that nobody in a state compared are unknown there, and left out of its lists and distances."
+        )
+    return text
+
+
+def _made(seen: Inspection) -> str:
+    versions = seen.provenance.get("versions", {})
+    return "Fitted with " + ", ".join(f"{k} {v}" for k, v in versions.items()) + "." if versions else ""
+
+
+def _state_colour(seen: Inspection, *, legend: bool = False) -> alt.Color:
+    names = [_name(s.state) for s in seen.states]
+    colours = [STATE_COLOURS[i % len(STATE_COLOURS)] for i in range(len(names))]
+    look = alt.Legend(title=None, orient="top", symbolSize=110, labelFontSize=12) if legend else None
+    return alt.Color("state:N", sort=None, scale=alt.Scale(domain=names, range=colours), legend=look)
+
+
+def _name(state: int) -> str:
+    return f"state {state}"
