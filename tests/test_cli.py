@@ -71,13 +71,30 @@ def test_simulate_a_model_file(tmp_path: Path) -> None:
     assert content["policies"]["lpbts"]["regret"]["mean"] < 30
 
 
+def test_simulate_replays_real_people(tmp_path: Path) -> None:
+    model, log = tmp_path / "model.json", tmp_path / "log.csv"
+    lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["tea", "jam", "milk"]).save(model)
+    rows = [(n, a, 1 + (n + i) % 5) for n in range(8) for i, a in enumerate(["tea", "jam", "milk", "salt"])]
+    log.write_text("user,item,rating\n" + "".join(f"{n},{a},{r}\n" for n, a, r in rows))
+    args = ["simulate", "--world", "replay", "--model", str(model), "--log", str(log), "--least", "3", "--rounds", "3"]
+    done = runner.invoke(app, [*args, "--policies", "lpbts,ts-top,uniform", "--json"], catch_exceptions=False)
+    content = json.loads(done.stdout)
+    assert content["settings"]["world"] == "replay"
+    assert content["policies"]["lpbts"]["true_state"] is None
+    assert "8 people" not in done.stdout
+    short = runner.invoke(app, [*args[:-1], "4", "--policies", "lpbts"])
+    assert "rounds is 4, but somebody has only 3 actions" in str(short.exception)
+
+
 def test_policies_lists_every_policy() -> None:
     text = runner.invoke(app, ["policies"]).stdout
     content = json.loads(runner.invoke(app, ["policies", "--json"]).stdout)
     assert list(content) == list(lpb.POLICIES)
     for name, entry in content.items():
         assert name in text
-        assert set(entry) == {"title", "knows", "assumes"}
+        assert set(entry) == {"title", "feedback", "knows", "assumes"}
+    duels = json.loads(runner.invoke(app, ["policies", "--json", "--feedback", "duels"]).stdout)
+    assert {entry["feedback"] for entry in duels.values()} == {"duels"}
 
 
 def test_demo_writes_its_files(tmp_path: Path) -> None:
@@ -96,15 +113,20 @@ def test_demo_writes_its_files(tmp_path: Path) -> None:
         (["--states", "0"], ["states is 0", "whole number from 1"]),
         (["--states", "7", "--actions", "3"], ["states is 7", "only 6 orderings", "fewer"]),
         (["--policies", "lpbts,nope"], ["'nope'", "lpbts-incremental", "uniform"]),
-        (["--policies", ""], ["no policies", "choose"]),
+        (["--policies", ""], ["no policies", "lpb policies"]),
         (["--policies", "ts,ts"], ["'ts'", "twice"]),
         (["--scale", "huge"], ["'huge'", "same, different"]),
         (["--noise", "-1"], ["noise is -1", "greater than 0"]),
-        (["--people", "1000000", "--rounds", "10000"], ["results per policy", "fewer people"]),
+        (["--people", "100000000", "--rounds", "10000"], ["GiB of memory", "fewer people"]),
         (["--model", "missing.json"], ["missing.json", "No such file"]),
-        (["--rewards", "bernoulli"], ["--rewards applies to --model"]),
-        (["--model", "m.json", "--gap", "0.3"], ["--gap does not apply to --model"]),
-        (["--comparison", "bradley-terry"], ["--comparison applies to --feedback duel"]),
+        (["--rewards", "bernoulli"], ["--rewards is not a setting of the world 'synthetic'"]),
+        (["--model", "m.json", "--gap", "0.3"], ["--gap is not a setting of the world 'means'"]),
+        (["--world", "means"], ["'means' needs a model", "--model model.json"]),
+        (["--world", "moon"], ["world is 'moon'", "synthetic, means, replay"]),
+        (["--comparison", "bradley-terry"], ["--comparison has no meaning for rewards"]),
+        (["--feedback", "duels", "--first", "uniform"], ["--first has no meaning for duels"]),
+        (["--feedback", "duels", "--policies", "ts"], ["decides duels", "'ts' learns from rewards"]),
+        (["--feedback", "duel"], ["feedback is 'duel'", "rewards, duels"]),
         (["--out", "pyproject.toml"], ["pyproject.toml", "not a folder"]),
     ],
 )

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lpbandits.views.tables import comparison
 from scipy import stats
 
 import lpbandits as lpb
@@ -20,6 +19,7 @@ from lpbandits.policies.rules.double_thompson import gamma
 from lpbandits.rewards import Rewards
 from lpbandits.simulation import Trace, roll, simulate
 from lpbandits.typing import IntArray
+from lpbandits.views.tables import comparison
 from lpbandits.worlds import Population
 from tests import naive, naive_duel
 from tests.conftest import ON_DUELS, REWARDS, model_for, models, population_for, random_orderings

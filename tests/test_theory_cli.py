@@ -1,4 +1,4 @@
-"""`lpb bound` and `lpb simulate --feedback duel`: shapes, files and errors."""
+"""`lpb bound` and `lpb simulate --feedback duels`: shapes, files and errors."""
 
 import json
 import re
@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 import lpbandits as lpb
 from lpbandits.cli import app
-from lpbandits.duels import DUEL_POLICIES
 from lpbandits.errors import InvalidInput
+from tests.conftest import ON_DUELS
 
 runner = CliRunner()
 SMALL = ["--states", "3", "--actions", "4", "--people", "3"]
@@ -64,13 +64,13 @@ def test_unknown_and_infinite_bounds_are_told_apart(tmp_path: Path) -> None:
 
 def test_policies_lists_those_for_duels_too() -> None:
     text = runner.invoke(app, ["policies"], catch_exceptions=False).stdout
-    own = runner.invoke(app, ["policies", "--feedback", "duel"], catch_exceptions=False).stdout
-    for name in DUEL_POLICIES:
+    own = runner.invoke(app, ["policies", "--feedback", "duels"], catch_exceptions=False).stdout
+    for name in ON_DUELS:
         assert name in text
         assert name in own
     assert "lpbts-incremental" not in own
-    content = json.loads(runner.invoke(app, ["policies", "--feedback", "duel", "--json"]).stdout)
-    assert list(content) == list(DUEL_POLICIES)
+    content = json.loads(runner.invoke(app, ["policies", "--feedback", "duels", "--json"]).stdout)
+    assert list(content) == ON_DUELS
 
 
 def test_bound_writes_charts_and_a_report(tmp_path: Path) -> None:
@@ -108,6 +108,7 @@ def test_bound_writes_charts_and_a_report(tmp_path: Path) -> None:
         (["--threads", "-5"], "threads is -5"),
         (["--policies", "ts,lpbts,ts"], "policy 'ts' is named twice"),
         (["--policies", "nope"], "policy is 'nope'"),
+        (["--policies", "lpb-duel"], "'lpb-duel' learns from duels; growth is measured on rewards"),
         (["--people", "0"], "people is 0"),
     ],
 )
@@ -118,10 +119,11 @@ def test_bound_errors(arguments: list[str], words: str) -> None:
 
 
 def test_simulate_duels_json() -> None:
-    args = ["simulate", "--feedback", "duel", *SMALL, "--rounds", "20", "--seed", "3", "--json"]
+    args = ["simulate", "--feedback", "duels", *SMALL, "--rounds", "20", "--seed", "3", "--json"]
     content = json.loads(runner.invoke(app, args, catch_exceptions=False).stdout)
     assert list(content["policies"]) == ["lpb-duel", "double-ts"]
-    results = lpb.simulate_duels(lpb.SyntheticWorld(states=3, actions=4), people=3, rounds=20, seed=3)
+    world = lpb.SyntheticWorld(states=3, actions=4)
+    results = lpb.simulate(world, ["lpb-duel", "double-ts"], people=3, rounds=20, seed=3)
     assert content["policies"] == results.to_dict()["policies"]
     for result in content["policies"].values():
         assert set(result["weak_regret"]) == set(result["regret"]) == {"mean", "sd", "se", "p05", "p50", "p95"}
@@ -130,12 +132,13 @@ def test_simulate_duels_json() -> None:
 
 
 def test_simulate_duels_writes_its_report(tmp_path: Path) -> None:
-    args = ["simulate", "--feedback", "duel", "--comparison", "bradley-terry", *SMALL, "--rounds", "20"]
+    args = ["simulate", "--feedback", "duels", "--comparison", "bradley-terry", *SMALL, "--rounds", "20"]
     done = runner.invoke(app, [*args, "--out", str(tmp_path / "duels")], catch_exceptions=False)
     assert "weak regret" in done.stdout
     assert "weak_regret" in pl.read_parquet(tmp_path / "duels" / "people.parquet").columns
     manifest = json.loads((tmp_path / "duels" / "manifest.json").read_text())
     assert manifest["settings"]["comparison"] == "bradley-terry"
+    assert "weak regret" in (tmp_path / "duels" / "report.html").read_text()
 
 
 def test_the_example_of_the_theory_page_runs() -> None:

@@ -19,8 +19,8 @@ def demo(
     """
     from lpbandits import validate
     from lpbandits.cli.simulate import NUMBERS
-    from lpbandits.simulation.tables import comparison, described
     from lpbandits.views.demo import findings, run_demo
+    from lpbandits.views.tables import comparison, described
 
     validate.as_folder(out)
     with progress_bar("simulating (the first run also compiles)") as report:

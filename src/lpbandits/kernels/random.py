@@ -1,9 +1,9 @@
 """Random numbers with an address instead of a state.
 
 Every draw is a function of (seed, person, round, purpose, index): the first is the key of a Philox4x32-10 block cipher
-(Salmon et al. 2011), the other four are its counter, and each address gives two words of 64 bits. No draw depends on how
-many were made before it, so results do not depend on threads, processes or the order of work, and any single decision
-can be replayed. Where one address needs many words, they are scrambled from its first.
+(Salmon et al. 2011), the other four are its counter, and each address gives two words of 64 bits. No draw depends on
+how many were made before it, so results do not depend on threads, processes or the order of work, and any single
+decision can be replayed. Where one address needs many words, they are scrambled from its first.
 """
 
 import math

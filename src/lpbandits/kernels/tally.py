@@ -42,7 +42,7 @@ def open_slot(b: Arrays, n: int, action: int) -> tuple[int, int]:
 
 @kernel
 def record(b: Arrays, n: int, action: int, reward: float) -> tuple[int, int]:
-    """Add one outcome; return the number of tried actions and the action's slot. Only unknown noise needs the spread."""
+    """Add one outcome; return the number of tried actions and its slot. Only unknown noise needs the spread."""
     n, slot = open_slot(b, n, action)
     b.slots[COUNT, slot] += 1.0
     b.slots[SUM, slot] += reward

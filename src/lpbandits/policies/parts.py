@@ -10,8 +10,8 @@ and `n`, the number of tried actions:
     action = choose(b, n, offered, seed, person, round_)  rule: `offered` rises, and is empty where all are allowed
     first, second = choose(…)                             … for duels
 
-A `tell` records the outcome (`kernels.tally.record`) and leaves the normalised posterior in row POSTERIOR of `b.states`;
-it may keep what it likes in `b.own`. A `choose` changes nothing but scratch, and takes its luck from
+A `tell` records the outcome (`kernels.tally.record`) and leaves the normalised posterior in row POSTERIOR of
+`b.states`; it may keep what it likes in `b.own`. A `choose` changes nothing but scratch, and takes its luck from
 `kernels.random.uniform` by address. A rule with `asks = True` may call `expect`, imported from here, and so work with
 any evidence. Functions decorated with `lpbandits.kernel` run at full speed; plain Python ones work too.
 """
@@ -38,7 +38,7 @@ Feedback = Literal["rewards", "duels"]
 class Evidence:
     """How probable each state is, given what a person showed. Subclasses are frozen dataclasses.
 
-    One that cares what rewards look like has a field `rewards: Rewards`; kernels find it in row REWARDS of `b.settings`.
+    One that cares what rewards look like has a field `rewards: Rewards`; kernels find it in `b.settings[REWARDS]`.
 
     >>> from lpbandits import Refit
     >>> issubclass(Refit, Evidence), Refit().kind, Refit().feedback
@@ -105,11 +105,11 @@ class Rule:
         """Return rows and columns of the scratch it needs, which kernels find from row RULE_WORK of `b.work` on."""
         return (0, 0)
 
-    def probabilities(self, policy: "Policy", belief: "Belief", offered: IntArray) -> FloatArray:
+    def probabilities(self, policy: "Policy", belief: "Belief", offered: IntArray) -> FloatArray:  # noqa: ARG002
         """Return the exact chance of each of the k actions at the next ask."""
         raise NotSupported(f"the rule '{self.kind}' does not say how likely it plays each action")
 
 
-def expect(b: Any, n: int, state: int, out: FloatArray) -> None:
+def expect(b: Any, n: int, state: int, out: FloatArray) -> None:  # noqa: ARG001
     """Stand, in a rule with `asks = True`, for the `expect` of the evidence it is combined with."""
     raise NotSupported("only a rule with asks = True may call expect")

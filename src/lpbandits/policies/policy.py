@@ -37,7 +37,7 @@ class Policy:
     >>> Policy(model, Refit(), TwoStates())
     Traceback (most recent call last):
     ...
-    lpbandits.errors.InvalidInput: 'refit' learns from rewards and 'two-states' plays duels; combine it with 'inversions'
+    lpbandits.errors.InvalidInput: 'refit' learns from rewards and 'two-states' plays duels; combine it with ...
     """
 
     model: PreferenceModel

@@ -8,8 +8,8 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Progress, each, workers_of
-from lpbandits.policies import POLICIES, Setting, make_policy
-from lpbandits.simulation import roll
+from lpbandits.policies import Setting, entry_of, make_policy
+from lpbandits.simulation.roll import roll
 from lpbandits.typing import FloatArray
 from lpbandits.worlds import Population
 
@@ -29,7 +29,8 @@ def check_growth(policies: Sequence[str], rounds: int, repeats: int, threads: in
     lpbandits.errors.InvalidInput: rounds is 5; it must be a whole number from 10 to 2147483647
     """
     for i, name in enumerate(policies):
-        validate.as_choice(name, "policy", POLICIES)
+        if entry_of(name).feedback != "rewards":
+            raise InvalidInput(f"policy {name!r} learns from duels; growth is measured on rewards: leave it out")
         if name in policies[:i]:
             raise InvalidInput(f"policy {name!r} is named twice; name each once")
     return (
@@ -64,7 +65,7 @@ def measure_growth(
     def growth_of(name: str, i: int) -> float:
         crowd = crowds[i]
         policy = make_policy(name, Setting(crowd.model, crowd.rewards, rounds))
-        regret = roll(policy, crowd, rounds=rounds, seed=seed, first=int(firsts[i])).regret
+        regret = roll(policy, crowd, rounds=rounds, seed=seed, first_person=int(firsts[i])).regret
         return float(regret[:, early:].sum() / len(regret) / math.log(rounds / early))
 
     out = {name: np.empty(len(crowds)) for name in policies}

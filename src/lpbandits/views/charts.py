@@ -23,7 +23,7 @@ COLOURS = {
     "lpb-duel": "#0b8a6f",
     "double-ts": "#8d5a97",
     "double-ts-top": "#d0679d",
-    "lpbTS, rewards paired": "#c98a1b",
+    "lpb-paired": "#c98a1b",
     "lpbTS, recovered": "#2fa8b5",
     "lpbTS, recovered scale-free": "#12486b",
     "true state": "#4d8b57",
@@ -58,16 +58,14 @@ def regret_chart(
     root: bool = False,
     along: str = "round",
     of: str = "cumulative regret",
-    titles: dict[str, str] | None = None,
 ) -> Chart:
     """Return cumulative regret by round: lines of means, bands of ± one standard deviation, labels at the end.
 
     `curves` is `Results.curves()`; `limit` fixes the top of the axis, so that charts side by side compare; `root` takes
-    a square-root axis, which shows very large and small regrets together. `along` and `of` are the axes' titles, and
-    `titles` names policies that are not registered.
+    a square-root axis, which shows very large and small regrets together. `along` and `of` are the axes' titles.
     """
     policies = curves["policy"].unique(maintain_order=True).to_list()
-    named = {policy: (titles or {}).get(policy, title_of(policy)) for policy in policies}
+    named = {policy: title_of(policy) for policy in policies}
     frame = curves.with_columns(
         name=pl.col("policy").replace_strict(named),
         low=pl.max_horizontal(pl.col("regret") - pl.col("regret_sd"), 0.0),

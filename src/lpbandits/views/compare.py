@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from lpbandits.simulation import Results
-from lpbandits.simulation.tables import comparison, described
 from lpbandits.views.charts import Chart, final_chart, regret_chart, state_chart
 from lpbandits.views.report import Section, Table, made_with, save_report
+from lpbandits.views.tables import comparison, described
 
 HOW_TO_READ = (
     "Regret is what a person lost by not getting their best action in every round; lower is better. Lines are means "
@@ -16,8 +16,7 @@ HOW_TO_READ = (
 def charts_of(results: Results, *, title: str = "Cumulative regret", limit: float | None = None) -> dict[str, Chart]:
     """Return the charts of one run by file name."""
     curves = results.curves()
-    duel = results.settings.get("feedback") == "duel"
-    along, what = ("duel", "cumulative strong regret") if duel else ("round", "cumulative regret")
+    along, what = ("duel", "cumulative strong regret") if results.duels else ("round", "cumulative regret")
     charts = {
         "regret": regret_chart(curves, title=title, limit=limit, along=along, of=what),
         "people": final_chart(results.people(), title="Regret per person"),

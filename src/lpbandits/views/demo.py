@@ -5,10 +5,10 @@ from pathlib import Path
 
 from lpbandits.parallel import Progress
 from lpbandits.simulation import Results, simulate
-from lpbandits.simulation.tables import comparison, described
 from lpbandits.views.charts import beside, top_of
 from lpbandits.views.compare import HOW_TO_READ, charts_of
 from lpbandits.views.report import Section, Table, made_with, save_report
+from lpbandits.views.tables import comparison, described
 from lpbandits.worlds import SyntheticWorld
 
 POLICIES = ("lpbts", "mts", "ts", "ts-top")

@@ -10,7 +10,8 @@ from lpbandits.paper.movielens import NOISE, MovieLensTask
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.policies import MTS, TS, LpbTS, Policy
 from lpbandits.recovery.cluster import Scale
-from lpbandits.simulation import Curve, Trace, roll
+from lpbandits.simulation import Trace, roll
+from lpbandits.simulation.sums import Moments
 from lpbandits.typing import FloatArray, Json
 from lpbandits.views.charts import Chart, beside, dot_chart, regret_chart, stacked
 from lpbandits.worlds import Population
@@ -78,9 +79,10 @@ def _ends(trace: Trace, people: Population) -> Json:
 
 
 def _curve(name: str, totals: FloatArray) -> pl.DataFrame:
-    curve = Curve.of(totals, 1)
+    curve = Moments.of(totals)
     rounds = len(curve.mean)
-    columns = {"round": np.arange(1, rounds + 1), "regret": curve.mean, "regret_sd": curve.sd, "regret_se": curve.se}
+    columns = {"round": np.arange(1, rounds + 1), "regret": curve.mean, "regret_sd": curve.sd}
+    columns["regret_se"] = curve.sd / np.sqrt(curve.count)
     return pl.DataFrame({"policy": [name] * rounds, **columns, "kind": ["curve"] * rounds})
 
 

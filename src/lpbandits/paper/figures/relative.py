@@ -3,17 +3,14 @@
 import numpy as np
 import polars as pl
 
-from lpbandits.duels import DUEL_POLICIES, DuellingWorld, LpbPaired
 from lpbandits.paper.spec import Case, Figure, Size
-from lpbandits.policies import Setting
-from lpbandits.simulation import Results, simulate, simulate_duels
+from lpbandits.simulation import Results, simulate
 from lpbandits.views.charts import Chart, beside, regret_chart
-from lpbandits.worlds import SyntheticWorld
+from lpbandits.worlds import DuellingWorld, SyntheticWorld
 
 WORLD = SyntheticWorld(states=5, actions=10, scale="different")
-PAIRED = "lpbTS, rewards paired"
+PAIRED = "lpb-paired"
 _TITLES = {"rewards": "Noisy rewards compared", "bradley-terry": "Bradley-Terry"}
-_NAMES = {name: entry.title for name, entry in DUEL_POLICIES.items()}
 
 
 def _duel_cases(size: Size) -> list[Case]:
@@ -23,7 +20,7 @@ def _duel_cases(size: Size) -> list[Case]:
 
 def _run_duels(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     s = case.settings
-    results = simulate_duels(
+    results = simulate(
         DuellingWorld(WORLD, s["comparison"]),
         ["lpb-duel", "double-ts", "double-ts-top"],
         people=s["people"],
@@ -71,7 +68,6 @@ def _duel_chart(table: pl.DataFrame) -> Chart:
                 title=title,
                 along="duel",
                 of="cumulative strong regret",
-                titles=_NAMES,
             )
             for name, title in _TITLES.items()
         )
@@ -87,13 +83,9 @@ def _run_pairing(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     """Return regret by the number of plays; a duel is two plays."""
     s = case.settings
     plays = s["rounds"]
-
-    def paired(setting: Setting) -> LpbPaired:
-        return LpbPaired(setting.model, first=setting.first)
-
     common = {"people": s["people"], "draws": s["draws"], "seed": seed, "threads": threads}
-    single = simulate(WORLD, {"lpbts": "lpbts", PAIRED: paired}, rounds=plays, **common)
-    duels = simulate_duels(WORLD, ["lpb-duel"], rounds=plays // 2, **common)
+    single = simulate(WORLD, ["lpbts", PAIRED], rounds=plays, **common)
+    duels = simulate(WORLD, ["lpb-duel"], rounds=plays // 2, **common)
     alone = _best_alone(s["people"], s["draws"], seed)
     halves = _curves_and_ends(duels, alone).with_columns(round=2 * pl.col("round"))
     return pl.concat([_curves_and_ends(single, alone), halves], how="diagonal")
@@ -101,9 +93,7 @@ def _run_pairing(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
 
 def _pairing_chart(table: pl.DataFrame) -> Chart:
     curves = table.filter(pl.col("kind") == "curve")
-    return regret_chart(
-        curves, title="Rewards, rewards in pairs, duels: regret by plays", along="play (a duel is two)", titles=_NAMES
-    )
+    return regret_chart(curves, title="Rewards, rewards in pairs, duels: regret by plays", along="play (a duel is two)")
 
 
 FIGURES = [

@@ -22,7 +22,7 @@ UNIFORM_FIRST = 0  # the setting: 1 if the first action is uniform
 
 @kernel
 def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
-    """z ~ posterior; play the best allowed action of z (Algorithm 1, lines 3 and 4)."""
+    """Draw z ~ posterior, play the best allowed action of z (Algorithm 1, lines 3 and 4)."""
     if n == 0 and b.settings[RULE, UNIFORM_FIRST] > 0.0:
         return pick(b, offered, uniform(seed, person, round_, FIRST, 0))
     return favourite(b, draw_state(b, uniform(seed, person, round_, STATE, 0)), offered)

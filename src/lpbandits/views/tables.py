@@ -1,31 +1,23 @@
 """A simulation's results in words and numbers, for a terminal or a report."""
 
 from lpbandits.policies import POLICIES, title_of
-from lpbandits.simulation.results import Results
-
-COLUMNS = ["policy", "knows", "regret", "± se", "sd", "median", "5-95 %", "best action", "true state"]
+from lpbandits.simulation import Results
 
 
 def comparison(results: Results) -> tuple[list[str], list[list[str]]]:
-    """Return the results as columns and rows of text for people, lowest regret first."""
+    """Return the results as columns and rows of text for people, lowest regret first; duels have their own columns."""
+    columns = ["policy", "knows", "regret", "± se", "sd", "median", "5-95 %"]
+    columns += ["weak regret", "both best", "true state"] if results.duels else ["best action", "true state"]
     rows = []
     for name, result in sorted(results.policies.items(), key=lambda item: item[1].regret.mean[-1]):
         end = result.regret.last()
         summary = result.to_dict()
-        rows.append(
-            [
-                title_of(name),
-                POLICIES[name].knows if name in POLICIES else "",
-                number(end["mean"]),
-                number(end["se"]),
-                number(end["sd"]),
-                number(end["p50"]),
-                f"{number(end['p05'], 0)}-{number(end['p95'], 0)}",
-                f"{summary['best_share']:.0%}",
-                "–" if summary["true_state"] is None else f"{summary['true_state']:.0%}",
-            ]
-        )
-    return COLUMNS, rows
+        known = [title_of(name), POLICIES[name].knows if name in POLICIES else ""]
+        spread = f"{number(end['p05'], 0)}-{number(end['p95'], 0)}"
+        weak = [number(summary["weak_regret"]["mean"])] if results.duels else []
+        shares = [share(summary[part]) for part in ("best_share", "true_state")]
+        rows.append([*known, *(number(end[part]) for part in ("mean", "se", "sd", "p50")), spread, *weak, *shares])
+    return columns, rows
 
 
 def described(results: Results) -> str:
@@ -36,7 +28,8 @@ def described(results: Results) -> str:
         words += [f"{s['scale']} scale{'s' if s['scale'] == 'different' else ''}", f"gap {s['gap']:g}"]
     if "noise" in s:
         words.append(f"noise {s['noise']:g}")
-    words += [f"{s['people']:,} {'person' if s['people'] == 1 else 'people'} a state", _many(s["rounds"], "round")]
+    people = f"{s['people']:,} {'person' if s['people'] == 1 else 'people'}{' a state' if 'states' in s else ''}"
+    words += [people, _many(s["rounds"], "round")]
     words += [_many(s["draws"], "draw")] if s["draws"] > 1 else []
     return ", ".join([*words, f"seed {s['seed']}"])
 
@@ -48,3 +41,8 @@ def _many(count: int, what: str) -> str:
 def number(value: float | None, digits: int = 1) -> str:
     """Return a number for people; a missing one is a dash."""
     return "–" if value is None else f"{value:.{digits}f}"
+
+
+def share(value: float | None) -> str:
+    """Return a share for people, in per cent."""
+    return "–" if value is None else f"{value:.0%}"
