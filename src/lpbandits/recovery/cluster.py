@@ -9,7 +9,8 @@ from scipy import sparse
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery.log import Ratings
+from lpbandits.parallel import each, workers_of
+from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import FloatArray, IntArray
 
 Scale = Literal["raw", "centered", "standardized", "cosine"]
@@ -17,8 +18,8 @@ Scale = Literal["raw", "centered", "standardized", "cosine"]
 ACTIVITY = 0.5
 """Clusters that explain this share of the variance of people's rating counts are said to sort by activity."""
 
-MANY = 5_000_000
-"""Beyond so many ratings a KMeans run takes seconds, and two are made by default."""
+HUGE = 5_000_000
+"""A log with more ratings than this is huge: a KMeans run takes seconds, and only two are made by default."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +77,7 @@ def cluster_people(
             f"states is {count}, but the log has only {len(ratings.people)} people; ask for fewer states"
         )
     features = scaled(ratings, scale)
-    starts = (10 if len(ratings) <= MANY else 2) if restarts is None else validate.as_count(restarts, "restarts")
+    starts = (10 if len(ratings) <= HUGE else 2) if restarts is None else validate.as_count(restarts, "restarts")
     labels = _kmeans(features, count, starts, validate.as_seed(seed), threads)
     labels, shares = by_size(labels, count)
     activity = variance_explained(ratings.counts.astype(np.float64), labels)
@@ -90,13 +91,13 @@ def cluster_people(
 
 
 def activity_note(activity: float, scale: str) -> list[str]:
-    """Return a warning if groups of people explain so much of the variance of their numbers of ratings."""
+    """Return a warning if the groups explain much of the variance in how much people rate."""
     if activity < ACTIVITY:
         return []
     remedy = "" if scale == "cosine" else "; scale='cosine' (--scale cosine) looks at taste alone"
     return [
-        f"the clusters sort people by activity: they explain {activity:.0%} of the variance of people's number of "
-        f"ratings{remedy}"
+        f"the clusters sort people by activity: they explain {activity:.0%} of the variance in how much people "
+        f"rate{remedy}"
     ]
 
 
@@ -149,15 +150,13 @@ def by_size(labels: IntArray, count: int) -> tuple[IntArray, FloatArray]:
 
 def _kmeans(features: Any, count: int, restarts: int, seed: int, threads: int | None) -> IntArray:
     """Run KMeans `restarts` times, each on one thread so that sums have one order; keep the least inertia."""
-    from joblib import Parallel, cpu_count, delayed  # noqa: PLC0415 - heavy, and only clustering needs it
-    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415
+    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - heavy, and only clustering needs it
 
     seeds = np.random.SeedSequence(seed).generate_state(restarts).tolist()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # too few distinct people: seen in the result
-        runs = Parallel(n_jobs=min(threads or cpu_count(), restarts), backend="threading")(
-            delayed(_kmeans_once)(features, count, start) for start in seeds
-        )
+        jobs = [(features, count, start) for start in seeds]
+        runs = list(each(_kmeans_once, jobs, workers=min(workers_of(threads), restarts)))
     best = min(range(restarts), key=lambda run: (runs[run][0], run))
     labels: IntArray = runs[best][1].astype(np.int64)
     return labels

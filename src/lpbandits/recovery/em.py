@@ -6,21 +6,20 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery.bradley_terry import BradleyTerry
+from lpbandits.parallel import Threads
+from lpbandits.recovery.bradley_terry import BradleyTerry, maximise
 from lpbandits.recovery.cluster import Scale, activity_note, cluster_people, variance_explained
 from lpbandits.recovery.estimate import Estimate, mixture
-from lpbandits.recovery.log import Ratings
-from lpbandits.recovery.one_state import count_state, maximise_state
-from lpbandits.recovery.pairs import Comparisons, log_likelihoods
+from lpbandits.recovery.pairs import Comparisons, count_state, log_likelihoods
+from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch
-from lpbandits.recovery.threads import Threads
 from lpbandits.typing import FloatArray, IntArray, Json
 
 NOBODY = 1e-14
 """A person whose probability of a state is below this adds nothing to it that a float could hold."""
 
 MANY_ACTIONS = 3000
-"""Beyond so many actions every step takes seconds, as it goes through all pairs of actions several times."""
+"""With more actions than this every step takes seconds: it passes over all pairs of actions several times."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +54,17 @@ class Em:
         return self if self.start is None else replace(self, start=tuple(np.array(self.start)[people].tolist()))
 
     def __call__(
-        self, ratings: Ratings, comparisons: Comparisons, states: int, *, watch: Stopwatch, threads: Threads
+        self,
+        ratings: Ratings,
+        comparisons: Comparisons,
+        states: int,
+        *,
+        aside: IntArray | None = None,
+        watch: Stopwatch,
+        threads: Threads,
     ) -> Estimate:
         """Run EM from each start and keep the highest log-posterior."""
+        del aside  # without them every step would have to be made again: that is a second fit
         best: Estimate | None = None
         runs = self.restarts if self.start is None else 1
         for run in range(runs):
@@ -160,9 +167,9 @@ def maximisation(
 ) -> BradleyTerry:
     """M step for one state: fit it to everybody's comparisons, weighted by the probability that they are in it."""
     weight = np.where(chance > NOBODY, chance, 0.0)
-    # So nearly certain counts as certain: when everybody is, whole numbers hold the counts, and cost a quarter.
+    # So nearly certain counts as certain: when everybody is, counts are whole numbers, at a quarter of the cost.
     weight[weight > 1 - NOBODY] = 1.0
-    return maximise_state(
+    return maximise(
         count_state(comparisons, weight, threads=threads),
         prior_sd=prior_sd,
         tolerance=1e-6 if final else 1e-4,

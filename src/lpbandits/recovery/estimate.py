@@ -1,19 +1,27 @@
-"""Fitted states, before they become a model, and what every way of fitting them shares."""
+"""Fitted states, before they become a model: what every way of fitting them shares, and what to warn a user of."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 from scipy.special import expit, logsumexp
 
 from lpbandits.model import PreferenceModel
+from lpbandits.parallel import Threads
 from lpbandits.recovery.bradley_terry import BradleyTerry
-from lpbandits.recovery.log import Ratings
-from lpbandits.recovery.pairs import Comparisons
-from lpbandits.recovery.report import Stopwatch, counted
-from lpbandits.recovery.threads import Threads
+from lpbandits.recovery.pairs import Comparisons, log_likelihoods
+from lpbandits.recovery.ratings import Ratings
+from lpbandits.recovery.report import Stopwatch, counted, share_text
 from lpbandits.typing import FloatArray, IntArray, Json
+
+FEW_PEOPLE = 10
+FEW_SHARE = 0.01
+"""A state with fewer people, or a smaller share of them, gets a warning."""
+
+TOP = 5
+FEW_RATERS = 5
+"""A state gets a warning if one of its `TOP` first actions was rated by fewer people in it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +34,8 @@ class Estimate:
     """The likeliest state of each person."""
     warnings: tuple[str, ...] = ()
     history: tuple[float, ...] = ()
+    without: "Estimate | None" = None
+    """The same states, fitted without some of the people: to be scored on them."""
 
     @property
     def utilities(self) -> FloatArray:
@@ -55,9 +65,16 @@ class Estimator(Protocol):
         """Return the same for some people only, by index: what is set person by person is set for them."""
 
     def __call__(
-        self, ratings: Ratings, comparisons: Comparisons, states: int, *, watch: Stopwatch, threads: Threads
+        self,
+        ratings: Ratings,
+        comparisons: Comparisons,
+        states: int,
+        *,
+        aside: IntArray | None = None,
+        watch: Stopwatch,
+        threads: Threads,
     ) -> Estimate:
-        """Return `states` fitted states."""
+        """Return `states` fitted states; if that costs little, also `without` the people `aside` (by index)."""
 
 
 def mixture(log_likelihoods: FloatArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -71,6 +88,12 @@ def mixture(log_likelihoods: FloatArray, shares: FloatArray) -> tuple[FloatArray
         joint = log_likelihoods + np.log(shares)
     total = logsumexp(joint, axis=1)
     return total, np.exp(joint - total[:, None])
+
+
+def mean_log_likelihood(comparisons: Comparisons, estimate: Estimate, *, threads: Threads) -> float:
+    """Return the mean log-likelihood per comparison under the mixture over states."""
+    total, _ = mixture(log_likelihoods(comparisons, estimate.utilities, threads=threads), estimate.shares)
+    return float(total.sum() / comparisons.pairs.sum())
 
 
 def distinct(estimate: Estimate) -> Estimate:
@@ -88,11 +111,11 @@ def distinct(estimate: Estimate) -> Estimate:
     notes = estimate.warnings
     if len(fits) < len(order):
         notes += (
-            f"{len(order)} states were fitted but only {counted(len(fits), 'ordering is', 'orderings are')} different; "
+            f"{len(order)} states were fitted with only {counted(len(fits), 'different ordering')}; "
             "states with equal orderings were joined: ask for fewer states",
         )
     shares = np.bincount(new, weights=estimate.shares).astype(np.float64)
-    return Estimate(tuple(fits), shares, new[estimate.labels], notes, estimate.history)
+    return replace(estimate, fits=tuple(fits), shares=shares, labels=new[estimate.labels], warnings=notes)
 
 
 def to_model(estimate: Estimate, ratings: Ratings, provenance: Mapping[str, Any]) -> PreferenceModel:
@@ -111,3 +134,47 @@ def to_model(estimate: Estimate, ratings: Ratings, provenance: Mapping[str, Any]
         utilities=utilities,
         provenance=provenance,
     )
+
+
+def warnings_about(estimate: Estimate, ratings: Ratings) -> list[str]:
+    """Return what a user should know before trusting the states; people count in their likeliest one."""
+    return [*_small_states(estimate), *_shaky_tops(estimate, ratings), *_loose_ends(estimate)]
+
+
+def _small_states(estimate: Estimate) -> list[str]:
+    people = np.bincount(estimate.labels, minlength=len(estimate.fits)).tolist()
+    return [
+        f"state {z} has only {counted(people[z], 'person', 'people')} ({share_text(float(share))}): its ordering says "
+        "little about others; ask for fewer states"
+        for z, share in enumerate(estimate.shares)
+        if people[z] < FEW_PEOPLE or share < FEW_SHARE
+    ]
+
+
+def _shaky_tops(estimate: Estimate, ratings: Ratings) -> list[str]:
+    """Return a warning when first places rest on the ratings of very few people."""
+    state = estimate.labels[ratings.owner]
+    shaky = []
+    for z, fit in enumerate(estimate.fits):
+        raters = np.bincount(ratings.action[state == z], minlength=len(ratings.actions))
+        top = [a for a in fit.ordering[:TOP].tolist() if not fit.never_compared[a]]
+        if any(raters[a] < FEW_RATERS for a in top):
+            shaky.append(str(z))
+    if not shaky:
+        return []
+    return [
+        f"{'state' if len(shaky) == 1 else 'states'} {', '.join(shaky)}: some of the {TOP} most preferred actions were "
+        f"rated by fewer than {FEW_RATERS} people in the state; keep only actions with more ratings (--min-action)"
+    ]
+
+
+def _loose_ends(estimate: Estimate) -> Iterator[str]:
+    """Yield warnings of actions never compared, graphs in pieces, and utilities that did not settle."""
+    for z, fit in enumerate(estimate.fits):
+        absent = int(fit.never_compared.sum())
+        if absent:
+            yield f"state {z}: {absent} of {len(fit.utilities)} actions were never compared and are put last"
+        if fit.components > 1:
+            yield f"state {z}: the comparisons fall into {fit.components} pieces that only the prior ties together"
+        if not fit.converged:
+            yield f"state {z}: utilities had not settled after {fit.passes} passes; use a smaller prior_sd"

@@ -1,268 +1,174 @@
-"""Reading a log of ratings from a table, lazily, and saying exactly what is wrong with it."""
+"""`Ratings`: who rated what how highly, as plain arrays."""
 
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
-import polars as pl
+from scipy import sparse
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery.files import Source, find_fault, open_source
-from lpbandits.recovery.log import MOST, Ratings
-from lpbandits.recovery.report import counted
-from lpbandits.typing import IntArray, Label
+from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
-__all__ = ["Ratings", "read_ratings"]
-
-GUESSES = {
-    "person": ("person", "user", "reader", "customer", "patient", "people", "uid", "member", "viewer"),
-    "action": (
-        "action",
-        "item",
-        "movie",
-        "book",
-        "isbn",
-        "product",
-        "film",
-        "song",
-        "artist",
-        "track",
-        "arm",
-    ),
-    "rating": ("rating", "score", "stars", "reward", "grade", "ratings", "bookrating", "value"),
-}
-"""Column names that are obvious, without regard to case, punctuation and a final 'id'."""
+MOST = 2**31 - 1
+"""Positions in the log are kept in 32 bits."""
 
 
-def read_ratings(
-    path: str | Path,
-    *,
-    person: str | None = None,
-    action: str | None = None,
-    rating: str | None = None,
-    min_person: int = 0,
-    min_action: int = 0,
-) -> Ratings:
-    r"""Read a log of ratings: CSV, TSV (also gzipped), Parquet, or a MovieLens folder or zip.
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """A log of ratings: at most one per person and action.
 
     Parameters
     ----------
-    path
-        One rating per row. Further columns are ignored.
-    person, action, rating
-        Names of the columns; guessed from the header when obvious.
-    min_person
-        Keep people with at least this many ratings. People are filtered first, then actions, one pass each (the order
-        that gives the paper's MovieLens data), so some people may end below it.
-    min_action
-        Keep actions with at least this many ratings by the people kept.
+    offsets
+        Person n's ratings stand at offsets[n] up to, not including, offsets[n + 1].
+    action
+        The rated action's index, rising within a person.
+    rating
+        The rating: any finite number, higher is better. Only its order within a person has a meaning.
+    people, actions
+        Labels, sorted.
+    dropped
+        What was left out on the way in, by reason.
 
-    Nothing is dropped silently: `Ratings.dropped` counts what the filters left out, and a missing or non-numeric value
-    or a repeated (person, action) is an error that names the row.
-
-    >>> import pathlib, tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> table = pathlib.Path(folder.name) / "log.csv"
-    >>> _ = table.write_text("userId,movieId,rating\n1,10,4.5\n1,20,3\n2,10,5\n")
-    >>> read_ratings(table, min_person=2)
-    <Ratings: 2 by 1 people of 2 actions>
-    >>> read_ratings(table, min_person=2).dropped["people_below_min_person"]
-    1
-    >>> folder.cleanup()
+    >>> Ratings.from_arrays(["ann", "ann", "bo"], ["tea", "jam", "tea"], [5, 3, 4]).counts.tolist()
+    [2, 1]
     """
-    low_person = validate.as_count(min_person, "min_person", low=0)
-    low_action = validate.as_count(min_action, "min_action", low=0)
-    with open_source(path) as source:
-        try:
-            table = _scan(source, {"person": person, "action": action, "rating": rating})
-            frame, blank = _checked(table, source)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            first = (str(error).splitlines() or [type(error).__name__])[0]
-            raise InvalidInput(find_fault(source) or f"cannot read {source.name}: {first}; repair the file") from None
-        kept, dropped = _filtered(frame, low_person, low_action)
-        if kept.is_empty():
+
+    offsets: IntArray
+    action: Int32Array
+    rating: FloatArray
+    people: tuple[Label, ...]
+    actions: tuple[Label, ...]
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def from_arrays(cls, person: Any, action: Any, rating: Any, *, actions: Sequence[Label] | None = None) -> "Ratings":
+        """Return the log with one entry per row of three equally long arrays.
+
+        `actions` names all actions, including those that nobody rated; by default they are the ones that occur.
+
+        >>> log = Ratings.from_arrays(["ann", "ann", "bob"], ["tea", "jam", "tea"], [5, 3, 4])
+        >>> log.people, log.actions, log.offsets.tolist(), log.rating.tolist()
+        (('ann', 'bob'), ('jam', 'tea'), [0, 2, 3], [3.0, 5.0, 4.0])
+        """
+        who, which = np.asarray(person), np.asarray(action)
+        values = validate.as_floats(rating, "rating", shape=(None,))
+        if who.shape != values.shape or which.shape != values.shape:
             raise InvalidInput(
-                f"no rating is left of the {len(frame)} in {source.name} with min_person {low_person} and min_action "
-                f"{low_action}; lower these limits"
-                if len(frame)
-                else f"{source.name} has no ratings below its header; give at least one row"
+                f"person, action and rating have shapes {who.shape}, {which.shape} and {values.shape}; "
+                "give three equally long lists"
             )
-        return _ratings(kept, {"blank_lines": blank, **dropped}, source)
-
-
-def guess_columns(columns: list[str], given: Mapping[str, str | None], name: str) -> dict[str, str]:
-    """Return which column is the person, the action and the rating.
-
-    >>> guess_columns(["User-ID", "ISBN", "Book-Rating"], {}, "books.csv")
-    {'person': 'User-ID', 'action': 'ISBN', 'rating': 'Book-Rating'}
-    """
-    chosen = {}
-    for role, words in GUESSES.items():
-        wanted = given.get(role)
-        if wanted is not None:
-            if wanted not in columns:
+        people, n = np.unique(who, return_inverse=True)
+        if actions is None:
+            labels, a = np.unique(which, return_inverse=True)
+            names = _plain(labels)
+        else:
+            names = validate.as_labels(actions, len(actions))
+            index = {label: i for i, label in enumerate(names)}
+            unknown = [label for label in _plain(np.unique(which)) if label not in index]
+            if unknown:
                 raise InvalidInput(
-                    f"{name} has no column {wanted!r} for the {role}; its columns are {_listed(columns)}"
+                    f"action {unknown[0]!r} is rated but not among the {len(names)} actions; add it there"
                 )
-            chosen[role] = wanted
-            continue
-        found = [column for column in columns if _word(column) in words]
-        if len(found) != 1:
-            why = "no column" if not found else f"{len(found)} columns ({_listed(found)})"
+            a = np.array([index[label] for label in which.tolist()], dtype=np.int64)
+        return cls.from_codes(n, a, values, people=_plain(people), actions=names)
+
+    @classmethod
+    def from_codes(
+        cls,
+        person: IntArray,
+        action: IntArray,
+        rating: FloatArray,
+        *,
+        people: tuple[Label, ...],
+        actions: tuple[Label, ...],
+        dropped: Mapping[str, int] | None = None,
+    ) -> "Ratings":
+        """Return the log from indexes into `people` and `actions`; a pair that occurs twice is an error."""
+        if not len(rating):
+            raise InvalidInput("there are no ratings; give at least one")
+        if len(rating) > MOST:
+            raise InvalidInput(f"there are {len(rating)} ratings; at most {MOST} fit: keep a sample of the people")
+        rows = sparse.coo_array((rating, (person, action)), shape=(len(people), len(actions))).tocsr()
+        if rows.nnz < len(rating):
+            n, a, count = _first_repeat(person, action, len(actions))
             raise InvalidInput(
-                f"{why} of {name} could be the {role}; its columns are {_listed(columns)}: name one with "
-                f"{role}=… (--{role})" + _header_hint(columns)
+                f"person {people[n]!r} rated action {actions[a]!r} more than once "
+                f"({count} such {'row' if count == 1 else 'rows'} in all); "
+                "keep one rating per person and action, for instance the latest"
             )
-        chosen[role] = found[0]
-    if len(set(chosen.values())) < len(chosen):
-        raise InvalidInput(
-            f"person, action and rating must be three columns of {name}; chosen are {_listed(chosen.values())}"
+        return cls(
+            offsets=rows.indptr.astype(np.int64),
+            action=rows.indices.astype(np.int32),
+            rating=np.ascontiguousarray(rows.data, dtype=np.float64),
+            people=people,
+            actions=actions,
+            dropped=dict(dropped or {}),
         )
-    return chosen
 
+    def __len__(self) -> int:
+        return len(self.rating)
 
-def _word(column: str) -> str:
-    word = "".join(letter for letter in column.lower() if letter.isalnum())
-    return word.removesuffix("id") if len(word) > 3 else word
+    def __repr__(self) -> str:
+        return f"<Ratings: {len(self)} by {len(self.people)} people of {len(self.actions)} actions>"
 
+    @cached_property
+    def counts(self) -> IntArray:
+        """How many actions each person rated."""
+        return np.diff(self.offsets)
 
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(repr(name) for name in names)
+    @cached_property
+    def means(self) -> FloatArray:
+        """Each person's mean rating (0 for a person without ratings)."""
+        sums = np.bincount(self.owner, weights=self.rating, minlength=len(self.people))
+        return sums / np.maximum(self.counts, 1)
 
+    @property
+    def owner(self) -> IntArray:
+        """The person of each rating."""
+        return np.repeat(np.arange(len(self.people)), self.counts)
 
-def _header_hint(columns: list[str]) -> str:
-    numeric = sum(column.replace(".", "", 1).lstrip("-").isdigit() for column in columns)
-    return "; the first line looks like data: add a header line" if 2 * numeric > len(columns) else ""
-
-
-def _scan(source: Source, given: Mapping[str, str | None]) -> pl.LazyFrame:
-    """Return row, blank (is the whole line empty?), person, action and rating, as the file has them."""
-    if source.parquet:
-        raw = pl.scan_parquet(source.path)
-    else:
-        raw = pl.scan_csv(
-            source.path, separator=source.separator, has_header=source.columns is None, infer_schema=False
+    def matrix(self, values: FloatArray | None = None) -> sparse.csr_array:
+        """Return people × actions, sparse, holding the ratings or other values in their places."""
+        data = self.rating if values is None else values
+        return sparse.csr_array(
+            (data, self.action, self.offsets.astype(np.int32)), shape=(len(self.people), len(self.actions)), copy=True
         )
-    names = raw.collect_schema().names()
-    if source.columns:
-        names = names[:: source.step]
-        if len(names) < len(source.columns):
-            raise InvalidInput(f"{source.name} has {len(names)} columns; it must have {', '.join(source.columns)}")
-        renamed = dict(zip(names, source.columns, strict=False))
-        raw = raw.rename(renamed)
-        names = list(renamed.values())
-    chosen = guess_columns(names, given, source.name)
-    blank = pl.lit(False) if source.parquet else pl.all_horizontal(pl.all().is_null())
-    columns = [pl.col(column).alias(role) for role, column in chosen.items()]
-    return raw.select(blank.alias("blank"), *columns).with_row_index("row")
 
-
-def _checked(table: pl.LazyFrame, source: Source) -> tuple[pl.DataFrame, int]:
-    """Return the table with clean labels and numbers, and how many lines were blank: two passes over the file."""
-    schema = table.collect_schema()
-    if schema["rating"] != pl.String and not schema["rating"].is_numeric():
-        raise InvalidInput(f"the ratings of {source.name} are {schema['rating']} values; they must be numbers")
-    text = schema["rating"] == pl.String
-    number = (pl.col("rating").str.strip_chars() if text else pl.col("rating")).cast(pl.Float64, strict=False)
-    bad = {
-        "person is missing": pl.col("person").is_null(),
-        "action is missing": pl.col("action").is_null(),
-        "rating is missing": pl.col("rating").is_null() | number.is_nan(),
-        "rating is not a finite number": pl.col("rating").is_not_null() & (number.is_null() | number.is_infinite()),
-    }
-    tests = {what: test.fill_null(False) & ~pl.col("blank") for what, test in bad.items()}
-    found = (
-        table.select(
-            pl.col("blank").sum(),
-            *(_is_whole(role, schema[role], source).alias(role) for role in ("person", "action")),
-            *(pl.col("row").filter(test).min().alias(f"{what}|row") for what, test in tests.items()),
-            *(test.sum().alias(f"{what}|count") for what, test in tests.items()),
+    def subset(self, people: IntArray) -> "Ratings":
+        """Return the log of some people, by index, with all actions."""
+        lengths = self.counts[people]
+        offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+        take = np.repeat(self.offsets[people] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Ratings(
+            offsets=offsets,
+            action=self.action[take],
+            rating=self.rating[take],
+            people=tuple(self.people[n] for n in people.tolist()),
+            actions=self.actions,
         )
-        .collect(engine="streaming")
-        .row(0, named=True)
-    )
-    rows = {what: int(found[f"{what}|row"]) for what in bad if found[f"{what}|row"] is not None}
-    if rows:
-        what = min(rows, key=lambda reason: rows[reason])
-        raise _bad_row(table, source, rows[what], what, int(found[f"{what}|count"]))
-    labels = [pl.col(role).cast(pl.Int64 if found[role] else pl.String) for role in ("person", "action")]
-    clean = table.filter(~pl.col("blank")).select("row", *labels, number.alias("rating"))
-    return clean.collect(engine="streaming"), int(found["blank"])
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of the content: the same however the rows of the file were ordered."""
+        digest = hashlib.sha256(json.dumps([self.people, self.actions], ensure_ascii=False).encode())
+        for array in (self.offsets, self.action, self.rating):
+            digest.update(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).data)
+        return digest.hexdigest()
 
 
-def _is_whole(role: str, dtype: pl.DataType, source: Source) -> pl.Expr:
-    """Return whether all labels are whole numbers; text counts when it is spelt exactly as the number would be."""
-    column = pl.col(role)
-    if dtype.is_integer():
-        return pl.lit(True)
-    if dtype == pl.String:
-        return (column.cast(pl.Int64, strict=False).cast(pl.String) == column).fill_null(column.is_null()).all()
-    if dtype.is_float():
-        return (column == column.round()).all()
-    if isinstance(dtype, pl.Categorical | pl.Enum):
-        return pl.lit(False)
-    raise InvalidInput(f"the {role} column of {source.name} holds {dtype} values; labels must be text or whole numbers")
+def _first_repeat(person: IntArray, action: IntArray, actions: int) -> tuple[int, int, int]:
+    """Return the first (person, action) that occurs twice, and how many rows repeat an earlier one."""
+    key = np.sort(person * actions + action)
+    twice = np.flatnonzero(key[1:] == key[:-1])
+    n, a = divmod(int(key[twice[0]]), actions)
+    return n, a, len(twice)
 
 
-def _bad_row(table: pl.LazyFrame, source: Source, row: int, what: str, count: int) -> InvalidInput:
-    value = table.filter(pl.col("row") == row).collect().row(0, named=True)["rating"]
-    shown = what.replace("rating is not", f"rating is {value!r}, not")
-    return InvalidInput(
-        f"{source.place(row)}: {shown} ({counted(count, 'such row')} in all); correct or remove the row"
-    )
-
-
-def _filtered(frame: pl.DataFrame, low_person: int, low_action: int) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Keep people, then actions, with enough ratings; count what goes."""
-    dropped = {}
-    people = frame["person"].n_unique()
-    for role, low, plural in (("person", low_person, "people"), ("action", low_action, "actions")):
-        counts = frame.group_by(role).len()
-        few = counts.filter(pl.col("len") < low)
-        dropped[f"{plural}_below_min_{role}"] = len(few)
-        dropped[f"ratings_of_{plural}_below_min_{role}"] = int(few["len"].sum())
-        if len(few):
-            frame = frame.join(few, on=role, how="anti")
-    left = frame["person"].n_unique()
-    dropped["people_left_without_ratings"] = people - dropped["people_below_min_person"] - left
-    return frame, dropped
-
-
-def _ratings(frame: pl.DataFrame, dropped: dict[str, int], source: Source) -> Ratings:
-    if len(frame) > MOST:
-        raise InvalidInput(f"there are {len(frame)} ratings; at most {MOST} fit: keep a sample of the people")
-    people, person = _coded(frame["person"])
-    actions, action = _coded(frame["action"])
-    try:
-        return Ratings.from_codes(
-            person, action, frame["rating"].to_numpy(), people=people, actions=actions, dropped=dropped
-        )
-    except InvalidInput:
-        raise _repeat(frame, source) from None
-
-
-def _coded(column: pl.Series) -> tuple[tuple[Label, ...], IntArray]:
-    """Return the sorted labels, and the place of each row's label among them."""
-    labels = column.unique().sort()
-    if column.dtype == pl.Int64:
-        low, high = int(labels[0]), int(labels[-1])
-        if high - low < 2 * len(column) + 1_000_000:  # a table of all whole numbers between is small enough
-            table = np.zeros(high - low + 1, dtype=np.int64)
-            table[labels.to_numpy() - low] = np.arange(len(labels))
-            return tuple(labels.to_list()), table[column.to_numpy() - low]
-    places = labels.to_frame().with_row_index("code")
-    codes = column.to_frame().join(places, on=column.name, how="left", maintain_order="left")["code"]
-    return tuple(labels.to_list()), codes.to_numpy().astype(np.int64)
-
-
-def _repeat(frame: pl.DataFrame, source: Source) -> InvalidInput:
-    """Return the error for a (person, action) that occurs twice: which, and where."""
-    again = frame.sort("row").filter(pl.struct("person", "action").is_duplicated())
-    person, action = again.row(0, named=True)["person"], again.row(0, named=True)["action"]
-    rows = again.filter((pl.col("person") == person) & (pl.col("action") == action))["row"].to_list()
-    repeats = len(again) - again.select("person", "action").n_unique()
-    return InvalidInput(
-        f"{source.place(rows[1])}: person {person!r} rated action {action!r} again, first on {source.place(rows[0])} "
-        f"({counted(repeats, 'repeat')} in all); keep one rating per person and action, for instance the latest"
-    )
+def _plain(labels: Any) -> tuple[Label, ...]:
+    return validate.as_labels(labels.tolist(), len(labels))

@@ -1,15 +1,13 @@
 """What a fit gives back: the model, and an account of how it went."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 
 from lpbandits.model import PreferenceModel
+from lpbandits.parallel import Progress
 from lpbandits.typing import Json
-
-Progress = Callable[[str, int, int], None]
-"""Called as (stage, done, total) while a fit runs."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +30,9 @@ class FitReport:
     heldout_log_likelihood: float | None
     """Of people not used: a second fit without them is scored on them. None when there were too few people."""
     heldout_people: int
+    """How many people that is."""
+    heldout_fit_people: int
+    """How many others the second fit was made with."""
     count_variance_explained: float
     """Share of the variance of people's number of ratings that the clusters (EM: the likeliest states) explain."""
     mean_variance_explained: float
