@@ -43,7 +43,7 @@ def test_bends_are_the_second_derivatives(draw: int, pinned: bool) -> None:
 
 
 @pytest.mark.parametrize("pinned", [True, False])
-@pytest.mark.parametrize(("states", "actions"), [(4, 4), (12, 9), (3, 60), (60, 6)])
+@pytest.mark.parametrize(("states", "actions"), [(4, 4), (12, 9), (3, 60), (40, 9)])
 def test_the_path_ends_at_feasible_costs_with_a_proof(states: int, actions: int, pinned: bool) -> None:
     inner = constraints_of(person(states, actions, 1), pinned=pinned)
     start = 2.0 / inner.gaps
