@@ -29,10 +29,19 @@ JOBS: dict[str, tuple[str, float]] = {
     "agent": ("Agent ask + tell, m=5 k=10", 0.75),
     "build": ("building an Agent", 0.75),
 }
-FIGURES = (
-    "simplex regret-curves vary-both vary-both-same vary-states vary-states-same vary-gap vary-gap-same vary-gap-wide "
-    "vary-actions vary-actions-same vary-noise"
-).split()
+SWEEPS = (
+    "both",
+    "both-same",
+    "states",
+    "states-same",
+    "gap",
+    "gap-same",
+    "gap-wide",
+    "actions",
+    "actions-same",
+    "noise",
+)
+FIGURES = ("simplex", "regret-curves", *(f"vary-{what}" for what in SWEEPS))
 
 
 class Worker:
