@@ -141,7 +141,7 @@ def reproduction() -> Row:
         )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    # 226 s is what it took before the kernels were rebuilt (214 s of simulation, 12 s of charts), on the same machine
+    # orientation only: 214 s of simulation and 12 s of charts were recorded once before, perhaps on other hardware
     return Row("lpb reproduce, synthetic figures: processor time", used, 226.0, at_most=True, unit=" s")
 
 
