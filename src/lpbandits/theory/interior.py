@@ -6,7 +6,7 @@ The optimum x of min Σ x with f_z(x) ≥ 1 and x ≥ 0 is followed along the pa
 
 The f_z are smooth but for jumps of their curvature where a fit changes its blocks, so a few dozen steps give many
 digits whatever the number of states; each costs as much as an isotonic fit per state and one linear system. All
-unknowns are counted in x itself, which makes near-ties of the means harmless.
+unknowns are counted in x itself, so that near-ties of the means, which make some x huge, do not spoil the scale.
 """
 
 from dataclasses import dataclass
