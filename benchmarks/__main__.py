@@ -1,24 +1,28 @@
-"""Print every ratio with its goal; exit 1 if one is missed."""
+"""Print every measured number with its goal; exit 1 if one is missed. `python -m benchmarks core` runs one group."""
 
+import argparse
 import sys
+from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
+from benchmarks import core, kernels, recovery, theory
+from benchmarks.measure import show
 
-from benchmarks import core, recovery, theory
+GROUPS = {"core": core.rows, "kernels": kernels.rows, "recovery": recovery.rows, "theory": theory.rows}
 
 
 def main() -> None:
-    table = Table("measured in one run, one thread", "ratio", "goal", "", box=None, pad_edge=False)
-    rows = [*core.rows(), *recovery.rows(), *theory.rows()]
-    for row in rows:
-        goal = f"{'≤' if row.at_most else '≥'} {row.goal:,.0f}×"
-        digits = 0 if row.value >= 100 else 1
-        table.add_row(row.what, f"{row.value:,.{digits}f}×", goal, "ok" if row.met else "MISSED")
-    for column in table.columns[1:3]:
-        column.justify = "right"
-    Console(width=110).print(table)
-    sys.exit(not all(row.met for row in rows))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"some of: {', '.join(GROUPS)}; all by default")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers as JSON")
+    given = parser.parse_args()
+    for name in given.groups:
+        if name not in GROUPS:
+            parser.error(f"group is {name!r}; choose from: {', '.join(GROUPS)}")
+    measured = {}
+    for name in given.groups or GROUPS:
+        print(f"measuring: {name}", file=sys.stderr, flush=True)
+        measured[name] = GROUPS[name]()
+    show(measured, title="one run, one thread, processor time", json_file=given.json)
 
 
 if __name__ == "__main__":

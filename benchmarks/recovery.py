@@ -5,7 +5,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from benchmarks.core import Row, interleaved
+from benchmarks.measure import Row, interleaved, ratio, show
 from lpbandits.recovery import Ratings, fit_bradley_terry
 from lpbandits.recovery.pairs import compare, count_wins
 from lpbandits.typing import FloatArray, IntArray
@@ -69,9 +68,8 @@ def counting() -> list[Row]:
     comparisons = compare(log)
     np.testing.assert_array_equal(count_wins(comparisons), sparse_products(log))
     ours, theirs = interleaved(lambda: count_wins(comparisons), lambda: sparse_products(log), repeats=3)
-    pairs = comparisons.pairs.sum()
-    print(f"counting: {len(log.people)} people, {pairs:.3g} pairs, {1e9 * ours / pairs:.2f} ns per pair", flush=True)
-    return [Row("pair counts, MovieLens-32M shape, against scipy.sparse", theirs / ours, 15)]
+    pairs = float(comparisons.pairs.sum())
+    return [ratio("pair counts vs scipy.sparse, MovieLens-32M shape", theirs / pairs, ours / pairs, 15.0)]
 
 
 def contest(k: int, games: int, seed: int = 0) -> FloatArray:
@@ -88,9 +86,9 @@ def bradley_terry() -> list[Row]:
     wins[7] = 0
     loser = fit_bradley_terry(wins)
     return [
-        Row("Bradley-Terry, k = 1,132, against choix ilsr_pairwise_dense", theirs / ours, 8),
-        Row("passes over k², dense, to 1e-6", dense.passes, 30, at_most=True),
-        Row("passes over k², an action that never wins", loser.passes, 40, at_most=True),
+        ratio("Bradley-Terry vs choix ilsr_pairwise_dense, k=1132", theirs, ours, 8.0),
+        Row("passes over k², dense, to 1e-6", dense.passes, 30, at_most=True, unit=""),
+        Row("passes over k², an action that never wins", loser.passes, 40, at_most=True, unit=""),
     ]
 
 
@@ -116,7 +114,7 @@ print(json.dumps({"read": read, "total": time.perf_counter() - start, "seconds":
 
 
 def whole(scale: str = "raw") -> list[Row]:
-    """Fit all of the MovieLens-32M shape from Parquet to model in a new process: seconds and GiB."""
+    """Fit all of the MovieLens-32M shape from Parquet to model in a new process: processor seconds and GiB."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "ratings.parquet"
         person, action, rating = generated(PEOPLE)
@@ -124,19 +122,15 @@ def whole(scale: str = "raw") -> list[Row]:
             fraction=1.0, shuffle=True, seed=1
         ).write_parquet(path)
         del person, action, rating
-        start = time.perf_counter()
         done = subprocess.run([sys.executable, "-c", FIT, str(path), scale], capture_output=True, text=True, check=True)  # noqa: S603
-        seconds = time.perf_counter() - start
     print(json.dumps(json.loads(done.stdout), indent=1))
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    peak = used.ru_maxrss / 2**20
-    print(f"processor time {used.ru_utime + used.ru_stime:.0f} s: half of it is the least two free cores need")
     return [
-        Row(f"whole fit, {scale}: seconds", seconds, 180, at_most=True),
-        Row(f"whole fit, {scale}: GiB", peak, 6, at_most=True),
+        Row(f"whole fit, {scale}: processor time", used.ru_utime + used.ru_stime, 180, at_most=True, unit=" s"),
+        Row(f"whole fit, {scale}: memory", used.ru_maxrss / 2**20, 6, at_most=True, unit=" GiB"),
     ]
 
 
 if __name__ == "__main__":
-    for row in whole(*sys.argv[2:3]) if sys.argv[1:2] == ["whole"] else rows():
-        print(f"{row.what}: {row.value:.2f} (goal {'≤' if row.at_most else '≥'} {row.goal:g})")
+    measured = whole(*sys.argv[2:3]) if sys.argv[1:2] == ["whole"] else rows()
+    show({"recovery": measured}, title="one run, processor time")

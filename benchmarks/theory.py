@@ -1,12 +1,13 @@
 """The regret bound against the loop that anyone would write: a cut per round, SciPy's isotonic fits."""
 
-import time
+from unittest import mock
 
 import numpy as np
 from scipy.optimize import isotonic_regression, linprog
 
 import lpbandits as lpb
-from benchmarks.core import Row, interleaved
+from benchmarks.measure import Row, interleaved, ratio
+from lpbandits.theory import program
 from lpbandits.worlds import Population
 
 
@@ -43,32 +44,28 @@ def cutting_plane_loop(people: Population, tolerance: float) -> float:
         costs = np.asarray(done.x)
 
 
-def bound_seconds(size: int, people: int) -> float:
-    """Return the median seconds of one bound to a certified relative error of 1e-4."""
-    times = []
-    for draw in range(people):
-        own = person(size, draw)
-        started = time.perf_counter()
-        found = lpb.lower_bound(own.model, 0, own.means[0], tolerance=1e-4)
-        times.append(time.perf_counter() - started)
-        assert found.gap <= 1e-4  # noqa: S101 - a benchmark of something else would be worthless
-    return float(np.median(times))
-
-
-def rows() -> list[Row]:
-    """Measure everything in this file."""
-    own = person(10, 0)
-    lpb.lower_bound(own.model, 0, own.means[0])  # compile
-    at_20, at_50 = bound_seconds(20, 5), bound_seconds(50, 3)
-    some = person(50, 0)
+def against_loop(size: int, goal: float) -> Row:
+    some = person(size, 0)
     loop, ours = interleaved(
         lambda: cutting_plane_loop(some, 1e-4),
         lambda: lpb.lower_bound(some.model, 0, some.means[0], tolerance=1e-4),
         repeats=3,
     )
-    print(f"the bound: {at_20:.2f} s at k = m = 20, {at_50:.2f} s at k = m = 50; cutting-plane loop {loop:.2f} s at 50")
-    return [
-        Row("bound vs cutting-plane loop, k=m=50", loop / ours, 1.0),
-        Row("bound at k=m=20, share of the 2 s allowed", at_20 / 2.0, 1.0, at_most=True),
-        Row("bound at k=m=50, share of the 20 s allowed", at_50 / 20.0, 1.0, at_most=True),
-    ]
+    return ratio(f"bound vs cutting-plane loop, k=m={size}", loop, ours, goal)
+
+
+def linear_programs(size: int, people: int) -> Row:
+    """Count the linear programs of a bound to a certified relative error of 1e-6: the most of some people."""
+    most = 0
+    for draw in range(people):
+        own = person(size, draw)
+        with mock.patch.object(program, "linprog", wraps=linprog) as counted:
+            found = lpb.lower_bound(own.model, 0, own.means[0])
+        assert found.gap <= 1e-6  # noqa: S101 - a benchmark of something else would be worthless
+        most = max(most, counted.call_count)
+    return Row(f"bound: most linear programs of {people} people, k=m={size}", most, 2, at_most=True, unit="")
+
+
+def rows() -> list[Row]:
+    """Measure everything in this file."""
+    return [against_loop(20, 5.0), against_loop(50, 20.0), linear_programs(20, 10), linear_programs(50, 5)]

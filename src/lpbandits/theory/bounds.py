@@ -13,7 +13,8 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
-from lpbandits.theory.program import Program, Solution, solve
+from lpbandits.theory.constraints import Program
+from lpbandits.theory.program import Solution, solve
 from lpbandits.typing import FloatArray, IntArray, Json
 
 

@@ -1,10 +1,10 @@
 """The bound's program: minimise Σ c_a Δ_a over rates c ≥ 0 that tell every alternative state from the true one.
 
-The constraint of an alternative is a minimum over all means that it allows, one isotonic fit: concave in c, with the
-fit itself as its linear upper bound (a *cut*). Kelley's cutting planes, with two additions that make it fast: every
-round adds a cut for each violated alternative, and cuts are also taken halfway to the best feasible rates, where they
-are deeper than at the corners that a linear program returns. Any c becomes feasible by scaling, which bounds the value
-from above; the linear program's multipliers, scaled to feasibility, bound it from below.
+Two steps. From inside, `interior` comes as near as is asked for, with a proof. Then a linear program over the cuts
+there gives the corner next to it, where costs and shares that should be 0 are 0; mostly that is all. Where near-ties
+kept the first step from its aim, Kelley's cutting planes go on: every round adds a cut for each violated alternative,
+at the corner and halfway to the best feasible costs, where cuts are deeper. Any costs become feasible by scaling, which
+bounds the value from above; multipliers, scaled to feasibility, bound it from below.
 """
 
 from dataclasses import dataclass
@@ -13,21 +13,11 @@ import numpy as np
 from scipy.optimize import linprog
 
 from lpbandits.errors import InvalidInput
-from lpbandits.kernels.bound import confusing_means
-from lpbandits.typing import FloatArray, IntArray
+from lpbandits.theory.constraints import Constraints, Program, mended
+from lpbandits.theory.interior import approach
+from lpbandits.typing import FloatArray
 
 MOST_ROUNDS = 300
-
-
-@dataclass(frozen=True)
-class Program:
-    """One person's program: `means` are at most 0, the best action's is 0, and the noise is 1."""
-
-    orderings: IntArray
-    others: IntArray
-    means: FloatArray
-    best: int
-    pinned: bool
 
 
 @dataclass(frozen=True)
@@ -47,16 +37,19 @@ def solve(program: Program, tolerance: float, *, fixed: FloatArray | None = None
 
     No alternative may have the true means of all actions but the best: no rates would tell it apart.
     """
-    inner = _Inner(program, fixed)
+    inner = Constraints(program, fixed)
     start = 2.0 / inner.gaps  # the plain bandit's costs: with a pinned best action they tell everything apart
     cuts = inner.cuts(start)
     least = float(inner.values.min())
     if least < 1e-300 or not np.isfinite(start.sum() / least):
         raise InvalidInput("some means are too close together for a finite bound in floating point; move them apart")
-    owners = np.arange(len(cuts))
     feasible = start / least
-    low = 0.0
     weights: FloatArray = np.zeros(len(cuts))
+    if fixed is None:  # known means are their own cuts: one linear program is the whole problem
+        near = approach(inner, feasible, 0.5 * tolerance)
+        feasible, cuts, weights = near.costs, near.cuts, near.multipliers
+    low = float(weights.sum())
+    owners = np.arange(len(cuts))
     for _ in range(MOST_ROUNDS):
         linear = _linear_program(cuts, start)
         if linear is None:
@@ -89,7 +82,7 @@ def _linear_program(cuts: FloatArray, start: FloatArray) -> tuple[FloatArray, Fl
     """Return the least costs x with cuts · x ≥ 1, and multipliers y ≥ 0 with yᵀ cuts ≤ 1; None if HiGHS fails.
 
     HiGHS takes numbers below 1e-9 for 0, so x is counted in `start` and y in its sum: near-ties make both huge. What
-    it leaves violated is mended per multiplier, by the fullest constraint it takes part in; so y is truly feasible.
+    it leaves violated is mended, so that y is truly feasible.
     """
     matrix = (cuts * start).T
     rows = matrix.max(axis=1)
@@ -98,44 +91,6 @@ def _linear_program(cuts: FloatArray, start: FloatArray) -> tuple[FloatArray, Fl
     done = linprog(-np.ones(len(cuts)), A_ub=matrix / rows[:, None], b_ub=start / (whole * rows), method="highs")
     if done.status != 0:
         return None
-    found = np.maximum(np.asarray(done.x, dtype=np.float64), 0.0) * whole
-    load = np.maximum(cuts.T @ found, 1.0)
-    mix: FloatArray = found / np.where(cuts > 0.0, load, 1.0).max(axis=1)
+    mix = mended(cuts, np.maximum(np.asarray(done.x, dtype=np.float64), 0.0) * whole)
     corner: FloatArray = np.maximum(-done.ineqlin.marginals, 0.0) * start / rows
     return corner, mix
-
-
-class _Inner:
-    """The alternatives' constraints, in costs x_a = c_a Δ_a of the actions but the best."""
-
-    def __init__(self, program: Program, fixed: FloatArray | None) -> None:
-        k = len(program.means)
-        self.program = program
-        self.fixed = fixed
-        self.worse = np.flatnonzero(np.arange(k) != program.best)
-        self.gaps = -program.means[self.worse]
-        self.rates = np.zeros(k)
-        self.values = np.empty(len(program.others))
-        self.fitted = np.empty((len(program.others), k)) if fixed is None else fixed
-        self._scratch = np.empty((3, k))
-
-    def cuts(self, costs: FloatArray) -> FloatArray:
-        """Fit every alternative at these costs; return a row per alternative: row · costs ≥ 1 for feasible costs."""
-        p = self.program
-        self.rates[self.worse] = costs / self.gaps
-        if self.fixed is None:
-            confusing_means(
-                p.orderings,
-                p.others,
-                p.means,
-                p.best,
-                p.pinned,
-                self.rates,
-                self._scratch,
-                self.fitted,
-                self.values,
-            )
-        rows: FloatArray = (self.fitted[:, self.worse] + self.gaps) ** 2 / (2.0 * self.gaps)
-        if self.fixed is not None:
-            self.values = rows @ costs
-        return rows

@@ -1,0 +1,100 @@
+"""How everything here is measured: processor time, repeats in turn, the best of several; and the table it ends in.
+
+Other work on the machine can only add to a time, never take from it, so the least of several repeats stands still where
+a median moves. The ratio of two leasts is the value of a row; the range of the ratio over the repeats is its spread.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from lpbandits.typing import FloatArray
+
+REPEATS = 7
+
+
+@dataclass(frozen=True)
+class Row:
+    """A measured number, what was aimed at, and its range over repeats where there were some."""
+
+    what: str
+    value: float
+    goal: float
+    at_most: bool = False
+    unit: str = "×"
+    spread: tuple[float, float] | None = None
+    best: str = ""
+    """The best times behind a ratio, for a reader."""
+
+    @property
+    def met(self) -> bool:
+        return self.value <= self.goal if self.at_most else self.value >= self.goal
+
+
+def processor_seconds(action: Callable[[], object]) -> float:
+    """Return the processor time of one call, all threads together."""
+    started = time.process_time()
+    action()
+    return time.process_time() - started
+
+
+def interleaved(*actions: Callable[[], object], repeats: int = REPEATS) -> FloatArray:
+    """Return seconds, actions × repeats: all actions run in turn, so that noise falls on all alike."""
+    for action in actions:
+        action()
+    return np.array([[processor_seconds(action) for action in actions] for _ in range(repeats)]).T
+
+
+def ratio(what: str, over: FloatArray, under: FloatArray, goal: float, *, at_most: bool = False) -> Row:
+    """Return the row of the least of `over` by the least of `under`, both per repeat."""
+    each = over / under
+    return Row(
+        what,
+        float(over.min() / under.min()),
+        goal,
+        at_most,
+        spread=(float(each.min()), float(each.max())),
+        best=f"{_seconds(float(over.min()))} : {_seconds(float(under.min()))}",
+    )
+
+
+def show(groups: dict[str, list[Row]], *, title: str, json_file: Path | None = None) -> None:
+    """Print one table, write it as JSON if asked, and end the program with 1 if a goal is missed."""
+    table = Table(title, "best", "range", "goal", "", "best times", box=None, pad_edge=False)
+    for column in table.columns[1:4]:
+        column.justify = "right"
+    for group, rows in groups.items():
+        if len(groups) > 1:
+            table.add_row(f"[bold]{group}[/bold]")
+        for row in rows:
+            spread = "" if row.spread is None else f"{_number(row.spread[0])} – {_number(row.spread[1])}"
+            goal = f"{'≤' if row.at_most else '≥'} {_number(row.goal)}{row.unit}"
+            verdict = "ok" if row.met else "MISSED"
+            table.add_row(row.what, f"{_number(row.value)}{row.unit}", spread, goal, verdict, row.best)
+    Console(width=None if sys.stdout.isatty() else 120, highlight=False).print(table)
+    if json_file is not None:
+        rows_ = [{"group": group, **asdict(row), "met": row.met} for group, rows in groups.items() for row in rows]
+        json_file.write_text(json.dumps(rows_, indent=1, ensure_ascii=False) + "\n")
+    sys.exit(not all(row.met for row in _flat(groups.values())))
+
+
+def _flat(groups: Iterable[list[Row]]) -> list[Row]:
+    return [row for rows in groups for row in rows]
+
+
+def _number(value: float) -> str:
+    return f"{value:,.{0 if value >= 100 or value == int(value) else 1 if value >= 10 else 2}f}"
+
+
+def _seconds(value: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value / 1e-9:.3g} ns"

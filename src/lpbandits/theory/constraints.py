@@ -1,0 +1,99 @@
+"""The constraints of the bound's program: rates must tell every alternative state from the true one.
+
+They are written in costs x_a = c_a Δ_a of the actions but the best. Each alternative gives one function f_z(x) ≥ 1, a
+minimum over all means that it allows, found by an isotonic fit. It is concave and grows in proportion with x, so its
+gradient at any point is a *cut*: g · x ≥ f_z(x) for all x, with equality at that point.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lpbandits.kernels.bound import confusing_means
+from lpbandits.typing import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Program:
+    """One person's program: `means` are at most 0, the best action's is 0, and the noise is 1."""
+
+    orderings: IntArray
+    others: IntArray
+    means: FloatArray
+    best: int
+    pinned: bool
+
+
+class Constraints:
+    """The alternatives' constraints; `values` and `fitted` are those of the last costs asked about.
+
+    `fixed` gives the alternatives' means where they are known and nothing is to be fitted.
+    """
+
+    def __init__(self, program: Program, fixed: FloatArray | None = None) -> None:
+        k = len(program.means)
+        self.program = program
+        self.fixed = fixed
+        self.worse = np.flatnonzero(np.arange(k) != program.best)
+        self.gaps: FloatArray = -program.means[self.worse]
+        self.rates = np.zeros(k)
+        self.values: FloatArray = np.empty(len(program.others))
+        self.fitted = np.empty((len(program.others), k)) if fixed is None else fixed
+        self._scratch = np.empty((3, k))
+        rest = program.orderings[program.others]
+        self._order: IntArray = rest[rest != program.best].reshape(len(program.others), k - 1)
+
+    def cuts(self, costs: FloatArray) -> FloatArray:
+        """Fit every alternative at these costs; return a row per alternative: row · costs ≥ 1 for feasible costs."""
+        p = self.program
+        self.rates[self.worse] = costs / self.gaps
+        if self.fixed is None:
+            confusing_means(
+                p.orderings,
+                p.others,
+                p.means,
+                p.best,
+                p.pinned,
+                self.rates,
+                self._scratch,
+                self.fitted,
+                self.values,
+            )
+        rows: FloatArray = (self.fitted[:, self.worse] + self.gaps) ** 2 / (2.0 * self.gaps)
+        if self.fixed is not None:
+            self.values = rows @ costs
+        return rows
+
+    def bends(self, weights: FloatArray) -> FloatArray:
+        """Return rows B with Bᵀ B = −Σ weights_z x_a x_b ∂²f_z / ∂x_a ∂x_b at the last costs x.
+
+        Actions that a fit has pooled to one level λ bend the constraint: a row per such block, c_a (μ_a − λ) / √Σ c
+        in its actions and 0 elsewhere. Actions held at the best one's mean, 0, are not fitted and bend nothing.
+        """
+        own = self.program.means - self.fitted
+        level, left = (np.take_along_axis(array, self._order, axis=1) for array in (self.fitted, own))
+        rates = self.rates[self._order]
+        first = np.ones(level.shape, dtype=bool)
+        first[:, 1:] = level[:, 1:] != level[:, :-1]
+        block = np.cumsum(first.ravel()) - 1
+        pooled = (np.bincount(block)[block] > 1) & (level.ravel() != 0.0)
+        total = np.bincount(block, weights=rates.ravel())
+        shares = np.repeat(weights, level.shape[1])[pooled] / np.maximum(total[block[pooled]], 1e-300)
+        row = np.cumsum(first.ravel()[pooled]) - 1
+        action = self._order.ravel()[pooled]
+        rows: FloatArray = np.zeros((int(row[-1]) + 1 if len(row) else 0, len(self.program.means)))
+        rows[row, action] = np.sqrt(shares) * rates.ravel()[pooled] * left.ravel()[pooled]
+        return rows[:, self.worse]
+
+
+def mended(cuts: FloatArray, multipliers: FloatArray) -> FloatArray:
+    """Return multipliers y with yᵀ cuts ≤ 1: each is lowered by the fullest column it takes part in.
+
+    Their sum is then at most the cost of any feasible costs, Σ y ≤ yᵀ cuts · x ≤ Σ x, however they were found.
+
+    >>> mended(np.array([[1.0, 0.0], [1.0, 0.5]]), np.array([1.0, 3.0])).tolist()
+    [0.25, 0.75]
+    """
+    load = np.maximum(cuts.T @ multipliers, 1.0)
+    out: FloatArray = multipliers / np.where(cuts > 0.0, load, 1.0).max(axis=1)
+    return out
