@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from lpbandits.errors import InvalidInput
+from lpbandits.parallel import Threads
 from lpbandits.recovery import bradley_terry as module
 from lpbandits.recovery import fit_bradley_terry
 from lpbandits.recovery.bradley_terry import LARGEST, maximise
 from lpbandits.recovery.one_state import count_state, maximise_state
 from lpbandits.recovery.pairs import compare, count_wins, gather
-from lpbandits.recovery.threads import Threads
 from lpbandits.typing import FloatArray
 from tests import naive_recovery as naive
 from tests.synthetic_recovery import readers

@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpbandits.errors import InvalidInput
+from lpbandits.parallel import Threads
 from lpbandits.recovery import Ratings
 from lpbandits.recovery.pairs import compare, count_wins, gather, log_likelihoods
-from lpbandits.recovery.threads import Threads
 from tests import naive_recovery as naive
 
 

@@ -211,7 +211,7 @@ def test_arrays() -> None:
 
 
 def test_reading_does_not_load_what_only_fitting_needs() -> None:
-    code = "import sys, lpbandits.recovery.ratings; print([m for m in ('sklearn', 'numba') if m in sys.modules])"
+    code = "import sys, lpbandits.recovery.read; print([m for m in ('sklearn', 'numba') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -20,7 +20,7 @@ def inspect(
     """
     from lpbandits.experiments.inspection import inspect_model, state_table
     from lpbandits.model import PreferenceModel
-    from lpbandits.recovery.names import read_names
+    from lpbandits.recovery.action_names import read_names
     from lpbandits.recovery.report import counted
 
     known = None if names is None else read_names(names)

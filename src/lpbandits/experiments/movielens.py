@@ -14,8 +14,8 @@ from lpbandits.errors import InvalidInput
 from lpbandits.kernels.offers import diverse_sets
 from lpbandits.model import PreferenceModel
 from lpbandits.recovery import Ratings, match_orderings, read_ratings, recover_two_stage
+from lpbandits.recovery.action_names import read_genres
 from lpbandits.recovery.cluster import Scale, cluster_people, scaled
-from lpbandits.recovery.names import read_genres
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, IntArray, Label
 from lpbandits.worlds import Population

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lpbandits.recovery.fit import fit_states, recover_em, recover_two_stage
     from lpbandits.recovery.log import Ratings
     from lpbandits.recovery.match import Matching, match_orderings
-    from lpbandits.recovery.ratings import read_ratings
+    from lpbandits.recovery.read import read_ratings
     from lpbandits.recovery.report import Fit, FitReport
     from lpbandits.recovery.states import StateCurve, choose_states
     from lpbandits.recovery.two_stage import TwoStage
@@ -46,7 +46,7 @@ _HOMES = {
     "fit": ("fit_states", "recover_em", "recover_two_stage"),
     "log": ("Ratings",),
     "match": ("Matching", "match_orderings"),
-    "ratings": ("read_ratings",),
+    "read": ("read_ratings",),
     "report": ("Fit", "FitReport"),
     "states": ("StateCurve", "choose_states"),
     "two_stage": ("TwoStage",),

@@ -15,8 +15,8 @@ from scipy.linalg import cho_factor, cho_solve, eigvalsh_tridiagonal
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels import bradley_terry as kernels
+from lpbandits.parallel import Threads
 from lpbandits.recovery.pairs import PairCounts, gather
-from lpbandits.recovery.threads import Threads
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 EXACT = 512

@@ -6,6 +6,7 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
+from lpbandits.parallel import Threads
 from lpbandits.recovery.bradley_terry import BradleyTerry
 from lpbandits.recovery.cluster import Scale, activity_note, cluster_people, variance_explained
 from lpbandits.recovery.estimate import Estimate, mixture
@@ -13,7 +14,6 @@ from lpbandits.recovery.log import Ratings
 from lpbandits.recovery.one_state import count_state, maximise_state
 from lpbandits.recovery.pairs import Comparisons, log_likelihoods
 from lpbandits.recovery.report import Stopwatch
-from lpbandits.recovery.threads import Threads
 from lpbandits.typing import FloatArray, IntArray, Json
 
 NOBODY = 1e-14

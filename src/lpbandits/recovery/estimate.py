@@ -8,11 +8,11 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from lpbandits.model import PreferenceModel
+from lpbandits.parallel import Threads
 from lpbandits.recovery.bradley_terry import BradleyTerry
 from lpbandits.recovery.log import Ratings
 from lpbandits.recovery.pairs import Comparisons
 from lpbandits.recovery.report import Stopwatch, counted
-from lpbandits.recovery.threads import Threads
 from lpbandits.typing import FloatArray, IntArray, Json
 
 

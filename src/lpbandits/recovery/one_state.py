@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lpbandits.parallel import Threads
 from lpbandits.recovery.bradley_terry import BradleyTerry, maximise
 from lpbandits.recovery.pairs import Comparisons, PairCounts, count_wins, gather
-from lpbandits.recovery.threads import Threads
 from lpbandits.typing import FloatArray, IntArray
 
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from lpbandits import validate
 from lpbandits.kernels import pairs as kernels
+from lpbandits.parallel import Threads
 from lpbandits.recovery.log import Ratings
-from lpbandits.recovery.threads import Threads
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 TILE = 64

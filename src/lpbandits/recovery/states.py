@@ -7,11 +7,11 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
+from lpbandits.parallel import Threads
 from lpbandits.recovery.estimate import Estimator
-from lpbandits.recovery.heldout import set_aside
+from lpbandits.recovery.heldout_people import set_aside
 from lpbandits.recovery.log import Ratings
 from lpbandits.recovery.report import Progress, Stopwatch
-from lpbandits.recovery.threads import Threads
 from lpbandits.recovery.two_stage import TwoStage
 from lpbandits.typing import FloatArray, Json
 

@@ -5,13 +5,13 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from lpbandits import validate
+from lpbandits.parallel import Threads
 from lpbandits.recovery.cluster import Scale, cluster_people
 from lpbandits.recovery.estimate import Estimate
 from lpbandits.recovery.log import Ratings
 from lpbandits.recovery.one_state import count_state, maximise_state
 from lpbandits.recovery.pairs import Comparisons
 from lpbandits.recovery.report import Stopwatch
-from lpbandits.recovery.threads import Threads
 from lpbandits.typing import IntArray, Json
 
 
