@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from lpbandits.recovery.cluster import Clusters, cluster_people
     from lpbandits.recovery.em import Em
     from lpbandits.recovery.fit import fit_states, recover_em, recover_two_stage
-    from lpbandits.recovery.log import Ratings
     from lpbandits.recovery.match import Matching, match_orderings
+    from lpbandits.recovery.ratings import Ratings
     from lpbandits.recovery.read import read_ratings
     from lpbandits.recovery.report import Fit, FitReport
     from lpbandits.recovery.states import StateCurve, choose_states
@@ -44,7 +44,7 @@ _HOMES = {
     "cluster": ("Clusters", "cluster_people"),
     "em": ("Em",),
     "fit": ("fit_states", "recover_em", "recover_two_stage"),
-    "log": ("Ratings",),
+    "ratings": ("Ratings",),
     "match": ("Matching", "match_orderings"),
     "read": ("read_ratings",),
     "report": ("Fit", "FitReport"),

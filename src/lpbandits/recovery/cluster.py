@@ -9,7 +9,7 @@ from scipy import sparse
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery.log import Ratings
+from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import FloatArray, IntArray
 
 Scale = Literal["raw", "centered", "standardized", "cosine"]

@@ -10,9 +10,9 @@ from lpbandits.parallel import Threads
 from lpbandits.recovery.bradley_terry import BradleyTerry
 from lpbandits.recovery.cluster import Scale, activity_note, cluster_people, variance_explained
 from lpbandits.recovery.estimate import Estimate, mixture
-from lpbandits.recovery.log import Ratings
 from lpbandits.recovery.one_state import count_state, maximise_state
 from lpbandits.recovery.pairs import Comparisons, log_likelihoods
+from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.typing import FloatArray, IntArray, Json
 

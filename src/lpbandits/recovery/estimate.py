@@ -10,8 +10,8 @@ from scipy.special import expit, logsumexp
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Threads
 from lpbandits.recovery.bradley_terry import BradleyTerry
-from lpbandits.recovery.log import Ratings
 from lpbandits.recovery.pairs import Comparisons
+from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch, counted
 from lpbandits.typing import FloatArray, IntArray, Json
 

@@ -15,9 +15,9 @@ from lpbandits.recovery.cluster import Scale, variance_explained
 from lpbandits.recovery.em import Em
 from lpbandits.recovery.estimate import Estimate, Estimator, distinct, mixture, to_model
 from lpbandits.recovery.heldout_people import set_aside
-from lpbandits.recovery.log import Ratings
 from lpbandits.recovery.notes import graph_notes, size_notes, top_notes
 from lpbandits.recovery.pairs import compare, log_likelihoods
+from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Fit, FitReport, Progress, Stopwatch
 from lpbandits.recovery.states import choose_states
 from lpbandits.recovery.two_stage import TwoStage

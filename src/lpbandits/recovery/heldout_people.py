@@ -7,8 +7,8 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.parallel import Threads
 from lpbandits.recovery.estimate import Estimate, Estimator, mixture
-from lpbandits.recovery.log import Ratings
 from lpbandits.recovery.pairs import Comparisons, compare, log_likelihoods
+from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.typing import FloatArray, IntArray
 

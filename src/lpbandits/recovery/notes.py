@@ -3,7 +3,7 @@
 import numpy as np
 
 from lpbandits.recovery.estimate import Estimate
-from lpbandits.recovery.log import Ratings
+from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import counted, share_text
 from lpbandits.typing import Json
 

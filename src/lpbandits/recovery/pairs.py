@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from lpbandits import validate
 from lpbandits.kernels import pairs as kernels
 from lpbandits.parallel import Threads
-from lpbandits.recovery.log import Ratings
+from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 TILE = 64

@@ -8,8 +8,8 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery.log import MOST, Ratings
 from lpbandits.recovery.rating_files import Source, find_fault, open_source
+from lpbandits.recovery.ratings import MOST, Ratings
 from lpbandits.recovery.report import counted
 from lpbandits.typing import IntArray, Label
 

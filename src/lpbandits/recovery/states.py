@@ -10,7 +10,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads
 from lpbandits.recovery.estimate import Estimator
 from lpbandits.recovery.heldout_people import set_aside
-from lpbandits.recovery.log import Ratings
+from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Progress, Stopwatch
 from lpbandits.recovery.two_stage import TwoStage
 from lpbandits.typing import FloatArray, Json

@@ -8,9 +8,9 @@ from lpbandits import validate
 from lpbandits.parallel import Threads
 from lpbandits.recovery.cluster import Scale, cluster_people
 from lpbandits.recovery.estimate import Estimate
-from lpbandits.recovery.log import Ratings
 from lpbandits.recovery.one_state import count_state, maximise_state
 from lpbandits.recovery.pairs import Comparisons
+from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.typing import IntArray, Json
 
