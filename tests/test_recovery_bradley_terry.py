@@ -12,8 +12,7 @@ from lpbandits.parallel import Threads
 from lpbandits.recovery import bradley_terry as module
 from lpbandits.recovery import fit_bradley_terry
 from lpbandits.recovery.bradley_terry import LARGEST, maximise
-from lpbandits.recovery.one_state import count_state, maximise_state
-from lpbandits.recovery.pairs import compare, count_wins, gather
+from lpbandits.recovery.pairs import compare, count_state, count_wins, gather
 from lpbandits.typing import FloatArray
 from tests import naive_recovery as naive
 from tests.synthetic_recovery import readers
@@ -200,7 +199,7 @@ def test_fitting_the_rated_actions_alone_changes_nothing(weighted: bool) -> None
     weight = np.where(np.arange(40) < 2, 0.7 if weighted else 1.0, 0.0)
     with Threads(2) as threads:
         comparisons = compare(log, threads=threads)
-        few = maximise_state(count_state(comparisons, weight, threads=threads), prior_sd=1.5, threads=threads)
+        few = maximise(count_state(comparisons, weight, threads=threads), prior_sd=1.5, threads=threads)
         counts = gather(count_wins(comparisons, weight))
         whole = maximise(counts, prior_sd=1.5, threads=threads)
     assert 0 < few.never_compared.sum() < 60

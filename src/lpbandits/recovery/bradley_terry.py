@@ -6,7 +6,7 @@ The cost is counted in passes over the k×k counts; nothing of order k³ is done
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -121,9 +121,9 @@ def maximise(
     errors: bool = True,
     threads: Threads,
 ) -> BradleyTerry:
-    """Fit utilities to counts that are already gathered, from `start` if given."""
+    """Fit utilities to counts that are already gathered, from `start` if given; of all actions, kept or not."""
     posterior = _Posterior(counts, prior_sd, threads)
-    beta = posterior.centre(_first_guess(counts) if start is None else start)
+    beta = posterior.centre(_first_guess(counts) if start is None else start[counts.kept])
     gradient, curvature = posterior.slope(beta)
     converged = False
     while posterior.passes < max_passes and not converged:
@@ -140,7 +140,19 @@ def maximise(
             break
         beta = place
     deviations = posterior.standard_errors(beta) if errors else np.full(len(beta), np.nan)
-    return BradleyTerry(beta, deviations, posterior.passes, converged, posterior.never, posterior.pieces)
+    fit = BradleyTerry(beta, deviations, posterior.passes, converged, posterior.never, posterior.pieces)
+    return fit if len(beta) == counts.actions else _of_all_actions(fit, counts, prior_sd if errors else np.nan)
+
+
+def _of_all_actions(fit: BradleyTerry, counts: PairCounts, prior_error: float) -> BradleyTerry:
+    """Say of the actions left out of the counts that they were never compared."""
+    utilities = np.zeros(counts.actions)
+    errors = np.full(counts.actions, prior_error)
+    never = np.ones(counts.actions, dtype=np.bool_)
+    pieces = len(counts.kept) + np.arange(counts.actions)  # each alone, with a number that no piece of the fit has
+    utilities[counts.kept], errors[counts.kept] = fit.utilities, fit.standard_errors
+    never[counts.kept], pieces[counts.kept] = fit.never_compared, fit.pieces
+    return replace(fit, utilities=utilities, standard_errors=errors, never_compared=never, pieces=pieces)
 
 
 def _first_guess(counts: PairCounts) -> FloatArray:
@@ -170,18 +182,18 @@ class _Posterior:
     def slope(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the gradient and the diagonal of the negative Hessian, in one pass."""
         expected, curvature = np.empty(len(beta)), np.empty(len(beta))
-        self._sweep(kernels.expect, _strengths(beta), expected, curvature)
+        self._sweep(kernels.expect, np.exp(beta), expected, curvature)
         return self.counts.wins - expected - self.precision * beta, curvature + self.precision
 
     def bend(self, beta: FloatArray, curvature: FloatArray, v: FloatArray) -> FloatArray:
         """Return the negative Hessian times v, in one pass."""
         out = np.empty(len(beta))
-        self._sweep(kernels.neighbours, _strengths(beta), v, out)
+        self._sweep(kernels.neighbours, np.exp(beta), v, out)
         return curvature * v - out
 
     def standard_errors(self, beta: FloatArray) -> FloatArray:
         """Return the standard deviations of the centred utilities (of the prior for actions never compared)."""
-        p = _strengths(beta)
+        p = np.exp(beta)
         _, curvature = self.slope(beta)
         variance = self._exact_variance(p, curvature) if len(beta) <= EXACT else None
         if variance is None:
@@ -204,10 +216,6 @@ class _Posterior:
     def _sweep(self, kernel: Any, *arrays: FloatArray) -> None:
         self.passes += 1
         self.threads.run(kernel, len(self.pieces), self.counts.halves, *arrays, smallest=256)
-
-
-def _strengths(beta: FloatArray) -> FloatArray:
-    return np.exp(beta)
 
 
 def _newton_step(

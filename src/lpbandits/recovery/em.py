@@ -7,11 +7,10 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads
-from lpbandits.recovery.bradley_terry import BradleyTerry
+from lpbandits.recovery.bradley_terry import BradleyTerry, maximise
 from lpbandits.recovery.cluster import Scale, activity_note, cluster_people, variance_explained
 from lpbandits.recovery.estimate import Estimate, mixture
-from lpbandits.recovery.one_state import count_state, maximise_state
-from lpbandits.recovery.pairs import Comparisons, log_likelihoods
+from lpbandits.recovery.pairs import Comparisons, count_state, log_likelihoods
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.typing import FloatArray, IntArray, Json
@@ -162,7 +161,7 @@ def maximisation(
     weight = np.where(chance > NOBODY, chance, 0.0)
     # So nearly certain counts as certain: when everybody is, whole numbers hold the counts, and cost a quarter.
     weight[weight > 1 - NOBODY] = 1.0
-    return maximise_state(
+    return maximise(
         count_state(comparisons, weight, threads=threads),
         prior_sd=prior_sd,
         tolerance=1e-6 if final else 1e-4,

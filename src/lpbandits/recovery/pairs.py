@@ -1,6 +1,6 @@
 """Who was rated above whom, how often: the comparisons in a log and their counts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,11 +45,14 @@ class Comparisons:
 class PairCounts:
     """What a Bradley-Terry model needs of many comparisons: `wins` per action, ties one half, and who met whom.
 
-    `halves` is symmetric and holds twice the number of meetings.
+    `halves` is symmetric and holds twice the number of meetings. Rows are of the actions `kept`, of all `actions`: what
+    nobody rated would only cost time and memory.
     """
 
     halves: NDArray[Any]
     wins: FloatArray
+    kept: IntArray
+    actions: int
 
 
 def compare(
@@ -150,7 +153,29 @@ def gather(counts: NDArray[Any], *, threads: Threads | None = None) -> PairCount
     wins = counts.sum(axis=1, dtype=np.float64) / 2
     tiles = -(-len(counts) // TILE)
     (threads or Threads(1)).run(kernels.add_transposed, tiles, TILE, counts, blocks=8, smallest=4)
-    return PairCounts(counts, wins)
+    return PairCounts(counts, wins, np.arange(len(counts)), len(counts))
+
+
+def count_state(comparisons: Comparisons, weight: FloatArray, *, threads: Threads | None = None) -> PairCounts:
+    """Count the comparisons of people with a weight above 0, among the actions that they rated.
+
+    >>> log = Ratings.from_arrays([0, 0, 1, 1], [0, 1, 1, 2], [3, 5, 4, 1])
+    >>> counts = count_state(compare(log), np.array([0.0, 1.0]))
+    >>> counts.wins.tolist(), counts.kept.tolist(), counts.actions
+    ([1.0, 0.0], [1, 2], 3)
+    """
+    rated = np.zeros(comparisons.actions, dtype=np.bool_)
+    used = np.repeat(weight[comparisons.person] > 0, np.diff(comparisons.offsets))
+    rated[comparisons.action[used]] = True
+    rated[0] |= not rated.any()  # a state that lost all its people keeps one action, never compared
+    kept = np.flatnonzero(rated)
+    fewer = comparisons
+    if len(kept) < comparisons.actions:
+        # Actions of other people get wrong numbers here; those people's histories are not looked at.
+        number = np.maximum(np.cumsum(rated) - 1, 0).astype(np.uint32)
+        fewer = replace(comparisons, action=number[comparisons.action], actions=len(kept))
+    counts = gather(count_wins(fewer, weight, threads=threads), threads=threads)
+    return replace(counts, kept=kept, actions=comparisons.actions)
 
 
 def log_likelihoods(comparisons: Comparisons, utilities: FloatArray, *, threads: Threads | None = None) -> FloatArray:

@@ -6,10 +6,10 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.parallel import Threads
+from lpbandits.recovery.bradley_terry import maximise
 from lpbandits.recovery.cluster import Scale, cluster_people
 from lpbandits.recovery.estimate import Estimate
-from lpbandits.recovery.one_state import count_state, maximise_state
-from lpbandits.recovery.pairs import Comparisons
+from lpbandits.recovery.pairs import Comparisons, count_state
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.typing import IntArray, Json
@@ -61,5 +61,5 @@ class TwoStage:
                 members = (clusters.labels == z).astype(np.float64)
                 counts = count_state(comparisons, members, threads=threads)
             with watch.part("Bradley-Terry", z, found):
-                fits.append(maximise_state(counts, prior_sd=self.prior_sd, threads=threads))
+                fits.append(maximise(counts, prior_sd=self.prior_sd, threads=threads))
         return Estimate(tuple(fits), clusters.shares, clusters.labels, clusters.warnings)
