@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from lpbandits.recovery.cluster import Clusters, cluster_people
     from lpbandits.recovery.em import Em
     from lpbandits.recovery.fit import fit_states, recover_em, recover_two_stage
+    from lpbandits.recovery.heldout_people import StateCurve, choose_states
     from lpbandits.recovery.match import Matching, match_orderings
     from lpbandits.recovery.ratings import Ratings
     from lpbandits.recovery.read import read_ratings
     from lpbandits.recovery.report import Fit, FitReport
-    from lpbandits.recovery.states import StateCurve, choose_states
     from lpbandits.recovery.two_stage import TwoStage
 
 __all__ = [
@@ -45,10 +45,10 @@ _HOMES = {
     "em": ("Em",),
     "fit": ("fit_states", "recover_em", "recover_two_stage"),
     "ratings": ("Ratings",),
+    "heldout_people": ("StateCurve", "choose_states"),
     "match": ("Matching", "match_orderings"),
     "read": ("read_ratings",),
     "report": ("Fit", "FitReport"),
-    "states": ("StateCurve", "choose_states"),
     "two_stage": ("TwoStage",),
 }
 

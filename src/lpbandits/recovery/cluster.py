@@ -9,6 +9,7 @@ from scipy import sparse
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
+from lpbandits.parallel import each, workers_of
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import FloatArray, IntArray
 
@@ -149,15 +150,13 @@ def by_size(labels: IntArray, count: int) -> tuple[IntArray, FloatArray]:
 
 def _kmeans(features: Any, count: int, restarts: int, seed: int, threads: int | None) -> IntArray:
     """Run KMeans `restarts` times, each on one thread so that sums have one order; keep the least inertia."""
-    from joblib import Parallel, cpu_count, delayed  # noqa: PLC0415 - heavy, and only clustering needs it
-    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415
+    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - heavy, and only clustering needs it
 
     seeds = np.random.SeedSequence(seed).generate_state(restarts).tolist()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # too few distinct people: seen in the result
-        runs = Parallel(n_jobs=min(threads or cpu_count(), restarts), backend="threading")(
-            delayed(_kmeans_once)(features, count, start) for start in seeds
-        )
+        jobs = [(features, count, start) for start in seeds]
+        runs = list(each(_kmeans_once, jobs, workers=min(workers_of(threads), restarts)))
     best = min(range(restarts), key=lambda run: (runs[run][0], run))
     labels: IntArray = runs[best][1].astype(np.int64)
     return labels

@@ -10,16 +10,23 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Threads
+from lpbandits.parallel import Progress, Threads
 from lpbandits.recovery.cluster import Scale, variance_explained
 from lpbandits.recovery.em import Em
-from lpbandits.recovery.estimate import Estimate, Estimator, distinct, mixture, to_model
-from lpbandits.recovery.heldout_people import set_aside
-from lpbandits.recovery.notes import graph_notes, size_notes, top_notes
+from lpbandits.recovery.estimate import (
+    Estimate,
+    Estimator,
+    distinct,
+    graph_notes,
+    mixture,
+    size_notes,
+    to_model,
+    top_notes,
+)
+from lpbandits.recovery.heldout_people import choose_states, set_aside
 from lpbandits.recovery.pairs import compare, log_likelihoods
 from lpbandits.recovery.ratings import Ratings
-from lpbandits.recovery.report import Fit, FitReport, Progress, Stopwatch
-from lpbandits.recovery.states import choose_states
+from lpbandits.recovery.report import Fit, FitReport, Stopwatch
 from lpbandits.recovery.two_stage import TwoStage
 from lpbandits.typing import BoolArray, FloatArray, Json
 

@@ -1,16 +1,21 @@
-"""People set aside, and how well a fit made without them does on them."""
+"""People set aside: how well a fit made without them does on them, and how many states do best there."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.parallel import Threads
+from lpbandits.errors import InvalidInput
+from lpbandits.parallel import Progress, Threads
 from lpbandits.recovery.estimate import Estimate, Estimator, mixture
 from lpbandits.recovery.pairs import Comparisons, compare, log_likelihoods
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch
-from lpbandits.typing import FloatArray, IntArray
+from lpbandits.recovery.two_stage import TwoStage
+from lpbandits.typing import FloatArray, IntArray, Json
+
+CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,3 +75,105 @@ def split_people(people: int, share: float, seed: int) -> tuple[IntArray, IntArr
     order = np.random.default_rng([validate.as_seed(seed), 1]).permutation(people)
     aside = round(part * people)
     return np.sort(order[aside:]), np.sort(order[:aside])
+
+
+@dataclass(frozen=True, eq=False)
+class StateCurve:
+    """How well different numbers of states do on people not used in the fit.
+
+    Parameters
+    ----------
+    candidates
+        The numbers of states tried.
+    log_likelihood
+        Mean log-likelihood per comparison of the people set aside. It tends to rise with ever more states, because
+        comparisons of one person share the noise of that person's ratings.
+    score
+        The same when a person's n ratings count as n − 1 comparisons instead of n(n − 1)/2; it has its peak near the
+        right number.
+    below_best, standard_error
+        How far each score lies below the best, and the standard error of that difference over people.
+    states
+        The choice: the fewest states whose score is at most one standard error below the best.
+    people
+        How many people were set aside.
+    """
+
+    candidates: tuple[int, ...]
+    log_likelihood: FloatArray
+    score: FloatArray
+    below_best: FloatArray
+    standard_error: FloatArray
+    states: int
+    people: int
+
+    def rows(self) -> list[Json]:
+        """Return the curve as one JSON object per number of states."""
+        return [
+            {
+                "states": m,
+                "heldout_log_likelihood": float(self.log_likelihood[i]),
+                "score": float(self.score[i]),
+                "below_best": float(self.below_best[i]),
+                "standard_error": float(self.standard_error[i]),
+                "chosen": m == self.states,
+            }
+            for i, m in enumerate(self.candidates)
+        ]
+
+
+def choose_states(
+    ratings: Ratings,
+    *,
+    estimator: Estimator | None = None,
+    candidates: Sequence[int] = CANDIDATES,
+    heldout: float = 0.2,
+    pairs_per_person: int | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> StateCurve:
+    """Fit each number of states to some people and score it on the others.
+
+    Parameters
+    ----------
+    estimator
+        `TwoStage(…)` (by default on the cosine scale) or `Em(…)`.
+    heldout
+        The share of people set aside for scoring.
+
+    >>> rows = [(n, a, (a if n % 2 else -a) + 0.1 * ((7 * n + 3 * a) % 5)) for n in range(40) for a in range(4)]
+    >>> choose_states(Ratings.from_arrays(*zip(*rows)), candidates=[1, 2, 3]).states
+    2
+    """
+    model = estimator or TwoStage(scale="cosine", seed=seed)
+    watch = Stopwatch(progress)
+    whole, scores = [], []
+    with Threads(threads) as pool:
+        parts = set_aside(ratings, heldout, seed=seed, pairs_per_person=pairs_per_person, threads=pool)
+        numbers = sorted({validate.as_count(m, "candidates") for m in candidates})
+        numbers = [m for m in numbers if parts is not None and m <= len(parts.people)]
+        if parts is None or not numbers:
+            raise InvalidInput(
+                f"{len(ratings.people)} people are too few to set a share of {heldout:g} aside and fit the others; "
+                "give the number of states"
+            )
+        for i, m in enumerate(numbers):
+            with watch.part("how many states", i, len(numbers)):
+                estimate = parts.fit(model, m, threads=pool)
+                whole.append(float(parts.log_likelihood(estimate, threads=pool).sum() / parts.others.pairs.sum()))
+                score, weight = parts.score(estimate, threads=pool)
+                scores.append(score)
+    return _choice(tuple(numbers), np.array(whole), np.stack(scores), float(weight.sum()))
+
+
+def _choice(numbers: tuple[int, ...], whole: FloatArray, scores: FloatArray, total: float) -> StateCurve:
+    people = scores.shape[1]
+    value = scores.sum(axis=1) / total
+    best = int(value.argmax())
+    gaps = (scores[best] - scores) / total
+    # The sum over n people of independent differences has n times the variance of one.
+    error = gaps.std(axis=1, ddof=min(1, people - 1)) * np.sqrt(people)
+    below = gaps.sum(axis=1)
+    chosen = int(np.flatnonzero(below <= error)[0])
+    return StateCurve(numbers, whole, value, below, error, numbers[chosen], people)

@@ -13,24 +13,10 @@ from lpbandits.recovery.ratings import MOST, Ratings
 from lpbandits.recovery.report import counted
 from lpbandits.typing import IntArray, Label
 
-__all__ = ["Ratings", "read_ratings"]
-
 GUESSES = {
-    "person": ("person", "user", "reader", "customer", "patient", "people", "uid", "member", "viewer"),
-    "action": (
-        "action",
-        "item",
-        "movie",
-        "book",
-        "isbn",
-        "product",
-        "film",
-        "song",
-        "artist",
-        "track",
-        "arm",
-    ),
-    "rating": ("rating", "score", "stars", "reward", "grade", "ratings", "bookrating", "value"),
+    "person": ["person", "user", "reader", "customer", "patient", "people", "uid", "member", "viewer"],
+    "action": ["action", "item", "movie", "book", "isbn", "product", "film", "song", "artist", "track", "arm"],
+    "rating": ["rating", "score", "stars", "reward", "grade", "ratings", "bookrating", "value"],
 }
 """Column names that are obvious, without regard to case, punctuation and a final 'id'."""
 

@@ -1,15 +1,13 @@
 """What a fit gives back: the model, and an account of how it went."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 
 from lpbandits.model import PreferenceModel
+from lpbandits.parallel import Progress
 from lpbandits.typing import Json
-
-Progress = Callable[[str, int, int], None]
-"""Called as (stage, done, total) while a fit runs."""
 
 
 @dataclass(frozen=True)
