@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 def fit(
     ratings: Path = typer.Argument(help="CSV or TSV (may be gzipped), Parquet, or a MovieLens folder or zip."),
     out: Path | None = typer.Option(None, help="File for the model (JSON)."),
-    states: str = typer.Option("5", help="Latent states: a number, or **auto** to choose by unseen people."),
-    person: str | None = typer.Option(None, help="Column of the person; guessed when obvious."),
-    action: str | None = typer.Option(None, help="Column of the action; guessed when obvious."),
-    rating: str | None = typer.Option(None, help="Column of the rating; guessed when obvious."),
+    states: str = typer.Option("5", help="Number of latent states, or **auto**: what predicts unseen people best."),
+    person: str | None = typer.Option(None, help="Column that holds the person; guessed when obvious."),
+    action: str | None = typer.Option(None, help="Column that holds the action; guessed when obvious."),
+    rating: str | None = typer.Option(None, help="Column that holds the rating; guessed when obvious."),
     method: str = typer.Option("two-stage", help="**two-stage** (cluster, then Bradley-Terry) or **em** (mixture)."),
     scale: str = typer.Option(
         "raw", help="What clustering sees: **raw**, **centered**, **standardized** or **cosine**."
     ),
     min_person: int = typer.Option(0, help="Keep people with at least this many ratings."),
-    min_action: int = typer.Option(0, help="Then keep actions with at least this many."),
+    min_action: int = typer.Option(0, help="Then keep actions with at least this many ratings."),
     prior_sd: float = typer.Option(1.0, help="Standard deviation of the Gaussian prior of a utility."),
-    pairs_per_person: int | None = typer.Option(None, help="Use at most so many comparisons of a person."),
+    pairs_per_person: int | None = typer.Option(None, help="Use at most this many comparisons per person."),
     restarts: int | None = typer.Option(None, help="Starts of the clustering (10; 2 for huge logs) or of EM (3)."),
-    seed: int = typer.Option(0, help="Seed of everything random."),
-    threads: int | None = typer.Option(None, help="Threads; all cores by default. Never changes a result."),
+    seed: int = typer.Option(0, help="Seed of all random choices."),
+    threads: int | None = typer.Option(None, help="Threads; by default all cores. It never changes a result."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a summary."),
 ) -> None:
     """Learn the states' preference orderings from a log of ratings.
@@ -119,12 +119,17 @@ def _show(made: "Fit", out: Path | None) -> None:
         screen.print(CURVE_RULE, style="dim", highlight=False)
     seen = inspect_model(made.model, top=4)
     print_table(f"\n{counted(report.states, 'state')}, by {report.method}", *state_table(seen), right={"share"})
-    unseen = "–" if report.heldout_log_likelihood is None else f"{report.heldout_log_likelihood:.4f}"
+    unseen = "unknown, with too few people to set some aside"
+    if report.heldout_log_likelihood is not None:
+        unseen = (
+            f"{report.heldout_log_likelihood:.4f} (a fit to {counted(report.heldout_fit_people, 'person', 'people')}, "
+            f"scored on {counted(report.heldout_people, 'other')})"
+        )
     screen.print(
-        f"\nLog-likelihood per comparison {report.log_likelihood:.4f}; of people not used in the fit {unseen} "
-        "(a coin toss: -0.6931)\n"
-        f"The states explain {report.count_variance_explained:.0%} of the variance of how much people rate, "
-        f"{report.mean_variance_explained:.0%} of how highly",
+        f"\nLog-likelihood per comparison {report.log_likelihood:.4f} (a coin toss: -0.6931)\n"
+        f"of people not in the fit {unseen}\n"
+        f"The states explain {report.count_variance_explained:.0%} of the variance in how much people rate, "
+        f"{report.mean_variance_explained:.0%} in how highly",
         highlight=False,
     )
     for warning in report.warnings:

@@ -9,8 +9,8 @@ from lpbandits.cli.screen import console, print_json, print_table, progress_bar
 
 def inspect(
     model: Path = typer.Argument(help="A model file, as `lpb fit` writes it."),
-    top: int = typer.Option(5, help="Actions to show at each end, and disagreements."),
-    names: Path | None = typer.Option(None, help="CSV of labels and names (or a MovieLens folder), to show names."),
+    top: int = typer.Option(5, help="How many actions to show at each end, and how many disagreements."),
+    names: Path | None = typer.Option(None, help="CSV of labels and names, or a MovieLens folder, to show names."),
     out: Path | None = typer.Option(None, help="Folder for charts and an HTML report."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of tables."),
 ) -> None:

@@ -1,4 +1,4 @@
-"""Names for actions: so that people read titles where files have numbers."""
+"""Names and genres of actions, so that people read titles where files have numbers."""
 
 import csv
 from pathlib import Path
@@ -24,13 +24,13 @@ def read_names(path: str | Path) -> dict[str, str]:
     names = {row[0]: row[1] for row in _rows(path) if len(row) > 1}
     if not names:
         raise InvalidInput(
-            f"{path} has no row with a label and a name; give a CSV with label and name as first columns"
+            f"{path} has no row with a label and a name; give a CSV with label and name as its first columns"
         )
     return names
 
 
 def read_genres(path: str | Path) -> dict[str, tuple[str, ...]]:
-    """Return the genres of each action's label from MovieLens' third column, where they are parted by '|'."""
+    """Return the genres of each action's label from MovieLens' third column, where they are separated by '|'."""
     return {row[0]: tuple(row[2].split("|")) for row in _rows(path) if len(row) > 2}
 
 

@@ -23,7 +23,7 @@ EXACT = 512
 """Up to this many actions standard errors come from the inverse Hessian itself."""
 
 LARGEST = 300.0
-"""Utilities are not followed beyond: exp(2 × 300) is still a float, and no log of ratings tells such odds."""
+"""Utilities are not followed beyond this: exp(2 × 300) is still a float, and no log of ratings supports such odds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +39,9 @@ class BradleyTerry:
         two terms of the inverse's series, which are good to about 1/k when most actions meet most others and too low
         in a sparse graph.
     passes
-        How often the k×k counts were gone through.
+        Number of passes over the k×k counts.
     converged
-        Whether no utility was expected to move by more than the tolerance. False also when a very weak prior let
+        Whether no utility was expected to move by more than the tolerance. Also False when a very weak prior let
         utilities grow beyond ±300, where they are not followed.
     never_compared
         True for actions without any comparison.
@@ -89,7 +89,7 @@ def fit_bradley_terry(
     tolerance
         Stop when no utility is expected to move by more.
     max_passes
-        Give up after so many passes; the result then says `converged=False`.
+        Give up after this many passes; the result then has `converged=False`.
 
     >>> fit = fit_bradley_terry([[0, 3, 4], [1, 0, 3], [0, 2, 0]], prior_sd=10)
     >>> fit.utilities.round(3).tolist(), fit.converged
@@ -239,7 +239,7 @@ def _newton_step(
         bent = posterior.bend(beta, curvature, direction)
         along = float(np.sum(direction * bent))
         rate = size / along if along > 0 else 0.0
-        if not 1e-300 < rate < 1e300:  # nothing left to gain, or nothing that floats can tell
+        if not 1e-300 < rate < 1e300:  # nothing left to gain that a float could show
             break
         step += rate * direction
         rest -= rate * bent

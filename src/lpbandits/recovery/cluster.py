@@ -19,7 +19,7 @@ ACTIVITY = 0.5
 """Clusters that explain this share of the variance of people's rating counts are said to sort by activity."""
 
 MANY = 5_000_000
-"""Beyond so many ratings a KMeans run takes seconds, and two are made by default."""
+"""A log with more ratings than this is huge: a KMeans run takes seconds, and only two are made by default."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,14 +90,27 @@ def cluster_people(
     return Clusters(labels, shares, activity, level, tuple(notes))
 
 
+def move_clusters(ratings: Ratings, labels: IntArray, count: int, *, scale: Scale) -> IntArray:
+    """Return the labels that KMeans ends at when it starts from given ones, which may be of a fit to more people.
+
+    >>> log = Ratings.from_arrays([0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1], [5, 1, 1, 5, 2, 5])
+    >>> move_clusters(log, np.array([0, 1, 0]), 2, scale="centered").tolist()
+    [0, 1, 1]
+    """
+    features = scaled(ratings, scale)
+    members = sparse.csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))), shape=(count, len(labels)))
+    sizes = np.maximum(members.sum(axis=1), 1)
+    return _kmeans_once(features, count, 0, (members @ features).toarray() / sizes[:, None])[1].astype(np.int64)
+
+
 def activity_note(activity: float, scale: str) -> list[str]:
-    """Return a warning if groups of people explain so much of the variance of their numbers of ratings."""
+    """Return a warning if the groups explain much of the variance in how much people rate."""
     if activity < ACTIVITY:
         return []
     remedy = "" if scale == "cosine" else "; scale='cosine' (--scale cosine) looks at taste alone"
     return [
-        f"the clusters sort people by activity: they explain {activity:.0%} of the variance of people's number of "
-        f"ratings{remedy}"
+        f"the clusters sort people by activity: they explain {activity:.0%} of the variance in how much people "
+        f"rate{remedy}"
     ]
 
 
@@ -162,10 +175,10 @@ def _kmeans(features: Any, count: int, restarts: int, seed: int, threads: int | 
     return labels
 
 
-def _kmeans_once(features: Any, count: int, seed: int) -> tuple[float, IntArray]:
+def _kmeans_once(features: Any, count: int, seed: int, start: Any = "k-means++") -> tuple[float, IntArray]:
     from sklearn.cluster import KMeans  # noqa: PLC0415
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # noqa: PLC0415 - it has no types
 
     with threadpool_limits(limits=1, user_api="openmp"):
-        fitted = KMeans(n_clusters=count, n_init=1, random_state=seed).fit(features)
+        fitted = KMeans(n_clusters=count, init=start, n_init=1, random_state=seed).fit(features)
     return float(fitted.inertia_), fitted.labels_

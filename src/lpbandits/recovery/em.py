@@ -19,7 +19,7 @@ NOBODY = 1e-14
 """A person whose probability of a state is below this adds nothing to it that a float could hold."""
 
 MANY_ACTIONS = 3000
-"""Beyond so many actions every step takes seconds, as it goes through all pairs of actions several times."""
+"""With more actions than this every step takes seconds: it passes over all pairs of actions several times."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,11 @@ class Em:
         best = _without_empty(best, len(ratings.people))
         activity = variance_explained(ratings.counts.astype(np.float64), best.labels)
         return replace(best, warnings=(*best.warnings, *activity_note(activity, self.scale)))
+
+    def refit(self, ratings: Ratings, comparisons: Comparisons, start: Estimate, *, threads: Threads) -> Estimate:
+        """Take further steps from `start`."""
+        chance, _ = expectation(comparisons, start.fits, start.shares, prior_sd=self.prior_sd, threads=threads)
+        return _without_empty(self._climb(comparisons, chance, "EM", Stopwatch(), threads), len(ratings.people))
 
     def _labels(self, ratings: Ratings, states: int, run: int, threads: Threads) -> IntArray:
         """Return where to start: as given, where two-stage would, at scale-free clusters, or at random."""
@@ -159,7 +164,7 @@ def maximisation(
 ) -> BradleyTerry:
     """M step for one state: fit it to everybody's comparisons, weighted by the probability that they are in it."""
     weight = np.where(chance > NOBODY, chance, 0.0)
-    # So nearly certain counts as certain: when everybody is, whole numbers hold the counts, and cost a quarter.
+    # So nearly certain counts as certain: when everybody is, counts are whole numbers, at a quarter of the cost.
     weight[weight > 1 - NOBODY] = 1.0
     return maximise(
         count_state(comparisons, weight, threads=threads),

@@ -1,6 +1,6 @@
-"""Fitted states, before they become a model, and what every way of fitting them shares."""
+"""Fitted states, before they become a model: what every way of fitting them shares, and what to warn a user of."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,21 +10,18 @@ from scipy.special import expit, logsumexp
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Threads
 from lpbandits.recovery.bradley_terry import BradleyTerry
-from lpbandits.recovery.pairs import Comparisons
+from lpbandits.recovery.pairs import Comparisons, log_likelihoods
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch, counted, share_text
 from lpbandits.typing import FloatArray, IntArray, Json
 
-SHOWN = 20
-"""How many labels of never-compared actions a report lists; it always counts them all."""
-
 FEW_PEOPLE = 10
 FEW_SHARE = 0.01
-"""A state with fewer people, or a smaller share of them, is warned of."""
+"""A state with fewer people, or a smaller share of them, gets a warning."""
 
 TOP = 5
 FEW_RATERS = 5
-"""A state of whose `TOP` first actions one was rated by fewer people in it is warned of."""
+"""A state gets a warning if one of its `TOP` first actions was rated by fewer people in it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +67,12 @@ class Estimator(Protocol):
     ) -> Estimate:
         """Return `states` fitted states."""
 
+    def refit(self, ratings: Ratings, comparisons: Comparisons, start: Estimate, *, threads: Threads) -> Estimate:
+        """Go on from `start` to these people's own states, only as exactly as a score needs.
+
+        `start` comes from a fit to more people; its labels are of these people alone.
+        """
+
 
 def mixture(log_likelihoods: FloatArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return each person's log-likelihood under the mixture, and the probabilities of their states.
@@ -82,6 +85,12 @@ def mixture(log_likelihoods: FloatArray, shares: FloatArray) -> tuple[FloatArray
         joint = log_likelihoods + np.log(shares)
     total = logsumexp(joint, axis=1)
     return total, np.exp(joint - total[:, None])
+
+
+def mean_log_likelihood(comparisons: Comparisons, estimate: Estimate, *, threads: Threads) -> float:
+    """Return the mean log-likelihood per comparison under the mixture over states."""
+    total, _ = mixture(log_likelihoods(comparisons, estimate.utilities, threads=threads), estimate.shares)
+    return float(total.sum() / comparisons.pairs.sum())
 
 
 def distinct(estimate: Estimate) -> Estimate:
@@ -99,7 +108,7 @@ def distinct(estimate: Estimate) -> Estimate:
     notes = estimate.warnings
     if len(fits) < len(order):
         notes += (
-            f"{len(order)} states were fitted but only {counted(len(fits), 'ordering is', 'orderings are')} different; "
+            f"{len(order)} states were fitted with only {counted(len(fits), 'different ordering')}; "
             "states with equal orderings were joined: ask for fewer states",
         )
     shares = np.bincount(new, weights=estimate.shares).astype(np.float64)
@@ -124,8 +133,12 @@ def to_model(estimate: Estimate, ratings: Ratings, provenance: Mapping[str, Any]
     )
 
 
-def size_notes(estimate: Estimate) -> list[str]:
-    """Return a warning per state that hardly anybody is in; people count in their likeliest state."""
+def warnings_about(estimate: Estimate, ratings: Ratings) -> list[str]:
+    """Return what a user should know before trusting the states; people count in their likeliest one."""
+    return [*_small_states(estimate), *_shaky_tops(estimate, ratings), *_loose_ends(estimate)]
+
+
+def _small_states(estimate: Estimate) -> list[str]:
     people = np.bincount(estimate.labels, minlength=len(estimate.fits)).tolist()
     return [
         f"state {z} has only {counted(people[z], 'person', 'people')} ({share_text(float(share))}): its ordering says "
@@ -135,7 +148,7 @@ def size_notes(estimate: Estimate) -> list[str]:
     ]
 
 
-def top_notes(estimate: Estimate, ratings: Ratings) -> list[str]:
+def _shaky_tops(estimate: Estimate, ratings: Ratings) -> list[str]:
     """Return a warning when first places rest on the ratings of very few people."""
     state = estimate.labels[ratings.owner]
     shaky = []
@@ -152,20 +165,13 @@ def top_notes(estimate: Estimate, ratings: Ratings) -> list[str]:
     ]
 
 
-def graph_notes(estimate: Estimate, ratings: Ratings) -> tuple[list[Json], list[str]]:
-    """Return, per state, the actions never compared, and warnings about them and about graphs in pieces."""
-    never, notes = [], []
+def _loose_ends(estimate: Estimate) -> Iterator[str]:
+    """Yield warnings of actions never compared, graphs in pieces, and utilities that did not settle."""
     for z, fit in enumerate(estimate.fits):
-        absent = np.flatnonzero(fit.never_compared)
-        never.append({"count": len(absent), "actions": [ratings.actions[a] for a in absent[:SHOWN].tolist()]})
-        if len(absent):
-            notes.append(
-                f"state {z}: {len(absent)} of {len(ratings.actions)} actions were never compared and are put last"
-            )
+        absent = int(fit.never_compared.sum())
+        if absent:
+            yield f"state {z}: {absent} of {len(fit.utilities)} actions were never compared and are put last"
         if fit.components > 1:
-            notes.append(
-                f"state {z}: the comparisons fall into {fit.components} pieces that only the prior ties together"
-            )
+            yield f"state {z}: the comparisons fall into {fit.components} pieces that only the prior ties together"
         if not fit.converged:
-            notes.append(f"state {z}: utilities had not settled after {fit.passes} passes; use a smaller prior_sd")
-    return never, notes
+            yield f"state {z}: utilities had not settled after {fit.passes} passes; use a smaller prior_sd"

@@ -1,7 +1,6 @@
 """From a log of ratings to a model: the whole way, with a report."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib.metadata import version
 from typing import Literal
 
@@ -11,26 +10,21 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Progress, Threads
+from lpbandits.recovery.bradley_terry import BradleyTerry
 from lpbandits.recovery.cluster import Scale, variance_explained
 from lpbandits.recovery.em import Em
-from lpbandits.recovery.estimate import (
-    Estimate,
-    Estimator,
-    distinct,
-    graph_notes,
-    mixture,
-    size_notes,
-    to_model,
-    top_notes,
-)
-from lpbandits.recovery.heldout_people import choose_states, set_aside
-from lpbandits.recovery.pairs import compare, log_likelihoods
+from lpbandits.recovery.estimate import Estimate, Estimator, distinct, mean_log_likelihood, to_model, warnings_about
+from lpbandits.recovery.heldout_people import HeldOutScore, choose_states, score_heldout
+from lpbandits.recovery.pairs import compare
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Fit, FitReport, Stopwatch
 from lpbandits.recovery.two_stage import TwoStage
-from lpbandits.typing import BoolArray, FloatArray, Json
+from lpbandits.typing import Json
 
 States = int | Literal["auto"]
+
+SHOWN = 20
+"""How many labels of never-compared actions a report lists; it always counts them all."""
 
 
 def recover_two_stage(
@@ -57,16 +51,18 @@ def recover_two_stage(
     prior_sd
         Standard deviation of the Gaussian prior of each utility.
     pairs_per_person
-        At most so many comparisons per person are used, weighted so that expected counts stay the same.
+        Use at most this many comparisons per person, weighted so that the expected counts stay the same.
     heldout
-        Share of people on which a second fit, made without them, is scored for the report; 0 for none.
+        Share of people on whom a second fit, made without them, is scored for the report; 0 for none. On a log of more
+        than five million ratings that fit starts from the first, and uses at most 10,000 comparisons per person.
     restarts
         Starts of KMeans; by default 10, or 2 for a log of more than five million ratings.
     threads
         By default all cores; the result does not depend on it.
 
-    The model has orderings, utilities in [0, 1] and cluster shares as prior; its provenance tells the data's hash, the
-    settings, versions and how the fit went. `fit_states` also gives that report by itself, with times.
+    The model has orderings, utilities in [0, 1] and cluster shares as prior; its provenance records the
+    hash of the data, the settings, the versions and how the fit went. `fit_states` also returns that report on its own,
+    with times.
 
     >>> rows = [(n, a, a if n < 6 else -a) for n in range(10) for a in range(3)]
     >>> model = recover_two_stage(Ratings.from_arrays(*zip(*rows)), states=2)
@@ -104,8 +100,8 @@ def recover_em(
     """Recover preference orderings as a mixture of Bradley-Terry models, by EM.
 
     Each step weighs every person's comparisons by the probability that they are in a state; the log-posterior never
-    falls. The first start is what `recover_two_stage` would cluster on `scale`, the second the same on the cosine
-    scale, the others deal people out at random; the start that ends highest is kept.
+    falls. The first start is the clustering that `recover_two_stage` would make on `scale`, the second the same on
+    the cosine scale, the others assign people at random; the start that ends highest is kept.
 
     Parameters
     ----------
@@ -114,7 +110,7 @@ def recover_em(
     tolerance
         Stop when a step gains less than this per comparison (nats).
     max_steps
-        Stop after so many steps in any case, with a warning.
+        Stop after this many steps in any case, with a warning.
     start
         The state of each person to start from, instead of all other starts.
 
@@ -163,12 +159,13 @@ def fit_states(
     (10, 30.0, -0.397)
     """
     if not np.any(ratings.counts > 1):
-        raise InvalidInput("nobody rated two actions, so there is nothing to compare; give ratings of two or more")
+        raise InvalidInput("nobody rated two actions, so there is nothing to compare; give more ratings per person")
+    share = validate.as_number(heldout, "heldout", low=0, high=0.9)
     watch = Stopwatch(progress)
     curve: list[Json] = []
-    unseen, aside = None, 0
+    unseen = HeldOutScore()
     if states == "auto":
-        with Stopwatch(seconds=watch.seconds).part("how many states"):  # it tells its own progress
+        with Stopwatch(seconds=watch.seconds).part("how many states"):  # choose_states reports its own progress
             chosen = choose_states(
                 ratings,
                 estimator=estimator,
@@ -178,7 +175,8 @@ def fit_states(
                 progress=progress,
             )
         number, curve = chosen.states, chosen.rows()
-        unseen, aside = float(chosen.log_likelihood[chosen.candidates.index(number)]), chosen.people
+        score = float(chosen.log_likelihood[chosen.candidates.index(number)])
+        unseen = HeldOutScore(score, chosen.people, len(ratings.people) - chosen.people)
     else:
         number = validate.as_count(states, "states")
     with Threads(threads) as pool:
@@ -186,36 +184,22 @@ def fit_states(
             comparisons = compare(ratings, pairs_per_person=pairs_per_person, seed=estimator.seed, threads=pool)
         estimate = distinct(estimator(ratings, comparisons, number, watch=watch, threads=pool))
         with watch.part("likelihood"):
-            total, _ = mixture(log_likelihoods(comparisons, estimate.utilities, threads=pool), estimate.shares)
-        if unseen is None and validate.as_number(heldout, "heldout", low=0, high=0.9):
+            seen = mean_log_likelihood(comparisons, estimate, threads=pool)
+        if share and states != "auto":
             with watch.part("held-out"):
-                unseen, aside = _heldout(ratings, estimator, number, pairs_per_person, heldout, pool)
+                unseen = score_heldout(
+                    ratings,
+                    estimator,
+                    estimate,
+                    states=number,
+                    share=share,
+                    pairs_per_person=pairs_per_person,
+                    threads=pool,
+                )
     pairs = float(comparisons.pairs.sum())
-    report = _report(estimate, ratings, estimator, pairs, float(total.sum()), curve, watch.seconds)
-    report = replace(report, heldout_log_likelihood=unseen, heldout_people=aside)
-    settings = {
-        "states": states,
-        "pairs_per_person": pairs_per_person,
-        "heldout": heldout,
-        **estimator.settings(),
-    }
+    report = _report(estimate, ratings, estimator, pairs, seen, unseen, curve, watch.seconds)
+    settings = {"states": states, "pairs_per_person": pairs_per_person, "heldout": heldout, **estimator.settings()}
     return Fit(to_model(estimate, ratings, _provenance(report, settings, ratings, estimate)), report)
-
-
-def _heldout(
-    ratings: Ratings,
-    estimator: Estimator,
-    states: int,
-    pairs_per_person: int | None,
-    heldout: float,
-    threads: Threads,
-) -> tuple[float | None, int]:
-    """Return the mean log-likelihood per comparison of people set aside, and how many they are; None if too few."""
-    parts = set_aside(ratings, heldout, seed=estimator.seed, pairs_per_person=pairs_per_person, threads=threads)
-    if parts is None or len(parts.people) < states:
-        return None, 0
-    total = parts.log_likelihood(parts.fit(estimator, states, threads=threads), threads=threads)
-    return float(total.sum() / parts.others.pairs.sum()), len(total)
 
 
 def _report(
@@ -223,12 +207,11 @@ def _report(
     ratings: Ratings,
     estimator: Estimator,
     pairs: float,
-    total: float,
+    seen: float,
+    unseen: HeldOutScore,
     curve: list[Json],
     seconds: dict[str, float],
 ) -> FitReport:
-    never, notes = graph_notes(estimate, ratings)
-    notes = [*size_notes(estimate), *top_notes(estimate, ratings), *notes]
     return FitReport(
         method=estimator.method,
         people=len(ratings.people),
@@ -238,32 +221,38 @@ def _report(
         states=len(estimate.fits),
         shares=estimate.shares.tolist(),
         comparisons=pairs,
-        log_likelihood=total / pairs,
-        heldout_log_likelihood=None,
-        heldout_people=0,
+        log_likelihood=seen,
+        heldout_log_likelihood=unseen.log_likelihood,
+        heldout_people=unseen.people,
+        heldout_fit_people=unseen.fit_people,
         count_variance_explained=variance_explained(ratings.counts.astype(np.float64), estimate.labels),
         mean_variance_explained=variance_explained(ratings.means, estimate.labels),
-        never_compared=never,
+        never_compared=[_never_compared(fit, ratings) for fit in estimate.fits],
         components=[fit.components for fit in estimate.fits],
         passes=[fit.passes for fit in estimate.fits],
-        standard_error=[_typical_error(fit.standard_errors, fit.never_compared) for fit in estimate.fits],
+        standard_error=[_typical_error(fit) for fit in estimate.fits],
         iterations=max(len(estimate.history) - 1, 0),
         history=list(estimate.history),
         curve=curve,
-        warnings=[*estimate.warnings, *notes],
+        warnings=[*estimate.warnings, *warnings_about(estimate, ratings)],
         seconds={stage: round(time, 3) for stage, time in seconds.items()},
     )
 
 
-def _typical_error(errors: FloatArray, never: BoolArray) -> float | None:
-    known = errors[~never]
+def _never_compared(fit: BradleyTerry, ratings: Ratings) -> Json:
+    absent = np.flatnonzero(fit.never_compared)
+    return {"count": len(absent), "actions": [ratings.actions[a] for a in absent[:SHOWN].tolist()]}
+
+
+def _typical_error(fit: BradleyTerry) -> float | None:
+    known = fit.standard_errors[~fit.never_compared]
     return float(np.median(known)) if len(known) else None
 
 
 def _provenance(report: FitReport, settings: Json, ratings: Ratings, estimate: Estimate) -> Json:
     """Return how the model was made; no times, so that the same data and seed give an equal model.
 
-    "never_compared" has, per state, the indexes of all actions whose place says nothing.
+    "never_compared" lists, per state, the indexes of all actions whose place in the ordering means nothing.
     """
     account = report.to_dict()
     del account["seconds"]

@@ -1,14 +1,15 @@
 """People set aside: how well a fit made without them does on them, and how many states do best there."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Progress, Threads
-from lpbandits.recovery.estimate import Estimate, Estimator, mixture
+from lpbandits.recovery.cluster import MANY
+from lpbandits.recovery.estimate import Estimate, Estimator, mean_log_likelihood, mixture
 from lpbandits.recovery.pairs import Comparisons, compare, log_likelihoods
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch
@@ -16,6 +17,9 @@ from lpbandits.recovery.two_stage import TwoStage
 from lpbandits.typing import FloatArray, IntArray, Json
 
 CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12)
+
+PAIRS = 10_000
+"""How many comparisons per person at most a quick second fit uses."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +37,9 @@ class HeldOut:
         """Fit the people not set aside."""
         return estimator.among(self.people)(self.log, self.comparisons, states, watch=Stopwatch(), threads=threads)
 
-    def log_likelihood(self, estimate: Estimate, *, threads: Threads) -> FloatArray:
-        """Return the log-likelihood of each person set aside, under the mixture over states."""
-        return mixture(log_likelihoods(self.others, estimate.utilities, threads=threads), estimate.shares)[0]
+    def log_likelihood(self, estimate: Estimate, *, threads: Threads) -> float:
+        """Return the mean log-likelihood per comparison of the people set aside."""
+        return mean_log_likelihood(self.others, estimate, threads=threads)
 
     def score(self, estimate: Estimate, *, threads: Threads) -> tuple[FloatArray, FloatArray]:
         """Return the log-likelihood when a person's n ratings count as n − 1 comparisons, and those numbers n − 1.
@@ -75,6 +79,47 @@ def split_people(people: int, share: float, seed: int) -> tuple[IntArray, IntArr
     order = np.random.default_rng([validate.as_seed(seed), 1]).permutation(people)
     aside = round(part * people)
     return np.sort(order[aside:]), np.sort(order[:aside])
+
+
+@dataclass(frozen=True)
+class HeldOutScore:
+    """Mean log-likelihood per comparison of people not in the fit (None: too few people), and whom it rests on."""
+
+    log_likelihood: float | None = None
+    people: int = 0
+    """How many people were set aside and scored."""
+    fit_people: int = 0
+    """How many others the fit that they were scored by was made with."""
+
+
+def score_heldout(
+    ratings: Ratings,
+    estimator: Estimator,
+    estimate: Estimate,
+    *,
+    states: int,
+    share: float,
+    pairs_per_person: int | None = None,
+    huge: int = MANY,
+    threads: Threads,
+) -> HeldOutScore:
+    """Score a second fit, made without a share of the people, on them.
+
+    With more than `huge` ratings that fit is not made from scratch: it goes on from `estimate`, the fit to all, and
+    uses at most `PAIRS` comparisons per person. It moves the score by far less than its standard error, while a fit to
+    fewer people would be worse, and score worse, than the one to be judged.
+    """
+    quick = len(ratings) > huge
+    pairs = min(pairs_per_person or PAIRS, PAIRS) if quick else pairs_per_person
+    parts = set_aside(ratings, share, seed=estimator.seed, pairs_per_person=pairs, threads=threads)
+    if parts is None or len(parts.people) < states:
+        return HeldOutScore()
+    if quick:
+        start = replace(estimate, labels=estimate.labels[parts.people])
+        second = estimator.refit(parts.log, parts.comparisons, start, threads=threads)
+    else:
+        second = parts.fit(estimator, states, threads=threads)
+    return HeldOutScore(parts.log_likelihood(second, threads=threads), parts.others.people, len(parts.people))
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +206,7 @@ def choose_states(
         for i, m in enumerate(numbers):
             with watch.part("how many states", i, len(numbers)):
                 estimate = parts.fit(model, m, threads=pool)
-                whole.append(float(parts.log_likelihood(estimate, threads=pool).sum() / parts.others.pairs.sum()))
+                whole.append(parts.log_likelihood(estimate, threads=pool))
                 score, weight = parts.score(estimate, threads=pool)
                 scores.append(score)
     return _choice(tuple(numbers), np.array(whole), np.stack(scores), float(weight.sum()))

@@ -1,4 +1,4 @@
-"""Who was rated above whom, how often: the comparisons in a log and their counts."""
+"""Which action was rated above which, and how often: the comparisons in a log and their counts."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,8 +20,8 @@ ROUNDS = 500
 class Comparisons:
     """Each person's history sorted by rating, ready for counting; see `kernels.pairs` for the layout.
 
-    `person` and `weight` tell whose each history is and what each of its comparisons counts. A person has one history
-    of weight 1, unless there is a cap on pairs per person.
+    `person` says whose each history is, `weight` how much each of its comparisons counts. A person has one history of
+    weight 1, unless there is a cap on pairs per person.
     """
 
     person: IntArray
@@ -43,7 +43,7 @@ class Comparisons:
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """What a Bradley-Terry model needs of many comparisons: `wins` per action, ties one half, and who met whom.
+    """What a Bradley-Terry model needs of many comparisons: `wins` per action, ties one half, and how often two met.
 
     `halves` is symmetric and holds twice the number of meetings. Rows are of the actions `kept`, of all `actions`: what
     nobody rated would only cost time and memory.

@@ -34,7 +34,7 @@ class Source:
     columns: tuple[str, ...] | None = None
     """Given when the file has no header line."""
     step: int = 1
-    """Every how many fields a column stands: 2 for the '::' of MovieLens, read as ':' with an empty field between."""
+    """Fields from one column to the next: 2 for the '::' of MovieLens, read as ':' with an empty field between."""
 
     def place(self, index: int) -> str:
         """Return how a user finds data row `index`.
@@ -87,7 +87,7 @@ def describe(path: Path, name: str) -> Source:
     if ".parquet" in suffixes[-1:]:
         return Source(path, name, parquet=True)
     if suffixes[-2:] == [".parquet", ".gz"]:
-        raise InvalidInput(f"{name} is gzipped Parquet, which packs its content itself; unpack it first: gunzip {name}")
+        raise InvalidInput(f"{name} is gzipped Parquet, which is compressed already; unpack it first: gunzip {name}")
     line = _first_line(path, name)
     if path.name == "u.data":
         return Source(path, name, separator="\t", columns=NO_HEADER)

@@ -50,7 +50,7 @@ class Ratings:
     def from_arrays(cls, person: Any, action: Any, rating: Any, *, actions: Sequence[Label] | None = None) -> "Ratings":
         """Return the log with one entry per row of three equally long arrays.
 
-        `actions` names all actions, also those nobody rated; by default they are the ones that occur.
+        `actions` names all actions, including those that nobody rated; by default they are the ones that occur.
 
         >>> log = Ratings.from_arrays(["ann", "ann", "bob"], ["tea", "jam", "tea"], [5, 3, 4])
         >>> log.people, log.actions, log.offsets.tolist(), log.rating.tolist()

@@ -18,7 +18,7 @@ GUESSES = {
     "action": ["action", "item", "movie", "book", "isbn", "product", "film", "song", "artist", "track", "arm"],
     "rating": ["rating", "score", "stars", "reward", "grade", "ratings", "bookrating", "value"],
 }
-"""Column names that are obvious, without regard to case, punctuation and a final 'id'."""
+"""Column names that are recognised, ignoring case, punctuation and a final 'id'."""
 
 
 def read_ratings(
@@ -30,7 +30,7 @@ def read_ratings(
     min_person: int = 0,
     min_action: int = 0,
 ) -> Ratings:
-    r"""Read a log of ratings: CSV, TSV (also gzipped), Parquet, or a MovieLens folder or zip.
+    r"""Read a log of ratings: CSV or TSV (gzipped or not), Parquet, or a MovieLens folder or zip.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def read_ratings(
         Names of the columns; guessed from the header when obvious.
     min_person
         Keep people with at least this many ratings. People are filtered first, then actions, one pass each (the order
-        that gives the paper's MovieLens data), so some people may end below it.
+        that gives the paper's MovieLens data), so some people may end up below it.
     min_action
         Keep actions with at least this many ratings by the people kept.
 
@@ -200,7 +200,7 @@ def _bad_row(table: pl.LazyFrame, source: Source, row: int, what: str, count: in
 
 
 def _filtered(frame: pl.DataFrame, low_person: int, low_action: int) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Keep people, then actions, with enough ratings; count what goes."""
+    """Keep people, then actions, with enough ratings; count what is left out."""
     dropped = {}
     people = frame["person"].n_unique()
     for role, low, plural in (("person", low_person, "people"), ("action", low_action, "actions")):

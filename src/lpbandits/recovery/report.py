@@ -30,6 +30,9 @@ class FitReport:
     heldout_log_likelihood: float | None
     """Of people not used: a second fit without them is scored on them. None when there were too few people."""
     heldout_people: int
+    """How many people that is."""
+    heldout_fit_people: int
+    """How many others the second fit was made with."""
     count_variance_explained: float
     """Share of the variance of people's number of ratings that the clusters (EM: the likeliest states) explain."""
     mean_variance_explained: float

@@ -7,7 +7,7 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.parallel import Threads
 from lpbandits.recovery.bradley_terry import maximise
-from lpbandits.recovery.cluster import Scale, cluster_people
+from lpbandits.recovery.cluster import Scale, cluster_people, move_clusters
 from lpbandits.recovery.estimate import Estimate
 from lpbandits.recovery.pairs import Comparisons, count_state
 from lpbandits.recovery.ratings import Ratings
@@ -44,7 +44,7 @@ class TwoStage:
     def __call__(
         self, ratings: Ratings, comparisons: Comparisons, states: int, *, watch: Stopwatch, threads: Threads
     ) -> Estimate:
-        """Cluster, and fit one cluster at a time, so that one k×k matrix is in memory."""
+        """Cluster, and fit one cluster at a time, so that only one k×k matrix is in memory."""
         with watch.part("cluster"):
             clusters = cluster_people(
                 ratings,
@@ -63,3 +63,17 @@ class TwoStage:
             with watch.part("Bradley-Terry", z, found):
                 fits.append(maximise(counts, prior_sd=self.prior_sd, threads=threads))
         return Estimate(tuple(fits), clusters.shares, clusters.labels, clusters.warnings)
+
+    def refit(self, ratings: Ratings, comparisons: Comparisons, start: Estimate, *, threads: Threads) -> Estimate:
+        """Move the clusters of `start` to where they fit these people, and fit each from its utilities there."""
+        states = len(start.fits)
+        labels = move_clusters(ratings, start.labels, states, scale=self.scale)
+        fits = []
+        for z, known in enumerate(start.fits):
+            counts = count_state(comparisons, (labels == z).astype(np.float64), threads=threads)
+            rough = maximise(
+                counts, prior_sd=self.prior_sd, tolerance=1e-3, start=known.utilities, errors=False, threads=threads
+            )
+            fits.append(rough)
+        shares = np.bincount(labels, minlength=states) / len(labels)
+        return Estimate(tuple(fits), shares, labels)
