@@ -18,7 +18,7 @@ Scale = Literal["raw", "centered", "standardized", "cosine"]
 ACTIVITY = 0.5
 """Clusters that explain this share of the variance of people's rating counts are said to sort by activity."""
 
-MANY = 5_000_000
+HUGE = 5_000_000
 """A log with more ratings than this is huge: a KMeans run takes seconds, and only two are made by default."""
 
 
@@ -77,7 +77,7 @@ def cluster_people(
             f"states is {count}, but the log has only {len(ratings.people)} people; ask for fewer states"
         )
     features = scaled(ratings, scale)
-    starts = (10 if len(ratings) <= MANY else 2) if restarts is None else validate.as_count(restarts, "restarts")
+    starts = (10 if len(ratings) <= HUGE else 2) if restarts is None else validate.as_count(restarts, "restarts")
     labels = _kmeans(features, count, starts, validate.as_seed(seed), threads)
     labels, shares = by_size(labels, count)
     activity = variance_explained(ratings.counts.astype(np.float64), labels)
@@ -88,19 +88,6 @@ def cluster_people(
             f"KMeans found only {len(shares)} of {count} clusters: too few people differ; ask for fewer states"
         )
     return Clusters(labels, shares, activity, level, tuple(notes))
-
-
-def move_clusters(ratings: Ratings, labels: IntArray, count: int, *, scale: Scale) -> IntArray:
-    """Return the labels that KMeans ends at when it starts from given ones, which may be of a fit to more people.
-
-    >>> log = Ratings.from_arrays([0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1], [5, 1, 1, 5, 2, 5])
-    >>> move_clusters(log, np.array([0, 1, 0]), 2, scale="centered").tolist()
-    [0, 1, 1]
-    """
-    features = scaled(ratings, scale)
-    members = sparse.csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))), shape=(count, len(labels)))
-    sizes = np.maximum(members.sum(axis=1), 1)
-    return _kmeans_once(features, count, 0, (members @ features).toarray() / sizes[:, None])[1].astype(np.int64)
 
 
 def activity_note(activity: float, scale: str) -> list[str]:
@@ -175,10 +162,10 @@ def _kmeans(features: Any, count: int, restarts: int, seed: int, threads: int | 
     return labels
 
 
-def _kmeans_once(features: Any, count: int, seed: int, start: Any = "k-means++") -> tuple[float, IntArray]:
+def _kmeans_once(features: Any, count: int, seed: int) -> tuple[float, IntArray]:
     from sklearn.cluster import KMeans  # noqa: PLC0415
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # noqa: PLC0415 - it has no types
 
     with threadpool_limits(limits=1, user_api="openmp"):
-        fitted = KMeans(n_clusters=count, init=start, n_init=1, random_state=seed).fit(features)
+        fitted = KMeans(n_clusters=count, n_init=1, random_state=seed).fit(features)
     return float(fitted.inertia_), fitted.labels_

@@ -54,9 +54,17 @@ class Em:
         return self if self.start is None else replace(self, start=tuple(np.array(self.start)[people].tolist()))
 
     def __call__(
-        self, ratings: Ratings, comparisons: Comparisons, states: int, *, watch: Stopwatch, threads: Threads
+        self,
+        ratings: Ratings,
+        comparisons: Comparisons,
+        states: int,
+        *,
+        aside: IntArray | None = None,
+        watch: Stopwatch,
+        threads: Threads,
     ) -> Estimate:
         """Run EM from each start and keep the highest log-posterior."""
+        del aside  # without them every step would have to be made again: that is a second fit
         best: Estimate | None = None
         runs = self.restarts if self.start is None else 1
         for run in range(runs):
@@ -69,11 +77,6 @@ class Em:
         best = _without_empty(best, len(ratings.people))
         activity = variance_explained(ratings.counts.astype(np.float64), best.labels)
         return replace(best, warnings=(*best.warnings, *activity_note(activity, self.scale)))
-
-    def refit(self, ratings: Ratings, comparisons: Comparisons, start: Estimate, *, threads: Threads) -> Estimate:
-        """Take further steps from `start`."""
-        chance, _ = expectation(comparisons, start.fits, start.shares, prior_sd=self.prior_sd, threads=threads)
-        return _without_empty(self._climb(comparisons, chance, "EM", Stopwatch(), threads), len(ratings.people))
 
     def _labels(self, ratings: Ratings, states: int, run: int, threads: Threads) -> IntArray:
         """Return where to start: as given, where two-stage would, at scale-free clusters, or at random."""

@@ -1,7 +1,7 @@
 """Fitted states, before they become a model: what every way of fitting them shares, and what to warn a user of."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,6 +34,8 @@ class Estimate:
     """The likeliest state of each person."""
     warnings: tuple[str, ...] = ()
     history: tuple[float, ...] = ()
+    without: "Estimate | None" = None
+    """The same states, fitted without some of the people: to be scored on them."""
 
     @property
     def utilities(self) -> FloatArray:
@@ -63,15 +65,16 @@ class Estimator(Protocol):
         """Return the same for some people only, by index: what is set person by person is set for them."""
 
     def __call__(
-        self, ratings: Ratings, comparisons: Comparisons, states: int, *, watch: Stopwatch, threads: Threads
+        self,
+        ratings: Ratings,
+        comparisons: Comparisons,
+        states: int,
+        *,
+        aside: IntArray | None = None,
+        watch: Stopwatch,
+        threads: Threads,
     ) -> Estimate:
-        """Return `states` fitted states."""
-
-    def refit(self, ratings: Ratings, comparisons: Comparisons, start: Estimate, *, threads: Threads) -> Estimate:
-        """Go on from `start` to these people's own states, only as exactly as a score needs.
-
-        `start` comes from a fit to more people; its labels are of these people alone.
-        """
+        """Return `states` fitted states; if that costs little, also `without` the people `aside` (by index)."""
 
 
 def mixture(log_likelihoods: FloatArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -112,7 +115,7 @@ def distinct(estimate: Estimate) -> Estimate:
             "states with equal orderings were joined: ask for fewer states",
         )
     shares = np.bincount(new, weights=estimate.shares).astype(np.float64)
-    return Estimate(tuple(fits), shares, new[estimate.labels], notes, estimate.history)
+    return replace(estimate, fits=tuple(fits), shares=shares, labels=new[estimate.labels], warnings=notes)
 
 
 def to_model(estimate: Estimate, ratings: Ratings, provenance: Mapping[str, Any]) -> PreferenceModel:

@@ -11,10 +11,10 @@ from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Progress, Threads
 from lpbandits.recovery.bradley_terry import BradleyTerry
-from lpbandits.recovery.cluster import Scale, variance_explained
+from lpbandits.recovery.cluster import HUGE, Scale, variance_explained
 from lpbandits.recovery.em import Em
 from lpbandits.recovery.estimate import Estimate, Estimator, distinct, mean_log_likelihood, to_model, warnings_about
-from lpbandits.recovery.heldout_people import HeldOutScore, choose_states, score_heldout
+from lpbandits.recovery.heldout_people import HeldOutScore, choose_states, score_heldout, split_people
 from lpbandits.recovery.pairs import compare
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Fit, FitReport, Stopwatch
@@ -54,7 +54,7 @@ def recover_two_stage(
         Use at most this many comparisons per person, weighted so that the expected counts stay the same.
     heldout
         Share of people on whom a second fit, made without them, is scored for the report; 0 for none. On a log of more
-        than five million ratings that fit starts from the first, and uses at most 10,000 comparisons per person.
+        than five million ratings it takes the clusters of the first fit, which so many people hardly move.
     restarts
         Starts of KMeans; by default 10, or 2 for a log of more than five million ratings.
     threads
@@ -182,7 +182,9 @@ def fit_states(
     with Threads(threads) as pool:
         with watch.part("sort"):
             comparisons = compare(ratings, pairs_per_person=pairs_per_person, seed=estimator.seed, threads=pool)
-        estimate = distinct(estimator(ratings, comparisons, number, watch=watch, threads=pool))
+        quick = share > 0 and states != "auto" and pairs_per_person is None and len(ratings) > HUGE
+        aside = split_people(len(ratings.people), share, estimator.seed)[1] if quick else None
+        estimate = distinct(estimator(ratings, comparisons, number, aside=aside, watch=watch, threads=pool))
         with watch.part("likelihood"):
             seen = mean_log_likelihood(comparisons, estimate, threads=pool)
         if share and states != "auto":
@@ -190,9 +192,9 @@ def fit_states(
                 unseen = score_heldout(
                     ratings,
                     estimator,
-                    estimate,
-                    states=number,
+                    number,
                     share=share,
+                    without=estimate.without,
                     pairs_per_person=pairs_per_person,
                     threads=pool,
                 )

@@ -1,14 +1,13 @@
 """People set aside: how well a fit made without them does on them, and how many states do best there."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Progress, Threads
-from lpbandits.recovery.cluster import MANY
 from lpbandits.recovery.estimate import Estimate, Estimator, mean_log_likelihood, mixture
 from lpbandits.recovery.pairs import Comparisons, compare, log_likelihoods
 from lpbandits.recovery.ratings import Ratings
@@ -17,9 +16,6 @@ from lpbandits.recovery.two_stage import TwoStage
 from lpbandits.typing import FloatArray, IntArray, Json
 
 CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12)
-
-PAIRS = 10_000
-"""How many comparisons per person at most a quick second fit uses."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,31 +91,25 @@ class HeldOutScore:
 def score_heldout(
     ratings: Ratings,
     estimator: Estimator,
-    estimate: Estimate,
-    *,
     states: int,
+    *,
     share: float,
-    pairs_per_person: int | None = None,
-    huge: int = MANY,
+    without: Estimate | None,
+    pairs_per_person: int | None,
     threads: Threads,
 ) -> HeldOutScore:
-    """Score a second fit, made without a share of the people, on them.
-
-    With more than `huge` ratings that fit is not made from scratch: it goes on from `estimate`, the fit to all, and
-    uses at most `PAIRS` comparisons per person. It moves the score by far less than its standard error, while a fit to
-    fewer people would be worse, and score worse, than the one to be judged.
-    """
-    quick = len(ratings) > huge
-    pairs = min(pairs_per_person or PAIRS, PAIRS) if quick else pairs_per_person
-    parts = set_aside(ratings, share, seed=estimator.seed, pairs_per_person=pairs, threads=threads)
-    if parts is None or len(parts.people) < states:
-        return HeldOutScore()
-    if quick:
-        start = replace(estimate, labels=estimate.labels[parts.people])
-        second = estimator.refit(parts.log, parts.comparisons, start, threads=threads)
+    """Score a fit on a share of the people: `without`, made without them, or else a second fit."""
+    if without is None:
+        parts = set_aside(ratings, share, seed=estimator.seed, pairs_per_person=pairs_per_person, threads=threads)
+        if parts is None or len(parts.people) < states:
+            return HeldOutScore()
+        without, used, others = parts.fit(estimator, states, threads=threads), parts.people, parts.others
     else:
-        second = parts.fit(estimator, states, threads=threads)
-    return HeldOutScore(parts.log_likelihood(second, threads=threads), parts.others.people, len(parts.people))
+        used, unused = split_people(len(ratings.people), share, estimator.seed)
+        others = compare(ratings.subset(unused), threads=threads)
+        if not others.pairs.any():
+            return HeldOutScore()
+    return HeldOutScore(mean_log_likelihood(others, without, threads=threads), others.people, len(used))
 
 
 @dataclass(frozen=True, eq=False)

@@ -178,6 +178,22 @@ def count_state(comparisons: Comparisons, weight: FloatArray, *, threads: Thread
     return replace(counts, kept=kept, actions=comparisons.actions)
 
 
+def take_away(counts: PairCounts, some: PairCounts) -> PairCounts:
+    """Return what is left of counts, which are overwritten, without those of some of the people.
+
+    >>> log = Ratings.from_arrays([0, 0, 1, 1], [0, 1, 1, 2], [3, 5, 4, 1])
+    >>> all_people, second = (count_state(compare(log), np.array(weight)) for weight in ([1.0, 1.0], [0.0, 1.0]))
+    >>> take_away(all_people, second).wins.tolist(), all_people.halves.tolist()
+    ([0.0, 1.0, 0.0], [[0, 2, 0], [2, 0, 0], [0, 0, 0]])
+    """
+    places = np.searchsorted(counts.kept, some.kept)
+    for row, place in zip(some.halves, places.tolist(), strict=True):
+        counts.halves[place, places] -= row
+    wins = counts.wins.copy()
+    wins[places] -= some.wins
+    return replace(counts, wins=wins)
+
+
 def log_likelihoods(comparisons: Comparisons, utilities: FloatArray, *, threads: Threads | None = None) -> FloatArray:
     """Return people × states: the log-probability of each person's comparisons under each state's utilities.
 

@@ -7,9 +7,9 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.parallel import Threads
 from lpbandits.recovery.bradley_terry import maximise
-from lpbandits.recovery.cluster import Scale, cluster_people, move_clusters
+from lpbandits.recovery.cluster import Scale, cluster_people
 from lpbandits.recovery.estimate import Estimate
-from lpbandits.recovery.pairs import Comparisons, count_state
+from lpbandits.recovery.pairs import Comparisons, count_state, take_away
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.typing import IntArray, Json
@@ -42,9 +42,20 @@ class TwoStage:
         return self
 
     def __call__(
-        self, ratings: Ratings, comparisons: Comparisons, states: int, *, watch: Stopwatch, threads: Threads
+        self,
+        ratings: Ratings,
+        comparisons: Comparisons,
+        states: int,
+        *,
+        aside: IntArray | None = None,
+        watch: Stopwatch,
+        threads: Threads,
     ) -> Estimate:
-        """Cluster, and fit one cluster at a time, so that only one k×k matrix is in memory."""
+        """Cluster, and fit one cluster at a time, so that only one k×k matrix is in memory, or two with `aside`.
+
+        Fits without the people aside have the clusters of all, and cost little: their counts are what is left when
+        those of the people aside are taken away, and they start from the utilities of all.
+        """
         with watch.part("cluster"):
             clusters = cluster_people(
                 ratings,
@@ -54,7 +65,7 @@ class TwoStage:
                 seed=self.seed,
                 threads=threads.count,
             )
-        fits = []
+        fits, fewer = [], []
         found = len(clusters.shares)
         for z in range(found):
             with watch.part("count pairs", z, found):
@@ -62,18 +73,22 @@ class TwoStage:
                 counts = count_state(comparisons, members, threads=threads)
             with watch.part("Bradley-Terry", z, found):
                 fits.append(maximise(counts, prior_sd=self.prior_sd, threads=threads))
-        return Estimate(tuple(fits), clusters.shares, clusters.labels, clusters.warnings)
-
-    def refit(self, ratings: Ratings, comparisons: Comparisons, start: Estimate, *, threads: Threads) -> Estimate:
-        """Move the clusters of `start` to where they fit these people, and fit each from its utilities there."""
-        states = len(start.fits)
-        labels = move_clusters(ratings, start.labels, states, scale=self.scale)
-        fits = []
-        for z, known in enumerate(start.fits):
-            counts = count_state(comparisons, (labels == z).astype(np.float64), threads=threads)
-            rough = maximise(
-                counts, prior_sd=self.prior_sd, tolerance=1e-3, start=known.utilities, errors=False, threads=threads
-            )
-            fits.append(rough)
-        shares = np.bincount(labels, minlength=states) / len(labels)
-        return Estimate(tuple(fits), shares, labels)
+            if aside is not None:
+                with watch.part("held-out", z, found):
+                    members[np.setdiff1d(np.arange(len(members)), aside)] = 0
+                    counts = take_away(counts, count_state(comparisons, members, threads=threads))
+                    fewer.append(
+                        maximise(
+                            counts,
+                            prior_sd=self.prior_sd,
+                            tolerance=1e-3,  # moves a mean log-likelihood by a millionth
+                            start=fits[z].utilities,
+                            errors=False,
+                            threads=threads,
+                        )
+                    )
+        without = None
+        if aside is not None:
+            labels = np.delete(clusters.labels, aside)
+            without = Estimate(tuple(fewer), np.bincount(labels, minlength=found) / len(labels), labels)
+        return Estimate(tuple(fits), clusters.shares, clusters.labels, clusters.warnings, without=without)
