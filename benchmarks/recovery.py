@@ -110,6 +110,7 @@ report = fit.report
 print(json.dumps({"read": read, "total": time.perf_counter() - start, "seconds": report.seconds,
     "ratings": report.ratings, "passes": report.passes, "shares": report.shares, "warnings": report.warnings,
     "log_likelihood": report.log_likelihood, "heldout": report.heldout_log_likelihood,
+    "heldout_people": [report.heldout_people, report.heldout_fit_people],
     "count_variance_explained": report.count_variance_explained}))
 """
 

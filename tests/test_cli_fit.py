@@ -58,6 +58,7 @@ def test_fit_summary_reads_well(log: Path, method: str) -> None:
     assert [line.split()[0] for line in chosen] == ["2"]
     assert "the fewest states whose score" in done.stdout
     assert f"2 states, by {method}" in done.stdout
+    assert "(a fit to 32 people, scored on 8 others)" in done.stdout.replace("\n", " ")
 
 
 def test_fit_reports_what_the_filters_left_out(log: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
+from lpbandits.parallel import Threads
 from lpbandits.recovery import (
     Em,
     Ratings,
@@ -19,9 +20,13 @@ from lpbandits.recovery import (
     recover_em,
     recover_two_stage,
 )
+from lpbandits.recovery.cluster import Scale
 from lpbandits.recovery.em import slow_note
-from lpbandits.recovery.estimate import Estimator
+from lpbandits.recovery.estimate import Estimator, mixture
+from lpbandits.recovery.heldout_people import set_aside, split_people
 from lpbandits.recovery.match import kendall_losses
+from lpbandits.recovery.pairs import log_likelihoods
+from lpbandits.typing import BoolArray
 from tests import naive_recovery as naive
 from tests.synthetic_recovery import paper_world, readers
 from tests.test_recovery_ratings import movielens
@@ -44,7 +49,7 @@ def test_model_and_report(estimator: Estimator) -> None:
     np.testing.assert_allclose(model.prior, report.shares)
     np.testing.assert_allclose(sum(report.shares), 1)
     assert report.heldout_log_likelihood is not None
-    assert report.heldout_people == 20
+    assert (report.heldout_people, report.heldout_fit_people) == (20, 180)
     assert np.log(0.5) < report.heldout_log_likelihood
     assert np.log(0.5) < report.log_likelihood < 0
     assert report.comparisons == sum(len(h) * (len(h) - 1) / 2 for h in naive.histories(log))
@@ -242,8 +247,76 @@ def test_the_number_of_states_is_found(states: int) -> None:
     assert [row["states"] for row in curve.rows() if row["chosen"]] == [states]
     fit = fit_states(log, TwoStage(scale="cosine"), states="auto")
     assert fit.report.states == states
-    assert fit.report.heldout_people == 48
+    assert (fit.report.heldout_people, fit.report.heldout_fit_people) == (48, 192)
     assert len(fit.report.curve) == 9
+
+
+def huge(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lpbandits.recovery.fit.HUGE", 0)
+
+
+def test_the_heldout_score_of_a_huge_log_is_of_its_clusters_without_the_people_aside(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, log, _ = paper_world(8, people=50, same_scale=True, rounds=8, states=2)
+    labels = cluster_people(log, 2).labels
+    used, unused = split_people(50, 0.2, 0)
+    without = np.isin(np.arange(50), used)
+    histories = naive.histories(log)
+
+    def score(people: BoolArray) -> float:
+        betas = [naive.bradley_terry(naive.halves_won(log, (people & (labels == z)) * 1.0) / 2, 1.0)[0] for z in (0, 1)]
+        shares = [float(np.mean(labels[people] == z)) for z in (0, 1)]
+        total = pairs = 0.0
+        for n in unused.tolist():
+            parts = [
+                np.log(w) + naive.log_likelihood(histories[n], beta) for w, beta in zip(shares, betas, strict=True)
+            ]
+            total += float(np.logaddexp.reduce(parts))
+            pairs += len(histories[n]) * (len(histories[n]) - 1) / 2
+        return total / pairs
+
+    plain = fit_states(log, TwoStage(), states=2, heldout=0.2)
+    huge(monkeypatch)
+    fit = fit_states(log, TwoStage(), states=2, heldout=0.2)
+    assert fit.report.heldout_log_likelihood is not None
+    np.testing.assert_allclose(fit.report.heldout_log_likelihood, score(without), atol=1e-5)
+    assert abs(score(np.ones(50, dtype=np.bool_)) - score(without)) > 1e-3  # had they been left in, it would show
+    assert (fit.report.heldout_people, fit.report.heldout_fit_people) == (10, 40)
+    assert fit.model.provenance["report"]["heldout_fit_people"] == 40
+    np.testing.assert_array_equal(fit.model.utilities, plain.model.utilities)
+    np.testing.assert_array_equal(fit.model.prior, plain.model.prior)
+
+
+@pytest.mark.parametrize("scale", ["raw", "cosine"])
+def test_the_heldout_score_of_a_huge_log_is_near_that_of_a_second_fit(
+    scale: Scale, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, _ = readers(3, people=1500, actions=40, states=3)  # many people for each action, as in a huge log
+    huge(monkeypatch)
+    gaps = []
+    for seed in range(5):
+        estimator = TwoStage(scale=scale, seed=seed)
+        quick = fit_states(log, estimator, states=3).report.heldout_log_likelihood
+        with Threads(1) as threads:
+            parts = set_aside(log, 0.1, seed=seed, pairs_per_person=None, threads=threads)
+            assert parts is not None
+            second = parts.fit(estimator, 3, threads=threads)
+        each, _ = mixture(log_likelihoods(parts.others, second.utilities), second.shares)
+        value = each.sum() / parts.others.pairs.sum()
+        error = np.sqrt(np.sum((each - value * parts.others.pairs) ** 2)) / parts.others.pairs.sum()
+        gaps.append((quick - value) / error)
+    assert np.abs(gaps).max() < 1  # standard errors, over the 150 people set aside
+
+
+@pytest.mark.parametrize(("estimator", "cap"), [(Em(scale="cosine", restarts=1), None), (TwoStage(), 20)])
+def test_em_and_capped_fits_are_always_made_twice(
+    estimator: Estimator, cap: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, log, _ = paper_world(2, people=60, same_scale=False, rounds=20, states=2)
+    plain = fit_states(log, estimator, states=2, pairs_per_person=cap)
+    huge(monkeypatch)
+    assert fit_states(log, estimator, states=2, pairs_per_person=cap).model == plain.model
 
 
 def test_refusals() -> None:

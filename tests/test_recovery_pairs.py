@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads
 from lpbandits.recovery import Ratings
-from lpbandits.recovery.pairs import compare, count_wins, gather, log_likelihoods
+from lpbandits.recovery.pairs import compare, count_state, count_wins, gather, log_likelihoods, take_away
 from tests import naive_recovery as naive
+from tests.synthetic_recovery import readers
 
 
 @st.composite
@@ -128,3 +129,14 @@ def test_threads_change_nothing() -> None:
 def test_a_useless_cap_is_refused() -> None:
     with pytest.raises(InvalidInput, match="pairs_per_person is 0; it must be a whole number from 1"):
         compare(_long_log(), pairs_per_person=0)
+
+
+def test_counts_without_some_people_are_those_of_the_others() -> None:
+    log, _ = readers(2, people=30, actions=25, states=2)
+    comparisons = compare(log)
+    some = np.arange(30) % 3 == 0
+    left = take_away(count_state(comparisons, np.ones(30)), count_state(comparisons, some * 1.0))
+    others = count_state(comparisons, ~some * 1.0)
+    np.testing.assert_array_equal(left.halves[np.ix_(others.kept, others.kept)], others.halves)
+    np.testing.assert_array_equal(left.wins[others.kept], others.wins)
+    assert left.halves.sum() == others.halves.sum()
