@@ -2,9 +2,8 @@
 
 import signal
 import sys
-from typing import Any, Never
+from typing import Never
 
-import click
 import typer
 
 from lpbandits import __version__
@@ -44,26 +43,23 @@ def options(
     """Latent preference bandits: personal decisions from preference orderings."""
 
 
-class _Terminated(KeyboardInterrupt):
-    """The process was asked to end (SIGTERM); what Ctrl-C cleans up, this cleans up."""
+class _Stopped(BaseException):
+    """The user, or the machine, asked the command to end. Nothing but `main` catches it, so all is cleaned up."""
 
 
-def _terminate(*_: Any) -> Never:
-    raise _Terminated
+def _stop(number: int, _: object) -> Never:
+    raise _Stopped(number)
 
 
 def main() -> None:
-    """Run the command line; an error of ours is one line on stderr and exit code 2, an interrupt says so."""
-    signal.signal(signal.SIGTERM, _terminate)
+    """Run the command line; an error of ours is one line on stderr and exit code 2, and an interrupt says so."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
     try:
-        sys.exit(app(standalone_mode=False))
+        app()
     except LpbError as error:
         typer.echo(f"lpb: {error}", err=True)
         sys.exit(2)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except (KeyboardInterrupt, click.Abort) as error:
-        cause = error if isinstance(error, KeyboardInterrupt) else error.__cause__
+    except _Stopped as stopped:
         typer.echo("lpb: stopped", err=True)
-        sys.exit(128 + (signal.SIGTERM if isinstance(cause, _Terminated) else signal.SIGINT))
+        sys.exit(128 + int(stopped.args[0]))

@@ -24,7 +24,11 @@ MANY_ACTIONS = 3000
 
 @dataclass(frozen=True)
 class Em:
-    """EM from several starts, the best kept; see `recover_em`."""
+    """EM from several starts, the best kept; see `recover_em`.
+
+    >>> Em(restarts=1).settings()["restarts"]
+    1
+    """
 
     scale: Scale = "raw"
     prior_sd: float = 1.0

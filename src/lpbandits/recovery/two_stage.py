@@ -17,7 +17,11 @@ from lpbandits.typing import IntArray, Json
 
 @dataclass(frozen=True)
 class TwoStage:
-    """The paper's recovery (appendix "Two-Stage Latent Preference Order Recovery"); see `recover_two_stage`."""
+    """The paper's recovery (appendix "Two-Stage Latent Preference Order Recovery"); see `recover_two_stage`.
+
+    >>> TwoStage(scale="cosine").settings()["scale"]
+    'cosine'
+    """
 
     scale: Scale = "raw"
     prior_sd: float = 1.0

@@ -180,6 +180,9 @@ def populations_of(
 ) -> list[Population]:
     """Return every draw of a world, if the run fits in memory."""
     populations: list[Population] = []
+    about = world.to_dict()
+    if {"states", "actions"} <= set(about):  # so a run that is too large is refused before anybody is drawn
+        _check_size(people * about["states"], about["actions"], draws, rounds, policies, traces=traces)
     for draw in range(draws):
         population = world.draw(people=people, seed=seed, draw=draw)
         if not isinstance(population, Population):
@@ -191,15 +194,15 @@ def populations_of(
             )
         populations.append(population)
         if draw == 0:
-            _check_size(population, draws, rounds, policies, traces=traces)
+            _check_size(len(population), population.model.n_actions, draws, rounds, policies, traces=traces)
     return populations
 
 
-def _check_size(population: Population, draws: int, rounds: int, policies: int, *, traces: bool) -> None:
+def _check_size(people: int, actions: int, draws: int, rounds: int, policies: int, *, traces: bool) -> None:
     """Refuse a run that would not fit in memory, by the bytes that it keeps."""
-    people = len(population) * draws
+    people *= draws
     cells = people * rounds
-    size = people * (8 * population.model.n_actions + 8) + population.offered.nbytes * draws
+    size = people * (8 * actions + 8)
     size += policies * people * 80  # ten numbers per person
     size += policies * 2 * (8 * cells if cells <= sums.EXACT else 8 * rounds * sums.BINS)  # quantiles
     size += policies * cells * 56 if traces else 0

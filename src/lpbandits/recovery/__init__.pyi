@@ -1,0 +1,17 @@
+from .bradley_terry import BradleyTerry as BradleyTerry
+from .bradley_terry import fit_bradley_terry as fit_bradley_terry
+from .cluster import Clusters as Clusters
+from .cluster import cluster_people as cluster_people
+from .em import Em as Em
+from .fit import fit_states as fit_states
+from .fit import recover_em as recover_em
+from .fit import recover_two_stage as recover_two_stage
+from .heldout_people import StateCurve as StateCurve
+from .heldout_people import choose_states as choose_states
+from .match import Matching as Matching
+from .match import match_orderings as match_orderings
+from .ratings import Ratings as Ratings
+from .read import read_ratings as read_ratings
+from .report import Fit as Fit
+from .report import FitReport as FitReport
+from .two_stage import TwoStage as TwoStage
