@@ -3,9 +3,7 @@
 import hashlib
 import json
 import math
-from array import array
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import partial
 from typing import Any, Never
 
 from lpbandits import validate
@@ -36,7 +34,7 @@ class Agent:
     belief
         What is known of the person already, such as `Belief.unpack(policy, data)`; by default nothing.
 
-    The outcomes told are kept (16 bytes each), so that any of them can be taken back exactly.
+    The outcomes told are kept (about 40 bytes each), so that any of them can be taken back exactly.
 
     >>> from lpbandits import LpbTS
     >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
@@ -65,24 +63,28 @@ class Agent:
         self._duels = policy.feedback == "duels"
         # a float within these needs no further look; nothing is within them where a reward cannot be any number
         self._high = LARGEST if policy.rewards.family == "gaussian" and not self._duels else -math.inf
+        self._low = -self._high
         self._hold(policy.new_belief() if belief is None else belief)
-        self._forget(self._belief.outcomes)
+        self._forget(0 if belief is None else belief.outcomes)
 
     def _hold(self, belief: Belief) -> None:
-        """Hold a belief, and its arrays bound to the kernels that work on them."""
+        """Hold a belief, the doors to the kernels, and its arrays in the form that each door takes."""
         policy = self.policy
         self._belief = belief
         self._room = belief.room - 1 if self._duels else belief.room
-        arrays = (policy.ranks, policy.table, policy.settings, belief.slots, belief.states, belief.own, belief.order)
-        choose = partial(door_to_choose(policy.choose), *arrays, belief.work)
-        self._take = partial(door_to_tell(policy.evidence.tell, duel=self._duels), *arrays, belief.work)
+        self._arrays = policy.arrays(belief)  # held here, because frames hold only addresses
+        choose, framed = door_to_choose(policy.choose)
         self._choose: Callable[..., int] = _only_duels if self._duels else choose
         self._choose_pair: Callable[..., tuple[int, int]] = choose if self._duels else _only_rewards
+        self._choose_frame = framed(self._arrays)
+        self._take, framed_too = door_to_tell(policy.evidence.tell, duel=self._duels)
+        self._take_frame = self._choose_frame if framed_too == framed else framed_too(self._arrays)
 
     def _forget(self, missing: int = 0) -> None:
         """Start to keep outcomes; `missing` ones are in the belief and were not kept."""
-        self._told_actions = array("q")
-        self._told_values = array("d")
+        self._told_actions: list[int] = []
+        self._told_outcomes: list[float] = []
+        self._keep_action, self._keep_outcome = self._told_actions.append, self._told_outcomes.append
         self._ids: dict[Hashable, tuple[int, float]] = {}
         self._missing = missing
 
@@ -97,7 +99,7 @@ class Agent:
         Asking again without telling is a new decision on the same belief.
         """
         offered = self._all if allowed is None else self.policy.offer(allowed)
-        index = self._choose(self._belief.tried, offered, self.seed, self._address, self.asked)
+        index = self._choose(self._choose_frame, self._belief.tried, offered, self.seed, self._address, self.asked)
         self.asked += 1
         return self._labels[index]
 
@@ -116,11 +118,17 @@ class Agent:
             index = self._index[action]
         except (KeyError, TypeError):
             index = self.policy.index_of(action)
-        if type(reward) is not float or not -self._high <= reward <= self._high:
+        if type(reward) is not float or not self._low <= reward <= self._high:
             reward = self._checked(reward)
         if id is not None and self._is_known(id, index, reward):
             return
-        self._told(index, reward)
+        belief = self._belief
+        tried = belief.tried
+        if tried >= self._room:
+            self._grow()
+        self._keep_action(index)
+        self._keep_outcome(reward)
+        belief.tried = self._take(self._take_frame, tried, index, reward)
 
     def ask_pair(self, allowed: Sequence[Label] | None = None) -> tuple[Label, Label]:
         """Return the two actions that meet next, among the `allowed` ones if given; they may be one and the same.
@@ -131,7 +139,8 @@ class Agent:
         (2, 0)
         """
         offered = self._all if allowed is None else self.policy.offer(allowed)
-        one, other = self._choose_pair(self._belief.tried, offered, self.seed, self._address, self.asked)
+        frame, tried = self._choose_frame, self._belief.tried
+        one, other = self._choose_pair(frame, tried, offered, self.seed, self._address, self.asked)
         self.asked += 1
         return self._labels[one], self._labels[other]
 
@@ -150,14 +159,16 @@ class Agent:
             self._told(one, other)
 
     def _told(self, action: int, outcome: float) -> None:
-        """Take in and keep a checked outcome: a reward, or the loser of a duel."""
-        belief = self._belief
-        if belief.tried >= self._room:
-            belief.grow()
-            self._hold(belief)
-        self._told_actions.append(action)
-        self._told_values.append(outcome)
-        belief.tried = self._take(belief.tried, action, outcome)
+        """Take in and keep a checked outcome, a reward or the loser of a duel: what `tell` does without this call."""
+        if self._belief.tried >= self._room:
+            self._grow()
+        self._keep_action(action)
+        self._keep_outcome(outcome)
+        self._belief.tried = self._take(self._take_frame, self._belief.tried, action, outcome)
+
+    def _grow(self) -> None:
+        self._belief.grow()
+        self._hold(self._belief)
 
     def _checked(self, reward: Any) -> float:
         return _only_duels() if self._duels else self.policy.rewards.check(reward)
@@ -208,7 +219,7 @@ class Agent:
                 f"{self._missing} outcomes were taken in before this agent was restored without them, so none can be "
                 "taken back exactly; save with to_json(outcomes=True)"
             )
-        rows = list(zip(self._told_actions, self._told_values, strict=True))
+        rows = list(zip(self._told_actions, self._told_outcomes, strict=True))
         if (index, outcome) not in rows:
             mine = [value for told, value in rows if told == index]
             told = (
@@ -231,7 +242,7 @@ class Agent:
     @property
     def outcomes(self) -> list[tuple[Label, Any]]:
         """What was told and is still held, in order: (action, reward), or (winner, loser) of duels."""
-        rows = zip(self._told_actions, self._told_values, strict=True)
+        rows = zip(self._told_actions, self._told_outcomes, strict=True)
         return [(self._labels[a], self._named(x)) for a, x in rows]
 
     def _named(self, outcome: float) -> Any:
@@ -349,7 +360,7 @@ class Agent:
                 raise InvalidInput(f"it lists {len(outcomes)} outcomes, but its belief holds {self.rounds}")
             for label, outcome in outcomes:
                 self._told_actions.append(self.policy.index_of(label))
-                self._told_values.append(self._outcome(outcome))
+                self._told_outcomes.append(self._outcome(outcome))
             self._missing = 0
         self._ids = {key: (self.policy.index_of(label), self._outcome(outcome)) for key, label, outcome in ids}
 

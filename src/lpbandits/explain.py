@@ -90,18 +90,10 @@ def expected(policy: Policy, belief: Belief) -> FloatArray:
     [[0.0, 0.0], [0.0, 0.0]]
     """
     out = np.empty((max(belief.states.shape[1], 1), policy.model.n_actions))
-    expect = door_to_expect(policy.evidence.expect)
-    constants = (policy.ranks, policy.table, policy.settings)
+    expect, framed = door_to_expect(policy.evidence.expect)
+    frame = framed(policy.arrays(belief))
     for z in range(len(out)):
-        expect(
-            *constants,
-            belief.slots,
-            belief.states,
-            belief.own,
-            belief.order,
-            belief.work,
-            *(belief.tried, z, out[z]),
-        )
+        expect(frame, belief.tried, z, out[z])
     return out
 
 

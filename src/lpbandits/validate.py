@@ -55,6 +55,8 @@ def as_count(value: Any, name: str, *, low: int = 1, high: int = 2**31 - 1) -> i
     ...
     lpbandits.errors.InvalidInput: rounds is 2.5; it must be a whole number from 1 to 2147483647
     """
+    if type(value) is int and low <= value <= high:
+        return value
     if isinstance(value, SupportsIndex) and not isinstance(value, bool):
         try:
             number = operator.index(value)

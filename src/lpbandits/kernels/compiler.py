@@ -128,6 +128,11 @@ def specialise(
     return _compile(copy, _nrt=False, forceinline=inline)
 
 
+def name_of(kind: str, functions: Mapping[str, Callable[..., Any]]) -> str:
+    """Return a name for what is built around functions: that of each, with its module's."""
+    return "_".join([kind, *(f"{f.__module__.rpartition('.')[2]}_{f.__name__}" for f in functions.values())])
+
+
 def fingerprint(function: Callable[..., Any]) -> str:
     """Return a hash of a function from outside the package and of all it calls; nothing for one of ours.
 

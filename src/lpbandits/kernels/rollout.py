@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lpbandits.kernels.choices import favourites, filled
-from lpbandits.kernels.compiler import jit_in_place, kernel, specialise
+from lpbandits.kernels.compiler import jit_in_place, kernel, name_of, specialise
 from lpbandits.kernels.isotonic import pool
 from lpbandits.kernels.layout import POSTERIOR, Arrays
 from lpbandits.kernels.outcomes import People
@@ -177,5 +177,4 @@ def rollout_of(
 ) -> Callable[..., None]:
     """Return `rollout` compiled around the four functions."""
     parts = {"offer": offering, "choose": choosing, "outcome": happening, "tell": telling}
-    name = "_".join(["rollout", *(f"{f.__module__.rpartition('.')[2]}_{f.__name__}" for f in parts.values())])
-    return specialise(rollout, name, parts)
+    return specialise(rollout, name_of("rollout", parts), parts)

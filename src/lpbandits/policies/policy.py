@@ -15,7 +15,8 @@ import numpy as np
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels import layout
 from lpbandits.kernels.choices import favourite_sets
-from lpbandits.kernels.compiler import specialise
+from lpbandits.kernels.compiler import name_of, specialise
+from lpbandits.kernels.layout import Arrays
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.parts import Evidence, Feedback, Rule
@@ -128,6 +129,11 @@ class Policy:
         """Return what the policy knows of a person it has not met."""
         return Belief.new(self, room)
 
+    def arrays(self, belief: Belief) -> Arrays:
+        """Return what the kernels work on: the policy's constants and a belief."""
+        own = (belief.slots, belief.states, belief.own, belief.order, belief.work)
+        return Arrays(self.ranks, self.table, self.settings, *own)
+
     def offer(self, allowed: Sequence[Label] | None) -> IntArray:
         """Return the actions to choose from as indices in rising order; empty means all.
 
@@ -212,7 +218,7 @@ _EXAMPLES = {"evidence": "Refit()", "rule": "Sample()"}
 
 @functools.cache
 def _asking(choose: Callable[..., Any], expect: Callable[..., None]) -> Callable[..., Any]:
-    name = "_".join(f"{f.__module__.rpartition('.')[2]}_{f.__name__}" for f in (choose, expect))
+    name = name_of("choose", {"choose": choose, "expect": expect})
     return specialise(choose, name, {"expect": expect}, inline=True)
 
 

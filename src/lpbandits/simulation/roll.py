@@ -63,14 +63,7 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
         policy.evidence.tell,
     )
     play(
-        policy.ranks,
-        policy.table,
-        policy.settings,
-        belief.slots,
-        belief.states,
-        belief.own,
-        belief.order,
-        belief.work,
+        *policy.arrays(belief),
         policy.start_states,
         policy.start_own,
         people.means,
