@@ -138,15 +138,16 @@ def rollout(
     offers = Offers(sets, choices, taken, prefer)
     count, rounds, width = plays.shape
     m = states.shape[1]
+    zero = np.int64(0)  # a literal 0 would have every kernel below compiled once more, for literals
     for p in range(count):
-        n = 0
+        n = zero
         for row in range(states.shape[0]):
             for z in range(m):
                 states[row, z] = start_states[row, z]
         for row in range(own.shape[0]):
             for i in range(own.shape[1]):
                 own[row, i] = start_own[row, i]
-        i, j, size, target = offer(offers, people, belief, n, p, 0)
+        i, j, size, target = offer(offers, people, belief, n, p, zero)
         for t in range(rounds):
             if changing and t > 0:
                 i, j, size, target = offer(offers, people, belief, n, p, t)
