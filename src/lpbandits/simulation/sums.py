@@ -91,5 +91,13 @@ class Spread:
         people = int(upto[0, -1])
         # the middle of a bin, in the ratio that makes both ends equally wrong; bin 0 holds zeros
         middles = np.append(0.0, SMALLEST * _GROWTH ** np.arange(BINS) * 2 / (1 + 1 / _GROWTH))
-        ranks = [math.floor(q * (people - 1)) for q in QUANTILES]
-        return np.stack([middles[np.argmax(upto > rank, axis=1)] for rank in ranks])
+
+        def ranked(rank: int) -> FloatArray:
+            return middles[np.argmax(upto > rank, axis=1)]
+
+        out = []
+        for q in QUANTILES:
+            below, part = divmod(q * (people - 1), 1.0)
+            above = min(int(below) + 1, people - 1)
+            out.append((1.0 - part) * ranked(int(below)) + part * ranked(above))
+        return np.stack(out)

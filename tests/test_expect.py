@@ -1,0 +1,77 @@
+"""`expect`: what every evidence expects of each action under each state, against a slow twin."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lpbandits as lpb
+from lpbandits.model import PreferenceModel
+from lpbandits.typing import FloatArray, IntArray
+from tests import naive
+from tests.conftest import CASES, Case, Outcome, models, outcomes_for
+
+
+def between_neighbours(ordering: IntArray, fit: dict[int, float]) -> FloatArray:
+    """Place untried actions by rank on the line between their tried neighbours, and level beyond the outermost."""
+    ranks = [i for i, a in enumerate(ordering.tolist()) if a in fit]
+    values = [fit[int(ordering[i])] for i in ranks]
+    out = np.empty(len(ordering))
+    out[ordering] = np.interp(np.arange(len(ordering)), ranks, values) if ranks else 0.0
+    return out
+
+
+def twin(policy: lpb.Policy, history: list[Outcome], z: int) -> FloatArray:
+    model = policy.model
+    k = model.n_actions
+    told = {a: [r for b, r in history if b == a] for a, _ in history}
+    match policy.evidence:
+        case lpb.Refit() | lpb.Incremental():
+            return between_neighbours(model.orderings[z], naive.fitted_means(model.orderings[z], history))
+        case lpb.KnownMeans() | lpb.Consistency():
+            assert model.means is not None
+            return np.array(model.means[z])
+        case lpb.Tally():
+            return np.array([np.mean(told[a]) if a in told else np.nan for a in range(k)])
+        case lpb.Paired():
+            return np.array([(k - 1 - model.ranks[z, a]) / max(k - 1, 1) for a in range(k)])
+    raise NotImplementedError(policy.evidence.kind)
+
+
+@pytest.mark.jitless
+@pytest.mark.parametrize("case", CASES, ids=str)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_what_is_expected_equals_its_twin(case: Case, data: st.DataObject) -> None:
+    model: PreferenceModel = data.draw(models())
+    history: list[Outcome] = data.draw(outcomes_for(model, case.kind, 8))
+    policy = case.policy(model)
+    agent = lpb.Agent(policy, seed=0)
+    for action, reward in history:
+        agent.tell(action, reward)
+    before = agent.to_json()
+    got = lpb.expected(policy, agent.belief)
+    assert got.shape == (model.n_states if policy.evidence.latent else 1, model.n_actions)
+    for z, row in enumerate(got):
+        np.testing.assert_allclose(row, twin(policy, history, z), rtol=1e-9, atol=1e-9)
+    assert agent.to_json() == before, "asking what to expect changes nothing"
+
+
+@pytest.mark.jitless
+@given(models(), st.data())
+def test_expected_chances_of_duels(model: PreferenceModel, data: st.DataObject) -> None:
+    actions = st.integers(0, model.n_actions - 1)
+    duels = data.draw(st.lists(st.tuples(actions, actions), max_size=12))
+    agents = [lpb.Agent(policy, seed=0) for policy in (lpb.LpbDuel(model), lpb.DoubleTS(model))]
+    for agent in agents:
+        for winner, loser in duels:
+            agent.tell_duel(winner, loser)
+    k = model.n_actions
+    ordered, counted = (lpb.expected(agent.policy, agent.belief) for agent in agents)
+    np.testing.assert_allclose(ordered, (k - 1 - model.ranks) / max(k - 1, 1))
+    for one in range(k):
+        shares = []
+        for other in set(range(k)) - {one}:
+            won, lost = duels.count((one, other)), duels.count((other, one))
+            shares.append((won + 1) / (won + lost + 2))
+        np.testing.assert_allclose(counted[0, one], np.mean(shares) if shares else 0.0)
