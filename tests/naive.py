@@ -103,7 +103,7 @@ def known_means(means: Floats, prior: Floats, history: History, kind: str, noise
 
 
 def consistency(
-    means: Floats, prior: Floats, history: History, noise: float, horizon: int, margin: float = 0.0
+    means: Floats, prior: Floats, history: History, noise: float, horizon: int, slack: float = 0.0
 ) -> Floats:
     """mUCB: equal weights on the states whose rewards did not fall short by more than σ √(6 N log T)."""
     m = len(means)
@@ -114,7 +114,7 @@ def consistency(
     for action, reward in history:
         optimist = max(np.flatnonzero(consistent), key=lambda z: means[z, action])
         rounds[optimist] += 1
-        short[optimist] += means[optimist, action] - margin - reward
+        short[optimist] += means[optimist, action] - slack - reward
         room = noise * np.sqrt(6 * rounds * np.log(max(horizon, 2))) - short
         consistent = possible & (room >= 0)
         if not consistent.any():
@@ -314,8 +314,8 @@ def posterior_of(policy: Policy, kind: str, history: History) -> Floats:
             return incremental(model.orderings, model.prior, history, kind, rewards.sd)
         case KnownMeans():
             return known_means(means, model.prior, history, kind, rewards.sd, rewards.weight)
-        case Consistency(horizon=horizon, margin=margin):
-            return consistency(means, model.prior, history, rewards.sd, horizon, margin)
+        case Consistency(horizon=horizon, slack=slack):
+            return consistency(means, model.prior, history, rewards.sd, horizon, slack)
         case Paired(margin=factor):
             return paired(model.orderings, model.prior, history, factor)
     raise NotImplementedError(policy.evidence.kind)

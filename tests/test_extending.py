@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -223,6 +224,28 @@ def test_the_same_rule_asks_any_evidence() -> None:
         agent.tell(0, 0.0)
         agent.tell(2, 1.0)
         assert agent.ask() in (wanted, 2)
+
+
+def test_an_installed_package_brings_its_policies_by_an_entry_point(tmp_path: Path) -> None:
+    (tmp_path / "brought.py").write_text(example().replace('"epsilon-greedy"', '"brought"'), encoding="utf-8")
+    about = tmp_path / "brought-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: brought\nVersion: 1.0\n", encoding="utf-8")
+    (about / "entry_points.txt").write_text("[lpbandits]\nbrought = brought\n", encoding="utf-8")
+    code = (
+        "import json, lpbandits as lpb;"
+        "from lpbandits.policies import make_policy;"
+        "policy = make_policy('brought', lpb.Setting(lpb.PreferenceModel([[0, 1]]), lpb.Rewards()));"
+        "print(json.dumps(policy.to_dict()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    assert json.loads(done.stdout)["rule"] == {"kind": "brought", "epsilon": 0.1}
 
 
 def test_registering_is_checked() -> None:

@@ -59,9 +59,9 @@ def test_thompson_follows_its_prior(data: st.DataObject, prior_mean: float, prio
         assert agent.ask() == naive.action_of(policy, "gaussian", history, allowed, draw_at(3, 0, round_))
 
 
-def test_mucb_margin_keeps_a_state_that_falls_a_little_short() -> None:
+def test_mucb_slack_keeps_a_state_that_falls_a_little_short() -> None:
     model = PreferenceModel([[0, 1], [1, 0]], means=[[9.0, 1.0], [1.0, 8.0]])
-    strict, lenient = Agent(lpb.MUCB(model), seed=0), Agent(lpb.MUCB(model, margin=2.0), seed=0)
+    strict, lenient = Agent(lpb.MUCB(model), seed=0), Agent(lpb.MUCB(model, slack=2.0), seed=0)
     for agent in (strict, lenient):
         agent.tell(0, 2.0)  # 7 short of 9; the bound is √(6 log 200) = 5.6
     assert (strict.ask(), lenient.ask()) == (1, 0)

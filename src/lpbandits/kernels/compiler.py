@@ -183,6 +183,6 @@ def _codes(code: types.CodeType) -> list[types.CodeType]:
 
 
 def _digest_code(code: types.CodeType, digest: Any) -> None:
-    for own in _codes(code):
-        constants = [const for const in own.co_consts if not isinstance(const, types.CodeType)]
-        digest.update(own.co_code + repr((constants, own.co_names, own.co_varnames)).encode())
+    for part in _codes(code):
+        constants = [const for const in part.co_consts if not isinstance(const, types.CodeType)]
+        digest.update(part.co_code + repr((constants, part.co_names, part.co_varnames)).encode())

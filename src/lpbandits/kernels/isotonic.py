@@ -50,12 +50,12 @@ def fitted_mean(b: Arrays, row: int, n: int, slot: int) -> float:
     block = 0
     left = b.work[BLOCK_COUNT, 0]
     for i in range(n):
-        own = b.order[row, i]
+        held = b.order[row, i]
         if left <= 0.0:
             block += 1
             left = b.work[BLOCK_COUNT, block]
-        left -= b.slots[COUNT, own]  # counts are whole, so this subtraction is exact
-        if own == slot:
+        left -= b.slots[COUNT, held]  # counts are whole, so this subtraction is exact
+        if held == slot:
             break
     return b.work[BLOCK_SUM, block] / b.work[BLOCK_COUNT, block]
 

@@ -138,7 +138,7 @@ def rollout(
     offers = Offers(sets, choices, taken, prefer)
     count, rounds, width = plays.shape
     m = states.shape[1]
-    zero = np.int64(0)  # a literal 0 would have every kernel below compiled once more, for literals
+    zero: Any = np.int64(0)  # a literal 0 would have every kernel below compiled once more, for literals
     for p in range(count):
         n = zero
         for row in range(states.shape[0]):

@@ -42,5 +42,5 @@ __all__ = [
     "title_of",
 ]
 
-for _file in (lpbts, mts, mucb, ts, ucb, uniform, lpb_duel, lpb_paired, double_ts):
+for _file in (lpbts, lpb_paired, mts, mucb, ts, ucb, uniform, lpb_duel, double_ts):
     POLICIES.update({entry.name: entry for entry in _file.ENTRIES})

@@ -23,7 +23,7 @@ class MUCB(Policy):
         Standard deviation of rewards (of any family; 0.5 always holds for Bernoulli).
     horizon
         The number T of rounds planned for.
-    margin
+    slack
         How wrong the known means may be (ε).
 
     >>> from lpbandits import Agent
@@ -43,10 +43,10 @@ class MUCB(Policy):
         noise: float | None = None,
         rewards: str | Rewards = "gaussian",
         horizon: int = 200,
-        margin: float = 0.0,
+        slack: float = 0.0,
     ) -> None:
         family = rewards_of(rewards, noise, noise_of_all=True)
-        super().__init__(model, Consistency(family, horizon=horizon, margin=margin), Optimism())
+        super().__init__(model, Consistency(family, horizon=horizon, slack=slack), Optimism())
 
 
 ENTRIES = (

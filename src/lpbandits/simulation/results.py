@@ -47,7 +47,7 @@ class Curve:
             whole = whole.joined(other)
         se = whole.sd / np.sqrt(whole.count)
         if len(draws) > 1:
-            se = np.std([own.mean for own in draws], axis=0, ddof=1) / np.sqrt(len(draws))
+            se = np.std([moments.mean for moments in draws], axis=0, ddof=1) / np.sqrt(len(draws))
         return cls(whole.mean, whole.sd, se, *spread.quantiles())
 
     def last(self) -> dict[str, float | None]:

@@ -93,7 +93,7 @@ class Spread:
         middles = np.append(0.0, SMALLEST * _GROWTH ** np.arange(BINS) * 2 / (1 + 1 / _GROWTH))
 
         def ranked(rank: int) -> FloatArray:
-            return middles[np.argmax(upto > rank, axis=1)]
+            return np.asarray(middles[np.argmax(upto > rank, axis=1)])
 
         out = []
         for q in QUANTILES:

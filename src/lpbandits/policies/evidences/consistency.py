@@ -66,7 +66,7 @@ def tell(b: Arrays, n: int, action: int, reward: float) -> int:
 class Consistency(Evidence):
     """Which states are still consistent with the rewards, as mUCB (Hong et al. 2020) counts it.
 
-    `margin` is how wrong the known means may be (ε of the paper).
+    `slack` is how wrong the known means may be (ε of the paper).
 
     >>> Consistency(horizon=1000).horizon
     1000
@@ -74,7 +74,7 @@ class Consistency(Evidence):
 
     rewards: Rewards = field(default_factory=Rewards)
     horizon: int = 200
-    margin: float = 0.0
+    slack: float = 0.0
     kind: ClassVar[str] = "consistency"
     probabilistic: ClassVar[bool] = False
     tell = staticmethod(tell)
@@ -82,7 +82,7 @@ class Consistency(Evidence):
 
     def __post_init__(self) -> None:
         validate.as_count(self.horizon, "horizon")
-        validate.as_number(self.margin, "margin", low=0)
+        validate.as_number(self.slack, "slack", low=0)
         if not self.rewards.noise_known:
             raise InvalidInput("mucb needs a known noise; give noise, or use mts with noise_known=False")
 
@@ -96,4 +96,4 @@ class Consistency(Evidence):
 
     def settings(self) -> tuple[float, ...]:
         """Return log T and the slack ε."""
-        return (math.log(max(self.horizon, 2)), self.margin)
+        return (math.log(max(self.horizon, 2)), self.slack)

@@ -22,10 +22,10 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
     promise = -np.inf
     for z in range(b.states.shape[1]):
         if b.states[POSTERIOR, z] > 0.0:
-            own = favourite(b, z, offered)
-            if action < 0 or b.table[z, own] > promise:
-                action = own
-                promise = b.table[z, own]
+            best = favourite(b, z, offered)
+            if action < 0 or b.table[z, best] > promise:
+                action = best
+                promise = b.table[z, best]
     return action
 
 
@@ -43,7 +43,7 @@ class Optimism(Rule):
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
         """Return 1 for the action it will play: nothing is random."""
-        own = policy.favourites(offered)
+        best = policy.favourites(offered)
         possible = belief.states[layout.POSTERIOR] > 0
-        promise = np.where(possible, policy.table[np.arange(len(own)), own], -np.inf)
-        return policy.equally(own[[int(np.argmax(promise))]])
+        promise = np.where(possible, policy.table[np.arange(len(best)), best], -np.inf)
+        return policy.equally(best[[int(np.argmax(promise))]])

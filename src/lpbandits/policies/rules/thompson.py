@@ -38,7 +38,7 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
     prior_mean = b.settings[RULE, PRIOR_MEAN]
     prior_precision = b.settings[RULE, PRIOR_SD] ** -2
     reward_precision = b.settings[REWARDS, NOISE] ** -2
-    for slot in range(n):  # a loop of its own, so that several slots are worked out at a time
+    for slot in range(n):  # a loop of its tried, so that several slots are worked out at a time
         precision = prior_precision + b.slots[COUNT, slot] * reward_precision
         b.work[MEAN, slot] = (prior_mean * prior_precision + b.slots[SUM, slot] * reward_precision) / precision
         b.work[SD, slot] = 1.0 / np.sqrt(precision)
@@ -46,13 +46,13 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
     action = -1
     largest = -np.inf
     for slot in range(n):
-        own = b.order[0, slot]
-        if len(offered) > 0 and position(offered, own) < 0:
+        tried = b.order[0, slot]
+        if len(offered) > 0 and position(offered, tried) < 0:
             continue
         untried -= 1
-        draw = b.work[MEAN, slot] + b.work[SD, slot] * normal(scrambled(word, own + 1))
+        draw = b.work[MEAN, slot] + b.work[SD, slot] * normal(scrambled(word, tried + 1))
         if action < 0 or draw > largest:
-            action = own
+            action = tried
             largest = draw
     if untried > 0:
         z = largest_normal(unit(word_too), untried)

@@ -27,14 +27,14 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
     largest = -np.inf
     for i in range(n):
         slot = b.order[1, i]
-        own = b.order[0, slot]
-        if position(offered, own) < 0:
+        tried = b.order[0, slot]
+        if position(offered, tried) < 0:
             continue
         untried -= 1
         count = b.slots[COUNT, slot]
         bound = b.slots[SUM, slot] / count + b.settings[REWARDS, NOISE] * np.sqrt(2.0 * np.log(rounds) / count)
         if action < 0 or bound > largest:
-            action = own
+            action = tried
             largest = bound
     if untried > 0:
         return pick_untried(b.order, n, offered, untried, uniform(seed, person, round_, FIRST, 0))
