@@ -118,14 +118,14 @@ def test_people_with_names_have_luck_of_their_own_and_keep_it() -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_was_never_told_cannot_be_taken_back(case: Case) -> None:
     agent = Agent(case.policy(), seed=0)
-    with pytest.raises(InvalidInput, match=r"1 was not told for action 0 \(nothing\); take back what was told"):
+    with pytest.raises(InvalidInput, match=r"1 for action 0 was not told \(it got nothing\); take back what was told"):
         agent.retract(0, 1.0)
     agent.tell(0, 1.0)
     agent.tell(1, 0.0)
     before = agent.to_json()
-    with pytest.raises(InvalidInput, match=r"1 was not told for action 1 \(it got 0\)"):
+    with pytest.raises(InvalidInput, match=r"1 for action 1 was not told \(it got 0\)"):
         agent.retract(1, 1.0)
-    with pytest.raises(InvalidInput, match=r"0 was not told for action 0 \(it got 1\)"):
+    with pytest.raises(InvalidInput, match=r"0 for action 0 was not told \(it got 1\)"):
         agent.retract(0, 0.0)
     with pytest.raises(InvalidInput, match="unknown action 9"):
         agent.retract(9, 1.0)
@@ -138,7 +138,7 @@ def test_a_value_between_those_told_was_not_told() -> None:
     agent = agent_for()
     agent.tell("rest", 1.0)
     agent.tell("rest", 9.0)
-    with pytest.raises(InvalidInput, match=r"5 was not told for action 'rest' \(it got 1, 9\)"):
+    with pytest.raises(InvalidInput, match=r"5 for action 'rest' was not told \(it got 1, 9\)"):
         agent.retract("rest", 5.0)
 
 
@@ -178,16 +178,46 @@ def test_an_outcome_with_an_id_counts_once() -> None:
     assert again.rounds == 3
     before = agent.to_json()
     with pytest.raises(
-        InvalidInput, match="id 'visit 12' was told for action 'rest' with 2, and now for 'rest' with 3"
+        InvalidInput, match="id 'visit 12' was told as 2 for action 'rest', and now as 3 for action 'rest'"
     ):
         agent.tell("rest", 3.0, id="visit 12")
     for odd in (1.5, True, ("a",), b"x"):
         with pytest.raises(InvalidInput, match="id is"):
             agent.tell("rest", 2.0, id=odd)
     assert agent.to_json() == before
-    agent.retract("rest", 2.0)
+    agent.retract("rest", 2.0)  # the one without an id goes first
+    agent.tell("rest", 2.0, id="visit 12")
+    assert agent.rounds == 2
+    with pytest.raises(InvalidInput, match="2 for action 'rest' was not told with id 'visit 13'"):
+        agent.retract("rest", 2.0, id="visit 13")
+    agent.retract("rest", 2.0, id="visit 12")
+    agent.tell("rest", 2.0, id=12)
+    assert agent.rounds == 1
     agent.tell("rest", 2.0, id="visit 12")  # taken back, so it may be told again
-    assert agent.rounds == 3
+    assert agent.rounds == 2
+
+
+def test_a_belief_of_another_policy_is_refused() -> None:
+    policy = lpb.LpbTS(MODEL)
+    other = PreferenceModel([[1, 0, 2], [2, 1, 0]], actions=MODEL.actions)
+    for wrong in (lpb.MTS(MODEL), lpb.LpbTS(other), lpb.LpbTS(MODEL, noise=2.0), lpb.LpbDuel(MODEL)):
+        with pytest.raises(InvalidInput, match="of another policy or model"):
+            Agent(policy, seed=0, belief=wrong.new_belief())
+        with pytest.raises(FileFormatError, match="of another policy or model"):
+            lpb.Belief.unpack(policy, wrong.new_belief().pack())
+    for odd in (b"abc", "abc", 3):
+        with pytest.raises(InvalidInput, match="give a Belief"):
+            Agent(policy, seed=0, belief=odd)  # type: ignore[arg-type] # that is the point
+        with pytest.raises(FileFormatError, match="not a packed belief"):
+            lpb.Belief.unpack(policy, odd)  # type: ignore[arg-type] # that is the point
+
+
+def test_a_person_of_numpys_make_can_be_saved_and_luck_goes_on_where_it_was() -> None:
+    policy = lpb.Uniform(PreferenceModel([list(range(40))]))
+    agent = Agent(policy, seed=0, person=np.int64(3))  # type: ignore[arg-type] # as it comes out of an array
+    assert Agent.from_json(agent.to_json()).person == 3
+    later = Agent(policy, seed=0, person=3, asked=5)
+    assert [agent.ask() for _ in range(8)][5:] == [later.ask() for _ in range(3)]
 
 
 def test_an_agent_saved_without_its_outcomes_takes_none_back() -> None:
@@ -238,7 +268,7 @@ def test_a_belief_packs_itself(case: Case) -> None:
         assert again.ask() == action
         for one in (agent, again):
             one.tell(action, 1.0)
-    for broken in (b"", data[:10], data[:-1], data + b"x", b"LPB2" + data[4:], data[:25] + b"\0" + data[26:]):
+    for broken in (b"", data[:10], data[:-1], data + b"x", b"LPB2" + data[4:], data[:33] + b"\0" + data[34:]):
         with pytest.raises(FileFormatError, match="belief"):
             lpb.Belief.unpack(agent.policy, broken)
     with pytest.raises(FileFormatError, match="give the policy it was made with"):

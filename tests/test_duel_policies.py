@@ -177,7 +177,7 @@ def test_a_duel_can_be_taken_back_and_counts_once_by_id(name: str) -> None:
         one.tell_duel(2, 1, id="first")
     agent.tell_duel(2, 1, id="first")
     agent.tell_duel(1, 0)
-    with pytest.raises(InvalidInput, match=r"loser 3 was not told for action 0 \(it got loser 1\)"):
+    with pytest.raises(InvalidInput, match=r"0 beating 3 was not told \(it got 0 beating 1\)"):
         agent.retract_duel(0, 3)
     agent.retract_duel(1, 0)
     assert agent.to_json() == clean.to_json()

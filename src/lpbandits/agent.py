@@ -13,6 +13,7 @@ from lpbandits.kernels import layout
 from lpbandits.kernels.doors import door_to_choose, door_to_tell
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Belief, Policy, policy_from_dict
+from lpbandits.told import Told
 from lpbandits.typing import FloatArray, IntArray, Json, Label
 from lpbandits.validate import LARGEST
 
@@ -31,8 +32,11 @@ class Agent:
         Every decision is a function of (seed, person, number of the ask): the same inputs give the same actions.
     person
         Who it is, as text or a number below 2³², so that people who share a seed do not share their luck.
+    asked
+        How often the person was asked before: where their luck goes on.
     belief
-        What is known of the person already, such as `Belief.unpack(policy, data)`; by default nothing.
+        What is known of the person already, such as `Belief.unpack(policy, data)`; by default nothing. It is taken
+        over, not copied.
 
     The outcomes told are kept (about 40 bytes each), so that any of them can be taken back exactly.
 
@@ -49,14 +53,15 @@ class Agent:
     lpbandits.errors.InvalidInput: unknown action 'drug C'; the 3 actions are 'rest', 'drug A', 'drug B'
     """
 
-    def __init__(self, policy: Policy, *, seed: int, person: int | str = 0, belief: Belief | None = None) -> None:
+    def __init__(
+        self, policy: Policy, *, seed: int, person: int | str = 0, asked: int = 0, belief: Belief | None = None
+    ) -> None:
         if not isinstance(policy, Policy):
             raise InvalidInput(f"policy is {policy!r}; give a policy such as LpbTS(model)")
         self.policy = policy
         self.seed = validate.as_seed(seed)
-        self.person = person
-        self.asked = 0
-        self._address = _address(person)
+        self.person, self._address = _address(person)
+        self.asked = validate.as_count(asked, "asked", low=0, high=2**32 - 1)
         self._index = policy.model.index
         self._labels = policy.model.actions
         self._all: IntArray = policy.offer(None)
@@ -64,8 +69,11 @@ class Agent:
         # a float within these needs no further look; nothing is within them where a reward cannot be any number
         self._high = LARGEST if policy.rewards.family == "gaussian" and not self._duels else -math.inf
         self._low = -self._high
-        self._hold(policy.new_belief() if belief is None else belief)
-        self._forget(0 if belief is None else belief.outcomes)
+        if belief is None:
+            self._start(policy.new_belief())
+        else:
+            Belief.check(policy, belief)
+            self._start(belief)
 
     def _hold(self, belief: Belief) -> None:
         """Hold a belief, the doors to the kernels, and its arrays in the form that each door takes."""
@@ -80,13 +88,11 @@ class Agent:
         self._take, framed_too = door_to_tell(policy.evidence.tell, duel=self._duels)
         self._take_frame = self._choose_frame if framed_too == framed else framed_too(self._arrays)
 
-    def _forget(self, missing: int = 0) -> None:
-        """Start to keep outcomes; `missing` ones are in the belief and were not kept."""
-        self._told_actions: list[int] = []
-        self._told_outcomes: list[float] = []
-        self._keep_action, self._keep_outcome = self._told_actions.append, self._told_outcomes.append
-        self._ids: dict[Hashable, tuple[int, float]] = {}
-        self._missing = missing
+    def _start(self, belief: Belief) -> None:
+        """Hold a belief whose outcomes were not kept, and keep those to come."""
+        self._hold(belief)
+        self._told = Told(self.policy, belief.outcomes // (2 if self._duels else 1) if belief.tried else 0)
+        self._keep_action, self._keep_outcome = self._told.actions.append, self._told.outcomes.append
 
     @property
     def belief(self) -> Belief:
@@ -120,7 +126,7 @@ class Agent:
             index = self.policy.index_of(action)
         if type(reward) is not float or not self._low <= reward <= self._high:
             reward = self._checked(reward)
-        if id is not None and self._is_known(id, index, reward):
+        if id is not None and self._told.is_repeat(id, index, reward):
             return
         belief = self._belief
         tried = belief.tried
@@ -155,10 +161,10 @@ class Agent:
         if not self._duels:
             _only_rewards()
         one, other = self.policy.index_of(winner), self.policy.index_of(loser)
-        if id is None or not self._is_known(id, one, other):
-            self._told(one, other)
+        if id is None or not self._told.is_repeat(id, one, other):
+            self._take_in(one, other)
 
-    def _told(self, action: int, outcome: float) -> None:
+    def _take_in(self, action: int, outcome: float) -> None:
         """Take in and keep a checked outcome, a reward or the loser of a duel: what `tell` does without this call."""
         if self._belief.tried >= self._room:
             self._grow()
@@ -173,30 +179,11 @@ class Agent:
     def _checked(self, reward: Any) -> float:
         return _only_duels() if self._duels else self.policy.rewards.check(reward)
 
-    def _is_known(self, id_: Hashable, action: int, outcome: float) -> bool:
-        """Say whether an outcome with this id was told; remember it if not."""
-        if isinstance(id_, bool) or not isinstance(id_, str | int):
-            raise InvalidInput(f"id is {id_!r}; give text or a whole number")
-        before = self._ids.setdefault(id_, (-1, 0.0))
-        if before == (-1, 0.0):
-            self._ids[id_] = (action, outcome)
-            return False
-        if before != (action, outcome):
-            raise InvalidInput(
-                f"id {id_!r} was told for action {self._labels[before[0]]!r} with {self._shown(before[1])}, and now "
-                f"for {self._labels[action]!r} with {self._shown(outcome)}; take the first back, or give the new one "
-                "an id of its own"
-            )
-        return True
-
-    def _shown(self, outcome: float) -> str:
-        return f"loser {self._labels[int(outcome)]!r}" if self._duels else f"{outcome:g}"
-
-    def retract(self, action: Label, reward: float) -> None:
+    def retract(self, action: Label, reward: float, *, id: Hashable = None) -> None:  # noqa: A002 - as for tell
         """Take back an outcome that was told wrongly: afterwards all is, to the last bit, as if it had not been told.
 
-        What was told is looked up: a reward that this action did not get is refused. The others are taken in again, in
-        their order, so the cost grows with their number (about half a second for a million).
+        What was told is looked up: a reward that this action did not get, or not with this `id`, is refused. The others
+        are taken in again, in their order, so the cost grows with their number (about half a second for a million).
 
         >>> from lpbandits import LpbTS
         >>> agent = Agent(LpbTS(PreferenceModel([[0, 1], [1, 0]])), seed=7)
@@ -204,49 +191,27 @@ class Agent:
         >>> agent.posterior.tolist(), agent.rounds
         ([0.5, 0.5], 1)
         """
-        self._take_back(action, self._checked(reward))
+        if self._duels:
+            _only_duels()
+        self._take_back(self._told.checked(action, reward), id)
 
-    def retract_duel(self, winner: Label, loser: Label) -> None:
+    def retract_duel(self, winner: Label, loser: Label, *, id: Hashable = None) -> None:  # noqa: A002 - as for tell
         """Take back a duel that was told wrongly, as `retract` does for a reward."""
         if not self._duels:
             _only_rewards()
-        self._take_back(winner, self.policy.index_of(loser))
+        self._take_back(self._told.checked(winner, loser), id)
 
-    def _take_back(self, action: Label, outcome: float) -> None:
-        index = self.policy.index_of(action)
-        if self._missing:
-            raise NotSupported(
-                f"{self._missing} outcomes were taken in before this agent was restored without them, so none can be "
-                "taken back exactly; save with to_json(outcomes=True)"
-            )
-        rows = list(zip(self._told_actions, self._told_outcomes, strict=True))
-        if (index, outcome) not in rows:
-            mine = [value for told, value in rows if told == index]
-            told = (
-                f"it got {', '.join(map(self._shown, mine[:5]))}{' …' if len(mine) > 5 else ''}" if mine else "nothing"
-            )
-            raise InvalidInput(
-                f"{self._shown(outcome)} was not told for action {action!r} ({told}); take back what was told"
-            )
-        last = len(rows) - 1 - rows[::-1].index((index, outcome))
-        ids = {key: value for key, value in self._ids.items() if value != (index, outcome)}
-        self._retell(rows[:last] + rows[last + 1 :])
-        self._ids = ids
-
-    def _retell(self, rows: Sequence[tuple[int, float]]) -> None:
-        self._hold(self.policy.new_belief(self._belief.room))
-        self._forget()
+    def _take_back(self, row: tuple[int, float], id_: Hashable) -> None:
+        rows, ids = self._told.without(row, id_)
+        self._start(self.policy.new_belief(self._belief.room))
+        self._told.ids = ids
         for action, outcome in rows:
-            self._told(action, int(outcome) if self._duels else outcome)
+            self._take_in(action, outcome)
 
     @property
     def outcomes(self) -> list[tuple[Label, Any]]:
         """What was told and is still held, in order: (action, reward), or (winner, loser) of duels."""
-        rows = zip(self._told_actions, self._told_outcomes, strict=True)
-        return [(self._labels[a], self._named(x)) for a, x in rows]
-
-    def _named(self, outcome: float) -> Any:
-        return self._labels[int(outcome)] if self._duels else outcome
+        return [self._told.named(row) for row in self._told.rows()]
 
     @property
     def posterior(self) -> FloatArray:
@@ -284,32 +249,24 @@ class Agent:
         >>> newer.rounds, dropped
         (1, {'jam': 1})
         """
-        if self._missing:
-            raise NotSupported(
-                f"{self._missing} outcomes were taken in before this agent was restored without them, so they cannot "
-                "be told to another model; save with to_json(outcomes=True)"
-            )
-        fresh = Agent(self.policy.with_model(model), seed=self.seed, person=self.person)
-        fresh.asked = self.asked
+        self._told.refuse_if_missing("they cannot be told to another model")
+        fresh = Agent(self.policy.with_model(model), seed=self.seed, person=self.person, asked=self.asked)
         dropped: dict[Label, int] = {}
-        for action, outcome in self.outcomes:
-            odd = [label for label in ((action, outcome) if self._duels else (action,)) if label not in model.index]
-            for label in odd:
-                dropped[label] = dropped.get(label, 0) + 1
+        for row in self.outcomes:
+            odd = {label for label in (row if self._duels else row[:1]) if label not in model.index}
+            dropped |= {label: dropped.get(label, 0) + 1 for label in odd}
             if not odd:
-                fresh._told(model.index[action], model.index[outcome] if self._duels else outcome)
-        fresh._ids = {
-            key: (model.index[self._labels[a]], model.index[self._labels[int(x)]] if self._duels else x)
-            for key, (a, x) in self._ids.items()
-            if self._labels[a] in model.index and (not self._duels or self._labels[int(x)] in model.index)
-        }
+                fresh._take_in(*fresh._told.checked(*row))
+        ids = [(key, *self._told.named(row)) for key, row in self._told.ids.items()]
+        known = [one for one in ids if all(label in model.index for label in (one[1:] if self._duels else one[1:2]))]
+        fresh._told.restore(None, known)
         return fresh, dropped
 
     def to_json(self, *, with_model: bool = True, outcomes: bool = True) -> str:
         """Return everything the agent knows as JSON; `Agent.from_json` then gives the same next actions.
 
         Without the model the text stays small; hand the same model to `from_json` then. Without the outcomes it does
-        not grow with their number, but a restored agent can take none of them back.
+        not grow with their number (but for ids), and a restored agent can take none of them back.
         """
         content: Json = {
             "format": FORMAT,
@@ -320,8 +277,8 @@ class Agent:
             "person": self.person,
             "asked": self.asked,
             "belief": self._belief.to_dict(self._labels),
-            "outcomes": [list(row) for row in self.outcomes] if outcomes and not self._missing else None,
-            "ids": [[key, self._labels[a], self._named(x)] for key, (a, x) in self._ids.items()],
+            "outcomes": [list(row) for row in self.outcomes] if outcomes and not self._told.missing else None,
+            "ids": [[key, *self._told.named(row)] for key, row in self._told.ids.items()],
         }
         if with_model:
             content["model"] = self.policy.model.to_dict()
@@ -342,9 +299,9 @@ class Agent:
         try:
             policy = policy_from_dict(content["policy"], model)
             belief = Belief.from_dict(policy, content["belief"])
-            agent = cls(policy, seed=content["seed"], person=content["person"], belief=belief)
-            agent.asked = validate.as_count(content["asked"], "asked", low=0, high=2**32 - 1)
-            agent._recall(content["outcomes"], content["ids"])
+            address = {name: content[name] for name in ("seed", "person", "asked")}
+            agent = cls(policy, **address, belief=belief)
+            agent._told.restore(content["outcomes"], content["ids"])
         except FileFormatError:
             raise
         except InvalidInput as error:
@@ -353,33 +310,20 @@ class Agent:
             raise FileFormatError(f"the saved agent is not whole: {error!r}") from None
         return agent
 
-    def _recall(self, outcomes: Sequence[tuple[Label, Any]] | None, ids: Sequence[tuple[Hashable, Label, Any]]) -> None:
-        """Remember what a restored belief was told."""
-        if outcomes is not None:
-            if len(outcomes) != self.rounds:
-                raise InvalidInput(f"it lists {len(outcomes)} outcomes, but its belief holds {self.rounds}")
-            for label, outcome in outcomes:
-                self._told_actions.append(self.policy.index_of(label))
-                self._told_outcomes.append(self._outcome(outcome))
-            self._missing = 0
-        self._ids = {key: (self.policy.index_of(label), self._outcome(outcome)) for key, label, outcome in ids}
-
-    def _outcome(self, outcome: Any) -> float:
-        return self.policy.index_of(outcome) if self._duels else self._checked(outcome)
-
     def __repr__(self) -> str:
         return f"Agent({self.policy!r}, seed={self.seed}, person={self.person!r}, rounds={self.rounds})"
 
 
-def _address(person: Any) -> int:
-    """Return a person's place in the addresses of random draws: their number, or 32 bits of their name's hash."""
+def _address(person: Any) -> tuple[int | str, int]:
+    """Return a person, and their place in the addresses of random draws: their number, or 32 bits of a name's hash."""
     if isinstance(person, str):
         try:
             name = person.encode()
         except UnicodeEncodeError:
             raise InvalidInput(f"person is {person!r}, which UTF-8 cannot write; give another name") from None
-        return int.from_bytes(hashlib.sha256(name).digest()[:4], "little")
-    return validate.as_count(person, "person", low=0, high=2**32 - 1)
+        return person, int.from_bytes(hashlib.sha256(name).digest()[:4], "little")
+    number = validate.as_count(person, "person", low=0, high=2**32 - 1)
+    return number, number
 
 
 def _only_duels(*_: object) -> Never:

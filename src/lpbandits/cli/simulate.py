@@ -137,7 +137,7 @@ def world_of(name: str, given: dict[str, Any], settings: list[str]) -> "World":
             given[key] = json.loads(value)
         except json.JSONDecodeError:
             given[key] = value
-    if "rewards" in takes:
+    if "rewards" in takes and {"rewards", "noise"} & set(given):
         given["rewards"] = Rewards(given.get("rewards", "gaussian"), given.pop("noise", None))
     for key in given:
         _refuse(given if key not in takes else {}, key, f"is not a setting of the world {name!r}")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lpbandits.policies.policy import Policy
 
 MAGIC = b"LPB1"
-_HEAD = struct.Struct("<4sIIII")  # magic, tried actions, states, rows and columns of the evidence's own
+_HEAD = struct.Struct("<4s8sIIII")  # magic, whose it is, tried actions, states, rows and columns of its own
 _SLOTS = ("count", "sum", "spread")
 _STATES = ("score", "posterior")  # the other rows never change
 
@@ -35,7 +35,7 @@ class Belief:
     >>> belief.tried, belief.states[layout.POSTERIOR].tolist()
     (0, [0.5, 0.5])
     >>> len(belief.pack()), Belief.unpack(policy, belief.pack()).tried
-    (45, 0)
+    (53, 0)
     """
 
     slots: FloatArray
@@ -43,6 +43,7 @@ class Belief:
     own: FloatArray
     order: SlotArray
     work: FloatArray
+    policy_id: bytes
     tried: int = 0
 
     @classmethod
@@ -56,7 +57,16 @@ class Belief:
             own=policy.start_own.copy(),
             order=np.zeros((1 + ordered, room), dtype=np.uint32),
             work=np.zeros((layout.RULE_WORK + rows, max(room, columns))),
+            policy_id=policy.id,
         )
+
+    @staticmethod
+    def check(policy: "Policy", belief: Any) -> None:
+        """Refuse what is not a belief of this policy: kernels would read and write beyond its arrays."""
+        if not isinstance(belief, Belief):
+            raise InvalidInput(f"belief is {belief!r:.60}; give a Belief, such as Belief.unpack(policy, data)")
+        if belief.policy_id != policy.id:
+            raise InvalidInput("the belief is of another policy or model; give the policy it was made with")
 
     @property
     def room(self) -> int:
@@ -117,7 +127,7 @@ class Belief:
     def pack(self) -> bytes:
         """Return it as bytes, compressed: about 30 bytes per tried action and 16 per state."""
         m = self.states.shape[1]
-        head = _HEAD.pack(MAGIC, self.tried, m, *self.own.shape)
+        head = _HEAD.pack(MAGIC, self.policy_id, self.tried, m, *self.own.shape)
         arrays = (self.order[0, : self.tried], self.slots[:, : self.tried], self.states[: len(_STATES)], self.own)
         body = b"".join(np.ascontiguousarray(a).astype(a.dtype.newbyteorder("<"), copy=False).tobytes() for a in arrays)
         return head + zlib.compress(body, 1)
@@ -126,11 +136,13 @@ class Belief:
     def unpack(cls, policy: "Policy", data: bytes) -> "Belief":
         """Return the belief that `pack` wrote, for the same policy."""
         try:
-            magic, tried, m, rows, columns = _HEAD.unpack_from(data)
-        except struct.error:
-            magic, tried, m, rows, columns = b"", 0, 0, 0, 0
+            magic, whose, tried, m, rows, columns = _HEAD.unpack_from(data)
+        except (struct.error, TypeError):
+            magic, whose, tried, m, rows, columns = b"", b"", 0, 0, 0, 0
         if magic != MAGIC:
             raise FileFormatError("this is not a packed belief; give what Belief.pack returned")
+        if whose != policy.id:
+            raise FileFormatError("the packed belief is of another policy or model; give the policy it was made with")
         _check_shapes(policy, tried, m, (rows, columns))
         sizes = (4 * tried, 8 * layout.SLOT_ROWS * tried, 8 * len(_STATES) * m, 8 * rows * columns)
         try:

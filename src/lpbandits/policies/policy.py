@@ -5,6 +5,8 @@ a user, and the simulator's rollout makes its own. Both call the same compiled f
 """
 
 import functools
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -119,6 +121,12 @@ class Policy:
     def start_own(self) -> FloatArray:
         """The evidence's own part of an untouched belief."""
         return _matrix(self.evidence.own(self.model), f"the own part of '{self.evidence.kind}'")
+
+    @cached_property
+    def id(self) -> bytes:
+        """Eight bytes that tell this policy over this model from others: beliefs carry them."""
+        content = json.dumps([self.to_dict(), self.model.sha256], sort_keys=True)
+        return hashlib.sha256(content.encode()).digest()[:8]
 
     @property
     def choose(self) -> Callable[..., Any]:

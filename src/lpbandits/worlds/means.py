@@ -45,7 +45,10 @@ class MeansWorld:
         self.rewards = rewards or Rewards()
         given = model.means if means is None else means
         if given is None:
-            raise InvalidInput("the model has no means and none were given; give `means`, one row per state or person")
+            raise InvalidInput(
+                "the model has no means and none were given; give `means`, one row per state or person, or replay a "
+                "log (ReplayWorld; lpb simulate --world replay --log ratings.csv)"
+            )
         self.truth: IntArray | None = None
         if truth is not None:
             self.truth = _as_truth(truth, model.n_states)

@@ -1,0 +1,103 @@
+"""`Told`: what an agent was told, in order, so that any of it can be taken back exactly."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from lpbandits import validate
+from lpbandits.errors import InvalidInput, NotSupported
+from lpbandits.policies import Policy
+from lpbandits.typing import Label
+
+Row = tuple[int, float]
+"""An action and its reward, or the winner and the loser of a duel."""
+
+
+class Told:
+    """The outcomes that one agent's belief holds: two lists side by side, and those that have an id.
+
+    `missing` outcomes are in the belief, but were not kept. See docs/adr/0012.
+
+    >>> from lpbandits import LpbTS, PreferenceModel
+    >>> told = Told(LpbTS(PreferenceModel([[0, 1]], actions=["tea", "jam"])))
+    >>> told.is_repeat("visit 1", 0, 4.0), told.is_repeat("visit 1", 0, 4.0)
+    (False, True)
+    """
+
+    def __init__(self, policy: Policy, missing: int = 0) -> None:
+        self.actions: list[int] = []
+        self.outcomes: list[float] = []
+        self.ids: dict[Hashable, Row] = {}
+        self.missing = missing
+        self._policy = policy
+        self._duels = policy.feedback == "duels"
+
+    def rows(self) -> list[Row]:
+        """Return what was told, in order."""
+        return list(zip(self.actions, self.outcomes, strict=True))
+
+    def named(self, row: Row) -> tuple[Label, Any]:
+        """Return a row by the actions' labels."""
+        labels = self._policy.model.actions
+        return labels[row[0]], labels[int(row[1])] if self._duels else row[1]
+
+    def checked(self, label: Any, outcome: Any) -> Row:
+        """Return a row of what a user gave by label."""
+        action = self._policy.index_of(label)
+        return action, self._policy.index_of(outcome) if self._duels else self._policy.rewards.check(outcome)
+
+    def is_repeat(self, id_: Hashable, action: int, outcome: float) -> bool:
+        """Say whether an outcome with this id was told; remember it if not."""
+        before = self.ids.get(_checked_id(id_))
+        if before is None:
+            self.ids[id_] = (action, outcome)
+            return False
+        if before != (action, outcome):
+            raise InvalidInput(
+                f"id {id_!r} was told as {self._shown(before)}, and now as {self._shown((action, outcome))}; take the "
+                "first back, or give the new one an id of its own"
+            )
+        return True
+
+    def refuse_if_missing(self, what: str) -> None:
+        """Refuse what needs every outcome."""
+        if self.missing:
+            raise NotSupported(
+                f"{self.missing} outcomes were taken in before this agent was restored without them, so {what}; save "
+                "with to_json(outcomes=True)"
+            )
+
+    def without(self, row: Row, id_: Hashable = None) -> tuple[list[Row], dict[Hashable, Row]]:
+        """Return all rows and ids but this one, the latest such; with an id, the outcome that came with it."""
+        self.refuse_if_missing("none can be taken back exactly")
+        rows, ids = self.rows(), dict(self.ids)
+        if row not in rows or (id_ is not None and ids.get(_checked_id(id_)) != row):
+            mine = [f"{other[1]:g}" if not self._duels else self._shown(other) for other in rows if other[0] == row[0]]
+            got = f"it got {', '.join(mine[:5])}{' …' if len(mine) > 5 else ''}" if mine else "it got nothing"
+            which = "" if id_ is None else f" with id {id_!r}"
+            raise InvalidInput(f"{self._shown(row)} was not told{which} ({got}); take back what was told")
+        del rows[len(rows) - 1 - rows[::-1].index(row)]
+        tagged = [key for key, value in ids.items() if value == row]
+        if id_ is not None or len(tagged) > rows.count(row):  # without an id, one that has none goes first
+            del ids[tagged[-1] if id_ is None else id_]
+        return rows, ids
+
+    def restore(self, rows: Sequence[Any] | None, ids: Sequence[Any]) -> None:
+        """Remember what was saved by label, of a belief that holds it."""
+        if rows is not None:
+            if len(rows) != self.missing:
+                raise InvalidInput(f"it lists {len(rows)} outcomes, but its belief holds {self.missing}")
+            for action, outcome in (self.checked(label, outcome) for label, outcome in rows):
+                self.actions.append(action)
+                self.outcomes.append(outcome)
+            self.missing = 0
+        self.ids = {_checked_id(key): self.checked(label, outcome) for key, label, outcome in ids}
+
+    def _shown(self, row: Row) -> str:
+        label, outcome = self.named(row)
+        return f"{label!r} beating {outcome!r}" if self._duels else f"{outcome:g} for action {label!r}"
+
+
+def _checked_id(id_: Any) -> Hashable:
+    if isinstance(id_, str):
+        return id_
+    return validate.as_count(id_, "id", low=-(2**63), high=2**63 - 1)
