@@ -61,13 +61,13 @@ def fitted_mean(b: Arrays, row: int, n: int, slot: int) -> float:
 
 
 @kernel
-def fitted_means(b: Arrays, z: int, n: int, out: FloatArray) -> None:
-    """Write the mean of every action under state z: fitted where it was tried, else placed between its neighbours.
+def fitted_means(b: Arrays, n: int, state: int, out: FloatArray) -> None:
+    """Write the mean of every action under a state: fitted where it was tried, else placed between its neighbours.
 
     An untried action is placed by its rank on the line between the tried ones around it; before the first and after the
     last of them it has their mean, the nearest that the ordering allows. With nothing tried all are 0.
     """
-    row = 1 + z
+    row = 1 + state
     k = b.ranks.shape[1]
     if n == 0:
         for a in range(k):
@@ -84,12 +84,12 @@ def fitted_means(b: Arrays, z: int, n: int, out: FloatArray) -> None:
         left -= b.slots[COUNT, slot]
         out[b.order[0, slot]] = b.work[BLOCK_SUM, block] / b.work[BLOCK_COUNT, block]
     for a in range(k):
-        rank = b.ranks[z, a]
+        rank = b.ranks[state, a]
         low = 0  # the first tried action at or behind this rank
         high = n
         while low < high:
             middle = (low + high) // 2
-            if b.ranks[z, b.order[0, b.order[row, middle]]] < rank:
+            if b.ranks[state, b.order[0, b.order[row, middle]]] < rank:
                 low = middle + 1
             else:
                 high = middle
@@ -102,7 +102,7 @@ def fitted_means(b: Arrays, z: int, n: int, out: FloatArray) -> None:
         elif low == n:
             out[a] = out[before]
         else:
-            share = (rank - b.ranks[z, before]) / (b.ranks[z, behind] - b.ranks[z, before])
+            share = (rank - b.ranks[state, before]) / (b.ranks[state, behind] - b.ranks[state, before])
             out[a] = out[before] + share * (out[behind] - out[before])
 
 

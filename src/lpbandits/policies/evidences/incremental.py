@@ -14,7 +14,6 @@ from lpbandits.kernels.posterior import normalise
 from lpbandits.kernels.tally import record
 from lpbandits.policies.parts import Evidence
 from lpbandits.rewards import Rewards
-from lpbandits.typing import FloatArray
 
 
 @kernel
@@ -35,12 +34,6 @@ def tell(b: Arrays, n: int, action: int, reward: float) -> int:
     return n
 
 
-@kernel
-def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
-    """Write the isotonic fit, untried actions between their tried neighbours."""
-    fitted_means(b, state, n, out)
-
-
 @dataclass(frozen=True)
 class Incremental(Evidence):
     """The expanded algorithm: each round adds the newest reward's log-likelihood at the refitted mean.
@@ -55,7 +48,7 @@ class Incremental(Evidence):
     kind: ClassVar[str] = "incremental"
     ordered: ClassVar[bool] = True
     tell = staticmethod(tell)
-    expect = staticmethod(expect)
+    expect = staticmethod(fitted_means)
 
     def __post_init__(self) -> None:
         if not self.rewards.noise_known:

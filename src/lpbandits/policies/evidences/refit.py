@@ -25,7 +25,6 @@ from lpbandits.kernels.posterior import normalise
 from lpbandits.kernels.tally import record
 from lpbandits.policies.parts import Evidence
 from lpbandits.rewards import Rewards
-from lpbandits.typing import FloatArray
 
 
 @kernel
@@ -62,12 +61,6 @@ def tell(b: Arrays, n: int, action: int, reward: float) -> int:
     return n
 
 
-@kernel
-def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
-    """Write the isotonic fit, untried actions between their tried neighbours."""
-    fitted_means(b, state, n, out)
-
-
 @dataclass(frozen=True)
 class Refit(Evidence):
     """The likelihood of all rewards at the state's own isotonic fit (Eq. `appr_posterior`).
@@ -82,4 +75,4 @@ class Refit(Evidence):
     kind: ClassVar[str] = "refit"
     ordered: ClassVar[bool] = True
     tell = staticmethod(tell)
-    expect = staticmethod(expect)
+    expect = staticmethod(fitted_means)
