@@ -1,6 +1,8 @@
 """`Agent`: one person's decisions, its errors, and what it keeps."""
 
+import copy
 import json
+import pickle
 from typing import Any
 
 import numpy as np
@@ -218,6 +220,64 @@ def test_a_person_of_numpys_make_can_be_saved_and_luck_goes_on_where_it_was() ->
     assert Agent.from_json(agent.to_json()).person == 3
     later = Agent(policy, seed=0, person=3, asked=5)
     assert [agent.ask() for _ in range(8)][5:] == [later.ask() for _ in range(3)]
+
+
+@pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda agent: pickle.loads(pickle.dumps(agent))])  # noqa: S301
+@pytest.mark.parametrize("case", [c for c in CASES if c.kind == "gaussian"], ids=str)
+def test_a_copy_is_an_agent_of_its_own(case: Case, clone: Any) -> None:
+    agent = Agent(case.policy(model_for(case.rewards, m=4, k=30)), seed=3)
+    agent.tell(0, 1.0, id="a")
+    agent.tell(4, 2.0)
+    before = agent.to_json()
+    twin = clone(agent)
+    assert twin.to_json() == before
+    for action in range(30):
+        twin.tell(action, 5.0)
+    assert agent.to_json() == before
+    twin.retract(4, 2.0)
+    agent.tell(7, 1.0)
+    assert len(agent.explain().tried) == 3
+    assert twin.rounds == 31
+
+
+def test_two_agents_never_share_a_belief() -> None:
+    policy = lpb.TS(PreferenceModel([list(range(40))]))
+    one = Agent(policy, seed=0)
+    one.tell(3, 1.0)
+    other = Agent(policy, seed=1, belief=one.belief)
+    for action in range(40):
+        one.tell(action, 1.0)
+    assert other.rounds == 1
+    assert other.ask() in range(40)
+    with pytest.raises(InvalidInput, match="room is 0"):
+        policy.new_belief(0)
+    odd = policy.new_belief()
+    odd.slots = odd.slots[:, :2]
+    with pytest.raises(InvalidInput, match="not what its policy made"):
+        Agent(policy, seed=0, belief=odd)
+
+
+def test_taking_back_by_id_takes_that_one() -> None:
+    model = PreferenceModel([[0, 1, 2], [2, 1, 0]])
+    agent, clean = (Agent(lpb.LpbPaired(model), seed=0) for _ in range(2))
+    agent.tell(0, 1.0, id="x")
+    for one in (agent, clean):
+        for action, reward in ((1, 2.0), (2, 0.5), (0, 1.0)):
+            one.tell(action, reward)
+    agent.tell(1, 1.0, id="y")
+    clean.tell(1, 1.0, id="y")
+    agent.retract(0, 1.0, id="x")
+    assert agent.to_json() == clean.to_json()
+
+
+def test_settings_and_ids_of_numpys_make() -> None:
+    policy = lpb.TS(MODEL, prior_sd=np.float32(10))  # type: ignore[arg-type] # as it comes out of an array
+    assert policy.id == lpb.TS(MODEL, prior_sd=10).id == lpb.TS(MODEL, prior_sd=10.0).id
+    agent = Agent(policy, seed=0)
+    agent.tell("rest", 1.0, id=np.int64(5))
+    assert Agent.from_json(agent.to_json()).policy == agent.policy
+    agent.tell("rest", 1.0, id=5)
+    assert agent.rounds == 1
 
 
 def test_an_agent_saved_without_its_outcomes_takes_none_back() -> None:

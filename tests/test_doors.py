@@ -98,6 +98,12 @@ def test_a_policy_over_other_actions_is_refused() -> None:
         lpb.simulate(OwnWorld(), {"odd": lambda s: lpb.TS(other)}, rounds=2)  # noqa: ARG005
 
 
+def test_a_policy_over_actions_in_another_order_is_refused() -> None:
+    other = MODEL.relabelled([2, 1, 0])
+    with pytest.raises(lpb.InvalidInput, match="with other labels, or in another order"):
+        lpb.simulate(OwnWorld(), {"odd": lambda s: lpb.LpbTS(other)}, rounds=2)  # noqa: ARG005
+
+
 def test_a_policy_instead_of_a_builder_is_explained() -> None:
     with pytest.raises(lpb.InvalidInput, match=r"lambda s: LpbTS\(s.model\)"):
         lpb.simulate(OwnWorld(), {"mine": lpb.LpbTS(MODEL)}, rounds=2)  # type: ignore[dict-item] # that is the point

@@ -102,6 +102,19 @@ def test_impossible_replays_are_refused(changes: dict[str, Any], message: str) -
         Population(lpb.PreferenceModel([[0, 1], [1, 0]]), rewards=lpb.Rewards(), **{**good, **changes})
 
 
+@pytest.mark.parametrize("family", ["bernoulli", "poisson"])
+def test_replayed_rewards_of_any_family_are_those_given(family: Any) -> None:
+    model = lpb.PreferenceModel([[0, 1, 2]])
+    world = lpb.ReplayWorld(model, [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]], least=3, rewards=lpb.Rewards(family))
+    people = world.draw(people=2, seed=0)
+    trace = roll(lpb.LpbTS(model, rewards=family), people, rounds=3, seed=0)
+    np.testing.assert_array_equal(
+        trace.rewards, np.take_along_axis(people.means, trace.actions.astype(np.int64), axis=1)
+    )
+    with pytest.raises(lpb.InvalidInput, match=r"reward is 2\.5"):
+        lpb.ReplayWorld(model, [[2.5, 0.0, 1.0]], least=3, rewards=lpb.Rewards(family))
+
+
 def test_more_rounds_than_actions_and_duels_are_refused() -> None:
     people = replace(population_for(model_for(REWARDS["gaussian"]), REWARDS["gaussian"]), once=True)
     with pytest.raises(lpb.InvalidInput, match="rounds is 7, but somebody has only 6 actions, each offered once"):

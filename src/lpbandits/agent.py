@@ -35,8 +35,8 @@ class Agent:
     asked
         How often the person was asked before: where their luck goes on.
     belief
-        What is known of the person already, such as `Belief.unpack(policy, data)`; by default nothing. It is taken
-        over, not copied.
+        What is known of the person already, such as `Belief.unpack(policy, data)`; by default nothing. It
+        is copied.
 
     The outcomes told are kept (about 40 bytes each), so that any of them can be taken back exactly.
 
@@ -69,11 +69,7 @@ class Agent:
         # a float within these needs no further look; nothing is within them where a reward cannot be any number
         self._high = LARGEST if policy.rewards.family == "gaussian" and not self._duels else -math.inf
         self._low = -self._high
-        if belief is None:
-            self._start(policy.new_belief())
-        else:
-            Belief.check(policy, belief)
-            self._start(belief)
+        self._start(policy.new_belief() if belief is None else Belief.copied(policy, belief))
 
     def _hold(self, belief: Belief) -> None:
         """Hold a belief, the doors to the kernels, and its arrays in the form that each door takes."""
@@ -105,7 +101,10 @@ class Agent:
         Asking again without telling is a new decision on the same belief.
         """
         offered = self._all if allowed is None else self.policy.offer(allowed)
-        index = self._choose(self._choose_frame, self._belief.tried, offered, self.seed, self._address, self.asked)
+        try:
+            index = self._choose(self._choose_frame, self._belief.tried, offered, self.seed, self._address, self.asked)
+        except IndexError as error:
+            raise InvalidInput(f"{error}; mend its choose") from None
         self.asked += 1
         return self._labels[index]
 
@@ -132,9 +131,11 @@ class Agent:
         tried = belief.tried
         if tried >= self._room:
             self._grow()
+        belief.tried = self._take(self._take_frame, tried, index, reward)
         self._keep_action(index)
         self._keep_outcome(reward)
-        belief.tried = self._take(self._take_frame, tried, index, reward)
+        if id is not None:
+            self._told.tag(id)
 
     def ask_pair(self, allowed: Sequence[Label] | None = None) -> tuple[Label, Label]:
         """Return the two actions that meet next, among the `allowed` ones if given; they may be one and the same.
@@ -146,7 +147,10 @@ class Agent:
         """
         offered = self._all if allowed is None else self.policy.offer(allowed)
         frame, tried = self._choose_frame, self._belief.tried
-        one, other = self._choose_pair(frame, tried, offered, self.seed, self._address, self.asked)
+        try:
+            one, other = self._choose_pair(frame, tried, offered, self.seed, self._address, self.asked)
+        except IndexError as error:
+            raise InvalidInput(f"{error}; mend its choose") from None
         self.asked += 1
         return self._labels[one], self._labels[other]
 
@@ -163,17 +167,19 @@ class Agent:
         one, other = self.policy.index_of(winner), self.policy.index_of(loser)
         if id is None or not self._told.is_repeat(id, one, other):
             self._take_in(one, other)
+            if id is not None:
+                self._told.tag(id)
 
     def _take_in(self, action: int, outcome: float) -> None:
         """Take in and keep a checked outcome, a reward or the loser of a duel: what `tell` does without this call."""
         if self._belief.tried >= self._room:
             self._grow()
+        self._belief.tried = self._take(self._take_frame, self._belief.tried, action, outcome)
         self._keep_action(action)
         self._keep_outcome(outcome)
-        self._belief.tried = self._take(self._take_frame, self._belief.tried, action, outcome)
 
     def _grow(self) -> None:
-        self._belief.grow()
+        self._belief._grow()
         self._hold(self._belief)
 
     def _checked(self, reward: Any) -> float:
@@ -204,9 +210,9 @@ class Agent:
     def _take_back(self, row: tuple[int, float], id_: Hashable) -> None:
         rows, ids = self._told.without(row, id_)
         self._start(self.policy.new_belief(self._belief.room))
-        self._told.ids = ids
         for action, outcome in rows:
             self._take_in(action, outcome)
+        self._told.ids = ids
 
     @property
     def outcomes(self) -> list[tuple[Label, Any]]:
@@ -252,14 +258,13 @@ class Agent:
         self._told.refuse_if_missing("they cannot be told to another model")
         fresh = Agent(self.policy.with_model(model), seed=self.seed, person=self.person, asked=self.asked)
         dropped: dict[Label, int] = {}
-        for row in self.outcomes:
+        for i, row in enumerate(self.outcomes):
             odd = {label for label in (row if self._duels else row[:1]) if label not in model.index}
             dropped |= {label: dropped.get(label, 0) + 1 for label in odd}
             if not odd:
                 fresh._take_in(*fresh._told.checked(*row))
-        ids = [(key, *self._told.named(row)) for key, row in self._told.ids.items()]
-        known = [one for one in ids if all(label in model.index for label in (one[1:] if self._duels else one[1:2]))]
-        fresh._told.restore(None, known)
+            for key in (key for key, (at, *_) in self._told.ids.items() if at == i and not odd):
+                fresh._told.tag(key)
         return fresh, dropped
 
     def to_json(self, *, with_model: bool = True, outcomes: bool = True) -> str:
@@ -278,7 +283,7 @@ class Agent:
             "asked": self.asked,
             "belief": self._belief.to_dict(self._labels),
             "outcomes": [list(row) for row in self.outcomes] if outcomes and not self._told.missing else None,
-            "ids": [[key, *self._told.named(row)] for key, row in self._told.ids.items()],
+            "ids": [[key, at, *self._told.named((a, x))] for key, (at, a, x) in self._told.ids.items()],
         }
         if with_model:
             content["model"] = self.policy.model.to_dict()
@@ -310,8 +315,30 @@ class Agent:
             raise FileFormatError(f"the saved agent is not whole: {error!r}") from None
         return agent
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle by what the agent knows: the addresses in its frames would be those of another's arrays."""
+        address = {"seed": self.seed, "person": self.person, "asked": self.asked}
+        return _rebuilt, (
+            self.policy,
+            address,
+            self._belief,
+            self._told.rows(),
+            dict(self._told.ids),
+            self._told.missing,
+        )
+
     def __repr__(self) -> str:
         return f"Agent({self.policy!r}, seed={self.seed}, person={self.person!r}, rounds={self.rounds})"
+
+
+def _rebuilt(
+    policy: Policy, address: dict[str, Any], belief: Belief, rows: list[Any], ids: dict[Hashable, Any], missing: int
+) -> Agent:
+    agent = Agent(policy, **address, belief=belief)
+    agent._told.actions[:] = [action for action, _ in rows]
+    agent._told.outcomes[:] = [outcome for _, outcome in rows]
+    agent._told.ids, agent._told.missing = dict(ids), missing
+    return agent
 
 
 def _address(person: Any) -> tuple[int | str, int]:

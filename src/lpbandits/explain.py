@@ -27,7 +27,8 @@ class StateFit:
     active
         The number of order constraints that hold with equality: tried actions minus blocks.
     intervals
-        For each untried action the (lowest, highest) mean that its tried neighbours allow, None where unbounded.
+        Where the evidence fits an order: for each untried action the (lowest, highest) mean that its tried neighbours
+        allow, None where unbounded.
     """
 
     state: int
@@ -129,6 +130,8 @@ def _state(policy: Policy, belief: Belief, z: int, means: FloatArray) -> StateFi
         else:
             waiting.append(labels[a])
     intervals.update(dict.fromkeys(waiting, (None, above)))
+    if not policy.evidence.ordered:
+        intervals = {}
     every = {labels[a]: float(means[a]) for a in order}
     probability = float(belief.states[layout.POSTERIOR, z])
     return StateFit(z, probability, every, blocks, len(tried) - len(blocks), intervals)

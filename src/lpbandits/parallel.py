@@ -6,7 +6,7 @@ Neither changes a result: every job and every row depends on nothing but its own
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Literal, TypeVar
@@ -40,7 +40,7 @@ def workers_of(count: int | None, name: str = "threads") -> int:
 
 def each(
     function: Callable[..., T], jobs: Iterable[tuple[Any, ...]], *, workers: int | None = None, kind: Kind = "threads"
-) -> Iterator[T]:
+) -> Generator[T, None, None]:
     """Call `function` with every job's arguments; give the results in the order of the jobs, as they end.
 
     Threads suit kernels, which run without the GIL; processes suit everything else. Only a few jobs are under way or

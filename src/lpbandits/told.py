@@ -19,14 +19,16 @@ class Told:
 
     >>> from lpbandits import LpbTS, PreferenceModel
     >>> told = Told(LpbTS(PreferenceModel([[0, 1]], actions=["tea", "jam"])))
-    >>> told.is_repeat("visit 1", 0, 4.0), told.is_repeat("visit 1", 0, 4.0)
-    (False, True)
+    >>> told.actions.append(0); told.outcomes.append(4.0); told.tag("visit 1")
+    >>> told.is_repeat("visit 1", 0, 4.0), told.is_repeat("visit 2", 0, 4.0)
+    (True, False)
     """
 
     def __init__(self, policy: Policy, missing: int = 0) -> None:
         self.actions: list[int] = []
         self.outcomes: list[float] = []
-        self.ids: dict[Hashable, Row] = {}
+        self.ids: dict[Hashable, tuple[int, int, float]] = {}
+        """The place of the outcome that came with an id (-1: it was not kept), and the outcome itself."""
         self.missing = missing
         self._policy = policy
         self._duels = policy.feedback == "duels"
@@ -46,17 +48,20 @@ class Told:
         return action, self._policy.index_of(outcome) if self._duels else self._policy.rewards.check(outcome)
 
     def is_repeat(self, id_: Hashable, action: int, outcome: float) -> bool:
-        """Say whether an outcome with this id was told; remember it if not."""
+        """Say whether this outcome was told with this id."""
         before = self.ids.get(_checked_id(id_))
         if before is None:
-            self.ids[id_] = (action, outcome)
             return False
-        if before != (action, outcome):
+        if before[1:] != (action, outcome):
             raise InvalidInput(
-                f"id {id_!r} was told as {self._shown(before)}, and now as {self._shown((action, outcome))}; take the "
-                "first back, or give the new one an id of its own"
+                f"id {id_!r} was told as {self._shown(before[1:])}, and now as {self._shown((action, outcome))}; take "
+                "the first back, or give the new one an id of its own"
             )
         return True
+
+    def tag(self, id_: Hashable) -> None:
+        """Give the latest outcome an id."""
+        self.ids[_checked_id(id_)] = (len(self.actions) - 1, self.actions[-1], self.outcomes[-1])
 
     def refuse_if_missing(self, what: str) -> None:
         """Refuse what needs every outcome."""
@@ -66,20 +71,23 @@ class Told:
                 "with to_json(outcomes=True)"
             )
 
-    def without(self, row: Row, id_: Hashable = None) -> tuple[list[Row], dict[Hashable, Row]]:
-        """Return all rows and ids but this one, the latest such; with an id, the outcome that came with it."""
+    def without(self, row: Row, id_: Hashable = None) -> tuple[list[Row], dict[Hashable, tuple[int, int, float]]]:
+        """Return all rows and ids but one: that of the id, or else the latest such row, one without an id first."""
         self.refuse_if_missing("none can be taken back exactly")
-        rows, ids = self.rows(), dict(self.ids)
-        if row not in rows or (id_ is not None and ids.get(_checked_id(id_)) != row):
-            mine = [f"{other[1]:g}" if not self._duels else self._shown(other) for other in rows if other[0] == row[0]]
+        rows = self.rows()
+        tagged = {place: key for key, (place, *_) in self.ids.items()}
+        places = [place for place, other in enumerate(rows) if other == row]
+        if id_ is not None:
+            places = [place for place in places if tagged.get(place) == _checked_id(id_)]
+        if not places:
+            mine = [self._shown(other) if self._duels else f"{other[1]:g}" for other in rows if other[0] == row[0]]
             got = f"it got {', '.join(mine[:5])}{' …' if len(mine) > 5 else ''}" if mine else "it got nothing"
             which = "" if id_ is None else f" with id {id_!r}"
             raise InvalidInput(f"{self._shown(row)} was not told{which} ({got}); take back what was told")
-        del rows[len(rows) - 1 - rows[::-1].index(row)]
-        tagged = [key for key, value in ids.items() if value == row]
-        if id_ is not None or len(tagged) > rows.count(row):  # without an id, one that has none goes first
-            del ids[tagged[-1] if id_ is None else id_]
-        return rows, ids
+        gone = max([place for place in places if place not in tagged] or places)
+        kept = ((key, told) for key, told in self.ids.items() if told[0] != gone)
+        ids = {key: (at - (at > gone), action, outcome) for key, (at, action, outcome) in kept}  # later ones move up
+        return rows[:gone] + rows[gone + 1 :], ids
 
     def restore(self, rows: Sequence[Any] | None, ids: Sequence[Any]) -> None:
         """Remember what was saved by label, of a belief that holds it."""
@@ -90,7 +98,16 @@ class Told:
                 self.actions.append(action)
                 self.outcomes.append(outcome)
             self.missing = 0
-        self.ids = {_checked_id(key): self.checked(label, outcome) for key, label, outcome in ids}
+        for key, place, label, outcome in ids:
+            row = self.checked(label, outcome)
+            at = (
+                validate.as_count(place, "place", low=-1, high=max(len(self.actions) - 1, -1))
+                if rows is not None
+                else -1
+            )
+            if at >= 0 and (self.actions[at], self.outcomes[at]) != row:
+                raise InvalidInput(f"id {key!r} is said to stand at {at}, where another outcome is")
+            self.ids[_checked_id(key)] = (at, *row)
 
     def _shown(self, row: Row) -> str:
         label, outcome = self.named(row)
@@ -100,4 +117,7 @@ class Told:
 def _checked_id(id_: Any) -> Hashable:
     if isinstance(id_, str):
         return id_
-    return validate.as_count(id_, "id", low=-(2**63), high=2**63 - 1)
+    try:
+        return validate.as_count(id_, "id", low=-(2**63), high=2**63 - 1)
+    except InvalidInput:
+        raise InvalidInput(f"id is {id_!r:.60}; give text or a whole number") from None

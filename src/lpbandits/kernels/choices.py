@@ -1,5 +1,7 @@
 """The actions to choose from: `offered` holds the allowed ones in rising order, and is empty where all are allowed."""
 
+from typing import Any
+
 from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.layout import Arrays
 from lpbandits.kernels.random import below
@@ -80,3 +82,24 @@ def favourite_sets(ranks: Int32Array, offered: IntArray, out: IntArray) -> None:
             size = favourites(ranks, offered[p, t], filled(offered[p, t]), out[p, t])
             for i in range(size, out.shape[2]):
                 out[p, t, i] = -1
+
+
+def choose(*_: Any) -> Any:
+    """Stand for a rule's function that comes from outside the package."""
+
+
+def watched_action(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
+    """Choose, and refuse an action that is not allowed: it would be read beyond the arrays."""
+    action: int = choose(b, n, offered, seed, person, round_)
+    if action < 0 or action >= b.ranks.shape[1] or position(offered, action) < 0:
+        raise IndexError("the rule chose an action that is not allowed")
+    return action
+
+
+def watched_pair(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> tuple[int, int]:
+    """Choose a pair, and refuse an action that is not allowed."""
+    one, other = choose(b, n, offered, seed, person, round_)
+    for action in (one, other):
+        if action < 0 or action >= b.ranks.shape[1] or position(offered, action) < 0:
+            raise IndexError("the rule chose an action that is not allowed")
+    return one, other

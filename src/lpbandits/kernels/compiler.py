@@ -5,6 +5,7 @@ machine code behind. Our cache folder is therefore named by a hash of the source
 functions from outside the package by a hash of those functions and of all they call.
 """
 
+import enum
 import functools
 import hashlib
 import os
@@ -18,10 +19,11 @@ from typing import Any, ParamSpec, TypeVar
 
 import numba
 import numba.core.config
+import numba.core.errors
 import numpy as np
 import platformdirs
 
-from lpbandits.errors import SlowFunction
+from lpbandits.errors import InvalidInput, SlowFunction
 
 config: Any = numba.core.config  # numba has no types
 
@@ -116,16 +118,24 @@ def specialise(
     copy.__fingerprint__ = outside
     slow = [function for function in (template, *functions.values()) if not is_compiled(function)]
     slow = [function for function in slow if not (function is template and _is_ours(function))]
-    if slow:
-        names = ", ".join(f"'{function.__name__}'" for function in slow)
+    named = [function for function in slow if not hasattr(function, "__fingerprint__")]  # others were named before
+    if named:
+        names = ", ".join(f"'{function.__name__}'" for function in named)
         warnings.warn(
             f"{names} is plain Python, so everything around it runs as Python too, some hundred times slower; "
             "decorate it with lpbandits.kernel",
             SlowFunction,
             stacklevel=4,
         )
+    if slow:
         return copy
     return _compile(copy, _nrt=False, forceinline=inline)
+
+
+def explained(error: numba.core.errors.NumbaError, names: str) -> InvalidInput:
+    """Return the error for functions that cannot be compiled, with what numba says first."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return InvalidInput(f"{names} cannot be compiled: {' '.join(lines[1:4]) or lines[0]}; see lpbandits.policies.parts")
 
 
 def name_of(kind: str, functions: Mapping[str, Callable[..., Any]]) -> str:
@@ -159,21 +169,31 @@ def _digest_function(function: Any, digest: Any, seen: set[int]) -> None:
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     names = [name for code in _codes(function.__code__) for name in code.co_names]
     read = [function.__globals__[name] for name in names if name in function.__globals__]
-    read += [getattr(value, name) for value in read if isinstance(value, types.ModuleType) for name in names
-             if hasattr(value, name)]  # fmt: skip
+    reached = read
+    while reached:  # what stands in modules, and in modules of modules
+        holders = [value for value in reached if isinstance(value, types.ModuleType) and not _is_known(value.__name__)]
+        reached = [getattr(holder, name) for holder in holders for name in names if hasattr(holder, name)]
+        read += reached
     for value in (*cells, *(function.__defaults__ or ()), *read):
         _digest_value(value, digest, seen)
 
 
+def _is_known(module: str) -> bool:
+    """Say whether a module is ours, or one that nobody edits between two runs."""
+    root = module.partition(".")[0]
+    return root in (PACKAGE, "numpy", "numba") or root in sys.stdlib_module_names
+
+
 def _digest_value(value: Any, digest: Any, seen: set[int]) -> None:
-    plain = getattr(value, "py_func", value)
+    plain = getattr(getattr(value, "_dispatcher", value), "py_func", value)  # also what numba.vectorize made
     if isinstance(plain, types.FunctionType):
-        root = plain.__module__.partition(".")[0] if plain.__module__ else ""
-        if root not in (PACKAGE, "numpy", "numba") and root not in sys.stdlib_module_names:
+        if not _is_known(plain.__module__ or ""):
             _digest_function(plain, digest, seen)
     elif isinstance(value, np.ndarray):
-        digest.update(value.tobytes())
-    elif isinstance(value, int | float | str | bytes | tuple | np.generic):
+        digest.update(repr((value.dtype, value.shape)).encode() + value.tobytes())
+    elif isinstance(value, type) and issubclass(value, enum.Enum):
+        digest.update(repr([(member.name, member.value) for member in value]).encode())
+    elif isinstance(value, int | float | complex | str | bytes | tuple | np.generic | enum.Enum):
         digest.update(repr(value).encode())
 
 

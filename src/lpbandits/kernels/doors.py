@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numba import types
 from numba.core import cgutils as untyped_cgutils
+from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from lpbandits.kernels.compiler import config, name_of, specialise
+from lpbandits.kernels.compiler import config, explained, name_of, specialise
 from lpbandits.kernels.layout import Arrays
 from lpbandits.typing import FloatArray, IntArray
 
@@ -121,5 +122,8 @@ def _opened(template: Callable[..., Any], kind: str, functions: dict[str, Callab
         made.__globals__["arrays_of"] = Arrays._make
         return made, Arrays._make
     signature = (types.int64[::1], *_REST[kind])
-    made.compile(signature)
+    try:
+        made.compile(signature)
+    except NumbaError as error:
+        raise explained(error, ", ".join(f"'{function.__name__}'" for function in functions.values())) from None
     return made.overloads[signature].entry_point, frame_of

@@ -1,8 +1,8 @@
 """What kernels work on: a policy's constants and one person's belief, as plain arrays named by what indexes them.
 
 A belief holds one *slot* per tried action, so its size and the cost of a decision grow with the number n of tried
-actions, never with the number k of all actions. From Python the arrays are passed one by one, which is cheapest; among
-kernels they travel together as `Arrays`, which costs nothing there.
+actions, never with the number k of all actions. Among kernels the arrays travel together as `Arrays`, which costs
+nothing there; from Python they come as a frame of addresses (`kernels.doors`).
 """
 
 from typing import NamedTuple
@@ -41,7 +41,7 @@ SPREAD = 2  # Σ (reward − mean)², where the noise is unknown; else 0
 SLOT_ROWS = 3
 
 # rows of states; the last two never change
-SCORE = 0  # log evidence plus log prior, up to a constant common to all states
+SCORE = 0  # what the posterior follows from; mostly log evidence plus log prior, up to a common constant
 POSTERIOR = 1
 LOG_PRIOR = 2
 BEST = 3  # the state's best action

@@ -5,9 +5,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.core.errors import NumbaError
 
+from lpbandits.errors import InvalidInput
 from lpbandits.kernels.choices import favourites, filled
-from lpbandits.kernels.compiler import jit_in_place, kernel, name_of, specialise
+from lpbandits.kernels.compiler import explained, jit_in_place, kernel, name_of, specialise
 from lpbandits.kernels.isotonic import pool
 from lpbandits.kernels.layout import POSTERIOR, Arrays
 from lpbandits.kernels.outcomes import People
@@ -178,4 +180,14 @@ def rollout_of(
 ) -> Callable[..., None]:
     """Return `rollout` compiled around the four functions."""
     parts = {"offer": offering, "choose": choosing, "outcome": happening, "tell": telling}
-    return specialise(rollout, name_of("rollout", parts), parts)
+    made = specialise(rollout, name_of("rollout", parts), parts)
+
+    def play(*arguments: Any) -> None:
+        try:
+            made(*arguments)
+        except NumbaError as error:
+            raise explained(error, f"'{choosing.__name__}' or '{telling.__name__}'") from None
+        except IndexError as error:
+            raise InvalidInput(f"{error}; mend its choose") from None
+
+    return play

@@ -49,6 +49,7 @@ class Belief:
     @classmethod
     def new(cls, policy: "Policy", room: int = 8) -> "Belief":
         """Return what a policy knows of a person it has not met, with room for so many tried actions."""
+        room = validate.as_count(room, "room")
         ordered = policy.ranks.shape[0] if policy.evidence.ordered or not policy.evidence.latent else 0
         rows, columns = policy.rule.work(policy.model)
         return cls(
@@ -60,13 +61,23 @@ class Belief:
             policy_id=policy.id,
         )
 
-    @staticmethod
-    def check(policy: "Policy", belief: Any) -> None:
-        """Refuse what is not a belief of this policy: kernels would read and write beyond its arrays."""
+    @classmethod
+    def copied(cls, policy: "Policy", belief: Any) -> "Belief":
+        """Return a copy, if it is a belief of this policy: kernels would read and write beyond any other's arrays."""
         if not isinstance(belief, Belief):
             raise InvalidInput(f"belief is {belief!r:.60}; give a Belief, such as Belief.unpack(policy, data)")
         if belief.policy_id != policy.id:
             raise InvalidInput("the belief is of another policy or model; give the policy it was made with")
+        out = cls.new(policy, max(belief.room, 1))
+        for name in ("slots", "states", "own", "order"):
+            mine, theirs = getattr(out, name), getattr(belief, name)
+            if not isinstance(theirs, np.ndarray) or (theirs.shape, theirs.dtype) != (mine.shape, mine.dtype):
+                raise InvalidInput(
+                    f"the belief's {name} are not what its policy made; give what new_belief or unpack gave"
+                )
+            mine[:] = theirs
+        out.tried = validate.as_count(belief.tried, "tried", low=0, high=out.room)
+        return out
 
     @property
     def room(self) -> int:
@@ -83,8 +94,8 @@ class Belief:
         """How many outcomes its slots hold; a duel is one for each of its two actions."""
         return int(self.slots[layout.COUNT, : self.tried].sum())
 
-    def grow(self) -> None:
-        """Make twice the room."""
+    def _grow(self) -> None:
+        """Make twice the room; whoever holds the arrays must take hold of the new ones."""
         more = ((0, 0), (0, self.room))
         self.slots, self.order = np.pad(self.slots, more), np.pad(self.order, more)
         self.work = np.zeros((self.work.shape[0], max(self.work.shape[1], self.room)))
@@ -188,7 +199,7 @@ class Belief:
         posterior = states[layout.POSTERIOR]
         if len(posterior) and not (np.all(posterior >= 0) and abs(float(posterior.sum()) - 1.0) < 1e-6):
             raise FileFormatError("the saved belief is not usable: its posterior is not a probability of each state")
-        if np.isnan(states).any() or not np.isfinite(own).all():
+        if np.isnan(states).any() or np.isnan(own).any():
             raise FileFormatError("the saved belief is not usable: it holds what is not a number")
         belief = cls.new(policy, max(8, n))
         for slot, action in enumerate(actions.tolist()):

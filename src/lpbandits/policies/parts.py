@@ -53,8 +53,8 @@ class Evidence:
     """Whether it weighs latent states at all."""
     probabilistic: ClassVar[bool] = True
     """Whether its weights are probabilities of the states, and not only marks of those still possible."""
-    ordered: ClassVar[bool] = False
-    """Whether it needs the tried actions in the order of every state."""
+    ordered: ClassVar[bool] = True
+    """Whether the tried actions are kept in the order of every state, as fits need; False spares the work."""
     tell: ClassVar[Callable[..., int]]
     expect: ClassVar[Callable[..., None]]
 
@@ -86,8 +86,6 @@ class Rule:
     """Whether it chooses one action, for a reward, or two, for a duel."""
     latent: ClassVar[bool] = True
     """Whether it needs a posterior over states."""
-    needs_means: ClassVar[bool] = False
-    """Whether it reads the states' known means in `b.table`."""
     asks: ClassVar[bool] = False
     """Whether it calls `expect`."""
     choose: ClassVar[Callable[..., Any]]
@@ -104,6 +102,9 @@ class Rule:
     def work(self, model: PreferenceModel) -> tuple[int, int]:  # noqa: ARG002
         """Return rows and columns of the scratch it needs, which kernels find from row RULE_WORK of `b.work` on."""
         return (0, 0)
+
+    def check(self, policy: "Policy") -> None:
+        """Refuse an evidence whose table or own arrays it cannot read; called when the policy is built."""
 
     def probabilities(self, policy: "Policy", belief: "Belief", offered: IntArray) -> FloatArray:  # noqa: ARG002
         """Return the exact chance of each of the k actions at the next ask."""

@@ -16,8 +16,8 @@ import numpy as np
 
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels import layout
-from lpbandits.kernels.choices import favourite_sets
-from lpbandits.kernels.compiler import name_of, specialise
+from lpbandits.kernels.choices import favourite_sets, watched_action, watched_pair
+from lpbandits.kernels.compiler import fingerprint, name_of, specialise
 from lpbandits.kernels.layout import Arrays
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.belief import Belief
@@ -54,6 +54,11 @@ class Policy:
         for value, name, wanted in ((evidence, "evidence", Evidence), (rule, "rule", Rule)):
             if not isinstance(value, wanted):
                 raise InvalidInput(f"{name} is {value!r}; give one of its kind, such as {_EXAMPLES[name]}")
+            for member in _MEMBERS[name]:
+                if not hasattr(type(value), member):
+                    raise InvalidInput(
+                        f"the {name} {type(value).__name__} has no {member}; see lpbandits.policies.parts"
+                    )
         if evidence.feedback != rule.feedback:
             other = {"rewards": "'refit'", "duels": "'inversions'" if rule.latent else "'wins'"}[rule.feedback]
             raise InvalidInput(
@@ -64,11 +69,7 @@ class Policy:
             raise InvalidInput(f"the rule '{rule.kind}' needs states, which '{evidence.kind}' does not weigh")
         if evidence.latent and not rule.latent:
             raise InvalidInput(f"the rule '{rule.kind}' uses no states, so '{evidence.kind}' would be wasted on it")
-        if self.table.size == 0 and rule.needs_means:
-            raise InvalidInput(
-                f"the rule '{rule.kind}' plays known means, which the evidence '{evidence.kind}' has not; "
-                "combine it with 'known-means' or 'consistency'"
-            )
+        rule.check(self)
 
     @property
     def feedback(self) -> Feedback:
@@ -125,13 +126,16 @@ class Policy:
     @cached_property
     def id(self) -> bytes:
         """Eight bytes that tell this policy over this model from others: beliefs carry them."""
-        content = json.dumps([self.to_dict(), self.model.sha256], sort_keys=True)
+        content = json.dumps([_as_floats(self.to_dict()), self.model.sha256], sort_keys=True)
         return hashlib.sha256(content.encode()).digest()[:8]
 
     @property
     def choose(self) -> Callable[..., Any]:
-        """The rule's function; one that asks what to expect, built around the evidence's."""
-        return _asking(self.rule.choose, self.evidence.expect) if self.rule.asks else self.rule.choose
+        """The rule's function: built around the evidence's `expect` if it asks, and watched if it is from outside."""
+        choose = self.rule.choose
+        if self.rule.asks:
+            choose = _asking(choose, self.evidence.expect)
+        return _watched(choose, self.feedback) if fingerprint(choose) else choose
 
     def new_belief(self, room: int = 8) -> Belief:
         """Return what the policy knows of a person it has not met."""
@@ -222,12 +226,19 @@ class Policy:
 
 
 _EXAMPLES = {"evidence": "Refit()", "rule": "Sample()"}
+_MEMBERS = {"evidence": ("kind", "tell", "expect"), "rule": ("kind", "choose")}
 
 
 @functools.cache
 def _asking(choose: Callable[..., Any], expect: Callable[..., None]) -> Callable[..., Any]:
     name = name_of("choose", {"choose": choose, "expect": expect})
     return specialise(choose, name, {"expect": expect}, inline=True)
+
+
+@functools.cache
+def _watched(choose: Callable[..., Any], feedback: Feedback) -> Callable[..., Any]:
+    template = watched_pair if feedback == "duels" else watched_action
+    return specialise(template, name_of(template.__name__, {"choose": choose}), {"choose": choose}, inline=True)
 
 
 def _matrix(values: Any, name: str) -> FloatArray:
@@ -242,7 +253,16 @@ def _fields(part: Any) -> list[tuple[str, Any]]:
 
 
 def _json(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
     return asdict(value) if isinstance(value, Rewards) else value
+
+
+def _as_floats(content: Any) -> Any:
+    """Return a JSON object with one form for equal numbers: 100 and 100.0 are the same setting."""
+    if isinstance(content, dict):
+        return {key: _as_floats(value) for key, value in content.items()}
+    return float(content) if isinstance(content, int) and not isinstance(content, bool) else content
 
 
 def _told(part: Any) -> str:

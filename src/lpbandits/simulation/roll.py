@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpbandits.errors import InvalidInput
+from lpbandits.kernels import layout
 from lpbandits.kernels.outcomes import duelled, rewarded
 from lpbandits.kernels.rollout import offer_once, offer_sets, rollout_of
 from lpbandits.policies import Policy
@@ -68,7 +69,7 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
         policy.start_own,
         people.means,
         people.truth if comparable else np.full(count, -1),
-        people.rewards.code,
+        layout.GAUSSIAN if people.replayed else people.rewards.code,
         0.0 if people.replayed else people.rewards.sd,
         COMPARISONS[people.comparison],
         people.offered,

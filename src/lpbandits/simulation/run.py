@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from typing import NamedTuple
 
@@ -95,10 +96,11 @@ def simulate(
     _warm_up(pieces, seed)
     started = time.perf_counter()
     jobs = ((piece, rounds, seed) for piece in pieces)
-    for done, (piece, trace) in enumerate(zip(pieces, each(_play, jobs, workers=workers), strict=True)):
-        accounts[piece.name].add(trace, piece.people.truth, piece.draw)
-        if progress is not None:
-            progress(piece.name, done + 1, len(pieces))
+    with closing(each(_play, jobs, workers=workers)) as traced:
+        for done, (piece, trace) in enumerate(zip(pieces, traced, strict=True)):
+            accounts[piece.name].add(trace, piece.people.truth, piece.draw)
+            if progress is not None:
+                progress(piece.name, done + 1, len(pieces))
     seconds = time.perf_counter() - started
     return Results(settings, {name: accounts.pop(name).result() for name in builders}, seconds)
 
@@ -146,6 +148,11 @@ def _built(name: str, build: Build, setting: Setting) -> Policy:
         raise InvalidInput(
             f"the builder of {name!r} returned a policy over {policy.model.n_actions} actions, but the world has "
             f"{setting.model.n_actions}; build it from the setting's model"
+        )
+    if policy.model.actions != setting.model.actions:
+        raise InvalidInput(
+            f"the builder of {name!r} returned a policy over actions with other labels, or in another order, than the "
+            "world's; build it from the setting's model, or relabel its own"
         )
     return policy
 

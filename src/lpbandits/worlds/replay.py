@@ -59,6 +59,9 @@ class ReplayWorld:
                 f"nobody rated {self.least} of the model's actions; lower `least`, and play fewer rounds"
             )
         self.given: FloatArray = given[enough]
+        if rewards is not None:
+            for value in np.unique(self.given[~np.isnan(self.given)]).tolist():
+                rewards.check(value)
         self.rewards = rewards or Rewards(noise=max(float(np.nanstd(self.given, axis=1).mean()), 1e-3))
 
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:

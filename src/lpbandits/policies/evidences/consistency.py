@@ -76,6 +76,7 @@ class Consistency(Evidence):
     horizon: int = 200
     slack: float = 0.0
     kind: ClassVar[str] = "consistency"
+    ordered: ClassVar[bool] = False
     probabilistic: ClassVar[bool] = False
     tell = staticmethod(tell)
     expect = staticmethod(expect)

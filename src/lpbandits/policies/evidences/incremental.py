@@ -40,13 +40,12 @@ class Incremental(Evidence):
 
     It depends on the order in which rewards came.
 
-    >>> Incremental().ordered
-    True
+    >>> Incremental().kind
+    'incremental'
     """
 
     rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "incremental"
-    ordered: ClassVar[bool] = True
     tell = staticmethod(tell)
     expect = staticmethod(fitted_means)
 

@@ -79,6 +79,7 @@ class Inversions(Evidence):
 
     margin: float | None = None
     kind: ClassVar[str] = "inversions"
+    ordered: ClassVar[bool] = False
     feedback: ClassVar[Feedback] = "duels"
     tell = staticmethod(tell)
     expect = staticmethod(expect)
@@ -109,6 +110,7 @@ class Paired(Evidence):
     margin: float | None = None
     rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "paired"
+    ordered: ClassVar[bool] = False
     tell = staticmethod(tell_paired)
     expect = staticmethod(expect)
 

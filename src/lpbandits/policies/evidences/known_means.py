@@ -73,6 +73,7 @@ class KnownMeans(Evidence):
 
     rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "known-means"
+    ordered: ClassVar[bool] = False
     tell = staticmethod(tell)
     expect = staticmethod(expect)
 

@@ -73,6 +73,5 @@ class Refit(Evidence):
 
     rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "refit"
-    ordered: ClassVar[bool] = True
     tell = staticmethod(tell)
     expect = staticmethod(fitted_means)

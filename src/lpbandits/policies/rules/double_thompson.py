@@ -6,11 +6,13 @@ from typing import ClassVar
 import numpy as np
 
 from lpbandits import validate
+from lpbandits.errors import InvalidInput
 from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.layout import COUNT, RULE, RULE_WORK, Arrays
 from lpbandits.kernels.random import CHALLENGE, FIRST, VALUE, below, normal, uniform, unit, words
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.parts import Feedback, Rule
+from lpbandits.policies.policy import Policy
 from lpbandits.typing import FloatArray, IntArray
 
 ALPHA = 0  # the setting: width of the confidence limits
@@ -132,6 +134,15 @@ class DoubleThompson(Rule):
     def settings(self) -> tuple[float, ...]:
         """Return α, the width of the confidence limits."""
         return (self.alpha,)
+
+    def check(self, policy: Policy) -> None:
+        """Refuse an evidence that does not count wins of every pair."""
+        k = policy.model.n_actions
+        if policy.start_own.shape != (k, k):
+            raise InvalidInput(
+                f"the rule '{self.kind}' reads wins of every pair, which the evidence '{policy.evidence.kind}' has "
+                "not; combine it with 'wins'"
+            )
 
     def work(self, model: PreferenceModel) -> tuple[int, int]:
         """Return two rows of every action."""

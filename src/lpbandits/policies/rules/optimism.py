@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from lpbandits.errors import InvalidInput
 from lpbandits.kernels import layout
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import POSTERIOR, Arrays
@@ -33,13 +34,20 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
 class Optimism(Rule):
     """Play the best known mean of all states still possible (mUCB).
 
-    >>> Optimism().needs_means
-    True
+    >>> Optimism().kind
+    'optimism'
     """
 
     kind: ClassVar[str] = "optimism"
-    needs_means: ClassVar[bool] = True
     choose = staticmethod(choose)
+
+    def check(self, policy: Policy) -> None:
+        """Refuse an evidence without known means."""
+        if policy.table.shape != (policy.model.n_states, policy.model.n_actions):
+            raise InvalidInput(
+                f"the rule '{self.kind}' plays known means, which the evidence '{policy.evidence.kind}' has not; "
+                "combine it with 'known-means' or 'consistency'"
+            )
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
         """Return 1 for the action it will play: nothing is random."""
