@@ -3,7 +3,9 @@
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 from hypothesis import HealthCheck, settings
@@ -12,9 +14,11 @@ from hypothesis import strategies as st
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import POLICIES, Policy, Setting, make_policy
+from lpbandits.policies.evidences import EVIDENCES, Refit
+from lpbandits.policies.rules import RULES, Sample
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, IntArray
-from lpbandits.worlds import MeansWorld, Population, ReplayWorld, SyntheticWorld, World
+from lpbandits.worlds import WORLDS, MeansWorld, Population, ReplayWorld, SyntheticWorld, World
 
 settings.register_profile(
     "lpbandits",
@@ -88,7 +92,13 @@ class Case:
     def policy(self, model: PreferenceModel | None = None, *, rounds: int = 50, first: str = "prior") -> Policy:
         """Return the policy over `model`, by default a made-up one."""
         model = model_for(self.rewards) if model is None else model
-        return make_policy(self.name, Setting(model, self.rewards, rounds, first))
+        setting = Setting(model, self.rewards, rounds, first)
+        if self.name in POLICIES:
+            return make_policy(self.name, setting)
+        evidence = EVIDENCES.get(self.name, Refit)
+        rule = RULES.get(self.name, Sample)
+        takes = "rewards" in {field.name for field in fields(evidence)}
+        return Policy(model, evidence(**({"rewards": self.rewards} if takes else {})), rule())
 
     def __str__(self) -> str:
         return f"{self.name}-{self.kind}"
@@ -109,8 +119,19 @@ ON_REWARDS = [name for name, entry in POLICIES.items() if entry.feedback == "rew
 ON_DUELS = [name for name, entry in POLICIES.items() if entry.feedback == "duels"]
 """The registered policies, by what they learn from."""
 
-CASES = [case for case in itertools.starmap(Case, itertools.product(ON_REWARDS, REWARDS)) if _possible(case)]
-"""Every registered policy for rewards on every kind of rewards it can take."""
+_PLAYED = [make_policy(name, Setting(model_for(REWARDS["gaussian"]), REWARDS["gaussian"])) for name in ON_REWARDS]
+_KINDS: list[Any] = [*EVIDENCES.values(), *RULES.values()]
+_PARTS = [part for part in _KINDS if part.latent and part.feedback == "rewards"]
+UNPLAYED = [
+    part.kind
+    for part in _PARTS
+    if part.kind not in {played.kind for policy in _PLAYED for played in (policy.evidence, policy.rule)}
+]
+"""Parts that no registered policy uses: an evidence is tried with the rule `sample`, a rule with `refit`."""
+
+_NAMES = itertools.product([*ON_REWARDS, *UNPLAYED], REWARDS)
+CASES = [case for case in itertools.starmap(Case, _NAMES) if _possible(case)]
+"""Every registered policy for rewards, and every other part, on every kind of rewards it can take."""
 
 _GAUSSIAN = REWARDS["gaussian"]
 
@@ -131,6 +152,10 @@ WORLDS_BY_NAME: dict[str, list[Callable[[], World]]] = {
 """Examples of every registered world."""
 
 WORLDS_BY_NAME["replay"] = [lambda: ReplayWorld(model_for(_GAUSSIAN), SOME_RATINGS, least=3, rewards=_GAUSSIAN)]
+
+for _name in set(WORLDS) - set(WORLDS_BY_NAME):  # a new world that can be so small needs no line here
+    _made: Any = WORLDS[_name]
+    WORLDS_BY_NAME[_name] = [partial(_made, states=4, actions=6)]
 
 EXAMPLE_WORLDS = [make for name, makes in WORLDS_BY_NAME.items() if name != "replay" for make in makes]
 """Those whose people have known states and means."""

@@ -1,6 +1,6 @@
 """Slow and obvious twins of the kernels, to be checked by eye.
 
-Nothing here calls the package; the last two functions only read a policy's settings. Rewards come as a plain history
+Nothing here calls the package; the last functions only read a policy's settings. Rewards come as a plain history
 of (action, reward); a state's fit starts from the raw rewards each time; random numbers are Python integers.
 """
 
@@ -14,7 +14,7 @@ from scipy.integrate import quad
 from scipy.special import ndtri, xlog1py, xlogy
 
 from lpbandits.policies import Policy
-from lpbandits.policies.evidences import Consistency, Incremental, KnownMeans, Paired, Refit
+from lpbandits.policies.evidences import Consistency, Incremental, KnownMeans, Paired, Refit, Tally
 from lpbandits.policies.rules import AnyAction, Optimism, Sample, Thompson, UpperBound
 
 Floats = NDArray[np.float64]
@@ -344,3 +344,30 @@ def action_of(policy: Policy, kind: str, history: History, allowed: Sequence[int
         case AnyAction():
             return pick(candidates, unit(draw(FIRST, 0)[0]))
     raise NotImplementedError(rule.kind)
+
+
+def between_neighbours(ordering: Ints, fit: dict[int, float]) -> Floats:
+    """Place untried actions by rank on the line between their tried neighbours, and level beyond the outermost."""
+    ranks = [i for i, a in enumerate(ordering.tolist()) if a in fit]
+    values = [fit[int(ordering[i])] for i in ranks]
+    out = np.empty(len(ordering))
+    out[ordering] = np.interp(np.arange(len(ordering)), ranks, values) if ranks else 0.0
+    return out
+
+
+def expected_of(policy: Policy, history: History, z: int) -> Floats:
+    """The twin of an evidence's `expect`."""
+    model = policy.model
+    k = model.n_actions
+    told = {a: [r for b, r in history if b == a] for a, _ in history}
+    match policy.evidence:
+        case Refit() | Incremental():
+            return between_neighbours(model.orderings[z], fitted_means(model.orderings[z], history))
+        case KnownMeans() | Consistency():
+            assert model.means is not None
+            return np.array(model.means[z])
+        case Tally():
+            return np.array([np.mean(told[a]) if a in told else np.nan for a in range(k)])
+        case Paired():
+            return np.array([(k - 1 - model.ranks[z, a]) / max(k - 1, 1) for a in range(k)])
+    raise NotImplementedError(policy.evidence.kind)

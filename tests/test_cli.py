@@ -161,7 +161,7 @@ def test_every_command_is_in_the_readme(name: str) -> None:
 def test_the_readme_lists_every_policy() -> None:
     text = (ROOT / "README.md").read_text()
     for name in lpb.POLICIES:
-        assert f"| `{name}` |" in text
+        assert f"| `{name}` |" in text, f"add a row that begins with | `{name}` | to README's table of policies"
 
 
 def test_the_readme_has_no_gaps() -> None:

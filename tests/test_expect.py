@@ -7,35 +7,8 @@ from hypothesis import strategies as st
 
 import lpbandits as lpb
 from lpbandits.model import PreferenceModel
-from lpbandits.typing import FloatArray, IntArray
 from tests import naive
 from tests.conftest import CASES, Case, Outcome, models, outcomes_for
-
-
-def between_neighbours(ordering: IntArray, fit: dict[int, float]) -> FloatArray:
-    """Place untried actions by rank on the line between their tried neighbours, and level beyond the outermost."""
-    ranks = [i for i, a in enumerate(ordering.tolist()) if a in fit]
-    values = [fit[int(ordering[i])] for i in ranks]
-    out = np.empty(len(ordering))
-    out[ordering] = np.interp(np.arange(len(ordering)), ranks, values) if ranks else 0.0
-    return out
-
-
-def twin(policy: lpb.Policy, history: list[Outcome], z: int) -> FloatArray:
-    model = policy.model
-    k = model.n_actions
-    told = {a: [r for b, r in history if b == a] for a, _ in history}
-    match policy.evidence:
-        case lpb.Refit() | lpb.Incremental():
-            return between_neighbours(model.orderings[z], naive.fitted_means(model.orderings[z], history))
-        case lpb.KnownMeans() | lpb.Consistency():
-            assert model.means is not None
-            return np.array(model.means[z])
-        case lpb.Tally():
-            return np.array([np.mean(told[a]) if a in told else np.nan for a in range(k)])
-        case lpb.Paired():
-            return np.array([(k - 1 - model.ranks[z, a]) / max(k - 1, 1) for a in range(k)])
-    raise NotImplementedError(policy.evidence.kind)
 
 
 @pytest.mark.jitless
@@ -53,7 +26,7 @@ def test_what_is_expected_equals_its_twin(case: Case, data: st.DataObject) -> No
     got = lpb.expected(policy, agent.belief)
     assert got.shape == (model.n_states if policy.evidence.latent else 1, model.n_actions)
     for z, row in enumerate(got):
-        np.testing.assert_allclose(row, twin(policy, history, z), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(row, naive.expected_of(policy, history, z), rtol=1e-9, atol=1e-9)
     assert agent.to_json() == before, "asking what to expect changes nothing"
 
 

@@ -84,6 +84,15 @@ def test_the_type_checker_sees_the_names_that_load() -> None:
     assert sorted(alias.asname or "" for node in imports for alias in node.names) == PUBLIC
 
 
+def test_every_part_and_world_is_public() -> None:
+    from lpbandits.policies.evidences import EVIDENCES
+    from lpbandits.policies.rules import RULES
+    from lpbandits.worlds import WORLDS
+
+    for thing in (*EVIDENCES.values(), *RULES.values(), *WORLDS.values()):
+        assert thing.__name__ in PUBLIC, f"add {thing.__name__} to src/lpbandits/__init__.pyi"
+
+
 def test_everything_that_the_docs_name_is_public() -> None:
     root = Path(__file__).parent.parent
     for page in (root / "README.md", *(root / "docs").glob("*.md")):

@@ -50,7 +50,7 @@ def some_history(case: Case) -> list[Outcome]:
 
 def test_every_policy_plays_every_family_of_rewards() -> None:
     covered = {(case.name, case.rewards.family) for case in CASES}
-    assert covered == {(name, family) for name in ON_REWARDS for family in BAD_REWARDS}
+    assert covered >= {(name, family) for name in ON_REWARDS for family in BAD_REWARDS}
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -147,6 +147,12 @@ def test_belief_grows_past_its_first_room(case: Case) -> None:
     assert len(grown.explain().tried) == k
 
 
+def only_favourites(case: Case) -> bool:
+    """Say whether a policy plays nothing but some state's favourite, and so addresses no luck by action."""
+    agent = Agent(case.policy(), seed=0)
+    return set(np.flatnonzero(agent.probabilities())) <= set(agent.policy.model.orderings[:, 0].tolist())
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_relabelling_actions_relabels_the_result(case: Case) -> None:
     model = model_for(case.rewards, m=4, k=6)
@@ -156,10 +162,11 @@ def test_relabelling_actions_relabels_the_result(case: Case) -> None:
     means = np.empty_like(model.means)
     means[:, new_name] = model.means
     other = PreferenceModel(new_name[model.orderings], means=means)
-    people = 20 if case.policy().rule.latent else 250
+    exactly = case.policy().rule.latent and only_favourites(case)
+    people = 20 if exactly else 250
     one = roll(case.policy(model), population_for(model, case.rewards, people), rounds=30, seed=6)
     two = roll(case.policy(other), population_for(other, case.rewards, people), rounds=30, seed=6)
-    if case.policy().rule.latent:
+    if exactly:
         np.testing.assert_array_equal(two.actions, new_name[one.actions])
         np.testing.assert_array_equal(two.mass, one.mass)
     else:

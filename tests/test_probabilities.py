@@ -140,7 +140,7 @@ def test_asking_changes_no_chance() -> None:
 def test_a_top_rule_is_limited_to_favourites(case: Case) -> None:
     model = PreferenceModel([[0, 1, 2, 3], [0, 3, 2, 1]], means=[[4.0, 3, 2, 1], [4, 1, 2, 3]])
     agent = Agent(case.policy(model), seed=0)
-    if agent.policy.rule.top or agent.policy.rule.latent:
+    if agent.policy.rule.top or agent.policy.rule.kind in ("sample", "optimism"):
         assert set(np.flatnonzero(agent.probabilities())) == {0}
         assert set(np.flatnonzero(agent.probabilities([1, 2, 3]))) <= {1, 3}
     else:

@@ -177,3 +177,10 @@ def test_movielens_in_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert regret["lpbts", "same"] < 0.3 * regret["ts", "same"]
     assert regret["lpbts", "different"] < regret["mts", "different"] * 1.5
     assert len(made.claims) == 5
+
+
+def test_every_claim_needs_figures_that_exist() -> None:
+    from lpbandits.paper.claims import CHECKS
+
+    for check in CHECKS:
+        assert set(check.needs) <= set(FIGURES)

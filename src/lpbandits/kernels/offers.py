@@ -12,7 +12,7 @@ def diverse_sets(
     owner_starts: IntArray,
     owners: IntArray,
     seed: int,
-    first: int,
+    first_person: int,
     out: IntArray,
     stamp: IntArray,
     left: IntArray,
@@ -35,7 +35,7 @@ def diverse_sets(
                 left[g] = starts[g + 1] - starts[g]
                 turn[g] = g
             for g in range(genres - 1, 0, -1):
-                other = below(uniform(seed, first + p, t, OFFER, draw), g + 1)
+                other = below(uniform(seed, first_person + p, t, OFFER, draw), g + 1)
                 draw += 1
                 turn[g], turn[other] = turn[other], turn[g]
             chosen = 0
@@ -48,7 +48,7 @@ def diverse_sets(
                 action = -1
                 while action < 0:
                     width = starts[g + 1] - starts[g]
-                    candidate = members[starts[g] + below(uniform(seed, first + p, t, OFFER, draw), width)]
+                    candidate = members[starts[g] + below(uniform(seed, first_person + p, t, OFFER, draw), width)]
                     draw += 1
                     if stamp[candidate] != mark:
                         action = candidate

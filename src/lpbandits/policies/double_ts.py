@@ -3,7 +3,7 @@
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.evidences import Wins
 from lpbandits.policies.policy import Policy
-from lpbandits.policies.registry import TOP, Entry
+from lpbandits.policies.registry import NOTHING, TOP, Entry
 from lpbandits.policies.rules import DoubleThompson
 
 
@@ -35,7 +35,7 @@ ENTRIES = (
         "double-ts",
         lambda s: DoubleTS(s.model),
         "double TS",
-        "nothing",
+        NOTHING,
         "every pair of actions has its own chance; some action beats most others",
         feedback="duels",
     ),

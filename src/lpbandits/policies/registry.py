@@ -49,10 +49,18 @@ class Entry:
     assumes: str
     feedback: Feedback = "rewards"
 
+    @property
+    def place(self) -> tuple[bool, int, str]:
+        """Where it stands among others: rewards before duels, by what is known, and a short name before longer ones."""
+        known = _KNOWN.index(self.knows) if self.knows in _KNOWN else len(_KNOWN)
+        return self.feedback != "rewards", known, self.name.replace("-", "~")
+
 
 ORDERINGS = "the possible orderings"
 MEANS = "the possible mean rewards"
 TOP = "which actions are best in some state"
+NOTHING = "nothing"
+_KNOWN = (ORDERINGS, MEANS, TOP, NOTHING)
 
 POLICIES: dict[str, Entry] = {}
 """Every registered policy by name."""

@@ -3,7 +3,7 @@
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.evidences import Tally
 from lpbandits.policies.policy import Policy
-from lpbandits.policies.registry import TOP, Entry
+from lpbandits.policies.registry import NOTHING, TOP, Entry
 from lpbandits.policies.rules import Thompson
 from lpbandits.rewards import Rewards, rewards_of
 
@@ -49,7 +49,7 @@ ENTRIES = (
         "ts",
         lambda s: TS(s.model, rewards=s.rewards.as_known),
         "TS",
-        "nothing",
+        NOTHING,
         "every action has its own mean, with a weak normal prior",
     ),
     Entry(

@@ -3,7 +3,7 @@
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.evidences import Tally
 from lpbandits.policies.policy import Policy
-from lpbandits.policies.registry import TOP, Entry
+from lpbandits.policies.registry import NOTHING, TOP, Entry
 from lpbandits.policies.rules import UpperBound
 from lpbandits.rewards import Rewards, rewards_of
 
@@ -32,7 +32,7 @@ class UCB(Policy):
 
 
 ENTRIES = (
-    Entry("ucb", lambda s: UCB(s.model, rewards=s.rewards.as_known), "UCB", "nothing", "every action has its own mean"),
+    Entry("ucb", lambda s: UCB(s.model, rewards=s.rewards.as_known), "UCB", NOTHING, "every action has its own mean"),
     Entry(
         "ucb-top",
         lambda s: UCB(s.model, rewards=s.rewards.as_known, top=True),

@@ -3,7 +3,7 @@
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.evidences import Tally
 from lpbandits.policies.policy import Policy
-from lpbandits.policies.registry import Entry
+from lpbandits.policies.registry import NOTHING, Entry
 from lpbandits.policies.rules import AnyAction
 from lpbandits.rewards import Rewards, rewards_of
 
@@ -25,7 +25,7 @@ ENTRIES = (
         "uniform",
         lambda s: Uniform(s.model, rewards=s.rewards.as_known),
         "uniform",
-        "nothing",
+        NOTHING,
         "nothing; plays at random",
     ),
 )

@@ -101,9 +101,9 @@ class SyntheticWorld:
         return np.array(list(rows.values()))
 
     def _means(
-        self, orderings: IntArray, truth: IntArray, first: int, seed: int, low: float, width: float
+        self, orderings: IntArray, truth: IntArray, first_person: int, seed: int, low: float, width: float
     ) -> FloatArray:
         out = np.empty((len(truth), self.actions))
-        ids = np.arange(first, first + len(truth))
+        ids = np.arange(first_person, first_person + len(truth))
         descending_means(orderings, truth, ids, seed, low, width, self.gap, self.jitter, out)
         return out

@@ -8,7 +8,10 @@ import polars as pl
 from lpbandits.paper.datasets import require
 from lpbandits.paper.movielens import NOISE, MovieLensTask
 from lpbandits.paper.spec import Case, Figure, Size
-from lpbandits.policies import MTS, TS, LpbTS, Policy
+from lpbandits.policies import Policy
+from lpbandits.policies.lpbts import LpbTS
+from lpbandits.policies.mts import MTS
+from lpbandits.policies.ts import TS
 from lpbandits.recovery.cluster import Scale
 from lpbandits.simulation import Trace, roll
 from lpbandits.simulation.sums import Moments

@@ -7,7 +7,8 @@ from functools import partial
 import polars as pl
 
 from lpbandits.paper.spec import Case, Figure, Size
-from lpbandits.policies import TS, Policy, Setting
+from lpbandits.policies import Policy, Setting
+from lpbandits.policies.ts import TS
 from lpbandits.simulation import Results, simulate
 from lpbandits.typing import Json
 from lpbandits.views.charts import Chart, beside, line_chart

@@ -1,17 +1,25 @@
-"""The evidences: how probable is each state? A new one is one file, and one line here."""
+"""The evidences: how probable is each state? A new one is one file, and its two lines here."""
 
-from lpbandits.policies.evidences.consistency import Consistency
-from lpbandits.policies.evidences.incremental import Incremental
-from lpbandits.policies.evidences.inversions import Inversions, Paired
-from lpbandits.policies.evidences.known_means import KnownMeans
-from lpbandits.policies.evidences.refit import Refit
-from lpbandits.policies.evidences.tally import Tally
-from lpbandits.policies.evidences.wins import Wins
+from lpbandits.policies.evidences.consistency import Consistency as Consistency
+from lpbandits.policies.evidences.incremental import Incremental as Incremental
+from lpbandits.policies.evidences.inversions import Inversions as Inversions
+from lpbandits.policies.evidences.inversions import Paired as Paired
+from lpbandits.policies.evidences.known_means import KnownMeans as KnownMeans
+from lpbandits.policies.evidences.refit import Refit as Refit
+from lpbandits.policies.evidences.tally import Tally as Tally
+from lpbandits.policies.evidences.wins import Wins as Wins
 from lpbandits.policies.parts import Evidence
 
-__all__ = ["EVIDENCES", "Consistency", "Incremental", "Inversions", "KnownMeans", "Paired", "Refit", "Tally", "Wins"]
+_ALL: tuple[type[Evidence], ...] = (
+    Refit,
+    Incremental,
+    KnownMeans,
+    Consistency,
+    Tally,
+    Inversions,
+    Paired,
+    Wins,
+)
 
-EVIDENCES: dict[str, type[Evidence]] = {
-    part.kind: part for part in (Refit, Incremental, KnownMeans, Consistency, Tally, Inversions, Paired, Wins)
-}
+EVIDENCES: dict[str, type[Evidence]] = {part.kind: part for part in _ALL}
 """Every evidence by its name in files; `lpbandits.register` adds others."""

@@ -1,17 +1,23 @@
-"""The rules: which action, or which pair, to play? A new one is one file, and one line here."""
+"""The rules: which action, or which pair, to play? A new one is one file, and its two lines here."""
 
 from lpbandits.policies.parts import Rule
-from lpbandits.policies.rules.any_action import AnyAction
-from lpbandits.policies.rules.double_thompson import DoubleThompson
-from lpbandits.policies.rules.optimism import Optimism
-from lpbandits.policies.rules.sample import Sample
-from lpbandits.policies.rules.thompson import Thompson
-from lpbandits.policies.rules.two_states import TwoStates
-from lpbandits.policies.rules.upper_bound import UpperBound
+from lpbandits.policies.rules.any_action import AnyAction as AnyAction
+from lpbandits.policies.rules.double_thompson import DoubleThompson as DoubleThompson
+from lpbandits.policies.rules.optimism import Optimism as Optimism
+from lpbandits.policies.rules.sample import Sample as Sample
+from lpbandits.policies.rules.thompson import Thompson as Thompson
+from lpbandits.policies.rules.two_states import TwoStates as TwoStates
+from lpbandits.policies.rules.upper_bound import UpperBound as UpperBound
 
-__all__ = ["RULES", "AnyAction", "DoubleThompson", "Optimism", "Sample", "Thompson", "TwoStates", "UpperBound"]
+_ALL: tuple[type[Rule], ...] = (
+    Sample,
+    Optimism,
+    Thompson,
+    UpperBound,
+    AnyAction,
+    TwoStates,
+    DoubleThompson,
+)
 
-RULES: dict[str, type[Rule]] = {
-    part.kind: part for part in (Sample, Optimism, Thompson, UpperBound, AnyAction, TwoStates, DoubleThompson)
-}
+RULES: dict[str, type[Rule]] = {part.kind: part for part in _ALL}
 """Every rule by its name in files; `lpbandits.register` adds others."""
