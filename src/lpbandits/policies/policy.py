@@ -69,6 +69,7 @@ class Policy:
             raise InvalidInput(f"the rule '{rule.kind}' needs states, which '{evidence.kind}' does not weigh")
         if evidence.latent and not rule.latent:
             raise InvalidInput(f"the rule '{rule.kind}' uses no states, so '{evidence.kind}' would be wasted on it")
+        _ = self.table, self.start_own  # a model that lacks what the evidence needs is refused now, not later
         rule.check(self)
 
     @property

@@ -41,6 +41,7 @@ class Tally(Evidence):
     rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "tally"
     latent: ClassVar[bool] = False
+    ordered: ClassVar[bool] = False
     probabilistic: ClassVar[bool] = False
     tell = staticmethod(tell)
     expect = staticmethod(expect)

@@ -50,6 +50,7 @@ class Wins(Evidence):
     kind: ClassVar[str] = "wins"
     feedback: ClassVar[Feedback] = "duels"
     latent: ClassVar[bool] = False
+    ordered: ClassVar[bool] = False
     probabilistic: ClassVar[bool] = False
     tell = staticmethod(tell)
     expect = staticmethod(expect)
