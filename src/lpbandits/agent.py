@@ -1,24 +1,21 @@
 """`Agent`: one person's decisions. Ask for an action, tell its reward."""
 
 import hashlib
-import json
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Never
 
 from lpbandits import validate
-from lpbandits.errors import FileFormatError, InvalidInput, NotSupported
+from lpbandits.errors import InvalidInput, NotSupported
 from lpbandits.explain import Explanation, explain
 from lpbandits.kernels import layout
 from lpbandits.kernels.doors import door_to_choose, door_to_tell
 from lpbandits.model import PreferenceModel
-from lpbandits.policies import Belief, Policy, policy_from_dict
+from lpbandits.policies import Belief, Policy
+from lpbandits.saving import restored, written
 from lpbandits.told import Told
-from lpbandits.typing import FloatArray, IntArray, Json, Label
+from lpbandits.typing import FloatArray, IntArray, Label
 from lpbandits.validate import LARGEST
-
-FORMAT = "lpbandits-agent"
-VERSION = 2
 
 
 class Agent:
@@ -87,8 +84,8 @@ class Agent:
     def _start(self, belief: Belief) -> None:
         """Hold a belief whose outcomes were not kept, and keep those to come."""
         self._hold(belief)
-        self._told = Told(self.policy, belief.outcomes // (2 if self._duels else 1) if belief.tried else 0)
-        self._keep_action, self._keep_outcome = self._told.actions.append, self._told.outcomes.append
+        self.told = Told(self.policy, belief.outcomes // (2 if self._duels else 1) if belief.tried else 0)
+        self._keep_action, self._keep_outcome = self.told.actions.append, self.told.outcomes.append
 
     @property
     def belief(self) -> Belief:
@@ -125,7 +122,7 @@ class Agent:
             index = self.policy.index_of(action)
         if type(reward) is not float or not self._low <= reward <= self._high:
             reward = self._checked(reward)
-        if id is not None and self._told.is_repeat(id, index, reward):
+        if id is not None and self.told.is_repeat(id, index, reward):
             return
         belief = self._belief
         tried = belief.tried
@@ -135,7 +132,7 @@ class Agent:
         self._keep_action(index)
         self._keep_outcome(reward)
         if id is not None:
-            self._told.tag(id)
+            self.told.tag(id)
 
     def ask_pair(self, allowed: Sequence[Label] | None = None) -> tuple[Label, Label]:
         """Return the two actions that meet next, among the `allowed` ones if given; they may be one and the same.
@@ -165,10 +162,10 @@ class Agent:
         if not self._duels:
             _only_rewards()
         one, other = self.policy.index_of(winner), self.policy.index_of(loser)
-        if id is None or not self._told.is_repeat(id, one, other):
+        if id is None or not self.told.is_repeat(id, one, other):
             self._take_in(one, other)
             if id is not None:
-                self._told.tag(id)
+                self.told.tag(id)
 
     def _take_in(self, action: int, outcome: float) -> None:
         """Take in and keep a checked outcome, a reward or the loser of a duel: what `tell` does without this call."""
@@ -199,25 +196,25 @@ class Agent:
         """
         if self._duels:
             _only_duels()
-        self._take_back(self._told.checked(action, reward), id)
+        self._take_back(self.told.checked(action, reward), id)
 
     def retract_duel(self, winner: Label, loser: Label, *, id: Hashable = None) -> None:  # noqa: A002 - as for tell
         """Take back a duel that was told wrongly, as `retract` does for a reward."""
         if not self._duels:
             _only_rewards()
-        self._take_back(self._told.checked(winner, loser), id)
+        self._take_back(self.told.checked(winner, loser), id)
 
     def _take_back(self, row: tuple[int, float], id_: Hashable) -> None:
-        rows, ids = self._told.without(row, id_)
+        rows, ids = self.told.without(row, id_)
         self._start(self.policy.new_belief(self._belief.room))
         for action, outcome in rows:
             self._take_in(action, outcome)
-        self._told.ids = ids
+        self.told.ids = ids
 
     @property
     def outcomes(self) -> list[tuple[Label, Any]]:
         """What was told and is still held, in order: (action, reward), or (winner, loser) of duels."""
-        return [self._told.named(row) for row in self._told.rows()]
+        return [self.told.named(row) for row in self.told.rows()]
 
     @property
     def posterior(self) -> FloatArray:
@@ -255,16 +252,16 @@ class Agent:
         >>> newer.rounds, dropped
         (1, {'jam': 1})
         """
-        self._told.refuse_if_missing("they cannot be told to another model")
+        self.told.refuse_if_missing("they cannot be told to another model")
         fresh = Agent(self.policy.with_model(model), seed=self.seed, person=self.person, asked=self.asked)
         dropped: dict[Label, int] = {}
         for i, row in enumerate(self.outcomes):
             odd = {label for label in (row if self._duels else row[:1]) if label not in model.index}
             dropped |= {label: dropped.get(label, 0) + 1 for label in odd}
             if not odd:
-                fresh._take_in(*fresh._told.checked(*row))
-            for key in (key for key, (at, *_) in self._told.ids.items() if at == i and not odd):
-                fresh._told.tag(key)
+                fresh._take_in(*fresh.told.checked(*row))
+            for key in (key for key, (at, *_) in self.told.ids.items() if at == i and not odd):
+                fresh.told.tag(key)
         return fresh, dropped
 
     def to_json(self, *, with_model: bool = True, outcomes: bool = True) -> str:
@@ -273,47 +270,12 @@ class Agent:
         Without the model the text stays small; hand the same model to `from_json` then. Without the outcomes it does
         not grow with their number (but for ids), and a restored agent can take none of them back.
         """
-        content: Json = {
-            "format": FORMAT,
-            "version": VERSION,
-            "policy": self.policy.to_dict(),
-            "model_sha256": self.policy.model.sha256,
-            "seed": self.seed,
-            "person": self.person,
-            "asked": self.asked,
-            "belief": self._belief.to_dict(self._labels),
-            "outcomes": [list(row) for row in self.outcomes] if outcomes and not self._told.missing else None,
-            "ids": [[key, at, *self._told.named((a, x))] for key, (at, a, x) in self._told.ids.items()],
-        }
-        if with_model:
-            content["model"] = self.policy.model.to_dict()
-        return json.dumps(content, ensure_ascii=False)
+        return written(self, with_model=with_model, outcomes=outcomes)
 
     @classmethod
     def from_json(cls, text: str, *, model: PreferenceModel | None = None) -> "Agent":
         """Return the agent that `to_json` wrote."""
-        try:
-            content = json.loads(text)
-        except (json.JSONDecodeError, TypeError) as error:
-            raise FileFormatError(f"the saved agent is not whole JSON: {error}") from None
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise FileFormatError(f"this is not a saved agent: its 'format' is not '{FORMAT}'")
-        if content.get("version") != VERSION:
-            raise FileFormatError(f"the agent has version {content.get('version')!r}; this lpbandits reads {VERSION}")
-        model = _model_of(content, model)
-        try:
-            policy = policy_from_dict(content["policy"], model)
-            belief = Belief.from_dict(policy, content["belief"])
-            address = {name: content[name] for name in ("seed", "person", "asked")}
-            agent = cls(policy, **address, belief=belief)
-            agent._told.restore(content["outcomes"], content["ids"])
-        except FileFormatError:
-            raise
-        except InvalidInput as error:
-            raise FileFormatError(f"the saved agent is not usable: {error}") from None
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise FileFormatError(f"the saved agent is not whole: {error!r}") from None
-        return agent
+        return restored(cls, text, model)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle by what the agent knows: the addresses in its frames would be those of another's arrays."""
@@ -322,9 +284,9 @@ class Agent:
             self.policy,
             address,
             self._belief,
-            self._told.rows(),
-            dict(self._told.ids),
-            self._told.missing,
+            self.told.rows(),
+            dict(self.told.ids),
+            self.told.missing,
         )
 
     def __repr__(self) -> str:
@@ -335,9 +297,9 @@ def _rebuilt(
     policy: Policy, address: dict[str, Any], belief: Belief, rows: list[Any], ids: dict[Hashable, Any], missing: int
 ) -> Agent:
     agent = Agent(policy, **address, belief=belief)
-    agent._told.actions[:] = [action for action, _ in rows]
-    agent._told.outcomes[:] = [outcome for _, outcome in rows]
-    agent._told.ids, agent._told.missing = dict(ids), missing
+    agent.told.actions[:] = [action for action, _ in rows]
+    agent.told.outcomes[:] = [outcome for _, outcome in rows]
+    agent.told.ids, agent.told.missing = dict(ids), missing
     return agent
 
 
@@ -364,13 +326,3 @@ def _only_rewards(*_: object) -> Never:
         "this policy plays one action at a time and learns from its reward; use ask() and tell(action, reward), or a "
         "policy for duels such as LpbDuel(model)"
     )
-
-
-def _model_of(content: Mapping[str, Any], model: PreferenceModel | None) -> PreferenceModel:
-    if model is None:
-        if "model" not in content:
-            raise FileFormatError("the agent was saved without its model; give it: Agent.from_json(text, model=model)")
-        return PreferenceModel.from_dict(content["model"], source="the agent's model")
-    if content.get("model_sha256") != model.sha256:
-        raise FileFormatError("the agent was saved with another model; give the one it was made with")
-    return model
