@@ -257,6 +257,15 @@ def test_two_agents_never_share_a_belief() -> None:
         Agent(policy, seed=0, belief=odd)
 
 
+def test_taking_back_without_an_id_spares_those_that_have_one() -> None:
+    agent = agent_for()
+    agent.tell("rest", 2.0)
+    agent.tell("rest", 2.0, id="visit 12")
+    agent.retract("rest", 2.0)
+    agent.tell("rest", 2.0, id="visit 12")
+    assert agent.rounds == 1
+
+
 def test_taking_back_by_id_takes_that_one() -> None:
     model = PreferenceModel([[0, 1, 2], [2, 1, 0]])
     agent, clean = (Agent(lpb.LpbPaired(model), seed=0) for _ in range(2))

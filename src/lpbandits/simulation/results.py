@@ -62,7 +62,6 @@ class Curve:
 class Account:
     """What is kept of one policy's people while a simulation runs: sums per round, a few numbers per person."""
 
-    draws: int
     binned: bool = False
     keep: bool = False
     regret: dict[int, Moments] = field(default_factory=dict)

@@ -92,7 +92,7 @@ def simulate(
     pieces = pieces_of(builders, populations, rounds, first)
     settings["feedback"] = _feedback(pieces, settings.get("feedback"))
     cells = sum(len(population) for population in populations) * rounds
-    accounts = {name: Account(draws, binned=cells > sums.EXACT, keep=traces) for name in builders}
+    accounts = {name: Account(binned=cells > sums.EXACT, keep=traces) for name in builders}
     _warm_up(pieces, seed)
     started = time.perf_counter()
     jobs = ((piece, rounds, seed) for piece in pieces)
