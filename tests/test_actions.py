@@ -1,10 +1,12 @@
 """Every decision of every registered policy, pinned: a change of a single action of any of them fails here.
 
-`python -m tests.test_actions` writes the fixture anew: where decisions are meant to change, in a commit of its own.
+`python -m tests.test_actions` adds new policies to the fixture. With `--anew` it writes all of it again: where decisions
+are meant to change, in a commit of its own.
 """
 
 import hashlib
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +61,11 @@ def test_actions_are_those_of_the_fixture(name: str, offers: str) -> None:
     assert digests(name, offers) == PINNED[name][offers]
 
 
+def test_every_policy_is_pinned() -> None:
+    assert set(PINNED) == set(POLICIES), "run `python -m tests.test_actions`, which adds what is new"
+
+
 if __name__ == "__main__":
-    made = {name: {offers: digests(name, offers) for offers in OFFERS} for name in POLICIES}
+    kept = {} if "--anew" in sys.argv else PINNED
+    made = {name: kept.get(name) or {offers: digests(name, offers) for offers in OFFERS} for name in POLICIES}
     FIXTURE.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
