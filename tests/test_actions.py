@@ -1,7 +1,7 @@
 """Every decision of every registered policy, pinned: a change of a single action of any of them fails here.
 
-`python -m tests.test_actions` adds new policies to the fixture. With `--anew` it writes all of it again: where decisions
-are meant to change, in a commit of its own.
+`python -m tests.test_actions` adds new policies to the fixture. With `--anew` it writes all of it again: where
+decisions are meant to change, in a commit of its own.
 """
 
 import hashlib
