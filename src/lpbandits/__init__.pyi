@@ -3,6 +3,7 @@ from .agent import Agent as Agent
 from .errors import FileFormatError as FileFormatError
 from .errors import InvalidInput as InvalidInput
 from .errors import LpbError as LpbError
+from .errors import MachineFault as MachineFault
 from .errors import NotSupported as NotSupported
 from .errors import SlowFunction as SlowFunction
 from .explain import Explanation as Explanation

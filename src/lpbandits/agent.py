@@ -15,7 +15,7 @@ from lpbandits.policies import Belief, Policy
 from lpbandits.saving import restored, written
 from lpbandits.told import Told
 from lpbandits.typing import FloatArray, IntArray, Label
-from lpbandits.validate import LARGEST
+from lpbandits.validate import LARGEST, ODD
 
 
 class Agent:
@@ -54,7 +54,11 @@ class Agent:
         self, policy: Policy, *, seed: int, person: int | str = 0, asked: int = 0, belief: Belief | None = None
     ) -> None:
         if not isinstance(policy, Policy):
-            raise InvalidInput(f"policy is {policy!r}; give a policy such as LpbTS(model)")
+            raise InvalidInput(f"policy is {validate.quoted(policy)}; give a policy such as LpbTS(model)")
+        if belief is not None and not isinstance(belief, Belief):
+            raise InvalidInput(
+                f"belief is {validate.quoted(belief)}; give a Belief, such as Belief.unpack(policy, data)"
+            )
         self.policy = policy
         self.seed = validate.as_seed(seed)
         self.person, self._address = _address(person)
@@ -78,7 +82,7 @@ class Agent:
         self._choose: Callable[..., int] = _only_duels if self._duels else choose
         self._choose_pair: Callable[..., tuple[int, int]] = choose if self._duels else _only_rewards
         self._choose_frame = framed(self._arrays)
-        self._take, framed_too = door_to_tell(policy.evidence.tell, duel=self._duels)
+        self._take, framed_too = door_to_tell(policy.tell, duel=self._duels)
         self._take_frame = self._choose_frame if framed_too == framed else framed_too(self._arrays)
 
     def _start(self, belief: Belief) -> None:
@@ -101,7 +105,7 @@ class Agent:
         try:
             index = self._choose(self._choose_frame, self._belief.tried, offered, self.seed, self._address, self.asked)
         except IndexError as error:
-            raise InvalidInput(f"{error}; mend its choose") from None
+            raise InvalidInput(str(error)) from None
         self.asked += 1
         return self._labels[index]
 
@@ -118,7 +122,7 @@ class Agent:
         """
         try:
             index = self._index[action]
-        except (KeyError, TypeError):
+        except ODD:
             index = self.policy.index_of(action)
         if type(reward) is not float or not self._low <= reward <= self._high:
             reward = self._checked(reward)
@@ -128,7 +132,10 @@ class Agent:
         tried = belief.tried
         if tried >= self._room:
             self._grow()
-        belief.tried = self._take(self._take_frame, tried, index, reward)
+        try:
+            belief.tried = self._take(self._take_frame, tried, index, reward)
+        except IndexError as error:
+            raise InvalidInput(str(error)) from None
         self._keep_action(index)
         self._keep_outcome(reward)
         if id is not None:
@@ -147,7 +154,7 @@ class Agent:
         try:
             one, other = self._choose_pair(frame, tried, offered, self.seed, self._address, self.asked)
         except IndexError as error:
-            raise InvalidInput(f"{error}; mend its choose") from None
+            raise InvalidInput(str(error)) from None
         self.asked += 1
         return self._labels[one], self._labels[other]
 
@@ -171,7 +178,10 @@ class Agent:
         """Take in and keep a checked outcome, a reward or the loser of a duel: what `tell` does without this call."""
         if self._belief.tried >= self._room:
             self._grow()
-        self._belief.tried = self._take(self._take_frame, self._belief.tried, action, outcome)
+        try:
+            self._belief.tried = self._take(self._take_frame, self._belief.tried, action, outcome)
+        except IndexError as error:
+            raise InvalidInput(str(error)) from None
         self._keep_action(action)
         self._keep_outcome(outcome)
 
@@ -270,7 +280,8 @@ class Agent:
         Without the model the text stays small; hand the same model to `from_json` then. Without the outcomes it does
         not grow with their number (but for ids), and a restored agent can take none of them back.
         """
-        return written(self, with_model=with_model, outcomes=outcomes)
+        whole = validate.as_flag(with_model, "with_model")
+        return written(self, with_model=whole, outcomes=validate.as_flag(outcomes, "outcomes"))
 
     @classmethod
     def from_json(cls, text: str, *, model: PreferenceModel | None = None) -> "Agent":
@@ -306,11 +317,8 @@ def _rebuilt(
 def _address(person: Any) -> tuple[int | str, int]:
     """Return a person, and their place in the addresses of random draws: their number, or 32 bits of a name's hash."""
     if isinstance(person, str):
-        try:
-            name = person.encode()
-        except UnicodeEncodeError:
-            raise InvalidInput(f"person is {person!r}, which UTF-8 cannot write; give another name") from None
-        return person, int.from_bytes(hashlib.sha256(name).digest()[:4], "little")
+        name = validate.as_text(person, "person")
+        return name, int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")
     number = validate.as_count(person, "person", low=0, high=2**32 - 1)
     return number, number
 

@@ -5,19 +5,32 @@
     LpbError
     ├── InvalidInput      a value from outside is not usable (also a ValueError)
     ├── FileFormatError   a file is truncated, foreign or altered (also a ValueError)
-    └── NotSupported      the policy cannot do this, and says why (also a TypeError)
+    ├── NotSupported      the policy cannot do this, and says why (also a TypeError)
+    └── MachineFault      the machine, or a library underneath, could not go on (also a RuntimeError)
 
 A message gives the value, the limit and the remedy. Whatever object was spoken to is unchanged. The one warning,
 `SlowFunction`, says that a function put in from outside runs as plain Python.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from lpbandits.text import LINE, shown
+
 
 class LpbError(Exception):
-    """The root: catch it to catch everything lpbandits raises on purpose.
+    r"""The root: catch it to catch everything lpbandits raises on purpose.
+
+    Its message is one line that is safe to print, whatever was given: see `lpbandits.text`.
 
     >>> len(LpbError.__subclasses__())
-    3
+    4
+    >>> print(InvalidInput("no action 'a\x1b[31m'"))
+    no action 'a\x1b[31m'
     """
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(shown(message, LINE))
 
 
 class InvalidInput(LpbError, ValueError):
@@ -59,3 +72,62 @@ class SlowFunction(UserWarning):
     >>> issubclass(SlowFunction, UserWarning)
     True
     """
+
+
+class MachineFault(LpbError, RuntimeError):
+    """The machine could not go on: no memory, a disk that fails, an error of a library underneath (its `__cause__`).
+
+    >>> with door("counting pairs"):
+    ...     raise MemoryError
+    Traceback (most recent call last):
+    ...
+    lpbandits.errors.MachineFault: counting pairs: there is not enough memory; make the problem smaller
+    """
+
+
+LIBRARIES = ("polars", "pyo3_runtime", "numba", "llvmlite", "joblib", "vl_convert", "zipfile", "zlib")
+"""Libraries that fail in ways of their own; what they say is passed on."""
+
+
+@contextmanager
+def door(doing: str) -> Iterator[None]:
+    """Let no foreign error out: turn those of the machine and of libraries into `MachineFault`.
+
+    It stands at public functions, as a decorator, and says what was being done. Errors of ours pass; so does what can
+    only be a fault in the package, which nobody should take for a bad input.
+
+    >>> with door("reading the log"):
+    ...     raise OSError(5, "Input/output error", "log.csv")
+    Traceback (most recent call last):
+    ...
+    lpbandits.errors.MachineFault: reading the log: Input/output error: log.csv
+    """
+    try:
+        yield
+    except LpbError:
+        raise
+    except BaseException as error:  # a panic in Rust is not an Exception
+        fault = fault_of(error, doing)
+        if fault is None:
+            raise
+        raise fault from error
+
+
+def fault_of(error: BaseException, doing: str) -> MachineFault | None:
+    """Return what an error of the machine or of a library is for the user; None for any other error."""
+    if isinstance(error, MemoryError):
+        return MachineFault(f"{doing}: there is not enough memory; make the problem smaller")
+    if isinstance(error, OSError):
+        return MachineFault(f"{doing}: {reason(error)}" + (f": {error.filename}" if error.filename else ""))
+    if type(error).__module__.partition(".")[0] in LIBRARIES:
+        return MachineFault(f"{doing}: {str(error).partition(chr(10))[0] or type(error).__name__}")
+    return None
+
+
+def reason(error: BaseException) -> str:
+    """Return why the system refused, in its own words and without the path.
+
+    >>> reason(OSError(28, "No space left on device", "a.csv")), reason(ValueError("embedded null byte"))
+    ('No space left on device', 'embedded null byte')
+    """
+    return str(getattr(error, "strerror", None) or error)

@@ -5,10 +5,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from lpbandits.errors import InvalidInput
 from lpbandits.kernels import layout
 from lpbandits.kernels.doors import door_to_expect
 from lpbandits.policies import Belief, Policy
+from lpbandits.text import shown
 from lpbandits.typing import FloatArray, Json, Label
+from lpbandits.validate import quoted
 
 
 @dataclass(frozen=True)
@@ -75,9 +78,13 @@ class Explanation:
         }
 
     def __str__(self) -> str:
-        lines = ["tried: " + (", ".join(f"{a} {mean:.3g} (×{n})" for a, (n, mean) in self.tried.items()) or "nothing")]
+        lines = [
+            "tried: " + (", ".join(f"{shown(a)} {mean:.3g} (×{n})" for a, (n, mean) in self.tried.items()) or "nothing")
+        ]
         for state in self.states:
-            blocks = " > ".join(" = ".join(map(str, block)) + f" {state.means[block[0]]:.3g}" for block in state.blocks)
+            blocks = " > ".join(
+                " = ".join(map(shown, block)) + f" {state.means[block[0]]:.3g}" for block in state.blocks
+            )
             lines.append(f"state {state.state}: {state.probability:.1%}" + (f"  {blocks}" if blocks else ""))
         return "\n".join(lines)
 
@@ -90,6 +97,14 @@ def expected(policy: Policy, belief: Belief) -> FloatArray:
     >>> expected(policy, policy.new_belief()).tolist()
     [[0.0, 0.0], [0.0, 0.0]]
     """
+    if not isinstance(policy, Policy):
+        raise InvalidInput(f"policy is {quoted(policy)}; give a policy such as LpbTS(model)")
+    if not isinstance(belief, Belief):
+        raise InvalidInput(f"belief is {quoted(belief)}; give a Belief, such as agent.belief")
+    return _expected(policy, Belief.copied(policy, belief))
+
+
+def _expected(policy: Policy, belief: Belief) -> FloatArray:
     out = np.empty((max(belief.states.shape[1], 1), policy.model.n_actions))
     expect, framed = door_to_expect(policy.evidence.expect)
     frame = framed(policy.arrays(belief))
@@ -108,7 +123,7 @@ def explain(policy: Policy, belief: Belief) -> Explanation:
     }
     if not policy.evidence.latent:
         return Explanation(tried, ())
-    means = expected(policy, belief)
+    means = _expected(policy, belief)
     states = [_state(policy, belief, z, means[z]) for z in range(len(means))]
     return Explanation(tried, tuple(sorted(states, key=lambda state: -state.probability)))
 

@@ -1,6 +1,5 @@
 """`PreferenceModel`: what is known before a person's first decision."""
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -10,7 +9,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.errors import FileFormatError, InvalidInput
+from lpbandits.errors import FileFormatError, InvalidInput, door
+from lpbandits.files.reading import digest, parse_json, read_json
+from lpbandits.files.writing import write_text
+from lpbandits.limits import affordable
 from lpbandits.typing import FloatArray, IntArray, Json, Label
 
 T = TypeVar("T", bound="np.ndarray[Any, Any]")
@@ -58,20 +60,26 @@ class PreferenceModel:
         utilities: Any = None,
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
+        with door("making a model"):
+            self._fill(orderings, actions, prior, means, utilities, provenance)
+        self._sealed = True
+
+    def _fill(
+        self, orderings: Any, actions: Any, prior: Any, means: Any, utilities: Any, provenance: Mapping[str, Any] | None
+    ) -> None:
         self.orderings: IntArray = _frozen(validate.as_orderings(orderings))
         m, k = self.orderings.shape
         self.actions: tuple[Label, ...] = validate.as_labels(actions, k)
         self.prior: FloatArray = _frozen(validate.as_prior(prior, m))
         self.means: FloatArray | None = None
         if means is not None:
-            self.means = _frozen(validate.as_floats(means, "means", shape=(m, k)))
+            self.means = _frozen(validate.as_floats(means, "means", shape=(m, k), largest=validate.LARGEST))
             _check_ordered(self.means, self.orderings)
         self.utilities: FloatArray | None = None
         if utilities is not None:
             self.utilities = _frozen(validate.as_floats(utilities, "utilities", shape=(m, k)))
             _check_unit(self.utilities)
         self.provenance: Json = _as_json(provenance)
-        self._sealed = True
 
     def __setattr__(self, name: str, value: Any) -> None:
         if getattr(self, "_sealed", False):
@@ -103,6 +111,13 @@ class PreferenceModel:
         """m×m: the share of action pairs that two states order differently (0 equal, 1 reversed)."""
         from lpbandits.kernels.kendall import kendall_distances  # noqa: PLC0415 - compiled code only when asked for
 
+        m, k = self.n_states, self.n_actions
+        affordable(
+            f"distances between {m:,} states with {k:,} actions",
+            "use a model of fewer states",
+            size=16 * m * m,
+            operations=3 * m * m * k * k.bit_length(),
+        )
         pairs = max(self.n_actions * (self.n_actions - 1) // 2, 1)
         return _frozen(kendall_distances(np.array(self.orderings), np.array(self.ranks)) / pairs)
 
@@ -134,23 +149,27 @@ class PreferenceModel:
             "utilities": None if self.utilities is None else self.utilities.tolist(),
             "provenance": self.provenance,
         }
-        return {**content, "sha256": _digest(content)}
+        return {**content, "sha256": digest(content)}
 
     @classmethod
     def from_dict(cls, content: Any, *, source: str = "the model") -> "PreferenceModel":
         """Return the model in a JSON object; `source` names it in errors."""
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
+        if not isinstance(content, dict) or not validate.same(content.get("format"), FORMAT):
             raise FileFormatError(f"{source} is not a preference model: its 'format' is not '{FORMAT}'")
-        if content.get("version") != VERSION:
+        if not validate.same(content.get("version"), VERSION):
             raise FileFormatError(
-                f"{source} has format version {content.get('version')!r}; this lpbandits reads version {VERSION}: "
-                "install the lpbandits that wrote it"
+                f"{source} has format version {validate.quoted(content.get('version'))}; this lpbandits reads version "
+                f"{VERSION}: install the lpbandits that wrote it"
             )
         missing = [key for key in ("actions", "orderings", "prior", "sha256") if key not in content]
         if missing:
             raise FileFormatError(f"{source} has no '{missing[0]}'; it is not a whole model")
         body = {key: value for key, value in content.items() if key != "sha256"}
-        if _digest(body) != content["sha256"]:
+        try:
+            found = digest(body)
+        except validate.ODD:
+            raise FileFormatError(f"{source} holds what JSON does not; give what to_dict returned") from None
+        if not validate.same(content["sha256"], found):
             raise FileFormatError(f"{source} was altered after it was saved: its content does not match its sha256")
         try:
             return cls(
@@ -164,30 +183,17 @@ class PreferenceModel:
         except InvalidInput as error:
             raise FileFormatError(f"{source}: {error}") from None
 
+    @door("saving a model")
     def save(self, path: str | Path) -> None:
         """Write the model as one readable JSON file; a place that cannot be written to is an `InvalidInput`."""
         lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in self.to_dict().items())
-        try:
-            Path(path).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-        except OSError as error:
-            raise InvalidInput(f"cannot write {path}: {error.strerror or error}; choose another file") from None
+        write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
 
     @classmethod
+    @door("loading a model")
     def load(cls, path: str | Path) -> "PreferenceModel":
         """Read a model that `save` wrote."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except OSError as error:
-            raise FileFormatError(f"cannot read {path}: {error.strerror or error}") from None
-        except UnicodeDecodeError:
-            raise FileFormatError(f"{path} is not a preference model: it is not UTF-8 text") from None
-        try:
-            content = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise FileFormatError(
-                f"{path} is not whole JSON (line {error.lineno}, column {error.colno}): truncated or not a model file"
-            ) from None
-        return cls.from_dict(content, source=str(path))
+        return cls.from_dict(read_json(path), source=str(path))
 
     @cached_property
     def sha256(self) -> str:
@@ -206,15 +212,36 @@ class PreferenceModel:
         return f"<PreferenceModel: {self.n_states} states, {self.n_actions} actions{known}>"
 
 
+def as_model(value: Any, name: str = "model") -> PreferenceModel:
+    """Return `value` if it is a model.
+
+    >>> as_model("x")
+    Traceback (most recent call last):
+    ...
+    lpbandits.errors.InvalidInput: model is 'x'; give a PreferenceModel, such as PreferenceModel([[0, 1], [1, 0]])
+    """
+    if not isinstance(value, PreferenceModel):
+        raise InvalidInput(
+            f"{name} is {validate.quoted(value)}; give a PreferenceModel, such as PreferenceModel([[0, 1], [1, 0]])"
+        )
+    return value
+
+
 def _frozen(array: T) -> T:
     array.flags.writeable = False
     return array
 
 
 def _as_json(provenance: Mapping[str, Any] | None) -> Json:
+    if provenance is None:
+        return {}
+    if not isinstance(provenance, Mapping):
+        raise InvalidInput(
+            f"provenance is not a JSON object: {validate.quoted(provenance)}; give a dict of plain values"
+        )
     try:
-        content: Json = json.loads(json.dumps(dict(provenance or {}), allow_nan=False))
-    except (TypeError, ValueError) as error:
+        content: Json = parse_json(json.dumps(dict(provenance)), "provenance")
+    except (*validate.ODD, FileFormatError) as error:
         raise InvalidInput(f"provenance is not a JSON object: {error}; give a dict of plain values") from None
     return content
 
@@ -236,8 +263,3 @@ def _check_ordered(means: FloatArray, orderings: IntArray) -> None:
             f"means[{z}] contradict ordering {z}: action {a} comes before action {b} but has mean {means[z, a]:g} "
             f"< {means[z, b]:g}"
         )
-
-
-def _digest(content: Json) -> str:
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()

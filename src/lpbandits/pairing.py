@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput
+from lpbandits.errors import InvalidInput, door
 from lpbandits.typing import Label
 
 
+@door("pairing up")
 def pair_up(actions: Any, rewards: Any) -> list[tuple[Label, Label]]:
     """Return (winner, loser) of consecutive pairs of plays: the first with the second, the third with the fourth.
 
@@ -18,8 +19,9 @@ def pair_up(actions: Any, rewards: Any) -> list[tuple[Label, Label]]:
     >>> pair_up(["a", "b", "c", "a", "b"], [1.0, 2.0, 5.0, 3.0, 9.0])
     [('b', 'a'), ('c', 'a')]
     """
-    names = list(actions)
     values = validate.as_floats(rewards, "rewards", shape=(None,))
+    given = validate.as_list(actions, "actions", "actions", most=len(values) + 1)
+    names = [validate.as_label(label, f"actions[{i}]") for i, label in enumerate(given)]
     if len(names) != len(values):
         raise InvalidInput(f"there are {len(names)} actions and {len(values)} rewards; give one reward per action")
     out = []

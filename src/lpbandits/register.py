@@ -6,6 +6,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.policies import POLICIES, Entry, Evidence, Rule
 from lpbandits.policies.evidences import EVIDENCES
 from lpbandits.policies.rules import RULES
+from lpbandits.validate import as_text, quoted
 from lpbandits.worlds import WORLDS
 
 T = TypeVar("T")
@@ -26,22 +27,24 @@ def register(thing: T) -> T:
     >>> del POLICIES["mine"]
     """
     given: Any = thing
+    name: Any
     place: dict[str, Any]
     if isinstance(given, Entry):
         name, place = given.name, cast(dict[str, Any], POLICIES)
     elif isinstance(given, type) and issubclass(given, Evidence):
-        name, place = given.kind, cast(dict[str, Any], EVIDENCES)
+        name, place = getattr(given, "kind", None), cast(dict[str, Any], EVIDENCES)
     elif isinstance(given, type) and issubclass(given, Rule):
-        name, place = given.kind, cast(dict[str, Any], RULES)
+        name, place = getattr(given, "kind", None), cast(dict[str, Any], RULES)
     elif isinstance(given, type) and callable(getattr(given, "draw", None)) and hasattr(given, "name"):
         name, place = given.name, cast(dict[str, Any], WORLDS)
     else:
         raise InvalidInput(
-            f"{thing!r} is neither an Evidence or Rule class, nor a world class with name and draw, nor an Entry"
+            f"{quoted(thing)} is neither an Evidence or Rule class, nor a world class with name and draw, nor an Entry"
         )
+    name = as_text(name, "the name")
     known = place.get(name)
     if known is not None and known is not thing and not _is_edited(known, thing):
-        raise InvalidInput(f"the name {name!r} is taken by {known!r}; choose another")
+        raise InvalidInput(f"the name {name!r} is taken by {quoted(known)}; choose another")
     place[name] = thing
     return thing
 
@@ -49,4 +52,5 @@ def register(thing: T) -> T:
 def _is_edited(known: Any, thing: Any) -> bool:
     """Say whether a thing is a newer version of one that is registered, as when a notebook's cell is run again."""
     one, other = (getattr(x, "build", x) for x in (known, thing))
-    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+    names = [[getattr(x, name, None) for name in ("__module__", "__qualname__")] for x in (one, other)]
+    return names[0] == names[1] != [None, None]

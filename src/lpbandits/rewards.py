@@ -4,9 +4,12 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
+
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels import layout
+from lpbandits.typing import FloatArray
 
 Family = Literal["gaussian", "bernoulli", "poisson"]
 
@@ -40,7 +43,9 @@ class Rewards:
     weight: float = 2.0
 
     def __post_init__(self) -> None:
-        validate.as_choice(self.family, "rewards", ("gaussian", "bernoulli", "poisson"))
+        family = validate.as_choice(self.family, "rewards", ("gaussian", "bernoulli", "poisson"))
+        object.__setattr__(self, "family", family)
+        object.__setattr__(self, "noise_known", validate.as_flag(self.noise_known, "noise_known"))
         default = 0.5 if self.family == "bernoulli" else 1.0
         noise = default if self.noise is None else self.noise
         validate.as_number(noise, "noise", low=0, above=True)
@@ -76,7 +81,7 @@ class Rewards:
         lpbandits.errors.InvalidInput: reward is 2; a Bernoulli reward must be 0 or 1
         """
         if type(reward) is not float:
-            if isinstance(reward, bool):
+            if isinstance(reward, bool | np.bool_):
                 reward = int(reward)
             reward = validate.as_number(reward, "reward")
         if not -validate.LARGEST <= reward <= validate.LARGEST:
@@ -88,6 +93,39 @@ class Rewards:
         if self.family == "poisson" and (reward < 0 or reward != math.floor(reward)):
             raise InvalidInput(f"reward is {reward:g}; a Poisson reward must be a whole number, 0 or more")
         return float(reward)
+
+    def check_means(self, means: FloatArray) -> None:
+        """Refuse mean rewards that such rewards cannot have; NaN stands for none.
+
+        >>> Rewards("poisson").check_means(np.array([[2.0, -1.0]]))
+        Traceback (most recent call last):
+        ...
+        lpbandits.errors.InvalidInput: means[0, 1] is -1; a poisson mean lies in [0, 500]
+        """
+        low, high = _MEANS[self.family]
+        bad = np.argwhere((means < low) | (means > high))
+        if len(bad):
+            row, action = (int(i) for i in bad[0])
+            raise InvalidInput(
+                f"means[{row}, {action}] is {means[row, action]:g}; a {self.family} mean lies in [{low:g}, {high:g}]"
+            )
+
+
+_MEANS = {"bernoulli": (0.0, 1.0), "poisson": (0.0, 500.0), "gaussian": (-validate.LARGEST, validate.LARGEST)}
+"""Between which numbers a family's means lie; Poisson rewards are drawn one by one."""
+
+
+def as_rewards(value: Any) -> Rewards:
+    """Return `value` if it is `Rewards`.
+
+    >>> as_rewards("poisson")
+    Traceback (most recent call last):
+    ...
+    lpbandits.errors.InvalidInput: rewards is 'poisson'; give Rewards(…), such as Rewards("bernoulli")
+    """
+    if not isinstance(value, Rewards):
+        raise InvalidInput(f'rewards is {validate.quoted(value)}; give Rewards(…), such as Rewards("bernoulli")')
+    return value
 
 
 def rewards_of(
@@ -105,11 +143,13 @@ def rewards_of(
     lpbandits.errors.InvalidInput: noise is 1.0 but rewards=Rewards(…) has its own; give the noise in one place
     """
     if isinstance(rewards, Rewards):
-        if noise is not None or not noise_known:
-            what = f"noise is {noise}" if noise is not None else "noise_known is False"
+        if noise is not None or not validate.as_flag(noise_known, "noise_known"):
+            what = f"noise is {validate.quoted(noise)}" if noise is not None else "noise_known is False"
             raise InvalidInput(f"{what} but rewards=Rewards(…) has its own; give the noise in one place")
         return rewards
     made = Rewards(rewards, noise, noise_known)  # type: ignore[arg-type] # Rewards checks the family
     if not noise_of_all and made.family != "gaussian" and noise is not None:
-        raise InvalidInput(f"noise is {noise} but {made.family} rewards have no noise of their own; leave it out")
+        raise InvalidInput(
+            f"noise is {validate.quoted(noise)} but {made.family} rewards have no noise of their own; leave it out"
+        )
     return made

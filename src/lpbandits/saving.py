@@ -4,7 +4,11 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lpbandits.errors import FileFormatError, InvalidInput
+from lpbandits.files.reading import digest, parse_json
+from lpbandits.kernels import layout
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Belief, policy_from_dict
 from lpbandits.typing import Json
@@ -13,7 +17,8 @@ if TYPE_CHECKING:
     from lpbandits.agent import Agent
 
 FORMAT = "lpbandits-agent"
-VERSION = 2
+VERSION = 3
+SOURCE = "the saved agent"
 
 
 def written(agent: "Agent", *, with_model: bool, outcomes: bool) -> str:
@@ -33,40 +38,60 @@ def written(agent: "Agent", *, with_model: bool, outcomes: bool) -> str:
     }
     if with_model:
         content["model"] = policy.model.to_dict()
+    content["sha256"] = digest(content)
     return json.dumps(content, ensure_ascii=False)
 
 
 def restored(made: "type[Agent]", text: str, model: PreferenceModel | None) -> "Agent":
-    """Return the agent that `written` wrote."""
-    try:
-        content = json.loads(text)
-    except (json.JSONDecodeError, TypeError) as error:
-        raise FileFormatError(f"the saved agent is not whole JSON: {error}") from None
+    """Return the agent that `written` wrote.
+
+    Outcomes that were kept are taken in again, one by one: what the file says of the belief must only agree with them.
+    """
+    content = parse_json(text, SOURCE)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise FileFormatError(f"this is not a saved agent: its 'format' is not '{FORMAT}'")
     if content.get("version") != VERSION:
-        raise FileFormatError(f"the agent has version {content.get('version')!r}; this lpbandits reads {VERSION}")
+        raise FileFormatError(
+            f"the agent has format version {content.get('version')!r}; this lpbandits reads version {VERSION}: install "
+            "the lpbandits that wrote it"
+        )
+    if digest({key: value for key, value in content.items() if key != "sha256"}) != content.get("sha256"):
+        raise FileFormatError(f"{SOURCE} was altered after it was written: its content does not match its sha256")
     model = _model_of(content, model)
     try:
         policy = policy_from_dict(content["policy"], model)
         belief = Belief.from_dict(policy, content["belief"])
         address = {name: content[name] for name in ("seed", "person", "asked")}
-        agent = made(policy, **address, belief=belief)
-        agent.told.restore(content["outcomes"], content["ids"])
+        rows = content["outcomes"]
+        agent = made(policy, **address, belief=belief if rows is None else None)
+        if rows is not None:
+            for label, outcome in rows:
+                agent._take_in(*agent.told.checked(label, outcome))
+            _check_same(agent.belief, belief)
+        agent.told.restore_ids(content["ids"])
     except FileFormatError:
         raise
     except InvalidInput as error:
-        raise FileFormatError(f"the saved agent is not usable: {error}") from None
+        raise FileFormatError(f"{SOURCE} is not usable: {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FileFormatError(f"the saved agent is not whole: {error!r}") from None
+        raise FileFormatError(f"{SOURCE} is not whole: {error!r}") from None
     return agent
+
+
+def _check_same(taken: Belief, saved: Belief) -> None:
+    """Refuse a belief that is not what its outcomes lead to, but for the last bits of another machine."""
+    rows = [layout.COUNT, layout.SUM]
+    if not np.array_equal(taken.actions, saved.actions) or not np.allclose(
+        taken.slots[rows, : taken.tried], saved.slots[rows, : saved.tried], rtol=1e-9, atol=1e-9
+    ):
+        raise InvalidInput("its belief is not what its outcomes lead to")
 
 
 def _model_of(content: Mapping[str, Any], model: PreferenceModel | None) -> PreferenceModel:
     if model is None:
         if "model" not in content:
             raise FileFormatError("the agent was saved without its model; give it: Agent.from_json(text, model=model)")
-        return PreferenceModel.from_dict(content["model"], source="the agent's model")
+        model = PreferenceModel.from_dict(content["model"], source="the agent's model")
     if content.get("model_sha256") != model.sha256:
         raise FileFormatError("the agent was saved with another model; give the one it was made with")
     return model

@@ -54,8 +54,8 @@ class Told:
             return False
         if before[1:] != (action, outcome):
             raise InvalidInput(
-                f"id {id_!r} was told as {self._shown(before[1:])}, and now as {self._shown((action, outcome))}; take "
-                "the first back, or give the new one an id of its own"
+                f"id {validate.quoted(id_)} was told as {self._shown(before[1:])}, and now as "
+                f"{self._shown((action, outcome))}; take the first back, or give the new one an id of its own"
             )
         return True
 
@@ -82,29 +82,24 @@ class Told:
         if not places:
             mine = [self._shown(other) if self._duels else f"{other[1]:g}" for other in rows if other[0] == row[0]]
             got = f"it got {', '.join(mine[:5])}{' …' if len(mine) > 5 else ''}" if mine else "it got nothing"
-            which = "" if id_ is None else f" with id {id_!r}"
+            which = "" if id_ is None else f" with id {validate.quoted(id_)}"
             raise InvalidInput(f"{self._shown(row)} was not told{which} ({got}); take back what was told")
         gone = max([place for place in places if place not in tagged] or places)
         kept = ((key, told) for key, told in self.ids.items() if told[0] != gone)
         ids = {key: (at - (at > gone), action, outcome) for key, (at, action, outcome) in kept}  # later ones move up
         return rows[:gone] + rows[gone + 1 :], ids
 
-    def restore(self, rows: Sequence[Any] | None, ids: Sequence[Any]) -> None:
-        """Remember what was saved by label, of a belief that holds it."""
-        if rows is not None:
-            if len(rows) != self.missing:
-                raise InvalidInput(f"it lists {len(rows)} outcomes, but its belief holds {self.missing}")
-            for action, outcome in (self.checked(label, outcome) for label, outcome in rows):
-                self.actions.append(action)
-                self.outcomes.append(outcome)
-            self.missing = 0
+    def restore_ids(self, ids: Sequence[Any]) -> None:
+        """Remember the ids that were saved, of outcomes by label."""
+        places: set[int] = set()
         for key, place, label, outcome in ids:
             row = self.checked(label, outcome)
-            at = (
-                validate.as_count(place, "place", low=-1, high=max(len(self.actions) - 1, -1))
-                if rows is not None
-                else -1
-            )
+            at = -1 if self.missing else validate.as_count(place, "place", low=0, high=max(len(self.actions) - 1, 0))
+            if _checked_id(key) in self.ids or at in places:
+                raise InvalidInput(f"id {validate.quoted(key)}, or the outcome at {at}, is named twice")
+            places |= set() if self.missing else {at}
+            if at >= len(self.actions):
+                raise InvalidInput(f"id {validate.quoted(key)} is of an outcome that is not there")
             if at >= 0 and (self.actions[at], self.outcomes[at]) != row:
                 raise InvalidInput(f"id {key!r} is said to stand at {at}, where another outcome is")
             self.ids[_checked_id(key)] = (at, *row)
@@ -116,8 +111,8 @@ class Told:
 
 def _checked_id(id_: Any) -> Hashable:
     if isinstance(id_, str):
-        return id_
+        return validate.as_text(id_, "id")
     try:
         return validate.as_count(id_, "id", low=-(2**63), high=2**63 - 1)
     except InvalidInput:
-        raise InvalidInput(f"id is {id_!r:.60}; give text or a whole number") from None
+        raise InvalidInput(f"id is {validate.quoted(id_)}; give text or a whole number") from None

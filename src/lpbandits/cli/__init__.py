@@ -1,8 +1,12 @@
 """The command `lpb`: one small file per command; each parses, calls the library and renders."""
 
+import contextlib
+import os
+import platform
 import signal
 import sys
-from typing import Never
+import traceback
+from typing import Never, TextIO
 
 import typer
 
@@ -15,7 +19,8 @@ from lpbandits.cli.inspect import inspect
 from lpbandits.cli.policies import policies
 from lpbandits.cli.reproduce import reproduce
 from lpbandits.cli.simulate import simulate
-from lpbandits.errors import LpbError
+from lpbandits.errors import LpbError, fault_of, reason
+from lpbandits.text import LINE, shown
 
 app = typer.Typer(
     name="lpb",
@@ -39,6 +44,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: bool = typer.Option(False, "--version", help="Show the version.", callback=_show_version, is_eager=True),
+    debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error; may stand anywhere."),
 ) -> None:
     """Latent preference bandits: personal decisions from preference orderings."""
 
@@ -52,14 +58,67 @@ def _stop(number: int, _: object) -> Never:
 
 
 def main() -> None:
-    """Run the command line; an error of ours is one line on stderr and exit code 2, and an interrupt says so."""
+    """Run the command line; an error of ours is one line on stderr and exit code 2, and an interrupt says so.
+
+    Exit codes: 0 done, 2 refused, 70 a fault in the package, 130 and 143 interrupted.
+    """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
+    sys.stdout, sys.stderr = _writable(sys.stdout), _writable(sys.stderr)
+    debug = "--debug" in sys.argv
+    sys.argv = [argument for argument in sys.argv if argument != "--debug"]
     try:
         app()
     except LpbError as error:
-        typer.echo(f"lpb: {error}", err=True)
-        sys.exit(2)
+        _end(str(error), 2, error if debug else None)
     except _Stopped as stopped:
-        typer.echo("lpb: stopped", err=True)
-        sys.exit(128 + int(stopped.args[0]))
+        _end("stopped", 128 + int(stopped.args[0]))
+    except SystemExit as ended:
+        _end(None, int(ended.code or 0))
+    except BaseException as error:
+        where = "".join(sys.argv[1:2]) or "lpb"
+        if isinstance(error, OSError) and error.filename is None:
+            where = "cannot write to standard output"
+        fault = fault_of(error, where)
+        if fault is not None:
+            _end(str(fault), 2, error if debug else None)
+        about = f"lpbandits {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+        text = f"unexpected error: {type(error).__name__}: {error}; this is a fault in lpbandits"
+        _end(f"{text}: please report it, with what --debug shows ({about})", 70, error if debug else None)
+
+
+def _end(message: str | None, code: int, error: BaseException | None = None) -> Never:
+    """Say one line and end, also where standard output or standard error cannot be written."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError) as full:  # ValueError: it is closed
+        if message is None and not isinstance(full, BrokenPipeError):
+            message, code = f"cannot write to standard output: {reason(full)}", 2
+        elif message is None:
+            code = 128 + signal.SIGPIPE
+    with contextlib.suppress(OSError, ValueError):
+        if error is not None:
+            traceback.print_exception(error)
+        if message is not None:
+            typer.echo(f"lpb: {shown(message, LINE)}", err=True)
+        sys.stderr.flush()
+    _silence(sys.stdout)
+    sys.exit(code)
+
+
+def _silence(stream: TextIO) -> None:
+    """Send what Python would still write when it ends to nowhere: it failed, and has been said."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _writable(stream: TextIO | None) -> TextIO:
+    """Return a stream that takes every letter, those that the terminal's alphabet lacks as a question mark.
+
+    A stream that was closed before we came takes everything.
+    """
+    if stream is None:
+        return open(os.devnull, "w")  # noqa: PTH123 - for as long as the program runs
+    with contextlib.suppress(AttributeError, ValueError, OSError):
+        stream.reconfigure(errors="replace")  # type: ignore[attr-defined] # of a TextIOWrapper
+    return stream

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import typer
 
-from lpbandits.cli.screen import console, print_json, print_table, progress_bar
+from lpbandits.cli.screen import print_json, print_table, progress_bar, say
+from lpbandits.text import shown
 
 NUMBERS = {"mean", "± se", "sd", "median", "as printed"}
 
@@ -33,34 +34,37 @@ def bound(
     Example: `lpb bound --states 10 --actions 20 --policies lpbts,ts --against size --out bounds`
     """
     from lpbandits import validate
+    from lpbandits.files.writing import as_folder
     from lpbandits.model import PreferenceModel
-    from lpbandits.simulation.bounds import AXES, bound_model, bound_world, bounds_against
+    from lpbandits.simulation.bounds import AXES, MOST_PEOPLE, bound_model, bound_world, bounds_against, world_at
     from lpbandits.simulation.growth import check_growth
+    from lpbandits.simulation.size import check_bounds
     from lpbandits.views.bound_report import bound_table, content_of, described, save_bounds
     from lpbandits.worlds import SyntheticWorld
 
     axes = [validate.as_choice(axis, "against", AXES) for axis in _split(against)]
     names = _split(policies)
     _refuse_idle(context, model is not None, bool(names))
-    check_growth(names, rounds, repeats, threads)
+    workers = check_growth(names, rounds, repeats, threads)[2]
+    sizes = {"states": states, "actions": actions, "gap": gap, "noise": noise}
+    places = [] if model is not None else [SyntheticWorld(**sizes)]  # type: ignore[arg-type] # it looks at all
+    places += [world_at(axis, value, **sizes) for axis in axes for value in AXES[axis][1]]  # type: ignore[arg-type]
+    crowd = validate.as_count(people, "people", high=MOST_PEOPLE)
+    check_bounds(places, people=crowd, policies=names, rounds=rounds, repeats=repeats, workers=workers)
     if out is not None:
-        validate.as_folder(out)
+        as_folder(out)
     run = {"people": people, "seed": validate.as_seed(seed), "policies": names, "rounds": rounds, "repeats": repeats}
     studies = {}
     with progress_bar("computing") as report:
         if model is not None:
             found = bound_model(PreferenceModel.load(model), state=state, means=_numbers(means), noise=noise)
         else:
-            world = SyntheticWorld(states=states, actions=actions, gap=gap, noise=noise)
-            found = bound_world(world, **run, threads=threads, progress=report)  # type: ignore[arg-type] # as declared
+            found = bound_world(places[0], **run, threads=threads, progress=report)  # type: ignore[arg-type] # as declared
         for axis in axes:
             studies[axis] = bounds_against(
                 axis,
-                states=states,
-                actions=actions,
-                gap=gap,
-                noise=noise,
-                **run,  # type: ignore[arg-type] # as declared
+                **sizes,  # type: ignore[arg-type] # as declared
+                **run,  # type: ignore[arg-type]
                 threads=threads,
                 progress=report,
             )
@@ -76,11 +80,9 @@ def bound(
         for value, own in study:
             print_table(f"\n{AXES[axis][0]}: {value:g}", *bound_table(own), right=NUMBERS)
     gap_ = found.summary()["largest_gap"]
-    console().print(
-        f"\ncertified to a relative error of {gap_:.0e}; {found.seconds:.1f} s", style="dim", highlight=False
-    )
+    say(f"\ncertified to a relative error of {gap_:.0e}; {found.seconds:.1f} s", style="dim")
     if written is not None:
-        console().print(f"Report: {written}")
+        say(f"Report: {shown(written, None)}")
 
 
 def _split(text: str) -> list[str]:

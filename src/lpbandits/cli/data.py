@@ -5,6 +5,7 @@ from pathlib import Path
 import typer
 
 from lpbandits.cli.screen import print_json, progress_bar
+from lpbandits.text import shown
 
 
 def data(
@@ -18,13 +19,13 @@ def data(
     Example: `lpb data movielens 1m --from ml-1m.zip`
     """
     from lpbandits import validate
-    from lpbandits.paper.datasets import DATASETS, install
+    from lpbandits.paper.datasets import DATASETS, checked, install
 
     validate.as_choice(family, "family", ("movielens",))
     validate.as_choice(name, "dataset", DATASETS)
     with progress_bar(f"MovieLens {name}") as report:
         folder = install(name, source, progress=report)
     if as_json:
-        print_json({"dataset": name, "folder": str(folder), "terms": DATASETS[name].terms})
+        print_json({"dataset": name, "folder": str(folder), "checked": checked(folder), "terms": DATASETS[name].terms})
         return
-    typer.echo(f"MovieLens {name}: {folder}\n{DATASETS[name].terms}")
+    typer.echo(f"MovieLens {name}: {shown(folder, None)}\nChecked: {checked(folder)}\n{DATASETS[name].terms}")

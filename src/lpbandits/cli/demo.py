@@ -4,7 +4,8 @@ from pathlib import Path
 
 import typer
 
-from lpbandits.cli.screen import console, print_json, print_table, progress_bar
+from lpbandits.cli.screen import print_json, print_table, progress_bar, say
+from lpbandits.text import shown
 
 
 def demo(
@@ -17,12 +18,12 @@ def demo(
 
     Example: `lpb demo --out my-demo --seed 1`
     """
-    from lpbandits import validate
     from lpbandits.cli.simulate import NUMBERS
+    from lpbandits.files.writing import as_folder
     from lpbandits.views.demo import findings, run_demo
     from lpbandits.views.tables import comparison, described
 
-    validate.as_folder(out)
+    as_folder(out)
     with progress_bar("simulating (the first run also compiles)") as report:
         made = run_demo(out, seed=seed, draws=draws, progress=report)
     if as_json:
@@ -30,7 +31,7 @@ def demo(
         return
     for results in made.results.values():
         print_table(described(results), *comparison(results), right=NUMBERS)
-        console().print()
+        say("")
     for sentence in findings(made.results):
-        console().print(f"• {sentence}", highlight=False)
-    console().print(f"\nPicture: {made.picture}\nReport:  {made.report}", highlight=False)
+        say(f"• {sentence}")
+    say(f"\nPicture: {shown(made.picture, None)}\nReport:  {shown(made.report, None)}")

@@ -1,13 +1,13 @@
 """`lpb fit`: from a log of ratings to a model."""
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lpbandits.cli.screen import console, print_json, print_table, stage_bars
+from lpbandits.cli.screen import print_json, print_table, say, stage_bars
+from lpbandits.text import LINE, shown
 
 if TYPE_CHECKING:
     from lpbandits.recovery import Fit
@@ -29,6 +29,9 @@ def fit(
     prior_sd: float = typer.Option(1.0, help="Standard deviation of the Gaussian prior of a utility."),
     pairs_per_person: int | None = typer.Option(None, help="Use at most this many comparisons per person."),
     restarts: int | None = typer.Option(None, help="Starts of the clustering (10; 2 for huge logs) or of EM (3)."),
+    unpack_limit: str | None = typer.Option(
+        None, help="What a compressed file may unpack to, such as **50GB**; 20 GB and 200 times its size by default."
+    ),
     seed: int = typer.Option(0, help="Seed of all random choices."),
     threads: int | None = typer.Option(None, help="Threads; by default all cores. It never changes a result."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a summary."),
@@ -38,6 +41,7 @@ def fit(
     Example: `lpb fit ratings.csv --states 5 --scale cosine --min-person 200 --min-action 200 --out model.json`
     """
     from lpbandits import validate
+    from lpbandits.files.writing import check_place
     from lpbandits.recovery import Em, TwoStage, fit_states, read_ratings
     from lpbandits.recovery.em import slow_note
     from lpbandits.recovery.report import Stopwatch
@@ -45,7 +49,7 @@ def fit(
     validate.as_choice(method, "method", ("two-stage", "em"))
     number = _states(states)
     if out is not None:
-        _check_writable(out)
+        check_place(out)
     settings: dict[str, Any] = {"scale": scale, "prior_sd": prior_sd, "seed": validate.as_seed(seed)}
     if restarts is not None:
         settings["restarts"] = validate.as_count(restarts, "restarts", high=1000)
@@ -54,7 +58,13 @@ def fit(
         clock = Stopwatch(report)
         with clock.part("read"):
             log = read_ratings(
-                ratings, person=person, action=action, rating=rating, min_person=min_person, min_action=min_action
+                ratings,
+                person=person,
+                action=action,
+                rating=rating,
+                min_person=min_person,
+                min_action=min_action,
+                unpack_limit=None if unpack_limit is None else validate.as_bytes(unpack_limit, "--unpack-limit"),
             )
     note = slow_note(log) if method == "em" else None
     if note:
@@ -78,24 +88,14 @@ def fit(
     _show(made, out)
 
 
-def _check_writable(out: Path) -> None:
-    """Refuse a place for the model before the long work, not after it."""
-    from lpbandits.errors import InvalidInput
-
-    if out.is_dir():
-        raise InvalidInput(f"cannot write {out}: it is a folder; name a file, for instance {out / 'model.json'}")
-    if not out.parent.is_dir():
-        raise InvalidInput(f"cannot write {out}: there is no folder {out.parent}; make it first")
-    if not os.access(out if out.exists() else out.parent, os.W_OK):
-        raise InvalidInput(f"cannot write {out}: permission denied; choose another file")
-
-
 def _states(text: str) -> int | str:
+    import re
+
     from lpbandits import validate
 
     if text == "auto":
         return text
-    return validate.as_count(int(text) if text.lstrip("-").isdigit() else text, "states", high=10_000)
+    return validate.as_count(int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else text, "states", high=10_000)
 
 
 def _show(made: "Fit", out: Path | None) -> None:
@@ -103,21 +103,19 @@ def _show(made: "Fit", out: Path | None) -> None:
     from lpbandits.views.inspection import CURVE_RULE, curve_table, inspect_model, state_table
 
     report = made.report
-    screen = console()
-    screen.print(
+    say(
         f"{report.ratings:,} ratings by {report.people:,} people of {report.actions:,} actions, "
         f"{report.comparisons:,.0f} comparisons",
         style="bold",
-        highlight=False,
     )
     for reason, count in report.dropped.items():
         if count:
-            screen.print(f"  left out: {count:,} {reason.replace('_', ' ')}", highlight=False)
-    if report.curve:
-        columns, rows = curve_table(report.curve)
-        print_table("\nHow many states?", columns, rows, right=set(columns[:-1]))
-        screen.print(CURVE_RULE, style="dim", highlight=False)
+            say(f"  left out: {count:,} {reason.replace('_', ' ')}")
     seen = inspect_model(made.model, top=4)
+    if seen.fit.curve:
+        columns, rows = curve_table(seen.fit.curve)
+        print_table("\nHow many states?", columns, rows, right=set(columns[:-1]))
+        say(CURVE_RULE, style="dim")
     print_table(f"\n{counted(report.states, 'state')}, by {report.method}", *state_table(seen), right={"share"})
     unseen = "unknown, with too few people to set some aside"
     if report.heldout_log_likelihood is not None:
@@ -125,16 +123,15 @@ def _show(made: "Fit", out: Path | None) -> None:
             f"{report.heldout_log_likelihood:.4f} (a fit to {counted(report.heldout_fit_people, 'person', 'people')}, "
             f"scored on {counted(report.heldout_people, 'other')})"
         )
-    screen.print(
+    say(
         f"\nLog-likelihood per comparison {report.log_likelihood:.4f} (a coin toss: -0.6931)\n"
         f"of people not in the fit {unseen}\n"
         f"The states explain {report.count_variance_explained:.0%} of the variance in how much people rate, "
-        f"{report.mean_variance_explained:.0%} in how highly",
-        highlight=False,
+        f"{report.mean_variance_explained:.0%} in how highly"
     )
     for warning in report.warnings:
-        screen.print(f"warning: {warning}", style="yellow", highlight=False)
-    times = ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in report.seconds.items())
-    screen.print(times, style="dim", highlight=False)
+        say(f"warning: {shown(warning, LINE)}", style="yellow")
+    say(", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in report.seconds.items()), style="dim")
     if out is not None:
-        screen.print(f"Model: {out}   (look at it: lpb inspect {out})", highlight=False)
+        name = shown(out, None)
+        say(f"Model: {name}   (look at it: lpb inspect {name})")

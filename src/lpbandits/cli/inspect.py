@@ -4,7 +4,11 @@ from pathlib import Path
 
 import typer
 
-from lpbandits.cli.screen import console, print_json, print_table, progress_bar
+from lpbandits.cli.screen import print_json, print_table, progress_bar, say
+from lpbandits.text import shown, shown_apart
+
+WIDE = 12
+"""States that have a column in a table."""
 
 
 def inspect(
@@ -35,24 +39,30 @@ def inspect(
         print_json(seen.to_dict())
         return
     print_table(
-        f"{model}: {counted(len(seen.states), 'state')}, {seen.actions:,} actions", *state_table(seen), right={"share"}
+        f"{shown(model, None)}: {counted(len(seen.states), 'state')}, {seen.actions:,} actions",
+        *state_table(seen),
+        right={"share"},
     )
     if any(s.unknown for s in seen.states):
-        console().print("Unknown actions are left out of these lists, and of distances and disagreements.", style="dim")
-    numbers = [str(s.state) for s in seen.states]
-    rows = [[numbers[z], *("–" if x is None else f"{x:.0%}" for x in row)] for z, row in enumerate(seen.kendall)]
-    print_table("\nAction pairs that two states order differently", ["state", *numbers], rows, right=set(numbers))
+        say("Unknown actions are left out of these lists, and of distances and disagreements.", style="dim")
+    few = seen.first(WIDE)
+    part = f", for the first {WIDE} (all: --json)" if len(seen.states) > WIDE else ""
+    numbers = [str(s.state) for s in few.states]
+    rows = [[numbers[z], *("–" if x is None else f"{x:.0%}" for x in row)] for z, row in enumerate(few.kendall)]
+    print_table(
+        f"\nAction pairs that two states order differently{part}", ["state", *numbers], rows, right=set(numbers)
+    )
     if seen.disagreements:
         rows = [
-            [str(d.action), f"{d.spread:.0%}", *("–" if r is None else str(r) for r in d.ranks)]
-            for d in seen.disagreements
+            [name, f"{d.spread:.0%}", *("–" if r is None else str(r) for r in d.ranks[:WIDE])]
+            for name, d in zip(shown_apart(d.action for d in seen.disagreements), seen.disagreements, strict=True)
         ]
         columns = ["action", "spread", *(f"in {name}" for name in numbers)]
         print_table(
-            "\nWhere states disagree most (place in each state, 1 is best, – unknown)",
+            f"\nWhere states disagree most (place in each state, 1 is best, – unknown){part}",
             columns,
             rows,
             right=set(columns[1:]),
         )
     if written is not None:
-        console().print(f"\nReport: {written}")
+        say(f"\nReport: {shown(written, None)}")

@@ -3,6 +3,7 @@
 import typer
 
 from lpbandits.cli.screen import print_json, print_table
+from lpbandits.text import LINE, shown
 
 
 def policies(
@@ -25,5 +26,5 @@ def policies(
     if as_json:
         print_json({entry.name: {name: getattr(entry, name) for name in columns} for entry in entries})
         return
-    rows = [[entry.name, *(getattr(entry, name) for name in columns)] for entry in entries]
+    rows = [[shown(getattr(entry, name), LINE) for name in ("name", *columns)] for entry in entries]
     print_table("Policies", ["name", "policy", "learns from", "knows", "assumes"], rows)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import typer
 
-from lpbandits.cli.screen import console, print_json, print_table, progress_bar
+from lpbandits.cli.screen import print_json, print_table, progress_bar, say
+from lpbandits.text import LINE, shown
 
 
 def reproduce(
@@ -47,16 +48,26 @@ def reproduce(
         size = replace(size, people=validate.as_count(people, "people"))
     with progress_bar("reproducing") as report:
         made = run(figures or [], out=out, size=size, seed=seed, jobs=jobs, resume=resume, progress=report)
+    for why in made.recomputed:
+        typer.echo(f"note: run again: {shown(why, LINE)}", err=True)
     if as_json:
         claims = [asdict(claim) for claim in made.claims]
-        print_json({"claims": claims, "skipped": made.skipped, "seconds": made.seconds, "report": str(made.report)})
+        print_json(
+            {
+                "claims": claims,
+                "skipped": made.skipped,
+                "recomputed": made.recomputed,
+                "seconds": made.seconds,
+                "report": str(made.report),
+            }
+        )
         return
     rows = [[claim.verdict, claim.claim, claim.effect_text] for claim in made.claims]
     if rows:
         print_table("Claims", ["verdict", "claim", "effect"], rows)
     for name, why in made.skipped.items():
-        console().print(f"not run: {name} ({why})", style="dim", highlight=False)
-    console().print(f"\n{made.seconds:.0f} s. Report: {made.report}", highlight=False)
+        say(f"not run: {name} ({why})", style="dim")
+    say(f"\n{made.seconds:.0f} s. Report: {shown(made.report, None)}")
 
 
 def _needs(data: str | None, here: bool) -> str:

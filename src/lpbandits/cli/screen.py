@@ -1,4 +1,7 @@
-"""What commands show: tables on stdout, a progress bar on stderr when someone is watching, JSON on request."""
+"""What commands show: tables on stdout, a progress bar on stderr when someone is watching, JSON on request.
+
+The only door to the terminal. Nothing in a label, a name or a path is taken for markup, an emoji or a command.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -10,7 +13,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from lpbandits.text import shown
+
 Report = Callable[[str, int, int], None]
+
+STAGE = 40
+"""Characters of what is under way, beside a bar."""
 
 
 @contextmanager
@@ -20,7 +28,7 @@ def progress_bar(what: str) -> Iterator[Report]:
         task = progress.add_task(what, total=None)
 
         def report(stage: str, done: int, total: int) -> None:
-            progress.update(task, description=f"{what}: {stage}", completed=done, total=total)
+            progress.update(task, description=f"{what}: {shown(stage, STAGE)}", completed=done, total=total)
 
         yield report
 
@@ -33,7 +41,7 @@ def stage_bars() -> Iterator[Report]:
 
         def report(stage: str, done: int, total: int) -> None:
             if stage not in tasks:
-                tasks[stage] = progress.add_task(stage, total=total)
+                tasks[stage] = progress.add_task(shown(stage, STAGE), total=total)
             progress.update(tasks[stage], completed=done, total=total)
 
         yield report
@@ -41,9 +49,9 @@ def stage_bars() -> Iterator[Report]:
 
 def _bars() -> Progress:
     """Return bars on stderr; nothing at all when that is not a terminal."""
-    console = Console(stderr=True)
+    console = _plain_console(stderr=True)
     columns = (
-        TextColumn("{task.description:<18}"),
+        TextColumn("{task.description:<18}", markup=False),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
         TimeElapsedColumn(),
@@ -56,19 +64,30 @@ def print_json(content: Any) -> None:
     typer.echo(json.dumps(content, allow_nan=False))
 
 
+def say(text: str, *, style: str = "") -> None:
+    """Print lines of text; a newline in text from outside is to be `shown` before it comes here."""
+    _console().print("\n".join(shown(line, None) for line in text.split("\n")), style=style)
+
+
 def print_table(title: str, columns: list[str], rows: list[list[str]], *, right: set[str] | None = None) -> None:
     """Print a table; `right` names the columns of numbers."""
     table = Table(header_style="bold", box=None, pad_edge=False, show_edge=False)
     for name in columns:
         number = name in (right or set())
-        table.add_column(name, justify="right" if number else "left", no_wrap=number, overflow="fold")
+        table.add_column(shown(name, None), justify="right" if number else "left", no_wrap=number, overflow="fold")
     for row in rows:
-        table.add_row(*row)
-    console().print(title, style="bold", highlight=False)
-    console().print(table)
+        table.add_row(*(shown(cell, None) for cell in row))
+    say(title, style="bold")
+    _console().print(table)
 
 
-def console() -> Console:
+def _console() -> Console:
     """Return the console for results: as wide as the terminal, 120 columns when piped."""
-    own = Console()
-    return own if own.is_terminal else Console(width=120)
+    console = _plain_console()
+    if not console.is_terminal:
+        console.width = 120
+    return console
+
+
+def _plain_console(*, stderr: bool = False) -> Console:
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)

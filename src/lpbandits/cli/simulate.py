@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lpbandits.cli.screen import console, print_json, print_table, progress_bar
+from lpbandits.cli.screen import print_json, print_table, progress_bar, say
+from lpbandits.text import shown
 
 if TYPE_CHECKING:
     from lpbandits.simulation import Results
@@ -74,6 +75,7 @@ def simulate(
     Example: `lpb simulate --states 20 --actions 20 --scale different --draws 10 --out results`
     """
     from lpbandits import validate
+    from lpbandits.files.writing import as_folder
     from lpbandits.simulation import simulate as run
     from lpbandits.worlds import DuellingWorld
 
@@ -86,7 +88,7 @@ def simulate(
     if duels:
         place = DuellingWorld(place, comparison)
     if out is not None:
-        validate.as_folder(out)
+        as_folder(out)
     named = DEFAULT[feedback] if policies is None else policies
     names = [name.strip() for name in named.split(",") if name.strip()]
     with progress_bar("simulating (a first run also compiles)") as report:
@@ -116,7 +118,6 @@ def simulate(
 def world_of(name: str, given: dict[str, Any], settings: list[str]) -> "World":
     """Return a world by name, from the options given for it; one that it does not take is refused."""
     import inspect
-    import json
 
     from lpbandits import validate
     from lpbandits.errors import InvalidInput
@@ -132,11 +133,12 @@ def world_of(name: str, given: dict[str, Any], settings: list[str]) -> "World":
     for pair in settings:
         key, equals, value = pair.partition("=")
         if not equals or key not in takes:
-            raise InvalidInput(f"--set {pair!r} is not a setting of the world {name!r}; it has {', '.join(takes)}")
-        try:
-            given[key] = json.loads(value)
-        except json.JSONDecodeError:
-            given[key] = value
+            raise InvalidInput(
+                f"--set {validate.quoted(pair)} is not a setting of the world {name!r}; it has {', '.join(takes)}"
+            )
+        if key in given:
+            raise InvalidInput(f"{key} is given twice, once by --set {validate.quoted(pair)}; give it once")
+        given[key] = Path(value) if key in ("model", "log") else _value(value)
     if "rewards" in takes and {"rewards", "noise"} & set(given):
         given["rewards"] = Rewards(given.get("rewards", "gaussian"), given.pop("noise", None))
     for key in given:
@@ -150,8 +152,29 @@ def world_of(name: str, given: dict[str, Any], settings: list[str]) -> "World":
         from lpbandits.recovery import read_ratings
 
         given["log"] = read_ratings(given["log"])
-    world: World = made(**given)
+    try:
+        world: World = made(**given)
+    except TypeError as error:
+        if "argument" not in str(error):
+            raise
+        raise InvalidInput(
+            f"the world {name!r} cannot be made: {error}; give what is missing by --set name=value"
+        ) from None
     return world
+
+
+def _value(text: str) -> Any:
+    """Return the value of a setting: JSON, or text as it is."""
+    import json
+
+    from lpbandits.errors import InvalidInput
+
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+    except (ValueError, RecursionError):
+        raise InvalidInput("--set has a value with thousands of digits or brackets; give a plain one") from None
 
 
 def _is_given(context: typer.Context, name: str) -> bool:
@@ -173,6 +196,6 @@ def _show(results: "Results", written: Path | None) -> None:
     print_table(described(results), *comparison(results), right=NUMBERS)
     people = len(next(iter(results.policies.values())).people["regret"])
     decisions = people * results.settings["rounds"] * len(results.policies)
-    console().print(f"\n{decisions:,} decisions in {results.seconds:.2f} s", style="dim")
+    say(f"\n{decisions:,} decisions in {results.seconds:.2f} s", style="dim")
     if written is not None:
-        console().print(f"Report: {written}")
+        say(f"Report: {shown(written, None)}")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from lpbandits.kernels.compiler import jit_in_place, kernel
-from lpbandits.kernels.layout import Arrays
+from lpbandits.kernels.layout import POSTERIOR, Arrays
 from lpbandits.kernels.random import below
 from lpbandits.typing import Int32Array, IntArray, SlotArray
 
@@ -90,9 +90,10 @@ def choose(*_: Any) -> Any:
 
 def watched_action(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
     """Choose, and refuse an action that is not allowed: it would be read beyond the arrays."""
-    action: int = choose(b, n, offered, seed, person, round_)
-    if action < 0 or action >= b.ranks.shape[1] or position(offered, action) < 0:
-        raise IndexError("the rule chose an action that is not allowed")
+    chosen = choose(b, n, offered, seed, person, round_)
+    action = int(chosen)
+    if action != chosen or action < 0 or action >= b.ranks.shape[1] or position(offered, action) < 0:
+        raise IndexError("the rule chose an action that is not allowed; mend its choose")
     return action
 
 
@@ -100,6 +101,26 @@ def watched_pair(b: Arrays, n: int, offered: IntArray, seed: int, person: int, r
     """Choose a pair, and refuse an action that is not allowed."""
     one, other = choose(b, n, offered, seed, person, round_)
     for action in (one, other):
-        if action < 0 or action >= b.ranks.shape[1] or position(offered, action) < 0:
-            raise IndexError("the rule chose an action that is not allowed")
-    return one, other
+        whole = int(action)
+        if whole != action or whole < 0 or whole >= b.ranks.shape[1] or position(offered, whole) < 0:
+            raise IndexError("the rule chose an action that is not allowed; mend its choose")
+    return int(one), int(other)
+
+
+def tell(*_: Any) -> Any:
+    """Stand for an evidence's function that comes from outside the package."""
+
+
+def watched_tell(b: Arrays, n: int, action: int, outcome: float) -> int:
+    """Take an outcome in, and refuse what would be read beyond the arrays, or taken for a posterior."""
+    told = tell(b, n, action, outcome)
+    tried = int(told)
+    if tried != told or tried < max(n, 1) or tried > n + 2 or tried > b.slots.shape[1]:
+        raise IndexError("the evidence did not return the number of tried actions; mend its tell")
+    m = b.states.shape[1]
+    total = 0.0
+    for z in range(m):
+        total += b.states[POSTERIOR, z]
+    if m > 0 and not abs(total - 1.0) < 1e-6:
+        raise IndexError("the evidence left a posterior that does not sum to 1; mend its tell")
+    return tried

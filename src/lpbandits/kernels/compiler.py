@@ -5,12 +5,11 @@ machine code behind. Our cache folder is therefore named by a hash of the source
 functions from outside the package by a hash of those functions and of all they call.
 """
 
+import contextlib
 import enum
 import functools
 import hashlib
-import os
 import sys
-import tempfile
 import types
 import warnings
 from collections.abc import Callable, Mapping
@@ -18,14 +17,17 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numba
+import numba.core.caching
 import numba.core.config
 import numba.core.errors
 import numpy as np
-import platformdirs
 
 from lpbandits.errors import InvalidInput, SlowFunction
+from lpbandits.files import places
 
 config: Any = numba.core.config  # numba has no types
+FunctionCache: Any = numba.core.caching.FunctionCache
+IndexDataCacheFile: Any = numba.core.caching.IndexDataCacheFile
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,21 +38,54 @@ HOMES = ("kernels", "policies")
 
 
 @functools.cache
-def cache_folder() -> str:
-    """Return the folder of this version's machine code, below NUMBA_CACHE_DIR or the user's cache folder."""
+def cache_folder() -> Path | None:
+    """Return the folder of this version's machine code, or None where nothing can be kept.
+
+    It is in NUMBA_CACHE_DIR or the user's cache folder; where these cannot be written, in one folder of the user's own
+    in the temporary directory. numba unpickles what it finds there, so nobody else may write to it (docs/promises.md).
+    """
     digest = hashlib.sha256(numba.__version__.encode())
     root = Path(__file__).parents[1]
     for source in sorted(file for home in HOMES for file in (root / home).rglob("*.py")):
         digest.update(source.read_bytes())
     name = f"kernels-{digest.hexdigest()[:16]}"
-    base = Path(config.CACHE_DIR or platformdirs.user_cache_path(PACKAGE))
-    try:
-        (base / name).mkdir(parents=True, exist_ok=True)
-        if os.access(base / name, os.W_OK):
-            return str(base / name)
-    except OSError:
-        pass
-    return str(Path(tempfile.mkdtemp(prefix=f"{PACKAGE}-")) / name)
+    given = Path(config.CACHE_DIR) if config.CACHE_DIR else places.cache_path()
+    for base in (given, places.own_temporary()):
+        if base is not None and (folder := places.writable(base / name)) is not None:
+            return folder
+    return None
+
+
+class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc] # as above
+    """numba's cache file, with a hash behind the pickled code: machine code with a flipped bit could do anything."""
+
+    def _dump(self, content: Any) -> bytes:
+        data: bytes = super()._dump(content)
+        return data + hashlib.sha256(data).digest()
+
+    def _load_data(self, name: str) -> Any:
+        data = Path(self._data_path(name)).read_bytes()
+        if hashlib.sha256(data[:-32]).digest() != data[-32:]:
+            return None
+        return super()._load_data(name)
+
+
+class _Cache(FunctionCache):  # type: ignore[misc] # as above
+    """numba's cache of one function, which a full disk or a damaged file turns into compiling anew, not an error."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file.__class__ = _CheckedFile
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with contextlib.suppress(OSError):
+            super().save_overload(sig, data)
 
 
 def jit(function: Callable[P, R]) -> Callable[P, R]:
@@ -84,15 +119,19 @@ def wraps_around(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _compile(function: Callable[P, R], **options: Any) -> Callable[P, R]:
-    theirs = config.CACHE_DIR
-    outside = fingerprint(function)
-    config.CACHE_DIR = str(Path(cache_folder()) / outside) if outside else cache_folder()
-    keep = Path(function.__code__.co_filename).is_file()  # not what was typed into a shell
-    try:
-        compiled: Callable[P, R] = numba.njit(cache=keep, nogil=True, error_model="numpy", **options)(function)
-    finally:
-        config.CACHE_DIR = theirs
-    return compiled
+    compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    folder = cache_folder()
+    is_file = Path(function.__code__.co_filename).is_file()  # not what was typed into a shell
+    if folder is not None and is_file and not config.DISABLE_JIT:
+        theirs = config.CACHE_DIR
+        config.CACHE_DIR = str(folder / fingerprint(function))  # ours have no fingerprint: the folder itself
+        try:
+            with contextlib.suppress(OSError, RuntimeError):  # the folder is gone again: compile in every process
+                compiled._cache = _Cache(function)
+        finally:
+            config.CACHE_DIR = theirs
+    made: Callable[P, R] = compiled
+    return made
 
 
 def is_compiled(function: Callable[..., Any]) -> bool:
@@ -140,7 +179,7 @@ def explained(error: numba.core.errors.NumbaError, names: str) -> InvalidInput:
 
 def name_of(kind: str, functions: Mapping[str, Callable[..., Any]]) -> str:
     """Return a name for what is built around functions: that of each, with its module's."""
-    return "_".join([kind, *(f"{f.__module__.rpartition('.')[2]}_{f.__name__}" for f in functions.values())])
+    return "_".join([kind, *(f"{(f.__module__ or '').rpartition('.')[2]}_{f.__name__}" for f in functions.values())])
 
 
 def fingerprint(function: Callable[..., Any]) -> str:

@@ -30,6 +30,7 @@ _REST = {
     "tell_duel": (types.int64, types.int64, types.int64),
     "choose": (types.int64, types.int64[::1], types.int64, types.int64, types.int64),
     "expect": (types.int64, types.int64, types.float64[::1]),
+    "weigh": (types.int64,),
 }
 
 Frame = Any
@@ -79,7 +80,7 @@ def tell(*_: Any) -> Any:
     """Stand for the function that is put in."""
 
 
-choose = expect = tell
+choose = expect = weigh = tell
 
 
 def tell_door(frame: Frame, n: int, action: int, outcome: float) -> int:
@@ -98,6 +99,11 @@ def expect_door(frame: Frame, n: int, state: int, out: FloatArray) -> None:
     expect(arrays_of(frame), n, state, out)
 
 
+def weigh_door(frame: Frame, n: int) -> None:
+    """Write scores and posterior anew."""
+    weigh(arrays_of(frame), n)
+
+
 @functools.cache
 def door_to_tell(function: Callable[..., int], *, duel: bool) -> Door:
     """Return the door to an evidence's `tell`."""
@@ -114,6 +120,12 @@ def door_to_choose(function: Callable[..., Any]) -> Door:
 def door_to_expect(function: Callable[..., None]) -> Door:
     """Return the door to an evidence's `expect`."""
     return _opened(expect_door, "expect", {"expect": function})
+
+
+@functools.cache
+def door_to_weigh(function: Callable[..., None]) -> Door:
+    """Return the door to an evidence's `weigh`."""
+    return _opened(weigh_door, "weigh", {"weigh": function})
 
 
 def _opened(template: Callable[..., Any], kind: str, functions: dict[str, Callable[..., Any]]) -> Door:

@@ -31,7 +31,7 @@ def group_sizes(n: int, cap: int) -> tuple[int, int, int]:
         size = n // groups
         extra = n - groups * size
         if size < 2:
-            return cap, 2, 0
+            return min(cap, n // 2), 2, 0
         if extra * size + groups * (size * (size - 1) // 2) <= cap:
             return groups, size, extra
         groups += 1

@@ -188,6 +188,6 @@ def rollout_of(
         except NumbaError as error:
             raise explained(error, f"'{choosing.__name__}' or '{telling.__name__}'") from None
         except IndexError as error:
-            raise InvalidInput(f"{error}; mend its choose") from None
+            raise InvalidInput(str(error)) from None
 
     return play

@@ -2,19 +2,22 @@
 
 import hashlib
 import os
-import shutil
 import urllib.error
 import urllib.request
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import platformdirs
-
 from lpbandits import validate
-from lpbandits.errors import InvalidInput
+from lpbandits.errors import InvalidInput, door
+from lpbandits.files.places import cache_path
+from lpbandits.files.reading import read_json
+from lpbandits.files.unpacking import Limit, copy, extract, temporary, zipped
+from lpbandits.files.writing import MANIFEST, whole_folder
 from lpbandits.parallel import Progress
 from lpbandits.recovery import read_ratings
+
+FORMAT = "lpbandits-dataset"
+VERSION = 1
 
 TERMS = (
     "MovieLens data is collected by GroupLens Research at the University of Minnesota, for research; commercial use "
@@ -24,10 +27,15 @@ TERMS = (
 
 @dataclass(frozen=True)
 class Dataset:
-    """A MovieLens dataset: its archive, its checksum, and its size after the paper's filter."""
+    """A MovieLens dataset: its archive, its checksums, and its size after the paper's filter.
+
+    `md5` is of the archive, as GroupLens publishes it. `sha256` is of the ratings themselves (`Ratings.sha256`, after
+    the paper's filter if that has a size), in whatever form they come; None where they were not at hand to compute it.
+    """
 
     archive: str
     md5: str | None
+    sha256: str | None = None
     people: int | None = None
     actions: int | None = None
     ratings: int | None = None
@@ -44,11 +52,14 @@ class Dataset:
         return f"https://files.grouplens.org/datasets/movielens/{self.archive}"
 
 
+_SHA_1M = "f8b9da647119350345aceb957695258dd5c25ef0e590f85fa1a1cddbb8a24d20"
+_SHA_SMALL = "a8b40fbecd4b9f2b161f6f899a51636c406931268951fcfe6772933647208820"  # the edition of September 2018
+
 DATASETS = {
-    "1m": Dataset("ml-1m.zip", "c4d9eecfca2ab87c1945afe126590906", 1_589, 1_132, 498_677),
-    "20m": Dataset("ml-20m.zip", "cd245b17a1ae2cc31bb14903e1204af3", 26_826, 6_236, 11_905_303),
-    "32m": Dataset("ml-32m.zip", "d472be332d4daa821edc399621853b57", 42_197, 8_777, 19_832_758),
-    "latest-small": Dataset("ml-latest-small.zip", None),
+    "1m": Dataset("ml-1m.zip", "c4d9eecfca2ab87c1945afe126590906", _SHA_1M, 1_589, 1_132, 498_677),
+    "20m": Dataset("ml-20m.zip", "cd245b17a1ae2cc31bb14903e1204af3", None, 26_826, 6_236, 11_905_303),
+    "32m": Dataset("ml-32m.zip", "d472be332d4daa821edc399621853b57", None, 42_197, 8_777, 19_832_758),
+    "latest-small": Dataset("ml-latest-small.zip", None, _SHA_SMALL),
 }
 """The datasets by name."""
 
@@ -57,13 +68,23 @@ _MOVIES = ("movies.csv", "movies.dat")
 
 
 def locate(name: str) -> Path | None:
-    """Return the folder of a dataset that is here, or None: in LPB_DATA if that is set, else in the user's cache."""
+    """Return the folder of a dataset that is here, or None: in LPB_DATA if that is set, else in the user's cache.
+
+    In the cache an installation that was not finished has no manifest, and is not here.
+    """
     validate.as_choice(name, "dataset", DATASETS)
     folder = f"ml-{name}"
     given = os.environ.get("LPB_DATA")
-    places = [Path(given) / folder] if given else []
-    places.append(platformdirs.user_cache_path("lpbandits") / "movielens" / folder)
-    return next((place for place in places if _is_whole(place)), None)
+    if given and _is_whole(Path(given) / folder):
+        return Path(given) / folder
+    home = cache_path()
+    place = None if home is None else home / "movielens" / folder
+    return place if place is not None and _is_whole(place) and (place / MANIFEST).is_file() else None
+
+
+def checked(folder: Path) -> str:
+    """Return how far an installed dataset was checked."""
+    return str(read_json(folder / MANIFEST)["checked"])
 
 
 def require(name: str) -> Path:
@@ -77,20 +98,21 @@ def require(name: str) -> Path:
     return place
 
 
+@door("installing a dataset")
 def install(name: str, source: str | Path | None = None, *, progress: Progress | None = None) -> Path:
     """Put a dataset into the user's cache, from a zip or folder or by download, and return its folder."""
     validate.as_choice(name, "dataset", DATASETS)
-    target = platformdirs.user_cache_path("lpbandits") / "movielens" / f"ml-{name}"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    fresh = target.with_name(target.name + ".part")
-    shutil.rmtree(fresh, ignore_errors=True)
-    fresh.mkdir()
-    try:
+    home = cache_path()
+    if home is None:
+        raise InvalidInput("there is no home folder to keep data in; set LPB_DATA to a folder with the data, or HOME")
+    target = home / "movielens" / f"ml-{name}"
+    about = {"format": FORMAT, "version": VERSION, "name": name, "archive": DATASETS[name].archive}
+    with whole_folder(target, about) as fresh:
         if source is None:
-            archive = fresh / DATASETS[name].archive
-            _download(name, archive, progress)
-            _unpack(name, archive, fresh)
-            archive.unlink()
+            with temporary() as folder:
+                archive = folder / DATASETS[name].archive
+                _download(name, archive, progress)
+                _unpack(name, archive, fresh)
         elif Path(source).is_dir():
             _copy(Path(source), fresh)
         else:
@@ -100,26 +122,38 @@ def install(name: str, source: str | Path | None = None, *, progress: Progress |
                 f"{source or 'the download'} is not MovieLens: it needs one of {', '.join(_RATINGS)} and one of "
                 f"{', '.join(_MOVIES)}"
             )
-        _check_size(name, fresh)
-        shutil.rmtree(target, ignore_errors=True)
-        fresh.rename(target)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+        about["checked"] = checked_by(name, fresh)
+        kept = {file.name for file in fresh.iterdir()}
+    for other in {*_RATINGS, *_MOVIES} - kept:
+        (target / other).unlink(missing_ok=True)  # of an earlier installation in another form
     return target
 
 
-def _check_size(name: str, folder: Path) -> None:
-    """Refuse another dataset under this one's name: the paper's filter must give the paper's sizes."""
+def checked_by(name: str, folder: Path) -> str:
+    """Refuse another dataset under this one's name; return, in words, how far this one was checked.
+
+    The paper's filter must give the paper's sizes, and the ratings the known hash. Only `latest-small`, of which there
+    will be other editions, may differ.
+    """
     dataset = DATASETS[name]
-    if dataset.people is None:
-        return
-    ratings = read_ratings(folder, min_person=200, min_action=200)
+    least = 0 if dataset.people is None else 200
+    ratings = read_ratings(folder, min_person=least, min_action=least)
     found = (len(ratings.people), len(ratings.actions), len(ratings))
-    if found != (dataset.people, dataset.actions, dataset.ratings):
+    if dataset.people is not None and found != (dataset.people, dataset.actions, dataset.ratings):
         raise InvalidInput(
             f"this is not MovieLens {name}: after the paper's filter it has {found[0]:,} people, {found[1]:,} movies "
             f"and {found[2]:,} ratings instead of {dataset.people:,}, {dataset.actions:,} and {dataset.ratings:,}"
         )
+    if dataset.sha256 is None:
+        return f"the sizes fit; no SHA-256 of its ratings is known (these have {ratings.sha256})"
+    if ratings.sha256 == dataset.sha256:
+        return "the ratings have the known SHA-256"
+    if dataset.people is not None:
+        raise InvalidInput(
+            f"the ratings of this MovieLens {name} have SHA-256 {ratings.sha256}, not {dataset.sha256}: they were "
+            "changed; download it again"
+        )
+    return f"another edition than the one known: its ratings have SHA-256 {ratings.sha256}"
 
 
 def _is_whole(folder: Path) -> bool:
@@ -129,22 +163,19 @@ def _is_whole(folder: Path) -> bool:
 def _copy(source: Path, target: Path) -> None:
     for name in (*_RATINGS, *_MOVIES):
         if (source / name).is_file():
-            shutil.copyfile(source / name, target / name)
+            with (source / name).open("rb") as raw:
+                copy(raw, target / name, name, Limit().most)
 
 
 def _unpack(name: str, archive: Path, target: Path) -> None:
     if not archive.is_file():
         raise InvalidInput(f"{archive} does not exist; give the downloaded {DATASETS[name].archive} or its folder")
     _check(name, archive)
-    try:
-        with zipfile.ZipFile(archive) as bundle:
-            for member in bundle.namelist():
-                plain = Path(member).name
-                if plain in (*_RATINGS, *_MOVIES):
-                    with bundle.open(member) as packed, (target / plain).open("wb") as out:
-                        shutil.copyfileobj(packed, out)
-    except zipfile.BadZipFile:
-        raise InvalidInput(f"{archive} is not a whole zip file; download it again") from None
+    with zipped(archive) as bundle:
+        for member in bundle.infolist():
+            plain = Path(member.filename).name
+            if plain in (*_RATINGS, *_MOVIES):
+                extract(archive, member, bundle, target / plain, Limit())
 
 
 def _check(name: str, archive: Path) -> None:

@@ -1,13 +1,11 @@
 """The files of a reproduction: tables, figures, claims, and the report: the claims first, then every figure."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import polars as pl
 
-from lpbandits import validate
 from lpbandits.paper.claims.check import Claim
 from lpbandits.paper.spec import Figure, Size
 from lpbandits.simulation.results import versions
@@ -41,10 +39,8 @@ def save_reproduction(
     seconds: float,
 ) -> Path:
     """Write every figure's table, chart and settings, the claims and the report; return the report's path."""
-    out = validate.as_folder(folder)
-    for figure in figures:
-        _write(out / f"{figure.name}.json", _about(figure, size, seed))
-    _write(out / "claims.json", [asdict(claim) for claim in claims])
+    documents: Json = {figure.name: _about(figure, size, seed) for figure in figures}
+    documents["claims"] = [asdict(claim) for claim in claims]
     sections = [_claims(claims)] if claims else []
     for figure in figures:
         text = f"{figure.shows[:1].upper()}{figure.shows[1:]}. {_settings(figure, size)}"
@@ -52,18 +48,15 @@ def save_reproduction(
     if skipped:
         sections.append(Section("Not run", [f"{name}: {why}." for name, why in skipped.items()]))
     return save_report(
-        out,
+        folder,
         title="Latent Preference Bandits, reproduced",
         lead=f"The figures and claims of the paper, run again with seed {seed}."
         + (" A quick run: fewer people, draws and settings." if size.quick else ""),
         sections=sections,
         foot=made_with(seconds),
         tables=tables,
+        documents=documents,
     )
-
-
-def _write(path: Path, content: object) -> None:
-    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _about(figure: Figure, size: Size, seed: int) -> Json:

@@ -1,14 +1,17 @@
 """Reproducing the paper: run every case of the chosen figures, keep each as it ends, then check claims and report."""
 
-import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from lpbandits import validate
+from lpbandits.errors import InvalidInput, door
+from lpbandits.files.writing import as_folder
+from lpbandits.limits import affordable
+from lpbandits.paper.cases import keep, kept
 from lpbandits.paper.claims import check_claims
 from lpbandits.paper.claims.check import Claim
 from lpbandits.paper.datasets import locate, require
@@ -18,6 +21,9 @@ from lpbandits.paper.spec import FULL, Case, Figure, Size
 from lpbandits.parallel import Progress, cores, each, workers_of
 from lpbandits.typing import Json
 
+PROCESS = 2**28
+"""Bytes that a process takes before it does anything."""
+
 
 @dataclass(frozen=True)
 class Reproduction:
@@ -26,10 +32,13 @@ class Reproduction:
     tables: dict[str, pl.DataFrame]
     claims: list[Claim]
     skipped: dict[str, str]
+    recomputed: list[str]
+    """What `resume` found and did not believe, each with the reason."""
     seconds: float
     report: Path
 
 
+@door("reproducing")
 def reproduce(
     names: Sequence[str] = (),
     *,
@@ -42,21 +51,31 @@ def reproduce(
 ) -> Reproduction:
     """Run figures by name (all by default) and write their files, the claims and the report to `out`.
 
-    With `resume`, cases that an earlier run of the same specification, size and seed finished are not run again.
+    With `resume`, cases that an earlier run of the same specification, size and seed finished are not run again; a file
+    that is not exactly what that run wrote is not believed, and its case is run again.
     Results do not depend on `jobs`, the number of processes; None is one per core.
     """
     figures, skipped = _chosen(names)
     seed = validate.as_seed(seed)
     workers = workers_of(jobs, "jobs")
+    work = [(figure, case) for figure in figures for case in figure.cases(size)]
+    for figure, case in work:
+        if figure.check is not None:
+            figure.check(case)
+    processes = min(workers, len(work))
+    affordable(f"{processes:,} processes", "use fewer jobs", size=PROCESS * processes)
     started = time.perf_counter()
-    folder = validate.as_folder(Path(out) / "cases")
-    work = [(figure, case, _place(folder, figure, case, seed)) for figure in figures for case in figure.cases(size)]
-    todo = [(figure, case, place) for figure, case, place in work if not (resume and place.is_file())]
-    threads = None if workers == 1 else max(1, cores() // workers)
-    done = len(work) - len(todo)
+    folder = as_folder(Path(out) / "cases")
+    found = [kept(folder, figure, case, seed) if resume else None for figure, case in work]
+    recomputed = [what for what in found if isinstance(what, str)]
+    tasks = [
+        (figure.name, case, seed, None if workers == 1 else max(1, cores() // workers), folder)
+        for (figure, case), table in zip(work, found, strict=True)
+        if not isinstance(table, pl.DataFrame)
+    ]
+    done = len(work) - len(tasks)
     if progress is not None:
         progress("starting", done, len(work))
-    tasks = [(figure.name, case, seed, threads, place) for figure, case, place in todo]
     for what in each(run_case, tasks, workers=workers, kind="processes"):
         done += 1
         if progress is not None:
@@ -67,21 +86,18 @@ def reproduce(
     report = save_reproduction(
         out, figures, tables, claims=claims, skipped=skipped, size=size, seed=seed, seconds=seconds
     )
-    return Reproduction(tables, claims, skipped, seconds, report)
+    return Reproduction(tables, claims, skipped, recomputed, seconds, report)
 
 
-def run_case(name: str, case: Case, seed: int, threads: int | None, place: Path) -> str:
-    """Run one case, in whatever process, and keep its table at `place`; return what was run.
+def run_case(name: str, case: Case, seed: int, threads: int | None, folder: Path) -> str:
+    """Run one case, in whatever process, and keep its table in `folder`; return what was run.
 
     It is kept here, so that an interrupted run loses no case that ended, in whatever order. Figures are found by name
     because charts do not travel between processes.
     """
     started = time.perf_counter()
     table = FIGURES[name].run(case, seed, threads)
-    seconds = time.perf_counter() - started
-    table.write_parquet(place.with_suffix(".part"))
-    place.with_suffix(".json").write_text(json.dumps({**asdict(case), "seconds": seconds}) + "\n", encoding="utf-8")
-    place.with_suffix(".part").rename(place)
+    keep(folder, FIGURES[name], case, seed, table, time.perf_counter() - started)
     return f"{name}, {case.name}"
 
 
@@ -115,15 +131,12 @@ def _chosen(names: Sequence[str]) -> tuple[list[Figure], dict[str, str]]:
     return [figure for figure in FIGURES.values() if figure.name not in skipped], skipped
 
 
-def _place(folder: Path, figure: Figure, case: Case, seed: int) -> Path:
-    return folder / f"{figure.name}-{case.digest(figure.version, seed)}.parquet"
-
-
 def _table(folder: Path, figure: Figure, size: Size, seed: int) -> pl.DataFrame:
-    return pl.concat(
-        [
-            pl.read_parquet(_place(folder, figure, case, seed)).with_columns(case=pl.lit(case.name))
-            for case in figure.cases(size)
-        ],
-        how="diagonal",
-    )
+    """Return all cases of a figure, as they were kept."""
+    tables = []
+    for case in figure.cases(size):
+        table = kept(folder, figure, case, seed)
+        if not isinstance(table, pl.DataFrame):
+            raise InvalidInput(f"{table or 'a finished case is gone'}: another program changes {folder}; run it again")
+        tables.append(table.with_columns(case=pl.lit(case.name)))
+    return pl.concat(tables, how="diagonal")

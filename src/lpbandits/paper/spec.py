@@ -1,13 +1,10 @@
 """What a figure of the paper is: its cases, how a case is run, and how the results are drawn."""
 
-import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import polars as pl
 
-from lpbandits import __version__
 from lpbandits.typing import Json
 from lpbandits.views.charts import Chart
 
@@ -34,11 +31,6 @@ class Case:
     name: str
     settings: Json
 
-    def digest(self, version: int, seed: int) -> str:
-        """Return the hash by which a saved result is known to be this case's."""
-        text = json.dumps([self.figure, self.name, self.settings, version, seed, __version__], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
-
 
 @dataclass(frozen=True)
 class Figure:
@@ -56,3 +48,5 @@ class Figure:
     chart: Callable[[pl.DataFrame], Chart]
     data: str | None = None
     """The MovieLens dataset it needs."""
+    check: Callable[[Case], None] | None = None
+    """Refuses a case that is too large, before any is run."""

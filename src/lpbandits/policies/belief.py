@@ -49,6 +49,7 @@ class Belief:
     @classmethod
     def new(cls, policy: "Policy", room: int = 8) -> "Belief":
         """Return what a policy knows of a person it has not met, with room for so many tried actions."""
+        _check_policy(policy)
         room = validate.as_count(room, "room")
         ordered = policy.ranks.shape[0] if policy.evidence.ordered or not policy.evidence.latent else 0
         rows, columns = policy.rule.work(policy.model)
@@ -64,8 +65,11 @@ class Belief:
     @classmethod
     def copied(cls, policy: "Policy", belief: Any) -> "Belief":
         """Return a copy, if it is a belief of this policy: kernels would read and write beyond any other's arrays."""
+        _check_policy(policy)
         if not isinstance(belief, Belief):
-            raise InvalidInput(f"belief is {belief!r:.60}; give a Belief, such as Belief.unpack(policy, data)")
+            raise InvalidInput(
+                f"belief is {validate.quoted(belief)}; give a Belief, as Belief.unpack(policy, data) does"
+            )
         if belief.policy_id != policy.id:
             raise InvalidInput("the belief is of another policy or model; give the policy it was made with")
         out = cls.new(policy, max(belief.room, 1))
@@ -119,6 +123,9 @@ class Belief:
     @classmethod
     def from_dict(cls, policy: "Policy", content: Any) -> "Belief":
         """Return the belief that `to_dict` wrote, for the same policy."""
+        _check_policy(policy)
+        if not isinstance(content, dict):
+            raise FileFormatError("the saved belief is not whole: it is no JSON object")
         try:
             tried = list(content["tried"])
             actions = [policy.index_of(row["action"]) for row in tried]
@@ -144,14 +151,12 @@ class Belief:
         return head + zlib.compress(body, 1)
 
     @classmethod
-    def unpack(cls, policy: "Policy", data: bytes) -> "Belief":
+    def unpack(cls, policy: "Policy", data: Any) -> "Belief":
         """Return the belief that `pack` wrote, for the same policy."""
-        try:
-            magic, whose, tried, m, rows, columns = _HEAD.unpack_from(data)
-        except (struct.error, TypeError):
-            magic, whose, tried, m, rows, columns = b"", b"", 0, 0, 0, 0
-        if magic != MAGIC:
+        _check_policy(policy)
+        if not isinstance(data, bytes | bytearray) or len(data) < _HEAD.size or not data.startswith(MAGIC):
             raise FileFormatError("this is not a packed belief; give what Belief.pack returned")
+        _, whose, tried, m, rows, columns = _HEAD.unpack_from(data)
         if whose != policy.id:
             raise FileFormatError("the packed belief is of another policy or model; give the policy it was made with")
         _check_shapes(policy, tried, m, (rows, columns))
@@ -179,8 +184,9 @@ class Belief:
     def _restored(
         cls, policy: "Policy", actions: IntArray, slots: FloatArray, states: FloatArray, own: FloatArray
     ) -> "Belief":
-        """Return a belief of checked parts; the order of the slots follows from the actions."""
-        from lpbandits.kernels.tally import place  # noqa: PLC0415 - compiled code only when asked for
+        """Return a belief of checked parts; the order of the slots follows from the actions, scores from the rest."""
+        from lpbandits.kernels.doors import door_to_weigh  # noqa: PLC0415 - compiled code only when asked for
+        from lpbandits.kernels.tally import place  # noqa: PLC0415
 
         n = len(actions)
         if states.ndim != 2:
@@ -188,27 +194,35 @@ class Belief:
         _check_shapes(policy, n, states.shape[1], own.shape)
         if len(np.unique(actions)) < n or (n and actions.max() >= policy.model.n_actions):
             raise FileFormatError("the saved belief is not usable: an action is tried twice over, or is not there")
-        counts = slots[layout.COUNT]
-        if (
-            not np.isfinite(slots).all()
-            or np.any(counts < 1)
-            or np.any(counts != np.floor(counts))
-            or np.any(slots[layout.SPREAD] < 0)
-        ):
-            raise FileFormatError("the saved belief is not usable: counts are whole and at least 1, spreads at least 0")
-        posterior = states[layout.POSTERIOR]
-        if len(posterior) and not (np.all(posterior >= 0) and abs(float(posterior.sum()) - 1.0) < 1e-6):
-            raise FileFormatError("the saved belief is not usable: its posterior is not a probability of each state")
-        if np.isnan(states).any() or np.isnan(own).any():
-            raise FileFormatError("the saved belief is not usable: it holds what is not a number")
-        belief = cls.new(policy, max(8, n))
+        try:
+            _check_slots(policy, slots)
+            belief = cls.new(policy, max(8, n))
+            belief.slots[:, :n], belief.tried = slots, n
+            if policy.feedback == "duels" and belief.outcomes % 2:
+                raise InvalidInput(f"its actions appear {belief.outcomes} times, but a duel has two")
+            _check_own(policy, own, actions, belief.outcomes // (2 if policy.feedback == "duels" else 1))
+            _check_states(policy, states)
+        except InvalidInput as error:
+            raise FileFormatError(f"the saved belief is not usable: {error}") from None
         for slot, action in enumerate(actions.tolist()):
             place(policy.ranks, belief.order, slot, action)
-        belief.tried = n
-        belief.slots[:, :n] = slots
-        belief.states[: len(_STATES)] = states
         belief.own[:] = own
+        if n:  # else all is as in the beginning
+            belief.states[: len(_STATES)] = states
+        if n and policy.evidence.weigh is not None:
+            weigh, framed = door_to_weigh(policy.evidence.weigh)
+            arrays = policy.arrays(belief)
+            weigh(framed(arrays), n)
+        if np.isnan(belief.states).any():
+            raise FileFormatError("the saved belief is not usable: no probability of the states follows from it")
         return belief
+
+
+def _check_policy(policy: Any) -> None:
+    from lpbandits.policies.policy import Policy  # noqa: PLC0415 - which imports this
+
+    if not isinstance(policy, Policy):
+        raise InvalidInput(f"policy is {validate.quoted(policy)}; give a policy such as LpbTS(model)")
 
 
 def _check_shapes(policy: "Policy", tried: int, states: int, own: tuple[int, ...]) -> None:
@@ -219,6 +233,48 @@ def _check_shapes(policy: "Policy", tried: int, states: int, own: tuple[int, ...
             f"the saved belief has {tried} tried actions, {states} states and {own} numbers of its evidence; this "
             f"policy has {k} actions, {m} states and {policy.start_own.shape}: give the policy it was made with"
         )
+
+
+def _check_slots(policy: "Policy", slots: FloatArray) -> None:
+    """Refuse counts, sums and spreads that no rewards of the policy's family, or no duels, lead to."""
+    counts, sums, spreads = slots
+    family = "bernoulli" if policy.feedback == "duels" else policy.rewards.family
+    largest = {"bernoulli": 1.0, "poisson": validate.LARGEST, "gaussian": validate.LARGEST}[family]
+    lowest = -largest if family == "gaussian" else 0.0
+    most = largest * counts * (1.0 + 1e-9)  # sums are rounded
+    for ok, rule in (
+        (np.isfinite(slots), "every number is finite"),
+        ((counts >= 1) & (counts <= 2.0**53) & (counts == np.floor(counts)), "counts are whole and at least 1"),
+        ((sums >= (-most if lowest else 0.0)) & (sums <= most), f"a {family} reward is {lowest:g} to {largest:g}"),
+        ((sums == np.floor(sums)) | (family == "gaussian"), f"{family} rewards are whole numbers"),
+        ((spreads >= 0) & (spreads <= (4.0 * largest) ** 2 * counts), "a spread is that of such rewards"),
+        ((spreads == 0) | (counts > 1), "one reward has no spread"),
+        ((spreads == 0) | (not policy.rewards.noise_known), "a spread is kept only where the noise is unknown"),
+    ):
+        wrong = np.argwhere(~np.atleast_2d(ok))
+        if len(wrong):
+            count, total, spread = slots[:, int(wrong[0][1])].tolist()
+            raise InvalidInput(f"an action has count {count:g}, sum {total:g} and spread {spread:g}, but {rule}")
+
+
+def _check_own(policy: "Policy", own: FloatArray, actions: IntArray, outcomes: int) -> None:
+    if not np.isfinite(own).all():
+        raise InvalidInput("its evidence's own numbers are not finite")
+    if not len(actions) and not np.array_equal(own, policy.start_own):
+        raise InvalidInput("its evidence holds something, though no action was tried")
+    policy.evidence.check_own(policy.model, own, outcomes)
+
+
+def _check_states(policy: "Policy", states: FloatArray) -> None:
+    """Refuse what is no score or no probability; only an impossible state has the score −∞."""
+    score, posterior = states
+    if not len(score):
+        return
+    possible = policy.start_states[layout.LOG_PRIOR] > -np.inf
+    if not np.isfinite(score[possible]).all() or np.isnan(score).any() or np.any(score == np.inf):
+        raise InvalidInput("a score is not a finite number")
+    if not (np.all(posterior >= 0) and abs(float(posterior.sum()) - 1.0) < 1e-6):
+        raise InvalidInput("its posterior is not a probability of each state")
 
 
 def _plain(values: FloatArray) -> list[float | None]:

@@ -7,13 +7,16 @@ and `n`, the number of tried actions:
     n = tell(b, n, action, reward)                        evidence: take an outcome in
     n = tell(b, n, winner, loser)                         … of a duel
     expect(b, n, state, out)                              evidence: write what it expects of every action
+    weigh(b, n)                                           evidence, if it can: write scores and posterior anew
     action = choose(b, n, offered, seed, person, round_)  rule: `offered` rises, and is empty where all are allowed
     first, second = choose(…)                             … for duels
 
 A `tell` records the outcome (`kernels.tally.record`) and leaves the normalised posterior in row POSTERIOR of
-`b.states`; it may keep what it likes in `b.own`. A `choose` changes nothing but scratch, and takes its luck from
-`kernels.random.uniform` by address. A rule with `asks = True` may call `expect`, imported from here, and so work with
-any evidence. Functions decorated with `lpbandits.kernel` run at full speed; plain Python ones work too.
+`b.states`; it may keep what it likes in `b.own`. What a saved belief says is not believed where it can be worked out:
+`weigh` writes its scores and posterior anew from the slots and `b.own`, and `check_own` refuses what no outcomes lead
+to. A `choose` changes nothing but scratch, and takes its luck from `kernels.random.uniform` by address. A rule with
+`asks = True` may call `expect`, imported from here, and so work with any evidence. Functions decorated with
+`lpbandits.kernel` run at full speed; plain Python ones work too.
 """
 
 from collections.abc import Callable
@@ -32,6 +35,12 @@ if TYPE_CHECKING:
 
 Feedback = Literal["rewards", "duels"]
 """What a policy learns from: the reward of an action, or which of two actions won."""
+
+
+def settle(part: Any, **settings: Any) -> None:
+    """Put checked settings into a frozen part, in the form that the check gave them: it is saved as JSON."""
+    for name, value in settings.items():
+        object.__setattr__(part, name, value)
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,8 @@ class Evidence:
     """Whether the tried actions are kept in the order of every state, as fits need; False spares the work."""
     tell: ClassVar[Callable[..., int]]
     expect: ClassVar[Callable[..., None]]
+    weigh: ClassVar[Callable[..., None] | None] = None
+    """None: the posterior of a saved belief is taken as it is, if it is a probability of each state."""
 
     def table(self, model: PreferenceModel) -> FloatArray:  # noqa: ARG002
         """Return what it knows beforehand, in a shape of its own; raise `InvalidInput` if the model lacks it."""
@@ -65,6 +76,9 @@ class Evidence:
     def own(self, model: PreferenceModel) -> FloatArray:  # noqa: ARG002
         """Return what its own part of a belief starts as, in a shape of its own (two-dimensional)."""
         return np.zeros((0, 0))
+
+    def check_own(self, model: PreferenceModel, own: FloatArray, outcomes: int) -> None:
+        """Refuse, with `InvalidInput`, an own part of a saved belief that so many outcomes cannot lead to."""
 
     def settings(self) -> tuple[float, ...]:
         """Return its numbers, which kernels find in row EVIDENCE of `b.settings`."""

@@ -6,24 +6,28 @@ a user, and the simulator's rollout makes its own. Both call the same compiled f
 
 import functools
 import hashlib
+import inspect
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
+from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels import layout
-from lpbandits.kernels.choices import favourite_sets, watched_action, watched_pair
-from lpbandits.kernels.compiler import fingerprint, name_of, specialise
+from lpbandits.kernels.choices import favourite_sets, watched_action, watched_pair, watched_tell
+from lpbandits.kernels.compiler import config, fingerprint, is_compiled, name_of, specialise
 from lpbandits.kernels.layout import Arrays
-from lpbandits.model import PreferenceModel
+from lpbandits.limits import affordable
+from lpbandits.model import PreferenceModel, as_model
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.parts import Evidence, Feedback, Rule
-from lpbandits.rewards import Rewards
+from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, Label
+from lpbandits.validate import quoted
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,17 +52,19 @@ class Policy:
     rule: Rule
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, PreferenceModel):
-            raise InvalidInput(f"model is {self.model!r}; give a PreferenceModel")
+        as_model(self.model)
         evidence, rule = self.evidence, self.rule
         for value, name, wanted in ((evidence, "evidence", Evidence), (rule, "rule", Rule)):
             if not isinstance(value, wanted):
-                raise InvalidInput(f"{name} is {value!r}; give one of its kind, such as {_EXAMPLES[name]}")
+                raise InvalidInput(f"{name} is {quoted(value)}; give one of its kind, such as {_EXAMPLES[name]}")
             for member in _MEMBERS[name]:
                 if not hasattr(type(value), member):
                     raise InvalidInput(
                         f"the {name} {type(value).__name__} has no {member}; see lpbandits.policies.parts"
                     )
+        for part, name in ((evidence, "evidence"), (rule, "rule")):
+            validate.as_choice(part.feedback, f"the feedback of the {name} {type(part).__name__}", get_args(Feedback))
+            _check_outside(part, name)
         if evidence.feedback != rule.feedback:
             other = {"rewards": "'refit'", "duels": "'inversions'" if rule.latent else "'wins'"}[rule.feedback]
             raise InvalidInput(
@@ -69,7 +75,11 @@ class Policy:
             raise InvalidInput(f"the rule '{rule.kind}' needs states, which '{evidence.kind}' does not weigh")
         if evidence.latent and not rule.latent:
             raise InvalidInput(f"the rule '{rule.kind}' uses no states, so '{evidence.kind}' would be wasted on it")
-        _ = self.table, self.start_own  # a model that lacks what the evidence needs is refused now, not later
+        _ = (
+            self.rewards,
+            self.table,
+            self.start_own,
+        )  # a model without what the evidence needs is refused now
         rule.check(self)
 
     @property
@@ -80,8 +90,7 @@ class Policy:
     @cached_property
     def rewards(self) -> Rewards:
         """The rewards it takes in."""
-        given = getattr(self.evidence, "rewards", None)
-        return given if isinstance(given, Rewards) else Rewards()
+        return as_rewards(getattr(self.evidence, "rewards", Rewards()))
 
     @cached_property
     def ranks(self) -> Int32Array:
@@ -102,7 +111,7 @@ class Policy:
         rows = ((family, rewards.sd, rewards.weight), self.evidence.settings(), self.rule.settings())
         out = np.zeros((len(rows), max(map(len, rows))))
         for i, row in enumerate(rows):
-            out[i, : len(row)] = row
+            out[i, : len(row)] = validate.as_floats(row, "a part's settings()", shape=(None,))
         return out
 
     @cached_property
@@ -138,8 +147,18 @@ class Policy:
             choose = _asking(choose, self.evidence.expect)
         return _watched(choose, self.feedback) if fingerprint(choose) else choose
 
+    @property
+    def tell(self) -> Callable[..., int]:
+        """The evidence's function, watched if it is from outside."""
+        tell = self.evidence.tell
+        return _watched_tell(tell) if fingerprint(tell) else tell
+
     def new_belief(self, room: int = 8) -> Belief:
-        """Return what the policy knows of a person it has not met."""
+        """Return what the policy knows of a person it has not met, with room for so many tried actions."""
+        room = validate.as_count(room, "room")
+        if room > self.model.n_actions:  # what is no larger than the model was affordable
+            size = room * (60 + 4 * self.model.n_states)
+            affordable(f"room for {room:,} tried actions", "it grows by itself", size=size)
         return Belief.new(self, room)
 
     def arrays(self, belief: Belief) -> Arrays:
@@ -154,9 +173,7 @@ class Policy:
         """
         if allowed is None:
             return np.unique(self.model.orderings[:, 0]) if self.rule.top else np.empty(0, dtype=np.int64)
-        if isinstance(allowed, str | bytes) or not isinstance(allowed, Iterable):
-            raise InvalidInput(f"allowed is {allowed!r}; give a list of actions")
-        indices = sorted({self.index_of(label) for label in allowed})
+        indices = sorted({self.index_of(label) for label in validate.as_list(allowed, "allowed", "actions")})
         if not indices:
             raise InvalidInput("allowed is empty; allow at least one action, or leave it out to allow all")
         offered = np.array(indices, dtype=np.int64)
@@ -200,9 +217,11 @@ class Policy:
         """Return the index of an action's label."""
         try:
             return self.model.index[label]
-        except (KeyError, TypeError):
-            names = ", ".join(map(repr, self.model.actions[:5])) + (", …" if self.model.n_actions > 5 else "")
-            raise InvalidInput(f"unknown action {label!r}; the {self.model.n_actions} actions are {names}") from None
+        except validate.ODD:
+            names = ", ".join(map(quoted, self.model.actions[:5])) + (", …" if self.model.n_actions > 5 else "")
+            raise InvalidInput(
+                f"unknown action {quoted(label)}; the {self.model.n_actions} actions are {names}"
+            ) from None
 
     def with_model(self, model: PreferenceModel) -> "Policy":
         """Return the same evidence and rule over another model."""
@@ -227,6 +246,11 @@ class Policy:
 
 
 _EXAMPLES = {"evidence": "Refit()", "rule": "Sample()"}
+_ARGUMENTS = {
+    "tell": ("b", "n", "action", "outcome"),
+    "expect": ("b", "n", "state", "out"),
+    "choose": ("b", "n", "offered", "seed", "person", "round_"),
+}
 _MEMBERS = {"evidence": ("kind", "tell", "expect"), "rule": ("kind", "choose")}
 
 
@@ -239,14 +263,67 @@ def _asking(choose: Callable[..., Any], expect: Callable[..., None]) -> Callable
 @functools.cache
 def _watched(choose: Callable[..., Any], feedback: Feedback) -> Callable[..., Any]:
     template = watched_pair if feedback == "duels" else watched_action
+    wanted = "two actions" if feedback == "duels" else "one action"
+    choose = _checking(choose, 2 if feedback == "duels" else 1, f"the rule did not return {wanted}; mend its choose")
     return specialise(template, name_of(template.__name__, {"choose": choose}), {"choose": choose}, inline=True)
 
 
+@functools.cache
+def _watched_tell(tell: Callable[..., int]) -> Callable[..., int]:
+    tell = _checking(tell, 1, "the evidence did not return the number of tried actions; mend its tell")
+    return specialise(watched_tell, name_of("watched_tell", {"tell": tell}), {"tell": tell}, inline=True)
+
+
+def _checking(function: Callable[..., Any], numbers: int, otherwise: str) -> Callable[..., Any]:
+    """Return a plain Python function that must return so many whole numbers; a compiled one's types are known."""
+    if is_compiled(function) and not config.DISABLE_JIT:
+        return function
+
+    @functools.wraps(function)
+    def checked(*given: Any) -> Any:
+        found = function(*given)
+        parts = found if numbers > 1 and isinstance(found, tuple) else (found,)
+        if len(parts) != numbers or not all(isinstance(part, int | np.integer) for part in parts):
+            raise IndexError(otherwise)
+        return found
+
+    return checked
+
+
+def _check_outside(part: Any, name: str) -> None:
+    """Refuse a part from outside whose functions take other arguments, or whose settings cannot be saved."""
+    for member in _MEMBERS[name][1:]:
+        function = getattr(part, member)
+        if not callable(function):
+            raise InvalidInput(f"{member} of the {name} {type(part).__name__} is {quoted(function)}, no function")
+        if not fingerprint(function):
+            continue
+        wanted = _ARGUMENTS[member]
+        try:
+            inspect.signature(getattr(function, "py_func", function)).bind(*wanted)
+        except TypeError:
+            raise InvalidInput(
+                f"{member} of the {name} {type(part).__name__} must take ({', '.join(wanted)}); see "
+                "lpbandits.policies.parts"
+            ) from None
+        except ValueError:  # it has no signature to look at
+            continue
+    try:
+        json.dumps({key: _json(value) for key, value in _fields(part)}, allow_nan=False)
+    except validate.ODD:
+        raise InvalidInput(
+            f"the settings of the {name} {type(part).__name__} are not plain values; they are saved as JSON"
+        ) from None
+
+
 def _matrix(values: Any, name: str) -> FloatArray:
-    out = np.array(values, dtype=np.float64, order="C")
-    if out.ndim != 2:
-        raise InvalidInput(f"{name} has shape {out.shape}; it must be a matrix")
-    return out
+    array = validate.as_array(values, name)
+    if array.ndim != 2:
+        raise InvalidInput(f"{name} has shape {array.shape}; it must be a matrix")
+    try:
+        return np.array(array, dtype=np.float64, order="C")
+    except validate.ODD:
+        raise InvalidInput(f"{name} is not a matrix of numbers") from None
 
 
 def _fields(part: Any) -> list[tuple[str, Any]]:

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import TypeVar
+from typing import Any, TypeVar, get_args
 
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput
-from lpbandits.model import PreferenceModel
+from lpbandits.model import PreferenceModel, as_model
 from lpbandits.policies.evidences import EVIDENCES
 from lpbandits.policies.parts import Feedback
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.rules import RULES
-from lpbandits.rewards import Rewards
+from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import Json
 
 GROUP = "lpbandits"
@@ -32,6 +32,12 @@ class Setting:
     rounds: int = 200
     first: str = "prior"
 
+    def __post_init__(self) -> None:
+        as_model(self.model)
+        as_rewards(self.rewards)
+        object.__setattr__(self, "rounds", validate.as_count(self.rounds, "rounds"))
+        object.__setattr__(self, "first", validate.as_choice(self.first, "first", ("prior", "uniform")))
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -48,6 +54,13 @@ class Entry:
     knows: str
     assumes: str
     feedback: Feedback = "rewards"
+
+    def __post_init__(self) -> None:
+        for name in ("name", "title", "knows", "assumes"):
+            object.__setattr__(self, name, validate.as_text(getattr(self, name), name))
+        if not callable(self.build):
+            raise InvalidInput(f"build is {validate.quoted(self.build)}; give a function: lambda s: LpbTS(s.model)")
+        object.__setattr__(self, "feedback", validate.as_choice(self.feedback, "feedback", get_args(Feedback)))
 
     @property
     def place(self) -> tuple[bool, int, str]:
@@ -82,12 +95,24 @@ def make_policy(name: str, setting: Setting) -> Policy:
     >>> make_policy("ts-top", Setting(PreferenceModel([[0, 1], [1, 0]]), Rewards()))
     TS(tally(noise=1.0) × thompson(prior_mean=0.0, prior_sd=100.0, top=True) over 2 states, 2 actions)
     """
-    return entry_of(name).build(setting)
+    entry = entry_of(name)
+    if not isinstance(setting, Setting):
+        raise InvalidInput(f"setting is {validate.quoted(setting)}; give a Setting(model, rewards)")
+    policy: object = entry.build(setting)
+    if not isinstance(policy, Policy):
+        raise InvalidInput(f"what {name!r} builds is {validate.quoted(policy)}; it must return a policy")
+    if policy.feedback != entry.feedback:
+        raise InvalidInput(
+            f"{name!r} is registered for {entry.feedback}, but what it builds learns from {policy.feedback}; give its "
+            f"Entry feedback={policy.feedback!r}"
+        )
+    return policy
 
 
 def entry_of(name: str) -> Entry:
     """Return what is registered under a name."""
-    if name not in POLICIES:
+    known: Any = name
+    if isinstance(known, str) and str.__str__(known) not in POLICIES:
         load_outside()
     return POLICIES[validate.as_choice(name, "policy", POLICIES)]
 
@@ -107,8 +132,10 @@ def policy_from_dict(content: Json, model: PreferenceModel) -> Policy:
         return Policy(model, _part(EVIDENCES, content["evidence"]), _part(RULES, content["rule"]))
     except InvalidInput as error:
         raise FileFormatError(f"the saved policy is not usable: {error}") from None
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise FileFormatError(f"the saved policy is not whole: {error}") from None
+    except validate.ODD as error:
+        raise FileFormatError(
+            f"the saved policy is not whole: {type(error).__name__} {validate.quoted(error)}"
+        ) from None
 
 
 P = TypeVar("P")
@@ -116,12 +143,12 @@ P = TypeVar("P")
 
 def _part(kinds: Mapping[str, Callable[..., P]], content: Json) -> P:
     settings = dict(content)
-    kind = settings.pop("kind")
+    kind = validate.as_text(settings.pop("kind"), "kind")
     if kind not in kinds:
         load_outside()
     if kind not in kinds:
         raise InvalidInput(
-            f"it is made of {kind!r}, which is not known here; import what defines it and calls register"
+            f"it is made of {validate.quoted(kind)}, which is not known here; import what defines it and calls register"
         )
     if "rewards" in settings:
         settings["rewards"] = Rewards(**settings["rewards"])

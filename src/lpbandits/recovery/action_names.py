@@ -1,13 +1,20 @@
 """Names and genres of actions, so that people read titles where files have numbers."""
 
 import csv
+import io
 from pathlib import Path
 
-from lpbandits.errors import InvalidInput
+from lpbandits.errors import FileFormatError, InvalidInput, door, reason
+from lpbandits.files.places import as_path
+from lpbandits.files.reading import read_bytes
+
+MOST_BYTES = 2**27
+"""Of a table of names."""
 
 _MEMBERS = ("movies.csv", "movies.dat")
 
 
+@door("reading names")
 def read_names(path: str | Path) -> dict[str, str]:
     r"""Return the name of each action's label (as text) from a table: label first, name second, other columns ignored.
 
@@ -29,25 +36,31 @@ def read_names(path: str | Path) -> dict[str, str]:
     return names
 
 
+@door("reading genres")
 def read_genres(path: str | Path) -> dict[str, tuple[str, ...]]:
     """Return the genres of each action's label from MovieLens' third column, where they are separated by '|'."""
     return {row[0]: tuple(row[2].split("|")) for row in _rows(path) if len(row) > 2}
 
 
 def _rows(path: str | Path) -> list[list[str]]:
-    place = Path(path)
+    place = as_path(path)
     if place.is_dir():
         found = [place / name for name in _MEMBERS if (place / name).is_file()]
         if not found:
             raise InvalidInput(f"{place} holds no names: none of {', '.join(_MEMBERS)}; name the file itself")
         place = found[0]
     try:
-        text = place.read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"cannot read {place}: {error.strerror or error}") from None
+        text = read_bytes(place, MOST_BYTES)
+    except FileFormatError as error:
+        raise InvalidInput(f"{error}; give a table of labels and names only") from None
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"cannot read {place}: {reason(error)}; name a file") from None
     if place.suffix == ".dat":
-        return [line.split("::") for line in text.decode("latin-1").splitlines() if line]
+        lines = text.decode("latin-1").split("\n")
+        return [line.rstrip("\r").split("::") for line in lines if line.strip()]
     try:
-        return list(csv.reader(text.decode("utf-8-sig").splitlines()))[1:]
+        return list(csv.reader(io.StringIO(text.decode("utf-8-sig"), newline="")))[1:]
     except UnicodeDecodeError:
         raise InvalidInput(f"{place} is not UTF-8 text; save it as UTF-8 CSV") from None
+    except csv.Error as error:
+        raise InvalidInput(f"{place} is not a CSV of labels and names: {error}; correct or remove the line") from None

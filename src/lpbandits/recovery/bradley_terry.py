@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigvalsh_tridiagonal
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput
+from lpbandits.errors import InvalidInput, door
 from lpbandits.kernels import bradley_terry as kernels
 from lpbandits.parallel import Threads
 from lpbandits.recovery.pairs import PairCounts, gather
@@ -21,6 +21,9 @@ from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 EXACT = 512
 """Up to this many actions standard errors come from the inverse Hessian itself."""
+
+MOST_WINS = 1e100
+"""Of one action against another."""
 
 LARGEST = 300.0
 """Utilities are not followed beyond this: exp(2 × 300) is still a float, and no log of ratings supports such odds."""
@@ -71,6 +74,7 @@ class BradleyTerry:
         return np.lexsort((np.arange(len(self.utilities)), -self.utilities, self.never_compared))
 
 
+@door("fitting Bradley-Terry")
 def fit_bradley_terry(
     wins: Any,
     *,
@@ -95,10 +99,10 @@ def fit_bradley_terry(
     >>> fit.utilities.round(3).tolist(), fit.converged
     ([1.318, -0.307, -1.011], True)
     """
-    sd = validate.as_number(prior_sd, "prior_sd", low=0, high=1e6, above=True)
+    sd = as_prior_sd(prior_sd)
     limit = validate.as_number(tolerance, "tolerance", low=0, above=True)
     most = validate.as_count(max_passes, "max_passes")
-    matrix = validate.as_floats(wins, "wins", shape=(None, None))
+    matrix = validate.as_floats(wins, "wins", shape=(None, None), largest=MOST_WINS)
     if matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise InvalidInput(f"wins has shape {matrix.shape}; it must be square, one row per action")
     if matrix.min() < 0:
@@ -109,6 +113,12 @@ def fit_bradley_terry(
     with Threads(threads) as pool:
         counts = gather(matrix, threads=pool)
         return maximise(counts, prior_sd=sd, tolerance=limit, max_passes=most, threads=pool)
+
+
+def as_prior_sd(value: Any) -> float:
+    """Return a prior's standard deviation: floats can hold what it is divided by, and its square."""
+    sd = validate.as_number(value, "prior_sd", low=0, high=1e6, above=True)
+    return validate.as_number(sd, "prior_sd", low=1e-50)
 
 
 def maximise(

@@ -77,8 +77,7 @@ def cluster_people(
             f"states is {count}, but the log has only {len(ratings.people)} people; ask for fewer states"
         )
     features = scaled(ratings, scale)
-    starts = (10 if len(ratings) <= HUGE else 2) if restarts is None else validate.as_count(restarts, "restarts")
-    labels = _kmeans(features, count, starts, validate.as_seed(seed), threads)
+    labels = _kmeans(features, count, starts_of(ratings, restarts), validate.as_seed(seed), threads)
     labels, shares = by_size(labels, count)
     activity = variance_explained(ratings.counts.astype(np.float64), labels)
     level = variance_explained(ratings.means, labels)
@@ -88,6 +87,13 @@ def cluster_people(
             f"KMeans found only {len(shares)} of {count} clusters: too few people differ; ask for fewer states"
         )
     return Clusters(labels, shares, activity, level, tuple(notes))
+
+
+def starts_of(ratings: Ratings, restarts: int | None) -> int:
+    """Return how many times KMeans runs."""
+    if restarts is not None:
+        return validate.as_count(restarts, "restarts")
+    return 10 if len(ratings) <= HUGE else 2
 
 
 def activity_note(activity: float, scale: str) -> list[str]:

@@ -1,19 +1,22 @@
 """Recovery by EM: a mixture of Bradley-Terry models, each person belonging to every state a little."""
 
 from dataclasses import asdict, dataclass, replace
+from typing import get_args
 
 import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads
-from lpbandits.recovery.bradley_terry import BradleyTerry, maximise
+from lpbandits.recovery.bradley_terry import BradleyTerry, as_prior_sd, maximise
 from lpbandits.recovery.cluster import Scale, activity_note, cluster_people, variance_explained
 from lpbandits.recovery.estimate import Estimate, mixture
 from lpbandits.recovery.pairs import Comparisons, count_state, log_likelihoods
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.typing import FloatArray, IntArray, Json
+
+MOST_STATES = 2**31 - 1
 
 NOBODY = 1e-14
 """A person whose probability of a state is below this adds nothing to it that a float could hold."""
@@ -44,10 +47,14 @@ class Em:
         return "em"
 
     def __post_init__(self) -> None:
-        validate.as_number(self.prior_sd, "prior_sd", low=0, high=1e6, above=True)
-        validate.as_number(self.tolerance, "tolerance", low=0)
-        validate.as_count(self.max_steps, "max_steps")
-        validate.as_count(self.restarts, "restarts")
+        clean: Json = {"scale": validate.as_choice(self.scale, "scale", get_args(Scale))}
+        clean |= {"prior_sd": as_prior_sd(self.prior_sd), "seed": validate.as_seed(self.seed)}
+        clean |= {name: validate.as_count(getattr(self, name), name) for name in ("max_steps", "restarts")}
+        clean["tolerance"] = validate.as_number(self.tolerance, "tolerance", low=0)
+        if self.start is not None:
+            clean["start"] = tuple(validate.as_states(self.start, "start", low=0, states=MOST_STATES).tolist())
+        for name, value in clean.items():
+            object.__setattr__(self, name, value)
 
     def settings(self) -> Json:
         """Return the settings as a JSON object."""
@@ -55,7 +62,11 @@ class Em:
 
     def among(self, people: IntArray) -> "Em":
         """Return the same with the start of these people."""
-        return self if self.start is None else replace(self, start=tuple(np.array(self.start)[people].tolist()))
+        if self.start is None:
+            return self
+        if people.max(initial=-1) >= len(self.start):
+            raise InvalidInput(f"start has {len(self.start)} labels, but there are more people; give one for each")
+        return replace(self, start=tuple(np.array(self.start)[people].tolist()))
 
     def __call__(
         self,
@@ -88,7 +99,7 @@ class Em:
             given = np.asarray(self.start, dtype=np.int64)
             if len(given) != len(ratings.people):
                 raise InvalidInput(f"start has {len(given)} labels; give one for each of {len(ratings.people)} people")
-            if given.min() < 0 or given.max() >= states:
+            if given.max() >= states:
                 raise InvalidInput(
                     f"start has labels from {given.min()} to {given.max()}; the {states} states are 0 to {states - 1}"
                 )

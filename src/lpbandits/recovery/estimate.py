@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.special import expit, logsumexp
 
+from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Threads
 from lpbandits.recovery.bradley_terry import BradleyTerry
@@ -14,6 +15,7 @@ from lpbandits.recovery.pairs import Comparisons, log_likelihoods
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch, counted, share_text
 from lpbandits.typing import FloatArray, IntArray, Json
+from lpbandits.validate import ODD, quoted
 
 FEW_PEOPLE = 10
 FEW_SHARE = 0.01
@@ -75,6 +77,18 @@ class Estimator(Protocol):
         threads: Threads,
     ) -> Estimate:
         """Return `states` fitted states; if that costs little, also `without` the people `aside` (by index)."""
+
+
+def as_estimator(value: Any) -> Estimator:
+    """Return `value` if it is a way of finding states."""
+    try:
+        fits = all(hasattr(value, name) for name in ("method", "seed", "settings", "among", "__call__"))
+    except ODD:
+        fits = False
+    if isinstance(value, type) or not fits:
+        raise InvalidInput(f"estimator is {quoted(value)}; give TwoStage(…), Em(…) or one like them")
+    found: Estimator = value
+    return found
 
 
 def mixture(log_likelihoods: FloatArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:

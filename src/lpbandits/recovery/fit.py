@@ -7,17 +7,26 @@ from typing import Literal
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput
+from lpbandits.errors import InvalidInput, door
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Progress, Threads
 from lpbandits.recovery.bradley_terry import BradleyTerry
 from lpbandits.recovery.cluster import HUGE, Scale, variance_explained
 from lpbandits.recovery.em import Em
-from lpbandits.recovery.estimate import Estimate, Estimator, distinct, mean_log_likelihood, to_model, warnings_about
+from lpbandits.recovery.estimate import (
+    Estimate,
+    Estimator,
+    as_estimator,
+    distinct,
+    mean_log_likelihood,
+    to_model,
+    warnings_about,
+)
 from lpbandits.recovery.heldout_people import HeldOutScore, choose_states, score_heldout, split_people
 from lpbandits.recovery.pairs import compare
-from lpbandits.recovery.ratings import Ratings
+from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.report import Fit, FitReport, Stopwatch
+from lpbandits.recovery.size import check_fit
 from lpbandits.recovery.two_stage import TwoStage
 from lpbandits.typing import Json
 
@@ -27,6 +36,7 @@ SHOWN = 20
 """How many labels of never-compared actions a report lists; it always counts them all."""
 
 
+@door("fitting states")
 def recover_two_stage(
     ratings: Ratings,
     *,
@@ -81,6 +91,7 @@ def recover_two_stage(
     ).model
 
 
+@door("fitting states")
 def recover_em(
     ratings: Ratings,
     *,
@@ -128,7 +139,7 @@ def recover_em(
         tolerance=tolerance,
         max_steps=max_steps,
         seed=validate.as_seed(seed),
-        start=None if start is None else tuple(start),
+        start=None if start is None else tuple(validate.as_list(start, "start", "states, one per person")),
     )
     return fit_states(
         ratings,
@@ -141,6 +152,7 @@ def recover_em(
     ).model
 
 
+@door("fitting states")
 def fit_states(
     ratings: Ratings,
     estimator: Estimator,
@@ -158,13 +170,18 @@ def fit_states(
     >>> fit.report.people, fit.report.comparisons, round(fit.report.log_likelihood, 3)
     (10, 30.0, -0.397)
     """
+    as_log(ratings)
+    as_estimator(estimator)
     if not np.any(ratings.counts > 1):
         raise InvalidInput("nobody rated two actions, so there is nothing to compare; give more ratings per person")
     share = validate.as_number(heldout, "heldout", low=0, high=0.9)
     watch = Stopwatch(progress)
     curve: list[Json] = []
     unseen = HeldOutScore()
-    if states == "auto":
+    if isinstance(states, str) and states != "auto":
+        raise InvalidInput(f"states is {validate.quoted(states)}; give a number, or 'auto'")
+    auto = isinstance(states, str)
+    if auto:
         with Stopwatch(seconds=watch.seconds).part("how many states"):  # choose_states reports its own progress
             chosen = choose_states(
                 ratings,
@@ -180,14 +197,15 @@ def fit_states(
     else:
         number = validate.as_count(states, "states")
     with Threads(threads) as pool:
+        check_fit(ratings, number, estimator, pairs_per_person=pairs_per_person, workers=pool.count)
         with watch.part("sort"):
             comparisons = compare(ratings, pairs_per_person=pairs_per_person, seed=estimator.seed, threads=pool)
-        quick = share > 0 and states != "auto" and pairs_per_person is None and len(ratings) > HUGE
+        quick = share > 0 and not auto and pairs_per_person is None and len(ratings) > HUGE
         aside = split_people(len(ratings.people), share, estimator.seed)[1] if quick else None
         estimate = distinct(estimator(ratings, comparisons, number, aside=aside, watch=watch, threads=pool))
         with watch.part("likelihood"):
             seen = mean_log_likelihood(comparisons, estimate, threads=pool)
-        if share and states != "auto":
+        if share and not auto:
             with watch.part("held-out"):
                 unseen = score_heldout(
                     ratings,
@@ -200,7 +218,8 @@ def fit_states(
                 )
     pairs = float(comparisons.pairs.sum())
     report = _report(estimate, ratings, estimator, pairs, seen, unseen, curve, watch.seconds)
-    settings = {"states": states, "pairs_per_person": pairs_per_person, "heldout": heldout, **estimator.settings()}
+    asked = {"states": "auto" if auto else number, "pairs_per_person": pairs_per_person, "heldout": share}
+    settings = {**asked, **estimator.settings()}
     return Fit(to_model(estimate, ratings, _provenance(report, settings, ratings, estimate)), report)
 
 

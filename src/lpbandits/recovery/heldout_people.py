@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput
+from lpbandits.errors import InvalidInput, door
 from lpbandits.parallel import Progress, Threads
-from lpbandits.recovery.estimate import Estimate, Estimator, mean_log_likelihood, mixture
+from lpbandits.recovery.estimate import Estimate, Estimator, as_estimator, mean_log_likelihood, mixture
 from lpbandits.recovery.pairs import Comparisons, compare, log_likelihoods
-from lpbandits.recovery.ratings import Ratings
+from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.report import Stopwatch
+from lpbandits.recovery.size import check_fit
 from lpbandits.recovery.two_stage import TwoStage
 from lpbandits.typing import FloatArray, IntArray, Json
 
@@ -157,6 +158,7 @@ class StateCurve:
         ]
 
 
+@door("choosing the number of states")
 def choose_states(
     ratings: Ratings,
     *,
@@ -181,18 +183,22 @@ def choose_states(
     >>> choose_states(Ratings.from_arrays(*zip(*rows)), candidates=[1, 2, 3]).states
     2
     """
-    model = estimator or TwoStage(scale="cosine", seed=seed)
+    as_log(ratings)
+    model = TwoStage(scale="cosine", seed=seed) if estimator is None else as_estimator(estimator)
     watch = Stopwatch(progress)
     whole, scores = [], []
     with Threads(threads) as pool:
         parts = set_aside(ratings, heldout, seed=seed, pairs_per_person=pairs_per_person, threads=pool)
-        numbers = sorted({validate.as_count(m, "candidates") for m in candidates})
+        numbers = sorted(
+            {validate.as_count(m, "candidates") for m in validate.as_list(candidates, "candidates", "numbers")}
+        )
         numbers = [m for m in numbers if parts is not None and m <= len(parts.people)]
         if parts is None or not numbers:
             raise InvalidInput(
                 f"{len(ratings.people)} people are too few to set a share of {heldout:g} aside and fit the others; "
                 "give the number of states"
             )
+        check_fit(parts.log, max(numbers), model, pairs_per_person=pairs_per_person, workers=pool.count)
         for i, m in enumerate(numbers):
             with watch.part("how many states", i, len(numbers)):
                 estimate = parts.fit(model, m, threads=pool)

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from lpbandits.errors import InvalidInput
+from lpbandits import validate
+from lpbandits.errors import InvalidInput, door
 from lpbandits.kernels.kendall import inversions
-from lpbandits.model import PreferenceModel
+from lpbandits.limits import affordable
+from lpbandits.model import PreferenceModel, as_model
 from lpbandits.typing import FloatArray, IntArray
 
 
@@ -34,6 +36,7 @@ class Matching:
     top_overlap: float
 
 
+@door("matching orderings")
 def match_orderings(true_model: PreferenceModel, fitted_model: PreferenceModel, *, top: int = 10) -> Matching:
     """Match the states of two models over the same actions so that the mean of 1 − Kendall's τ is least.
 
@@ -44,17 +47,26 @@ def match_orderings(true_model: PreferenceModel, fitted_model: PreferenceModel, 
     >>> matching.assignment.tolist(), matching.errors.round(3).tolist()
     ([1, 0], [0.667, 0.0])
     """
+    as_model(true_model, "true_model")
+    as_model(fitted_model, "fitted_model")
     missing = [label for label in true_model.actions if label not in fitted_model.index]
     if missing or fitted_model.n_actions != true_model.n_actions:
         what = f"action {missing[0]!r} is only in the true model" if missing else "the fitted model has further actions"
         raise InvalidInput(f"{what}; both models must have the same actions to be matched")
+    m, n, k = true_model.n_states, fitted_model.n_states, true_model.n_actions
+    affordable(
+        f"matching {m:,} states with {n:,}",
+        "use models of fewer states",
+        size=24 * m * n,
+        operations=m * n * (2000 + 5 * k * k.bit_length() + min(m, n)),
+    )
     places = fitted_model.ranks[:, [fitted_model.index[label] for label in true_model.actions]]
     loss = kendall_losses(true_model.orderings, places)
     assignment = loss.argmin(axis=1)
     rows, columns = linear_sum_assignment(loss)
     assignment[rows] = columns
     errors = loss[np.arange(len(loss)), assignment]
-    best = min(top, true_model.n_actions)
+    best = min(validate.as_count(top, "top"), true_model.n_actions)
     shared = (true_model.ranks < best) & (places[assignment] < best)
     return Matching(assignment, float(errors.mean()), errors, float(shared.sum(axis=1).mean() / best))
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from lpbandits import validate
 from lpbandits.kernels import pairs as kernels
+from lpbandits.limits import affordable
 from lpbandits.parallel import Threads
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import FloatArray, Int32Array, IntArray
@@ -125,6 +126,11 @@ def count_wins(
     layout = comparisons.offsets, comparisons.action
     kernels.group_by_action(chosen, *layout, starts, position, owner)
     typed = weight.astype(_cell_type(weight[chosen], np.diff(starts)))
+    affordable(
+        f"counts of {comparisons.actions:,} × {comparisons.actions:,} actions",
+        "leave out actions with few ratings (min_action; --min-action)",
+        size=typed.dtype.itemsize * comparisons.actions**2,
+    )
     counts = np.empty((comparisons.actions, comparisons.actions), dtype=typed.dtype)
     pool.run(
         kernels.count_rows,

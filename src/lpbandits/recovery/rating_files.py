@@ -2,22 +2,24 @@
 
 import contextlib
 import csv
-import gzip
-import tempfile
-import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO
 
-from lpbandits.errors import InvalidInput
+from lpbandits.errors import InvalidInput, reason
+from lpbandits.files.parquet import size_of
+from lpbandits.files.places import as_path
+from lpbandits.files.unpacking import LONGEST_LINE, Limit, check_lines, extract, plain, temporary, zipped
 
 MEMBERS = ("ratings.csv", "ratings.csv.gz", "ratings.dat", "ratings.parquet", "u.data")
 """What MovieLens (and we) call the ratings inside a folder or zip."""
 
 NO_HEADER = ("userId", "movieId", "rating")
 """The columns of the MovieLens files that have no header line."""
+
+MOST_COLUMNS = 10_000
+"""Columns of a table that is read."""
 
 UNREADABLE = (OSError, EOFError, zlib.error)
 AGAIN = "it may be cut short or damaged: copy or download it again"
@@ -33,6 +35,8 @@ class Source:
     separator: str = ","
     columns: tuple[str, ...] | None = None
     """Given when the file has no header line."""
+    most: int = 20 * 10**9
+    """Bytes that its labels may take: as many as the file may unpack to."""
     step: int = 1
     """Fields from one column to the next: 2 for the '::' of MovieLens, read as ':' with an empty field between."""
 
@@ -48,58 +52,98 @@ class Source:
 
 
 @contextlib.contextmanager
-def open_source(path: str | Path) -> Iterator[Source]:
-    """Find the table in a file, folder or zip; a zip's member is unpacked to a temporary file meanwhile."""
-    place = Path(path)
-    if place.is_dir():
+def open_source(path: str | Path, limit: Limit = Limit()) -> Iterator[Source]:  # noqa: B008 - it never changes
+    """Find the table in a file, folder or zip; what is compressed is unpacked to a temporary file meanwhile."""
+    place = as_path(path)
+    try:
+        is_folder, is_file = place.is_dir(), place.is_file()
+    except (OSError, ValueError) as error:  # a name too long, or with a zero byte
+        raise InvalidInput(f"cannot read {str(path)[:80]!r}: {reason(error)}") from None
+    if is_folder:
         found = [place / name for name in MEMBERS if (place / name).is_file()]
         if not found:
             raise InvalidInput(f"{place} holds no ratings: none of {', '.join(MEMBERS)}; name the file itself")
-        yield describe(found[0], str(found[0]))
-    elif not place.is_file():
-        raise InvalidInput(f"{place} does not exist; give a CSV, TSV, Parquet or zip file, or a MovieLens folder")
-    elif place.suffix.lower() == ".zip":
-        with tempfile.TemporaryDirectory(prefix="lpbandits-") as folder:
-            yield _unpack(place, Path(folder))
+        place, name = found[0], str(found[0])
+    elif not is_file:
+        what = "is not a file that can be read twice" if place.exists() else "does not exist"
+        raise InvalidInput(f"{place} {what}; give a CSV, TSV, Parquet or zip file, or a MovieLens folder")
     else:
-        yield describe(place, place.name)
+        name = place.name
+    with contextlib.ExitStack() as open_:
+        if place.suffix.lower() == ".zip":
+            place, name = _unpack(place, open_.enter_context(temporary()), limit)
+        try:
+            source = open_.enter_context(_described(place, name, limit))
+        except UNREADABLE as error:
+            raise InvalidInput(f"cannot read {name}: {error}; {AGAIN}") from None
+        yield source
 
 
-def _unpack(archive: Path, folder: Path) -> Source:
-    try:
-        with zipfile.ZipFile(archive) as bundle:
-            for wanted in MEMBERS:
-                for member in bundle.namelist():
-                    if PurePosixPath(member).name == wanted:
-                        target = folder / wanted
-                        with bundle.open(member) as source, target.open("wb") as out:
-                            while chunk := source.read(1 << 22):
-                                out.write(chunk)
-                        return describe(target, f"{archive.name}:{member}")
-    except (zipfile.BadZipFile, OSError, EOFError, zlib.error) as error:
-        raise InvalidInput(f"cannot unpack {archive}: {error}; download it again") from None
+def _unpack(archive: Path, folder: Path, limit: Limit) -> tuple[Path, str]:
+    """Unpack the ratings of a zip file to `folder`; return where they are and what to call them."""
+    with zipped(archive) as bundle:
+        for wanted in MEMBERS:
+            for member in bundle.infolist():
+                if PurePosixPath(member.filename).name == wanted:
+                    extract(archive, member, bundle, folder / wanted, limit)
+                    return folder / wanted, f"{archive.name}:{member.filename}"
     raise InvalidInput(f"{archive} holds no ratings: none of {', '.join(MEMBERS)}; unpack it and name the file")
 
 
-def describe(path: Path, name: str) -> Source:
-    """Return the form of one file, from its name and first line."""
+@contextlib.contextmanager
+def _described(path: Path, name: str, limit: Limit) -> Iterator[Source]:
+    """Give the form of one file, from its name and first line."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if ".parquet" in suffixes[-1:]:
-        return Source(path, name, parquet=True)
     if suffixes[-2:] == [".parquet", ".gz"]:
         raise InvalidInput(f"{name} is gzipped Parquet, which is compressed already; unpack it first: gunzip {name}")
-    line = _first_line(path, name)
+    if ".parquet" in suffixes[-1:]:
+        _check_parquet(path, name, limit)
+        yield Source(path, name, parquet=True, most=limit.of(path.stat().st_size))
+        return
+    with plain(path, name, limit) as text:
+        yield _of_text(text, name, path)
+
+
+def _of_text(text: Path, name: str, path: Path) -> Source:
+    line = _first_line(text, name)
+    check_lines(text, name)
+    check_width(max(line.count(mark) for mark in ",\t;|:") + 1, name)
     if path.name == "u.data":
-        return Source(path, name, separator="\t", columns=NO_HEADER)
+        return Source(text, name, separator="\t", columns=NO_HEADER)
     if "::" in line and path.suffix.lower() == ".dat":
-        return Source(path, name, separator=":", columns=NO_HEADER, step=2)
+        return Source(text, name, separator=":", columns=NO_HEADER, step=2)
     separator = max(",\t;|", key=line.count)
     if not line.count(separator):
         raise InvalidInput(
             f"{name} is not a table of ratings: its first line {line[:60]!r} has no comma, tab, semicolon or bar; "
             "give a CSV, TSV or Parquet file with one rating per row"
         )
-    return Source(path, name, separator=separator)
+    return Source(text, name, separator=separator)
+
+
+def check_width(columns: int, name: str) -> None:
+    """Refuse a table with more columns than any log of ratings has."""
+    if columns > MOST_COLUMNS:
+        raise InvalidInput(
+            f"{name} has {columns:,} columns; at most {MOST_COLUMNS:,} are read: give one rating per row, with a "
+            "person, an action and a rating"
+        )
+
+
+def _check_parquet(path: Path, name: str, limit: Limit) -> None:
+    """Refuse what is not whole, and what says that it unpacks to more than it may."""
+    try:
+        size = size_of(path)
+    except ValueError as error:
+        raise InvalidInput(f"{name} is not a whole Parquet file: {error}; {AGAIN}") from None
+    check_width(size.columns, name)
+    most = limit.of(path.stat().st_size)
+    if max(size.unpacked, 24 * size.rows) > most:  # three columns of numbers
+        raise InvalidInput(
+            f"{name} says that it has {size.rows:,} rows and {size.unpacked:,} bytes, which is more than a file of its "
+            f"size may unpack to ({most:,} bytes); if that is right, raise the limit: unpack_limit=… "
+            "(--unpack-limit 50GB)"
+        )
 
 
 def find_fault(source: Source) -> str | None:
@@ -108,7 +152,7 @@ def find_fault(source: Source) -> str | None:
         return None
     line, width = 0, 0
     try:
-        with _unpacked(source.path) as raw:
+        with source.path.open("rb") as raw:
             for line, content in enumerate(raw, start=1):
                 text = content.decode("utf-8")
                 fields = len(next(csv.reader([text], delimiter=source.separator), []))
@@ -127,25 +171,9 @@ def find_fault(source: Source) -> str | None:
     return None
 
 
-@contextlib.contextmanager
-def _unpacked(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """Open a file, gzipped or not, for reading its bytes."""
-    with path.open("rb") as raw:
-        packed = raw.read(2) == b"\x1f\x8b"
-        raw.seek(0)
-        if packed:
-            with gzip.GzipFile(fileobj=raw) as inside:
-                yield inside
-        else:
-            yield raw
-
-
 def _first_line(path: Path, name: str) -> str:
-    try:
-        with _unpacked(path) as raw:
-            line = raw.readline(1 << 16)
-    except UNREADABLE as error:
-        raise InvalidInput(f"cannot read {name}: {error}; {AGAIN}") from None
+    with path.open("rb") as raw:
+        line = raw.readline(LONGEST_LINE)
     if not line.strip():
         raise InvalidInput(f"{name} is empty or starts with a blank line; its first line must name the columns")
     try:

@@ -46,6 +46,27 @@ class Ratings:
     actions: tuple[Label, ...]
     dropped: Mapping[str, int] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        offsets, action = (validate.as_indices(getattr(self, name), name) for name in ("offsets", "action"))
+        rating = validate.as_floats(self.rating, "rating", shape=(None,), largest=validate.LARGEST, copy=None)
+        people, actions = (_as_labels(getattr(self, name), name) for name in ("people", "actions"))
+        if action.shape != rating.shape or offsets.shape != (len(people) + 1,):
+            raise InvalidInput(
+                f"{len(people)} people with offsets of shape {offsets.shape}, actions of shape {action.shape} and "
+                f"{len(rating)} ratings do not fit together; use Ratings.from_arrays"
+            )
+        if offsets[0] != 0 or offsets[-1] != len(rating) or np.any(np.diff(offsets) < 0):
+            raise InvalidInput(f"offsets must rise from 0 to the number of ratings, {len(rating)}")
+        rises = action[1:] > action[:-1]
+        rises[(offsets[1:-1] - 1)[(offsets[1:-1] > 0) & (offsets[1:-1] < len(rating))]] = True
+        if len(rating) and (action.min() < 0 or action.max() >= len(actions) or not rises.all()):
+            raise InvalidInput(f"actions must rise within a person, and be numbers from 0 to {len(actions) - 1}")
+        dropped = {validate.as_text(key, "a reason"): value for key, value in _as_mapping(self.dropped).items()}
+        dropped = {key: validate.as_count(value, f"dropped[{key!r:.60}]", low=0) for key, value in dropped.items()}
+        arrays = {"offsets": offsets, "action": action.astype(np.int32, copy=False), "rating": rating}
+        for name, value in {**arrays, "people": people, "actions": actions, "dropped": dropped}.items():
+            object.__setattr__(self, name, value)
+
     @classmethod
     def from_arrays(cls, person: Any, action: Any, rating: Any, *, actions: Sequence[Label] | None = None) -> "Ratings":
         """Return the log with one entry per row of three equally long arrays.
@@ -56,27 +77,27 @@ class Ratings:
         >>> log.people, log.actions, log.offsets.tolist(), log.rating.tolist()
         (('ann', 'bob'), ('jam', 'tea'), [0, 2, 3], [3.0, 5.0, 4.0])
         """
-        who, which = np.asarray(person), np.asarray(action)
-        values = validate.as_floats(rating, "rating", shape=(None,))
+        who, which = validate.as_array(person, "person"), validate.as_array(action, "action")
+        values = validate.as_floats(rating, "rating", shape=(None,), largest=validate.LARGEST)
         if who.shape != values.shape or which.shape != values.shape:
             raise InvalidInput(
                 f"person, action and rating have shapes {who.shape}, {which.shape} and {values.shape}; "
                 "give three equally long lists"
             )
-        people, n = np.unique(who, return_inverse=True)
+        people, n = _coded(who, "person")
+        labels, a = _coded(which, "action")
         if actions is None:
-            labels, a = np.unique(which, return_inverse=True)
-            names = _plain(labels)
-        else:
-            names = validate.as_labels(actions, len(actions))
-            index = {label: i for i, label in enumerate(names)}
-            unknown = [label for label in _plain(np.unique(which)) if label not in index]
-            if unknown:
-                raise InvalidInput(
-                    f"action {unknown[0]!r} is rated but not among the {len(names)} actions; add it there"
-                )
-            a = np.array([index[label] for label in which.tolist()], dtype=np.int64)
-        return cls.from_codes(n, a, values, people=_plain(people), actions=names)
+            return cls.from_codes(n, a, values, people=people, actions=labels)
+        names = tuple(validate.as_list(actions, "actions", "labels"))
+        names = validate.as_labels(names, len(names))
+        index = {label: i for i, label in enumerate(names)}
+        unknown = [label for label in labels if label not in index]
+        if unknown:
+            raise InvalidInput(
+                f"action {validate.quoted(unknown[0])} is rated but not among the {len(names)} actions; add it there"
+            )
+        place = np.array([index[label] for label in labels], dtype=np.int64)
+        return cls.from_codes(n, place[a] if len(place) else a, values, people=people, actions=names)
 
     @classmethod
     def from_codes(
@@ -90,15 +111,19 @@ class Ratings:
         dropped: Mapping[str, int] | None = None,
     ) -> "Ratings":
         """Return the log from indexes into `people` and `actions`; a pair that occurs twice is an error."""
+        rating = validate.as_floats(rating, "rating", shape=(None,), largest=validate.LARGEST, copy=None)
         if not len(rating):
             raise InvalidInput("there are no ratings; give at least one")
+        people, actions = _as_labels(people, "people"), _as_labels(actions, "actions")
+        person = _as_codes(person, "person", len(rating), len(people))
+        action = _as_codes(action, "action", len(rating), len(actions))
         if len(rating) > MOST:
             raise InvalidInput(f"there are {len(rating)} ratings; at most {MOST} fit: keep a sample of the people")
         rows = sparse.coo_array((rating, (person, action)), shape=(len(people), len(actions))).tocsr()
         if rows.nnz < len(rating):
             n, a, count = _first_repeat(person, action, len(actions))
             raise InvalidInput(
-                f"person {people[n]!r} rated action {actions[a]!r} more than once "
+                f"person {validate.quoted(people[n])} rated action {validate.quoted(actions[a])} more than once "
                 f"({count} such {'row' if count == 1 else 'rows'} in all); "
                 "keep one rating per person and action, for instance the latest"
             )
@@ -108,7 +133,7 @@ class Ratings:
             rating=np.ascontiguousarray(rows.data, dtype=np.float64),
             people=people,
             actions=actions,
-            dropped=dict(dropped or {}),
+            dropped={} if dropped is None else dropped,
         )
 
     def __len__(self) -> int:
@@ -145,13 +170,16 @@ class Ratings:
         lengths = self.counts[people]
         offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
         take = np.repeat(self.offsets[people] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return Ratings(
+        some = object.__new__(Ratings)  # of a checked log: nothing is looked at again
+        some.__dict__.update(
             offsets=offsets,
             action=self.action[take],
             rating=self.rating[take],
             people=tuple(self.people[n] for n in people.tolist()),
             actions=self.actions,
+            dropped={},
         )
+        return some
 
     @cached_property
     def sha256(self) -> str:
@@ -170,5 +198,37 @@ def _first_repeat(person: IntArray, action: IntArray, actions: int) -> tuple[int
     return n, a, len(twice)
 
 
-def _plain(labels: Any) -> tuple[Label, ...]:
-    return validate.as_labels(labels.tolist(), len(labels))
+def as_log(value: Any) -> Ratings:
+    """Return `value` if it is a log of ratings."""
+    if not isinstance(value, Ratings):
+        raise InvalidInput(
+            f"ratings is {validate.quoted(value)}; give Ratings, from read_ratings(…) or Ratings.from_arrays(…)"
+        )
+    return value
+
+
+def _coded(labels: Any, name: str) -> tuple[tuple[Label, ...], IntArray]:
+    """Return the sorted labels, and the place of each among them."""
+    try:
+        found, codes = np.unique(labels, return_inverse=True)
+    except validate.ODD:
+        raise InvalidInput(f"{name} holds labels that cannot be sorted; give text, or whole numbers") from None
+    return tuple(found.tolist()), codes
+
+
+def _as_labels(labels: Any, name: str) -> tuple[Label, ...]:
+    given = labels if type(labels) is tuple else tuple(validate.as_list(labels, name, "labels"))
+    return validate.as_labels(given, len(given), name)
+
+
+def _as_codes(values: Any, name: str, ratings: int, count: int) -> IntArray:
+    codes = validate.as_indices(values, name)
+    if codes.shape != (ratings,) or codes.min() < 0 or codes.max() >= count:
+        raise InvalidInput(f"{name} must have, for each of {ratings} ratings, a number from 0 to {count - 1}")
+    return codes
+
+
+def _as_mapping(value: Any) -> Mapping[Any, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"dropped is {validate.quoted(value)}; give a dict of counts by reason")
+    return value

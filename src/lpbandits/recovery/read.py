@@ -1,5 +1,6 @@
 """Reading a log of ratings from a table, lazily, and saying exactly what is wrong with it."""
 
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -7,8 +8,9 @@ import numpy as np
 import polars as pl
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput
-from lpbandits.recovery.rating_files import Source, find_fault, open_source
+from lpbandits.errors import InvalidInput, door
+from lpbandits.files.unpacking import Limit
+from lpbandits.recovery.rating_files import AGAIN, Source, find_fault, open_source
 from lpbandits.recovery.ratings import MOST, Ratings
 from lpbandits.recovery.report import counted
 from lpbandits.typing import IntArray, Label
@@ -21,6 +23,7 @@ GUESSES = {
 """Column names that are recognised, ignoring case, punctuation and a final 'id'."""
 
 
+@door("reading ratings")
 def read_ratings(
     path: str | Path,
     *,
@@ -29,6 +32,7 @@ def read_ratings(
     rating: str | None = None,
     min_person: int = 0,
     min_action: int = 0,
+    unpack_limit: int | None = None,
 ) -> Ratings:
     r"""Read a log of ratings: CSV or TSV (gzipped or not), Parquet, or a MovieLens folder or zip.
 
@@ -43,6 +47,8 @@ def read_ratings(
         that gives the paper's MovieLens data), so some people may end up below it.
     min_action
         Keep actions with at least this many ratings by the people kept.
+    unpack_limit
+        Bytes that a compressed file may unpack to; by default 20 GB, and 200 times its own size.
 
     Nothing is dropped silently: `Ratings.dropped` counts what the filters left out, and a missing or non-numeric value
     or a repeated (person, action) is an error that names the row.
@@ -59,13 +65,16 @@ def read_ratings(
     """
     low_person = validate.as_count(min_person, "min_person", low=0)
     low_action = validate.as_count(min_action, "min_action", low=0)
-    with open_source(path) as source:
+    limit = Limit()
+    if unpack_limit is not None:
+        limit = Limit(validate.as_count(unpack_limit, "unpack_limit", high=2**63 - 1), math.inf)
+    with open_source(path, limit) as source:
         try:
             table = _scan(source, {"person": person, "action": action, "rating": rating})
             frame, blank = _checked(table, source)
-        except (pl.exceptions.PolarsError, OSError) as error:
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             first = (str(error).splitlines() or [type(error).__name__])[0]
-            raise InvalidInput(find_fault(source) or f"cannot read {source.name}: {first}; repair the file") from None
+            raise InvalidInput(find_fault(source) or f"cannot read {source.name}: {first}; {AGAIN}") from None
         kept, dropped = _filtered(frame, low_person, low_action)
         if kept.is_empty():
             raise InvalidInput(
@@ -87,6 +96,7 @@ def guess_columns(columns: list[str], given: Mapping[str, str | None], name: str
     for role, words in GUESSES.items():
         wanted = given.get(role)
         if wanted is not None:
+            validate.as_text(wanted, role)
             if wanted not in columns:
                 raise InvalidInput(
                     f"{name} has no column {wanted!r} for the {role}; its columns are {_listed(columns)}"
@@ -156,18 +166,27 @@ def _checked(table: pl.LazyFrame, source: Source) -> tuple[pl.DataFrame, int]:
         "action is missing": pl.col("action").is_null(),
         "rating is missing": pl.col("rating").is_null() | number.is_nan(),
         "rating is not a finite number": pl.col("rating").is_not_null() & (number.is_null() | number.is_infinite()),
+        f"rating is not within ±{validate.LARGEST:g}": number.is_finite() & (number.abs() > validate.LARGEST),
     }
     tests = {what: test.fill_null(False) & ~pl.col("blank") for what, test in bad.items()}
     found = (
         table.select(
             pl.col("blank").sum(),
             *(_is_whole(role, schema[role], source).alias(role) for role in ("person", "action")),
+            *(_bytes_of(role, schema[role]).alias(f"{role}|bytes") for role in ("person", "action")),
             *(pl.col("row").filter(test).min().alias(f"{what}|row") for what, test in tests.items()),
             *(test.sum().alias(f"{what}|count") for what, test in tests.items()),
         )
         .collect(engine="streaming")
         .row(0, named=True)
     )
+    for role in ("person", "action"):
+        taken = int(found[f"{role}|bytes"])
+        if taken > source.most:
+            raise InvalidInput(
+                f"the labels of the {role} column of {source.name} unpack to {taken:,} bytes; for a file of its size "
+                f"{source.most:,} is the limit: shorten them, or raise it by unpack_limit=… (--unpack-limit 50GB)"
+            )
     rows = {what: int(found[f"{what}|row"]) for what in bad if found[f"{what}|row"] is not None}
     if rows:
         what = min(rows, key=lambda reason: rows[reason])
@@ -189,6 +208,16 @@ def _is_whole(role: str, dtype: pl.DataType, source: Source) -> pl.Expr:
     if isinstance(dtype, pl.Categorical | pl.Enum):
         return pl.lit(False)
     raise InvalidInput(f"the {role} column of {source.name} holds {dtype} values; labels must be text or whole numbers")
+
+
+def _bytes_of(role: str, dtype: pl.DataType) -> pl.Expr:
+    """Return how many bytes the labels take, written out: a dictionary may stand for far more than it holds."""
+    column = pl.col(role)
+    if dtype == pl.String:
+        return column.str.len_bytes().cast(pl.Int64).sum()
+    if isinstance(dtype, pl.Categorical | pl.Enum):
+        return column.cat.len_bytes().cast(pl.Int64).sum()
+    return pl.lit(0)
 
 
 def _bad_row(table: pl.LazyFrame, source: Source, row: int, what: str, count: int) -> InvalidInput:

@@ -1,12 +1,13 @@
 """Two-stage recovery: cluster people, then fit one Bradley-Terry model per cluster."""
 
 from dataclasses import asdict, dataclass
+from typing import get_args
 
 import numpy as np
 
 from lpbandits import validate
 from lpbandits.parallel import Threads
-from lpbandits.recovery.bradley_terry import maximise
+from lpbandits.recovery.bradley_terry import as_prior_sd, maximise
 from lpbandits.recovery.cluster import Scale, cluster_people
 from lpbandits.recovery.estimate import Estimate
 from lpbandits.recovery.pairs import Comparisons, count_state, take_away
@@ -34,7 +35,11 @@ class TwoStage:
         return "two-stage"
 
     def __post_init__(self) -> None:
-        validate.as_number(self.prior_sd, "prior_sd", low=0, high=1e6, above=True)
+        clean: Json = {"scale": validate.as_choice(self.scale, "scale", get_args(Scale))}
+        clean |= {"prior_sd": as_prior_sd(self.prior_sd), "seed": validate.as_seed(self.seed)}
+        clean["restarts"] = None if self.restarts is None else validate.as_count(self.restarts, "restarts")
+        for name, value in clean.items():
+            object.__setattr__(self, name, value)
 
     def settings(self) -> Json:
         """Return the settings as a JSON object."""

@@ -4,16 +4,19 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput
-from lpbandits.model import PreferenceModel
+from lpbandits.errors import InvalidInput, door
+from lpbandits.model import PreferenceModel, as_model
 from lpbandits.parallel import Progress
 from lpbandits.simulation.growth import check_growth, copies_of, measure_growth
+from lpbandits.simulation.size import check_bounds
 from lpbandits.theory import LowerBound, latent_bound, lower_bound, plain_bound
+from lpbandits.theory.program import check_size, operations_of
 from lpbandits.typing import FloatArray, Json, Label
 from lpbandits.worlds import SyntheticWorld
 
@@ -23,6 +26,8 @@ AXES: dict[str, tuple[str, tuple[float, ...]]] = {
     "gap": ("gap between neighbours (Δ)", (0.1, 0.2, 0.5, 1.0)),
 }
 """What the bounds are studied against: a title and the values."""
+
+MOST_PEOPLE = 100_000
 
 BOUNDS = ("plain", "preference", "latent")
 """The three bounds: of a policy that knows nothing, the orderings, or the means."""
@@ -126,6 +131,7 @@ def spread_of(values: FloatArray) -> Json:
     }
 
 
+@door("computing bounds")
 def bound_world(
     world: SyntheticWorld,
     *,
@@ -145,8 +151,14 @@ def bound_world(
     >>> bool(found.people[0].preference.value <= found.people[0].plain)
     True
     """
-    count = validate.as_count(people, "people", high=100_000)
+    if not isinstance(world, SyntheticWorld):
+        raise InvalidInput(
+            f"world is {validate.quoted(world)}; give a SyntheticWorld, such as SyntheticWorld(states=5)"
+        )
+    count, seed = validate.as_count(people, "people", high=MOST_PEOPLE), validate.as_seed(seed)
+    policies = list(validate.as_list(policies, "policies", "names"))
     rounds, repeats, threads = check_growth(policies, rounds, repeats, threads)
+    check_bounds([world], people=count, policies=policies, rounds=rounds, repeats=repeats, workers=threads)
     started = time.perf_counter()
     found = []
     for draw in range(count):
@@ -163,6 +175,7 @@ def bound_world(
     return Bounds(settings, found, time.perf_counter() - started, tuple(range(world.actions)))
 
 
+@door("computing bounds")
 def bound_model(
     model: PreferenceModel, *, means: Sequence[float] | None = None, state: int | None = None, noise: float = 1.0
 ) -> Bounds:
@@ -175,13 +188,16 @@ def bound_model(
     started = time.perf_counter()
     if means is not None and state is None:
         raise InvalidInput("means were given without a state; say whose they are: --state 0")
+    as_model(model)
     states = (
         range(model.n_states) if state is None else [validate.as_count(state, "state", low=0, high=model.n_states - 1)]
     )
+    work = 2 * len(states) * operations_of(model.n_states, model.n_actions)
+    check_size(model.n_states, model.n_actions, f"bounds of {len(states):,} people", work)
     known = model.means if means is None else {state: means}
     if known is None:
         raise InvalidInput("the model has no means; give the person's: --state 0 --means 3.1,2.5,…")
-    found = [_bounds(model, z, np.asarray(known[z], dtype=np.float64), noise, 0) for z in states]
+    found = [_bounds(model, z, known[z], noise, 0) for z in states]
     settings: Json = {
         "world": "means",
         "states": model.n_states,
@@ -201,12 +217,14 @@ def world_at(
     >>> world_at("size", 5).states, world_at("gap", 0.5).gap
     (5, 0.5)
     """
+    validate.as_choice(axis, "against", AXES)
     varied = {"size": ("states", "actions"), "states": ("states",), "gap": ("gap",)}[axis]
     settings = {"states": states, "actions": actions, "gap": gap, "noise": noise}
-    settings |= dict.fromkeys(varied, float(value) if axis == "gap" else int(value))
-    return SyntheticWorld(**settings)  # type: ignore[arg-type] # whole numbers but for the gap and the noise
+    settings |= dict.fromkeys(varied, int(value) if float(value).is_integer() and axis != "gap" else value)
+    return SyntheticWorld(**settings)  # type: ignore[arg-type] # it looks at all of them
 
 
+@door("computing bounds")
 def bounds_against(
     axis: str,
     *,
@@ -230,11 +248,18 @@ def bounds_against(
     [0.5, 1.0]
     """
     validate.as_choice(axis, "against", AXES)
+    chosen = AXES[axis][1] if values is None else validate.as_list(values, "values", "numbers")
+    numbers = [validate.as_number(value, "a value of " + axis) for value in chosen]
+    worlds = [world_at(axis, value, states=states, actions=actions, gap=gap, noise=noise) for value in numbers]
+    policies = list(validate.as_list(policies, "policies", "names"))
+    count = validate.as_count(people, "people", high=MOST_PEOPLE)
+    rounds, repeats, threads = check_growth(policies, rounds, repeats, threads)
+    check_bounds(worlds, people=count, policies=policies, rounds=rounds, repeats=repeats, workers=threads)
     return [
         (
             float(value),
             bound_world(
-                world_at(axis, value, states=states, actions=actions, gap=gap, noise=noise),
+                world,
                 people=people,
                 seed=seed,
                 policies=policies,
@@ -244,7 +269,7 @@ def bounds_against(
                 progress=_at(progress, f"{axis} {value:g}"),
             ),
         )
-        for value in (AXES[axis][1] if values is None else values)
+        for value, world in zip(numbers, worlds, strict=True)
     ]
 
 
@@ -276,7 +301,7 @@ def room_of(bounds: Bounds, policy: str) -> tuple[float, float]:
     return ratio, math.sqrt(sum(x * x for x in left) * n / max(n - 1, 1)) / total
 
 
-def _bounds(model: PreferenceModel, state: int, means: FloatArray, noise: float, draw: int) -> PersonBounds:
+def _bounds(model: PreferenceModel, state: int, means: Any, noise: float, draw: int) -> PersonBounds:
     known = model.means is not None
     return PersonBounds(
         draw=draw,

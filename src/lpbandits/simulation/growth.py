@@ -28,6 +28,7 @@ def check_growth(policies: Sequence[str], rounds: int, repeats: int, threads: in
     ...
     lpbandits.errors.InvalidInput: rounds is 5; it must be a whole number from 10 to 2147483647
     """
+    policies = list(validate.as_list(policies, "policies", "names"))
     for i, name in enumerate(policies):
         if entry_of(name).feedback != "rewards":
             raise InvalidInput(f"policy {name!r} learns from duels; growth is measured on rewards: leave it out")

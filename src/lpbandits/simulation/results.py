@@ -1,6 +1,5 @@
 """What a simulation found: curves, people, and the files a user keeps."""
 
-import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,11 +10,12 @@ from typing import TypeVar
 import numpy as np
 import polars as pl
 
-from lpbandits import validate
-from lpbandits.errors import InvalidInput
+from lpbandits.errors import InvalidInput, door
+from lpbandits.files.writing import whole_folder, write_table
 from lpbandits.simulation.roll import Trace
 from lpbandits.simulation.sums import Moments, Spread
 from lpbandits.typing import FloatArray, IntArray, Json
+from lpbandits.validate import ODD, quoted
 
 FORMAT = "lpbandits-simulation"
 VERSION = 2
@@ -197,8 +197,10 @@ class Results:
     def __getitem__(self, name: str) -> PolicyResult:
         try:
             return self.policies[name]
-        except KeyError:
-            raise InvalidInput(f"no policy {name!r} in these results; there are: {', '.join(self.policies)}") from None
+        except ODD:
+            raise InvalidInput(
+                f"no policy {quoted(name)} in these results; there are: {', '.join(self.policies)}"
+            ) from None
 
     @property
     def duels(self) -> bool:
@@ -234,14 +236,21 @@ class Results:
             frames.append(frame.select("policy", "person", pl.exclude("policy", "person")))
         return pl.concat(frames)
 
+    @door("saving results")
     def save(self, folder: str | Path) -> Path:
         """Write curves.parquet, people.parquet and manifest.json; return the folder."""
-        out = validate.as_folder(folder)
-        self.curves().write_parquet(out / "curves.parquet")
-        self.people().write_parquet(out / "people.parquet")
-        manifest = {"format": FORMAT, "version": VERSION, **self.to_dict(), "versions": versions()}
-        (out / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-        return out
+        with whole_folder(folder, self.manifest()) as place:
+            for name, table in self.tables().items():
+                write_table(place / f"{name}.parquet", table)
+        return Path(folder)
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Return the tables that are kept, by name."""
+        return {"curves": self.curves(), "people": self.people()}
+
+    def manifest(self) -> Json:
+        """Return what the manifest says: the summary, and what it was made with."""
+        return {"format": FORMAT, "version": VERSION, **self.to_dict(), "versions": versions()}
 
 
 def _curves(name: str, result: PolicyResult) -> pl.DataFrame:

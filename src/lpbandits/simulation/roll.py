@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lpbandits.errors import InvalidInput
+from lpbandits import validate
+from lpbandits.errors import InvalidInput, door
 from lpbandits.kernels import layout
 from lpbandits.kernels.outcomes import duelled, rewarded
 from lpbandits.kernels.rollout import offer_once, offer_sets, rollout_of
+from lpbandits.limits import affordable
 from lpbandits.policies import Policy
 from lpbandits.typing import FloatArray, Int32Array
 from lpbandits.worlds import COMPARISONS, Population
@@ -35,6 +37,7 @@ class Trace:
         return self.plays[:, :, 0]
 
 
+@door("playing rounds")
 def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first_person: int = 0) -> Trace:
     """Play `rounds` rounds with every person of a population; person i has the address first_person + i.
 
@@ -43,9 +46,27 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
     >>> roll(LpbTS(people.model), people, rounds=4, seed=0).plays.shape
     (2, 4, 1)
     """
+    if not isinstance(policy, Policy):
+        raise InvalidInput(f"policy is {validate.quoted(policy)}; give a policy such as LpbTS(model)")
+    if not isinstance(people, Population):
+        raise InvalidInput(
+            f"people are {validate.quoted(people)}; give a Population, such as world.draw(people=5, seed=0)"
+        )
+    rounds, seed = validate.as_count(rounds, "rounds"), validate.as_seed(seed)
+    first_person = validate.as_count(first_person, "first_person", low=0, high=2**62)
+    if policy.model.n_actions != people.model.n_actions:
+        raise InvalidInput(
+            f"the policy has {policy.model.n_actions} actions and the people have {people.model.n_actions}; give "
+            "both the same"
+        )
     check_rounds(policy, people, rounds)
     count, k = len(people), policy.model.n_actions
     duels = policy.feedback == "duels"
+    affordable(
+        f"{count:,} people × {rounds:,} rounds, all of them kept",
+        "take fewer people or rounds",
+        size=count * rounds * (48 if duels else 28),
+    )
     comparable = np.array_equal(policy.model.orderings, people.model.orderings)
     belief = policy.new_belief(min(2 * rounds if duels else rounds, k))
     trace = Trace(
@@ -61,7 +82,7 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
         offer_once if people.once else offer_sets,
         policy.choose,
         duelled if duels else rewarded,
-        policy.evidence.tell,
+        policy.tell,
     )
     play(
         *policy.arrays(belief),
@@ -92,7 +113,12 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
 
 
 def check_rounds(policy: Policy, people: Population, rounds: int) -> None:
-    """Refuse more rounds than there are actions to offer, where each is offered once."""
+    """Refuse more rounds than there are offered sets, or actions to offer where each is offered once."""
+    if 1 < people.offered.shape[1] < rounds:
+        raise InvalidInput(
+            f"rounds is {rounds}, but there are offered sets for only {people.offered.shape[1]}; play fewer rounds, or "
+            "offer one set for all of them"
+        )
     if not people.once:
         return
     if policy.feedback == "duels":

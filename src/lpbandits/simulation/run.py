@@ -7,20 +7,14 @@ from functools import partial
 from typing import NamedTuple
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput
+from lpbandits.errors import InvalidInput, door
 from lpbandits.parallel import Progress, each, workers_of
 from lpbandits.policies import Policy, Setting, entry_of, make_policy
 from lpbandits.simulation import sums
 from lpbandits.simulation.results import Account, Results
 from lpbandits.simulation.roll import Trace, check_rounds, roll
-from lpbandits.typing import Json
-from lpbandits.worlds import Population, World
-
-PIECE = 2**17
-"""Decisions per piece of work, at most 512 people: fixed, so that no result depends on how pieces are spread."""
-
-MOST_BYTES = 8 * 2**30
-"""Memory that one run may take."""
+from lpbandits.simulation.size import check_run, people_of_piece
+from lpbandits.worlds import Population, World, about_world, drawn
 
 Build = Callable[[Setting], Policy]
 
@@ -35,6 +29,7 @@ class Piece(NamedTuple):
     first_person: int
 
 
+@door("simulating")
 def simulate(
     world: World,
     policies: Sequence[str] | Mapping[str, str | Build],
@@ -83,12 +78,20 @@ def simulate(
     True
     """
     settings = about_world(world)
+    traces = validate.as_flag(traces, "traces")
+    if progress is not None and not callable(progress):
+        raise InvalidInput(
+            f"progress is {validate.quoted(progress)}; give a function of (what, done, total), or nothing"
+        )
     builders = builders_of(policies)
-    size = {"people": people, "rounds": rounds, "draws": draws}
-    settings |= {name: validate.as_count(value, name) for name, value in size.items()}
+    people, rounds, draws = (
+        validate.as_count(value, name) for value, name in ((people, "people"), (rounds, "rounds"), (draws, "draws"))
+    )
+    settings |= {"people": people, "rounds": rounds, "draws": draws}
     settings |= {"seed": validate.as_seed(seed), "first": validate.as_choice(first, "first", ("prior", "uniform"))}
     workers = workers_of(threads)
-    populations = populations_of(world, people, rounds, draws, seed, len(builders), traces=traces)
+    check = partial(check_run, builders, rounds=rounds, draws=draws, traces=traces, workers=workers)
+    populations = populations_of(world, people, draws, seed, check)
     pieces = pieces_of(builders, populations, rounds, first)
     settings["feedback"] = _feedback(pieces, settings.get("feedback"))
     cells = sum(len(population) for population in populations) * rounds
@@ -119,13 +122,17 @@ def _warm_up(pieces: Sequence[Piece], seed: int) -> None:
 def builders_of(policies: Sequence[str] | Mapping[str, str | Build]) -> dict[str, Build]:
     """Return a builder per name, for registered names and for users' own."""
     if isinstance(policies, str) or not isinstance(policies, Iterable):
-        raise InvalidInput(f"policies is {policies!r}; give a list of names, such as ['lpbts', 'ts']")
+        raise InvalidInput(f"policies is {validate.quoted(policies)}; give a list of names, such as ['lpbts', 'ts']")
     named: Iterable[tuple[str, str | Build]]
-    named = policies.items() if isinstance(policies, Mapping) else [(name, name) for name in policies]
+    listed = validate.as_list(policies, "policies", "names", most=10_000)
+    named = policies.items() if isinstance(policies, Mapping) else ((name, name) for name in listed)
     out: dict[str, Build] = {}
-    for name, build in named:
-        if not isinstance(name, str):
-            raise InvalidInput(f"policy {name!r} is not a name; give names, or a mapping from names to builders")
+    for given, build in named:
+        if not isinstance(given, str):
+            raise InvalidInput(
+                f"policy {validate.quoted(given)} is not a name; give names, or a mapping from names to builders"
+            )
+        name = validate.as_text(given, "policy")
         if name in out:
             raise InvalidInput(f"policy {name!r} is named twice; name each once")
         if isinstance(build, Policy):
@@ -142,7 +149,7 @@ def _built(name: str, build: Build, setting: Setting) -> Policy:
     policy = build(setting)
     if not isinstance(policy, Policy):
         raise InvalidInput(
-            f"the builder of {name!r} returned {policy!r}; it must return a policy, such as LpbTS(model)"
+            f"the builder of {name!r} returned {validate.quoted(policy)}; it must return a policy, such as LpbTS(model)"
         )
     if policy.model.n_actions != setting.model.n_actions:
         raise InvalidInput(
@@ -173,27 +180,15 @@ def _feedback(pieces: Sequence[Piece], world: str | None) -> str:
     return found
 
 
-def about_world(world: World) -> Json:
-    """Return the world's settings, before anything is simulated in vain."""
-    if isinstance(world, type) or not all(callable(getattr(world, name, None)) for name in ("draw", "to_dict")):
-        raise InvalidInput(
-            f"world is {world!r}; give a world with draw and to_dict, such as SyntheticWorld(states=5, actions=10)"
-        )
-    return dict(world.to_dict())
-
-
-def populations_of(
-    world: World, people: int, rounds: int, draws: int, seed: int, policies: int, *, traces: bool = False
-) -> list[Population]:
-    """Return every draw of a world, if the run fits in memory."""
+def populations_of(world: World, people: int, draws: int, seed: int, check: Callable[..., None]) -> list[Population]:
+    """Return every draw of a world, if `check` lets its states, actions and people pass."""
     populations: list[Population] = []
-    about = world.to_dict()
-    if {"states", "actions"} <= set(about):  # so a run that is too large is refused before anybody is drawn
-        _check_size(people * about["states"], about["actions"], draws, rounds, policies, traces=traces)
+    about = about_world(world)
+    states, actions = about.get("states"), about.get("actions")
+    if type(states) is int and type(actions) is int:  # so that too large a run is refused before anybody is drawn
+        check(states=states, actions=actions, people=people * states)
     for draw in range(draws):
-        population = world.draw(people=people, seed=seed, draw=draw)
-        if not isinstance(population, Population):
-            raise InvalidInput(f"the world drew {population!r}; draw must return a Population")
+        population = drawn(world, people=people, seed=seed, draw=draw)
         if populations and len(population) != len(populations[0]):
             raise InvalidInput(
                 f"draw {draw} has {len(population)} people and draw 0 has {len(populations[0])}; "
@@ -201,24 +196,9 @@ def populations_of(
             )
         populations.append(population)
         if draw == 0:
-            _check_size(len(population), population.model.n_actions, draws, rounds, policies, traces=traces)
+            model = population.model
+            check(states=model.n_states, actions=model.n_actions, people=len(population))
     return populations
-
-
-def _check_size(people: int, actions: int, draws: int, rounds: int, policies: int, *, traces: bool) -> None:
-    """Refuse a run that would not fit in memory, by the bytes that it keeps."""
-    people *= draws
-    cells = people * rounds
-    size = people * (8 * actions + 8)
-    size += policies * people * 80  # ten numbers per person
-    size += policies * 2 * (8 * cells if cells <= sums.EXACT else 8 * rounds * sums.BINS)  # quantiles
-    size += policies * cells * 56 if traces else 0
-    if size > MOST_BYTES:
-        raise InvalidInput(
-            f"{people:,} people × {rounds:,} rounds with {policies} policies would take {size / 2**30:.1f} GiB of "
-            f"memory; at most {MOST_BYTES / 2**30:.0f} are used: take fewer people, draws or rounds"
-            + (", or leave the traces out" if traces else "")
-        )
 
 
 def pieces_of(
@@ -226,7 +206,7 @@ def pieces_of(
 ) -> list[Piece]:
     """Cut the work into pieces: one policy with some people of one draw."""
     pieces: list[Piece] = []
-    size = max(1, min(512, PIECE // rounds))
+    size = people_of_piece(rounds)
     for name, build in builders.items():
         for draw, population in enumerate(populations):
             policy = _built(name, build, Setting(population.model, population.rewards, rounds, first))

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput
-from lpbandits.model import PreferenceModel
+from lpbandits.errors import InvalidInput, door
+from lpbandits.model import PreferenceModel, as_model
 from lpbandits.theory.constraints import Program
 from lpbandits.theory.program import Solution, solve
 from lpbandits.typing import FloatArray, IntArray, Json
@@ -64,6 +64,7 @@ class LowerBound:
         }
 
 
+@door("computing a bound")
 def lower_bound(
     model: PreferenceModel, state: int, means: Any, noise: float = 1.0, *, pinned: bool = True, tolerance: float = 1e-6
 ) -> LowerBound:
@@ -99,7 +100,7 @@ def lower_bound(
     others = np.flatnonzero(orderings[:, 0] != best)
     if not len(others):
         return _nothing(model)
-    if not pinned:
+    if not validate.as_flag(pinned, "pinned"):
         rest = orderings[others]
         rest = rest[rest != best].reshape(len(others), -1)
         free = np.flatnonzero((np.diff(person.means[rest], axis=1) <= 0).all(axis=1))
@@ -109,6 +110,7 @@ def lower_bound(
     return _scaled(model, person, others, found, person.means[best] + found.means * person.scale)
 
 
+@door("computing a bound")
 def plain_bound(model: PreferenceModel, state: int, means: Any, noise: float = 1.0) -> LowerBound:
     """Return the bound for a policy that knows nothing: Σ Δ_a / KL = Σ 2σ² / Δ_a over the actions but the best.
 
@@ -122,6 +124,7 @@ def plain_bound(model: PreferenceModel, state: int, means: Any, noise: float = 1
     return LowerBound(float(rates @ person.gaps), rates, 0.0, None, None, np.zeros(model.n_states))
 
 
+@door("computing a bound")
 def latent_bound(
     model: PreferenceModel, state: int, means: Any = None, noise: float = 1.0, *, pinned: bool = True
 ) -> LowerBound:
@@ -135,14 +138,16 @@ def latent_bound(
     >>> latent_bound(model, state=0).value, latent_bound(model, state=1).value
     (0.5, 0.0)
     """
-    known = _model(model).means
+    known = as_model(model).means
     if known is None:
         raise InvalidInput("the latent bandit knows the mean rewards; give the model `means`, or use lower_bound")
     z = validate.as_count(state, "state", low=0, high=model.n_states - 1)
     person = _person(model, z, known[z] if means is None else means, noise)
     best = person.best
     confusable = model.orderings[:, 0] != best
-    if pinned:  # equal but for rounding, which grows with the means' size while what matters is their differences
+    if validate.as_flag(
+        pinned, "pinned"
+    ):  # equal but for rounding, which grows with the means' size while what matters is their differences
         slack = 1e-9 * person.scale + 4 * np.finfo(np.float64).eps * float(np.abs(person.means).max())
         confusable &= np.abs(known[:, best] - person.means[best]) <= slack
     others = np.flatnonzero(confusable)
@@ -172,15 +177,9 @@ class _Person:
     sd: float
 
 
-def _model(model: PreferenceModel) -> PreferenceModel:
-    if not isinstance(model, PreferenceModel):
-        raise InvalidInput(f"model is {model!r}; give a PreferenceModel, such as PreferenceModel([[0, 1], [1, 0]])")
-    return model
-
-
 def _person(model: PreferenceModel, state: int, means: Any, noise: float) -> _Person:
     """Check that such a person is possible, and has one best action by a margin that floats can square."""
-    z = validate.as_count(state, "state", low=0, high=_model(model).n_states - 1)
+    z = validate.as_count(state, "state", low=0, high=as_model(model).n_states - 1)
     own = validate.as_floats(means, "means", shape=(model.n_actions,))
     sd = validate.as_number(noise, "noise", low=0, high=validate.LARGEST, above=True)
     largest = float(np.abs(own).max())

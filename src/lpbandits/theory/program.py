@@ -7,17 +7,49 @@ at the corner and halfway to the best feasible costs, where cuts are deeper. Any
 bounds the value from above; multipliers, scaled to feasibility, bound it from below.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import linprog
 
 from lpbandits.errors import InvalidInput
+from lpbandits.limits import affordable
 from lpbandits.theory.constraints import Constraints, Program, mended
 from lpbandits.theory.interior import approach
 from lpbandits.typing import FloatArray
 
 MOST_ROUNDS = 300
+
+MOST_HOURS = 10
+"""How long bounds may go on, by their estimate: they take one core, and nothing is kept before the end."""
+
+
+def check_size(states: int, actions: int, what: str = "a bound", operations: int | None = None) -> None:
+    """Refuse a program of this size: by its matrices, and by its operations, or those of all to be solved.
+
+    >>> check_size(10**6, 20)
+    Traceback (most recent call last):
+    ...
+    lpbandits.errors.InvalidInput: a bound with 1,000,000 states × 20 actions would take ... hours; at most 10 ...
+    """
+    affordable(
+        f"{what} with {states:,} states × {actions:,} actions",
+        "take fewer people, states or actions",
+        size=300 * states * actions + 100 * actions * actions,  # cuts and fits per state, and a linear system
+        operations=operations_of(states, actions) if operations is None else operations,
+        most_hours=MOST_HOURS,
+    )
+
+
+def operations_of(states: int, actions: int) -> int:
+    """Return about how many operations a program takes, as measured: linear programs, and Newton's steps.
+
+    >>> operations_of(10_000, 20) // 10**9  # seconds; measured were 16 and 28
+    53
+    """
+    cells = states * actions
+    return 600 * cells * math.isqrt(cells) + 4 * actions**3 * (1 + states // 8)
 
 
 @dataclass(frozen=True)
@@ -37,6 +69,7 @@ def solve(program: Program, tolerance: float, *, fixed: FloatArray | None = None
 
     No alternative may have the true means of all actions but the best: no rates would tell it apart.
     """
+    check_size(len(program.others), len(program.means))
     inner = Constraints(program, fixed)
     start = 2.0 / inner.gaps  # the plain bandit's costs: with a pinned best action they tell everything apart
     cuts = inner.cuts(start)

@@ -5,6 +5,7 @@ from fractions import Fraction
 from functools import cache
 
 from lpbandits import validate
+from lpbandits.limits import affordable
 
 
 def differ_probability(actions: int, positions: int = 2) -> Fraction:
@@ -69,6 +70,13 @@ def nearest_inversions(states: int, actions: int) -> Fraction:
     counts = inversion_counts(actions)
     possible = sum(counts) - 1
     others = validate.as_count(states, "states", low=2, high=possible + 1) - 1
+    digits = others * possible.bit_length() // 30 + 1
+    affordable(
+        f"an exact number of about {9 * digits:,} digits",
+        "take fewer states or actions",
+        size=40 * digits,
+        operations=4 * len(counts) * digits**1.6,
+    )
     left = possible
     ways = 0  # of drawing the others so that all have d inversions or more, summed over d
     for d in range(1, len(counts)):

@@ -7,11 +7,12 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from lpbandits.policies import title_of
 from lpbandits.simulation.bounds import AXES, Bounds, room_of
+from lpbandits.text import shown, shown_apart
 from lpbandits.theory import differ_probability, nearest_inversions
 from lpbandits.typing import FloatArray
 from lpbandits.views.charts import INK, QUIET, Chart, apart, colours_of
+from lpbandits.views.names import name_of, names_of
 
 BOUND_COLOURS = {"bound-plain": "#9aa0a8", "bound-preference": INK}
 _TITLES = {"bound-plain": "bound, knowing nothing", "bound-preference": "bound, knowing the orderings"}
@@ -26,6 +27,8 @@ _ROWS = {
     "latent_printed": "knows the means, as printed",
 }
 _HEIGHT = 330
+TICKS = 1000
+"""People who have a tick of their own."""
 _TICKS = [unit * 10.0**power for power in range(-3, 5) for unit in (1, 2, 5)]
 
 
@@ -101,7 +104,7 @@ def room_chart(found: Found, axis: str, policy: str = "lpbts") -> Chart:
     )
     text = base.mark_text(dy=-10, dx=16, align="left", fontSize=13, color=INK).encode(y, text="label:N")
     line = alt.Chart(pl.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[5, 4], color=INK).encode(y="one:Q")
-    title = alt.TitleParams(f"The room above the bound: {title_of(policy)}", subtitle="1 (dashed) is the best possible")
+    title = alt.TitleParams(f"The room above the bound: {name_of(policy)}", subtitle="1 (dashed) is the best possible")
     return alt.layer(bars, errors, line, text).properties(width=alt.Step(84), height=_HEIGHT, title=title)
 
 
@@ -149,7 +152,7 @@ def people_chart(bounds: Bounds) -> Chart:
         [
             {"bound": row, "value": float(value)}
             for row, values in zip(rows, known.values(), strict=True)
-            for value in values
+            for value in values[:TICKS]
             if math.isfinite(value) and value > 0
         ],
         schema={"bound": pl.String, "value": pl.Float64},
@@ -168,22 +171,24 @@ def people_chart(bounds: Bounds) -> Chart:
         .encode(x, y, tooltip=["bound:N", alt.Tooltip("value:Q", title="mean", format=".3g")])
     )
     of = "" if whole.all() else f" over the {int(whole.sum())} people with no infinite bound"
-    title = alt.TitleParams("Every person's bounds", subtitle=f"a tick per person, ◆ the mean{of}")
+    some = f" of the first {TICKS:,}" if len(bounds.people) > TICKS else ""
+    title = alt.TitleParams("Every person's bounds", subtitle=f"a tick per person{some}, ◆ the mean{of}")
     return alt.layer(ticks, diamonds).properties(width=430, height=alt.Step(36), title=title)
 
 
 def rates_chart(bounds: Bounds, person: int = 0, most: int = 25) -> Chart:
     """Return how often an optimal policy that knows the orderings tries each action, except the person's best."""
     someone = bounds.people[person]
+    names = shown_apart(bounds.actions)
     frame = pl.DataFrame(
         [
-            {"action": str(bounds.actions[i]), "rate": float(rate)}
-            for i, rate in enumerate(someone.preference.rates)
+            {"action": name, "rate": float(rate)}
+            for i, (name, rate) in enumerate(zip(names, someone.preference.rates, strict=True))
             if i != someone.best
         ],
         schema={"action": pl.String, "rate": pl.Float64},
     ).sort("rate", descending=True, maintain_order=True)
-    angle = 0 if max(len(str(action)) for action in bounds.actions) <= 2 else -45
+    angle = 0 if max(map(len, names)) <= 2 else -45
     bars = (
         alt.Chart(frame.head(most))
         .mark_bar(color="#0b6e99", opacity=0.85)
@@ -193,11 +198,11 @@ def rates_chart(bounds: Bounds, person: int = 0, most: int = 25) -> Chart:
             tooltip=["action:N", alt.Tooltip("rate:Q", format=".3g")],
         )
     )
-    shown = f"; the {most} most played of {len(frame)} others" if len(frame) > most else ""
-    best = bounds.actions[someone.best]
+    some = f"; the {most} most played of {len(frame)} others" if len(frame) > most else ""
+    best = shown(names[someone.best], 40)
     title = alt.TitleParams(
         "Where an optimal policy explores",
-        subtitle=f"person {person}; the best action, {best}, is played without limit and left out{shown}",
+        subtitle=f"person {person}; the best action, {best}, is played without limit and left out{some}",
     )
     return alt.layer(bars).properties(width=alt.Step(24), height=200, title=title)
 
@@ -214,8 +219,7 @@ def _row_label(title: str, values: FloatArray) -> str:
 
 
 def _named(frame: pl.DataFrame) -> pl.DataFrame:
-    names = {kind: _TITLES.get(kind, title_of(kind)) for kind in frame["kind"].unique()}
-    return frame.with_columns(name=pl.col("kind").replace_strict(names))
+    return frame.with_columns(name=pl.col("kind").replace_strict({**names_of(frame["kind"].unique()), **_TITLES}))
 
 
 def _limits(frame: pl.DataFrame) -> tuple[float, float]:
@@ -229,7 +233,8 @@ def _looks(frame: pl.DataFrame) -> tuple[alt.Color, alt.StrokeDash]:
     kinds = frame["kind"].unique(maintain_order=True).to_list()
     policies = [kind for kind in kinds if kind not in BOUND_COLOURS]
     colours = {**BOUND_COLOURS, **dict(zip(policies, colours_of(policies), strict=True))}
-    names = [_TITLES.get(kind, title_of(kind)) for kind in kinds]
+    named = {**names_of(kinds), **_TITLES}
+    names = [named[kind] for kind in kinds]
     scale = alt.Scale(domain=names, range=[colours[kind] for kind in kinds])
     dashes = alt.Scale(domain=names, range=[[6, 4] if kind in BOUND_COLOURS else [1, 0] for kind in kinds])
     return alt.Color("name:N", scale=scale, legend=None), alt.StrokeDash("name:N", scale=dashes, legend=None)

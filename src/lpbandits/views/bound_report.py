@@ -1,11 +1,8 @@
 """The report of the bounds: tables, sentences and files."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from lpbandits import validate
-from lpbandits.policies import title_of
 from lpbandits.simulation.bounds import AXES, Bounds, room_of, table_against
 from lpbandits.simulation.results import versions
 from lpbandits.typing import Json
@@ -18,6 +15,7 @@ from lpbandits.views.bound_charts import (
     room_chart,
 )
 from lpbandits.views.charts import Chart
+from lpbandits.views.names import name_of
 from lpbandits.views.report import Section, Table, made_with, save_report
 
 FORMAT = "lpbandits-bounds"
@@ -31,15 +29,12 @@ def bound_table(bounds: Bounds) -> tuple[list[str], list[list[str]]]:
     for name, (title, knows) in _BOUNDS.items():
         printed = found["printed"].get(name)
         rows.append([title, knows, *_cells(found["bounds"][name]), "" if printed is None else _printed(printed)])
-    rows += [[f"{title_of(name)}, measured", "", *_cells(spread), ""] for name, spread in found["growth"].items()]
+    rows += [[f"{name_of(name)}, measured", "", *_cells(spread), ""] for name, spread in found["growth"].items()]
     return ["regret per log T", "policy", "mean", "± se", "sd", "median", "as printed"], rows
 
 
 def save_bounds(bounds: Bounds, studies: Mapping[str, Found], folder: str | Path) -> Path:
     """Write tables (Parquet), a manifest, charts (PNG and SVG) and an HTML report; return the report's path."""
-    out = validate.as_folder(folder)
-    manifest = {"format": FORMAT, "version": VERSION, **content_of(bounds, studies), "versions": versions()}
-    (out / "manifest.json").write_text(json.dumps(manifest, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     tables = {"people": bounds.table()}
     charts: dict[str, Chart] = {"people": people_chart(bounds), "rates": rates_chart(bounds)}
     sections = [Section("Three bounds", _HOW_TO_READ, charts, [Table(*bound_table(bounds))])]
@@ -52,12 +47,13 @@ def save_bounds(bounds: Bounds, studies: Mapping[str, Found], folder: str | Path
         sections.append(Section(f"Against {AXES[axis][0]}", findings(found), charts))
     sections.append(Section("Why many actions help", _WHY, {"neighbour": neighbour_chart()}))
     return save_report(
-        out,
+        folder,
         title="How little regret is possible",
         lead=described(bounds) + ".",
         sections=sections,
         foot=made_with(bounds.seconds + sum(b.seconds for found in studies.values() for _, b in found)),
         tables=tables,
+        manifest={"format": FORMAT, "version": VERSION, **content_of(bounds, studies), "versions": versions()},
     )
 
 

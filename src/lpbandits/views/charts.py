@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from lpbandits.policies import title_of
+from lpbandits.views.names import names_of
 
 COLOURS = {
     "lpbts": "#0b6e99",
@@ -40,6 +40,8 @@ Chart: TypeAlias = alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VCon
 """Any chart of ours."""
 
 _SPARE = ["#5b5ea6", "#9b2335", "#009b77", "#b565a7", "#955251", "#e15d44"]
+POINTS = 1000
+"""Rounds that a line shows: it is narrower than that."""
 INK = "#24292f"
 QUIET = "#6b7280"
 
@@ -65,9 +67,7 @@ def regret_chart(
     a square-root axis, which shows very large and small regrets together. `along` and `of` are the axes' titles.
     """
     policies = curves["policy"].unique(maintain_order=True).to_list()
-    named = {policy: title_of(policy) for policy in policies}
-    frame = curves.with_columns(
-        name=pl.col("policy").replace_strict(named),
+    frame = _titled(thinned(curves)).with_columns(
         low=pl.max_horizontal(pl.col("regret") - pl.col("regret_sd"), 0.0),
         high=pl.col("regret") + pl.col("regret_sd"),
     )
@@ -78,8 +78,7 @@ def regret_chart(
         title=of,
         scale=alt.Scale(domain=[0, top], clamp=True, type="sqrt" if root else "linear"),
     )
-    scale = alt.Scale(domain=list(named.values()), range=colours_of(policies))
-    colour = alt.Color("name:N", scale=scale, legend=None)
+    colour = _colour(policies)
     base = alt.Chart(frame)
     toggle, shown = _toggle(title)
     bands = base.mark_area().encode(
@@ -109,7 +108,7 @@ def regret_chart(
 
 def state_chart(curves: pl.DataFrame, *, title: str) -> Chart:
     """Return the posterior probability of the true state by round, for the policies that have one."""
-    known = curves.filter(pl.col("true_state").is_not_nan())
+    known = thinned(curves).filter(pl.col("true_state").is_not_nan())
     frame = _titled(known)
     colour = _colour(known["policy"].unique(maintain_order=True).to_list())
     lines = (
@@ -133,6 +132,7 @@ def final_chart(people: pl.DataFrame, *, title: str) -> Chart:
     """Return how regret at the end spreads over people: 5 to 95 %, the middle half, the median and the mean."""
     means = people.group_by("policy", maintain_order=True).agg(pl.col("regret").mean()).sort("regret")
     order = means["policy"].to_list()
+    named = names_of(order)
     spread = _titled(people).group_by("policy", "name", maintain_order=True)
     frame = spread.agg(
         pl.col("regret").mean().alias("mean"),
@@ -140,7 +140,7 @@ def final_chart(people: pl.DataFrame, *, title: str) -> Chart:
     )
     colour = _colour(order)
     base = alt.Chart(frame).encode(
-        alt.Y("name:N", title=None, sort=[title_of(p) for p in order], axis=alt.Axis(labelFontSize=13)), colour
+        alt.Y("name:N", title=None, sort=[named[p] for p in order], axis=alt.Axis(labelFontSize=13)), colour
     )
     tips = [alt.Tooltip("name:N", title="policy"), alt.Tooltip("mean:Q", format=".1f")]
     tips += [alt.Tooltip(f"p{q:02d}:Q", title=f"{q} %", format=".1f") for q in (5, 25, 50, 75, 95)]
@@ -183,9 +183,10 @@ def dot_chart(frame: pl.DataFrame, *, x: str, title: str) -> Chart:
     """Return a dot with ± two standard errors per policy; `frame` has policy, value and se."""
     policies = frame["policy"].unique(maintain_order=True).to_list()
     table = _titled(frame).with_columns(low=pl.col("value") - 2 * pl.col("se"), high=pl.col("value") + 2 * pl.col("se"))
-    names = [title_of(policy) for policy in policies]
+    named = names_of(policies)
     base = alt.Chart(table).encode(
-        alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelFontSize=13, labelLimit=220)), _colour(policies)
+        alt.Y("name:N", title=None, sort=[named[p] for p in policies], axis=alt.Axis(labelFontSize=13, labelLimit=220)),
+        _colour(policies),
     )
     tips = [
         alt.Tooltip("name:N", title="policy"),
@@ -196,6 +197,20 @@ def dot_chart(frame: pl.DataFrame, *, x: str, title: str) -> Chart:
     bars = base.mark_rule(strokeWidth=3).encode(alt.X("low:Q", title=x, scale=scale), alt.X2("high:Q"))
     dots = base.mark_point(size=90, filled=True, opacity=1).encode(alt.X("value:Q"), tooltip=tips)
     return alt.layer(bars, dots).properties(width=300, height=alt.Step(34), title=_heading(title))
+
+
+def thinned(curves: pl.DataFrame) -> pl.DataFrame:
+    """Return curves with at most POINTS rounds, evenly, the first and the last among them.
+
+    >>> frame = pl.DataFrame({"policy": "ts", "round": range(1, 100_001)})
+    >>> thinned(frame).height, thinned(frame)["round"][-1]
+    (1000, 100000)
+    """
+    rounds = int(curves["round"].max() or 0)  # type: ignore[arg-type] # whole numbers
+    if rounds <= POINTS:
+        return curves
+    kept = np.unique(np.linspace(1, rounds, POINTS).round().astype(np.int64))
+    return curves.filter(pl.col("round").is_in(kept.tolist()))
 
 
 def top_of(*curves: pl.DataFrame) -> float:
@@ -256,12 +271,12 @@ def apart(shares: list[float], height: int) -> list[float]:
 
 
 def _titled(frame: pl.DataFrame) -> pl.DataFrame:
-    names = {name: title_of(name) for name in frame["policy"].unique()}
-    return frame.with_columns(name=pl.col("policy").replace_strict(names))
+    return frame.with_columns(name=pl.col("policy").replace_strict(names_of(frame["policy"].unique())))
 
 
 def _colour(policies: list[str]) -> alt.Color:
-    scale = alt.Scale(domain=[title_of(p) for p in policies], range=colours_of(policies))
+    named = names_of(policies)
+    scale = alt.Scale(domain=[named[p] for p in policies], range=colours_of(policies))
     return alt.Color("name:N", scale=scale, legend=None)
 
 

@@ -35,9 +35,11 @@ def save_comparison(results: Results, folder: str | Path) -> Path:
         text = ["The posterior probability that each policy gives to the person's true state, averaged over people."]
         sections.append(Section("The true state", text, state))
     return save_report(
-        results.save(folder),
+        folder,
         title="Policies compared",
         lead=described(results) + ".",
         sections=sections,
         foot=made_with(results.seconds),
+        tables=results.tables(),
+        manifest=results.manifest(),
     )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from lpbandits.errors import door
 from lpbandits.parallel import Progress
 from lpbandits.simulation import Results, simulate
 from lpbandits.views.charts import beside, top_of
@@ -25,6 +26,7 @@ class Demo:
     picture: Path
 
 
+@door("running the demo")
 def run_demo(
     folder: str | Path,
     *,

@@ -1,13 +1,20 @@
-"""What a model says, for people: its states, how far apart they are, and where they disagree."""
+"""What a model says, for people: its states, how far apart they are, and where they disagree.
+
+An `Inspection` has labels as they are, for programs; the tables made of it have them as they are shown.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
 from lpbandits import validate
+from lpbandits.errors import door
+from lpbandits.limits import affordable
 from lpbandits.model import PreferenceModel
+from lpbandits.recovery.record import CurveRow, FitRecord
 from lpbandits.recovery.report import share_text
+from lpbandits.text import shown
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json, Label
 
 CURVE_RULE = "Chosen: the fewest states whose score on unseen people is at most one standard error below the best."
@@ -46,12 +53,30 @@ class Inspection:
     """The share of action pairs known in both states that two states order differently; None without such pairs."""
     disagreements: tuple[Disagreement, ...]
     provenance: Json
+    fit: FitRecord
+    """What the provenance says of a fit."""
+
+    def first(self, most: int) -> "Inspection":
+        """Return what is said of the first states, and as many disagreements: more than that nobody sees at once."""
+        return replace(
+            self,
+            states=self.states[:most],
+            kendall=tuple(row[:most] for row in self.kendall[:most]),
+            disagreements=tuple(replace(d, ranks=d.ranks[:most]) for d in self.disagreements[:most]),
+        )
 
     def to_dict(self) -> Json:
         """Return it as a JSON object."""
-        return asdict(self)
+        return {
+            "actions": self.actions,
+            "states": [asdict(state) for state in self.states],
+            "kendall": self.kendall,
+            "disagreements": [asdict(disagreement) for disagreement in self.disagreements],
+            "provenance": self.provenance,
+        }
 
 
+@door("inspecting a model")
 def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, str] | None = None) -> Inspection:
     """Return what a model says, with `top` actions at each end and as many disagreements.
 
@@ -64,35 +89,40 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
     (('drug B',), 'rest', 1.0)
     """
     top = min(validate.as_count(top, "top"), model.n_actions)
-    shown = tuple((names or {}).get(str(label), label) for label in model.actions)
-    known = known_actions(model)
+    m = model.n_states
+    affordable(
+        f"to show {m:,} states, {top:,} actions each, and the distances between them",
+        "show fewer actions, or a model of fewer states",
+        size=100 * m * m + 200 * m * top,
+    )
+    called = tuple((names or {}).get(str(label), label) for label in model.actions)
+    fit = FitRecord.of(model)
+    known = known_actions(model, fit)
     states = []
     for z, order in enumerate(model.orderings):
-        listed = [shown[a] for a in order[known[z][order]].tolist()]
+        listed = [called[a] for a in order[known[z][order]].tolist()]
         unknown = model.n_actions - len(listed)
         states.append(State(z, float(model.prior[z]), tuple(listed[:top]), tuple(listed[-top:]), unknown))
     return Inspection(
         model.n_actions,
         tuple(states),
         _distances(model, known),
-        _disagreements(model, known, shown, top),
+        _disagreements(model, known, called, top),
         model.provenance,
+        fit,
     )
 
 
-def known_actions(model: PreferenceModel) -> BoolArray:
-    """Return m×k: whether the action's place in the state is known; everywhere, when the provenance does not tell.
+def known_actions(model: PreferenceModel, fit: FitRecord) -> BoolArray:
+    """Return m×k: whether the action's place in the state is known; everywhere, when the fit does not tell.
 
-    >>> known_actions(PreferenceModel([[1, 0, 2]], provenance={"never_compared": [[2]]})).tolist()
+    >>> model = PreferenceModel([[1, 0, 2]], provenance={"never_compared": [[2]]})
+    >>> known_actions(model, FitRecord.of(model)).tolist()
     [[True, True, False]]
     """
     known = np.ones((model.n_states, model.n_actions), dtype=np.bool_)
-    absent = model.provenance.get("never_compared")
-    if not isinstance(absent, list) or len(absent) != model.n_states:
-        return known
-    for z, places in enumerate(absent):
-        if isinstance(places, list):
-            known[z, [a for a in places if isinstance(a, int) and 0 <= a < model.n_actions]] = False
+    for z, absent in enumerate(fit.never_compared):
+        known[z, list(absent)] = False
     return known
 
 
@@ -107,15 +137,15 @@ def state_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
     return columns, rows
 
 
-def curve_table(curve: Sequence[Json]) -> tuple[list[str], list[list[str]]]:
+def curve_table(curve: Sequence[CurveRow]) -> tuple[list[str], list[list[str]]]:
     """Return how many states were tried, and how well they did, as columns and rows of text."""
     rows = [
         [
-            str(row["states"]),
-            f"{row['heldout_log_likelihood']:.4f}",
-            f"{row['score']:.4f}",
-            f"{row['below_best']:.4f} ± {row['standard_error']:.4f}",
-            "← chosen" if row.get("chosen") else "",
+            str(row.states),
+            f"{row.heldout_log_likelihood:.4f}",
+            f"{row.score:.4f}",
+            f"{row.below_best:.4f} ± {row.standard_error:.4f}",
+            "← chosen" if row.chosen else "",
         ]
         for row in curve
     ]
@@ -145,7 +175,7 @@ def _renumbered(order: IntArray, kept: BoolArray) -> IntArray:
 
 
 def _disagreements(
-    model: PreferenceModel, known: BoolArray, shown: tuple[Label, ...], top: int
+    model: PreferenceModel, known: BoolArray, called: tuple[Label, ...], top: int
 ) -> tuple[Disagreement, ...]:
     # Unknown actions stand last, so the places of known ones run from 0; they count relative to how many there are.
     places: FloatArray = model.ranks / np.maximum(known.sum(axis=1, keepdims=True) - 1, 1)
@@ -154,7 +184,7 @@ def _disagreements(
     spread = np.where(known.sum(axis=0) > 1, worst - best, 0.0)
     return tuple(
         Disagreement(
-            shown[a],
+            called[a],
             tuple(int(model.ranks[z, a]) + 1 if known[z, a] else None for z in range(model.n_states)),
             float(spread[a]),
         )
@@ -164,4 +194,4 @@ def _disagreements(
 
 
 def _listed(actions: tuple[object, ...]) -> str:
-    return " · ".join(map(str, actions))
+    return " · ".join(map(shown, actions))

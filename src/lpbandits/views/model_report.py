@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from lpbandits.recovery.report import counted, share_text
-from lpbandits.typing import Json
+from lpbandits.text import LINE, shown, shown_apart
 from lpbandits.views.charts import INK, Chart
 from lpbandits.views.inspection import CURVE_RULE, Inspection, curve_table, state_table
 from lpbandits.views.report import Section, Table, save_report
@@ -14,13 +14,16 @@ from lpbandits.views.report import Section, Table, save_report
 STATE_COLOURS = ["#0b6e99", "#d9822b", "#4d8b57", "#c43c6b", "#7a4fa3", "#8a6d3b", "#3aa6a0", "#9a9a9a"]
 """The colours of the first states; they then repeat."""
 
+MOST = 60
+"""States, and disagreements, that charts show."""
+
 
 def save_inspection(seen: Inspection, folder: str | Path, *, source: str) -> Path:
     """Write charts (PNG and SVG) and an HTML report of a model; return the report's path."""
     return save_report(
         folder,
         title="A model of preference orderings",
-        lead=f"{source}: {counted(len(seen.states), 'state')}, {counted(seen.actions, 'action')}.",
+        lead=f"{shown(source)}: {counted(len(seen.states), 'state')}, {counted(seen.actions, 'action')}.",
         sections=_sections(seen),
         foot=_made(seen),
     )
@@ -69,13 +72,14 @@ def kendall_chart(seen: Inspection) -> Chart:
 
 def disagreement_chart(seen: Inspection) -> Chart:
     """Return where each state places the actions that states disagree on most."""
+    names = shown_apart(d.action for d in seen.disagreements)
     rows = [
-        {"action": str(d.action), "state": _name(z), "rank": rank}
-        for d in seen.disagreements
+        {"action": name, "state": _name(z), "rank": rank}
+        for name, d in zip(names, seen.disagreements, strict=True)
         for z, rank in enumerate(d.ranks)
         if rank is not None
     ]
-    base = alt.Chart(pl.DataFrame(rows)).encode(
+    base = alt.Chart(pl.DataFrame(rows, schema=["action", "state", "rank"])).encode(
         alt.Y("action:N", title=None, sort=None, axis=alt.Axis(labelLimit=260, labelFontSize=13))
     )
     places = alt.Scale(domain=[1, max(seen.actions, 2)], nice=False, zero=False, padding=8)
@@ -87,7 +91,7 @@ def disagreement_chart(seen: Inspection) -> Chart:
     dots = base.mark_point(size=110, filled=True, opacity=1).encode(
         alt.X("rank:Q", title=title, scale=places, axis=whole),
         _state_colour(seen, legend=True),
-        tooltip=["action", "state", "rank"],
+        tooltip=["action:N", "state:N", "rank:Q"],
     )
     return alt.layer(lines, dots).properties(width=460, height=alt.Step(32), title="Where the states disagree most")
 
@@ -97,13 +101,13 @@ def curve_chart(seen: Inspection) -> Chart:
     frame = pl.DataFrame(
         [
             {
-                "states": row["states"],
-                "score": row["score"],
-                "low": row["score"] - row["standard_error"],
-                "high": row["score"] + row["standard_error"],
-                "chosen": "chosen" if row.get("chosen") else "tried",
+                "states": row.states,
+                "score": row.score,
+                "low": row.score - row.standard_error,
+                "high": row.score + row.standard_error,
+                "chosen": "chosen" if row.chosen else "tried",
             }
-            for row in _curve(seen)
+            for row in seen.fit.curve
         ]
     )
     base = alt.Chart(frame).encode(
@@ -122,22 +126,18 @@ def curve_chart(seen: Inspection) -> Chart:
     return alt.layer(line, bars, dots).properties(width=420, height=260, title=title)
 
 
-def _curve(seen: Inspection) -> list[Json]:
-    curve: list[Json] = seen.provenance.get("report", {}).get("curve", [])
-    return curve
-
-
 def _sections(seen: Inspection) -> list[Section]:
-    shares = {"shares": share_chart(seen), "kendall": kendall_chart(seen)}
+    few = seen.first(MOST)
+    shares = {"shares": share_chart(few), "kendall": kendall_chart(few)}
     sections = [Section("States", _about_states(seen), shares, [Table(*state_table(seen))])]
     if seen.disagreements:
         text = ["The actions whose places differ most between states: trying one of these tells states apart."]
-        sections.append(Section("Disagreements", text, {"disagreements": disagreement_chart(seen)}))
-    if curve := _curve(seen):
+        sections.append(Section("Disagreements", text, {"disagreements": disagreement_chart(few)}))
+    if seen.fit.curve:
         chart = {"how-many-states": curve_chart(seen)}
-        sections.append(Section("How many states?", [CURVE_RULE], chart, [Table(*curve_table(curve))]))
-    if warnings := seen.provenance.get("report", {}).get("warnings", []):
-        sections.append(Section("Warnings of the fit", list(warnings)))
+        sections.append(Section("How many states?", [CURVE_RULE], chart, [Table(*curve_table(seen.fit.curve))]))
+    if seen.fit.warnings:
+        sections.append(Section("Warnings of the fit", [shown(warning, LINE) for warning in seen.fit.warnings]))
     return sections
 
 
@@ -147,12 +147,14 @@ def _about_states(seen: Inspection) -> list[str]:
         text.append(
             "Actions that nobody in a state compared are unknown there, and left out of its lists and distances."
         )
+    if len(seen.states) > MOST:
+        text.append(f"Charts show the first {MOST} states.")
     return text
 
 
 def _made(seen: Inspection) -> str:
-    versions = seen.provenance.get("versions", {})
-    return "Fitted with " + ", ".join(f"{k} {v}" for k, v in versions.items()) + "." if versions else ""
+    versions = seen.fit.versions
+    return "Fitted with " + ", ".join(f"{shown(k)} {shown(v)}" for k, v in versions.items()) + "." if versions else ""
 
 
 def _state_colour(seen: Inspection, *, legend: bool = False) -> alt.Color:

@@ -5,13 +5,20 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import altair as alt
 import polars as pl
 import vl_convert
 
-from lpbandits import validate
+from lpbandits.errors import door
+from lpbandits.files.writing import whole_folder, write_bytes, write_json, write_table, write_text
 from lpbandits.simulation.results import versions
+from lpbandits.text import shown
 from lpbandits.views.charts import Chart, styled
+
+FORMAT = "lpbandits-report"
+VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,7 @@ h1 { font-size: 32px; line-height: 1.2; margin: 0 0 8px; letter-spacing: -0.01em
 h2 { font-size: 20px; margin: 0 0 10px; }
 section { background: white; border: 1px solid #e3e6ea; border-radius: 10px; padding: 24px 28px; margin: 22px 0; }
 section p { max-width: 60em; margin: 6px 0 12px; }
+p, footer { overflow-wrap: break-word; }
 .charts { display: flex; flex-wrap: wrap; gap: 18px; }
 .chart { overflow-x: auto; }
 table { border-collapse: collapse; margin-top: 12px; font-variant-numeric: tabular-nums; }
@@ -54,6 +62,7 @@ footer { color: #6b7280; font-size: 13px; }
 """
 
 
+@door("writing a report")
 def save_report(
     folder: str | Path,
     *,
@@ -62,12 +71,27 @@ def save_report(
     sections: Sequence[Section],
     foot: str = "",
     tables: Mapping[str, pl.DataFrame] | None = None,
+    documents: Mapping[str, object] | None = None,
+    manifest: Mapping[str, object] | None = None,
 ) -> Path:
-    """Write tables (Parquet), every section's charts (PNG and SVG) and report.html to `folder`; return its path."""
-    out = validate.as_folder(folder)
-    for name, table in (tables or {}).items():
-        table.write_parquet(out / f"{name}.parquet")
-    specs = {name: save_chart(chart, out / name) for section in sections for name, chart in section.charts.items()}
+    """Write a report's files to `folder`, all of them or none; return the path of report.html.
+
+    They are tables (Parquet), documents (JSON), every section's charts (PNG and SVG), the page, and the manifest.
+    """
+    about = manifest or {"format": FORMAT, "version": VERSION, "title": title, "versions": versions()}
+    with whole_folder(folder, about) as place:
+        for name, table in (tables or {}).items():
+            write_table(place / f"{name}.parquet", table)
+        for name, document in (documents or {}).items():
+            write_json(place / f"{name}.json", document)
+        charts = {name: chart for section in sections for name, chart in section.charts.items()}
+        specs = {name: save_chart(chart, place / name) for name, chart in charts.items()}
+        write_text(place / "report.html", _page(title, lead, sections, foot, specs))
+    return Path(folder) / "report.html"
+
+
+def _page(title: str, lead: str, sections: Sequence[Section], foot: str, specs: Mapping[str, str]) -> str:
+    """Return the report as one HTML page; `specs` are the charts' specifications."""
     body = "\n".join(map(_section, sections))
     embeds = "\n".join(
         f'vegaEmbed("#chart-{name}", {spec}, '
@@ -75,19 +99,19 @@ def save_report(
         for name, spec in specs.items()
     )
     script = vl_convert.javascript_bundle(None) if specs else ""  # type: ignore[arg-type] # its stub lacks the default
-    text = f"""<!doctype html>
+    return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{html.escape(title)}</title>
+<title>{_text(title)}</title>
 <style>{_STYLE}</style>
 </head>
 <body>
 <main>
-<header><h1>{html.escape(title)}</h1><p>{html.escape(lead)}</p></header>
+<header><h1>{_text(title)}</h1><p>{_text(lead)}</p></header>
 {body}
-<footer>{html.escape(foot)}</footer>
+<footer>{_text(foot)}</footer>
 </main>
 <script>{script}</script>
 <script>
@@ -96,18 +120,30 @@ def save_report(
 </body>
 </html>
 """
-    page = out / "report.html"
-    page.write_text(text, encoding="utf-8")
-    return page
 
 
 def save_chart(chart: Chart, path: Path) -> str:
     """Write a chart as `path`.svg and `path`.png; return its Vega-Lite specification, for a script in a page."""
-    spec = styled(chart).to_dict()
+    with alt.data_transformers.enable("default", max_rows=None):  # charts are kept small where they are made
+        spec = _plain(styled(chart).to_dict())
     svg = vl_convert.vegalite_to_svg(spec)
-    Path(f"{path}.svg").write_text(svg, encoding="utf-8")
-    Path(f"{path}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2.0))
-    return json.dumps(spec).replace("</", "<\\/")
+    write_text(f"{path}.svg", svg)
+    write_bytes(f"{path}.png", vl_convert.svg_to_png(svg, scale=2.0))
+    return json.dumps(spec).replace("<", "\\u003c")  # nothing in a label can end the script, or begin a comment
+
+
+def _plain(content: Any) -> Any:
+    """Return a specification whose text an XML file, such as SVG, can hold."""
+    if isinstance(content, dict):
+        return {key: _plain(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return list(map(_plain, content))
+    return shown(content, None) if isinstance(content, str) else content
+
+
+def _text(text: str) -> str:
+    """Return text as HTML, whatever is in it."""
+    return html.escape(shown(text, None))
 
 
 def made_with(seconds: float) -> str:
@@ -116,8 +152,8 @@ def made_with(seconds: float) -> str:
 
 
 def _section(section: Section) -> str:
-    parts = [f"<h2>{html.escape(section.heading)}</h2>"]
-    parts += [f"<p>{html.escape(paragraph)}</p>" for paragraph in section.text]
+    parts = [f"<h2>{_text(section.heading)}</h2>"]
+    parts += [f"<p>{_text(paragraph)}</p>" for paragraph in section.text]
     charts = "".join(f'<div class="chart" id="chart-{name}"></div>' for name in section.charts)
     parts += [f'<div class="charts">{charts}</div>'] if charts else []
     parts += [_table(table) for table in section.tables]
@@ -127,7 +163,7 @@ def _section(section: Section) -> str:
 def _table(table: Table) -> str:
     numeric = [all(_is_number(row[i]) for row in table.rows) for i in range(len(table.columns))]
     marks = [' class="number"' if is_number else "" for is_number in numeric]
-    head = "".join(f"<th{mark}>{html.escape(name)}</th>" for mark, name in zip(marks, table.columns, strict=True))
+    head = "".join(f"<th{mark}>{_text(name)}</th>" for mark, name in zip(marks, table.columns, strict=True))
     rows = "".join("<tr>" + "".join(map(_cell, marks, table.columns, row)) + "</tr>" for row in table.rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
@@ -137,8 +173,8 @@ def _cell(mark: str, column: str, text: str) -> str:
     if column == "verdict":
         looks = {"holds only": "only", "holds": "holds", "does not": "fails"}
         look = next((look for start, look in looks.items() if text.startswith(start)), "open")
-        return f'<td><span class="verdict {look}">{html.escape(text)}</span></td>'
-    return f"<td{mark}>{html.escape(text)}</td>"
+        return f'<td><span class="verdict {look}">{_text(text)}</span></td>'
+    return f"<td{mark}>{_text(text)}</td>"
 
 
 def _is_number(text: str) -> bool:

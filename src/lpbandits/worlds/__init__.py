@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lpbandits.worlds.base import COMPARISONS, DuellingWorld, Population, World
+from lpbandits.worlds.base import COMPARISONS, DuellingWorld, Population, World, about_world, drawn
 from lpbandits.worlds.means import MeansWorld
 from lpbandits.worlds.replay import ReplayWorld
 from lpbandits.worlds.synthetic import SyntheticWorld
@@ -16,6 +16,8 @@ __all__ = [
     "ReplayWorld",
     "SyntheticWorld",
     "World",
+    "about_world",
+    "drawn",
 ]
 
 WORLDS: dict[str, type[Any]] = {world.name: world for world in (SyntheticWorld, MeansWorld, ReplayWorld)}

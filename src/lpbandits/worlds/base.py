@@ -1,15 +1,17 @@
 """What a world is: where people, their states and their rewards come from."""
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels.outcomes import BRADLEY_TERRY, COMPARED
-from lpbandits.model import PreferenceModel
-from lpbandits.rewards import Rewards
+from lpbandits.model import PreferenceModel, as_model
+from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray, IntArray, Json
 
 COMPARISONS = {"rewards": COMPARED, "bradley-terry": BRADLEY_TERRY}
@@ -37,7 +39,8 @@ class Population:
         The family and noise of the rewards, as policies are told.
     offered
         people × rounds × allowed actions in rising order, filled up with -1 (1 in the first or second place: the same
-        for all people or rounds); 1×1×0 allows all. If `replayed`, by default what each person gave a reward for.
+        for all people or rounds; otherwise there are no fewer rounds than are played); 1×1×0 allows all. If `replayed`,
+        by default what each person gave a reward for.
     once
         Whether each action is offered only until it was played.
     replayed
@@ -63,33 +66,33 @@ class Population:
     comparison: str = "rewards"
 
     def __post_init__(self) -> None:
-        m, k = self.model.n_states, self.model.n_actions
-        validate.as_choice(self.comparison, "comparison", COMPARISONS)
-        means, offered = self.means, np.ascontiguousarray(self.offered, dtype=np.int64)
-        if self.replayed:
-            given = np.array(means, dtype=np.float64, ndmin=2)
-            validate.as_floats(np.nan_to_num(given, nan=0.0, posinf=np.inf, neginf=-np.inf), "means", shape=(None, k))
-            means = np.ascontiguousarray(given)
-            offered = _given(means) if offered.shape[2:] == (0,) else offered
+        m, k = as_model(self.model).n_states, self.model.n_actions
+        comparison = validate.as_choice(self.comparison, "comparison", COMPARISONS)
+        once, replayed = validate.as_flag(self.once, "once"), validate.as_flag(self.replayed, "replayed")
+        means = validate.as_floats(self.means, "means", shape=(None, k), gaps=replayed)
+        if replayed:
+            check_given(as_rewards(self.rewards), means)
         else:
-            means = validate.as_floats(means, "means", shape=(None, k))
-        unknown = self.truth is None  # type: ignore[redundant-expr,unused-ignore] # the attribute is an array; users may give None
-        truth = np.full(len(means), -1) if unknown else np.array(self.truth, dtype=np.int64)
+            as_rewards(self.rewards).check_means(means)
+        offered = validate.as_indices(self.offered, "offered")
+        offered = _given(means) if replayed and offered.shape[2:] == (0,) else offered
+        truth = np.full(len(means), -1)
+        if self.truth is not None:  # type: ignore[redundant-expr,unused-ignore] # the attribute is an array; users may give None
+            truth = validate.as_states(self.truth, "truth", low=-1, states=m)
         if truth.shape != means.shape[:1]:
             raise InvalidInput(f"truth has shape {truth.shape} for {len(means)} people; give one state per person")
-        if len(truth) == 0 or truth.min() < -1 or truth.max() >= m:
-            raise InvalidInput(
-                f"truth holds {truth[:5].tolist()} …; every person needs a state from 0 to {m - 1}, or -1 for unknown"
-            )
-        if offered.ndim != 3 or offered.shape[0] not in (1, len(truth)):
+        if not len(means):
+            raise InvalidInput("there are no people; give means of at least one person")
+        if offered.ndim != 3 or offered.shape[0] not in (1, len(truth)) or not offered.shape[1]:
             raise InvalidInput(f"offered has shape {offered.shape}; give people × rounds × actions")
         if offered.shape[2] and (offered[:, :, 0].min() < 0 or offered.max() >= k or not _rising(offered)):
             raise InvalidInput(
                 f"offered sets must each name actions from 0 to {k - 1} in rising order, filled up with -1 at the end"
             )
-        if self.replayed and (odd := _unknown(means, offered)) is not None:
+        if replayed and (odd := _unknown(means, offered)) is not None:
             raise InvalidInput(f"person {odd[0]} is offered action {odd[1]}, for which they gave no reward")
-        for name, value in (("means", means), ("truth", truth), ("offered", offered)):
+        clean = {"means": means, "truth": truth, "offered": offered, "comparison": comparison}
+        for name, value in {**clean, "once": once, "replayed": replayed}.items():
             object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
@@ -114,6 +117,16 @@ class Population:
 def _rising(offered: IntArray) -> bool:
     """Whether each set rises until its -1 begin."""
     return bool(np.all((np.diff(offered, axis=2) > 0) | (offered[:, :, 1:] == -1)))
+
+
+def check_given(rewards: Rewards, means: FloatArray) -> None:
+    """Refuse rewards given that the family cannot have."""
+    odd = np.abs(means) > validate.LARGEST
+    if rewards.family != "gaussian":
+        odd |= (means != np.floor(means)) & ~np.isnan(means)
+        odd |= (means < 0) | (means > (1 if rewards.family == "bernoulli" else np.inf))
+    if odd.any():
+        rewards.check(float(means[odd][0]))
 
 
 def _given(means: FloatArray) -> IntArray:
@@ -147,6 +160,46 @@ class World(Protocol):
         """Return the world's settings as a JSON object."""
 
 
+def as_world(world: Any) -> World:
+    """Return `world` if it can draw people and say what it is."""
+    try:
+        fits = all(callable(getattr(world, name, None)) for name in ("draw", "to_dict"))
+    except validate.ODD:
+        fits = False
+    if isinstance(world, type) or not fits:
+        raise InvalidInput(
+            f"world is {validate.quoted(world)}; give a world with draw and to_dict, such as "
+            "SyntheticWorld(states=5, actions=10)"
+        )
+    found: World = world
+    return found
+
+
+def about_world(world: World) -> Json:
+    """Return a world's settings, if they are a JSON object: results are kept with them."""
+    about: Any = as_world(world).to_dict()
+    try:
+        content = json.loads(json.dumps(about, allow_nan=False)) if isinstance(about, Mapping) else None
+    except validate.ODD as error:
+        raise InvalidInput(
+            f"to_dict of the world {type(world).__name__} does not return plain JSON values: {validate.quoted(error)}"
+        ) from None
+    if not isinstance(content, dict):
+        raise InvalidInput(
+            f"to_dict of the world {type(world).__name__} returned {validate.quoted(about)}; it must return a dict of "
+            "plain values"
+        )
+    return content
+
+
+def drawn(world: World, *, people: int, seed: int, draw: int) -> Population:
+    """Return the people that a world draws, if they are a population."""
+    population: Any = world.draw(people=people, seed=seed, draw=draw)
+    if not isinstance(population, Population):
+        raise InvalidInput(f"the world drew {validate.quoted(population)}; draw must return a Population")
+    return population
+
+
 @dataclass(frozen=True)
 class DuellingWorld:
     """People who say which of two actions was better.
@@ -171,14 +224,15 @@ class DuellingWorld:
     name: ClassVar[str] = "duelling"
 
     def __post_init__(self) -> None:
-        validate.as_choice(self.comparison, "comparison", COMPARISONS)
+        object.__setattr__(self, "comparison", validate.as_choice(self.comparison, "comparison", COMPARISONS))
+        as_world(self.world)
         if isinstance(self.world, DuellingWorld):
             raise InvalidInput("the world of a DuellingWorld already duels; give the world inside it")
 
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:
         """Return the people of the world inside, who duel."""
-        return replace(self.world.draw(people=people, seed=seed, draw=draw), comparison=self.comparison)
+        return replace(drawn(self.world, people=people, seed=seed, draw=draw), comparison=self.comparison)
 
     def to_dict(self) -> Json:
         """Return the settings of the world inside, with how duels are decided."""
-        return {**self.world.to_dict(), "feedback": "duels", "comparison": self.comparison}
+        return {**about_world(self.world), "feedback": "duels", "comparison": self.comparison}

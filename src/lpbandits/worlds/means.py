@@ -6,8 +6,9 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.model import PreferenceModel
-from lpbandits.rewards import Rewards
+from lpbandits.limits import affordable
+from lpbandits.model import PreferenceModel, as_model
+from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray, IntArray, Json
 from lpbandits.worlds.base import Population
 
@@ -41,8 +42,8 @@ class MeansWorld:
         truth: object = None,
         rewards: Rewards | None = None,
     ) -> None:
-        self.model = model
-        self.rewards = rewards or Rewards()
+        self.model = as_model(model)
+        self.rewards = Rewards() if rewards is None else as_rewards(rewards)
         given = model.means if means is None else means
         if given is None:
             raise InvalidInput(
@@ -51,14 +52,19 @@ class MeansWorld:
             )
         self.truth: IntArray | None = None
         if truth is not None:
-            self.truth = _as_truth(truth, model.n_states)
+            self.truth = validate.as_states(truth, "truth", low=0, states=model.n_states)
         rows = model.n_states if self.truth is None else len(self.truth)
         self.means: FloatArray = validate.as_floats(given, "means", shape=(rows, model.n_actions))
-        _check_range(self.means, self.rewards)
+        self.rewards.check_means(self.means)
 
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:  # noqa: ARG002 - nothing is random
         """Return `people` people per state; with one row per person, every given person `people` times."""
         people = validate.as_count(people, "people")
+        affordable(
+            f"{people:,} people of each of {len(self.means):,} kinds with {self.model.n_actions:,} actions",
+            "take fewer people",
+            size=people * len(self.means) * (16 * self.model.n_actions + 24),
+        )
         rows = np.repeat(np.arange(len(self.means)), people)
         truth = rows if self.truth is None else self.truth[rows]
         return Population(self.model, truth, np.ascontiguousarray(self.means[rows]), self.rewards)
@@ -73,25 +79,3 @@ class MeansWorld:
             "noise": self.rewards.noise,
             "model_sha256": self.model.sha256,
         }
-
-
-def _as_truth(truth: object, states: int) -> IntArray:
-    array = validate.as_floats(truth, "truth", shape=(None,))
-    bad = np.flatnonzero((array < 0) | (array >= states) | (array != np.floor(array)))
-    if len(bad):
-        raise InvalidInput(f"truth[{bad[0]}] is {array[bad[0]]:g}; states are the whole numbers 0 to {states - 1}")
-    return array.astype(np.int64)
-
-
-def _check_range(means: FloatArray, rewards: Rewards) -> None:
-    limits = {
-        "bernoulli": (0.0, 1.0),
-        "poisson": (0.0, 500.0),
-        "gaussian": (-validate.LARGEST, validate.LARGEST),
-    }
-    low, high = limits[rewards.family]
-    bad = np.argwhere((means < low) | (means > high))
-    if len(bad):
-        row, action = (int(i) for i in bad[0])
-        value = means[row, action]
-        raise InvalidInput(f"means[{row}, {action}] is {value:g}; a {rewards.family} mean lies in [{low:g}, {high:g}]")

@@ -6,10 +6,11 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.model import PreferenceModel
-from lpbandits.rewards import Rewards
+from lpbandits.limits import affordable
+from lpbandits.model import PreferenceModel, as_model
+from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, Label
-from lpbandits.worlds.base import Population
+from lpbandits.worlds.base import Population, check_given
 
 
 class Log(Protocol):
@@ -50,23 +51,23 @@ class ReplayWorld:
     def __init__(
         self, model: PreferenceModel, log: Log | Any, *, least: int = 20, rewards: Rewards | None = None
     ) -> None:
-        self.model = model
+        self.model = as_model(model)
         self.least = validate.as_count(least, "least")
-        given = _matrix(log, model) if hasattr(log, "offsets") else _rewards(log, model.n_actions)
+        given = _matrix(log, model) if _is_log(log) else _rewards(log, model.n_actions)
         enough = np.flatnonzero((~np.isnan(given)).sum(axis=1) >= self.least)
         if not len(enough):
             raise InvalidInput(
                 f"nobody rated {self.least} of the model's actions; lower `least`, and play fewer rounds"
             )
         self.given: FloatArray = given[enough]
-        if rewards is not None:
-            for value in np.unique(self.given[~np.isnan(self.given)]).tolist():
-                rewards.check(value)
-        self.rewards = rewards or Rewards(noise=max(float(np.nanstd(self.given, axis=1).mean()), 1e-3))
+        if rewards is None:
+            rewards = Rewards(noise=max(float(np.nanstd(self.given, axis=1).mean()), 1e-3))
+        self.rewards = as_rewards(rewards)
+        check_given(self.rewards, self.given)
 
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:
         """Return `people` people of the log, drawn without replacement; all of them where there are fewer."""
-        rng = np.random.default_rng([validate.as_seed(seed), draw])
+        rng = np.random.default_rng([validate.as_seed(seed), validate.as_count(draw, "draw", low=0)])
         chosen = rng.permutation(len(self.given))[: validate.as_count(people, "people")]
         unknown = np.full(len(chosen), -1)
         return Population(self.model, unknown, self.given[chosen], self.rewards, once=True, replayed=True)
@@ -88,19 +89,31 @@ def _matrix(log: Log, model: PreferenceModel) -> FloatArray:
     place = np.array([model.index.get(label, -1) for label in log.actions], dtype=np.int64)
     person = np.repeat(np.arange(len(log.offsets) - 1), np.diff(log.offsets))
     action = place[log.action]
-    out = np.full((len(log.offsets) - 1, model.n_actions), np.nan)
+    people = len(log.offsets) - 1
+    affordable(
+        f"to replay {people:,} people with {model.n_actions:,} actions",
+        "leave out people with few ratings, or use a model of fewer actions (lpb fit --min-action)",
+        size=40 * people * model.n_actions,
+    )
+    out = np.full((people, model.n_actions), np.nan)
     known = action >= 0
     out[person[known], action[known]] = log.rating[known]
     return out
 
 
+def _is_log(log: Any) -> bool:
+    try:
+        return all(hasattr(log, name) for name in Log.__annotations__)
+    except validate.ODD:
+        return False
+
+
 def _rewards(values: Any, actions: int) -> FloatArray:
     try:
-        out = np.array(values, dtype=np.float64, ndmin=2)
-    except (TypeError, ValueError):
-        raise InvalidInput("log is neither Ratings nor people × actions of numbers; give one of them") from None
-    if out.ndim != 2 or out.shape[1] != actions or np.isinf(out).any():
+        array = validate.as_array(values, "log")
+        array = array[None, :] if array.ndim == 1 else array
+        return validate.as_floats(array, "log", shape=(None, actions), largest=validate.LARGEST, gaps=True)
+    except InvalidInput as error:
         raise InvalidInput(
-            f"log has shape {out.shape}; give people × {actions} finite rewards, NaN where there is none"
-        )
-    return out
+            f"{error}; give Ratings, or people × {actions} finite rewards, NaN where there is none"
+        ) from None

@@ -9,10 +9,14 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels.synthetic import descending_means, order_keys
+from lpbandits.limits import affordable
 from lpbandits.model import PreferenceModel
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, IntArray, Json
 from lpbandits.worlds.base import Population
+
+LARGEST = 1e80
+"""Of a setting: means are a few times the number of actions as large, and must stay within ±1e100."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +57,15 @@ class SyntheticWorld:
     name: ClassVar[str] = "synthetic"
 
     def __post_init__(self) -> None:
-        validate.as_choice(self.scale, "scale", ("same", "different"))
+        scale = validate.as_choice(self.scale, "scale", ("same", "different"))
         base = (9.0 if self.scale == "same" else 6.0) if self.base is None else self.base
         clean: Json = {name: validate.as_count(getattr(self, name), name) for name in ("states", "actions")}
-        clean |= {name: validate.as_number(getattr(self, name), name, low=0) for name in ("gap", "jitter", "spread")}
-        clean |= {"noise": Rewards("gaussian", self.noise).sd, "base": validate.as_number(base, "base")}
+        clean |= {
+            name: validate.as_number(getattr(self, name), name, low=0, high=LARGEST)
+            for name in ("gap", "jitter", "spread")
+        }
+        clean |= {"noise": Rewards("gaussian", self.noise).sd, "scale": scale}
+        clean["base"] = validate.as_number(base, "base", low=-LARGEST, high=LARGEST)
         for name, value in clean.items():
             object.__setattr__(self, name, value)
         if self.actions <= 12 and self.states > math.factorial(self.actions):
@@ -65,10 +73,13 @@ class SyntheticWorld:
             raise InvalidInput(
                 f"states is {self.states} but {self.actions} actions have only {possible} orderings; use fewer states"
             )
+        self._check_size(0)
 
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:
         """Return `people` people per state, balanced, in the order of their states."""
-        people = validate.as_count(people, "people")
+        people, seed = validate.as_count(people, "people"), validate.as_seed(seed)
+        draw = validate.as_count(draw, "draw", low=0)
+        self._check_size(people)
         orderings = self._orderings(seed, draw)
         truth = np.repeat(np.arange(self.states), people)
         floor = float(self.base or 0.0) + self.gap * self.actions
@@ -87,6 +98,15 @@ class SyntheticWorld:
     def to_dict(self) -> Json:
         """Return the settings."""
         return {"world": self.name, **asdict(self)}
+
+    def _check_size(self, people: int) -> None:
+        """Refuse more orderings and people than there is memory for; finding distinct orderings would never end."""
+        m, k = self.states, self.actions
+        affordable(
+            f"{m:,} states × {k:,} actions" + (f" with {people:,} people a state" if people else ""),
+            "take fewer people, states or actions" if people else "take fewer states or actions",
+            size=m * (300 + 60 * k) + m * people * (16 * k + 8),
+        )
 
     def _orderings(self, seed: int, draw: int) -> IntArray:
         """Return distinct uniform permutations: draw in turn, and pass over those that were there before."""

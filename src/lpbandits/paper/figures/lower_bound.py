@@ -5,8 +5,10 @@ from functools import partial
 import numpy as np
 import polars as pl
 
+from lpbandits import validate
 from lpbandits.paper.spec import Case, Figure, Size
-from lpbandits.simulation.bounds import AXES, bound_world, world_at
+from lpbandits.simulation.bounds import AXES, MOST_PEOPLE, bound_world, world_at
+from lpbandits.simulation.size import check_bounds
 from lpbandits.views.bound_charts import against_chart
 from lpbandits.views.charts import Chart
 
@@ -21,6 +23,13 @@ _SHOWS = {
 def _cases(axis: str, size: Size) -> list[Case]:
     run = {"people": 4 * size.draws, "rounds": 100 * size.rounds, "repeats": 2 if size.quick else 5}
     return [Case(f"bound-{axis}", f"{axis} {x:g}", {"axis": axis, "x": x, **run}) for x in AXES[axis][1]]
+
+
+def _check(case: Case) -> None:
+    s = case.settings
+    world = world_at(s["axis"], s["x"])
+    validate.as_count(s["people"], "four times the draws", high=MOST_PEOPLE)
+    check_bounds([world], people=s["people"], policies=POLICIES, rounds=s["rounds"], repeats=s["repeats"])
 
 
 def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
@@ -59,6 +68,7 @@ FIGURES = [
         partial(_cases, axis),
         _run,
         partial(_chart, axis),
+        check=_check,
     )
     for axis in AXES
 ]

@@ -5,8 +5,9 @@ from functools import partial
 import numpy as np
 import polars as pl
 
+from lpbandits.limits import affordable
 from lpbandits.paper.datasets import require
-from lpbandits.paper.movielens import NOISE, MovieLensTask
+from lpbandits.paper.movielens import NOISE, OFFERED, MovieLensTask
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.policies import Policy
 from lpbandits.policies.lpbts import LpbTS
@@ -20,6 +21,7 @@ from lpbandits.views.charts import Chart, beside, dot_chart, regret_chart, stack
 from lpbandits.worlds import Population
 
 PEOPLE = 100
+POLICIES = 7
 RECOVERED: dict[str, Scale] = {"lpbts-recovered": "raw", "lpbts-recovered-cosine": "cosine"}
 NAMES = {
     "lpbts-recovered": "lpbTS, recovered",
@@ -32,6 +34,17 @@ def _cases(size: Size, name: str, dataset: str) -> list[Case]:
     people = 20 if size.quick else PEOPLE
     common = {"dataset": dataset, "people": people, "rounds": size.rounds, "draws": size.draws}
     return [Case(name, scale, {"scale": scale, **common}) for scale in ("same", "different")]
+
+
+def _check(case: Case) -> None:
+    """Refuse what does not fit: every draw is fitted anew, and all its people's rounds are kept."""
+    people, rounds, draws = (case.settings[name] for name in ("people", "rounds", "draws"))
+    affordable(
+        f"{draws:,} draws of {people} people × {rounds:,} rounds",
+        "take fewer draws or rounds",
+        size=people * rounds * (16 * OFFERED + 36 + 8 * POLICIES * draws),
+        operations=draws * (10**9 + POLICIES * people * rounds * 100),
+    )
 
 
 def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
@@ -120,6 +133,7 @@ FIGURES = [
         _run,
         _chart,
         data=dataset,
+        check=_check,
     )
     for dataset in ("1m", "20m", "32m")
 ]

@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 
+from lpbandits.limits import affordable
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.recovery import Ratings, match_orderings, recover_em, recover_two_stage
 from lpbandits.typing import FloatArray
@@ -32,6 +33,11 @@ def _cases(size: Size) -> list[Case]:
         for scale in ("same", "different")
         for people in sizes
     ]
+
+
+def _check(case: Case) -> None:
+    people, draws = case.settings["people"], case.settings["draws"]
+    affordable(f"{draws:,} draws of {people} people a state", "take fewer draws", operations=draws * people * 10**6)
 
 
 def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
@@ -99,5 +105,6 @@ FIGURES = [
         _cases,
         _run,
         _chart,
+        check=_check,
     )
 ]

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from lpbandits.paper.figures.sweeps import NARROW, POLICIES, SHOWN, finals, narrow_ts
+from lpbandits.paper.figures.sweeps import NARROW, POLICIES, SHOWN, check_case, finals, narrow_ts
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.simulation import simulate
 from lpbandits.views.charts import Chart, beside, regret_chart, top_of
@@ -53,5 +53,6 @@ FIGURES = [
         _cases,
         _run,
         _chart,
+        check=check_case,
     )
 ]

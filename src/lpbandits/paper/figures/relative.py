@@ -1,14 +1,18 @@
 """Relative feedback (the paper's appendix): duels, and rewards turned into duels."""
 
+from functools import partial
+
 import numpy as np
 import polars as pl
 
+from lpbandits.paper.figures.sweeps import check_case
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.simulation import Results, simulate
 from lpbandits.views.charts import Chart, beside, regret_chart
 from lpbandits.worlds import DuellingWorld, SyntheticWorld
 
 WORLD = SyntheticWorld(states=5, actions=10, scale="different")
+DUELS = ("lpb-duel", "double-ts", "double-ts-top")
 PAIRED = "lpb-paired"
 _TITLES = {"rewards": "Noisy rewards compared", "bradley-terry": "Bradley-Terry"}
 
@@ -22,7 +26,7 @@ def _run_duels(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     s = case.settings
     results = simulate(
         DuellingWorld(WORLD, s["comparison"]),
-        ["lpb-duel", "double-ts", "double-ts-top"],
+        DUELS,
         people=s["people"],
         rounds=s["rounds"],
         draws=s["draws"],
@@ -105,6 +109,7 @@ FIGURES = [
         _duel_cases,
         _run_duels,
         _duel_chart,
+        check=partial(check_case, policies=DUELS),
     ),
     Figure(
         "pairing",
@@ -114,5 +119,6 @@ FIGURES = [
         _pairing_cases,
         _run_pairing,
         _pairing_chart,
+        check=partial(check_case, policies=("lpbts", PAIRED)),
     ),
 ]

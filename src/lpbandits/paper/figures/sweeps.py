@@ -10,6 +10,8 @@ from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.policies import Policy, Setting
 from lpbandits.policies.ts import TS
 from lpbandits.simulation import Results, simulate
+from lpbandits.simulation.run import builders_of
+from lpbandits.simulation.size import check_run
 from lpbandits.typing import Json
 from lpbandits.views.charts import Chart, beside, line_chart
 from lpbandits.worlds import SyntheticWorld
@@ -53,6 +55,7 @@ class Sweep:
                 partial(self._cases, name, scale),
                 run_case,
                 partial(sweep_chart, label=self.label),
+                check=check_case,
             )
             for scale, name, words in (
                 ("different", self.name, "different scales"),
@@ -68,6 +71,20 @@ class Sweep:
             Case(figure, f"{self.parameter}={x:g}", {**common, "world": world, "x": x})
             for x, world in ((world[self.parameter], world) for world in worlds)
         ]
+
+
+def check_case(case: Case, policies: Sequence[str] = POLICIES) -> None:
+    """Refuse a case that is too large; one that says nothing of its world has 5 states and 10 actions."""
+    s = case.settings
+    world = {"states": 5, "actions": 10, **s.get("world", {})}
+    check_run(
+        builders_of(policies),
+        states=world["states"],
+        actions=world["actions"],
+        people=s["people"] * world["states"],
+        rounds=s["rounds"],
+        draws=s["draws"],
+    )
 
 
 def run_case(case: Case, seed: int, threads: int | None) -> pl.DataFrame:

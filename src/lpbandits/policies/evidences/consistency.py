@@ -13,8 +13,8 @@ from lpbandits.kernels.layout import EVIDENCE, LOG_PRIOR, NOISE, POSTERIOR, REWA
 from lpbandits.kernels.tally import record
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.evidences.known_means import expect, means_of
-from lpbandits.policies.parts import Evidence
-from lpbandits.rewards import Rewards
+from lpbandits.policies.parts import Evidence, settle
+from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray
 
 # settings
@@ -26,21 +26,13 @@ SHORT = 1  # G(s): by how much their rewards fell short of s's means
 
 
 @kernel
-def tell(b: Arrays, n: int, action: int, reward: float) -> int:
-    """G(s) += mean − ε − reward for the optimistic state s; s stays consistent while G(s) ≤ σ √(6 N(s) log T).
+def weigh(b: Arrays, n: int) -> None:
+    """Mark the states s that are consistent: G(s) ≤ σ √(6 N(s) log T). The score is that bound − G.
 
-    The optimistic state of the round is the consistent one that promises most for the action played. The posterior is
-    uniform over the consistent states; where none is left, the state that exceeds its bound least stands alone. A
-    state's score is bound − G, at least 0 if consistent.
+    The posterior is uniform over the consistent states; where none is left, the state that exceeds its bound least
+    stands alone.
     """
-    n, _ = record(b, n, action, reward)
     m = b.states.shape[1]
-    charged = -1
-    for z in range(m):
-        if b.states[POSTERIOR, z] > 0.0 and (charged < 0 or b.table[z, action] > b.table[charged, action]):
-            charged = z
-    b.own[CHARGED, charged] += 1.0
-    b.own[SHORT, charged] += b.table[charged, action] - b.settings[EVIDENCE, SLACK] - reward
     consistent = 0.0
     least = -1
     for z in range(m):
@@ -59,6 +51,20 @@ def tell(b: Arrays, n: int, action: int, reward: float) -> int:
             b.states[POSTERIOR, z] = 1.0 if z == least else 0.0
         else:
             b.states[POSTERIOR, z] = 1.0 / consistent if b.states[SCORE, z] >= 0.0 else 0.0
+
+
+@kernel
+def tell(b: Arrays, n: int, action: int, reward: float) -> int:
+    """G(s) += mean − ε − reward for the optimistic state s: the consistent one that promises most for the action."""
+    n, _ = record(b, n, action, reward)
+    m = b.states.shape[1]
+    charged = -1
+    for z in range(m):
+        if b.states[POSTERIOR, z] > 0.0 and (charged < 0 or b.table[z, action] > b.table[charged, action]):
+            charged = z
+    b.own[CHARGED, charged] += 1.0
+    b.own[SHORT, charged] += b.table[charged, action] - b.settings[EVIDENCE, SLACK] - reward
+    weigh(b, n)
     return n
 
 
@@ -80,11 +86,12 @@ class Consistency(Evidence):
     probabilistic: ClassVar[bool] = False
     tell = staticmethod(tell)
     expect = staticmethod(expect)
+    weigh = staticmethod(weigh)
 
     def __post_init__(self) -> None:
-        validate.as_count(self.horizon, "horizon")
-        validate.as_number(self.slack, "slack", low=0)
-        if not self.rewards.noise_known:
+        slack = validate.as_number(self.slack, "slack", low=0, high=validate.LARGEST)
+        settle(self, horizon=validate.as_count(self.horizon, "horizon"), slack=slack)
+        if not as_rewards(self.rewards).noise_known:
             raise InvalidInput("mucb needs a known noise; give noise, or use mts with noise_known=False")
 
     def table(self, model: PreferenceModel) -> FloatArray:
@@ -94,6 +101,14 @@ class Consistency(Evidence):
     def own(self, model: PreferenceModel) -> FloatArray:
         """Return the charges of every state."""
         return np.zeros((2, model.n_states))
+
+    def check_own(self, model: PreferenceModel, own: FloatArray, outcomes: int) -> None:
+        """Refuse charges that are not one per round, or shortfalls beyond what these can make."""
+        counts, short = own[CHARGED], np.abs(own[SHORT])
+        if np.any(counts < 0) or np.any(counts != np.floor(counts)) or counts.sum() != outcomes:
+            raise InvalidInput(f"states are charged with {counts.tolist()!s:.60}, which are not {outcomes} rounds")
+        if np.any(short > (2.0 * validate.LARGEST + self.slack) * counts):
+            raise InvalidInput(f"a shortfall is {short.max():g}, more than its rounds can make")
 
     def settings(self) -> tuple[float, ...]:
         """Return log T and the slack ε."""

@@ -13,7 +13,7 @@ from lpbandits.kernels.likelihood import log_likelihood
 from lpbandits.kernels.posterior import normalise
 from lpbandits.kernels.tally import record
 from lpbandits.policies.parts import Evidence
-from lpbandits.rewards import Rewards
+from lpbandits.rewards import Rewards, as_rewards
 
 
 @kernel
@@ -34,6 +34,12 @@ def tell(b: Arrays, n: int, action: int, reward: float) -> int:
     return n
 
 
+@kernel
+def weigh(b: Arrays, n: int) -> None:
+    """Take the scores as they are: they depend on the order in which rewards came."""
+    normalise(b)
+
+
 @dataclass(frozen=True)
 class Incremental(Evidence):
     """The expanded algorithm: each round adds the newest reward's log-likelihood at the refitted mean.
@@ -48,7 +54,8 @@ class Incremental(Evidence):
     kind: ClassVar[str] = "incremental"
     tell = staticmethod(tell)
     expect = staticmethod(fitted_means)
+    weigh = staticmethod(weigh)
 
     def __post_init__(self) -> None:
-        if not self.rewards.noise_known:
+        if not as_rewards(self.rewards).noise_known:
             raise InvalidInput("likelihood='incremental' needs a known noise; use likelihood='refit' for unknown noise")

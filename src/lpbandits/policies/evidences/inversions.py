@@ -7,13 +7,14 @@ from typing import ClassVar
 import numpy as np
 
 from lpbandits import validate
+from lpbandits.errors import InvalidInput
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import EVIDENCE, LOG_PRIOR, SCORE, Arrays
 from lpbandits.kernels.posterior import normalise
 from lpbandits.kernels.tally import record
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.parts import Evidence, Feedback
-from lpbandits.rewards import Rewards
+from lpbandits.policies.parts import Evidence, Feedback, settle
+from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray
 
 LOG_FACTOR = 0  # the setting: logarithm of what an inversion multiplies a state's likelihood by
@@ -23,13 +24,20 @@ WAITING = 1  # only of rewards in pairs: the action that waits for its partner p
 
 
 @kernel
-def invert(b: Arrays, winner: int, loser: int) -> None:
-    """score_z = log prior_z + inversions_z · log(½ − ρ): charge every state that prefers the loser."""
+def weigh(b: Arrays, n: int) -> None:
+    """score_z = log prior_z + inversions_z · log(½ − ρ)."""
+    for z in range(b.states.shape[1]):
+        b.states[SCORE, z] = b.states[LOG_PRIOR, z] + b.own[COUNTED, z] * b.settings[EVIDENCE, LOG_FACTOR]
+    normalise(b)
+
+
+@kernel
+def invert(b: Arrays, n: int, winner: int, loser: int) -> None:
+    """Charge every state that prefers the loser."""
     for z in range(b.states.shape[1]):
         if b.ranks[z, loser] < b.ranks[z, winner]:
             b.own[COUNTED, z] += 1.0
-        b.states[SCORE, z] = b.states[LOG_PRIOR, z] + b.own[COUNTED, z] * b.settings[EVIDENCE, LOG_FACTOR]
-    normalise(b)
+    weigh(b, n)
 
 
 @kernel
@@ -37,7 +45,7 @@ def tell(b: Arrays, n: int, winner: int, loser: int) -> int:
     """Take in a duel (Eq. `rel_lik_bound`). A slot counts its action's appearances, and its sum how many were won."""
     n, _ = record(b, n, winner, 1.0)
     n, _ = record(b, n, loser, 0.0)
-    invert(b, winner, loser)
+    invert(b, n, winner, loser)
     return n
 
 
@@ -51,9 +59,9 @@ def tell_paired(b: Arrays, n: int, action: int, reward: float) -> int:
         return n
     earlier = int(b.own[WAITING, 0]) - 1
     if b.own[WAITING, 1] > reward:
-        invert(b, earlier, action)
+        invert(b, n, earlier, action)
     elif b.own[WAITING, 1] < reward:
-        invert(b, action, earlier)
+        invert(b, n, action, earlier)
     b.own[WAITING, 0] = 0.0
     b.own[WAITING, 1] = 0.0
     return n
@@ -65,6 +73,13 @@ def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
     k = len(out)
     for action in range(k):
         out[action] = (k - 1.0 - b.ranks[state, action]) / max(k - 1, 1)
+
+
+def _check_counted(counted: FloatArray, most: int) -> None:
+    if np.any(counted < 0) or np.any(counted > most) or np.any(counted != np.floor(counted)):
+        raise InvalidInput(
+            f"inversions are {counted.tolist()!s:.60}; of {most} duels they are whole numbers up to that"
+        )
 
 
 @dataclass(frozen=True)
@@ -83,14 +98,19 @@ class Inversions(Evidence):
     feedback: ClassVar[Feedback] = "duels"
     tell = staticmethod(tell)
     expect = staticmethod(expect)
+    weigh = staticmethod(weigh)
 
     def __post_init__(self) -> None:
         if self.margin is not None:
-            validate.as_number(self.margin, "margin", low=0, high=0.499)
+            settle(self, margin=validate.as_number(self.margin, "margin", low=0, high=0.499))
 
     def own(self, model: PreferenceModel) -> FloatArray:
         """Return the inversions of every state."""
         return np.zeros((1, model.n_states))
+
+    def check_own(self, model: PreferenceModel, own: FloatArray, outcomes: int) -> None:
+        """Refuse counts that so many duels cannot lead to."""
+        _check_counted(own[COUNTED], outcomes)
 
     def settings(self) -> tuple[float, ...]:
         """Return the logarithm of an inversion's factor."""
@@ -113,13 +133,24 @@ class Paired(Evidence):
     ordered: ClassVar[bool] = False
     tell = staticmethod(tell_paired)
     expect = staticmethod(expect)
+    weigh = staticmethod(weigh)
 
     def __post_init__(self) -> None:
-        Inversions(self.margin)
+        settle(self, margin=Inversions(self.margin).margin, rewards=as_rewards(self.rewards))
 
     def own(self, model: PreferenceModel) -> FloatArray:
         """Return the inversions of every state, and the reward that waits."""
         return np.zeros((2, max(model.n_states, 2)))
+
+    def check_own(self, model: PreferenceModel, own: FloatArray, outcomes: int) -> None:
+        """Refuse counts that so many rewards cannot lead to, and a waiting reward of no action, or that cannot be."""
+        _check_counted(own[COUNTED], outcomes // 2)
+        waiting, reward = own[WAITING, :2].tolist()
+        known = waiting == math.floor(waiting) and 0 <= waiting <= model.n_actions and not np.any(own[WAITING, 2:])
+        if not known or (waiting > 0) != (outcomes % 2 == 1):
+            raise InvalidInput(f"action {waiting - 1:g} waits for a partner after {outcomes} rewards")
+        if waiting:
+            self.rewards.check(reward)
 
     def settings(self) -> tuple[float, ...]:
         """Return the logarithm of an inversion's factor."""

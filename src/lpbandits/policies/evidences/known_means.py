@@ -32,27 +32,34 @@ MISFIT = 0  # the row of its own, per state: what the rewards so far say against
 
 
 @kernel
-def tell(b: Arrays, n: int, action: int, reward: float) -> int:
-    """misfit_z += (reward − mean_z(action))², or −log p(reward | mean); score_z = log prior_z − misfit_z / 2σ²."""
-    n, _ = record(b, n, action, reward)
+def weigh(b: Arrays, n: int) -> None:
+    """score_z = log prior_z − misfit_z / 2σ²."""
     family = int(b.settings[REWARDS, FAMILY])
-    noise = b.settings[REWARDS, NOISE]
-    scale = 0.5 * noise**-2 if family == GAUSSIAN else 1.0
+    scale = 0.5 * b.settings[REWARDS, NOISE] ** -2 if family == GAUSSIAN else 1.0
     count = 0.0
     if family == GAUSSIAN_UNKNOWN:
         for slot in range(n):
             count += b.slots[COUNT, slot]
     for z in range(b.states.shape[1]):
-        mean = b.table[z, action]
-        if family <= GAUSSIAN_UNKNOWN:
-            b.own[MISFIT, z] += (reward - mean) ** 2
-        else:
-            b.own[MISFIT, z] -= log_likelihood(family, reward, mean, noise)
         fit = -scale * b.own[MISFIT, z]
         if family == GAUSSIAN_UNKNOWN:
             fit = unknown_noise(b, b.own[MISFIT, z], count)
         b.states[SCORE, z] = b.states[LOG_PRIOR, z] + fit
     normalise(b)
+
+
+@kernel
+def tell(b: Arrays, n: int, action: int, reward: float) -> int:
+    """misfit_z += (reward − mean_z(action))², or −log p(reward | mean)."""
+    n, _ = record(b, n, action, reward)
+    family = int(b.settings[REWARDS, FAMILY])
+    for z in range(b.states.shape[1]):
+        mean = b.table[z, action]
+        if family <= GAUSSIAN_UNKNOWN:
+            b.own[MISFIT, z] += (reward - mean) ** 2
+        else:
+            b.own[MISFIT, z] -= log_likelihood(family, reward, mean, b.settings[REWARDS, NOISE])
+    weigh(b, n)
     return n
 
 
@@ -76,6 +83,7 @@ class KnownMeans(Evidence):
     ordered: ClassVar[bool] = False
     tell = staticmethod(tell)
     expect = staticmethod(expect)
+    weigh = staticmethod(weigh)
 
     def table(self, model: PreferenceModel) -> FloatArray:
         """Return the model's means."""
@@ -84,6 +92,13 @@ class KnownMeans(Evidence):
     def own(self, model: PreferenceModel) -> FloatArray:
         """Return the misfit of every state."""
         return np.zeros((1, model.n_states))
+
+    def check_own(self, model: PreferenceModel, own: FloatArray, outcomes: int) -> None:
+        """Refuse a misfit beyond what the largest rewards can have; a squared one is not negative."""
+        most = (2.0 * validate.LARGEST) ** 2 * max(outcomes, 1)
+        least = 0.0 if self.rewards.family == "gaussian" else -most
+        if np.any(own < least) or np.any(own > most):
+            raise InvalidInput(f"misfits are {own.min():g} to {own.max():g}; they lie between {least:g} and {most:g}")
 
 
 def means_of(model: PreferenceModel, family: str, user: str) -> FloatArray:

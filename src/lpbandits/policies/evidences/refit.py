@@ -28,9 +28,8 @@ from lpbandits.rewards import Rewards
 
 
 @kernel
-def tell(b: Arrays, n: int, action: int, reward: float) -> int:
+def weigh(b: Arrays, n: int) -> None:
     """score_z = log prior_z + Σ_blocks log p(block | its own mean), the blocks of z's isotonic fit of all rewards."""
-    n, _ = record(b, n, action, reward)
     family = int(b.settings[REWARDS, FAMILY])
     count = 0.0
     total = 0.0
@@ -58,6 +57,13 @@ def tell(b: Arrays, n: int, action: int, reward: float) -> int:
                 score = unknown_noise(b, max(squares - score, 0.0), count)
         b.states[SCORE, z] = b.states[LOG_PRIOR, z] + score
     normalise(b)
+
+
+@kernel
+def tell(b: Arrays, n: int, action: int, reward: float) -> int:
+    """Count the reward, and fit all states anew."""
+    n, _ = record(b, n, action, reward)
+    weigh(b, n)
     return n
 
 
@@ -75,3 +81,4 @@ class Refit(Evidence):
     kind: ClassVar[str] = "refit"
     tell = staticmethod(tell)
     expect = staticmethod(fitted_means)
+    weigh = staticmethod(weigh)

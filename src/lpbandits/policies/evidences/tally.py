@@ -10,7 +10,7 @@ from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import COUNT, SUM, Arrays
 from lpbandits.kernels.tally import record
 from lpbandits.policies.parts import Evidence
-from lpbandits.rewards import Rewards
+from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray
 
 
@@ -47,5 +47,5 @@ class Tally(Evidence):
     expect = staticmethod(expect)
 
     def __post_init__(self) -> None:
-        if not self.rewards.noise_known:
+        if not as_rewards(self.rewards).noise_known:
             raise InvalidInput("ts and ucb need a known noise; give noise, or use lpbts with noise_known=False")

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from lpbandits import validate
+from lpbandits.errors import InvalidInput
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import Arrays
 from lpbandits.kernels.tally import record
@@ -59,3 +60,10 @@ class Wins(Evidence):
         """Return k×k: how often each action (row) beat each other (column)."""
         k = validate.as_count(model.n_actions, "the number of actions", high=MOST_ACTIONS)
         return np.zeros((k, k))
+
+    def check_own(self, model: PreferenceModel, own: FloatArray, outcomes: int) -> None:
+        """Refuse wins that so many duels cannot lead to."""
+        if np.any(own < 0) or np.any(own != np.floor(own)) or np.any(np.diag(own)) or own.sum() > outcomes:
+            raise InvalidInput(
+                f"wins add up to {own.sum():g}; they are whole numbers, at most one per duel ({outcomes})"
+            )

@@ -11,7 +11,7 @@ from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.layout import COUNT, RULE, RULE_WORK, Arrays
 from lpbandits.kernels.random import CHALLENGE, FIRST, VALUE, below, normal, uniform, unit, words
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.parts import Feedback, Rule
+from lpbandits.policies.parts import Feedback, Rule, settle
 from lpbandits.policies.policy import Policy
 from lpbandits.typing import FloatArray, IntArray
 
@@ -129,7 +129,8 @@ class DoubleThompson(Rule):
     choose = staticmethod(choose)
 
     def __post_init__(self) -> None:
-        validate.as_number(self.alpha, "alpha", low=0.5, high=validate.LARGEST, above=True)
+        alpha = validate.as_number(self.alpha, "alpha", low=0.5, high=validate.LARGEST, above=True)
+        settle(self, alpha=alpha, top=validate.as_flag(self.top, "top"))
 
     def settings(self) -> tuple[float, ...]:
         """Return α, the width of the confidence limits."""

@@ -13,7 +13,7 @@ from lpbandits.kernels.layout import RULE, Arrays
 from lpbandits.kernels.posterior import draw_state, favourite
 from lpbandits.kernels.random import FIRST, STATE, uniform
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.parts import Rule
+from lpbandits.policies.parts import Rule, settle
 from lpbandits.policies.policy import Policy
 from lpbandits.typing import FloatArray, IntArray
 
@@ -43,7 +43,7 @@ class Sample(Rule):
     choose = staticmethod(choose)
 
     def __post_init__(self) -> None:
-        validate.as_choice(self.first, "first", ("prior", "uniform"))
+        settle(self, first=validate.as_choice(self.first, "first", ("prior", "uniform")))
 
     def settings(self) -> tuple[float, ...]:
         """Return how the first action is chosen."""

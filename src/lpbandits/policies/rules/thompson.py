@@ -14,7 +14,7 @@ from lpbandits.kernels.layout import COUNT, NOISE, REWARDS, RULE, RULE_WORK, SUM
 from lpbandits.kernels.random import FIRST, VALUE, largest_normal, normal, scrambled, uniform, unit, words
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.parts import Rule
+from lpbandits.policies.parts import Rule, settle
 from lpbandits.policies.policy import Policy
 from lpbandits.rewards import SMALLEST
 from lpbandits.typing import FloatArray, IntArray
@@ -77,8 +77,9 @@ class Thompson(Rule):
     choose = staticmethod(choose)
 
     def __post_init__(self) -> None:
-        validate.as_number(self.prior_mean, "prior_mean", low=-validate.LARGEST, high=validate.LARGEST)
-        validate.as_number(self.prior_sd, "prior_sd", low=SMALLEST, high=validate.LARGEST)
+        mean = validate.as_number(self.prior_mean, "prior_mean", low=-validate.LARGEST, high=validate.LARGEST)
+        sd = validate.as_number(self.prior_sd, "prior_sd", low=SMALLEST, high=validate.LARGEST)
+        settle(self, prior_mean=mean, prior_sd=sd, top=validate.as_flag(self.top, "top"))
 
     def settings(self) -> tuple[float, ...]:
         """Return the prior of a mean."""

@@ -5,13 +5,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from lpbandits import validate
 from lpbandits.kernels import layout
 from lpbandits.kernels.choices import pick_untried, position
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import COUNT, NOISE, REWARDS, SUM, Arrays
 from lpbandits.kernels.random import FIRST, uniform
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.parts import Rule
+from lpbandits.policies.parts import Rule, settle
 from lpbandits.policies.policy import Policy
 from lpbandits.typing import FloatArray, IntArray
 
@@ -53,6 +54,9 @@ class UpperBound(Rule):
     kind: ClassVar[str] = "upper-bound"
     latent: ClassVar[bool] = False
     choose = staticmethod(choose)
+
+    def __post_init__(self) -> None:
+        settle(self, top=validate.as_flag(self.top, "top"))
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
         """Return equal chances for untried actions while there are any, then 1 for the largest bound."""

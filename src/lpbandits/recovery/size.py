@@ -1,0 +1,48 @@
+"""How much a fit takes, from the sizes of its log: refused before the work starts."""
+
+import numpy as np
+
+from lpbandits.limits import affordable
+from lpbandits.recovery.cluster import starts_of
+from lpbandits.recovery.em import Em
+from lpbandits.recovery.estimate import Estimator
+from lpbandits.recovery.ratings import Ratings
+from lpbandits.recovery.two_stage import TwoStage
+
+STEPS = 20
+"""Of KMeans, or of EM, from one start: few."""
+
+
+def check_fit(
+    ratings: Ratings, states: int, estimator: Estimator, *, pairs_per_person: int | None, workers: int
+) -> None:
+    """Refuse a fit of so many states, by what it surely takes.
+
+    >>> log = Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [5, 3, 2, 4])
+    >>> check_fit(log, 2, TwoStage(restarts=2**31 - 1), pairs_per_person=None, workers=1)
+    Traceback (most recent call last):
+    ...
+    lpbandits.errors.InvalidInput: a fit of 2 states to 4 ratings from 2,147,483,647 starts would take ...
+    """
+    people, actions, lines = len(ratings.people), len(ratings.actions), len(ratings)
+    soft = isinstance(estimator, Em)
+    if states > people and not (isinstance(estimator, Em) and estimator.start is not None):
+        return  # refused as such, where people are grouped
+    starts = starts_of(ratings, estimator.restarts) if isinstance(estimator, TwoStage) else 1
+    starts = estimator.restarts if isinstance(estimator, Em) else starts
+    size = 32 * people * states + (8 * states * states if soft else 0)  # who is in which state, how probably
+    size += starts * (4 * people + 200) + 24 * states * actions * min(starts, workers)  # KMeans: labels, and centres
+    size += 8 * actions**2 if soft else 2 * (actions // states) ** 2  # pairs of actions, in the state with most
+    counts = ratings.counts.astype(np.float64)
+    pairs = counts * (counts - 1) / 2
+    compared = float((pairs if pairs_per_person is None else np.minimum(pairs, pairs_per_person)).sum())
+    if soft:
+        work = starts * STEPS * states * (compared + 10 * actions**2)
+    else:
+        work = starts * STEPS * states * lines / min(starts, workers) + compared
+    affordable(
+        f"a fit of {states:,} states to {lines:,} ratings from {starts:,} starts",
+        "ask for fewer states or restarts, or leave out actions with few ratings (min_action; --min-action)",
+        size=size,
+        operations=work,
+    )

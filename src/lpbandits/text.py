@@ -1,0 +1,57 @@
+"""Text from outside, for people to see: labels, names, paths, notes.
+
+It may hold anything. What a terminal would obey, XML cannot hold or turns writing round is shown as an escape, and
+what is too long is cut in the middle. Files for programs (JSON, Parquet) keep the text as it is.
+"""
+
+import unicodedata
+from collections.abc import Iterable
+
+LABEL = 80
+"""Characters of a label or a name that are shown."""
+LINE = 1000
+"""Characters of an error, a warning or a path that are shown."""
+
+_JOINERS = "\u200c\u200d"
+"""Invisible, and harmless: Persian, the languages of India and some emoji need them."""
+
+
+def shown(text: object, width: int | None = LABEL) -> str:
+    r"""Return text in one line, safe to print, of at most `width` characters (None: all of them).
+
+    >>> print(shown("Film [1999]"), shown("a\x1b[31m\nb"), shown("x" * 1000, 9))
+    Film [1999] a\x1b[31m\nb xxxx…xxxx
+    """
+    whole = str(text)
+    if width is not None and len(whole) > 2 * width:
+        whole = whole[:width] + whole[-width:]  # so that a text of millions costs no more
+    if not whole.isprintable():
+        whole = "".join(map(_plain, whole))
+    if width is None or len(whole) <= width:
+        return whole
+    return whole[: width // 2] + "…" + whole[len(whole) - (width - 1) // 2 :]
+
+
+def shown_apart(texts: Iterable[object], width: int = LABEL) -> list[str]:
+    """Return texts as shown; those that then look alike are numbered, because charts join what is called the same.
+
+    >>> shown_apart(["tea", "jam", "tea", 7, "7"])
+    ['tea', 'jam', 'tea (2)', '7', '7 (2)']
+    """
+    out: dict[str, None] = {}
+    times: dict[str, int] = {}
+    for text in texts:
+        name = first = shown(text, width)
+        while name in out:
+            times[first] = times.get(first, 1) + 1
+            name = f"{first} ({times[first]})"
+        out[name] = None
+    return list(out)
+
+
+def _plain(character: str) -> str:
+    if character.isprintable() or character in _JOINERS:
+        return character
+    if unicodedata.category(character) == "Zs":  # a space of another width
+        return " "
+    return character.encode("unicode_escape").decode()
