@@ -1,10 +1,12 @@
 """The command line: thin, documented, honest about errors."""
 
 import json
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -104,7 +106,7 @@ def test_demo_writes_its_files(tmp_path: Path) -> None:
     made = {p.name for p in (tmp_path / "demo").iterdir()}
     charts = ["regret", "people-same", "state-same", "people-different", "state-different"]
     files = {f"{name}.{ending}" for name in charts for ending in ("png", "svg")}
-    assert made == {"same", "different", "report.html"} | files
+    assert made == {"same", "different", "report.html", "manifest.json"} | files
 
 
 @pytest.mark.parametrize(
@@ -179,3 +181,72 @@ def test_the_readme_example_runs() -> None:
 
 def test_version() -> None:
     assert runner.invoke(app, ["--version"]).stdout.strip() == f"lpbandits {lpb.__version__}"
+
+
+def command(*arguments: str, **settings: Any) -> subprocess.CompletedProcess[str]:
+    code = settings.pop("code", "from lpbandits.cli import main; main()")
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, **settings
+    )
+
+
+FAULTY = """
+import sys
+import lpbandits.cli as cli
+
+def fail():
+    raise eval(sys.argv.pop(1))
+
+cli.app = fail
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (
+            "KeyError('x')",
+            70,
+            ["lpb: unexpected error: KeyError: 'x'", "please report it", f"lpbandits {lpb.__version__}"],
+        ),
+        ("RecursionError('deep')", 70, ["unexpected error"]),
+        ("MemoryError()", 2, ["not enough memory"]),
+        ("OSError(5, 'Input/output error', 'a.csv')", 2, ["Input/output error: a.csv"]),
+        ("OSError(28, 'No space left on device')", 2, ["cannot write to standard output: No space left on device"]),
+        ("__import__('polars').exceptions.PanicException('boom')", 2, ["boom"]),
+        ("__import__('lpbandits').InvalidInput('two\\nlines \\x1b[31m')", 2, [r"lpb: two\nlines \x1b[31m"]),
+    ],
+)
+def test_nothing_goes_out_unsaid(error: str, code: int, words: list[str]) -> None:
+    done = command(error, code=FAULTY)
+    assert done.returncode == code
+    assert len(done.stderr.splitlines()) == 1
+    for word in words:
+        assert word in done.stderr
+    shown = command(error, "--debug", code=FAULTY)
+    assert shown.returncode == code
+    assert "Traceback" in shown.stderr
+    assert shown.stderr.splitlines()[-1].startswith("lpb: ")
+
+
+def test_a_full_or_closed_standard_output_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "lpbandits", "policies", "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "lpb: cannot write to standard output: No space left on device\n"
+    shell = f"{sys.executable} -m lpbandits policies >&- 2>&-"
+    assert subprocess.run(shell, shell=True, check=False).returncode == 0  # noqa: S602 - our own words
+
+
+def test_a_terminal_of_few_letters_gets_question_marks() -> None:
+    done = command("simulate", *SMALL, "--policies", "uniform", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert "?" in done.stdout
+    assert done.stdout.isascii()

@@ -11,6 +11,7 @@ from scipy import stats
 
 import lpbandits as lpb
 from lpbandits.errors import FileFormatError, InvalidInput, NotSupported
+from lpbandits.files.reading import digest
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Policy, Setting, make_policy
 from lpbandits.policies.evidences import Inversions, Paired
@@ -50,7 +51,7 @@ def allowed_at(population: Population, p: int, t: int) -> list[int] | None:
     return [int(a) for a in rows[min(p, len(rows) - 1), min(t, rows.shape[1] - 1)] if a >= 0]
 
 
-POPULATIONS = [None, (8, 20, 4), (1, 1, 3)]
+POPULATIONS = [None, (8, 40, 4), (1, 1, 3)]
 
 
 def crowd(shape: tuple[int, int, int] | None, comparison: str = "rewards") -> Population:
@@ -158,6 +159,7 @@ def test_json_goes_on_with_the_same_next_pairs(name: str) -> None:
 def test_a_saved_agent_without_its_wins_is_refused() -> None:
     content = json.loads(lpb.Agent(lpb.DoubleTS(model_for(GAUSSIAN)), seed=3).to_json())
     del content["belief"]["own"]
+    content["sha256"] = digest({key: value for key, value in content.items() if key != "sha256"})
     with pytest.raises(FileFormatError, match="not whole"):
         lpb.Agent.from_json(json.dumps(content))
 
@@ -165,6 +167,7 @@ def test_a_saved_agent_without_its_wins_is_refused() -> None:
 def test_a_saved_agent_with_wins_that_its_policy_never_keeps_is_refused() -> None:
     content = json.loads(lpb.Agent(lpb.LpbDuel(model_for(GAUSSIAN)), seed=3).to_json())
     content["belief"]["own"] = [[5, 5, 2.0]]
+    content["sha256"] = digest({key: value for key, value in content.items() if key != "sha256"})
     with pytest.raises(FileFormatError, match="not whole"):
         lpb.Agent.from_json(json.dumps(content))
 

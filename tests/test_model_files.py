@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lpbandits.errors import FileFormatError
+from lpbandits.files.reading import digest
 from lpbandits.model import PreferenceModel
 from tests.conftest import models
 
@@ -159,11 +160,9 @@ def test_a_file_that_lacks_a_part_is_refused(path: Path, key: str) -> None:
 
 
 def test_a_bad_model_with_a_right_hash_is_refused_with_its_source() -> None:
-    from lpbandits import model as module
-
     content = {**MODEL.to_dict(), "prior": [0.5, 0.6]}
     del content["sha256"]
-    content["sha256"] = module._digest(content)
+    content["sha256"] = digest(content)
     with pytest.raises(FileFormatError, match=r"my file: prior sums to 1\.1"):
         PreferenceModel.from_dict(content, source="my file")
 

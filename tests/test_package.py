@@ -109,6 +109,8 @@ def test_the_version_is_that_of_the_distribution() -> None:
 def test_errors_are_one_tree() -> None:
     from lpbandits import errors
 
-    leaves = [value for value in vars(errors).values() if inspect.isclass(value)]
+    leaves = [
+        value for value in vars(errors).values() if inspect.isclass(value) and value.__module__ == errors.__name__
+    ]
     assert all(issubclass(leaf, errors.LpbError | UserWarning) for leaf in leaves)
     assert {leaf.__name__ for leaf in leaves} <= set(PUBLIC)

@@ -125,6 +125,7 @@ def test_asking_twice_is_a_new_draw_on_the_same_belief(case: Case) -> None:
     asked = [agent.ask() for _ in range(60)]
     after = json.loads(agent.to_json())
     assert (belief.pop("asked"), after.pop("asked")) == (0, 60)
+    assert belief.pop("sha256") != after.pop("sha256")
     assert after == belief
     # a policy that is random at its first ask shows it within 60 draws: a chance of at most 0.75 each
     if agent.probabilities().max() < 1:

@@ -140,3 +140,12 @@ def test_counts_without_some_people_are_those_of_the_others() -> None:
     np.testing.assert_array_equal(left.halves[np.ix_(others.kept, others.kept)], others.halves)
     np.testing.assert_array_equal(left.wins[others.kept], others.wins)
     assert left.halves.sum() == others.halves.sum()
+
+
+@pytest.mark.parametrize("ratings", range(2, 40))
+def test_no_history_is_split_beyond_its_end(ratings: int) -> None:
+    log = Ratings.from_arrays([0] * ratings, range(ratings), range(ratings))
+    for cap in range(1, ratings * (ratings - 1) // 2 + 2):
+        lengths = np.diff(compare(log, pairs_per_person=cap).offsets)
+        assert lengths.sum() <= ratings
+        assert (lengths * (lengths - 1) // 2).sum() <= cap

@@ -166,7 +166,7 @@ def test_other_refusals(tmp_path: Path) -> None:
         read_ratings(write(tmp_path, "empty/x.txt", "x").parent)
     with pytest.raises(InvalidInput, match="cannot unpack"):
         read_ratings(write(tmp_path, "a.zip", "no zip"))
-    with pytest.raises(InvalidInput, match="cannot read"):
+    with pytest.raises(InvalidInput, match="not a whole Parquet file"):
         read_ratings(write(tmp_path, "a.parquet", "no parquet"))
     (tmp_path / "latin.csv").write_bytes("user,item,rating\n1,a,3\n1,é,3\n".encode("latin-1"))
     with pytest.raises(InvalidInput, match=r"latin\.csv, line 3: it is not UTF-8 text; save the file as UTF-8"):
@@ -235,3 +235,9 @@ def test_a_matrix_does_not_share_memory_with_the_log() -> None:
     matrix.data[:] = 9
     assert log.action.tolist() == [0, 1]
     assert log.rating.tolist() == [0.0, 1.0]
+
+
+def test_a_pipe_is_called_what_it_is(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(InvalidInput, match=r"pipe\.csv is not a file that can be read twice"):
+        read_ratings(tmp_path / "pipe.csv")

@@ -1,7 +1,9 @@
 """`lpb reproduce`: figures, claims, resuming, processes; very small."""
 
+import hashlib
 import json
 import os
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -45,6 +47,81 @@ def test_the_number_of_processes_changes_nothing(tmp_path: Path) -> None:
     two = reproduce(SMALL, out=tmp_path / "two", size=TINY, seed=5, jobs=2)
     for name in SMALL:
         assert one.tables[name].equals(two.tables[name])
+
+
+def _cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-20])
+
+
+def _with_nan(file: Path) -> None:
+    pl.read_parquet(file).with_columns(regret=pl.lit(float("nan"))).write_parquet(file)
+
+
+def _hashed(file: Path, table: pl.DataFrame) -> None:
+    """Put another table there, with a record that has its hash."""
+    table.write_parquet(file)
+    record = file.with_suffix(".json")
+    content = {**json.loads(record.read_text()), "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+    record.write_text(json.dumps(content))
+
+
+def _nan_and_hashed(file: Path) -> None:
+    _hashed(file, pl.read_parquet(file).with_columns(pl.col(pl.Float64) * float("nan")))
+
+
+def _swap(file: Path) -> None:
+    other = next(one for one in sorted(file.parent.glob("*.parquet")) if one != file)
+    file.write_bytes(other.read_bytes())
+
+
+def _swap_with_record(file: Path) -> None:
+    _swap(file)
+    other = next(one for one in sorted(file.parent.glob("*.json")) if one.stem != file.stem)
+    file.with_suffix(".json").write_bytes(other.read_bytes())
+
+
+def _of_another_version(file: Path) -> None:
+    record = file.with_suffix(".json")
+    record.write_text(json.dumps({**json.loads(record.read_text()), "lpbandits": "0.0.1"}))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (_cut, "not the table that was written"),
+        (lambda file: file.write_bytes(b""), "not the table that was written"),
+        (lambda file: file.write_bytes(b"PAR1 nonsense PAR1"), "not the table that was written"),
+        (_with_nan, "not the table that was written"),
+        (_swap, "not the table that was written"),
+        (_nan_and_hashed, "numbers that are none"),
+        (lambda file: _hashed(file, pl.DataFrame({"a": [1]})), "other columns"),
+        (_swap_with_record, "the record of another case"),
+        (_of_another_version, "the record of another case, seed or version"),
+        (lambda file: file.with_suffix(".json").unlink(), "has no record beside it"),
+        (lambda file: file.with_suffix(".json").write_text("{"), "has no record beside it"),
+        (lambda file: file.with_suffix(".json").write_text("[]"), "the record of another case"),
+    ],
+)
+def test_resume_trusts_nothing(tmp_path: Path, spoil: Callable[[Path], object], why: str) -> None:
+    first = reproduce(["simplex", "vary-noise"], out=tmp_path, size=TINY)
+    spoil(sorted((tmp_path / "cases").glob("vary-noise-*.parquet"))[0])
+    ran: list[str] = []
+    again = reproduce(
+        ["simplex", "vary-noise"], out=tmp_path, size=TINY, resume=True, progress=lambda what, *_: ran.append(what)
+    )
+    assert len(again.recomputed) == 1
+    assert why in again.recomputed[0]
+    assert len(ran) == 2  # the start, and one case
+    assert again.tables["vary-noise"].equals(first.tables["vary-noise"])
+
+
+def test_what_was_not_believed_is_said(tmp_path: Path) -> None:
+    arguments = ["reproduce", "simplex", "--quick", "--jobs", "1", "--out", str(tmp_path)]
+    assert runner.invoke(app, arguments).exit_code == 0
+    _cut(next((tmp_path / "cases").glob("*.parquet")))
+    done = runner.invoke(app, [*arguments, "--resume", "--json"])
+    assert "note: run again: simplex-" in done.stderr
+    assert len(json.loads(done.stdout)["recomputed"]) == 1
 
 
 def test_resume_runs_only_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,7 +111,7 @@ def test_progress_counts_up_to_the_end() -> None:
         (["ts"], {"seed": 2**63}, "seed is 9223372036854775808"),
         (["ts"], {"threads": 0}, "threads is 0"),
         (["ts"], {"first": "random"}, "first is 'random'; choose one of: prior, uniform"),
-        (["ts"], {"people": 10**6, "rounds": 10**6}, "take fewer people, draws or rounds"),
+        (["ts"], {"people": 10**6, "rounds": 10**6}, "take fewer people, draws, rounds"),
     ],
 )
 def test_bad_settings_are_named(policies: Any, settings: dict[str, Any], message: str) -> None:

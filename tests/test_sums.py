@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import lpbandits as lpb
-from lpbandits.simulation import roll, run, simulate, sums
+from lpbandits import limits
+from lpbandits.simulation import roll, run, simulate, size, sums
 from lpbandits.simulation.sums import ERROR, QUANTILES, Moments, Spread
 from lpbandits.typing import FloatArray
 
@@ -70,15 +71,15 @@ def test_pieces_stay_small_for_long_runs() -> None:
     builders = run.builders_of(["ts"])
     assert len(run.pieces_of(builders, [population], rounds=10)) == 1
     pieces = run.pieces_of(builders, [population], rounds=20_000)
-    assert max(len(piece.people) for piece in pieces) * 20_000 <= run.PIECE
+    assert max(len(piece.people) for piece in pieces) * 20_000 <= size.PIECE
     assert sum(len(piece.people) for piece in pieces) == 300
     assert [piece.first_person for piece in pieces] == list(np.cumsum([0] + [len(p.people) for p in pieces[:-1]]))
 
 
 def test_a_run_is_refused_by_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "MOST_BYTES", 200_000)
-    simulate(WORLD, ["ts"], people=20, rounds=50)
-    with pytest.raises(lpb.InvalidInput, match=r"600 people × 50 rounds with 1 policies would take 0.0 GiB"):
-        simulate(WORLD, ["ts"], people=200, rounds=50)
+    monkeypatch.setattr(limits, "most_bytes", lambda: 40 * 10**6)
+    simulate(WORLD, ["ts"], people=2000, rounds=50, threads=1)
+    with pytest.raises(lpb.InvalidInput, match=r"60,000 people × 50 rounds with 1 policy would take 0.0\d+ GiB"):
+        simulate(WORLD, ["ts"], people=20_000, rounds=50, threads=1)
     with pytest.raises(lpb.InvalidInput, match="or leave the traces out"):
-        simulate(WORLD, ["ts"], people=20, rounds=50, traces=True)
+        simulate(WORLD, ["ts"], people=2000, rounds=50, traces=True, threads=1)

@@ -1,0 +1,186 @@
+"""Doors of recovery: logs as arrays, and what is fitted to them."""
+
+import json
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+import lpbandits as lpb
+from tests.doors.hostile import NAMES, arguments, array, floats, listed, mostly, one_of, text, whole
+from tests.doors.runner import Door
+
+_ROWS = [(n, a, (a if n < 6 else -a) + 0.1 * ((7 * n + 3 * a) % 5)) for n in range(12) for a in range(4) if (n + a) % 5]
+LOG = lpb.Ratings.from_arrays(*zip(*_ROWS, strict=True))
+NAMES |= {"LOG": LOG}
+
+
+def use_ratings(given: Any) -> Any:
+    kind, settings = given
+    calls: dict[str, Any] = {"arrays": lpb.Ratings.from_arrays, "codes": lpb.Ratings.from_codes, "whole": lpb.Ratings}
+    made = calls[kind](**settings)
+    repr(made)
+    assert len(made.sha256) == 64
+    made.matrix()
+    if np.any(made.counts > 1):
+        lpb.fit_states(made, lpb.TwoStage(restarts=1), states=1, heldout=0, threads=1)
+    return made.rating, made.means, made.counts, len(made)
+
+
+def use_fit(given: Any) -> Any:
+    kind, settings = given
+    calls: dict[str, Any] = {"two-stage": lpb.recover_two_stage, "em": lpb.recover_em}
+    model = calls[kind](**settings)
+    return model.prior, model.utilities, json.loads(json.dumps(model.to_dict(), allow_nan=False))
+
+
+def use_states(given: Any) -> Any:
+    kind, estimator, settings = given
+    of = settings.pop("of")
+    made = estimator(**of) if any(estimator is kind for kind in (lpb.TwoStage, lpb.Em)) else estimator
+    if kind == "fit":
+        fit = lpb.fit_states(estimator=made, **settings)
+        return json.loads(json.dumps(fit.report.to_dict(), allow_nan=False)), fit.model.utilities
+    curve = lpb.choose_states(estimator=made, **settings)
+    return curve.rows()
+
+
+def use_match(given: Any) -> Any:
+    found = lpb.match_orderings(*given[:2], **given[2])
+    return found.assignment, found.errors, found.error, found.top_overlap
+
+
+def use_bradley_terry(given: Any) -> Any:
+    fit = lpb.fit_bradley_terry(**given)
+    assert np.isfinite(fit.utilities).all()
+    return fit.utilities, fit.standard_errors, fit.components, fit.ordering
+
+
+_labels = one_of("['ann', 'ann', 'bo']", "[1, 1, 2]", "np.array(['a', 'a', 'b'])")
+_shared = {
+    "ratings_": mostly(one_of("LOG", "lpb.Ratings.from_arrays([0, 0], [0, 1], [1, 2])")),
+    "states_": mostly(whole(1, 4), one_of("'auto'", "13")),
+    "scale": one_of("'raw'", "'centered'", "'standardized'", "'cosine'"),
+    "prior_sd": mostly(floats(0.1, 9), floats(1e-300, 1e6)),
+    "pairs_per_person": whole(1, 9),
+    "heldout": floats(0, 0.9),
+    "restarts_": whole(1, 2),
+    "seed": whole(0, 2**63 - 1),
+    "threads_": whole(1, 2),
+}
+_em = {
+    "tolerance": mostly(floats(0, 1), floats(0, 1e308)),
+    "max_steps_": whole(1, 3),
+    "start": mostly(one_of("[0, 1] * 6", "[0] * 12", "np.zeros(12, dtype=int)", "[0.7] * 12", "['x'] * 12"), array()),
+}
+_estimators = st.one_of(
+    st.tuples(
+        one_of("lpb.TwoStage"), arguments(scale=_shared["scale"], prior_sd=_shared["prior_sd"], restarts_=whole(1, 2))
+    ),
+    st.tuples(
+        one_of("lpb.Em"),
+        arguments(
+            scale=_shared["scale"],
+            prior_sd=_shared["prior_sd"],
+            restarts_=whole(1, 2),
+            max_steps_=whole(1, 2),
+            seed=whole(0, 9),
+            start=_em["start"],
+        ),
+    ),
+    st.tuples(mostly(one_of("lpb.TwoStage(restarts=1)")), one_of("{}")),
+)
+
+
+@st.composite
+def state_runs(draw: st.DrawFn) -> str:
+    """Draw a fit of states, or a choice of their number, by some estimator."""
+    estimator, of = draw(_estimators)
+    if draw(st.booleans()):
+        kind = "fit"
+        settings = {name: _shared[name] for name in ("ratings_", "states_", "pairs_per_person", "heldout", "threads_")}
+    else:
+        kind = "choose"
+        settings = {name: _shared[name] for name in ("ratings_", "pairs_per_person", "heldout", "seed", "threads_")}
+        settings["candidates_"] = mostly(one_of("[1, 2]", "(2,)", "[]", "[99]"), array())
+    inner = draw(arguments(**settings))
+    return f"[{kind!r}, {estimator}, dict(of={of}, **{inner})]"
+
+
+DOORS = [
+    Door(
+        "ratings",
+        st.one_of(
+            st.tuples(
+                st.just("'arrays'"),
+                arguments(
+                    person_=mostly(_labels, array()),
+                    action_=mostly(one_of("['tea', 'jam', 'tea']", "[1, 2, 1]", "[0.5, 1, 1]"), array()),
+                    rating_=mostly(one_of("[1, 2, 3]", "[1e100, -1e100, 0]", "[1e-320, 0, 1]"), array()),
+                    actions=mostly(one_of("['tea', 'jam', 'milk']", "[1, 2]"), listed(text(), text())),
+                ),
+            ),
+            st.tuples(
+                st.just("'codes'"),
+                arguments(
+                    person_=mostly(one_of("np.array([0, 0, 1])"), array()),
+                    action_=mostly(one_of("np.array([0, 1, 0])"), array()),
+                    rating_=mostly(one_of("np.array([1.0, 2.0, 3.0])"), array()),
+                    people_=mostly(one_of("('ann', 'bo')"), listed(text(), text())),
+                    actions_=mostly(one_of("('tea', 'jam')"), listed(text(), text())),
+                    dropped=one_of("{'blank_lines': 1}"),
+                ),
+            ),
+            st.tuples(
+                st.just("'whole'"),
+                arguments(
+                    offsets_=mostly(
+                        one_of("np.array([0, 2, 3])", "np.array([0, 3, 2])", "np.array([0, 2, 9])"), array()
+                    ),
+                    action_=mostly(one_of("np.array([0, 1, 0], dtype=np.int32)", "np.array([0, 7, 0])"), array()),
+                    rating_=mostly(one_of("np.array([1.0, 2.0, 3.0])"), array()),
+                    people_=mostly(one_of("('ann', 'bo')"), listed(text(), text())),
+                    actions_=mostly(one_of("('tea', 'jam')"), listed(text(), text())),
+                ),
+            ),
+        ).map(lambda parts: f"[{', '.join(parts)}]"),
+        use_ratings,
+        budget=40,
+        share=3.0,
+    ),
+    Door(
+        "fit",
+        st.one_of(
+            st.tuples(st.just("'two-stage'"), arguments(**_shared)),
+            st.tuples(st.just("'em'"), arguments(**_shared, **_em)),
+        ).map(lambda parts: f"[{', '.join(parts)}]"),
+        use_fit,
+        budget=20,
+    ),
+    Door("states", state_runs(), use_states, budget=20),
+    Door(
+        "match",
+        st.tuples(
+            mostly(one_of("MODEL", "BARE", "BARE.relabelled([2, 1, 0])")),
+            mostly(one_of("MODEL", "BARE", "lpb.PreferenceModel([[2, 1, 0]])")),
+            arguments(top=whole(1, 9)),
+        ).map(lambda parts: f"[{', '.join(parts)}]"),
+        use_match,
+    ),
+    Door(
+        "bradley-terry",
+        arguments(
+            wins_=mostly(
+                one_of("[[0, 3], [1, 0]]", "np.zeros((3, 3))", "[[0, 1e100], [1e-100, 0]]", "[[0, 1e308], [1e308, 0]]"),
+                array(),
+            ),
+            prior_sd=mostly(floats(0.1, 9), floats(1e-320, 1e6)),
+            tolerance=mostly(floats(1e-9, 1), floats(1e-320, 1e308)),
+            max_passes=whole(1, 50),
+            threads=whole(1, 2),
+        ),
+        use_bradley_terry,
+        budget=30,
+        share=2.0,
+    ),
+]

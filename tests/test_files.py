@@ -1,0 +1,435 @@
+"""The door to the disk: whole or not there, bounded, checked."""
+
+import errno
+import gzip
+import io
+import json
+import os
+import stat
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import lpbandits as lpb
+from lpbandits.errors import FileFormatError, InvalidInput, MachineFault, door
+from lpbandits.files import places, reading, unpacking, writing
+from lpbandits.recovery.action_names import read_names
+
+SOURCES = Path(lpb.__file__).parent
+MODEL = lpb.PreferenceModel([[0, 1], [1, 0]])
+FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def fails(*_: Any, **__: Any) -> Any:
+    raise FULL
+
+
+def results() -> lpb.Results:
+    return lpb.simulate(lpb.SyntheticWorld(states=2, actions=3), ["uniform"], people=2, rounds=3, threads=1)
+
+
+# writing
+
+
+def test_a_file_keeps_its_mode_and_a_new_one_follows_the_umask(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    before = os.umask(0o027)
+    try:
+        MODEL.save(path)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    path.chmod(0o604)
+    MODEL.save(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o604
+
+
+def test_a_link_stays_a_link_and_a_device_a_device(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "model.json")
+    MODEL.save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert lpb.PreferenceModel.load(tmp_path / "model.json") == MODEL
+    MODEL.save("/dev/null")
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+@pytest.mark.parametrize("name", ["fsync", "replace", "fchmod"])
+def test_what_fails_on_the_way_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    path = tmp_path / "model.json"
+    MODEL.save(path)
+    old = path.read_bytes()
+    if name == "replace":
+        monkeypatch.setattr(Path, "replace", fails)
+    else:
+        monkeypatch.setattr(os, name, fails)
+    with pytest.raises(InvalidInput, match=r"cannot write .*model\.json: No space left on device; free some space"):
+        lpb.PreferenceModel([[0, 1, 2]]).save(path)
+    monkeypatch.undo()
+    assert path.read_bytes() == old
+    assert [file.name for file in tmp_path.iterdir()] == ["model.json"]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda home: home, "Is a directory; it is a folder"),
+        (lambda home: home / "no" / "model.json", "No such file or directory; make its folder first"),
+        (lambda home: home / "file" / "model.json", "Not a directory"),
+        (lambda home: home / ("x" * 300), "File name too long"),
+        (lambda home: f"{home}/a\0b", "null byte|null character"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_one_clear_error(
+    tmp_path: Path, make: Callable[[Path], Any], message: str
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InvalidInput, match=f"cannot write .*({message})"):
+        MODEL.save(make(tmp_path))
+
+
+def test_a_folder_gets_its_manifest_last_with_every_hash(tmp_path: Path) -> None:
+    out = results().save(tmp_path / "out")
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["files"] == {name: writing.sha256(out / name) for name in ("curves.parquet", "people.parquet")}
+    assert {file.name for file in out.iterdir()} == {"manifest.json", *manifest["files"]}
+
+
+@pytest.mark.parametrize("failing", ["curves.parquet", "people.parquet", "manifest.json"])
+def test_a_folder_that_cannot_be_written_whole_is_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    results().save(tmp_path)
+    old = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    plain = writing.write_bytes
+
+    def write(path: Any, content: bytes) -> None:
+        if Path(path).name == failing:
+            raise writing.cannot_write(path, FULL)
+        plain(path, content)
+
+    monkeypatch.setattr(writing, "write_bytes", write)
+    with pytest.raises(InvalidInput, match=rf"cannot write {tmp_path}/{failing}: No space left on device"):
+        results().save(tmp_path)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == old
+
+
+def test_a_folder_that_is_cut_off_while_its_files_move_has_no_manifest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results().save(tmp_path)
+    plain = Path.replace
+
+    def replace(self: Path, target: Any) -> Path:
+        if self.name == "people.parquet":
+            raise KeyboardInterrupt
+        return plain(self, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    with pytest.raises(KeyboardInterrupt):
+        results().save(tmp_path)
+    assert not (tmp_path / "manifest.json").exists()
+
+
+def test_nothing_else_writes_files() -> None:
+    """Everything goes through `files`, which is what the promises rest on; temporary copies are there too."""
+    words = (
+        ".write_text(",
+        ".write_bytes(",
+        ".write_parquet(",
+        ".write_csv(",
+        "json.dump(",
+        '.open("w',
+        "np.save",
+        "mkdtemp",
+    )
+    found = [
+        f"{file.relative_to(SOURCES)}: {word}"
+        for file in SOURCES.rglob("*.py")
+        if file.relative_to(SOURCES).parts[0] != "files"
+        for word in words
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if word in line and ">>>" not in line
+    ]
+    assert found == ['paper/datasets.py: .open("w']  # a download, into a temporary folder
+
+
+# reading JSON
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"\xff\xfe{}", "not UTF-8"),
+        ("[" * 100_000, "more than 64 deep|not whole JSON"),
+        ("[" * 65 + "]" * 65, "more than 64 deep"),
+        ('{"a":' * 70 + "1" + "}" * 70, "more than 64 deep"),
+        ("[" + "9" * 5000 + "]", "thousands of digits"),
+        ("[" + "9" * 400 + "]", "an integer beyond 1e100"),
+        ("[1e400]", "a number beyond 1e308"),
+        ("[NaN]", "holds NaN"),
+        ("[-Infinity]", "holds -Infinity"),
+        ('["\\ud800"]', "which is not Unicode"),
+        ('{"\\udfff": 1}', "which is not Unicode"),
+        ('{"a": 1, "b": {"c": 1, "c": 1}}', "the key 'c' twice"),
+        ("[1, 2", "not whole JSON"),
+        ("", "not whole JSON"),
+        ("[" + "0," * 20_000_001 + "0]", "more than 20,000,000 values"),
+        (7, "is a int; give its JSON text"),
+    ],
+    ids=lambda value: repr(value)[:20],
+)
+def test_json_that_is_not_ours_is_one_error(text: Any, message: str) -> None:
+    with pytest.raises(FileFormatError, match=f"it .*({message})"):
+        reading.parse_json(text, "it")
+
+
+def test_json_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in (tmp_path / "none.json", tmp_path, f"{tmp_path}/\0"):
+        with pytest.raises(FileFormatError, match="cannot read"):
+            reading.read_json(path)
+    monkeypatch.setattr(reading, "MOST_BYTES", 100)
+    (tmp_path / "a.json").write_text(json.dumps(list(range(100))))
+    with pytest.raises(FileFormatError, match="at most 100 are read"):
+        reading.read_json(tmp_path / "a.json")
+    with pytest.raises(FileFormatError, match="more than 100 bytes"):
+        reading.read_json("/dev/zero")
+
+
+@pytest.mark.parametrize(
+    "provenance", [{"a": float("nan")}, {"a": 10**400}, {"a": "\ud800"}, {1j: 2}, {"a": {3}}, 5, {"a": object()}]
+)
+def test_odd_provenance_is_refused(provenance: Any) -> None:
+    with pytest.raises(InvalidInput, match="provenance is not a JSON object"):
+        lpb.PreferenceModel([[0, 1]], provenance=provenance)
+
+
+# reading tables
+
+
+def log(rows: int = 100) -> str:
+    return "user,item,rating\n" + "".join(f"{i // 10},{i % 10},{i % 5}\n" for i in range(rows))
+
+
+def test_what_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.csv.gz"
+    text = "user,item,rating,note\n" + "".join(f"{i},{i % 7},{i % 5},{'0' * 1_000_000}\n" for i in range(100))
+    bomb.write_bytes(gzip.compress(text.encode(), 6))
+    with pytest.raises(InvalidInput, match=r"bomb\.csv\.gz unpacks to more than 67,108,864 bytes.*--unpack-limit"):
+        lpb.read_ratings(bomb)
+    assert len(lpb.read_ratings(bomb, unpack_limit=10**9)) == 100
+    with pytest.raises(InvalidInput, match=r"more than 1,000 bytes"):
+        lpb.read_ratings(bomb, unpack_limit=1000)
+    bundle = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(bundle, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("ml/ratings.csv", text)
+    with pytest.raises(InvalidInput, match=r"bomb\.zip:ml/ratings\.csv unpacks to more than 67,108,864 bytes"):
+        lpb.read_ratings(bundle)
+
+
+def test_a_parquet_file_of_endless_rows_is_refused(tmp_path: Path) -> None:
+    pl.DataFrame({"user": ["0" * 2**27, "b"], "item": [1, 2], "rating": [1, 2]}).write_parquet(tmp_path / "b.parquet")
+    with pytest.raises(InvalidInput, match=r"b\.parquet says that it has 2 rows and 134,2.* bytes, which is more"):
+        lpb.read_ratings(tmp_path / "b.parquet")
+    rows = 4_000_000
+    pl.DataFrame({"user": [1] * rows, "item": [1] * rows, "rating": [1.0] * rows}).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(InvalidInput, match=r"says that it has 4,000,000 rows and .* bytes, which is more"):
+        lpb.read_ratings(tmp_path / "a.parquet")
+
+
+def test_odd_zips_are_one_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("ratings.csv", log())
+    whole = path.read_bytes()
+    for data, message in (
+        (whole[:-30], "cannot unpack"),
+        (whole.replace(b"PK\x01\x02\x14\x03\x14\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01\x00"), "is encrypted"),
+        (b"not a zip", "cannot unpack"),
+        (whole[:60] + b"\xff" + whole[61:], "cannot unpack"),
+    ):
+        path.write_bytes(data)
+        with pytest.raises(InvalidInput, match=message):
+            lpb.read_ratings(path)
+
+
+@pytest.mark.parametrize(
+    ("start", "kind"),
+    [(b"\x28\xb5\x2f\xfd", "zstandard"), (b"BZh9", "bzip2"), (b"\x78\x9c", "zlib"), (b"PK\x03\x04", "zip")],
+)
+def test_other_compression_is_named(tmp_path: Path, start: bytes, kind: str) -> None:
+    (tmp_path / "a.csv").write_bytes(start + b"xxxxxxxx")
+    with pytest.raises(InvalidInput, match=f"is compressed, by {kind}.*unpack it first"):
+        lpb.read_ratings(tmp_path / "a.csv")
+
+
+def test_lines_and_columns_are_bounded(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(",".join(f"c{i}" for i in range(10_001)) + "\n1\n")
+    with pytest.raises(InvalidInput, match=r"has 10,001 columns; at most 10,000 are read"):
+        lpb.read_ratings(path)
+    path.write_text(log() + "1,2," + "3" * 2**21)
+    with pytest.raises(InvalidInput, match="a line longer than 1,048,576 bytes"):
+        lpb.read_ratings(path)
+    path.write_text("a," * 2**20)
+    with pytest.raises(InvalidInput, match="a line longer than 1,048,576 bytes"):
+        lpb.read_ratings(path)
+
+
+def test_corrupt_parquet_is_one_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    buffer = io.BytesIO()
+    pl.DataFrame({"user": range(100), "item": range(100), "rating": [1.0] * 100}).write_parquet(buffer)
+    whole = buffer.getvalue()
+    path = tmp_path / "a.parquet"
+    for place in range(0, len(whole), 37):
+        data = bytearray(whole)
+        data[place] ^= 0xFF
+        path.write_bytes(data)
+        try:
+            lpb.read_ratings(path)
+        except InvalidInput as error:
+            assert "a.parquet" in str(error)  # noqa: PT017 - most damage is noticed, some is not
+    assert "panicked" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("rating", ["1e308", "-1e308", "1e101"])
+def test_ratings_beyond_reason_are_refused(tmp_path: Path, rating: str) -> None:
+    (tmp_path / "a.csv").write_text(log() + f"99,1,{rating}\n")
+    with pytest.raises(InvalidInput, match=r"a\.csv, line 102: rating is .* not within ±1e\+100"):
+        lpb.read_ratings(tmp_path / "a.csv")
+    with pytest.raises(InvalidInput, match=r"rating\[1\] is .*; it must lie within ±1e\+100"):
+        lpb.Ratings.from_arrays([1, 1], [1, 2], [1.0, float(rating)])
+
+
+def test_names_with_a_field_that_csv_does_not_take_are_one_error(tmp_path: Path) -> None:
+    path = tmp_path / "names.csv"
+    path.write_text('id,name\n1,"' + "x" * 200_000 + '"\n')
+    with pytest.raises(InvalidInput, match="is not a CSV of labels and names: field larger than field limit"):
+        read_names(path)
+
+
+# places, and errors of others
+
+
+def test_a_folder_of_another_user_in_the_temporary_directory_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    mine = places.own_temporary()
+    assert mine is not None
+    assert stat.S_IMODE(mine.stat().st_mode) == 0o700
+    assert places.own_temporary() == mine
+    mine.chmod(0o777)
+    assert places.own_temporary() is None
+    mine.rmdir()
+    mine.symlink_to(tmp_path)
+    assert places.own_temporary() is None
+
+
+def test_no_home_is_no_folder_called_tilde(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    assert places.cache_path() is None
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), FULL, pl.exceptions.ComputeError("x"), pl.exceptions.PanicException("x")]
+)
+def test_errors_of_the_machine_become_ours(error: BaseException) -> None:
+    with pytest.raises(MachineFault, match="counting: ") as caught, door("counting"):
+        raise error
+    assert caught.value.__cause__ is error
+
+
+def test_faults_of_the_package_are_not_called_anything_else() -> None:
+    with pytest.raises(KeyError), door("counting"):
+        raise KeyError("x")
+
+
+def test_a_limit_grows_with_the_file_up_to_its_end() -> None:
+    limit = unpacking.Limit()
+    assert limit.of(1) == 2**26
+    assert limit.of(10**6) == 2 * 10**8
+    assert limit.of(10**12) == 20 * 10**9
+
+
+# what was found by hand, once
+
+
+def test_keys_given_twice_are_found_in_linear_time() -> None:
+    pairs = ",".join(f'"k{i:07d}":0' for i in range(200_000))
+    with pytest.raises(FileFormatError, match="has the key 'z' twice"):
+        reading.parse_json("{" + pairs + ',"z":1,"z":2}', "it")
+
+
+def test_labels_of_a_dictionary_are_bounded_too(tmp_path: Path) -> None:
+    n, label = 10_000, "x" * 20_000
+    action = pl.Series([label]).cast(pl.Categorical).new_from_index(0, n)
+    table = pl.DataFrame({"person": range(n), "rating": [1.0] * n}).with_columns(action=action)
+    table.write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(InvalidInput, match=r"the labels of the action column of a\.parquet unpack to 200,000"):
+        lpb.read_ratings(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize(("name", "mark"), [("u.data", "\t"), ("ratings.dat", "::")])
+def test_tables_without_a_header_have_a_column_limit_too(tmp_path: Path, name: str, mark: str) -> None:
+    (tmp_path / name).write_text(mark.join("1" * 20_000) + "\n")
+    with pytest.raises(InvalidInput, match=r"columns; at most 10,000 are read"):
+        lpb.read_ratings(tmp_path / name)
+
+
+def test_a_folder_where_a_file_should_go_is_refused_before_anything_moves(tmp_path: Path) -> None:
+    results().save(tmp_path)
+    (tmp_path / "people.parquet").unlink()
+    (tmp_path / "people.parquet").mkdir()
+    old = {file.name: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()}
+    with pytest.raises(InvalidInput, match=r"people\.parquet: it is there and not a file; move it away"):
+        results().save(tmp_path)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()} == old
+
+
+def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        MODEL.save(pipe)
+        assert json.loads(os.read(reader, 2**16)) == MODEL.to_dict()
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_names_keep_their_odd_letters(tmp_path: Path) -> None:
+    names = {"a0": "Heat\u2028Two", "a1": "x\ny", "a2": "z\x0bq"}
+    text = "id,name\n" + "".join(f'{label},"{name}"\n' for label, name in names.items())
+    (tmp_path / "names.csv").write_text(text, newline="")
+    assert read_names(tmp_path / "names.csv") == names
+    (tmp_path / "movies.dat").write_bytes("1::L\x85on::Drama\n".encode("latin-1"))
+    assert read_names(tmp_path / "movies.dat") == {"1": "L\x85on"}
+
+
+def test_a_cache_file_with_a_flipped_bit_is_compiled_anew(tmp_path: Path) -> None:
+    script = "import lpbandits as lpb; print(lpb.isotonic([1.0, 3.0, 2.0]).tolist())"
+    settings = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def run() -> str:
+        done = subprocess.run([sys.executable, "-c", script], env=settings, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    first = run()
+    files = list(tmp_path.rglob("*.nbc"))
+    assert files
+    for file in files:
+        data = bytearray(file.read_bytes())
+        data[len(data) // 2] ^= 1
+        file.write_bytes(data)
+    damaged = {file: file.read_bytes() for file in files}
+    assert run() == first
+    assert any(file.read_bytes() != damaged[file] for file in files)  # written anew

@@ -1,0 +1,299 @@
+"""Labels, names and paths are text: shown whole and harmless, cut where endless, and kept as they are in JSON."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import lpbandits as lpb
+from lpbandits.cli import app
+from lpbandits.cli.screen import progress_bar, stage_bars
+from lpbandits.text import LABEL, shown, shown_apart
+from lpbandits.views.compare import save_comparison
+from lpbandits.views.inspection import inspect_model
+from lpbandits.views.model_report import save_inspection
+from lpbandits.views.names import names_of
+from lpbandits.views.report import save_chart
+
+runner = CliRunner()
+
+WHOLE = [
+    "[/red] closed",
+    "[bold]x",
+    "Film [1999]",
+    "<!--<script>",
+    "</script><b>&amp;",
+    ":smile: {0} %s \\n",
+    "é 日本 🎬",
+]
+"""Labels that are shown as they are."""
+ODD = [
+    "a\x1b[31mred",
+    "two\nlines",
+    "nul\x00",
+    "bell\x07\b",
+    "\u202eturned\u2066",
+    "\ufffe",
+    "\x9b1m",
+    "\u2028",
+    "ta\tb",
+]
+"""Labels that a terminal would obey, or XML cannot hold."""
+LONG = ["x" * 20_000, "x" * 20_001]
+LABELS: list[str | int] = [*WHOLE, *ODD, *LONG, 7, "7"]
+
+CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
+"""Everything that must not be seen, but for the newlines that are ours."""
+
+
+@pytest.fixture
+def model() -> lpb.PreferenceModel:
+    order = list(range(len(LABELS)))
+    told = {"versions": {"o\x1bdd": "[/red]"}, "report": {"warnings": ["<b>\x1b[2J\n", "w" * 10**6]}}
+    return lpb.PreferenceModel([order, order[::-1]], actions=LABELS, prior=[0.25, 0.75], provenance=told)
+
+
+@pytest.fixture
+def model_file(model: lpb.PreferenceModel, tmp_path: Path) -> Path:
+    path = tmp_path / "[bold] o\x1bdd\nname.json"
+    model.save(path)
+    return path
+
+
+@pytest.fixture
+def odd_policy() -> Iterator[str]:
+    """A policy from outside, whose name, title and description are odd."""
+    name = "[/red]\x1b[2J<!--<script>"
+    lpb.register(lpb.Entry(name, lambda s: lpb.TS(s.model), f"[bold]{name}" + "y" * 20_000, "\x07[/b]", "\x00" * 9))
+    yield name
+    del lpb.POLICIES[name]
+
+
+@given(st.text(), st.integers(1, 30))
+def test_what_is_shown_is_one_safe_line(text: str, width: int) -> None:
+    line = shown(text, width)
+    assert len(line) <= width
+    assert line.replace("\u200c", "").replace("\u200d", "").isprintable()
+    assert shown(shown(text, None), None) == shown(text, None)
+
+
+@pytest.mark.parametrize("text", WHOLE)
+def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
+    assert shown(text) == text
+
+
+def test_both_ends_of_a_long_text_are_shown() -> None:
+    assert shown("a" * 10**6 + "b" * 10**6, 7) == "aaa…bbb"
+    assert shown("caf\u00a0é") == "caf é"
+
+
+@given(st.lists(st.sampled_from(["a", "a (2)", "a (3)", "b", "\x00", "\\x00"]), max_size=8))
+def test_what_looks_alike_is_numbered(texts: list[str]) -> None:
+    names = shown_apart(texts)
+    assert len(set(names)) == len(names) == len(texts)
+
+
+def test_thousands_of_equal_names_are_soon_told_apart() -> None:
+    assert shown_apart(["a"] * 100_000)[-1] == "a (100000)"
+
+
+def test_an_error_is_one_safe_line() -> None:
+    with pytest.raises(lpb.InvalidInput) as found:
+        lpb.PreferenceModel([[0, 1]], actions=["\x1b[31m\n" + "x" * 10**6] * 2)
+    assert not CONTROL.search(str(found.value))
+    assert "\n" not in str(found.value)
+    assert len(str(found.value)) <= 1000
+    assert str(found.value).endswith("labels must differ")
+
+
+def test_inspect_shows_text_as_text(model_file: Path) -> None:
+    done = runner.invoke(app, ["inspect", str(model_file), "--top", str(len(LABELS))], catch_exceptions=False)
+    assert not CONTROL.search(done.stdout)
+    text = re.sub(r"\s+", " ", done.stdout)
+    table = text[text.index("Where states disagree") :]
+    for label in [*WHOLE, *map(shown, ODD), "7", "7 (2)"]:
+        assert label in table, "whole, and in one piece"
+    assert r"[bold] o\x1bdd\nname.json: 2 states" in done.stdout.replace("\n", "")
+    assert max(map(len, re.findall("x…x+|x+…x+", done.stdout))) <= LABEL
+    assert len(done.stdout) < 100 * LABEL * 3
+
+
+def test_json_has_labels_as_they_are(model_file: Path) -> None:
+    done = runner.invoke(app, ["inspect", str(model_file), "--top", "50", "--json"], catch_exceptions=False)
+    assert json.loads(done.stdout)["states"][0]["top"] == LABELS
+    assert not CONTROL.search(done.stdout)
+
+
+def test_names_are_text_too(tmp_path: Path) -> None:
+    path, names = tmp_path / "model.json", tmp_path / "names.csv"
+    lpb.PreferenceModel([[0, 1], [1, 0]], actions=[10, 20]).save(path)
+    names.write_text("label,name\n10,[/red]\x1b[31m\n20," + "n" * 20_000 + "\n")
+    done = runner.invoke(app, ["inspect", str(path), "--names", str(names)], catch_exceptions=False)
+    assert r"[/red]\x1b[31m" in done.stdout
+    assert len(done.stdout) < 5000
+
+
+def _check_charts(folder: Path, charts: set[str]) -> None:
+    for name in charts:
+        svg = (folder / f"{name}.svg").read_text()
+        ET.fromstring(svg)  # noqa: S314 - a file of ours
+        assert not CONTROL.search(svg.replace("\n", ""))
+        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    page = (folder / "report.html").read_text()
+    script = page[page.rindex("<script>") + len("<script>") : page.rindex("</script>")]
+    assert script.count("vegaEmbed(") == len(charts)
+    assert "<" not in script, "the browser looks for the script's end, and for comments, in all of it"
+    body = page[page.index("<main>") : page.index("</main>")]
+    assert not CONTROL.search(body)
+    assert "<b>" not in body
+    assert "x" * LABEL not in page
+    assert "y" * LABEL not in page
+    assert "w" * 1000 not in page
+
+
+def test_a_report_shows_text_as_text(model: lpb.PreferenceModel, tmp_path: Path) -> None:
+    seen = inspect_model(model, top=len(LABELS))
+    save_inspection(seen, tmp_path, source="[/red]<b>\x1b")
+    _check_charts(tmp_path, {"shares", "kendall", "disagreements"})
+    page = (tmp_path / "report.html").read_text()
+    assert r"[/red]&lt;b&gt;\x1b: 2 states" in page
+    assert r"o\x1bdd [/red]" in page
+    svg = (tmp_path / "disagreements.svg").read_text()
+    assert "7 (2)" in svg
+    assert "Film [1999]" in svg
+
+
+def test_policies_from_outside_are_text(odd_policy: str, tmp_path: Path) -> None:
+    args = ["simulate", "--states", "2", "--actions", "3", "--people", "2", "--rounds", "5"]
+    done = runner.invoke(app, [*args, "--policies", f"{odd_policy},lpbts", "--out", str(tmp_path)])
+    assert done.exit_code == 0
+    assert not CONTROL.search(done.stdout)
+    assert r"[bold][/red]\x1b[2J" in done.stdout
+    _check_charts(tmp_path, {"regret", "people", "state"})
+    done = runner.invoke(app, ["policies"], catch_exceptions=False)
+    assert not CONTROL.search(done.stdout)
+    assert len(done.stdout) < 20_000
+    args = ["bound", "--states", "2", "--actions", "3", "--people", "2", "--rounds", "10", "--repeats", "1"]
+    done = runner.invoke(app, [*args, "--policies", odd_policy, "--against", "gap", "--out", str(tmp_path / "bound")])
+    assert done.exit_code == 0
+    assert not CONTROL.search(done.stdout)
+    _check_charts(tmp_path / "bound", {"people", "rates", "against-gap", "neighbour"})
+
+
+def test_bounds_of_odd_actions_are_drawn(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    means = [[3.0 - a / 10 for a in range(len(LABELS))]]
+    lpb.PreferenceModel([list(range(len(LABELS)))], actions=LABELS, means=means).save(path)
+    done = runner.invoke(app, ["bound", "--model", str(path), "--out", str(tmp_path / "out")], catch_exceptions=False)
+    assert done.exit_code == 0
+    _check_charts(tmp_path / "out", {"people", "rates", "neighbour"})
+
+
+def test_progress_takes_no_markup(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    for bars in (progress_bar("working"), stage_bars()):
+        with bars as report:
+            report("[/red]\x1b[2J" + "z" * 20_000, 1, 2)
+    err = capsys.readouterr().err
+    assert r"[/red]\x1b[2J" in err
+    assert "\x1b[2J" not in err
+    assert "z" * 100 not in err
+
+
+def test_a_chart_holds_any_text_and_many_rows(tmp_path: Path) -> None:
+    """The last door before the file, for what no chart of ours does."""
+    frame = pl.DataFrame({"x": range(6000), "name": "\x00<\x1b"})
+    spec = save_chart(alt.layer(alt.Chart(frame).mark_point().encode(x="x:Q", color="name:N")), tmp_path / "it")
+    assert "<" not in spec
+    assert json.loads(spec)["layer"]
+    ET.fromstring((tmp_path / "it.svg").read_text())  # noqa: S314 - a file of ours
+
+
+def test_policies_with_one_title_stay_two() -> None:
+    assert len(set(names_of(["lpbts", "lpbTS", "ts"]).values())) == 3
+
+
+def test_an_explanation_is_safe_to_print() -> None:
+    agent = lpb.Agent(lpb.LpbTS(lpb.PreferenceModel([[0, 1]], actions=["a\x1b[31m\n", "x" * 20_000])), seed=0)
+    agent.tell("a\x1b[31m\n", 1.0)
+    agent.tell("x" * 20_000, 1.0)
+    text = str(agent.explain())
+    assert not CONTROL.search(text)
+    assert len(text) < 500
+
+
+def test_a_long_run_is_drawn(tmp_path: Path) -> None:
+    world = lpb.SyntheticWorld(states=2, actions=3)
+    results = lpb.simulate(world, ["lpbts", "mts", "ts", "uniform"], people=1, rounds=1500)
+    save_comparison(results, tmp_path)
+    assert (tmp_path / "regret.png").is_file()
+
+
+GOOD_ROW: dict[str, Any] = {
+    "states": 2,
+    "heldout_log_likelihood": -0.5,
+    "score": -0.5,
+    "below_best": 0,
+    "standard_error": 0.1,
+    "chosen": True,
+}
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({"report": "x"}, "report is 'x', not an object"),
+        ({"report": []}, "report is a list, not an object"),
+        ({"report": {"curve": "x"}}, "report.curve is 'x', not a list"),
+        ({"report": {"curve": [3]}}, "report.curve[0] is 3, not an object"),
+        ({"report": {"curve": [GOOD_ROW, {}]}}, "report.curve[1].heldout_log_likelihood is None"),
+        ({"report": {"curve": [{**GOOD_ROW, "score": "x"}]}}, "report.curve[0].score is 'x'"),
+        ({"report": {"curve": [{**GOOD_ROW, "score": 1e300}]}}, "report.curve[0].score is 1e+300"),
+        ({"report": {"curve": [{**GOOD_ROW, "states": 1.5}]}}, "report.curve[0].states is 1.5"),
+        ({"report": {"curve": [{**GOOD_ROW, "chosen": "yes"}]}}, "report.curve[0].chosen is 'yes'"),
+        ({"report": {"curve": [GOOD_ROW] * 1001}}, "report.curve has 1,001 entries"),
+        ({"report": {"warnings": "few people"}}, "report.warnings is 'few people', not a list"),
+        ({"report": {"warnings": [3]}}, "report.warnings[0] is 3, not text"),
+        ({"versions": ["1.0"]}, "versions is a list, not an object"),
+        ({"versions": {"numpy": 2}}, "versions.numpy is 2, not text"),
+        ({"never_compared": 3}, "never_compared is 3, not a list"),
+        ({"never_compared": [[1]]}, "never_compared has 1 lists for 2 states"),
+        ({"never_compared": [[9], []]}, "never_compared[0][0] is 9"),
+        ({"never_compared": [[True], []]}, "never_compared[0][0] is True"),
+        ({"never_compared": [[0], []]}, "never_compared[0] are not the last 1 actions of ordering 0"),
+        ({"never_compared": [[], "x"]}, "never_compared[1] is 'x', not a list"),
+    ],
+)
+def test_odd_provenance_is_one_error(told: dict[str, Any], words: str, tmp_path: Path) -> None:
+    model = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], provenance=told)
+    with pytest.raises(lpb.FileFormatError, match=re.escape(words)):
+        inspect_model(model)
+    model.save(tmp_path / "model.json")
+    for more in ([], ["--out", str(tmp_path / "out")], ["--json"]):
+        done = runner.invoke(app, ["inspect", str(tmp_path / "model.json"), *more])
+        assert isinstance(done.exception, lpb.FileFormatError)
+        assert not done.stdout
+
+
+@pytest.mark.parametrize("told", [{}, {"by": "hand"}, {"report": {}}, {"report": None, "versions": {}}])
+def test_a_model_that_does_not_tell_is_shown_whole(told: dict[str, Any], tmp_path: Path) -> None:
+    seen = inspect_model(lpb.PreferenceModel([[0, 1], [1, 0]], provenance=told))
+    assert [s.unknown for s in seen.states] == [0, 0]
+    assert seen.kendall == ((0.0, 1.0), (1.0, 0.0))
+    assert save_inspection(seen, tmp_path, source="it").is_file()
+
+
+def test_a_curve_of_a_fit_is_drawn(tmp_path: Path) -> None:
+    told = {"report": {"curve": [GOOD_ROW, {**GOOD_ROW, "states": 3, "chosen": False}]}}
+    seen = inspect_model(lpb.PreferenceModel([[0, 1], [1, 0]], provenance=told))
+    save_inspection(seen, tmp_path, source="it")
+    assert (tmp_path / "how-many-states.png").is_file()
