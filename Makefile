@@ -7,20 +7,25 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 export MYPY_CACHE_DIR := $(VENV)/.mypy_cache
 export RUFF_CACHE_DIR := $(VENV)/.ruff_cache
-UV_VERSION := 0.13.7
+COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
+# Pythons for test-wheel, as far as they run here, and one for test-lowest: the oldest, for which old wheels exist.
+PYTHONS ?= 3.11 3.12 3.13 3.14
+LOWEST_PYTHON ?= 3.11
+HERE = $(or $(shell for python in $(PYTHONS); do $(BIN)/uv python find --quiet --system $$python >/dev/null 2>&1 && echo $$python; done),$(error none of Python $(PYTHONS) runs here))
+export UV_PYTHON_DOWNLOADS := never
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint fmt bench docs lock clean
+.PHONY: help setup demo test test-lowest test-wheel lint fmt bench fuzz faults docs lock licences clean
 
 help: ## list the commands
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 13
 
 setup: $(READY) ## build the environment (free the second time)
 
-$(READY): requirements-dev.lock pyproject.toml
+$(READY): requirements-uv.lock requirements-dev.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "lpbandits needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Run: make PYTHON=python3.12")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --compile-bytecode -r requirements-dev.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -31,6 +36,25 @@ demo: setup ## the paper's headline comparison: table, charts, report
 test: setup lint ## everything CI checks
 	$(BIN)/pytest -n 2
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 -m jitless tests
+
+test-lowest: setup ## the tests at the lowest versions that pyproject.toml allows
+	rm -rf build/lowest && mkdir -p build/lowest
+	$(BIN)/uv pip compile --quiet --resolution lowest-direct --python $(LOWEST_PYTHON) --output-file build/lowest/versions.txt pyproject.toml
+	$(BIN)/uv venv --quiet --python $(LOWEST_PYTHON) build/lowest/venv
+	$(BIN)/uv pip install --quiet --python build/lowest/venv/bin/python --compile-bytecode -r build/lowest/versions.txt --group test
+	$(BIN)/uv pip install --quiet --python build/lowest/venv/bin/python --no-deps --build-constraints requirements-dev.lock --editable .
+	build/lowest/venv/bin/pytest -n 2
+
+test-wheel: setup ## build sdist and wheel, and use the wheel alone under every Python
+	rm -rf build/wheel
+	$(BIN)/uv build --quiet --python $(BIN)/python --no-build-isolation --out-dir build/wheel/dist
+	@echo "under Python $(HERE), of $(PYTHONS)"
+	@$(MAKE) --no-print-directory $(addprefix build/wheel/,$(HERE))
+
+build/wheel/%:
+	$(BIN)/uv venv --quiet --python $* $@
+	$(BIN)/uv pip install --quiet --python $@/bin/python --compile-bytecode build/wheel/dist/*.whl
+	$@/bin/python -I tests/smoke.py
 
 lint: setup ## style, types and layers
 	$(BIN)/ruff check .
@@ -45,12 +69,23 @@ fmt: setup ## format and mend what can be mended
 bench: setup ## speed, as ratios measured in one run
 	$(BIN)/python -m benchmarks
 
+fuzz: setup ## hostile input at every door: thousands of tries, and a table (minutes)
+	$(BIN)/python -m tests.doors
+
+faults: setup ## a full disk and kills, tried on every command that writes (minutes; root, for a mount)
+	$(BIN)/python -m tests.faults
+
 docs: setup ## the library's reference as HTML in build/docs
 	$(BIN)/pdoc --docformat numpy --output-directory build/docs lpbandits
 
-lock: setup ## renew the hash-locked requirements
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --output-file requirements.lock pyproject.toml
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --output-file requirements-dev.lock pyproject.toml --group dev
+lock: setup ## renew the hash-locked requirements, and what depends on them
+	$(COMPILE) --output-file requirements-uv.lock --group uv
+	$(COMPILE) --output-file requirements.lock pyproject.toml
+	$(COMPILE) --output-file requirements-dev.lock pyproject.toml --group dev
+	$(MAKE) licences
+
+licences: setup ## write docs/licences.md from the packages of requirements.lock
+	$(BIN)/python -m tests.test_licences
 
 clean: ## remove the environment and everything built
 	rm -rf $(VENV) build dist lpb-demo .pytest_cache .hypothesis
