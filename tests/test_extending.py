@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import lpbandits as lpb
+from lpbandits.kernels.compiler import name_of
 from lpbandits.policies.evidences import EVIDENCES
 from lpbandits.policies.evidences.refit import tell as refit_tell
 from lpbandits.policies.parts import expect
@@ -367,3 +368,10 @@ def test_a_world_of_ones_own_is_found_by_the_command_line() -> None:
     for wrong, words in ((["--gap", "0.3"], "--gap is not a setting of the world 'flat'"),
                          (["--set", "depth=3"], "'depth=3' is not a setting of the world 'flat'")):  # fmt: skip
         assert words in str(run(app, [*arguments, *wrong]).exception)
+
+
+def test_a_function_without_a_module_has_a_name() -> None:
+    made: dict[str, Any] = {}
+    exec("def tell(b, n, action, outcome): return n", {"__name__": None}, made)  # noqa: S102 - as a notebook may
+    made["tell"].__module__ = None
+    assert name_of("tell", made) == "tell__tell"

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from lpbandits.cli import app
 from lpbandits.errors import InvalidInput
 from lpbandits.paper import reproduce as module
+from lpbandits.paper.cases import place_of
 from lpbandits.paper.claims import check_claims
 from lpbandits.paper.claims.check import above, below
 from lpbandits.paper.datasets import install, locate
@@ -261,3 +262,17 @@ def test_every_claim_needs_figures_that_exist() -> None:
 
     for check in CHECKS:
         assert set(check.needs) <= set(FIGURES)
+
+
+def test_other_data_is_another_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LPB_DATA", str(tmp_path))
+    folder = tmp_path / "ml-1m"
+    folder.mkdir()
+    (folder / "movies.dat").write_text("1::Heat::Crime\n")
+    (folder / "ratings.dat").write_text("1::1::5::0\n")
+    figure = FIGURES["movielens-1m"]
+    case = figure.cases(TINY)[0]
+    before = place_of(tmp_path, figure, case, 0)
+    assert place_of(tmp_path, figure, case, 0) == before
+    (folder / "ratings.dat").write_text("1::1::4::00\n")
+    assert place_of(tmp_path, figure, case, 0) != before

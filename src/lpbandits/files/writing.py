@@ -152,9 +152,9 @@ def as_folder(path: str | Path) -> Path:
 def whole_folder(path: str | Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
     """Give an empty folder to fill; at the end its files appear in `path` together, with a manifest that names them.
 
-    The manifest is what is given, and `files`: the SHA-256 of every file. If anything fails before all are written, the
-    files that were in `path` are as they were; then the old manifest goes, the files move, and the new one follows.
-    Files of other names stay.
+    The manifest is what is given, as it stands at the end, and `files`: the SHA-256 of every file. If anything fails
+    before all are written, the files that were in `path` are as they were; then the old manifest goes, the files move,
+    and the new one follows. Files of other names stay.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as home:

@@ -15,6 +15,7 @@ from lpbandits import __version__
 from lpbandits.errors import FileFormatError
 from lpbandits.files.reading import MOST_BYTES, digest, read_bytes, read_json
 from lpbandits.files.writing import as_parquet, write_bytes, write_json
+from lpbandits.paper.datasets import fingerprint_of
 from lpbandits.paper.spec import Case, Figure
 from lpbandits.typing import Json
 
@@ -79,12 +80,13 @@ def _form(table: pl.DataFrame) -> Json:
 
 
 def _identity(figure: Figure, case: Case, seed: int) -> Json:
-    """Return all that fixes a case's numbers."""
+    """Return all that fixes a case's numbers: other data is another case."""
     return {
         "format": FORMAT,
         "version": VERSION,
         **asdict(case),
         "figure_version": figure.version,
         "seed": seed,
+        "data": None if figure.data is None else fingerprint_of(figure.data),
         "lpbandits": __version__,
     }

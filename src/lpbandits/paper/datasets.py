@@ -1,5 +1,6 @@
 """MovieLens datasets: where they are kept, how they get there, and their terms."""
 
+import functools
 import hashlib
 import os
 import urllib.error
@@ -10,9 +11,9 @@ from pathlib import Path
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
 from lpbandits.files.places import cache_path
-from lpbandits.files.reading import read_json
+from lpbandits.files.reading import digest, read_json
 from lpbandits.files.unpacking import Limit, copy, extract, temporary, zipped
-from lpbandits.files.writing import MANIFEST, whole_folder
+from lpbandits.files.writing import MANIFEST, sha256, whole_folder
 from lpbandits.parallel import Progress
 from lpbandits.recovery import read_ratings
 
@@ -96,6 +97,19 @@ def require(name: str) -> Path:
             f"`lpb data movielens {name} --from {DATASETS[name].archive}`"
         )
     return place
+
+
+def fingerprint_of(name: str) -> str:
+    """Return a hash of a dataset's files, whatever form they have."""
+    place = require(name)
+    files = [place / file for file in (*_RATINGS, *_MOVIES) if (place / file).is_file()]
+    return digest({file.name: _sha256_of(file, file.stat().st_mtime_ns, file.stat().st_size) for file in files})
+
+
+@functools.cache
+def _sha256_of(file: Path, changed: int, size: int) -> str:
+    del changed, size  # a file that changed is read again
+    return sha256(file)
 
 
 @door("installing a dataset")

@@ -4,26 +4,25 @@ A `Policy` never changes. What it knows of one person is a `Belief`, which is no
 a user, and the simulator's rollout makes its own. Both call the same compiled functions.
 """
 
-import functools
 import hashlib
-import inspect
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels import layout
-from lpbandits.kernels.choices import favourite_sets, watched_action, watched_pair, watched_tell
-from lpbandits.kernels.compiler import config, fingerprint, is_compiled, name_of, specialise
+from lpbandits.kernels.choices import favourite_sets
+from lpbandits.kernels.compiler import fingerprint
 from lpbandits.kernels.layout import Arrays
 from lpbandits.limits import affordable
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.policies.belief import Belief
+from lpbandits.policies.outside import asking, check_part, settings_of, watched_choose, watched_evidence
 from lpbandits.policies.parts import Evidence, Feedback, Rule
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, Label
@@ -54,17 +53,8 @@ class Policy:
     def __post_init__(self) -> None:
         as_model(self.model)
         evidence, rule = self.evidence, self.rule
-        for value, name, wanted in ((evidence, "evidence", Evidence), (rule, "rule", Rule)):
-            if not isinstance(value, wanted):
-                raise InvalidInput(f"{name} is {quoted(value)}; give one of its kind, such as {_EXAMPLES[name]}")
-            for member in _MEMBERS[name]:
-                if not hasattr(type(value), member):
-                    raise InvalidInput(
-                        f"the {name} {type(value).__name__} has no {member}; see lpbandits.policies.parts"
-                    )
-        for part, name in ((evidence, "evidence"), (rule, "rule")):
-            validate.as_choice(part.feedback, f"the feedback of the {name} {type(part).__name__}", get_args(Feedback))
-            _check_outside(part, name)
+        check_part(evidence, "evidence")
+        check_part(rule, "rule")
         if evidence.feedback != rule.feedback:
             other = {"rewards": "'refit'", "duels": "'inversions'" if rule.latent else "'wins'"}[rule.feedback]
             raise InvalidInput(
@@ -75,11 +65,7 @@ class Policy:
             raise InvalidInput(f"the rule '{rule.kind}' needs states, which '{evidence.kind}' does not weigh")
         if evidence.latent and not rule.latent:
             raise InvalidInput(f"the rule '{rule.kind}' uses no states, so '{evidence.kind}' would be wasted on it")
-        _ = (
-            self.rewards,
-            self.table,
-            self.start_own,
-        )  # a model without what the evidence needs is refused now
+        _ = self.rewards, self.table, self.start_own  # a model without what the evidence needs is refused now
         rule.check(self)
 
     @property
@@ -144,14 +130,14 @@ class Policy:
         """The rule's function: built around the evidence's `expect` if it asks, and watched if it is from outside."""
         choose = self.rule.choose
         if self.rule.asks:
-            choose = _asking(choose, self.evidence.expect)
-        return _watched(choose, self.feedback) if fingerprint(choose) else choose
+            choose = asking(choose, self.evidence.expect)
+        return watched_choose(choose, self.feedback) if fingerprint(choose) else choose
 
     @property
     def tell(self) -> Callable[..., int]:
         """The evidence's function, watched if it is from outside."""
         tell = self.evidence.tell
-        return _watched_tell(tell) if fingerprint(tell) else tell
+        return watched_evidence(tell) if fingerprint(tell) else tell
 
     def new_belief(self, room: int = 8) -> Belief:
         """Return what the policy knows of a person it has not met, with room for so many tried actions."""
@@ -230,7 +216,7 @@ class Policy:
     def to_dict(self) -> Json:
         """Return the policy's settings, without the model, as a JSON object."""
         return {
-            name: {"kind": part.kind, **{key: _json(value) for key, value in _fields(part)}}
+            name: {"kind": part.kind, **settings_of(part)}
             for name, part in (("evidence", self.evidence), ("rule", self.rule))
         }
 
@@ -245,77 +231,6 @@ class Policy:
         return f"{type(self).__name__}({_told(self.evidence)} × {_told(self.rule)} over {size})"
 
 
-_EXAMPLES = {"evidence": "Refit()", "rule": "Sample()"}
-_ARGUMENTS = {
-    "tell": ("b", "n", "action", "outcome"),
-    "expect": ("b", "n", "state", "out"),
-    "choose": ("b", "n", "offered", "seed", "person", "round_"),
-}
-_MEMBERS = {"evidence": ("kind", "tell", "expect"), "rule": ("kind", "choose")}
-
-
-@functools.cache
-def _asking(choose: Callable[..., Any], expect: Callable[..., None]) -> Callable[..., Any]:
-    name = name_of("choose", {"choose": choose, "expect": expect})
-    return specialise(choose, name, {"expect": expect}, inline=True)
-
-
-@functools.cache
-def _watched(choose: Callable[..., Any], feedback: Feedback) -> Callable[..., Any]:
-    template = watched_pair if feedback == "duels" else watched_action
-    wanted = "two actions" if feedback == "duels" else "one action"
-    choose = _checking(choose, 2 if feedback == "duels" else 1, f"the rule did not return {wanted}; mend its choose")
-    return specialise(template, name_of(template.__name__, {"choose": choose}), {"choose": choose}, inline=True)
-
-
-@functools.cache
-def _watched_tell(tell: Callable[..., int]) -> Callable[..., int]:
-    tell = _checking(tell, 1, "the evidence did not return the number of tried actions; mend its tell")
-    return specialise(watched_tell, name_of("watched_tell", {"tell": tell}), {"tell": tell}, inline=True)
-
-
-def _checking(function: Callable[..., Any], numbers: int, otherwise: str) -> Callable[..., Any]:
-    """Return a plain Python function that must return so many whole numbers; a compiled one's types are known."""
-    if is_compiled(function) and not config.DISABLE_JIT:
-        return function
-
-    @functools.wraps(function)
-    def checked(*given: Any) -> Any:
-        found = function(*given)
-        parts = found if numbers > 1 and isinstance(found, tuple) else (found,)
-        if len(parts) != numbers or not all(isinstance(part, int | np.integer) for part in parts):
-            raise IndexError(otherwise)
-        return found
-
-    return checked
-
-
-def _check_outside(part: Any, name: str) -> None:
-    """Refuse a part from outside whose functions take other arguments, or whose settings cannot be saved."""
-    for member in _MEMBERS[name][1:]:
-        function = getattr(part, member)
-        if not callable(function):
-            raise InvalidInput(f"{member} of the {name} {type(part).__name__} is {quoted(function)}, no function")
-        if not fingerprint(function):
-            continue
-        wanted = _ARGUMENTS[member]
-        try:
-            inspect.signature(getattr(function, "py_func", function)).bind(*wanted)
-        except TypeError:
-            raise InvalidInput(
-                f"{member} of the {name} {type(part).__name__} must take ({', '.join(wanted)}); see "
-                "lpbandits.policies.parts"
-            ) from None
-        except ValueError:  # it has no signature to look at
-            continue
-    try:
-        json.dumps({key: _json(value) for key, value in _fields(part)}, allow_nan=False)
-    except validate.ODD:
-        raise InvalidInput(
-            f"the settings of the {name} {type(part).__name__} are not plain values; they are saved as JSON"
-        ) from None
-
-
 def _matrix(values: Any, name: str) -> FloatArray:
     array = validate.as_array(values, name)
     if array.ndim != 2:
@@ -324,16 +239,6 @@ def _matrix(values: Any, name: str) -> FloatArray:
         return np.array(array, dtype=np.float64, order="C")
     except validate.ODD:
         raise InvalidInput(f"{name} is not a matrix of numbers") from None
-
-
-def _fields(part: Any) -> list[tuple[str, Any]]:
-    return [(field.name, getattr(part, field.name)) for field in fields(part)]
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    return asdict(value) if isinstance(value, Rewards) else value
 
 
 def _as_floats(content: Any) -> Any:
@@ -346,7 +251,7 @@ def _as_floats(content: Any) -> Any:
 def _told(part: Any) -> str:
     """Return a part for people: its kind and the settings that matter."""
     words: list[str] = []
-    for name, value in _fields(part):
+    for name, value in ((field.name, getattr(part, field.name)) for field in fields(part)):
         if isinstance(value, Rewards):
             if value.family != "gaussian":
                 words.append(repr(value.family))

@@ -1,0 +1,111 @@
+"""Parts from outside: what is asked of an evidence or a rule, and the watch kept on its functions while they run."""
+
+import functools
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import asdict, fields
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from lpbandits import validate
+from lpbandits.errors import InvalidInput
+from lpbandits.kernels.choices import watched_action, watched_pair, watched_tell
+from lpbandits.kernels.compiler import config, fingerprint, is_compiled, name_of, specialise
+from lpbandits.policies.parts import Evidence, Feedback, Rule
+from lpbandits.rewards import Rewards
+from lpbandits.typing import Json
+from lpbandits.validate import quoted
+
+_KINDS: dict[str, type[Evidence | Rule]] = {"evidence": Evidence, "rule": Rule}
+_EXAMPLES = {"evidence": "Refit()", "rule": "Sample()"}
+_FUNCTIONS = {"evidence": ("tell", "expect"), "rule": ("choose",)}
+_ARGUMENTS = {
+    "tell": ("b", "n", "action", "outcome"),
+    "expect": ("b", "n", "state", "out"),
+    "choose": ("b", "n", "offered", "seed", "person", "round_"),
+}
+
+
+def check_part(part: Any, name: Literal["evidence", "rule"]) -> None:
+    """Refuse what is no evidence or rule, or one that lacks something, or whose settings cannot be saved."""
+    if not isinstance(part, _KINDS[name]):
+        raise InvalidInput(f"{name} is {quoted(part)}; give one of its kind, such as {_EXAMPLES[name]}")
+    called = f"the {name} {type(part).__name__}"
+    for member in ("kind", *_FUNCTIONS[name]):
+        if not hasattr(type(part), member):
+            raise InvalidInput(f"{called} has no {member}; see lpbandits.policies.parts")
+    validate.as_choice(part.feedback, f"the feedback of {called}", get_args(Feedback))
+    for member in _FUNCTIONS[name]:
+        _check_function(getattr(part, member), member, called)
+    try:
+        json.dumps(settings_of(part), allow_nan=False)
+    except validate.ODD:
+        raise InvalidInput(f"the settings of {called} are not plain values; they are saved as JSON") from None
+
+
+def _check_function(function: Any, member: str, called: str) -> None:
+    if not callable(function):
+        raise InvalidInput(f"{member} of {called} is {quoted(function)}, no function")
+    if not fingerprint(function):
+        return
+    wanted = _ARGUMENTS[member]
+    try:
+        inspect.signature(getattr(function, "py_func", function)).bind(*wanted)
+    except TypeError:
+        raise InvalidInput(
+            f"{member} of {called} must take ({', '.join(wanted)}); see lpbandits.policies.parts"
+        ) from None
+    except ValueError:
+        return  # it has no signature to look at
+
+
+def settings_of(part: Any) -> Json:
+    """Return a part's own settings as a JSON object."""
+    return {field.name: _json(getattr(part, field.name)) for field in fields(part)}
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    return asdict(value) if isinstance(value, Rewards) else value
+
+
+@functools.cache
+def asking(choose: Callable[..., Any], expect: Callable[..., None]) -> Callable[..., Any]:
+    """Return a rule's `choose`, built around an evidence's `expect`."""
+    name = name_of("choose", {"choose": choose, "expect": expect})
+    return specialise(choose, name, {"expect": expect}, inline=True)
+
+
+@functools.cache
+def watched_choose(choose: Callable[..., Any], feedback: Feedback) -> Callable[..., Any]:
+    """Return a `choose` from outside, with a check that it returns allowed actions."""
+    template = watched_pair if feedback == "duels" else watched_action
+    wanted = "two actions" if feedback == "duels" else "one action"
+    choose = _checking(choose, 2 if feedback == "duels" else 1, f"the rule did not return {wanted}; mend its choose")
+    return specialise(template, name_of(template.__name__, {"choose": choose}), {"choose": choose}, inline=True)
+
+
+@functools.cache
+def watched_evidence(tell: Callable[..., int]) -> Callable[..., int]:
+    """Return a `tell` from outside, with a check of the number that it returns."""
+    tell = _checking(tell, 1, "the evidence did not return the number of tried actions; mend its tell")
+    return specialise(watched_tell, name_of("watched_tell", {"tell": tell}), {"tell": tell}, inline=True)
+
+
+def _checking(function: Callable[..., Any], numbers: int, otherwise: str) -> Callable[..., Any]:
+    """Return a plain Python function that must return so many whole numbers; a compiled one's types are known."""
+    if is_compiled(function) and not config.DISABLE_JIT:
+        return function
+
+    @functools.wraps(function)
+    def checked(*given: Any) -> Any:
+        found = function(*given)
+        parts = found if numbers > 1 and isinstance(found, tuple) else (found,)
+        if len(parts) != numbers or not all(isinstance(part, int | np.integer) for part in parts):
+            raise IndexError(otherwise)
+        return found
+
+    return checked

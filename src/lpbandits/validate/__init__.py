@@ -1,0 +1,45 @@
+"""The only door from user data to trusted arrays.
+
+Each function takes what a user gave and the name it has for the user, and returns a clean contiguous array or
+number, or raises `InvalidInput` that names the value, the place and the remedy. Nothing behind this door checks again.
+"""
+
+from lpbandits.validate.arrays import LARGEST, as_array, as_floats, as_indices, as_states
+from lpbandits.validate.orderings import as_labels, as_orderings, as_prior
+from lpbandits.validate.values import (
+    ODD,
+    as_bytes,
+    as_choice,
+    as_count,
+    as_flag,
+    as_label,
+    as_list,
+    as_number,
+    as_seed,
+    as_text,
+    quoted,
+    same,
+)
+
+__all__ = [
+    "LARGEST",
+    "ODD",
+    "as_array",
+    "as_bytes",
+    "as_choice",
+    "as_count",
+    "as_flag",
+    "as_floats",
+    "as_indices",
+    "as_label",
+    "as_labels",
+    "as_list",
+    "as_number",
+    "as_orderings",
+    "as_prior",
+    "as_seed",
+    "as_states",
+    "as_text",
+    "quoted",
+    "same",
+]

@@ -1,0 +1,132 @@
+"""Arrays from outside: of finite numbers, of whole numbers, of states."""
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from lpbandits.errors import InvalidInput
+from lpbandits.limits import affordable
+from lpbandits.typing import FloatArray, IntArray
+from lpbandits.validate.values import NO_NUMBERS, ODD
+
+LARGEST = 1e100
+"""Rewards and means beyond this would overflow when squared."""
+
+LONGEST_ARRAY = 2**31
+"""Entries of a list that becomes an array."""
+
+
+def as_floats(
+    values: Any,
+    name: str,
+    *,
+    shape: tuple[int | None, ...],
+    largest: float = math.inf,
+    gaps: bool = False,
+    copy: bool | None = True,
+) -> FloatArray:
+    """Return `values` as a new contiguous float64 array of finite numbers; None in `shape` allows any length.
+
+    With `gaps`, entries may be NaN. With `copy=None`, an array that is all this already is returned as it is.
+
+    >>> as_floats([1, 2e200], "means", shape=(2,), largest=LARGEST)
+    Traceback (most recent call last):
+    ...
+    lpbandits.errors.InvalidInput: means[1] is 2e+200; it must lie within ±1e+100: use other units
+    """
+    given = as_array(values, name)
+    wanted = "×".join("any" if side is None else str(side) for side in shape)
+    if shape == (None,):
+        wanted = "a plain list"
+    if given.ndim != len(shape) or any(
+        side is not None and side != have for side, have in zip(shape, given.shape, strict=True)
+    ):
+        have = "×".join(map(str, given.shape)) or "a single number"
+        raise InvalidInput(f"{name} has shape {have}; it must be {wanted}")
+    array = _numbers(given, name, copy)
+    odd = np.isinf(array) if gaps else ~np.isfinite(array)
+    if odd.any():
+        place = tuple(int(i) for i in np.argwhere(odd)[0])
+        raise InvalidInput(f"{name}{list(place)} is {array[place]}; every entry must be a finite number")
+    if largest < math.inf and np.any(np.abs(array) > largest):
+        place = tuple(int(i) for i in np.argwhere(np.abs(array) > largest)[0])
+        raise InvalidInput(f"{name}{list(place)} is {array[place]}; it must lie within ±{largest:g}: use other units")
+    return array
+
+
+def as_array(values: Any, name: str, *, ragged: str = "") -> np.ndarray[Any, Any]:
+    """Return `values` as an array of whatever type, without a mask; `ragged` says what is wrong with uneven rows."""
+    try:
+        if not isinstance(values, np.ndarray) and hasattr(type(values), "__len__") and len(values) > LONGEST_ARRAY:
+            raise InvalidInput(f"{name} has {len(values):,} entries; at most {LONGEST_ARRAY:,} fit")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a masked number in a list becomes NaN
+            array = np.asarray(values)
+    except InvalidInput:
+        raise
+    except ODD:
+        raise InvalidInput(ragged or f"{name} is not an array of numbers with equally long rows") from None
+    _check_size(array, name)
+    if np.ma.is_masked(values):
+        raise InvalidInput(f"{name} has masked entries; leave them out, or fill them with numbers")
+    return array
+
+
+def _numbers(array: np.ndarray[Any, Any], name: str, copy: bool | None) -> FloatArray:
+    """Return an array as new contiguous float64; what only looks like numbers (text, dates, complex) is refused."""
+    odd = array.dtype.kind not in "biufO" or (
+        array.dtype.kind == "O" and any(isinstance(value, NO_NUMBERS) for value in array.flat)
+    )
+    if odd and array.size:
+        held = "text" if array.dtype.kind in "USO" else f"{array.dtype} values"
+        raise InvalidInput(f"{name} is not an array of numbers: it holds {held}")
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # as above; a long double beyond all floats is infinite
+            return np.array(array, dtype=np.float64, order="C", subok=False, copy=copy)
+    except ODD:
+        raise InvalidInput(f"{name} is not an array of numbers with equally long rows") from None
+
+
+def _check_size(array: np.ndarray[Any, Any], name: str) -> None:
+    """Refuse an array whose copy would not fit: one may stand for far more numbers than it holds."""
+    affordable(f"{name} of shape {'×'.join(map(str, array.shape))}", "give fewer numbers", size=24 * array.size)
+
+
+def as_indices(values: Any, name: str) -> IntArray:
+    """Return `values` as a contiguous array of whole numbers, of any shape.
+
+    >>> as_indices([[0, 1], [2]], "offered")
+    Traceback (most recent call last):
+    ...
+    lpbandits.errors.InvalidInput: offered is not an array of numbers with equally long rows
+    """
+    array = as_array(values, name)
+    if array.dtype.kind in "iu" and (array.dtype.kind == "i" or array.itemsize < 8):
+        return np.array(array, dtype=np.int64, order="C", subok=False, copy=None)
+    numbers = as_floats(array, name, shape=array.shape)
+    odd = np.argwhere((numbers != np.rint(numbers)) | (np.abs(numbers) > 2**53))
+    if len(odd):
+        place = tuple(int(i) for i in odd[0])
+        raise InvalidInput(f"{name}{list(place)} is {numbers[place]:g}; every entry must be a whole number")
+    return numbers.astype(np.int64)
+
+
+def as_states(values: Any, name: str, *, low: int, states: int) -> IntArray:
+    """Return one state per person: whole numbers from `low` to `states` − 1.
+
+    >>> as_states([0, 0.7], "truth", low=0, states=2)
+    Traceback (most recent call last):
+    ...
+    lpbandits.errors.InvalidInput: truth[1] is 0.7; states are the whole numbers 0 to 1
+    """
+    array = as_floats(values, name, shape=(None,))
+    bad = np.flatnonzero((array < low) | (array >= states) | (array != np.floor(array)))
+    if len(bad):
+        which = f"states are the whole numbers 0 to {states - 1}"
+        if low < 0:
+            which = f"every person needs a state from 0 to {states - 1}, or -1 for unknown"
+        raise InvalidInput(f"{name}[{bad[0]}] is {array[bad[0]]:g}; {which}")
+    return array.astype(np.int64)
