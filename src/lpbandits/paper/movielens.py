@@ -1,12 +1,14 @@
 """The paper's MovieLens task (its appendix "Details on the MovieLens experiments").
 
 Real people are clustered, a Bradley-Terry model per cluster gives orderings and mean ratings in [1, 5], and bandit
-people who were not clustered get the state whose centre is nearest to their real ratings.
+people who were not clustered get the state whose centre is nearest to their real ratings. A third group's simulated
+logs are what a recovered model is learned from.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -23,9 +25,32 @@ from lpbandits.worlds import Population
 STATES = 5
 NOISE = float(np.sqrt(0.5))
 """The paper writes N(mean, variance): the variance is 0.5."""
+LOWEST, HIGHEST = 1.0, 5.0
+"""The scale of ratings."""
 NARROWEST = 1.5
 """The least width ζ of a person's own interval of ratings."""
+LEAST = 200
+"""Ratings that a person, and a movie, must have."""
 OFFERED = 300
+LOGGED = (200, 300)
+"""The least and most movies in the log of an offline person."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """How a person's ratings come about: on the state's scale or their own, and with what noise (sd)."""
+
+    title: str
+    scale: Literal["same", "different"]
+    noise: float
+
+
+ENVIRONMENTS = {
+    "same": Environment("Same scale", "same", NOISE),
+    "different": Environment("Different scales", "different", 0.0),
+    "different-noisy": Environment("Different scales, noisy", "different", NOISE),
+}
+"""On different scales the paper considers "only reward randomness due to the random rating perturbation": no noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,21 +77,16 @@ class MovieLensTask:
     seed: int
 
     @classmethod
-    def load(cls, folder: str | Path, *, seed: int = 0, least: int = 200) -> "MovieLensTask":
-        """Read, filter and split MovieLens, and fit the true model to the training half."""
-        ratings = read_ratings(folder, min_person=least, min_action=least)
+    def load(cls, folder: str | Path, *, seed: int = 0) -> "MovieLensTask":
+        """Read and filter MovieLens, and make the task."""
+        ratings = read_ratings(folder, min_person=LEAST, min_action=LEAST)
         genres = read_genres(folder)
         return cls.of(ratings, tuple(genres.get(str(a), ("unknown",)) for a in ratings.actions), seed=seed)
 
     @classmethod
     def of(cls, ratings: Ratings, genres: tuple[tuple[str, ...], ...], *, seed: int = 0) -> "MovieLensTask":
-        """Split people into halves: training, and test; the test half into bandit and offline people."""
-        order = np.random.default_rng([seed, 1]).permutation(len(ratings.people))
-        half = len(order) // 2
-        quarter = half + (len(order) - half) // 2
-        train, bandit, offline = (
-            ratings.subset(np.sort(part)) for part in (order[:half], order[half:quarter], order[quarter:])
-        )
+        """Split the people, and fit the true model to the training half."""
+        train, bandit, offline = (ratings.subset(part) for part in split(len(ratings.people), seed))
         if len(train.people) < 10 * STATES:
             raise InvalidInput(f"{len(ratings.people)} people are too few to split and cluster; use a larger dataset")
         model = recover_two_stage(train, states=STATES, scale="raw", heldout=0, seed=seed)
@@ -86,56 +106,64 @@ class MovieLensTask:
             seed,
         )
 
-    def population(self, scale: str, *, people: int = 100, rounds: int = 200) -> Population:
-        """Return bandit people with their offered sets; mTS is told the state's expected means on either scale."""
+    def population(self, environment: Environment, offered: IntArray) -> Population:
+        """Return as many bandit people as there are offered sets for; mTS is told the state's expected means.
+
+        Every policy is told the same noise, also where there is none.
+        """
+        people = len(offered)
         chosen = np.random.default_rng([self.seed, 2]).choice(
             len(self.bandit), people, replace=people > len(self.bandit)
         )
         truth = self.bandit[chosen]
-        expected = self.means if scale == "same" else 2.25 + 2.125 * (self.means - 1.0) / 4.0
-        model = PreferenceModel(self.model.orderings, actions=self.model.actions, means=expected)
-        means = self._personal(truth, scale, np.random.default_rng([self.seed, 3]))
-        size = min(OFFERED, self.model.n_actions)
-        return Population(model, truth, means, Rewards("gaussian", NOISE), self._offered(people, rounds, size))
+        model = PreferenceModel(
+            self.model.orderings, actions=self.model.actions, means=expected(self.means, environment)
+        )
+        means = self._personal(truth, environment, np.random.default_rng([self.seed, 3]))
+        return Population(model, truth, means, Rewards("gaussian", NOISE), offered, replayed=environment.noise == 0)
 
-    def log(self, scale: str) -> Ratings:
-        """Return the offline people's logs: 200 to 300 movies each, uniformly chosen, rated with noise."""
+    def log(self, environment: Environment) -> Ratings:
+        """Return the offline people's logs: 200 to 300 movies each, uniformly chosen, and rated."""
         rng = np.random.default_rng([self.seed, 4])
-        means = self._personal(self.offline, scale, rng)
+        means = self._personal(self.offline, environment, rng)
         k = self.model.n_actions
-        low = min(200, k)
-        lengths = rng.integers(low, min(300, k) + 1, size=len(self.offline))
+        low, high = (min(length, k) for length in LOGGED)
+        lengths = rng.integers(low, high + 1, size=len(self.offline))
         action = np.concatenate([rng.choice(k, size=n, replace=False) for n in lengths])
         person = np.repeat(np.arange(len(lengths)), lengths)
-        rating = means[person, action] + NOISE * rng.standard_normal(len(action))
+        rating = means[person, action] + environment.noise * rng.standard_normal(len(action))
         people: tuple[Label, ...] = tuple(range(len(lengths)))
         return Ratings.from_codes(person, action, rating, people=people, actions=self.model.actions)
 
-    def recovered(self, scale: str, *, clustering: Scale) -> tuple[PreferenceModel, float]:
-        """Return the model learned from the logs, its states named as the true ones, and its error (1 − τ)."""
-        fitted = recover_two_stage(self.log(scale), states=STATES, scale=clustering, heldout=0, seed=self.seed)
+    def recovered(self, log: Ratings, environment: Environment, *, clustering: Scale) -> tuple[PreferenceModel, float]:
+        """Return the model learned from a log, its states named as the true ones, and its error (1 − τ).
+
+        Its means are made as the true ones are: utilities stretched to the scale of ratings.
+        """
+        fitted = recover_two_stage(log, states=STATES, scale=clustering, heldout=0, seed=self.seed)
         matching = match_orderings(self.model, fitted)
-        if fitted.n_states < STATES:
-            return fitted, matching.error
-        order = matching.assignment
-        return PreferenceModel(fitted.orderings[order], actions=fitted.actions), matching.error
+        means = expected(rescaled(fitted), environment)
+        order = matching.assignment if fitted.n_states == STATES else np.arange(fitted.n_states)
+        model = PreferenceModel(fitted.orderings[order], actions=fitted.actions, means=means[order])
+        return model, matching.error
 
-    def _personal(self, truth: IntArray, scale: str, rng: np.random.Generator) -> FloatArray:
-        """Return each person's means: the state's, or the state's moved into the person's own interval."""
-        means = self.means[truth]
-        if scale == "same":
-            return np.ascontiguousarray(means)
-        low = rng.uniform(1.0, 5.0 - NARROWEST, size=len(truth))
-        high = rng.uniform(low + NARROWEST, 5.0)
-        return np.ascontiguousarray(low[:, None] + (high - low)[:, None] * (means - 1.0) / 4.0)
-
-    def _offered(self, people: int, rounds: int, size: int) -> IntArray:
+    def offered(self, people: int, rounds: int) -> IntArray:
+        """Return people × rounds × 300 movies, in rising order: round by round a genre after the other gives one."""
         names, starts, members, owner_starts, owners = self._genre_arrays
-        out = np.empty((people, rounds, size), dtype=np.int64)
+        out = np.empty((people, rounds, min(OFFERED, self.model.n_actions)), dtype=np.int64)
         stamp = np.zeros(self.model.n_actions, dtype=np.int64)
         left, turn = np.empty(len(names), dtype=np.int64), np.empty(len(names), dtype=np.int64)
         diverse_sets(starts, members, owner_starts, owners, self.seed, 0, out, stamp, left, turn)
         return out
+
+    def _personal(self, truth: IntArray, environment: Environment, rng: np.random.Generator) -> FloatArray:
+        """Return each person's means: the state's, or the state's moved into the person's own interval [η, υ]."""
+        means = self.means[truth]
+        if environment.scale == "same":
+            return np.ascontiguousarray(means)
+        low = rng.uniform(LOWEST, HIGHEST - NARROWEST, size=len(truth))
+        high = rng.uniform(low + NARROWEST, HIGHEST)
+        return np.ascontiguousarray(low[:, None] + (high - low)[:, None] * (means - LOWEST) / (HIGHEST - LOWEST))
 
     @cached_property
     def _genre_arrays(self) -> tuple[list[str], IntArray, IntArray, IntArray, IntArray]:
@@ -149,6 +177,27 @@ class MovieLensTask:
         return names, *_flat(members), *_flat(owners)
 
 
+def split(people: int, seed: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the training half of the people, and the bandit and the offline half of the others, by index.
+
+    >>> [len(part) for part in split(1589, seed=0)]
+    [794, 397, 398]
+    """
+    order = np.random.default_rng([seed, 1]).permutation(people)
+    half = people // 2
+    quarter = half + (people - half) // 2
+    return np.sort(order[:half]), np.sort(order[half:quarter]), np.sort(order[quarter:])
+
+
+def expected(means: FloatArray, environment: Environment) -> FloatArray:
+    """Return the means of a state's people on average: E[η] = 2.25 and E[υ − η] = 2.125 on different scales."""
+    if environment.scale == "same":
+        return means
+    low = (LOWEST + HIGHEST - NARROWEST) / 2.0
+    width = (HIGHEST + NARROWEST - low) / 2.0
+    return low + width * (means - LOWEST) / (HIGHEST - LOWEST)
+
+
 def rescaled(model: PreferenceModel) -> FloatArray:
     """Return each state's utilities stretched to [1, 5]; actions that nobody compared count as the least."""
     if model.utilities is None:
@@ -156,7 +205,8 @@ def rescaled(model: PreferenceModel) -> FloatArray:
     along = np.minimum.accumulate(np.take_along_axis(model.utilities, model.orderings, axis=1), axis=1)
     low, high = along[:, -1:], along[:, :1]
     means = np.empty_like(along)
-    np.put_along_axis(means, model.orderings, 1.0 + 4.0 * (along - low) / np.maximum(high - low, 1e-12), axis=1)
+    stretched = LOWEST + (HIGHEST - LOWEST) * (along - low) / np.maximum(high - low, 1e-12)
+    np.put_along_axis(means, model.orderings, stretched, axis=1)
     return means
 
 

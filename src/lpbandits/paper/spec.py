@@ -11,11 +11,11 @@ from lpbandits.views.charts import Chart
 
 @dataclass(frozen=True)
 class Size:
-    """How large to run: people per state, rounds, and draws of the orderings."""
+    """How large to run: people per state, rounds, and draws of the orderings (None: as many as each figure needs)."""
 
     people: int = 50
     rounds: int = 200
-    draws: int = 3
+    draws: int | None = None
     quick: bool = False
 
 
@@ -36,17 +36,24 @@ class Case:
 class Figure:
     """A figure; its version keeps results that an older specification saved from being taken for its own.
 
-    `run(case, seed, threads)` returns a table; `chart(table)` draws all cases' tables joined together.
+    `plan(size, draws)` returns its cases; `run(case, seed, threads)` a case's table; `chart(table)` draws all cases'
+    tables joined together.
     """
 
     name: str
     version: int
     title: str
     shows: str
-    cases: Callable[[Size], list[Case]]
+    plan: Callable[[Size, int], list[Case]]
     run: Callable[[Case, int, int | None], pl.DataFrame]
     chart: Callable[[pl.DataFrame], Chart]
+    draws: int = 5
+    """Draws of the orderings, unless a size says otherwise: so many that what the paper says of it settles."""
     data: str | None = None
     """The MovieLens dataset it needs."""
     check: Callable[[Case], None] | None = None
     """Refuses a case that is too large, before any is run."""
+
+    def cases(self, size: Size) -> list[Case]:
+        """Return its cases at a size."""
+        return self.plan(size, self.draws if size.draws is None else size.draws)

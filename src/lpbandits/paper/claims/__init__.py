@@ -1,5 +1,7 @@
 """The paper's sentences as checks, by family. A new claim is a function and its line in one family's CHECKS."""
 
+from dataclasses import replace
+
 from lpbandits.paper.claims import data, synthetic, theory
 from lpbandits.paper.claims.check import Check, Claim, Tables
 
@@ -13,4 +15,8 @@ def check_claims(tables: Tables) -> list[Claim]:
     >>> check_claims({})
     []
     """
-    return [check.run(tables) for check in CHECKS if all(name in tables for name in check.needs)]
+    return [
+        replace(check.run(tables), figures=check.needs)
+        for check in CHECKS
+        if all(name in tables for name in check.needs)
+    ]

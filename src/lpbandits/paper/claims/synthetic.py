@@ -1,264 +1,268 @@
 """Claims that the synthetic figures check."""
 
+import math
+from collections.abc import Callable
 from functools import partial
 
-import numpy as np
-
 from lpbandits.paper.claims.check import (
-    FAILS,
-    HOLDS,
-    UNSETTLED,
+    ALIKE,
+    COMPARABLE,
+    CONSTANT,
+    VASTLY,
     Check,
     Claim,
     Tables,
-    above,
-    below,
-    comparable_to_mts,
-    mean_se,
+    along_text,
+    from_first,
+    joined,
+    judge,
     means_text,
-    negated,
     per_draw,
+    steps,
     values_of,
-    verdict_of,
 )
 from lpbandits.paper.figures.sweeps import NARROW
 from lpbandits.typing import FloatArray
 
 SAME_SWEEPS = ("vary-both-same", "vary-states-same", "vary-gap-same", "vary-actions-same")
+WORDS = {"same": "Same scale", "different": "Different scales"}
+LIMITED = {"lpbts": "lpbTS", "mts": "mTS", "ts-top": "TS top actions"}
+AT = 20.0
+"""Where m = k in the figures with 20 actions."""
+NEARLY_ALWAYS = 0.95
 
 
 def _ends(tables: Tables, policy: str, scale: str, column: str = "regret") -> FloatArray:
     return per_draw(tables["regret-curves"], policy, column, kind="final", scale=scale)
 
 
+def _along(tables: Tables, name: str, policy: str, column: str = "regret") -> dict[float, FloatArray]:
+    """Return a policy's numbers at each value of what a figure varies."""
+    return {x: per_draw(tables[name], policy, column, x=x) for x in values_of(tables[name])}
+
+
+def _benefit(tables: Tables, name: str) -> dict[float, FloatArray]:
+    """Return how many times as much as lpbTS plain TS loses, at each value of what a figure varies."""
+    ours, plain = _along(tables, name, "lpbts"), _along(tables, name, "ts")
+    return {x: plain[x] / ours[x] for x in ours}
+
+
 def mts_wins_on_the_same_scale(tables: Tables) -> Claim:
     mts, lpb = _ends(tables, "mts", "same"), _ends(tables, "lpbts", "same")
-    return below(
-        "Same scale: mTS, which knows the means, loses less than lpbTS.", mts, lpb, means_text(mTS=mts, lpbTS=lpb)
-    )
+    claim = "Same scale: mTS, which knows the means, loses less than lpbTS."
+    return judge(claim, mts - lpb, measure="mTS − lpbTS", below=0, detail=means_text(mTS=mts, lpbTS=lpb))
 
 
 def lpbts_is_comparable(tables: Tables) -> Claim:
-    titles = {"mTS": "mts", "lpbTS": "lpbts", "TS": "ts"}
-    return comparable_to_mts("Same scale", {title: _ends(tables, name, "same") for title, name in titles.items()})
+    mts, lpb, ts = (_ends(tables, name, "same") for name in ("mts", "lpbts", "ts"))
+    closed = float(((ts - lpb) / (ts - mts)).mean())
+    detail = f"{means_text(mTS=mts, lpbTS=lpb, TS=ts)}: lpbTS closes {closed:.0%} of the gap from TS to mTS"
+    claim = "Same scale: lpbTS is comparable to mTS."
+    return judge(claim, lpb / mts, measure="lpbTS / mTS", below=COMPARABLE, detail=detail)
 
 
 def mts_varies_less_on_the_same_scale(tables: Tables) -> Claim:
     mts, lpb = (_ends(tables, name, "same", "regret_sd") for name in ("mts", "lpbts"))
-    claim = "Same scale: mTS varies less over people than lpbTS. (effect: difference of sd)"
-    return below(claim, mts, lpb, means_text(sd_mTS=mts, sd_lpbTS=lpb))
+    claim = "Same scale: mTS varies less over people than lpbTS."
+    return judge(claim, mts - lpb, measure="sd of mTS − of lpbTS", below=0, detail=means_text(mTS=mts, lpbTS=lpb))
 
 
 def lpbts_beats_ts(tables: Tables, scale: str) -> Claim:
     lpb, ts, narrow = (_ends(tables, name, scale) for name in ("lpbts", "ts", NARROW))
-    ratio, error = mean_se(lpb / ts)
-    scales = "Different scales" if scale == "different" else "Same scale"
-    claim = f"{scales}: knowing the orderings is vastly better than plain TS."
-    verdict = verdict_of(ratio - 0.5, error)
-    return Claim(
-        claim + " (effect: lpbTS / TS; below a half counts)",
-        verdict,
-        ratio,
-        error,
-        means_text(lpbTS=lpb, TS_weak_prior=ts, TS_prior_N_0_1=narrow),
-    )
+    detail = means_text(lpbTS=lpb, TS_weak_prior=ts, TS_prior_N_0_1=narrow)
+    claim = f"{WORDS[scale]}: knowing the orderings is vastly better than plain TS."
+    return judge(claim, lpb / ts, measure="lpbTS / TS", below=VASTLY, detail=detail)
 
 
-def ts_prior_decides(tables: Tables) -> Claim:
-    weak, narrow = _ends(tables, "ts", "same"), _ends(tables, NARROW, "same")
-    effect, error = mean_se(narrow - weak)
-    settled = error is not None and abs(effect) > 2 * error
-    return Claim(
-        "Beyond the paper: TS's result does not depend on its Gaussian prior. (effect: N(0, 1) − weak)",
-        FAILS if settled else UNSETTLED,
-        effect,
-        error,
-        means_text(weak_prior=weak, prior_N_0_1=narrow) + "; a narrow prior locks onto the first action tried",
-    )
+def top_actions_lose_more(tables: Tables) -> Claim:
+    gaps, words = {}, []
+    for scale, title in WORDS.items():
+        lpb, top = _ends(tables, "lpbts", scale), _ends(tables, "ts-top", scale)
+        gaps[title.lower()] = lpb - top
+        words.append(f"{title.lower()}: {means_text(lpbTS=lpb, TS_top_actions=top)}")
+    claim = "m = 5, k = 10: lpbTS loses less than TS limited to the actions that are best in some state."
+    return judge(claim, gaps, measure="lpbTS − TS top actions", below=0, detail="; ".join(words))
+
+
+def top_actions_are_poor(tables: Tables) -> Claim:
+    ours, top = _along(tables, "vary-states", "lpbts"), _along(tables, "vary-states", "ts-top")
+    ratios = {"m = 5, k = 10": _ends(tables, "lpbts", "different") / _ends(tables, "ts-top", "different")}
+    ratios |= {f"m = {m:g}, k = 20": ours[m] / top[m] for m in ours}
+    detail = ", ".join(f"{where}: {ratio.mean():.2f}" for where, ratio in ratios.items())
+    claim = "Different scales: TS limited to the actions that are best in some state is poor: lpbTS is vastly better."
+    return judge(claim, ratios, measure="lpbTS / TS top actions", below=VASTLY, detail=detail)
 
 
 def mts_fails_on_different_scales(tables: Tables) -> Claim:
     mts, lpb = _ends(tables, "mts", "different"), _ends(tables, "lpbts", "different")
-    return below("Different scales: lpbTS loses less than mTS.", lpb, mts, means_text(lpbTS=lpb, mTS=mts))
+    claim = "Different scales: lpbTS loses less than mTS."
+    return judge(claim, lpb - mts, measure="lpbTS − mTS", below=0, detail=means_text(lpbTS=lpb, mTS=mts))
 
 
 def lpbts_varies_less(tables: Tables) -> Claim:
     mts, lpb = (_ends(tables, name, "different", "regret_sd") for name in ("mts", "lpbts"))
-    claim = "Different scales: lpbTS varies less over people than mTS. (effect: difference of sd)"
-    return below(claim, lpb, mts, means_text(sd_lpbTS=lpb, sd_mTS=mts))
-
-
-def top_actions_are_poor(tables: Tables) -> Claim:
-    table = tables["vary-states"]
-    sizes = values_of(table)
-    ratios = {m: float((per_draw(table, "lpbts", x=m) / per_draw(table, "ts-top", x=m)).mean()) for m in sizes}
-    small = _ends(tables, "lpbts", "different") - _ends(tables, "ts-top", "different")
-    effect, error = mean_se(small)
-    good = [m for m, ratio in ratios.items() if ratio < 0.8]
-    if verdict_of(effect, error) == HOLDS and len(good) == len(sizes):
-        verdict = HOLDS
-    else:
-        verdict = f"holds only if there are many states: at k = 20 for m ≥ {min(good):g}" if good else FAILS
-    listed = ", ".join(f"m={m:g}: {ratio:.2f}" for m, ratio in ratios.items())
-    claim = "TS limited to the actions that are best in some state is poor. (effect: lpbTS − it, m = 5, k = 10)"
-    return Claim(claim, verdict, effect, error, f"lpbTS / TS top actions at k=20: {listed}")
+    claim = "Different scales: lpbTS varies less over people than mTS."
+    return judge(claim, lpb - mts, measure="sd of lpbTS − of mTS", below=0, detail=means_text(lpbTS=lpb, mTS=mts))
 
 
 def mts_grows_with_both(tables: Tables) -> Claim:
-    table = tables["vary-both"]
-    low, *_, high = values_of(table)
-    small, large = per_draw(table, "mts", x=low), per_draw(table, "mts", x=high)
+    along = _along(tables, "vary-both", "mts")
     claim = "Different scales, k = m: the regret of mTS grows with k."
-    return above(claim, large, small, f"k={low:g}: {small.mean():.1f}, k={high:g}: {large.mean():.1f}")
-
-
-def mts_stays_worse_at_a_fixed_interval(tables: Tables) -> Claim:
-    table = tables["vary-states"]
-    sizes = values_of(table)
-    gaps = np.array([per_draw(table, "lpbts", x=m) - per_draw(table, "mts", x=m) for m in sizes])
-    effect, error = mean_se(gaps.max(axis=0))
-    listed = ", ".join(f"m={m:g}: {per_draw(table, 'mts', x=m).mean():.0f}" for m in sizes)
-    claim = "With k = 20 fixed (so the interval too), mTS still loses more than lpbTS. (effect: least lead of lpbTS)"
-    return Claim(claim, verdict_of(effect, error), effect, error, f"mTS {listed}")
+    return judge(
+        claim, steps(along, "k"), measure="change of mTS from one k to the next", above=0, detail=along_text(along, "k")
+    )
 
 
 def lpbts_is_constant_with_both(tables: Tables) -> Claim:
-    table = tables["vary-both"]
-    sizes = values_of(table)
-    means = {k: float(per_draw(table, "lpbts", x=k).mean()) for k in sizes}
-    ratio, error = mean_se(per_draw(table, "lpbts", x=sizes[-1]) / per_draw(table, "lpbts", x=sizes[0]))
-    mts = float((per_draw(table, "mts", x=sizes[-1]) / per_draw(table, "mts", x=sizes[0])).mean())
-    verdict = HOLDS if ratio < 1.25 else "holds only if seen beside mTS, which grows far more"
-    if ratio > 0.8 * mts:
-        verdict = FAILS
-    listed = ", ".join(f"k={k:g}: {mean:.1f}" for k, mean in means.items())
-    claim = "Different scales, k = m: the regret of lpbTS is fairly constant. (effect: largest k / smallest k)"
-    return Claim(claim, verdict, ratio, error, f"{listed}; the same ratio for mTS is {mts:.1f}")
+    along, mts = _along(tables, "vary-both", "lpbts"), _along(tables, "vary-both", "mts")
+    low, *_, high = along
+    grown = float((mts[high] / mts[low]).mean())
+    claim = "Different scales, k = m: the regret of lpbTS is fairly constant."
+    detail = f"{along_text(along, 'k')}; over the same range mTS grows {grown:.1f}-fold"
+    return judge(
+        claim,
+        from_first(along, "k"),
+        measure="lpbTS, ratio to the smallest k",
+        above=1 / CONSTANT,
+        below=CONSTANT,
+        detail=detail,
+    )
 
 
-def _active_grows(tables: Tables, name: str, what: str, symbol: str) -> Claim:
-    table = tables[name]
-    values = values_of(table)
-    active = {x: per_draw(table, "lpbts", "active_all", x=x) for x in values}
-    peak = max(values, key=lambda x: active[x].mean())
-    effect, error = mean_se(active[values[-1]] - active[values[0]])
-    verdict = verdict_of(-effect, error)
-    fall, fall_error = mean_se(active[peak] - active[values[-1]])
-    rise, rise_error = mean_se(active[peak] - active[values[0]])
-    if verdict_of(-fall, fall_error) == HOLDS and verdict_of(-rise, rise_error) == HOLDS:
-        verdict = f"holds only if {symbol} ≤ {peak:g}: they fall after"
-    listed = ", ".join(f"{symbol}={x:g}: {count.mean():.2f}" for x, count in active.items())
-    claim = f"Active constraints of lpbTS grow {what}. (effect: largest − smallest {symbol})"
-    return Claim(claim, verdict, effect, error, listed)
+def active_grow(tables: Tables, name: str, what: str, symbol: str) -> Claim:
+    along = _along(tables, name, "lpbts", "active_all")
+    return judge(
+        f"Active constraints of lpbTS grow {what}.",
+        steps(along, symbol),
+        measure=f"change of the active constraints from one {symbol} to the next",
+        above=0,
+        detail=along_text(along, symbol, 2),
+    )
 
 
-def regret_flattens(tables: Tables) -> Claim:
-    table = tables["vary-states"]
-    sizes = values_of(table)
-    at = min(sizes, key=lambda m: abs(m - 20.0))
-    words, late, rises = [], [], []
-    for policy, title in (("lpbts", "lpbTS"), ("mts", "mTS"), ("ts-top", "TS top actions")):
-        first, middle, last = (per_draw(table, policy, x=x) for x in (sizes[0], at, sizes[-1]))
-        rises.append(verdict_of(*negated(mean_se(middle - first))) == HOLDS)
-        share = float((middle - first).mean() / (last - first).mean())
-        words.append(
-            f"{title} {first.mean():.0f} → {middle.mean():.0f} → {last.mean():.0f} ({share:.0%} by m = {at:g})"
-        )
-        late += [title] if share < 0.8 else []
-    if not all(rises):
-        verdict = FAILS
-    else:
-        verdict = (
-            HOLDS if not late else f"holds only if a further rise is called flat: {', '.join(late)} rise after m = k"
-        )
-    gain, error = mean_se(per_draw(table, "lpbts", x=sizes[-1]) - per_draw(table, "lpbts", x=at))
-    claim = "With k = 20, regret rises with m until m = k and is flat after. (effect: rise of lpbTS after m = k)"
-    return Claim(claim, verdict, gain, error, "; ".join(words))
+def regret_rises_up_to_k(tables: Tables) -> Claim:
+    policies = {title: _along(tables, "vary-states", name) for name, title in LIMITED.items()}
+    rises = joined(
+        steps({m: values for m, values in along.items() if m <= AT}, "m", title) for title, along in policies.items()
+    )
+    claim = "k = 20: regret rises with m until m = k (lpbTS, mTS and TS on the top actions)."
+    detail = "; ".join(f"{title} {along_text(along, 'm', 0)}" for title, along in policies.items())
+    return judge(claim, rises, measure="change from one m to the next", above=0, detail=detail)
 
 
-def benefit_shrinks_with_states(tables: Tables) -> Claim:
-    table = tables["vary-states"]
-    low, *_, high = values_of(table)
-    gain = {m: per_draw(table, "ts", x=m) / per_draw(table, "lpbts", x=m) for m in (low, high)}
-    detail = f"TS / lpbTS is {gain[low].mean():.1f} at m={low:g} and {gain[high].mean():.1f} at m={high:g}"
-    claim = "With k = 20, more states shrink the benefit over plain TS. (effect: change of TS / lpbTS)"
-    return below(claim, gain[high], gain[low], detail)
+def regret_is_flat_after(tables: Tables) -> Claim:
+    policies = {title: _along(tables, "vary-states", name) for name, title in LIMITED.items()}
+    ratios = joined(
+        from_first({m: values for m, values in along.items() if m >= AT}, "m", title)
+        for title, along in policies.items()
+    )
+    claim = "k = 20: regret is flat in m once m = k (lpbTS, mTS and TS on the top actions)."
+    detail = "; ".join(f"{title} {along_text(along, 'm', 0)}" for title, along in policies.items())
+    return judge(claim, ratios, measure="ratio to m = 20", above=1 / ALIKE, below=ALIKE, detail=detail)
 
 
-def gaps_hurt_mts(tables: Tables) -> Claim:
-    words, rises, spans = [], {}, []
-    for name, width in (("vary-gap", "width 0.4 k, as printed"), ("vary-gap-wide", "width 2 Δ k")):
-        table = tables[name]
-        low, *_, high = values_of(table)
-        rises[name] = mean_se(per_draw(table, "mts", x=high) - per_draw(table, "mts", x=low))
-        for policy, title in (("mts", "mTS"), ("lpbts", "lpbTS")):
-            ends = {x: per_draw(table, policy, x=x).mean() for x in values_of(table)}
-            words.append(f"{title}, {width}: " + ", ".join(f"Δ={x:g} {y:.0f}" for x, y in ends.items()))
-            spans += [max(ends.values()) / min(ends.values())] if policy == "lpbts" else []
-    grows = {name: verdict_of(*negated(rise)) for name, rise in rises.items()}
-    if grows["vary-gap"] == HOLDS:
-        verdict = HOLDS
-    elif grows["vary-gap-wide"] == HOLDS:
-        verdict = f"holds only if people's levels spread with Δ, and a factor of {max(spans):.1f} is stable for lpbTS"
-    else:
-        verdict = FAILS
-    effect, error = rises["vary-gap"]
-    claim = "Wider gaps: lpbTS stays stably low while mTS gets worse. (effect: rise of mTS as printed)"
-    return Claim(claim, verdict, effect, error, "; ".join(words))
+def benefit_changes(tables: Tables, name: str, claim: str, symbol: str, *, grows: bool) -> Claim:
+    along = _benefit(tables, name)
+    return judge(
+        claim,
+        steps(along, symbol),
+        measure=f"change of TS / lpbTS from one {symbol} to the next",
+        above=0.0 if grows else -math.inf,
+        below=math.inf if grows else 0.0,
+        detail=f"TS / lpbTS: {along_text(along, symbol)}",
+    )
 
 
-def benefit_grows(tables: Tables) -> Claim:
-    table = tables["vary-actions"]
-    low, *_, high = values_of(table)
-    gain = {x: per_draw(table, "ts", x=x) / per_draw(table, "lpbts", x=x) for x in (low, high)}
-    detail = f"TS / lpbTS is {gain[low].mean():.1f} at k={low:g} and {gain[high].mean():.1f} at k={high:g} (m = 10)"
-    claim = "The benefit over plain TS grows as actions outnumber states. (effect: change of TS / lpbTS)"
-    return above(claim, gain[high], gain[low], detail)
+def mts_stays_worse_at_a_fixed_interval(tables: Tables) -> Claim:
+    ours, mts = _along(tables, "vary-states", "lpbts"), _along(tables, "vary-states", "mts")
+    gaps = {f"m = {m:g}": ours[m] - mts[m] for m in ours}
+    claim = "Different scales, k = 20 fixed (so the interval too): mTS still loses more than lpbTS."
+    return judge(claim, gaps, measure="lpbTS − mTS", below=0, detail=f"mTS {along_text(mts, 'm', 0)}")
+
+
+def gaps_hurt_mts(tables: Tables, name: str, words: str) -> Claim:
+    along = _along(tables, name, "mts")
+    return judge(
+        f"Different scales{words}: wider gaps make mTS worse.",
+        steps(along, "Δ"),
+        measure="change of mTS from one Δ to the next",
+        above=0,
+        detail=along_text(along, "Δ", 0),
+    )
+
+
+def gaps_leave_lpbts_stable(tables: Tables) -> Claim:
+    named = {"as printed": _along(tables, "vary-gap", "lpbts"), "spreading": _along(tables, "vary-gap-wide", "lpbts")}
+    claim = (
+        "Different scales: lpbTS stays stably low as gaps grow, with people's levels as printed and spreading with Δ."
+    )
+    return judge(
+        claim,
+        joined(from_first(along, "Δ", title) for title, along in named.items()),
+        measure="lpbTS, ratio to the smallest Δ",
+        above=1 / CONSTANT,
+        below=CONSTANT,
+        detail="; ".join(f"{title} {along_text(along, 'Δ')}" for title, along in named.items()),
+    )
 
 
 def mts_wins_everywhere_on_the_same_scale(tables: Tables) -> Claim:
-    gaps = np.array(
-        [
-            per_draw(tables[name], "mts", x=x) - per_draw(tables[name], "lpbts", x=x)
-            for name in SAME_SWEEPS
-            for x in values_of(tables[name])
-        ]
+    gaps = {
+        f"{name.removesuffix('-same')}, {x:g}": mts - _along(tables, name, "lpbts")[x]
+        for name in SAME_SWEEPS
+        for x, mts in _along(tables, name, "mts").items()
+    }
+    claim = "Same scale: mTS loses less than lpbTS in every setting."
+    detail = f"the differences range from {_least(gaps, max):.1f} to {_least(gaps, min):.1f}"
+    return judge(claim, gaps, measure="mTS − lpbTS", below=0, detail=detail)
+
+
+def ts_prior_decides(tables: Tables) -> Claim:
+    weak, narrow = _ends(tables, "ts", "same"), _ends(tables, NARROW, "same")
+    return judge(
+        "TS's regret does not depend on its Gaussian prior.",
+        narrow / weak,
+        measure="TS with N(0, 1) / TS with N(0, 100²)",
+        above=1 / CONSTANT,
+        below=CONSTANT,
+        detail=means_text(weak_prior=weak, prior_N_0_1=narrow) + "; a narrow prior locks onto the first action tried",
+        beyond=True,
     )
-    wins = int((gaps.mean(axis=1) < 0).sum())
-    effect, error = mean_se(gaps.mean(axis=0))
-    verdict = (
-        verdict_of(effect, error) if wins == len(gaps) else f"holds only if {wins} of {len(gaps)} settings will do"
-    )
-    claim = "Same scale: mTS loses less than lpbTS in every setting. (effect: mean difference)"
-    return Claim(claim, verdict, effect, error, f"in {wins} of {len(gaps)} settings")
 
 
 def refit_or_incremental(tables: Tables) -> Claim:
     ratios = {
-        f"{name} {x:g}": per_draw(tables[name], "lpbts", x=x) / per_draw(tables[name], "lpbts-incremental", x=x)
+        f"{name}, {x:g}": refit / _along(tables, name, "lpbts-incremental")[x]
         for name in ("vary-both", "vary-states", "vary-actions")
-        for x in values_of(tables[name])
+        for x, refit in _along(tables, name, "lpbts").items()
     }
-    means = {where: float(ratio.mean()) for where, ratio in ratios.items()}
-    effect, error = mean_se(np.array(list(ratios.values())).mean(axis=0))
-    least, most = min(means, key=lambda key: means[key]), max(means, key=lambda key: means[key])
-    small = all(abs(ratio - 1) < 0.1 for ratio in means.values())
-    claim = "Beyond the paper: its two forms of lpbTS, refit and incremental, lose about the same. (effect: mean ratio)"
-    detail = f"refit / incremental from {means[least]:.2f} ({least}) to {means[most]:.2f} ({most})"
-    return Claim(claim, HOLDS if small else "holds only if 10 % do not matter", effect, error, detail)
+    claim = "The paper's two forms of lpbTS, refit and incremental, lose about the same."
+    detail = f"refit / incremental from {_least(ratios, min):.2f} to {_least(ratios, max):.2f}"
+    return judge(claim, ratios, measure="refit / incremental", above=1 / ALIKE, below=ALIKE, detail=detail, beyond=True)
 
 
 def one_draw_is_enough(tables: Tables) -> Claim:
     gaps = _ends(tables, "lpbts", "different") - _ends(tables, "ts-top", "different")
-    effect, error = mean_se(gaps)
-    both = bool(gaps.min() < 0 < gaps.max())
-    claim = "Beyond the paper: one draw of the orderings ranks lpbTS and TS on top actions at m = 5, k = 10."
-    detail = f"lpbTS − TS top actions by draw: {', '.join(f'{gap:.1f}' for gap in gaps)}"
-    verdict = UNSETTLED if error is None else FAILS if both else HOLDS
-    return Claim(claim + " (effect: mean difference)", verdict, effect, error, detail)
+    detail = f"lpbTS − TS top actions from {gaps.min():.1f} to {gaps.max():.1f} by draw, sd {gaps.std():.1f}"
+    return judge(
+        "m = 5, k = 10: one draw of the orderings is enough to rank lpbTS and TS on the top actions.",
+        (gaps < 0).astype(float),
+        measure="share of the draws in which lpbTS loses less",
+        above=NEARLY_ALWAYS,
+        detail=detail,
+        beyond=True,
+    )
+
+
+def _least(parts: dict[str, FloatArray], pick: Callable[..., float]) -> float:
+    return pick(float(values.mean()) for values in parts.values())
 
 
 _CURVES = ("regret-curves",)
+_SHRINKS = "k = 20: more states shrink the benefit over plain TS."
+_GROWS = "The benefit over plain TS grows as actions outnumber states (m = 10)."
+_PRINTED = ", interval as printed"
+_SPREADING = ", levels that spread with Δ as the text explains"
 
 CHECKS = [
     Check(_CURVES, mts_wins_on_the_same_scale),
@@ -266,22 +270,26 @@ CHECKS = [
     Check(_CURVES, mts_varies_less_on_the_same_scale),
     Check(_CURVES, partial(lpbts_beats_ts, scale="same")),
     Check(_CURVES, partial(lpbts_beats_ts, scale="different")),
-    Check(("regret-curves", "vary-states"), top_actions_are_poor),
+    Check(_CURVES, top_actions_lose_more),
     Check(_CURVES, mts_fails_on_different_scales),
     Check(_CURVES, lpbts_varies_less),
+    Check(_CURVES, ts_prior_decides),
+    Check(_CURVES, one_draw_is_enough),
     Check(("vary-both",), mts_grows_with_both),
     Check(("vary-both",), lpbts_is_constant_with_both),
-    Check(("vary-both",), lambda tables: _active_grows(tables, "vary-both", "with k = m", "k")),
-    Check(("vary-states",), regret_flattens),
-    Check(("vary-states",), benefit_shrinks_with_states),
+    Check(("vary-both",), partial(active_grow, name="vary-both", what="with k = m", symbol="k")),
+    Check(("vary-states", "regret-curves"), top_actions_are_poor),
+    Check(("vary-states",), regret_rises_up_to_k),
+    Check(("vary-states",), regret_is_flat_after),
+    Check(("vary-states",), partial(benefit_changes, name="vary-states", claim=_SHRINKS, symbol="m", grows=False)),
     Check(("vary-states",), mts_stays_worse_at_a_fixed_interval),
-    Check(("vary-gap", "vary-gap-wide"), gaps_hurt_mts),
-    Check(("vary-actions",), lambda tables: _active_grows(tables, "vary-actions", "with k at m = 10", "k")),
-    Check(("vary-actions",), benefit_grows),
-    Check(("vary-noise",), lambda tables: _active_grows(tables, "vary-noise", "with the noise", "σ")),
+    Check(("vary-gap",), partial(gaps_hurt_mts, name="vary-gap", words=_PRINTED)),
+    Check(("vary-gap", "vary-gap-wide"), gaps_leave_lpbts_stable),
+    Check(("vary-gap-wide",), partial(gaps_hurt_mts, name="vary-gap-wide", words=_SPREADING)),
+    Check(("vary-actions",), partial(active_grow, name="vary-actions", what="with k (m = 10)", symbol="k")),
+    Check(("vary-actions",), partial(benefit_changes, name="vary-actions", claim=_GROWS, symbol="k", grows=True)),
+    Check(("vary-actions", "vary-both", "vary-states"), refit_or_incremental),
+    Check(("vary-noise",), partial(active_grow, name="vary-noise", what="with the noise", symbol="σ")),
     Check(SAME_SWEEPS, mts_wins_everywhere_on_the_same_scale),
-    Check(_CURVES, ts_prior_decides),
-    Check(("vary-both", "vary-states", "vary-actions"), refit_or_incremental),
-    Check(_CURVES, one_draw_is_enough),
 ]
-"""In the order of the paper."""
+"""In the order of the figures."""

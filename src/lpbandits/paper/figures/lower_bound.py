@@ -20,15 +20,16 @@ _SHOWS = {
 }
 
 
-def _cases(axis: str, size: Size) -> list[Case]:
-    run = {"people": 4 * size.draws, "rounds": 100 * size.rounds, "repeats": 2 if size.quick else 5}
+def _plan(size: Size, draws: int, axis: str) -> list[Case]:
+    """Return a case per place; a draw is a person with a model of their own."""
+    run = {"people": draws, "rounds": 100 * size.rounds, "repeats": 2 if size.quick else 5}
     return [Case(f"bound-{axis}", f"{axis} {x:g}", {"axis": axis, "x": x, **run}) for x in AXES[axis][1]]
 
 
 def _check(case: Case) -> None:
     s = case.settings
     world = world_at(s["axis"], s["x"])
-    validate.as_count(s["people"], "four times the draws", high=MOST_PEOPLE)
+    validate.as_count(s["people"], "draws", high=MOST_PEOPLE)
     check_bounds([world], people=s["people"], policies=POLICIES, rounds=s["rounds"], repeats=s["repeats"])
 
 
@@ -62,12 +63,13 @@ def _chart(axis: str, table: pl.DataFrame) -> Chart:
 FIGURES = [
     Figure(
         f"bound-{axis}",
-        1,
+        2,
         f"How little regret is possible, against {AXES[axis][0]}",
         _SHOWS[axis],
-        partial(_cases, axis),
+        partial(_plan, axis=axis),
         _run,
         partial(_chart, axis),
+        draws=12,
         check=_check,
     )
     for axis in AXES

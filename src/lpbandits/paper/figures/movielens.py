@@ -1,13 +1,15 @@
-"""MovieLens: cumulative regret and standardised ratings, on both scales, with true and recovered orderings."""
+"""MovieLens: cumulative regret and standardised ratings, on both scales, with true and with recovered models."""
 
-from functools import partial
+from functools import lru_cache, partial
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from lpbandits.limits import affordable
+from lpbandits.model import PreferenceModel
 from lpbandits.paper.datasets import require
-from lpbandits.paper.movielens import NOISE, OFFERED, MovieLensTask
+from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, OFFERED, Environment, MovieLensTask
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.policies import Policy
 from lpbandits.policies.lpbts import LpbTS
@@ -15,74 +17,86 @@ from lpbandits.policies.mts import MTS
 from lpbandits.policies.ts import TS
 from lpbandits.recovery.cluster import Scale
 from lpbandits.simulation import Trace, roll
-from lpbandits.simulation.sums import Moments
 from lpbandits.typing import FloatArray, Json
 from lpbandits.views.charts import Chart, beside, dot_chart, regret_chart, stacked
 from lpbandits.worlds import Population
 
 PEOPLE = 100
-POLICIES = 7
-RECOVERED: dict[str, Scale] = {"lpbts-recovered": "raw", "lpbts-recovered-cosine": "cosine"}
-NAMES = {
-    "lpbts-recovered": "lpbTS, recovered",
-    "lpbts-recovered-cosine": "lpbTS, recovered scale-free",
-    "mts-common": "mTS, common means",
-}
+POLICIES = 11
+TRUE, NOTHING = "true model", "no model"
+RECOVERED: dict[str, Scale] = {"recovered, raw": "raw", "recovered, scale-free": "cosine"}
+"""The levels of information: the true model, one learned from logs (as the paper clusters, or scale-free), or none."""
 
 
-def _cases(size: Size, name: str, dataset: str) -> list[Case]:
-    people = 20 if size.quick else PEOPLE
-    common = {"dataset": dataset, "people": people, "rounds": size.rounds, "draws": size.draws}
-    return [Case(name, scale, {"scale": scale, **common}) for scale in ("same", "different")]
+def _plan(size: Size, draws: int, name: str, dataset: str) -> list[Case]:
+    """Return a case per draw: a new split of the people, and new luck, for every environment."""
+    common = {"dataset": dataset, "people": 20 if size.quick else PEOPLE, "rounds": size.rounds}
+    return [Case(name, f"draw {draw}", {"draw": draw, **common}) for draw in range(draws)]
 
 
 def _check(case: Case) -> None:
-    """Refuse what does not fit: every draw is fitted anew, and all its people's rounds are kept."""
-    people, rounds, draws = (case.settings[name] for name in ("people", "rounds", "draws"))
+    """Refuse what does not fit: a draw is fitted anew, and all its people's rounds are kept."""
+    people, rounds = (case.settings[name] for name in ("people", "rounds"))
     affordable(
-        f"{draws:,} draws of {people} people × {rounds:,} rounds",
-        "take fewer draws or rounds",
-        size=people * rounds * (16 * OFFERED + 36 + 8 * POLICIES * draws),
-        operations=draws * (10**9 + POLICIES * people * rounds * 100),
+        f"{people} people × {rounds:,} rounds",
+        "take fewer rounds",
+        size=people * rounds * (16 * OFFERED + 36 + 8 * POLICIES),
+        operations=10**9 + len(ENVIRONMENTS) * POLICIES * people * rounds * 100,
     )
 
 
 def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
-    """Return curves and, as rows of kind "final", one row per policy and draw; a draw is a new split, and new luck."""
+    """Return the curve and, as a row of kind "final", the end of every policy with each level of information."""
     del threads  # 100 people are one chunk
     s = case.settings
-    totals: dict[str, list[FloatArray]] = {}
-    finals: list[Json] = []
-    for draw in range(s["draws"]):
-        derived = int(np.random.SeedSequence([seed, draw]).generate_state(1)[0])
-        task = MovieLensTask.load(require(s["dataset"]), seed=derived)
-        people = task.population(s["scale"], people=s["people"], rounds=s["rounds"])
-        policies, errors = _policies(task, people, s["scale"])
-        for name, policy in policies.items():
-            trace = roll(policy, people, rounds=s["rounds"], seed=derived)
-            totals.setdefault(name, []).append(np.cumsum(trace.regret, axis=1))
-            finals.append({"policy": name, "draw": draw, "error": errors.get(name), **_ends(trace, people)})
-    frames = [pl.DataFrame(finals).with_columns(kind=pl.lit("final"))]
-    frames += [_curve(name, np.concatenate(parts)) for name, parts in totals.items()]
-    return pl.concat(frames, how="diagonal").with_columns(scale=pl.lit(s["scale"]))
+    derived = int(np.random.SeedSequence([seed, s["draw"]]).generate_state(1)[0])
+    task = _task(require(s["dataset"]), derived)
+    offered = task.offered(s["people"], s["rounds"])
+    frames = []
+    for name, environment in ENVIRONMENTS.items():
+        people = task.population(environment, offered)
+        models, errors = _models(task, people, environment)
+        for (policy, level), made in policies_for(models, task, environment).items():
+            trace = roll(made, people, rounds=s["rounds"], seed=derived)
+            labels = {"environment": name, "policy": policy, "level": level, "draw": s["draw"]}
+            ends = pl.DataFrame({"kind": "final", "error": errors.get(level), **ends_of(trace, people)})
+            both = (ends, _curve(trace).with_columns(kind=pl.lit("curve")))
+            frames += [rows.with_columns(pl.lit(value).alias(key) for key, value in labels.items()) for rows in both]
+    return pl.concat(frames, how="diagonal_relaxed")
 
 
-def _policies(task: MovieLensTask, people: Population, scale: str) -> tuple[dict[str, Policy], dict[str, float]]:
-    """Return the policies, and the errors (1 − Kendall's τ) of the orderings that lpbTS is told."""
-    policies: dict[str, Policy] = {"lpbts": LpbTS(people.model, noise=NOISE, first="uniform")}
-    errors = {"lpbts": 0.0}
-    for name, clustering in RECOVERED.items():
-        model, errors[name] = task.recovered(scale, clustering=clustering)
-        policies[name] = LpbTS(model, noise=NOISE, first="uniform")
-    policies["mts"] = MTS(people.model, noise=NOISE, first="uniform")
-    if scale == "different":
-        policies["mts-common"] = MTS(task.model, noise=NOISE, first="uniform")
-    policies["ts"] = TS(people.model, noise=NOISE)
-    policies["ts-top"] = TS(people.model, noise=NOISE, top=True)
-    return policies, errors
+@lru_cache(maxsize=1)
+def _task(folder: Path, seed: int) -> MovieLensTask:
+    return MovieLensTask.load(folder, seed=seed)
 
 
-def _ends(trace: Trace, people: Population) -> Json:
+def _models(
+    task: MovieLensTask, people: Population, environment: Environment
+) -> tuple[dict[str, PreferenceModel], dict[str, float]]:
+    """Return the model of each level of information, and the error (1 − Kendall's τ) of its orderings."""
+    models, errors = {TRUE: people.model}, {TRUE: 0.0}
+    log = task.log(environment)
+    for level, clustering in RECOVERED.items():
+        models[level], errors[level] = task.recovered(log, environment, clustering=clustering)
+    return models, errors
+
+
+def policies_for(
+    models: dict[str, PreferenceModel], task: MovieLensTask, environment: Environment
+) -> dict[tuple[str, str], Policy]:
+    """Return every policy by its name and level of information; mTS starts from its prior, as published."""
+    out: dict[tuple[str, str], Policy] = {}
+    for level, model in models.items():
+        out["lpbts", level] = LpbTS(model, noise=NOISE, first="uniform")
+        out["mts", level] = MTS(model, noise=NOISE)
+        out["ts-top", level] = TS(model, noise=NOISE, top=True)
+    if environment.scale == "different":
+        out["mts-common", TRUE] = MTS(task.model, noise=NOISE)
+    out["ts", NOTHING] = TS(models[TRUE], noise=NOISE)
+    return out
+
+
+def ends_of(trace: Trace, people: Population) -> Json:
     """Return the end of a run: regret, and ratings standardised by each person's own mean ratings of all movies."""
     regret = trace.regret.sum(axis=1)
     score = (trace.rewards.mean(axis=1) - people.means.mean(axis=1)) / people.means.std(axis=1)
@@ -94,44 +108,45 @@ def _ends(trace: Trace, people: Population) -> Json:
     }
 
 
-def _curve(name: str, totals: FloatArray) -> pl.DataFrame:
-    curve = Moments.of(totals)
-    rounds = len(curve.mean)
-    columns = {"round": np.arange(1, rounds + 1), "regret": curve.mean, "regret_sd": curve.sd}
-    columns["regret_se"] = curve.sd / np.sqrt(curve.count)
-    return pl.DataFrame({"policy": [name] * rounds, **columns, "kind": ["curve"] * rounds})
+def _curve(trace: Trace) -> pl.DataFrame:
+    """Return mean and sd over people of the cumulative regret by round."""
+    totals: FloatArray = np.cumsum(trace.regret, axis=1)
+    rounds = np.arange(1, totals.shape[1] + 1)
+    return pl.DataFrame({"round": rounds, "regret": totals.mean(axis=0), "regret_sd": totals.std(axis=0, ddof=1)})
+
+
+def over_draws(table: pl.DataFrame, *by: str) -> pl.DataFrame:
+    """Return regret as charts show it: the mean over draws, the sd over people, and the standard error over draws."""
+    return table.group_by(*by, maintain_order=True).agg(
+        pl.col("regret").mean(),
+        (pl.col("regret_sd") ** 2).mean().sqrt(),
+        regret_se=pl.col("regret").std() / pl.len().sqrt(),
+    )
 
 
 def _chart(table: pl.DataFrame) -> Chart:
-    panels = []
-    for scale, title in (("same", "Same scale"), ("different", "Different scales")):
-        rows = table.filter(pl.col("scale") == scale).with_columns(pl.col("policy").replace(NAMES))
-        curves = rows.filter(pl.col("kind") == "curve").with_columns(best_share=pl.lit(None, pl.Float64))
-        ends = rows.filter(pl.col("kind") == "final")
-        left = regret_chart(curves, title=f"{title}: regret (square-root axis)", root=True)
-        panels.append(beside(left, _z_chart(ends, f"{title}: ratings received"), spacing=40))
-    return stacked(*panels)
+    return stacked(*(_panel(table.filter(environment=name), it.title) for name, it in ENVIRONMENTS.items()))
 
 
-def _z_chart(ends: pl.DataFrame, title: str) -> Chart:
-    """Return the standardised ratings; the error is over people and over draws, whichever is larger."""
-    over_people = (pl.col("z_se") ** 2).sum().sqrt() / pl.len()
-    over_draws = (pl.col("z").std() / pl.len().sqrt()).fill_null(0.0)
-    table = ends.group_by("policy", maintain_order=True).agg(
-        value=pl.col("z").mean(), se=pl.max_horizontal(over_people, over_draws)
-    )
-    return dot_chart(table, x="mean rating, z-scored per person (± 2 se)", title=title)
+def _panel(table: pl.DataFrame, title: str) -> Chart:
+    rows = table.with_columns(policy=pl.format("{} {}", "policy", "level"))
+    curves = over_draws(rows.filter(kind="curve"), "policy", "round").with_columns(best_share=pl.lit(None, pl.Float64))
+    ends = rows.filter(kind="final").group_by("policy", maintain_order=True)
+    scores = ends.agg(value=pl.col("z").mean(), se=pl.col("z").std() / pl.len().sqrt()).fill_null(0.0)
+    left = regret_chart(curves, title=f"{title}: regret")
+    return beside(left, dot_chart(scores, x="mean rating, z-scored per person (± 2 se)", title=title), spacing=40)
 
 
 FIGURES = [
     Figure(
         f"movielens-{dataset}",
-        1,
+        2,
         f"MovieLens {dataset.upper()}",
-        f"cumulative regret and z-scored ratings on MovieLens {dataset.upper()}: true and recovered orderings",
-        partial(_cases, name=f"movielens-{dataset}", dataset=dataset),
+        f"cumulative regret and z-scored ratings on MovieLens {dataset.upper()}: true and recovered models",
+        partial(_plan, name=f"movielens-{dataset}", dataset=dataset),
         _run,
         _chart,
+        draws=10,
         data=dataset,
         check=_check,
     )

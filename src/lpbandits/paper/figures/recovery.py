@@ -21,13 +21,13 @@ METHODS = {
 }
 
 
-def _cases(size: Size) -> list[Case]:
+def _plan(size: Size, draws: int) -> list[Case]:
     sizes = (10, 40, 160) if size.quick else (10, 20, 40, 80, 160, 320)
     return [
         Case(
             "recovery",
             f"{log} logs, {scale} scale, {people} a state",
-            {"log": log, "scale": scale, "people": people, "draws": size.draws},
+            {"log": log, "scale": scale, "people": people, "draws": draws},
         )
         for log in LOGS
         for scale in ("same", "different")
@@ -102,7 +102,7 @@ FIGURES = [
         1,
         "Recovering the orderings from logs",
         "error of the recovered orderings against the number of people, two-stage and EM, both scales",
-        _cases,
+        _plan,
         _run,
         _chart,
         check=_check,

@@ -11,8 +11,8 @@ from lpbandits.worlds import SyntheticWorld
 _TITLES = {"same": "Same scale", "different": "Different scales"}
 
 
-def _cases(size: Size) -> list[Case]:
-    common = {"people": size.people, "rounds": size.rounds, "draws": size.draws}
+def _plan(size: Size, draws: int) -> list[Case]:
+    common = {"people": size.people, "rounds": size.rounds, "draws": draws}
     return [Case("regret-curves", scale, {"scale": scale, **common}) for scale in ("same", "different")]
 
 
@@ -21,12 +21,11 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     s = case.settings
     results = simulate(
         SyntheticWorld(states=5, actions=10, scale=s["scale"]),
-        {**{name: name for name in POLICIES}, NARROW: narrow_ts},
+        {**POLICIES, NARROW: narrow_ts},
         people=s["people"],
         rounds=s["rounds"],
         draws=s["draws"],
         seed=seed,
-        first="uniform",
         threads=threads,
     )
     curves = results.curves().with_columns(kind=pl.lit("curve"))
@@ -47,12 +46,13 @@ def _chart(table: pl.DataFrame) -> Chart:
 FIGURES = [
     Figure(
         "regret-curves",
-        1,
+        2,
         "Cumulative regret",
         "cumulative regret of each policy by round, m = 5, k = 10, same and different scales",
-        _cases,
+        _plan,
         _run,
         _chart,
+        draws=40,
         check=check_case,
     )
 ]

@@ -14,12 +14,12 @@ from lpbandits.worlds import DuellingWorld, SyntheticWorld
 WORLD = SyntheticWorld(states=5, actions=10, scale="different")
 DUELS = ("lpb-duel", "double-ts", "double-ts-top")
 PAIRED = "lpb-paired"
-_TITLES = {"rewards": "Noisy rewards compared", "bradley-terry": "Bradley-Terry"}
+COMPARISONS = {"rewards": "Noisy rewards compared", "bradley-terry": "Bradley-Terry"}
 
 
-def _duel_cases(size: Size) -> list[Case]:
-    run = {"people": size.people, "rounds": size.rounds * 5 // 2, "draws": size.draws}
-    return [Case("duels", comparison, {"comparison": comparison, **run}) for comparison in _TITLES]
+def _duel_plan(size: Size, draws: int) -> list[Case]:
+    run = {"people": size.people, "rounds": size.rounds * 5 // 2, "draws": draws}
+    return [Case("duels", comparison, {"comparison": comparison, **run}) for comparison in COMPARISONS]
 
 
 def _run_duels(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
@@ -73,13 +73,13 @@ def _duel_chart(table: pl.DataFrame) -> Chart:
                 along="duel",
                 of="cumulative strong regret",
             )
-            for name, title in _TITLES.items()
+            for name, title in COMPARISONS.items()
         )
     )
 
 
-def _pairing_cases(size: Size) -> list[Case]:
-    run = {"people": size.people, "rounds": 2 * size.rounds, "draws": size.draws}
+def _pairing_plan(size: Size, draws: int) -> list[Case]:
+    run = {"people": size.people, "rounds": 2 * size.rounds, "draws": draws}
     return [Case("pairing", "m = 5, k = 10", run)]
 
 
@@ -106,7 +106,7 @@ FIGURES = [
         1,
         "Relative feedback",
         "strong regret of lpb-duel and of double Thompson sampling by duel, m = 5, k = 10",
-        _duel_cases,
+        _duel_plan,
         _run_duels,
         _duel_chart,
         check=partial(check_case, policies=DUELS),
@@ -116,7 +116,7 @@ FIGURES = [
         1,
         "What comparing rewards costs",
         "regret by plays of lpbTS on rewards, on rewards compared in consecutive pairs, and of lpb-duel, m = 5, k = 10",
-        _pairing_cases,
+        _pairing_plan,
         _run_pairing,
         _pairing_chart,
         check=partial(check_case, policies=("lpbts", PAIRED)),

@@ -14,8 +14,8 @@ _STEPS = 60
 _NOTHING = "any means"
 
 
-def _cases(size: Size) -> list[Case]:
-    del size
+def _plan(size: Size, draws: int) -> list[Case]:
+    del size, draws
     return [Case("simplex", "illustration", {"steps": _STEPS})]
 
 
@@ -83,7 +83,7 @@ FIGURES = [
         1,
         "What is known before the first round",
         "the sets of means that each problem allows, for three actions with means that sum to one",
-        _cases,
+        _plan,
         _run,
         _chart,
     )

@@ -1,22 +1,34 @@
 """Sweeps: regret at the end, and active constraints, against one parameter of the synthetic world."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import polars as pl
 
 from lpbandits.paper.spec import Case, Figure, Size
-from lpbandits.policies import Policy, Setting
+from lpbandits.policies import Policy, Setting, make_policy
 from lpbandits.policies.ts import TS
 from lpbandits.simulation import Results, simulate
-from lpbandits.simulation.run import builders_of
+from lpbandits.simulation.run import Build, builders_of
 from lpbandits.simulation.size import check_run
 from lpbandits.typing import Json
 from lpbandits.views.charts import Chart, beside, line_chart
 from lpbandits.worlds import SyntheticWorld
 
-POLICIES = ("lpbts", "lpbts-incremental", "mts", "ts", "ts-top")
+
+def expanded(name: str, setting: Setting) -> Policy:
+    """Return lpbTS as the paper's expanded algorithm has it: the first action is uniform. mTS starts from its prior."""
+    return make_policy(name, replace(setting, first="uniform"))
+
+
+POLICIES: dict[str, str | Build] = {
+    "lpbts": partial(expanded, "lpbts"),
+    "lpbts-incremental": partial(expanded, "lpbts-incremental"),
+    "mts": "mts",
+    "ts": "ts",
+    "ts-top": "ts-top",
+}
 """Every figure runs these; the claims also compare the incremental form."""
 SHOWN = ("lpbts", "mts", "ts", "ts-top")
 """What charts show."""
@@ -49,10 +61,10 @@ class Sweep:
         return [
             Figure(
                 name,
-                1,
+                2,
                 self.title.format(scale=words),
                 self.shows,
-                partial(self._cases, name, scale),
+                partial(self._plan, figure=name, scale=scale),
                 run_case,
                 partial(sweep_chart, label=self.label),
                 check=check_case,
@@ -64,8 +76,8 @@ class Sweep:
             if scale in self.scales
         ]
 
-    def _cases(self, figure: str, scale: str, size: Size) -> list[Case]:
-        common = {"scale": scale, "people": size.people, "rounds": size.rounds, "draws": size.draws}
+    def _plan(self, size: Size, draws: int, figure: str, scale: str) -> list[Case]:
+        common = {"scale": scale, "people": size.people, "rounds": size.rounds, "draws": draws}
         worlds = [self.values[i] for i in (0, len(self.values) // 2, -1)] if size.quick else self.values
         return [
             Case(figure, f"{self.parameter}={x:g}", {**common, "world": world, "x": x})
@@ -73,7 +85,7 @@ class Sweep:
         ]
 
 
-def check_case(case: Case, policies: Sequence[str] = POLICIES) -> None:
+def check_case(case: Case, policies: Sequence[str] | Mapping[str, str | Build] = POLICIES) -> None:
     """Refuse a case that is too large; one that says nothing of its world has 5 states and 10 actions."""
     s = case.settings
     world = {"states": 5, "actions": 10, **s.get("world", {})}
@@ -93,23 +105,24 @@ def run_case(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     world = SyntheticWorld(scale=s["scale"], **s["world"])
     results = simulate(
         world,
-        list(POLICIES),
+        POLICIES,
         people=s["people"],
         rounds=s["rounds"],
         draws=s["draws"],
         seed=seed,
-        first="uniform",
         threads=threads,
     )
     return finals(results).with_columns(x=pl.lit(float(s["x"])), scale=pl.lit(s["scale"]))
 
 
 def finals(results: Results) -> pl.DataFrame:
-    """Return the end of a run, a row per policy and draw: mean and sd of regret over people, active constraints."""
+    """Return the end of a run, a row per policy and draw: mean and sd over people of regret and active constraints."""
     measures = [pl.col(name).mean() for name in ("regret", "best_share", "true_state")]
-    measures += [pl.col(f"active_{part}").mean() for part in ("all", "true", "other")]
-    spread = [pl.col("regret").std().alias("regret_sd"), pl.len().alias("people")]
-    return results.people().group_by("policy", "draw", maintain_order=True).agg(*measures, *spread)
+    active = [f"active_{part}" for part in ("all", "true", "other")]
+    measures += [pl.col(name).mean() for name in active]
+    spread = [pl.col(name).std().alias(f"{name}_sd") for name in ("regret", *active)]
+    groups = results.people().group_by("policy", "draw", maintain_order=True)
+    return groups.agg(*measures, *spread, pl.len().alias("people"))
 
 
 def sweep_chart(table: pl.DataFrame, label: str) -> Chart:
