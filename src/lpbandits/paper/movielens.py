@@ -8,7 +8,7 @@ logs are what a recovered model is learned from.
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -34,6 +34,10 @@ LEAST = 200
 OFFERED = 300
 LOGGED = (200, 300)
 """The least and most movies in the log of an offline person."""
+
+
+Genres: TypeAlias = tuple[tuple[str, ...], ...]
+"""The genres of each action."""
 
 
 @dataclass(frozen=True)
@@ -73,28 +77,21 @@ class MovieLensTask:
     means: FloatArray
     bandit: IntArray
     offline: IntArray
-    genres: tuple[tuple[str, ...], ...]
+    genres: Genres
     seed: int
 
     @classmethod
-    def load(cls, folder: str | Path, *, seed: int = 0) -> "MovieLensTask":
-        """Read and filter MovieLens, and make the task."""
-        ratings = read_ratings(folder, min_person=LEAST, min_action=LEAST)
-        genres = read_genres(folder)
-        return cls.of(ratings, tuple(genres.get(str(a), ("unknown",)) for a in ratings.actions), seed=seed)
-
-    @classmethod
-    def of(cls, ratings: Ratings, genres: tuple[tuple[str, ...], ...], *, seed: int = 0) -> "MovieLensTask":
+    def of(cls, ratings: Ratings, genres: Genres, *, seed: int = 0, threads: int | None = None) -> "MovieLensTask":
         """Split the people, and fit the true model to the training half."""
         train, bandit, offline = (ratings.subset(part) for part in split(len(ratings.people), seed))
         if len(train.people) < 10 * STATES:
             raise InvalidInput(f"{len(ratings.people)} people are too few to split and cluster; use a larger dataset")
-        model = recover_two_stage(train, states=STATES, scale="raw", heldout=0, seed=seed)
+        model = recover_two_stage(train, states=STATES, scale="raw", heldout=0, seed=seed, threads=threads)
         if model.n_states != STATES:
             raise InvalidInput(
                 f"only {model.n_states} of {STATES} clusters have orderings of their own; use another seed"
             )
-        clusters = cluster_people(train, STATES, scale="raw", seed=seed)
+        clusters = cluster_people(train, STATES, scale="raw", seed=seed, threads=threads)
         means = rescaled(model)
         told = PreferenceModel(model.orderings, actions=model.actions, means=means)
         return cls(
@@ -135,12 +132,14 @@ class MovieLensTask:
         people: tuple[Label, ...] = tuple(range(len(lengths)))
         return Ratings.from_codes(person, action, rating, people=people, actions=self.model.actions)
 
-    def recovered(self, log: Ratings, environment: Environment, *, clustering: Scale) -> tuple[PreferenceModel, float]:
+    def recovered(
+        self, log: Ratings, environment: Environment, *, clustering: Scale, threads: int | None = None
+    ) -> tuple[PreferenceModel, float]:
         """Return the model learned from a log, its states named as the true ones, and its error (1 − τ).
 
         Its means are made as the true ones are: utilities stretched to the scale of ratings.
         """
-        fitted = recover_two_stage(log, states=STATES, scale=clustering, heldout=0, seed=self.seed)
+        fitted = recover_two_stage(log, states=STATES, scale=clustering, heldout=0, seed=self.seed, threads=threads)
         matching = match_orderings(self.model, fitted)
         means = expected(rescaled(fitted), environment)
         order = matching.assignment if fitted.n_states == STATES else np.arange(fitted.n_states)
@@ -175,6 +174,13 @@ class MovieLensTask:
             for genre in genres:
                 members[genre].append(action)
         return names, *_flat(members), *_flat(owners)
+
+
+def read_log(folder: Path) -> tuple[Ratings, Genres]:
+    """Return the ratings after the paper's filter, and the genres of the movies that are left."""
+    ratings = read_ratings(folder, min_person=LEAST, min_action=LEAST)
+    genres = read_genres(folder)
+    return ratings, tuple(genres.get(str(a), ("unknown",)) for a in ratings.actions)
 
 
 def split(people: int, seed: int) -> tuple[IntArray, IntArray, IntArray]:

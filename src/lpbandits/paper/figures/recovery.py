@@ -22,7 +22,7 @@ METHODS = {
 
 
 def _plan(size: Size, draws: int) -> list[Case]:
-    sizes = (10, 40, 160) if size.quick else (10, 20, 40, 80, 160, 320)
+    sizes = (10, 100) if size.quick else (10, 30, 100, 320)
     return [
         Case(
             "recovery",
@@ -99,12 +99,13 @@ def _panel(table: pl.DataFrame, log: str, scale: str) -> Chart:
 FIGURES = [
     Figure(
         "recovery",
-        1,
+        2,
         "Recovering the orderings from logs",
         "error of the recovered orderings against the number of people, two-stage and EM, both scales",
         _plan,
         _run,
         _chart,
+        draws=6,
         check=_check,
     )
 ]

@@ -52,7 +52,7 @@ FIGURES = [
         _plan,
         _run,
         _chart,
-        draws=40,
+        draws=60,
         check=check_case,
     )
 ]

@@ -109,6 +109,7 @@ FIGURES = [
         _duel_plan,
         _run_duels,
         _duel_chart,
+        draws=10,
         check=partial(check_case, policies=DUELS),
     ),
     Figure(
@@ -119,6 +120,7 @@ FIGURES = [
         _pairing_plan,
         _run_pairing,
         _pairing_chart,
+        draws=20,
         check=partial(check_case, policies=("lpbts", PAIRED)),
     ),
 ]

@@ -55,6 +55,7 @@ class Sweep:
     label: str
     values: Sequence[Json]
     scales: tuple[str, ...] = ("different", "same")
+    draws: int = 10
 
     def figures(self) -> list[Figure]:
         """Return a figure per scale."""
@@ -67,6 +68,7 @@ class Sweep:
                 partial(self._plan, figure=name, scale=scale),
                 run_case,
                 partial(sweep_chart, label=self.label),
+                draws=self.draws,
                 check=check_case,
             )
             for scale, name, words in (
@@ -163,6 +165,7 @@ SWEEPS = (
         parameter="actions",
         label="actions k = states m",
         values=[{"states": k, "actions": k} for k in _SIZES],
+        draws=5,
     ),
     Sweep(
         name="vary-states",
@@ -171,6 +174,7 @@ SWEEPS = (
         parameter="states",
         label="states m",
         values=[{"states": m, "actions": 20} for m in (5, 10, 20, 50, 100)],
+        draws=4,
     ),
     Sweep(
         name="vary-gap",
