@@ -231,7 +231,7 @@ def use_names_file(given: Any) -> Any:
 def _figure() -> tuple[Figure, Case]:
     case = Case("tried", "one", {"states": 2})
     run: Any = None
-    return Figure("tried", 1, "Tried", "nothing", lambda _: [case], run, run), case
+    return Figure("tried", 1, "Tried", "nothing", lambda *_: [case], run, run), case
 
 
 @cache

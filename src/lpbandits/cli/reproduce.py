@@ -12,8 +12,10 @@ from lpbandits.text import LINE, shown
 def reproduce(
     figures: list[str] | None = typer.Argument(None, help="Figures by name; all by default."),
     show: bool = typer.Option(False, "--list", help="List the figures instead of running them."),
-    quick: bool = typer.Option(False, help="Fewer people, draws and settings: a first look in a minute."),
-    draws: int | None = typer.Option(None, help="Draws of the orderings; 3 by default (2 with --quick)."),
+    quick: bool = typer.Option(
+        False, help="Fewer people, settings and draws: a first look, too small to settle a claim."
+    ),
+    draws: int | None = typer.Option(None, help="Draws of the orderings; 4 to 60 by figure (2 with --quick)."),
     people: int | None = typer.Option(None, help="People per state; 50 by default (10 with --quick)."),
     rounds: int = typer.Option(200, help="Rounds per person."),
     jobs: int | None = typer.Option(None, help="Processes; one per core by default. Never changes a result."),
@@ -34,12 +36,13 @@ def reproduce(
     if show:
         entries = listing()
         if as_json:
-            print_json(entries)
+            print_json({"figures": entries})
             return
         rows = [
-            [e["name"], e["shows"], str(len(e["settings"])), _needs(e["needs_data"], e["data_here"])] for e in entries
+            [e["name"], e["shows"], str(len(e["settings"])), str(e["draws"]), _needs(e["needs_data"], e["data_here"])]
+            for e in entries
         ]
-        print_table("Figures", ["name", "shows", "settings", "data"], rows, right={"settings"})
+        print_table("Figures", ["name", "shows", "settings", "draws", "data"], rows, right={"settings", "draws"})
         return
     size = replace(QUICK if quick else FULL, rounds=validate.as_count(rounds, "rounds"))
     if draws is not None:
@@ -62,9 +65,14 @@ def reproduce(
             }
         )
         return
-    rows = [[claim.verdict, claim.claim, claim.effect_text] for claim in made.claims]
-    if rows:
-        print_table("Claims", ["verdict", "claim", "effect"], rows)
+    for source, title in (("paper", "What the paper says"), ("beyond", "Beyond the paper")):
+        rows = [
+            [claim.verdict, claim.claim, claim.measure, claim.effect_text]
+            for claim in made.claims
+            if claim.source == source
+        ]
+        if rows:
+            print_table(title, ["verdict", "claim", "measure", "effect [95 %]"], rows)
     for name, why in made.skipped.items():
         say(f"not run: {name} ({why})", style="dim")
     say(f"\n{made.seconds:.0f} s. Report: {shown(made.report, None)}")

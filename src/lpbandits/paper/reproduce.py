@@ -108,6 +108,7 @@ def listing() -> list[Json]:
             "name": figure.name,
             "shows": figure.shows,
             "settings": [case.name for case in figure.cases(FULL)],
+            "draws": figure.draws,
             "needs_data": figure.data,
             "data_here": figure.data is None or locate(figure.data) is not None,
         }

@@ -5,6 +5,7 @@ from functools import lru_cache, partial
 import numpy as np
 import polars as pl
 
+from lpbandits import validate
 from lpbandits.limits import affordable
 from lpbandits.model import PreferenceModel
 from lpbandits.paper.datasets import fingerprint_of, require
@@ -23,6 +24,7 @@ from lpbandits.worlds import Population
 
 PEOPLE = 100
 POLICIES = 11
+MOST_DRAWS = 10_000
 TRUE, NOTHING = "true model", "no model"
 RECOVERED: dict[str, Scale] = {"recovered, raw": "raw", "recovered, scale-free": "cosine"}
 """The levels of information: the true model, one learned from logs (as the paper clusters, or scale-free), or none."""
@@ -30,6 +32,7 @@ RECOVERED: dict[str, Scale] = {"recovered, raw": "raw", "recovered, scale-free":
 
 def _plan(size: Size, draws: int, name: str, dataset: str) -> list[Case]:
     """Return a case per draw: a new split of the people, and new luck, for every environment."""
+    validate.as_count(draws, "draws", high=MOST_DRAWS)
     common = {"dataset": dataset, "people": 20 if size.quick else PEOPLE, "rounds": size.rounds}
     return [Case(name, f"draw {draw}", {"draw": draw, **common}) for draw in range(draws)]
 
