@@ -17,6 +17,7 @@ NEAR = 0.05
 
 
 def _ends(tables: Tables, name: str, policy: str, level: str, environment: str, column: str = "regret") -> FloatArray:
+    """Return one number per draw; models are recovered in the first draws only."""
     return per_draw(tables[name], policy, column, kind="final", level=level, environment=environment)
 
 
@@ -44,8 +45,8 @@ def mts_is_worse(tables: Tables, name: str, title: str, environment: str) -> Cla
 
 
 def recovered_is_competitive(tables: Tables, name: str, title: str, environment: str) -> Claim:
-    true = _ends(tables, name, "lpbts", TRUE, environment)
     raw, free = (_ends(tables, name, "lpbts", level, environment) for level in RECOVERED)
+    true = _ends(tables, name, "lpbts", TRUE, environment)[: len(raw)]
     plain = _ends(tables, name, "ts", NOTHING, environment)
     return judge(
         f"{title}, {ENVIRONMENTS[environment].title.lower()}: recovered orderings are competitive with the true ones.",
@@ -70,8 +71,8 @@ def lpbts_leads_at_equal_information(tables: Tables, name: str, title: str, envi
 def varying_scales_teach_better(tables: Tables, name: str, title: str) -> Claim:
     lost, wrong = {}, {}
     for environment in ("same", "different"):
-        true, learned = (_ends(tables, name, "lpbts", level, environment) for level in (TRUE, RAW))
-        lost[environment] = learned / true
+        learned = _ends(tables, name, "lpbts", RAW, environment)
+        lost[environment] = learned / _ends(tables, name, "lpbts", TRUE, environment)[: len(learned)]
         wrong[environment] = _ends(tables, name, "lpbts", RAW, environment, "error")
     return judge(
         f"{title}: a model learned from different scales is more robust than one from the same scale.",

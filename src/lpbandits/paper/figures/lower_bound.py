@@ -69,7 +69,7 @@ FIGURES = [
         partial(_plan, axis=axis),
         _run,
         partial(_chart, axis),
-        draws=16,
+        draws=20,
         check=_check,
     )
     for axis in AXES

@@ -105,7 +105,7 @@ FIGURES = [
         _plan,
         _run,
         _chart,
-        draws=6,
+        draws=4,
         check=_check,
     )
 ]
