@@ -41,8 +41,8 @@ Chart: TypeAlias = alt.LayerChart | alt.FacetChart | alt.ConcatChart | alt.HConc
 """Any chart of ours."""
 
 _SPARE = ["#5b5ea6", "#9b2335", "#009b77", "#b565a7", "#955251", "#e15d44"]
-POINTS = 200
-"""Rounds that a line shows: it is hardly wider than that."""
+POINTS = 150
+"""Rounds that a line shows, or fewer on a narrow chart: they are too close to be told apart."""
 HEIGHT = 320
 FONT = "Arial, Liberation Sans, Helvetica, sans-serif"
 """One family everywhere: pictures are drawn with Liberation Sans, made to Arial's measure. A character that it lacks
@@ -74,22 +74,25 @@ def regret_chart(
     axis, so that charts side by side compare. `along` and `of` are the axes' titles.
     """
     policies = curves["policy"].unique(maintain_order=True).to_list()
-    frame = _titled(thinned(curves)).with_columns(
-        low=pl.max_horizontal(pl.col("regret") - pl.col("regret_sd"), 0.0),
-        high=pl.col("regret") + pl.col("regret_sd"),
-    )
+    known = [name for name in ("regret_sd", "regret_se", "best_share") if name in curves.columns]
+    frame = _titled(thinned(curves, 2 * width // 5)).select("name", "round", "regret", *known)
     top = limit or top_of(curves)
     x = alt.X("round:Q", title=along, scale=alt.Scale(nice=False), axis=alt.Axis(tickCount=5))
     y = alt.Y("regret:Q", title=of, scale=alt.Scale(domain=[0, top], clamp=True))
     colour = _colour(policies)
     base = alt.Chart(frame)
     toggle, shown = _toggle(title)
-    bands = base.mark_area().encode(
-        x,
-        alt.Y("low:Q", title=of),
-        alt.Y2("high:Q"),
-        colour,
-        opacity=alt.condition(toggle, alt.value(0.10), alt.value(0.0)),
+    ends = {"low": "max(datum.regret - datum.regret_sd, 0)", "high": "datum.regret + datum.regret_sd"}
+    bands = (
+        base.transform_calculate(**ends)
+        .mark_area(clip=True)
+        .encode(
+            x,
+            alt.Y("low:Q", title=of),
+            alt.Y2("high:Q"),
+            colour,
+            opacity=alt.condition(toggle, alt.value(0.10), alt.value(0.0)),
+        )
     )
     tips = {"regret_sd": "sd over people", "regret_se": "standard error over draws"}
     lines = base.mark_line(strokeWidth=2.5, clip=True).encode(
@@ -253,17 +256,17 @@ def dot_chart(frame: pl.DataFrame, *, x: str, title: str, subtitle: str = "", wi
     )
 
 
-def thinned(curves: pl.DataFrame) -> pl.DataFrame:
-    """Return curves with at most POINTS rounds, evenly, the first and the last among them.
+def thinned(curves: pl.DataFrame, points: int = POINTS) -> pl.DataFrame:
+    """Return curves with at most so many rounds, evenly, the first and the last among them.
 
     >>> frame = pl.DataFrame({"policy": "ts", "round": range(1, 100_001)})
     >>> thinned(frame).height, thinned(frame)["round"][-1]
-    (200, 100000)
+    (150, 100000)
     """
     rounds = int(curves["round"].max() or 0)  # type: ignore[arg-type] # whole numbers
-    if rounds <= POINTS:
+    if rounds <= points:
         return curves
-    kept = np.unique(np.linspace(1, rounds, POINTS).round().astype(np.int64))
+    kept = np.unique(np.linspace(1, rounds, points).round().astype(np.int64))
     return curves.filter(pl.col("round").is_in(kept.tolist()))
 
 

@@ -9,7 +9,8 @@ from lpbandits.recovery.report import counted, share_text
 from lpbandits.text import LINE, shown, shown_apart
 from lpbandits.views.charts import INK, Chart
 from lpbandits.views.inspection import CURVE_RULE, Inspection, curve_table, state_table
-from lpbandits.views.report import Section, Table, save_report
+from lpbandits.views.page import Section, Table
+from lpbandits.views.report import save_report
 
 STATE_COLOURS = ["#0b6e99", "#d9822b", "#4d8b57", "#c43c6b", "#7a4fa3", "#8a6d3b", "#3aa6a0", "#9a9a9a"]
 """The colours of the first states; they then repeat."""

@@ -126,7 +126,7 @@ def finals(results: Results) -> pl.DataFrame:
 
 
 def sweep_chart(table: pl.DataFrame, label: str) -> Chart:
-    """Return regret and active constraints of lpbTS, side by side: sd over people, as in the paper, and se over draws."""
+    """Return regret and active constraints of lpbTS side by side: sd over people, like the paper, and se over draws."""
     shown = table.filter(pl.col("policy").is_in(SHOWN))
     lpbts = table.filter(pl.col("policy") == "lpbts")
     parts = [
