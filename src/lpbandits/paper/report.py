@@ -1,5 +1,6 @@
 """The files of a reproduction, and its report: in short, then every figure with its claims, then all in full."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,16 +11,15 @@ from lpbandits.paper.claims.check import Claim
 from lpbandits.paper.spec import Figure, Size
 from lpbandits.simulation.results import versions
 from lpbandits.typing import Json
-from lpbandits.views.page import Link, Remark, Section, Table
+from lpbandits.views.page import VERDICTS, Link, Remark, Section, Table
 from lpbandits.views.report import made_with, save_report
 
 SOURCES = {"paper": "What the paper says", "beyond": "Beyond the paper"}
 
 _STANDARD = (
-    "Every draw of the orderings gives one number, policies paired within it; a claim holds if the 95 % interval of "
-    "their mean, by Student's t, lies in the claim's range, and does not hold if it lies outside. A claim about "
-    "several settings holds if it holds in each, and fails if it fails in one, corrected for their number; the "
-    "deciding setting is shown."
+    "A claim holds if the 95 % interval of its number (Student's t over draws of the orderings, policies paired within "
+    "each draw) lies in the claim's range, and does not hold if it lies outside. A claim over several settings holds "
+    "if each does, and fails if one does, corrected for their number; the deciding one is shown."
 )
 _READ = (
     "Hover over a line for its numbers; click it to single it out, click others to add them, double-click to see all. "
@@ -55,6 +55,7 @@ def save_reproduction(
     documents: Json = {figure.name: _about(figure, size, seed) for figure in figures}
     documents["claims"] = [asdict(claim) for claim in claims]
     sections = [_short(claims)] if claims else []
+    sections.append(Section("How to read the charts", [_READ]))
     for figure in figures:
         text = f"{figure.shows[:1].upper()}{figure.shows[1:]}. {_settings(figure, size)}"
         chart = {figure.name: figure.chart(tables[figure.name])}
@@ -96,7 +97,7 @@ def _short(claims: Sequence[Claim]) -> Section:
         rows = [[c.verdict, Link(c.claim, c.figures[0] if c.figures else ""), _found(c)] for c in _of(claims, source)]
         if rows:
             tables.append(Table(["", "claim", "found"], rows, compact=True, title=title))
-    return Section("In short", [f"{_counted(claims)} {_STANDARD}", _READ], tables=tables, anchor="in-short")
+    return Section("In short", [f"{_STANDARD} {_counted(claims)}"], tables=tables, anchor="in-short")
 
 
 def _remark(claim: Claim) -> Remark:
@@ -130,21 +131,17 @@ def _of(claims: Sequence[Claim], source: str) -> list[Claim]:
 
 
 def _found(claim: Claim) -> str:
-    where = f" ({claim.where_text})" if claim.where_text else ""
+    """Return what was found, in short; beside the figure it says where, and what was asked for."""
+    inside = sum(part.verdict == "holds" for part in claim.parts)
+    where = f" ({inside} of {len(claim.parts)})" if len(claim.parts) > 1 else ""
     return f"{claim.measure}: {claim.effect_text}{where}"
 
 
 def _counted(claims: Sequence[Claim]) -> str:
-    """Return how many claims have each verdict, in words."""
-    words = {"holds": "hold", "does not hold": "do not hold", "not settled": "are not settled"}
-    parts = []
-    for source, title in (("paper", "the paper's claims"), ("beyond", "claims beyond it")):
-        verdicts = [claim.verdict for claim in _of(claims, source)]
-        if verdicts:
-            counts = [f"{verdicts.count(v)} {word}" for v, word in words.items() if v in verdicts]  # type: ignore[arg-type]
-            parts.append(f"of {len(verdicts)} of {title}, {', '.join(counts)}")
-    text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}."
+    """Return how many claims have each verdict, which also says what the marks mean."""
+    counts = Counter[str](claim.verdict for claim in claims)
+    marks = [f"{mark} {verdict}: {counts[verdict]}" for verdict, (mark, _) in VERDICTS.items()]
+    return f"{', '.join(marks)}. In brackets: in how many settings it holds."
 
 
 def _settings(figure: Figure, size: Size) -> str:

@@ -63,8 +63,8 @@ _STYLE = """
 :root { color-scheme: light; }
 * { box-sizing: border-box; }
 body { font: 16px/1.55 FONT; color: #24292f; background: #f6f7f9; margin: 0; }
-main { max-width: 1500px; margin: 0 auto; padding: 40px 28px 64px; }
-header p { font-size: 18px; color: #57606a; max-width: 46em; }
+main { max-width: 1500px; margin: 0 auto; padding: 28px 28px 64px; }
+header p { font-size: 17px; color: #57606a; max-width: 52em; margin: 8px 0; }
 h1 { font-size: 32px; line-height: 1.2; margin: 0 0 8px; letter-spacing: -0.01em; }
 h2 { font-size: 20px; margin: 0 0 10px; }
 h3 { font-size: 14px; margin: 14px 0 2px; color: #57606a; }
@@ -72,7 +72,7 @@ section { background: white; border: 1px solid #e3e6ea; border-radius: 10px; pad
 section p { max-width: 60em; margin: 6px 0 12px; }
 p, footer, td, li { overflow-wrap: anywhere; }
 a { color: inherit; text-decoration-color: #c9ced6; text-underline-offset: 3px; }
-a:hover { text-decoration-color: currentColor; }
+a:hover { text-decoration: underline currentColor; }
 .charts { display: flex; flex-wrap: wrap; gap: 18px; min-width: 0; }
 .chart { max-width: 100%; position: relative; }
 .chart svg { max-width: 100%; height: auto; }
@@ -87,9 +87,11 @@ td.mark { min-width: 0; padding-right: 8px; white-space: nowrap; }
 .verdict { font-weight: 600; }
 .holds { color: #1a7f37; } .fails { color: #cf222e; } .open { color: #6e7781; }
 .halves { display: flex; flex-wrap: wrap; gap: 0 32px; }
-.halves table { flex: 1 1 420px; min-width: 0; align-self: flex-start; font-size: 12.5px; line-height: 1.3; margin: 0; }
-.halves td { padding: 3px 10px 3px 0; min-width: 0; }
-.halves td:nth-child(3) { width: 38%; color: #57606a; }
+.halves a:not(:hover) { text-decoration: none; }
+.halves table { flex: 1 1 420px; min-width: 0; align-self: flex-start; font-size: 12px; line-height: 1.25; margin: 0; }
+.halves td { padding: 2px 10px 2px 0; min-width: 0; overflow-wrap: break-word; }
+.halves td.mark { font-size: 14px; line-height: 1; }
+.halves td:nth-child(3) { width: 40%; color: #57606a; }
 .remarks { list-style: none; margin: 12px 0 0; padding: 0; font-size: 14px; line-height: 1.4; }
 .remarks li { padding: 10px 0 10px 24px; border-top: 1px solid #eceff3; position: relative; }
 .remarks .verdict { position: absolute; left: 0; }
@@ -97,8 +99,10 @@ td.mark { min-width: 0; padding-right: 8px; white-space: nowrap; }
 .remarks strong { color: #24292f; font-weight: 600; }
 footer { color: #6b7280; font-size: 13px; }
 @media (min-width: 1100px) {
-  .beside { display: grid; grid-template-columns: minmax(0, 1fr) 340px; gap: 32px; align-items: start; }
+  .beside { display: flow-root; }  /* remarks stand right of the charts and, when there are many, go on below them */
+  .beside .charts { float: left; width: calc(100% - 390px); margin: 0 30px 12px 0; }
   .beside .remarks { margin: 0; }
+  .remarks li { display: flow-root; }
 }
 @media (max-width: 640px) {
   main { padding: 20px 10px 40px; }
@@ -106,6 +110,7 @@ footer { color: #6b7280; font-size: 13px; }
   h1 { font-size: 25px; }
   th, td { padding-right: 12px; }
   .chart.has-actions { padding-right: 0; }
+  .halves table { flex-basis: 100%; font-size: 13px; }
 }
 @media print { section { break-inside: avoid; } body { background: white; } }
 """.replace("FONT", FONT)
