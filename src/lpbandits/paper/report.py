@@ -102,10 +102,10 @@ def _short(claims: Sequence[Claim]) -> Section:
 
 def _remark(claim: Claim) -> Remark:
     """Return a claim as it stands beside its figure."""
-    where = f", at {claim.where_text}" if claim.where_text else ""
+    where = f" Decided by: {claim.where_text}." if claim.where_text else ""
     beyond = "Beyond the paper. " if claim.source == "beyond" else ""
     found = f"{claim.measure}: {claim.effect_text}"
-    rule = f"{beyond}{claim.verdict[:1].upper()}{claim.verdict[1:]}: must be {claim.standard}{where}."
+    rule = f"{beyond}{claim.verdict[:1].upper()}{claim.verdict[1:]}: must be {claim.standard}.{where}"
     return Remark(claim.verdict, claim.claim, [found, rule, *([claim.detail] if claim.detail else [])])
 
 

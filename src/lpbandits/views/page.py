@@ -77,7 +77,7 @@ a:hover { text-decoration: underline currentColor; }
 .chart { max-width: 100%; position: relative; }
 .chart svg { max-width: 100%; height: auto; }
 .beside .chart { width: 100%; }
-.table { overflow-x: auto; }
+.table { overflow-x: auto; font-size: 14px; }
 table { border-collapse: collapse; margin-top: 12px; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 600; color: #57606a; border-bottom: 2px solid #d0d7de; }
 th, td { padding: 7px 22px 7px 0; vertical-align: top; }
@@ -99,11 +99,13 @@ td.mark { min-width: 0; padding-right: 8px; white-space: nowrap; }
 .remarks strong { color: #24292f; font-weight: 600; }
 footer { color: #6b7280; font-size: 13px; }
 @media (min-width: 1100px) {
-  .beside { display: flow-root; }  /* remarks stand right of the charts and, when there are many, go on below them */
-  .beside .charts { float: left; width: calc(100% - 390px); margin: 0 30px 12px 0; }
+  /* Remarks stand right of the charts; when there are many, they go on below, in columns of the same width. */
+  .beside { display: flow-root; }
+  .beside .charts { float: left; width: 66.5%; padding-right: 30px; margin-bottom: 12px; }
   .beside .remarks { margin: 0; }
-  .remarks li { display: flow-root; }
+  .remarks li { display: inline-block; vertical-align: top; width: 33.3%; padding-right: 20px; }
 }
+@media (min-width: 1300px) { .beside .charts { width: 74.8%; } .remarks li { width: 25%; } }
 @media (max-width: 640px) {
   main { padding: 20px 10px 40px; }
   section { padding: 16px 14px; border-radius: 8px; margin: 14px 0; }
