@@ -221,7 +221,7 @@ def test_movielens_compares_at_equal_information(tmp_path: Path) -> None:
     assert "off the chart" in panels[0]["title"]["subtitle"]
     assert "344" in panels[0]["title"]["subtitle"]
     assert "sqrt" not in json.dumps(spec)
-    assert all(row["name"] != "TS" for rows in spec["datasets"].values() for row in rows)
+    assert all(row.get("name") != "TS" for rows in spec["datasets"].values() for row in rows)
 
 
 def numbers(policy: str) -> dict[str, float]:

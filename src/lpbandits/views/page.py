@@ -157,7 +157,7 @@ _SHOW = f"""function stack(spec) {{  // on a phone, charts that stand side by si
 }}
 function show(name, spec) {{
   const look = {{renderer: "svg", actions: {{export: true, source: false, compiled: false, editor: false}}}};
-  vegaEmbed("#chart-" + name, window.innerWidth < {NARROW} ? stack(spec) : spec, look);
+  vegaEmbed("#chart-" + name, {NARROW} > window.innerWidth ? stack(spec) : spec, look);
 }}"""
 
 
