@@ -162,7 +162,7 @@ def final_chart(people: pl.DataFrame, *, title: str) -> Chart:
     )
     boxes = base.mark_bar(height=16, opacity=0.35).encode(x="p25:Q", x2="p75:Q", tooltip=tips)
     median = base.mark_tick(thickness=3, height=16).encode(x="p50:Q", tooltip=tips)
-    mean = base.mark_point(size=55, filled=True, shape="diamond").encode(x="mean:Q", tooltip=tips)
+    mean = base.mark_point(size=70, filled=True, shape="diamond", opacity=1).encode(x="mean:Q", tooltip=tips)
     chart = alt.layer(whiskers, boxes, median, mean)
     return chart.properties(
         width=420,
