@@ -18,12 +18,13 @@ from lpbandits.paper.figures.simplex import MODEL, region
 from lpbandits.paper.report import save_reproduction
 from lpbandits.paper.spec import QUICK, Size
 from lpbandits.typing import Json
-from lpbandits.views.charts import Chart, beside, final_chart, line_chart, regret_chart
+from lpbandits.views.charts import Chart, beside, line_chart, regret_chart
 from lpbandits.views.inspection import inspect_model
 from lpbandits.views.labels import covering
 from lpbandits.views.model_report import DOTS, STATE_COLOURS, disagreement_chart, share_chart
 from lpbandits.views.page import VERDICTS, Link, Remark, Section, Table, page
 from lpbandits.views.report import save_chart, slim
+from lpbandits.views.spread_charts import final_chart
 
 BELOW = np.array([-3.0, -2.5, -2.0, -2.5])
 EVIL = "<script>alert('&')</script>"

@@ -75,11 +75,11 @@ def regret_chart(
     """
     policies = curves["policy"].unique(maintain_order=True).to_list()
     known = [name for name in ("regret_sd", "regret_se", "best_share") if name in curves.columns]
-    frame = _titled(thinned(curves, 2 * width // 5)).select("name", "round", "regret", *known)
+    frame = titled(thinned(curves, 2 * width // 5)).select("name", "round", "regret", *known)
     top = limit or top_of(curves)
     x = alt.X("round:Q", title=along, scale=alt.Scale(nice=False), axis=alt.Axis(tickCount=5))
     y = alt.Y("regret:Q", title=of, scale=alt.Scale(domain=[0, top], clamp=True))
-    colour = _colour(policies)
+    colour = colour_of(policies)
     base = alt.Chart(frame)
     toggle, shown = _toggle(title)
     ends = {"low": "max(datum.regret - datum.regret_sd, 0)", "high": "datum.regret + datum.regret_sd"}
@@ -120,8 +120,8 @@ def regret_chart(
 def state_chart(curves: pl.DataFrame, *, title: str) -> Chart:
     """Return the posterior probability of the true state by round, for the policies that have one."""
     known = thinned(curves).filter(pl.col("true_state").is_not_nan())
-    frame = _titled(known)
-    colour = _colour(known["policy"].unique(maintain_order=True).to_list())
+    frame = titled(known)
+    colour = colour_of(known["policy"].unique(maintain_order=True).to_list())
     lines = (
         alt.Chart(frame)
         .mark_line(strokeWidth=2.5)
@@ -141,36 +141,6 @@ def state_chart(curves: pl.DataFrame, *, title: str) -> Chart:
     return alt.layer(lines, *labels).properties(width=380, height=HEIGHT, title=heading(title))
 
 
-def final_chart(people: pl.DataFrame, *, title: str) -> Chart:
-    """Return how regret at the end spreads over people: 5 to 95 %, the middle half, the median and the mean."""
-    means = people.group_by("policy", maintain_order=True).agg(pl.col("regret").mean()).sort("regret")
-    order = means["policy"].to_list()
-    named = names_of(order)
-    spread = _titled(people).group_by("policy", "name", maintain_order=True)
-    frame = spread.agg(
-        pl.col("regret").mean().alias("mean"),
-        *[pl.col("regret").quantile(q / 100, "linear").alias(f"p{q:02d}") for q in (5, 25, 50, 75, 95)],
-    )
-    colour = _colour(order)
-    base = alt.Chart(frame).encode(
-        alt.Y("name:N", title=None, sort=[named[p] for p in order], axis=alt.Axis(labelFontSize=13)), colour
-    )
-    tips = [alt.Tooltip("name:N", title="policy"), alt.Tooltip("mean:Q", format=".1f")]
-    tips += [alt.Tooltip(f"p{q:02d}:Q", title=f"{q} %", format=".1f") for q in (5, 25, 50, 75, 95)]
-    whiskers = base.mark_rule(strokeWidth=2).encode(
-        alt.X("p05:Q", title="regret at the end, per person", axis=alt.Axis(tickCount=6)), x2="p95:Q"
-    )
-    boxes = base.mark_bar(height=16, opacity=0.35).encode(x="p25:Q", x2="p75:Q", tooltip=tips)
-    median = base.mark_tick(thickness=3, height=16).encode(x="p50:Q", tooltip=tips)
-    mean = base.mark_point(size=70, filled=True, shape="diamond", opacity=1).encode(x="mean:Q", tooltip=tips)
-    chart = alt.layer(whiskers, boxes, median, mean)
-    return chart.properties(
-        width=420,
-        height=alt.Step(34),
-        title=heading(title, "line: 5-95 % of people; box: middle half; bar: median; diamond: mean"),
-    )
-
-
 def line_chart(
     frame: pl.DataFrame,
     *,
@@ -187,7 +157,7 @@ def line_chart(
     `frame` has policy, x, y, se and perhaps sd; `limit` fixes the top of the axis, which begins at 0.
     """
     policies = frame["policy"].unique(maintain_order=True).to_list()
-    table = _titled(frame).with_columns(pl.col("se").fill_null(0.0).fill_nan(0.0))
+    table = titled(frame).with_columns(pl.col("se").fill_null(0.0).fill_nan(0.0))
     table = table.with_columns(low=pl.col("y") - pl.col("se"), high=pl.col("y") + pl.col("se"))
     if "sd" in table.columns:
         spread = pl.col("sd").fill_null(0.0).fill_nan(0.0)
@@ -195,7 +165,7 @@ def line_chart(
             under=pl.max_horizontal(pl.col("y") - spread, 0.0), over=pl.max_horizontal(pl.col("y") + spread, "high")
         )
     top = limit or 1.04 * float(np.max(table["over" if "over" in table.columns else "high"].to_numpy()))
-    colour = _colour(policies)
+    colour = colour_of(policies)
     toggle, shown = _toggle(title)
     scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=False, nice=False, padding=8)
     values = sorted(set(table["x"].to_list()))
@@ -218,42 +188,6 @@ def line_chart(
         layers.insert(0, bands)
     labels = end_labels(table, value="y", along="x", top=top, colour=colour, height=height)
     return alt.layer(*layers, *labels).properties(width=380, height=height, title=heading(title, subtitle))
-
-
-def dot_chart(frame: pl.DataFrame, *, x: str, title: str, subtitle: str = "", width: int = 300) -> Chart:
-    """Return a dot with ± two standard errors per policy, named beside it; `frame` has group, policy, value and se.
-
-    Policies of a group stand together under its name.
-    """
-    policies = frame["policy"].unique(maintain_order=True).to_list()
-    table = _titled(frame).with_columns(
-        low=pl.col("value") - 2 * pl.col("se"),
-        high=pl.col("value") + 2 * pl.col("se"),
-        row=pl.format("{} {}", "group", "policy"),
-    )
-    groups = table["group"].unique(maintain_order=True).to_list()
-    rows = [row for group in groups for row in (group, *table.filter(group=group)["row"].to_list())]
-    y = alt.Y("row:N", axis=None, sort=rows, scale=alt.Scale(domain=rows, paddingInner=0.1))
-    reach = float((table["high"] - table["low"].min()).to_numpy().max()) or 1.0
-    ends = [float(table["low"].to_numpy().min()), float(table["high"].to_numpy().max())]
-    # A third of the width is left for the names.
-    across = alt.Scale(domain=[ends[0] - 0.04 * reach, ends[1] + 0.55 * reach], nice=False, zero=False)
-    base = alt.Chart(table).encode(y, color=_colour(policies))
-    tips = [
-        alt.Tooltip("name:N", title="policy"),
-        alt.Tooltip("group:N", title=" "),
-        alt.Tooltip("value:Q", title=x, format=".2f"),
-        alt.Tooltip("se:Q", title="standard error over draws", format=".3f"),
-    ]
-    axis = alt.Axis(tickCount=5)
-    bars = base.mark_rule(strokeWidth=3).encode(alt.X("low:Q", title=x, scale=across, axis=axis), alt.X2("high:Q"))
-    dots = base.mark_point(size=70, filled=True, opacity=1).encode(alt.X("value:Q"), tooltip=tips)
-    names = base.mark_text(align="left", dx=8, fontSize=12, fontWeight="bold").encode(alt.X("high:Q"), text="name:N")
-    headings = alt.Chart(pl.DataFrame({"row": groups})).mark_text(align="left", fontSize=12, color=QUIET)
-    named = headings.encode(y, x=alt.value(4), text="row:N")
-    return alt.layer(bars, dots, names, named).properties(
-        width=width, height=alt.Step(18), title=heading(title, subtitle)
-    )
 
 
 def thinned(curves: pl.DataFrame, points: int = POINTS) -> pl.DataFrame:
@@ -320,11 +254,13 @@ def heading(title: str, subtitle: str = "") -> alt.TitleParams:
     return alt.TitleParams(title, subtitle=subtitle) if subtitle else alt.TitleParams(title)
 
 
-def _titled(frame: pl.DataFrame) -> pl.DataFrame:
+def titled(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame with the name that charts give each policy."""
     return frame.with_columns(name=pl.col("policy").replace_strict(names_of(frame["policy"].unique())))
 
 
-def _colour(policies: list[str]) -> alt.Color:
+def colour_of(policies: list[str]) -> alt.Color:
+    """Return the colour of each named policy, without a legend."""
     named = names_of(policies)
     scale = alt.Scale(domain=[named[p] for p in policies], range=colours_of(policies))
     return alt.Color("name:N", scale=scale, legend=None)

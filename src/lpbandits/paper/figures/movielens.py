@@ -18,7 +18,8 @@ from lpbandits.policies.ts import TS
 from lpbandits.recovery.cluster import Scale
 from lpbandits.simulation import Trace, roll
 from lpbandits.typing import FloatArray, Json
-from lpbandits.views.charts import Chart, dot_chart, gridded, regret_chart, top_of
+from lpbandits.views.charts import Chart, gridded, regret_chart, top_of
+from lpbandits.views.spread_charts import dot_chart
 from lpbandits.worlds import Population
 
 PEOPLE = 100
