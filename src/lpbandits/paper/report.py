@@ -1,7 +1,8 @@
-"""The files of a reproduction: tables, figures, claims, and the report: the claims first, then every figure."""
+"""The files of a reproduction, and its report: in short, then every figure with its claims, then all in full."""
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import polars as pl
@@ -10,20 +11,32 @@ from lpbandits.paper.claims.check import Claim
 from lpbandits.paper.spec import Figure, Size
 from lpbandits.simulation.results import versions
 from lpbandits.typing import Json
-from lpbandits.views.report import Section, Table, made_with, save_report
+from lpbandits.views.page import VERDICTS, Link, Remark, Section, Table
+from lpbandits.views.report import made_with, save_report
 
+SOURCES = {"paper": "What the paper says", "beyond": "Beyond the paper"}
+
+_STANDARD = (
+    "A claim holds if the 95 % interval of its number (Student's t over draws of the orderings, policies paired within "
+    "each draw) lies in the claim's range, and does not hold if it lies outside. A claim over several settings holds "
+    "if each does, and fails if one does, corrected for their number; the deciding one is shown."
+)
 _READ = (
-    "Hover over a line for its numbers; click it to single it out, click others to add them, double-click to see "
-    "all. Bands are one standard deviation over people; bars are one standard error over draws, unless the axis "
-    "says otherwise."
+    "Hover over a line for its numbers; click it to single it out, click others to add them, double-click to see all. "
+    "Bands are one standard deviation over people, bars one standard error over draws, unless a chart says otherwise; "
+    "a dashed line lies over another, which shows in its gaps."
 )
 _CHOICES = (
-    "Everywhere: lpbTS is the refit form with a uniform first action and a uniform prior over states; TS has the "
-    "weak prior N(0, 100²); rewards are Gaussian and their noise is known to all policies; policies meet the same "
-    "people with the same luck. MovieLens: orderings and means come from half of the people, mTS is told the "
-    "state's expected means on either scale (its best case; mTS with the common means is shown too), a reward has "
-    "variance 0.5 on both scales, TS on the top actions plays the best offered action of some state, and ratings "
-    "are standardised by the mean and sd of each person's true ratings of all movies."
+    "Everywhere: lpbTS is the refit form with a uniform first action and a uniform prior over states; mTS starts from "
+    "its prior, as published; TS has the weak prior N(0, 100²). Rewards are Gaussian and their noise is known to all "
+    "policies, which meet the same people with the same luck.",
+    "MovieLens: policies are compared at equal information, that is, with the same model: the true one, or one "
+    "recovered from logs, either from raw ratings, as the paper clusters, or scale-free. Orderings and means come from "
+    "half of the people. On the same scale a reward has noise of variance 0.5. On different scales the paper's words "
+    "are read as no noise beyond the perturbation of the ratings; noise of variance 0.5 there is a variant. On "
+    "different scales mTS is told the states' expected means; mTS with the common means is shown, too. TS on the top "
+    "actions plays the best offered action of some state. Ratings are standardised by the mean and sd of each person's "
+    "true ratings of all movies.",
 )
 
 
@@ -41,12 +54,18 @@ def save_reproduction(
     """Write every figure's table, chart and settings, the claims and the report; return the report's path."""
     documents: Json = {figure.name: _about(figure, size, seed) for figure in figures}
     documents["claims"] = [asdict(claim) for claim in claims]
-    sections = [_claims(claims)] if claims else []
+    sections = [_short(claims)] if claims else []
+    sections.append(Section("How to read the charts", [_READ]))
     for figure in figures:
         text = f"{figure.shows[:1].upper()}{figure.shows[1:]}. {_settings(figure, size)}"
-        sections.append(Section(figure.title, [text], {figure.name: figure.chart(tables[figure.name])}))
+        chart = {figure.name: figure.chart(tables[figure.name])}
+        beside = [_remark(claim) for claim in claims if claim.figures[:1] == (figure.name,)]
+        sections.append(Section(figure.title, [text], chart, remarks=beside, anchor=figure.name))
+    sections.append(Section("Choices", _CHOICES))
     if skipped:
         sections.append(Section("Not run", [f"{name}: {why}." for name, why in skipped.items()]))
+    if claims:
+        sections.append(_full(claims))
     return save_report(
         folder,
         title="Latent Preference Bandits, reproduced",
@@ -71,26 +90,58 @@ def _about(figure: Figure, size: Size, seed: int) -> Json:
     }
 
 
-def _claims(claims: Sequence[Claim]) -> Section:
-    text = [
-        f"{_counted(claims)}. Each is a sentence of the paper's results, checked on these runs; an effect is given "
-        "with its standard error over draws.",
-        _READ,
-        _CHOICES,
-    ]
-    rows = [[c.claim, c.verdict, c.effect_text, c.detail] for c in claims]
-    return Section("Claims", text, tables=[Table(["claim", "verdict", "effect", "in numbers"], rows)])
+def _short(claims: Sequence[Claim]) -> Section:
+    """Return the summary: a row per claim with its mark and what was found, leading to its figure."""
+    tables = []
+    for source, title in SOURCES.items():
+        rows = [[c.verdict, Link(c.claim, c.figures[0] if c.figures else ""), _found(c)] for c in _of(claims, source)]
+        if rows:
+            tables.append(Table(["", "claim", "found"], rows, compact=True, title=title))
+    return Section("In short", [f"{_STANDARD} {_counted(claims)}"], tables=tables, anchor="in-short")
+
+
+def _remark(claim: Claim) -> Remark:
+    """Return a claim as it stands beside its figure."""
+    where = f" Decided by: {claim.where_text}." if claim.where_text else ""
+    beyond = "Beyond the paper. " if claim.source == "beyond" else ""
+    found = f"{claim.measure}: {claim.effect_text}"
+    rule = f"{beyond}{claim.verdict[:1].upper()}{claim.verdict[1:]}: must be {claim.standard}.{where}"
+    return Remark(claim.verdict, claim.claim, [found, rule, *([claim.detail] if claim.detail else [])])
+
+
+def _full(claims: Sequence[Claim]) -> Section:
+    """Return every claim with every setting that it is about."""
+    columns = ["claim", "verdict", "measure", "must be", "setting", "mean [95 % interval]", "draws"]
+    rows: list[list[str | Link]] = []
+    for source in SOURCES:
+        for claim in _of(claims, source):
+            first: list[str | Link] = [Link(claim.claim, claim.figures[0] if claim.figures else "")]
+            for part in claim.parts:
+                one = replace(claim, parts=(part,))
+                rows.append(
+                    [*first, part.verdict, claim.measure, claim.standard, part.where, one.effect_text, str(part.draws)]
+                )
+                first = [""]
+    text = ["Every claim, in every setting that it is about; the first setting of a claim is the one that decides."]
+    return Section("All claims in full", text, tables=[Table(columns, rows)], anchor="all-claims")
+
+
+def _of(claims: Sequence[Claim], source: str) -> list[Claim]:
+    return [claim for claim in claims if claim.source == source]
+
+
+def _found(claim: Claim) -> str:
+    """Return what was found, in short; beside the figure it says where, and what was asked for."""
+    inside = sum(part.verdict == "holds" for part in claim.parts)
+    where = f" ({inside} of {len(claim.parts)})" if len(claim.parts) > 1 else ""
+    return f"{claim.measure}: {claim.effect_text}{where}"
 
 
 def _counted(claims: Sequence[Claim]) -> str:
-    kinds = {
-        "hold": "holds",
-        "hold only if …": "holds only",
-        "do not hold": "does not",
-        "are not settled": "not settled",
-    }
-    found = [next((k for k, start in reversed(kinds.items()) if c.verdict.startswith(start)), "hold") for c in claims]
-    return f"{len(claims)} claims: " + ", ".join(f"{found.count(kind)} {kind}" for kind in kinds if kind in found)
+    """Return how many claims have each verdict, which also says what the marks mean."""
+    counts = Counter[str](claim.verdict for claim in claims)
+    marks = [f"{mark} {verdict}: {counts[verdict]}" for verdict, (mark, _) in VERDICTS.items()]
+    return f"{', '.join(marks)}. In brackets: in how many settings it holds."
 
 
 def _settings(figure: Figure, size: Size) -> str:

@@ -11,7 +11,8 @@ from lpbandits.simulation.bounds import AXES, Bounds, room_of
 from lpbandits.text import shown, shown_apart
 from lpbandits.theory import differ_probability, nearest_inversions
 from lpbandits.typing import FloatArray
-from lpbandits.views.charts import INK, QUIET, Chart, apart, colours_of
+from lpbandits.views.charts import INK, QUIET, Chart, colours_of
+from lpbandits.views.labels import apart, leaders
 from lpbandits.views.names import name_of, names_of
 
 BOUND_COLOURS = {"bound-plain": "#9aa0a8", "bound-preference": INK}
@@ -69,16 +70,12 @@ def against_chart(table: pl.DataFrame, axis: str) -> Chart:
         ],
     )
     ends = _spaced(frame.filter(pl.col("x") == pl.col("x").max()), low, high)
-    labels = (
-        alt.Chart(ends)
-        .mark_text(align="left", dx=10, fontSize=13, fontWeight="bold")
-        .encode(alt.X("x:Q"), alt.Y("at:Q"), text="name:N", color=colour)
-    )
+    labels = leaders(ends.select("x", "name", "mean", "at"), along="x", end="mean", at="at", colour=colour)
     title = alt.TitleParams(
         f"How fast regret grows, against {AXES[axis][0]}",
         subtitle="bounds, and the policies' growth from round T/10 to T; bands: ± 2 standard errors",
     )
-    return alt.layer(bands, lines, labels).properties(width=430, height=_HEIGHT, title=title)
+    return alt.layer(bands, lines, *labels).properties(width=430, height=_HEIGHT, title=title)
 
 
 def room_chart(found: Found, axis: str, policy: str = "lpbts") -> Chart:
@@ -172,7 +169,7 @@ def people_chart(bounds: Bounds) -> Chart:
     )
     of = "" if whole.all() else f" over the {int(whole.sum())} people with no infinite bound"
     some = f" of the first {TICKS:,}" if len(bounds.people) > TICKS else ""
-    title = alt.TitleParams("Every person's bounds", subtitle=f"a tick per person{some}, ◆ the mean{of}")
+    title = alt.TitleParams("Every person's bounds", subtitle=f"a tick per person{some}; diamond: the mean{of}")
     return alt.layer(ticks, diamonds).properties(width=430, height=alt.Step(36), title=title)
 
 

@@ -16,7 +16,8 @@ from lpbandits.views.bound_charts import (
 )
 from lpbandits.views.charts import Chart
 from lpbandits.views.names import name_of
-from lpbandits.views.report import Section, Table, made_with, save_report
+from lpbandits.views.page import Section, Table
+from lpbandits.views.report import made_with, save_report
 
 FORMAT = "lpbandits-bounds"
 VERSION = 1

@@ -8,7 +8,8 @@ from lpbandits.parallel import Progress
 from lpbandits.simulation import Results, simulate
 from lpbandits.views.charts import beside, top_of
 from lpbandits.views.compare import HOW_TO_READ, charts_of
-from lpbandits.views.report import Section, Table, made_with, save_report
+from lpbandits.views.page import Section, Table
+from lpbandits.views.report import made_with, save_report
 from lpbandits.views.tables import comparison, described
 from lpbandits.worlds import SyntheticWorld
 

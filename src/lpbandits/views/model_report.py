@@ -9,11 +9,17 @@ from lpbandits.recovery.report import counted, share_text
 from lpbandits.text import LINE, shown, shown_apart
 from lpbandits.views.charts import INK, Chart
 from lpbandits.views.inspection import CURVE_RULE, Inspection, curve_table, state_table
-from lpbandits.views.report import Section, Table, save_report
+from lpbandits.views.page import Section, Table
+from lpbandits.views.report import save_report
 
-STATE_COLOURS = ["#0b6e99", "#d9822b", "#4d8b57", "#c43c6b", "#7a4fa3", "#8a6d3b", "#3aa6a0", "#9a9a9a"]
-"""The colours of the first states; they then repeat."""
-
+STATE_COLOURS = [
+    *("#0b6e99", "#d9822b", "#4d8b57", "#c43c6b", "#7a4fa3", "#8a6d3b", "#3aa6a0", "#6b7280"),
+    *("#63b3d1", "#f0bc7e", "#a3cf8f", "#f097b5", "#b79ad6", "#d0b98a", "#12486b", "#8c2d04"),
+    *("#1b5e20", "#7b0f3b", "#3b1f6b", "#c9b000"),
+]
+"""The colours of states, all different; a model of more states has bars of one colour, named beside them."""
+DOTS = 8
+"""States whose places are told apart as dots; the places of more are a table of tints."""
 MOST = 60
 """States, and disagreements, that charts show."""
 
@@ -71,29 +77,55 @@ def kendall_chart(seen: Inspection) -> Chart:
 
 
 def disagreement_chart(seen: Inspection) -> Chart:
-    """Return where each state places the actions that states disagree on most."""
+    """Return where each state places the actions that states disagree on most: as dots, or many states as a table."""
     names = shown_apart(d.action for d in seen.disagreements)
     rows = [
-        {"action": name, "state": _name(z), "rank": rank}
+        {"action": name, "state": _name(z), "number": str(z), "rank": rank}
         for name, d in zip(names, seen.disagreements, strict=True)
         for z, rank in enumerate(d.ranks)
         if rank is not None
     ]
-    base = alt.Chart(pl.DataFrame(rows, schema=["action", "state", "rank"])).encode(
-        alt.Y("action:N", title=None, sort=None, axis=alt.Axis(labelLimit=260, labelFontSize=13))
-    )
+    frame = pl.DataFrame(rows, schema=["action", "state", "number", "rank"])
+    few = len(seen.states) <= DOTS
+    axis = alt.Axis(labelLimit=260, labelFontSize=13)
+    gap = alt.Scale(paddingInner=0.4 if few else 0.0, paddingOuter=0.2 if few else 0.0)
+    base = alt.Chart(frame).encode(alt.Y("action:N", title=None, sort=None, axis=axis, scale=gap))
+    return _dots(seen, base) if few else _places(seen, base)
+
+
+def _dots(seen: Inspection, base: alt.Chart) -> Chart:
+    """Return an action's places as dots, a colour per state, each a little below the one before: none is hidden."""
     places = alt.Scale(domain=[1, max(seen.actions, 2)], nice=False, zero=False, padding=8)
     whole = alt.Axis(tickMinStep=1, format="d")
     title = "place in the ordering (1 is best)"
     lines = base.mark_rule(color="#c9ced6", strokeWidth=2).encode(
         alt.X("min(rank):Q", title=title, scale=places, axis=whole), alt.X2("max(rank):Q")
     )
-    dots = base.mark_point(size=110, filled=True, opacity=1).encode(
+    dots = base.mark_point(size=80, filled=True, opacity=1).encode(
         alt.X("rank:Q", title=title, scale=places, axis=whole),
         _state_colour(seen, legend=True),
+        yOffset=alt.YOffset("state:N", sort=None, scale=alt.Scale(domain=[_name(s.state) for s in seen.states])),
         tooltip=["action:N", "state:N", "rank:Q"],
     )
-    return alt.layer(lines, dots).properties(width=460, height=alt.Step(32), title="Where the states disagree most")
+    height = alt.Step(max(32, 9 * len(seen.states)), **{"for": "position"})
+    return alt.layer(lines, dots).properties(width=460, height=height, title="Where the states disagree most")
+
+
+def _places(seen: Inspection, base: alt.Chart) -> Chart:
+    """Return an action's places as a table: a column per state, the darker the better."""
+    x = alt.X("number:N", title="state", sort=None, axis=alt.Axis(orient="top", labelAngle=0, ticks=False))
+    half = seen.actions / 2
+    tint = alt.Scale(scheme="blues", domain=[1, max(seen.actions, 2)], reverse=True)
+    cells = base.mark_rect(stroke="white").encode(
+        x, alt.Color("rank:Q", scale=tint, legend=None), tooltip=["action:N", "state:N", "rank:Q"]
+    )
+    colour = alt.condition(f"datum.rank < {half}", alt.value("white"), alt.value(INK))
+    text = base.mark_text(fontSize=11).encode(x, text="rank:Q", color=colour)
+    title = alt.TitleParams(
+        "Where the states disagree most", subtitle="place in each state's ordering: 1, the darkest, is best"
+    )
+    wide = 26 if seen.actions < 1000 else 34
+    return alt.layer(cells, text).properties(width=alt.Step(wide), height=alt.Step(26), title=title)
 
 
 def curve_chart(seen: Inspection) -> Chart:
@@ -157,11 +189,15 @@ def _made(seen: Inspection) -> str:
     return "Fitted with " + ", ".join(f"{shown(k)} {shown(v)}" for k, v in versions.items()) + "." if versions else ""
 
 
-def _state_colour(seen: Inspection, *, legend: bool = False) -> alt.Color:
+def _state_colour(seen: Inspection, *, legend: bool = False) -> alt.Color | alt.ColorValue:
+    """Return a colour of its own for every state; of more states than there are colours, one for all."""
     names = [_name(s.state) for s in seen.states]
-    colours = [STATE_COLOURS[i % len(STATE_COLOURS)] for i in range(len(names))]
+    if len(names) > len(STATE_COLOURS):
+        return alt.ColorValue(STATE_COLOURS[0])
     look = alt.Legend(title=None, orient="top", symbolSize=110, labelFontSize=12) if legend else None
-    return alt.Color("state:N", sort=None, scale=alt.Scale(domain=names, range=colours), legend=look)
+    return alt.Color(
+        "state:N", sort=None, scale=alt.Scale(domain=names, range=STATE_COLOURS[: len(names)]), legend=look
+    )
 
 
 def _name(state: int) -> str:

@@ -1,9 +1,8 @@
 """A report and its files: tables, charts, and one HTML page that opens without a network."""
 
-import html
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,51 +14,14 @@ from lpbandits.errors import door
 from lpbandits.files.writing import whole_folder, write_bytes, write_json, write_table, write_text
 from lpbandits.simulation.results import versions
 from lpbandits.text import shown
+from lpbandits.typing import Json
 from lpbandits.views.charts import Chart, styled
+from lpbandits.views.page import Section, page
 
 FORMAT = "lpbandits-report"
 VERSION = 1
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table: a heading per column and rows of text; numbers are set to the right."""
-
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of a report: a heading, paragraphs, then charts (by the name of their files) and tables."""
-
-    heading: str
-    text: Sequence[str] = ()
-    charts: Mapping[str, Chart] = field(default_factory=dict)
-    tables: Sequence[Table] = ()
-
-
-_STYLE = """
-:root { color-scheme: light; }
-body { font: 16px/1.55 Inter, Helvetica, Arial, sans-serif; color: #24292f; background: #f6f7f9; margin: 0; }
-main { max-width: 1330px; margin: 0 auto; padding: 40px 28px 64px; }
-header p { font-size: 18px; color: #57606a; max-width: 46em; }
-h1 { font-size: 32px; line-height: 1.2; margin: 0 0 8px; letter-spacing: -0.01em; }
-h2 { font-size: 20px; margin: 0 0 10px; }
-section { background: white; border: 1px solid #e3e6ea; border-radius: 10px; padding: 24px 28px; margin: 22px 0; }
-section p { max-width: 60em; margin: 6px 0 12px; }
-p, footer { overflow-wrap: break-word; }
-.charts { display: flex; flex-wrap: wrap; gap: 18px; }
-.chart { overflow-x: auto; }
-table { border-collapse: collapse; margin-top: 12px; font-variant-numeric: tabular-nums; }
-th { text-align: left; font-weight: 600; color: #57606a; border-bottom: 2px solid #d0d7de; }
-th, td { padding: 7px 22px 7px 0; vertical-align: top; }
-td { border-bottom: 1px solid #eceff3; }
-td.number, th.number { text-align: right; white-space: nowrap; }
-.verdict { font-weight: 600; }
-.holds { color: #1a7f37; } .only { color: #9a6700; } .fails { color: #cf222e; } .open { color: #57606a; }
-footer { color: #6b7280; font-size: 13px; }
-"""
+DIGITS = 5
+"""Digits that a chart's numbers have: more than anyone can see."""
 
 
 @door("writing a report")
@@ -86,50 +48,39 @@ def save_report(
             write_json(place / f"{name}.json", document)
         charts = {name: chart for section in sections for name, chart in section.charts.items()}
         specs = {name: save_chart(chart, place / name) for name, chart in charts.items()}
-        write_text(place / "report.html", _page(title, lead, sections, foot, specs))
+        write_text(place / "report.html", page(title=title, lead=lead, sections=sections, foot=foot, specs=specs))
     return Path(folder) / "report.html"
-
-
-def _page(title: str, lead: str, sections: Sequence[Section], foot: str, specs: Mapping[str, str]) -> str:
-    """Return the report as one HTML page; `specs` are the charts' specifications."""
-    body = "\n".join(map(_section, sections))
-    embeds = "\n".join(
-        f'vegaEmbed("#chart-{name}", {spec}, '
-        "{actions: {export: true, source: false, compiled: false, editor: false}});"
-        for name, spec in specs.items()
-    )
-    script = vl_convert.javascript_bundle(None) if specs else ""  # type: ignore[arg-type] # its stub lacks the default
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{_text(title)}</title>
-<style>{_STYLE}</style>
-</head>
-<body>
-<main>
-<header><h1>{_text(title)}</h1><p>{_text(lead)}</p></header>
-{body}
-<footer>{_text(foot)}</footer>
-</main>
-<script>{script}</script>
-<script>
-{embeds}
-</script>
-</body>
-</html>
-"""
 
 
 def save_chart(chart: Chart, path: Path) -> str:
     """Write a chart as `path`.svg and `path`.png; return its Vega-Lite specification, for a script in a page."""
     with alt.data_transformers.enable("default", max_rows=None):  # charts are kept small where they are made
-        spec = _plain(styled(chart).to_dict())
+        spec = slim(_plain(styled(chart).to_dict()))
     svg = vl_convert.vegalite_to_svg(spec)
     write_text(f"{path}.svg", svg)
     write_bytes(f"{path}.png", vl_convert.svg_to_png(svg, scale=2.0))
-    return json.dumps(spec).replace("<", "\\u003c")  # nothing in a label can end the script, or begin a comment
+    return json.dumps(spec, separators=(",", ":")).replace(
+        "<", "\\u003c"
+    )  # nothing in a label can end the script, or begin a comment
+
+
+def slim(spec: Json) -> Json:
+    """Return a specification without columns that it never names, its data to DIGITS digits.
+
+    >>> slim({"encoding": {"x": {"field": "a"}}, "datasets": {"d": [{"a": 1 / 3, "b": 2}]}})["datasets"]
+    {'d': [{'a': 0.33333}]}
+    """
+    rest = {key: value for key, value in spec.items() if key != "datasets"}
+    named = set(re.findall(r"\w+", json.dumps(rest)))
+    data = {
+        name: [{key: _short(value) for key, value in row.items() if key in named} for row in rows]
+        for name, rows in spec.get("datasets", {}).items()
+    }
+    return {**rest, "datasets": data} if data else rest
+
+
+def _short(value: object) -> object:
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def _plain(content: Any) -> Any:
@@ -141,41 +92,6 @@ def _plain(content: Any) -> Any:
     return shown(content, None) if isinstance(content, str) else content
 
 
-def _text(text: str) -> str:
-    """Return text as HTML, whatever is in it."""
-    return html.escape(shown(text, None))
-
-
 def made_with(seconds: float) -> str:
     """Return what a report says of its making: versions, and the seconds of the computation."""
     return ", ".join(f"{name} {number}" for name, number in versions().items()) + f". Computed in {seconds:.2f} s."
-
-
-def _section(section: Section) -> str:
-    parts = [f"<h2>{_text(section.heading)}</h2>"]
-    parts += [f"<p>{_text(paragraph)}</p>" for paragraph in section.text]
-    charts = "".join(f'<div class="chart" id="chart-{name}"></div>' for name in section.charts)
-    parts += [f'<div class="charts">{charts}</div>'] if charts else []
-    parts += [_table(table) for table in section.tables]
-    return f"<section>{''.join(parts)}</section>"
-
-
-def _table(table: Table) -> str:
-    numeric = [all(_is_number(row[i]) for row in table.rows) for i in range(len(table.columns))]
-    marks = [' class="number"' if is_number else "" for is_number in numeric]
-    head = "".join(f"<th{mark}>{_text(name)}</th>" for mark, name in zip(marks, table.columns, strict=True))
-    rows = "".join("<tr>" + "".join(map(_cell, marks, table.columns, row)) + "</tr>" for row in table.rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-
-
-def _cell(mark: str, column: str, text: str) -> str:
-    """Return a table cell; a verdict is coloured by how it begins."""
-    if column == "verdict":
-        looks = {"holds only": "only", "holds": "holds", "does not": "fails"}
-        look = next((look for start, look in looks.items() if text.startswith(start)), "open")
-        return f'<td><span class="verdict {look}">{_text(text)}</span></td>'
-    return f"<td{mark}>{_text(text)}</td>"
-
-
-def _is_number(text: str) -> bool:
-    return text[:1].isdigit() or text[:1] in "-–−+" or text == ""

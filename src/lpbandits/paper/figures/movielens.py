@@ -19,7 +19,8 @@ from lpbandits.recovery import Ratings
 from lpbandits.recovery.cluster import Scale
 from lpbandits.simulation import Trace, roll
 from lpbandits.typing import FloatArray, Json
-from lpbandits.views.charts import Chart, beside, dot_chart, regret_chart, stacked
+from lpbandits.views.charts import Chart, gridded, regret_chart, top_of
+from lpbandits.views.spread_charts import dot_chart
 from lpbandits.worlds import Population
 
 PEOPLE = 100
@@ -30,6 +31,8 @@ RECOVERED_DRAWS = 10
 TRUE, NOTHING = "true model", "no model"
 RECOVERED: dict[str, Scale] = {"recovered, raw": "raw", "recovered, scale-free": "cosine"}
 """The levels of information: the true model, one learned from logs (as the paper clusters, or scale-free), or none."""
+LEVELS = (TRUE, *RECOVERED)
+"""The levels that charts show a panel of."""
 
 
 def _plan(size: Size, draws: int, name: str, dataset: str) -> list[Case]:
@@ -136,16 +139,43 @@ def over_draws(table: pl.DataFrame, *by: str) -> pl.DataFrame:
 
 
 def _chart(table: pl.DataFrame) -> Chart:
-    return stacked(*(_panel(table.filter(environment=name), it.title) for name, it in ENVIRONMENTS.items()))
+    """Return a row of regret per environment, a panel per model that the policies were given, then the ratings."""
+    named = table.with_columns(pl.col("policy").replace({"mts-common": "mTS, common means"}))
+    parts = [(named.filter(environment=name), it.title) for name, it in ENVIRONMENTS.items()]
+    regret = [panel for rows, title in parts for panel in _regret(rows, title)]
+    return gridded([*regret, *(_ratings(rows, title) for rows, title in parts)], columns=len(LEVELS))
 
 
-def _panel(table: pl.DataFrame, title: str) -> Chart:
-    rows = table.with_columns(policy=pl.format("{} {}", "policy", "level"))
-    curves = over_draws(rows.filter(kind="curve"), "policy", "round").with_columns(best_share=pl.lit(None, pl.Float64))
-    ends = rows.filter(kind="final").group_by("policy", maintain_order=True)
-    scores = ends.agg(value=pl.col("z").mean(), se=pl.col("z").std() / pl.len().sqrt()).fill_null(0.0)
-    left = regret_chart(curves, title=f"{title}: regret")
-    return beside(left, dot_chart(scores, x="mean rating, z-scored per person (± 2 se)", title=title), spacing=40)
+def _regret(table: pl.DataFrame, title: str) -> list[Chart]:
+    """Return a panel per model, all on one axis from 0; TS without a model loses so much more that it is only named."""
+    curves = over_draws(table.filter(pl.col("kind") == "curve", pl.col("level") != NOTHING), "level", "policy", "round")
+    plain = float(np.mean(table.filter(kind="final", level=NOTHING)["regret"].to_numpy()))
+    top = top_of(curves)
+    return [
+        regret_chart(
+            curves.filter(level=level),
+            title=f"{title}: {level}",
+            subtitle=f"TS without a model: {plain:.0f}" + (", off the chart" if plain > top else ""),
+            limit=top,
+            width=250,
+            height=210,
+        )
+        for level in LEVELS
+    ]
+
+
+def _ratings(table: pl.DataFrame, title: str) -> Chart:
+    """Return every policy's mean rating, by the model that it was given; TS without a model is near 0: only named."""
+    ends = table.filter(kind="final").group_by("level", "policy", maintain_order=True)
+    scores = ends.agg(value=pl.col("z").mean(), se=(pl.col("z").std() / pl.len().sqrt()).fill_null(0.0))
+    plain = float(scores.filter(level=NOTHING)["value"][0])
+    return dot_chart(
+        pl.concat([scores.filter(level=level) for level in LEVELS]).rename({"level": "group"}),
+        x="mean rating, z-scored per person",
+        title=f"{title}: ratings",
+        subtitle=f"bars: ± 2 se over draws; TS without a model: {plain:.2f}".replace("-", "−"),
+        width=250,
+    )
 
 
 FIGURES = [

@@ -7,7 +7,7 @@ from lpbandits.limits import affordable
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.recovery import Ratings, match_orderings, recover_em, recover_two_stage
 from lpbandits.typing import FloatArray
-from lpbandits.views.charts import Chart, beside, line_chart, stacked
+from lpbandits.views.charts import Chart, gridded, line_chart
 from lpbandits.worlds import SyntheticWorld
 
 ACTIONS = 10
@@ -80,20 +80,28 @@ def _log(means: FloatArray, rated: int, rng: np.random.Generator) -> Ratings:
 
 
 def _chart(table: pl.DataFrame) -> Chart:
-    rows = [beside(*(_panel(table, log, scale) for scale in ("same", "different"))) for log in LOGS]
-    return stacked(*rows)
-
-
-def _panel(table: pl.DataFrame, log: str, scale: str) -> Chart:
+    """Return a panel per kind of log and scale, all with the same axes."""
     points = (
-        table.filter((pl.col("scale") == scale) & (pl.col("log") == log))
-        .group_by("method", "people", maintain_order=True)
-        .agg(y=pl.col("error").mean(), se=pl.col("error").std() / pl.len().sqrt())
-        .sort("people")
-        .select(x=pl.col("people").cast(pl.Float64), policy=pl.col("method").replace_strict(METHODS), y="y", se="se")
+        table.group_by("log", "scale", "method", "people", maintain_order=True)
+        .agg(y=pl.col("error").mean(), se=(pl.col("error").std() / pl.len().sqrt()).fill_null(0.0))
+        .sort("people", maintain_order=True)
+        .with_columns(x=pl.col("people").cast(pl.Float64), policy=pl.col("method").replace_strict(METHODS))
     )
-    title = f"{scale.capitalize()} scale{'s' if scale == 'different' else ''}, {log} logs"
-    return line_chart(points, x="people in the log", y="1 − Kendall's τ", title=title, log=True)
+    top = 1.05 * float((points["y"] + points["se"]).to_numpy().max())
+    return gridded([_panel(points, log, scale, top) for log in LOGS for scale in ("same", "different")], columns=2)
+
+
+def _panel(points: pl.DataFrame, log: str, scale: str, top: float) -> Chart:
+    return line_chart(
+        points.filter(log=log, scale=scale).select("x", "policy", "y", "se"),
+        x="people in the log (log scale)",
+        y="1 − Kendall's τ",
+        title=f"{scale.capitalize()} scale{'s' if scale == 'different' else ''}, {log} logs",
+        subtitle="error of the orderings, lower is better; bars: standard error over draws",
+        log=True,
+        limit=top,
+        height=240,
+    )
 
 
 FIGURES = [

@@ -6,81 +6,106 @@ import polars as pl
 
 from lpbandits.model import PreferenceModel
 from lpbandits.paper.spec import Case, Figure, Size
+from lpbandits.typing import FloatArray
 from lpbandits.views.charts import Chart
 from lpbandits.views.model_report import STATE_COLOURS
 
 MODEL = PreferenceModel([[0, 1, 2], [1, 2, 0], [2, 0, 1]], actions=["action 1", "action 2", "action 3"])
-_STEPS = 60
-_NOTHING = "any means"
+PROBLEMS = {
+    "bandit": "Bandit: any means",
+    "preference": "Latent preference bandit: known orderings",
+    "latent": "Latent bandit: known means",
+}
+_MEANS = np.array([[0.55, 0.30, 0.15], [0.12, 0.58, 0.30], [0.28, 0.14, 0.58]])
+"""Means that a latent bandit may know, in the order of the states."""
+_ANY, _IMPOSSIBLE = "any means", "impossible"
 
 
 def _plan(size: Size, draws: int) -> list[Case]:
     del size, draws
-    return [Case("simplex", "illustration", {"steps": _STEPS})]
+    return [Case("simplex", "illustration", {"states": MODEL.n_states})]
 
 
 def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
-    """Return a grid over the simplex and, per problem, the state (if any) whose set of means each point lies in."""
-    del seed, threads
-    steps = case.settings["steps"]
-    points = np.array([(i, j, steps - i - j) for i in range(steps + 1) for j in range(steps + 1 - i)]) / steps
-    inside = np.full(len(points), -1)
+    """Return, per problem, the corners of its sets of means in drawing order; a set of one corner is a point."""
+    del case, seed, threads
+    whole = np.eye(3)
+    frames = [_shape("bandit", _ANY, whole)]
+    frames += [_shape(problem, _IMPOSSIBLE, whole) for problem in ("preference", "latent")]
     for z, ordering in enumerate(MODEL.orderings):
-        inside[np.all(np.diff(points[:, ordering], axis=1) <= 0, axis=1)] = z
-    centres = np.array([[0.55, 0.30, 0.15], [0.12, 0.58, 0.30], [0.28, 0.14, 0.58]])
-    frames = [
-        _frame("bandit: any means", points, np.full(len(points), -1)),
-        _frame("latent preference bandit: known orderings", points, inside),
-        _frame("latent bandit: known means", points, np.full(len(points), -2)),
-        _frame("latent bandit: known means", centres, np.arange(3), known=True),
-    ]
+        frames.append(_shape("preference", f"state {z}", region(ordering)))
+        frames.append(_shape("latent", f"state {z}", _MEANS[z : z + 1]))
     return pl.concat(frames)
 
 
-def _frame(problem: str, points: np.ndarray, state: np.ndarray, *, known: bool = False) -> pl.DataFrame:
-    names = {-2: "impossible", -1: _NOTHING if problem.startswith("bandit") else "impossible"}
+def region(ordering: np.ndarray) -> FloatArray:
+    """Return the corners of all means with this ordering: the best alone, the two best alike, all alike.
+
+    >>> region(np.array([2, 0, 1])).tolist()[:2]
+    [[0.0, 0.0, 1.0], [0.5, 0.0, 0.5]]
+    """
+    corners = np.zeros((3, 3))
+    for tied in (1, 2, 3):
+        corners[tied - 1, ordering[:tied]] = 1.0 / tied
+    return corners
+
+
+def _shape(problem: str, means: str, corners: FloatArray) -> pl.DataFrame:
     return pl.DataFrame(
         {
-            "problem": [problem] * len(points),
-            "x": points[:, 1] + points[:, 2] / 2.0,
-            "y": points[:, 2] * np.sqrt(3.0) / 2.0,
-            "means": [names.get(int(z), f"state {int(z)}") for z in state],
-            "known": [known] * len(points),
-            "label": [", ".join(f"{v:.2f}" for v in row) for row in points],
+            "problem": problem,
+            "means": means,
+            "corner": np.arange(len(corners)),
+            "x": corners[:, 1] + corners[:, 2] / 2.0,
+            "y": corners[:, 2] * np.sqrt(3.0) / 2.0,
         }
     )
 
 
 def _chart(table: pl.DataFrame) -> Chart:
-    domain = [_NOTHING, "impossible", "state 0", "state 1", "state 2"]
-    colours = alt.Scale(domain=domain, range=["#b9c2cc", "#eef0f3", *STATE_COLOURS[:3]])
-    panels = []
-    for problem in table["problem"].unique(maintain_order=True):
-        base = alt.Chart(table.filter(pl.col("problem") == problem)).encode(
-            alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.05, 1.05])),
-            alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.05, 0.95])),
-            alt.Color("means:N", scale=colours, legend=None),
-            tooltip=["means", alt.Tooltip("label", title="mean of actions 1, 2, 3")],
-        )
-        grid = base.transform_filter("!datum.known").mark_square(size=22, opacity=1)
-        dots = base.transform_filter("datum.known").mark_point(size=260, filled=True, opacity=1, stroke="white")
-        corners = pl.DataFrame(
-            {"x": [0.0, 1.0, 0.5], "y": [0.0, 0.0, np.sqrt(3.0) / 2], "name": list(MODEL.actions), "dy": [16, 16, -10]}
-        )
-        names = [
-            alt.Chart(corners.filter(pl.col("dy") == dy))
-            .mark_text(dy=dy, fontSize=12, color="#57606a")
-            .encode(alt.X("x:Q"), alt.Y("y:Q"), text="name:N")
-            for dy in (16, -10)
-        ]
-        panels.append(alt.layer(grid, dots, *names).properties(width=280, height=260, title=problem))
-    return alt.hconcat(*panels, spacing=24)
+    return alt.hconcat(
+        *(_panel(table.filter(problem=problem), title) for problem, title in PROBLEMS.items()), spacing=24
+    )
+
+
+def _panel(table: pl.DataFrame, title: str) -> Chart:
+    states = [f"state {z}" for z in range(MODEL.n_states)]
+    colours = alt.Scale(domain=[_ANY, _IMPOSSIBLE, *states], range=["#b9c2cc", "#eef0f3", *STATE_COLOURS[:3]])
+    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.05, 1.05]))
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.05, 0.95]))
+    sized = table.with_columns(corners=pl.len().over("means"))
+    shapes = (
+        alt.Chart(sized.filter(pl.col("corners") > 1))
+        .mark_line(filled=True, interpolate="linear-closed", stroke="white", strokeWidth=1.5, opacity=1)
+        .encode(x, y, alt.Fill("means:N", scale=colours, legend=None), order="corner:Q", tooltip="means:N")
+    )
+    # A region's name stands where its triangle has most room: its corners weighted by the sides opposite, 1 : 2 : √3.
+    room = pl.col("corner").replace_strict({0: 1.0, 1: 2.0, 2: np.sqrt(3.0)})
+    named = (
+        sized.filter(pl.col("means").is_in(states))
+        .group_by("means", "corners", maintain_order=True)
+        .agg((pl.col("x", "y") * room).sum() / room.sum())
+    )
+    points = (
+        alt.Chart(named.filter(pl.col("corners") == 1))
+        .mark_point(size=260, filled=True, opacity=1, stroke="white")
+        .encode(x, y, alt.Fill("means:N", scale=colours, legend=None), tooltip="means:N")
+    )
+    layers = [shapes, points]
+    for one, look in ((False, {"color": "white", "fontWeight": "bold"}), (True, {"dy": 22})):
+        words = alt.Chart(named.filter((pl.col("corners") == 1) == one))
+        layers.append(words.mark_text(fontSize=12, **look).encode(x, y, text="means:N"))
+    for at, dy in ((MODEL.actions[:2], 16), (MODEL.actions[2:], -10)):
+        ends = pl.DataFrame({"x": [0.0, 1.0] if dy > 0 else [0.5], "y": [0.0 if dy > 0 else np.sqrt(0.75)] * len(at)})
+        words = alt.Chart(ends.with_columns(name=pl.Series(list(at))))
+        layers.append(words.mark_text(dy=dy, fontSize=12, color="#57606a").encode(x, y, text="name:N"))
+    return alt.layer(*layers).properties(width=280, height=260, title=title)
 
 
 FIGURES = [
     Figure(
         "simplex",
-        1,
+        2,
         "What is known before the first round",
         "the sets of means that each problem allows, for three actions with means that sum to one",
         _plan,

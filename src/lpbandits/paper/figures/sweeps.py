@@ -131,30 +131,30 @@ def finals(results: Results) -> pl.DataFrame:
 
 
 def sweep_chart(table: pl.DataFrame, label: str) -> Chart:
-    """Return regret and active constraints of lpbTS, side by side, with ± one standard error over draws."""
+    """Return regret and active constraints of lpbTS side by side: sd over people, like the paper, and se over draws."""
     shown = table.filter(pl.col("policy").is_in(SHOWN))
-    regret = (
-        shown.group_by("policy", "x", maintain_order=True)
-        .agg(
-            y=pl.col("regret").mean(),
-            sd=pl.col("regret_sd").mean(),
-            se=pl.col("regret").std() / pl.len().sqrt(),
-        )
-        .sort("x")
-    )
-    lpbts = table.filter(pl.col("policy") == "lpbts").sort("x")
-    parts = pl.concat(
-        [
-            lpbts.group_by("x", maintain_order=True)
-            .agg(y=pl.col(f"active_{part}").mean(), se=pl.col(f"active_{part}").std() / pl.len().sqrt())
-            .with_columns(policy=pl.lit(name))
-            for part, name in (("other", "other states"), ("all", "all states"), ("true", "true state"))
-        ]
-    ).drop_nulls("y")
+    lpbts = table.filter(pl.col("policy") == "lpbts")
+    parts = [
+        _points(lpbts, f"active_{part}").with_columns(policy=pl.lit(name))
+        for part, name in (("other", "other states"), ("all", "all states"), ("true", "true state"))
+    ]
+    how = "bands: sd over people; bars: standard error over draws"
     return beside(
-        line_chart(regret, x=label, y="regret at the last round", title="Regret"),
-        line_chart(parts, x=label, y="active constraints of lpbTS", title="Active constraints"),
+        line_chart(_points(shown, "regret"), x=label, y="regret at the last round", title="Regret", subtitle=how),
+        line_chart(
+            pl.concat(parts), x=label, y="active constraints of lpbTS", title="Active constraints", subtitle=how
+        ),
     )
+
+
+def _points(table: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Return a column's mean at every value of what is varied, its sd over people and its standard error over draws."""
+    groups = table.drop_nulls(column).group_by("policy", "x", maintain_order=True)
+    return groups.agg(
+        y=pl.col(column).mean(),
+        sd=(pl.col(f"{column}_sd") ** 2).mean().sqrt(),
+        se=pl.col(column).std() / pl.len().sqrt(),
+    ).sort("x", maintain_order=True)
 
 
 _SIZES = (5, 10, 20, 30, 40, 50)

@@ -1,0 +1,95 @@
+"""The ends of lines: each line's name where it ends, and a hint where one line lies over another."""
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+ROOM = 17
+"""Pixels from one label to the next."""
+CLOSE = 0.012
+"""Lines closer than this share of the chart's height lie over each other."""
+LONG = 0.4
+"""... if they do so for this share of their length."""
+DASH = [7, 4]
+
+
+def end_labels(
+    frame: pl.DataFrame, *, value: str, along: str, top: float, colour: alt.Color, height: int
+) -> list[alt.Chart]:
+    """Return each line's name at its end, moved apart where lines end close together, with a thin line leading to it.
+
+    `frame` has a column "name"; `top` is the top of a linear axis that begins at 0.
+    """
+    ends = frame.filter(pl.col(along) == pl.col(along).max()).sort(value)
+    at = apart([min(max(y, 0.0), top) / (top or 1.0) for y in ends[value].to_list()], height)
+    placed = ends.select(
+        along, "name", end=pl.col(value).clip(0.0, top), label_at=pl.Series([top * share for share in at])
+    )
+    return leaders(placed, along=along, end="end", at="label_at", colour=colour)
+
+
+def leaders(ends: pl.DataFrame, *, along: str, end: str, at: str, colour: alt.Color) -> list[alt.Chart]:
+    """Return names at the height `at`, each joined to the end of its line."""
+    base = alt.Chart(ends)
+    x = alt.X(f"{along}:Q")
+    joins = base.mark_rule(strokeWidth=1, opacity=0.7, xOffset=3, x2Offset=13).encode(
+        x, alt.Y(f"{end}:Q"), alt.X2(along), alt.Y2(at), color=colour
+    )
+    names = base.mark_text(align="left", dx=16, fontSize=13, fontWeight="bold").encode(
+        x, alt.Y(f"{at}:Q"), text="name:N", color=colour
+    )
+    return [joins, names]
+
+
+def dashes(frame: pl.DataFrame, *, value: str, along: str, top: float) -> alt.StrokeDash:
+    """Return a look for every line: dashed if it lies over one drawn before it, which then shows in the gaps."""
+    names = frame["name"].unique(maintain_order=True).to_list()
+    over = covering(frame, value=value, along=along, top=top)
+    scale = alt.Scale(domain=names, range=[DASH if name in over else [1, 0] for name in names])
+    return alt.StrokeDash("name:N", scale=scale, legend=None)
+
+
+def covering(frame: pl.DataFrame, *, value: str, along: str, top: float) -> set[str]:
+    """Return the names of lines that would hide an earlier one.
+
+    >>> frame = pl.DataFrame({"name": ["a", "a", "b", "b", "c", "c"], "x": [1, 2] * 3, "y": [1, 5, 1, 5, 9, 1]})
+    >>> covering(frame, value="y", along="x", top=10.0)
+    {'b'}
+    """
+    lines: dict[str, dict[float, float]] = {}
+    for name, x, y in frame.select("name", along, value).iter_rows():
+        lines.setdefault(name, {})[x] = y
+    over: set[str] = set()
+    solid: list[str] = []
+    for name, line in lines.items():
+        if any(_together(line, lines[other], CLOSE * top) for other in solid):
+            over.add(name)
+        else:
+            solid.append(name)
+    return over
+
+
+def _together(one: dict[float, float], other: dict[float, float], near: float) -> bool:
+    shared = one.keys() & other.keys()
+    close = [abs(one[x] - other[x]) < near for x in shared]
+    return bool(close) and float(np.mean(close)) >= LONG
+
+
+def apart(shares: list[float], height: int) -> list[float]:
+    """Move labels apart that would overlap; places are ascending shares of a chart's height in pixels.
+
+    >>> apart([0.0, 0.5, 0.5], height=170)
+    [0.0, 0.5, 0.6]
+    >>> [round(share, 9) for share in apart([0.0, 1.0, 1.0], height=170)]
+    [0.0, 0.9, 1.0]
+    """
+    room = ROOM / height
+    at: list[float] = []
+    for share in shares:
+        at.append(max(share, at[-1] + room) if at else share)
+    over = max(at, default=0.0) - 1.0
+    if over > 0:
+        at = [y - over for y in at]
+        for i in range(len(at) - 2, -1, -1):
+            at[i] = max(min(at[i] + over, at[i + 1] - room), 0.0)
+    return at
