@@ -220,13 +220,13 @@ def from_first(along: Mapping[float, FloatArray], symbol: str, title: str = "") 
     return {f"{before}{symbol} {x:g} / {symbol} {first:g}": along[x] / along[first] for x in others}
 
 
-def means_text(**values: FloatArray | float) -> str:
+def means_text(values: Mapping[str, FloatArray]) -> str:
     """Return the mean of each named array, in words.
 
-    >>> means_text(lpbTS=np.array([1.0, 2.0]), TS=4.0)
+    >>> means_text({"lpbTS": np.array([1.0, 2.0]), "TS": np.array([4.0])})
     'lpbTS 1.5, TS 4.0'
     """
-    return ", ".join(f"{name.replace('_', ' ')} {np.mean(value):.1f}" for name, value in values.items())
+    return ", ".join(f"{name} {value.mean():.1f}" for name, value in values.items())
 
 
 def along_text(along: Mapping[float, FloatArray], symbol: str, places: int = 1) -> str:

@@ -25,7 +25,8 @@ def comparable(tables: Tables, name: str, title: str) -> Claim:
     lpb, mts = (_ends(tables, name, policy, TRUE, "same") for policy in ("lpbts", "mts"))
     ts = _ends(tables, name, "ts", NOTHING, "same")
     closed = float(((ts - lpb) / (ts - mts)).mean())
-    detail = f"{means_text(mTS=mts, lpbTS=lpb, TS=ts)}: lpbTS closes {closed:.0%} of the gap from TS to mTS"
+    ends = means_text({"mTS": mts, "lpbTS": lpb, "TS": ts})
+    detail = f"{ends}: lpbTS closes {closed:.0%} of the gap from TS to mTS"
     claim = f"{title}, same scale: lpbTS is comparable to mTS."
     return judge(claim, lpb / mts, measure="lpbTS / mTS", below=COMPARABLE, detail=detail)
 
@@ -39,7 +40,7 @@ def mts_is_worse(tables: Tables, name: str, title: str, environment: str) -> Cla
         {"told the expected means": lpb - mts, "told the common means": lpb - common},
         measure="lpbTS − mTS",
         below=0,
-        detail=means_text(lpbTS=lpb, mTS_expected_means=mts, mTS_common_means=common),
+        detail=means_text({"lpbTS": lpb, "mTS told expected means": mts, "mTS told common means": common}),
         beyond=named.noise > 0,
     )
 
@@ -53,7 +54,7 @@ def recovered_is_competitive(tables: Tables, name: str, title: str, environment:
         raw / true,
         measure="lpbTS, recovered / true",
         below=COMPARABLE,
-        detail=f"{means_text(true=true, recovered=raw, recovered_scale_free=free)}; plain TS {plain.mean():.0f}",
+        detail=means_text({"true": true, "recovered": raw, "recovered scale-free": free, "plain TS": plain}),
     )
 
 
@@ -62,7 +63,7 @@ def lpbts_leads_at_equal_information(tables: Tables, name: str, title: str, envi
     for level in RECOVERED:
         lpb, top, mts = (_ends(tables, name, policy, level, environment) for policy in ("lpbts", "ts-top", "mts"))
         gaps[level] = lpb - top
-        words.append(f"{level}: {means_text(lpbTS=lpb, TS_top_actions=top, mTS=mts)}")
+        words.append(f"{level}: " + means_text({"lpbTS": lpb, "TS top actions": top, "mTS": mts}))
     where = ENVIRONMENTS[environment].title.lower()
     claim = f"{title}, {where}: with the same recovered model, lpbTS loses less than TS on its top actions."
     return judge(claim, gaps, measure="lpbTS − TS top actions", below=0, detail="; ".join(words), beyond=True)

@@ -50,13 +50,14 @@ def _benefit(tables: Tables, name: str) -> dict[float, FloatArray]:
 def mts_wins_on_the_same_scale(tables: Tables) -> Claim:
     mts, lpb = _ends(tables, "mts", "same"), _ends(tables, "lpbts", "same")
     claim = "Same scale: mTS, which knows the means, loses less than lpbTS."
-    return judge(claim, mts - lpb, measure="mTS − lpbTS", below=0, detail=means_text(mTS=mts, lpbTS=lpb))
+    return judge(claim, mts - lpb, measure="mTS − lpbTS", below=0, detail=means_text({"mTS": mts, "lpbTS": lpb}))
 
 
 def lpbts_is_comparable(tables: Tables) -> Claim:
     mts, lpb, ts = (_ends(tables, name, "same") for name in ("mts", "lpbts", "ts"))
     closed = float(((ts - lpb) / (ts - mts)).mean())
-    detail = f"{means_text(mTS=mts, lpbTS=lpb, TS=ts)}: lpbTS closes {closed:.0%} of the gap from TS to mTS"
+    ends = means_text({"mTS": mts, "lpbTS": lpb, "TS": ts})
+    detail = f"{ends}: lpbTS closes {closed:.0%} of the gap from TS to mTS"
     claim = "Same scale: lpbTS is comparable to mTS."
     return judge(claim, lpb / mts, measure="lpbTS / mTS", below=COMPARABLE, detail=detail)
 
@@ -64,12 +65,14 @@ def lpbts_is_comparable(tables: Tables) -> Claim:
 def mts_varies_less_on_the_same_scale(tables: Tables) -> Claim:
     mts, lpb = (_ends(tables, name, "same", "regret_sd") for name in ("mts", "lpbts"))
     claim = "Same scale: mTS varies less over people than lpbTS."
-    return judge(claim, mts - lpb, measure="sd of mTS − of lpbTS", below=0, detail=means_text(mTS=mts, lpbTS=lpb))
+    return judge(
+        claim, mts - lpb, measure="sd of mTS − of lpbTS", below=0, detail=means_text({"mTS": mts, "lpbTS": lpb})
+    )
 
 
 def lpbts_beats_ts(tables: Tables, scale: str) -> Claim:
     lpb, ts, narrow = (_ends(tables, name, scale) for name in ("lpbts", "ts", NARROW))
-    detail = means_text(lpbTS=lpb, TS_weak_prior=ts, TS_prior_N_0_1=narrow)
+    detail = means_text({"lpbTS": lpb, "TS, weak prior": ts, "TS, prior N(0, 1)": narrow})
     claim = f"{WORDS[scale]}: knowing the orderings is vastly better than plain TS."
     return judge(claim, lpb / ts, measure="lpbTS / TS", below=VASTLY, detail=detail)
 
@@ -79,7 +82,7 @@ def top_actions_lose_more(tables: Tables) -> Claim:
     for scale, title in WORDS.items():
         lpb, top = _ends(tables, "lpbts", scale), _ends(tables, "ts-top", scale)
         gaps[title.lower()] = lpb - top
-        words.append(f"{title.lower()}: {means_text(lpbTS=lpb, TS_top_actions=top)}")
+        words.append(f"{title.lower()}: " + means_text({"lpbTS": lpb, "TS top actions": top}))
     claim = "m = 5, k = 10: lpbTS loses less than TS limited to the actions that are best in some state."
     return judge(claim, gaps, measure="lpbTS − TS top actions", below=0, detail="; ".join(words))
 
@@ -96,13 +99,15 @@ def top_actions_are_poor(tables: Tables) -> Claim:
 def mts_fails_on_different_scales(tables: Tables) -> Claim:
     mts, lpb = _ends(tables, "mts", "different"), _ends(tables, "lpbts", "different")
     claim = "Different scales: lpbTS loses less than mTS."
-    return judge(claim, lpb - mts, measure="lpbTS − mTS", below=0, detail=means_text(lpbTS=lpb, mTS=mts))
+    return judge(claim, lpb - mts, measure="lpbTS − mTS", below=0, detail=means_text({"lpbTS": lpb, "mTS": mts}))
 
 
 def lpbts_varies_less(tables: Tables) -> Claim:
     mts, lpb = (_ends(tables, name, "different", "regret_sd") for name in ("mts", "lpbts"))
     claim = "Different scales: lpbTS varies less over people than mTS."
-    return judge(claim, lpb - mts, measure="sd of lpbTS − of mTS", below=0, detail=means_text(lpbTS=lpb, mTS=mts))
+    return judge(
+        claim, lpb - mts, measure="sd of lpbTS − of mTS", below=0, detail=means_text({"lpbTS": lpb, "mTS": mts})
+    )
 
 
 def mts_grows_with_both(tables: Tables) -> Claim:
@@ -225,7 +230,8 @@ def ts_prior_decides(tables: Tables) -> Claim:
         measure="TS with N(0, 1) / TS with N(0, 100²)",
         above=1 / CONSTANT,
         below=CONSTANT,
-        detail=means_text(weak_prior=weak, prior_N_0_1=narrow) + "; a narrow prior locks onto the first action tried",
+        detail=means_text({"weak prior": weak, "prior N(0, 1)": narrow})
+        + "; a narrow prior locks onto the first action tried",
         beyond=True,
     )
 

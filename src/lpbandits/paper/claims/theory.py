@@ -61,7 +61,7 @@ def duels_beat_the_baseline(tables: Tables) -> Claim:
             for name in ("lpb-duel", "double-ts", "double-ts-top")
         )
         gaps[title.lower()] = ours - theirs
-        words.append(f"{title}: {means_text(lpb_duel=ours, double_TS=theirs, double_TS_top_actions=top)}")
+        words.append(f"{title}: " + means_text({"lpb-duel": ours, "double TS": theirs, "double TS top actions": top}))
     claim = "Relative feedback: lpb-duel's strong regret is below double Thompson sampling's."
     return judge(claim, gaps, measure="lpb-duel − double TS", below=0, detail="; ".join(words))
 
@@ -86,7 +86,7 @@ def pairing_costs(tables: Tables) -> Claim:
         paired / whole,
         measure="lpbTS on pairs / lpbTS",
         above=INEFFICIENT,
-        detail=means_text(lpbTS=whole, paired=paired, lpb_duel=duels),
+        detail=means_text({"lpbTS": whole, "paired": paired, "lpb-duel": duels}),
     )
 
 
