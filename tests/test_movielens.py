@@ -1,7 +1,6 @@
 """The paper's MovieLens task on a small log in MovieLens' files: every number of the protocol, recomputed plainly."""
 
 import itertools
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from scipy import stats
 
 from lpbandits.errors import InvalidInput
-from lpbandits.kernels.random import OFFER, below, uniform
+from lpbandits.kernels.random import OFFER
 from lpbandits.model import PreferenceModel
 from lpbandits.paper import movielens as module
 from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, MovieLensTask, expected, rescaled, split
@@ -19,6 +18,7 @@ from lpbandits.recovery.cluster import Scale
 from lpbandits.simulation import roll
 from lpbandits.typing import FloatArray, IntArray
 from lpbandits.worlds import Population
+from tests import naive as plain
 from tests import naive_recovery as naive
 from tests.movielens_log import CLOSE_MOVIE, EDGE_MOVIE, KEEN, NO_GENRES, RARE, Log, movie_id, write_log
 
@@ -226,6 +226,7 @@ def test_the_recovered_model_is_learned_from_the_log_alone(task: MovieLensTask, 
     np.testing.assert_array_equal(model.orderings, fitted.orderings[list(order)])
     np.testing.assert_allclose(error, loss[np.arange(5), list(order)].mean())
     assert fitted.utilities is not None
+    assert model.means is not None
     strength = fitted.utilities[list(order)]
     low, high = strength.min(axis=1, keepdims=True), strength.max(axis=1, keepdims=True)
     np.testing.assert_allclose(model.means, 2.25 + 2.125 * (strength - low) / (high - low))
@@ -254,24 +255,28 @@ def test_genres_are_those_of_the_files(log: Log, task: MovieLensTask) -> None:
     assert task.genres[log.kept_movies.tolist().index(NO_GENRES)] == ("unknown",)
 
 
-def naive_set(genres: tuple[tuple[str, ...], ...], size: int, draw: Callable[[], float]) -> list[int]:
+def naive_set(genres: tuple[tuple[str, ...], ...], size: int, person: int, round_: int) -> list[int]:
     """Go round the genres in random order, each time one not-yet-chosen movie of that genre."""
+    count = itertools.count()
+
+    def pick(things: list[int]) -> int:
+        return plain.pick(things, plain.uniform(SEED, person, round_, OFFER, next(count)))
+
     names = sorted({name for own in genres for name in own})
     for i in range(len(names) - 1, 0, -1):  # Fisher and Yates
-        j = below(draw(), i + 1)
+        j = pick(list(range(i + 1)))
         names[i], names[j] = names[j], names[i]
     chosen: set[int] = set()
     for name in itertools.cycle(names):
         movies = [a for a, own in enumerate(genres) if name in own]
         if len(chosen) == size:
-            return sorted(chosen)
-        if set(movies) <= chosen:
-            continue
-        picked = movies[below(draw(), len(movies))]
-        while picked in chosen:
-            picked = movies[below(draw(), len(movies))]
-        chosen.add(picked)
-    raise AssertionError
+            break
+        if not set(movies) <= chosen:
+            picked = pick(movies)
+            while picked in chosen:
+                picked = pick(movies)
+            chosen.add(picked)
+    return sorted(chosen)
 
 
 def test_300_movies_are_offered_genre_after_genre(task: MovieLensTask) -> None:
@@ -281,9 +286,7 @@ def test_300_movies_are_offered_genre_after_genre(task: MovieLensTask) -> None:
     assert 0 <= offered.min() <= offered.max() < len(task.genres)
     assert len({one.tobytes() for person in offered for one in person}) == 12
     for person, round_ in ((0, 0), (1, 3), (2, 1)):
-        count = itertools.count()
-        twin = naive_set(task.genres, 300, lambda p=person, t=round_, c=count: uniform(SEED, p, t, OFFER, next(c)))  # type: ignore[misc] # a lambda's defaults have no types
-        assert offered[person, round_].tolist() == twin
+        assert offered[person, round_].tolist() == naive_set(task.genres, 300, person, round_)
 
 
 def test_each_genre_gives_as_many_as_the_others_while_it_lasts(task: MovieLensTask) -> None:
