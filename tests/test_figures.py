@@ -17,8 +17,9 @@ from lpbandits.policies.mts import MTS
 from lpbandits.policies.rules import Sample, Thompson
 from lpbandits.policies.ts import TS
 from lpbandits.recovery import match_orderings, recover_em, recover_two_stage
-from lpbandits.simulation import Results, simulate
+from lpbandits.simulation import Results, roll, simulate
 from lpbandits.simulation.bounds import bound_world
+from lpbandits.simulation.growth import measure_growth
 from lpbandits.simulation.run import Build, builders_of
 from lpbandits.typing import Json
 from lpbandits.worlds import DuellingWorld, SyntheticWorld
@@ -258,3 +259,26 @@ def test_recovery_compares_three_ways_on_the_same_log(log: str, rated: int, monk
             np.testing.assert_allclose(row["error"], np.mean([naive.kendall_loss(one, other) for one, other in pairs]))
             assert (row["people"], row["log"], row["scale"]) == (60, log, "different")
     assert table.height == 6
+
+
+def test_growth_is_what_regret_gains_late() -> None:
+    crowds = [SyntheticWorld(states=2, actions=3).draw(people=2, seed=7, draw=draw) for draw in range(2)]
+    grown = measure_growth(crowds, ["ts"], rounds=100, seed=7)["ts"]
+    for i, crowd in enumerate(crowds):
+        total = roll(TS(crowd.model, noise=1.0), crowd, rounds=100, seed=7, first_person=4 * i).regret.sum(axis=1)
+        early = roll(TS(crowd.model, noise=1.0), crowd, rounds=10, seed=7, first_person=4 * i).regret.sum(axis=1)
+        np.testing.assert_allclose(grown[i], (total - early).mean() / np.log(10))
+
+
+def test_a_sweeps_chart_has_the_error_over_draws() -> None:
+    active = {f"active_{part}": [1.0, 3.0] for part in ("all", "true", "other")}
+    table = pl.DataFrame({"policy": "lpbts", "x": 5.0, "regret": [1.0, 5.0], "regret_sd": [7.0, 9.0], **active})
+    rows = [row for data in sweeps.sweep_chart(table, "k").to_dict()["datasets"].values() for row in data]
+    regret = next(row for row in rows if row.get("policy") == "lpbTS" or "sd" in row)
+    assert (regret["y"], regret["sd"]) == (3.0, 8.0)
+    np.testing.assert_allclose(regret["se"], 2.0)
+    parts = {
+        row["policy"]: (row["y"], row["se"]) for row in rows if str(row.get("policy")).endswith(("state", "states"))
+    }
+    assert set(parts) == {"other states", "all states", "true state"}
+    np.testing.assert_allclose(list(parts.values()), [(2.0, 1.0)] * 3)

@@ -8,7 +8,6 @@ import pytest
 from scipy import stats
 
 from lpbandits.errors import InvalidInput
-from lpbandits.kernels.random import OFFER
 from lpbandits.model import PreferenceModel
 from lpbandits.paper import movielens as module
 from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, MovieLensTask, expected, rescaled, split
@@ -18,7 +17,6 @@ from lpbandits.recovery.cluster import Scale
 from lpbandits.simulation import roll
 from lpbandits.typing import FloatArray, IntArray
 from lpbandits.worlds import Population
-from tests import naive as plain
 from tests import naive_recovery as naive
 from tests.movielens_log import CLOSE_MOVIE, EDGE_MOVIE, KEEN, NO_GENRES, RARE, Log, movie_id, write_log
 
@@ -253,60 +251,6 @@ def test_rescaling_puts_movies_that_nobody_compared_last() -> None:
 def test_genres_are_those_of_the_files(log: Log, task: MovieLensTask) -> None:
     assert task.genres == tuple(log.genres[a] for a in log.kept_movies.tolist())
     assert task.genres[log.kept_movies.tolist().index(NO_GENRES)] == ("unknown",)
-
-
-def naive_set(genres: tuple[tuple[str, ...], ...], size: int, person: int, round_: int) -> list[int]:
-    """Go round the genres in random order, each time one not-yet-chosen movie of that genre."""
-    count = itertools.count()
-
-    def pick(things: list[int]) -> int:
-        return plain.pick(things, plain.uniform(SEED, person, round_, OFFER, next(count)))
-
-    names = sorted({name for own in genres for name in own})
-    for i in range(len(names) - 1, 0, -1):  # Fisher and Yates
-        j = pick(list(range(i + 1)))
-        names[i], names[j] = names[j], names[i]
-    chosen: set[int] = set()
-    for name in itertools.cycle(names):
-        movies = [a for a, own in enumerate(genres) if name in own]
-        if len(chosen) == size:
-            break
-        if not set(movies) <= chosen:
-            picked = pick(movies)
-            while picked in chosen:
-                picked = pick(movies)
-            chosen.add(picked)
-    return sorted(chosen)
-
-
-def test_300_movies_are_offered_genre_after_genre(task: MovieLensTask) -> None:
-    offered = task.offered(3, 4)
-    assert offered.shape == (3, 4, 300)
-    assert np.all(np.diff(offered, axis=2) > 0)  # distinct, in rising order
-    assert 0 <= offered.min() <= offered.max() < len(task.genres)
-    assert len({one.tobytes() for person in offered for one in person}) == 12
-    for person, round_ in ((0, 0), (1, 3), (2, 1)):
-        assert offered[person, round_].tolist() == naive_set(task.genres, 300, person, round_)
-
-
-def test_each_genre_gives_as_many_as_the_others_while_it_lasts(task: MovieLensTask) -> None:
-    sizes = {"Drama": 300, "Comedy": 200, "Horror": 60, "Western": 20}
-    genres = tuple((name,) for name, size in sizes.items() for _ in range(size))
-    k = len(genres)
-    wide = replace(task, model=PreferenceModel([np.arange(k)]), genres=genres)
-    starts = np.cumsum([0, *sizes.values()])
-    first: list[int] = []
-    for one in wide.offered(20, 2).reshape(-1, 300):
-        given = np.histogram(one, bins=starts)[0]
-        assert given[2:].tolist() == [60, 20]
-        assert sorted(given[:2].tolist()) == [110, 110]
-        first.append(int(one[0]))
-    assert len(set(first)) > 2
-    few = replace(task, model=PreferenceModel([np.arange(310)]), genres=tuple((str(i),) for i in range(310)))
-    sets = few.offered(40, 5).reshape(-1, 300)  # the order of turns decides who is left out
-    left_out = 1 - np.bincount(sets.ravel(), minlength=310) / len(sets)
-    assert left_out.max() < 10 / 310 + 5 * np.sqrt(10 / 310 / len(sets))
-    assert left_out.min() >= 0
 
 
 def test_another_seed_is_another_task(log: Log, task: MovieLensTask) -> None:
