@@ -38,8 +38,6 @@ ONE_SCALE: dict[str, list[dict[str, float]]] = {
     "vary-gap-wide": [{"states": 10, "actions": 20, "gap": gap, "spread": 2 * gap} for gap in GAPS],
     "vary-noise": [{"states": 10, "actions": 20, "noise": noise} for noise in (0.5, 1.0, 2.0, 5.0)],
 }
-DRAWS = {"regret-curves": 40, "bound-size": 12, "bound-states": 12, "bound-gap": 12}
-"""Others have five; MovieLens has its own test."""
 
 
 def full(name: str) -> list[dict[str, Any]]:
@@ -53,8 +51,6 @@ def test_full_size_is_the_papers() -> None:
 
 def test_every_figure_has_its_draws() -> None:
     for name, figure in FIGURES.items():
-        if not name.startswith("movielens"):
-            assert figure.draws == DRAWS.get(name, 5)
         assert figure.draws >= 3  # fewer settle no claim
         assert len({case.name for case in figure.cases(FULL)}) == len(figure.cases(FULL))
         assert {case.figure for case in figure.cases(FULL)} == {name}
@@ -73,7 +69,7 @@ def test_sweeps_have_the_papers_grids(scale: str) -> None:
             assert {key: one[key] for key in ("scale", "people", "rounds", "draws")} == {
                 "scale": scale,
                 **RUN,
-                "draws": 5,
+                "draws": FIGURES[figure].draws,
             }
     sweeps_there_are = {name for name in FIGURES if name.startswith("vary")}
     assert sweeps_there_are == {*GRIDS, *(f"{name}-same" for name in GRIDS), *ONE_SCALE}
@@ -87,18 +83,20 @@ def test_the_synthetic_world_is_the_papers() -> None:
 
 
 def test_the_other_figures_have_their_sizes() -> None:
-    assert full("regret-curves") == [{"scale": s, **RUN, "draws": 40} for s in ("same", "different")]
-    comparisons = ("rewards", "bradley-terry")
-    assert full("duels") == [{"comparison": c, "people": 50, "rounds": 500, "draws": 5} for c in comparisons]
-    assert full("pairing") == [{"people": 50, "rounds": 400, "draws": 5}]
-    run = {"people": 12, "rounds": 20_000, "repeats": 5}
+    draws = {name: figure.draws for name, figure in FIGURES.items()}
+    curves = {**RUN, "draws": draws["regret-curves"]}
+    assert full("regret-curves") == [{"scale": s, **curves} for s in ("same", "different")]
+    duels = {"people": 50, "rounds": 500, "draws": draws["duels"]}
+    assert full("duels") == [{"comparison": c, **duels} for c in ("rewards", "bradley-terry")]
+    assert full("pairing") == [{"people": 50, "rounds": 400, "draws": draws["pairing"]}]
     for axis, values in (("size", (5, 10, 20, 30, 50)), ("states", (5, 10, 20, 50)), ("gap", GAPS)):
+        run = {"people": draws[f"bound-{axis}"], "rounds": 20_000, "repeats": 5}
         assert full(f"bound-{axis}") == [{"axis": axis, "x": x, **run} for x in values]
     assert full("recovery") == [
-        {"log": log, "scale": scale, "people": people, "draws": 5}
+        {"log": log, "scale": scale, "people": people, "draws": draws["recovery"]}
         for log in ("complete", "incomplete")
         for scale in ("same", "different")
-        for people in (10, 20, 40, 80, 160, 320)
+        for people in (10, 30, 100, 320)
     ]
     assert recovery.LOGS == {"complete": 10, "incomplete": 6}
     assert (recovery.ACTIONS, recovery.STATES) == (10, 5)

@@ -10,7 +10,7 @@ from scipy import stats
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
 from lpbandits.paper import movielens as module
-from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, MovieLensTask, expected, rescaled, split
+from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, MovieLensTask, expected, read_log, rescaled, split
 from lpbandits.policies.ts import TS
 from lpbandits.recovery import Ratings, cluster_people, recover_two_stage
 from lpbandits.recovery.cluster import Scale
@@ -31,7 +31,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
 
 @pytest.fixture(scope="module")
 def task(log: Log) -> MovieLensTask:
-    return MovieLensTask.load(log.folder, seed=SEED)
+    return MovieLensTask.of(*read_log(log.folder), seed=SEED)
 
 
 @pytest.fixture(scope="module")
@@ -254,7 +254,7 @@ def test_genres_are_those_of_the_files(log: Log, task: MovieLensTask) -> None:
 
 
 def test_another_seed_is_another_task(log: Log, task: MovieLensTask) -> None:
-    other = MovieLensTask.load(log.folder, seed=SEED + 1)
+    other = MovieLensTask.of(*read_log(log.folder), seed=SEED + 1)
     assert not np.array_equal(other.offered(1, 1), task.offered(1, 1))
     assert not np.array_equal(other.log(SAME).rating[:50], task.log(SAME).rating[:50])
     assert not np.array_equal(other.model.orderings, task.model.orderings)

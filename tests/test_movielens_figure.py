@@ -11,7 +11,7 @@ from lpbandits.model import PreferenceModel
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.figures import movielens as module
 from lpbandits.paper.figures.movielens import NOTHING, RECOVERED, TRUE, ends_of, over_draws, policies_for
-from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, Environment, MovieLensTask
+from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, Environment, MovieLensTask, read_log
 from lpbandits.paper.spec import FULL, QUICK, Case
 from lpbandits.policies import Policy
 from lpbandits.policies.evidences import KnownMeans, Refit, Tally
@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def task(folder: Path) -> MovieLensTask:
     """The task of the case that is run: its seed is made of the run's seed and the draw."""
     seed = int(np.random.SeedSequence([RUN_SEED, DRAW]).generate_state(1)[0])
-    return MovieLensTask.load(folder, seed=seed)
+    return MovieLensTask.of(*read_log(folder), seed=seed)
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +48,7 @@ def table(folder: Path) -> pl.DataFrame:
     case = Case(figure.name, "draw 2", {"draw": DRAW, "dataset": "20m", "people": PEOPLE, "rounds": ROUNDS})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "require", {"20m": folder}.__getitem__)
+        patch.setattr(module, "fingerprint_of", {"20m": "content"}.__getitem__)
         return figure.run(case, RUN_SEED, 1)
 
 
@@ -57,8 +58,8 @@ def test_a_draw_is_100_people_of_200_rounds(dataset: str) -> None:
     assert figure.data == dataset
     cases = figure.cases(FULL)
     common = {"dataset": dataset, "people": 100, "rounds": 200}
-    assert [case.settings for case in cases] == [{"draw": draw, **common} for draw in range(10)]
-    assert len({case.name for case in cases}) == 10
+    assert [case.settings for case in cases] == [{"draw": draw, **common} for draw in range(figure.draws)]
+    assert len({case.name for case in cases}) == figure.draws >= 3  # fewer settle no claim
     assert [case.settings["people"] for case in figure.cases(QUICK)] == [20, 20]
     assert figure.check is not None
     figure.check(cases[0])
@@ -107,16 +108,17 @@ def test_recovered_models_are_learned_from_the_environments_log(
     found = {scale: PreferenceModel(task.model.orderings) for scale in ("raw", "cosine")}
 
     def recovered(
-        self: MovieLensTask, log: Ratings, environment: Environment, *, clustering: str
+        self: MovieLensTask, log: Ratings, environment: Environment, *, clustering: str, threads: int
     ) -> tuple[PreferenceModel, float]:
         assert self is task
+        assert threads == 2
         asked.append((log, environment, clustering))
         return found[clustering], {"raw": 0.25, "cosine": 0.125}[clustering]
 
     monkeypatch.setattr(MovieLensTask, "recovered", recovered)
     for environment in ENVIRONMENTS.values():
         people = task.population(environment, task.offered(2, 2))
-        models, errors = module._models(task, people, environment)
+        models, errors = module._models(task, people, environment, 2)
         assert models[TRUE] is people.model
         assert models[RAW] is found["raw"]
         assert models[FREE] is found["cosine"]
@@ -223,6 +225,7 @@ def test_another_draw_is_another_split(folder: Path, table: pl.DataFrame) -> Non
     case = Case(figure.name, "draw 0", {"draw": 0, "dataset": "1m", "people": PEOPLE, "rounds": ROUNDS})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "require", {"1m": folder}.__getitem__)
+        patch.setattr(module, "fingerprint_of", {"1m": "content"}.__getitem__)
         other = figure.run(case, RUN_SEED, 1)
     assert other.columns == table.columns
     assert not other["regret"].equals(table["regret"])

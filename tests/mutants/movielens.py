@@ -8,7 +8,7 @@ RUN = ("tests/test_movielens_figure.py",)
 _TASK = "paper/movielens.py"
 _PARTS = "return np.sort(order[:half]), np.sort(order[half:quarter]), np.sort(order[quarter:])"
 _RUN = "paper/figures/movielens.py"
-_MODEL_OF = "models[level], errors[level] = task.recovered(log, environment, clustering=clustering)"
+_MODEL_OF = "models[level], errors[level] = task.recovered(log, environment, clustering=clustering, threads=threads)"
 
 FAULTS = [
     Fault("task: σ for σ²", _TASK, "float(np.sqrt(0.5))", "0.5", TASK),
@@ -58,7 +58,7 @@ FAULTS = [
         "figure: true model for recovered",
         _RUN,
         _MODEL_OF,
-        _MODEL_OF.replace("task.", "people.model, task.").replace("=clustering)", "=clustering)[1]"),
+        _MODEL_OF.replace("task.", "people.model, task.").replace("=threads)", "=threads)[1]"),
         RUN,
     ),
     Fault(
