@@ -22,6 +22,8 @@ from tests.mutants.fault import Fault
 ROOT = Path(__file__).parents[2]
 FAULTS = [*movielens.FAULTS, *figures.FAULTS, *methods.FAULTS, *claims.FAULTS]
 NOBODY = "nobody"
+LONGEST = 600
+"""Seconds: a fault may also make a loop endless."""
 
 
 def copy_of_checkout(place: Path) -> None:
@@ -33,20 +35,20 @@ def copy_of_checkout(place: Path) -> None:
 
 def run(place: Path, tests: Iterable[str]) -> subprocess.CompletedProcess[str]:
     """Run tests in the copy."""
-    usual = {
-        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
-    }  # four times slower
+    usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}  # it slows imports
     own = {"PYTHONPATH": f"{place / 'src'}{os.pathsep}{place}"}
     own["NUMBA_CACHE_DIR"] = str(place / "machine-code")
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", *tests]
-    return subprocess.run(command, cwd=place, env={**usual, **own}, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=place, env={**usual, **own}, capture_output=True, text=True, check=False, timeout=LONGEST
+    )
 
 
 def noticed_by(ended: subprocess.CompletedProcess[str]) -> str:
     """Return the first test that failed, or what else happened."""
     if ended.returncode == 0:
         return NOBODY
-    found = re.search(r"^(?:FAILED|ERROR) (\S+)", ended.stdout, flags=re.MULTILINE)
+    found = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", ended.stdout, flags=re.MULTILINE)
     if ended.returncode == 1 and found:
         return found[1].removeprefix("tests/")
     last = (ended.stdout + ended.stderr).strip().splitlines()[-1:]
@@ -71,6 +73,8 @@ def try_fault(place: Path, fault: Fault) -> str:
     target.write_text(changed, encoding="utf-8")
     try:
         return noticed_by(run(place, fault.tests))
+    except subprocess.TimeoutExpired:
+        return "the clock: it never ended"
     finally:
         shutil.copy2(ROOT / "src" / "lpbandits" / fault.file, target)
 

@@ -3,6 +3,7 @@
 from tests.mutants.fault import Fault
 
 CLAIMS = ("tests/test_claims.py",)
+PAIRING = ("tests/test_claims_pairing.py",)
 _CHECK = "paper/claims/check.py"
 
 FAULTS = [
@@ -15,7 +16,8 @@ FAULTS = [
     ),
     Fault("claims: one-sided interval", _CHECK, "0.5 + level / 2.0", "level", CLAIMS),
     Fault("claims: sd of the draws, not of a sample", _CHECK, "values.std(ddof=1)", "values.std()", CLAIMS),
-    Fault("claims: draws are not paired", _CHECK, 'rows.sort("draw")[column]', "rows[column].sort()", CLAIMS),
+    Fault("claims: draws are not paired", _CHECK, 'rows.sort("draw")[column]', "rows[column].sort()", PAIRING),
+    Fault("claims: draws in any order", _CHECK, 'rows.sort("draw")[column]', "rows[column]", PAIRING),
     Fault("claims: two draws settle", _CHECK, "LEAST_DRAWS = 3", "LEAST_DRAWS = 2", CLAIMS),
     Fault("claims: the mean decides", _CHECK, "if above < low and high < below:", "if above < mean < below:", CLAIMS),
     Fault(

@@ -16,8 +16,16 @@ FAULTS = [
     Fault("task: people of 100 ratings", _TASK, "LEAST = 200", "LEAST = 100", TASK),
     Fault("task: four states", _TASK, "STATES = 5", "STATES = 4", TASK),
     Fault("task: everybody is trained on", _TASK, _PARTS, _PARTS.replace("[:half]", ""), TASK),
-    Fault("task: bandits meet training people", _TASK, _PARTS, _PARTS.replace("half:quarter", ":half"), TASK),
-    Fault("task: offline people are the bandits'", _TASK, _PARTS, _PARTS.replace("quarter:", "half:"), TASK),
+    Fault(
+        "task: bandits meet training people", _TASK, _PARTS, _PARTS.replace("half:quarter", ": quarter - half"), TASK
+    ),
+    Fault(
+        "task: offline people are the bandits'",
+        _TASK,
+        _PARTS,
+        _PARTS.replace("[quarter:", "[half : half + people - quarter"),
+        TASK,
+    ),
     Fault(
         "task: people in the order of the file", _TASK, ".permutation(people)", ".integers(1) + np.arange(people)", TASK
     ),
