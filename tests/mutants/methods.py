@@ -6,7 +6,7 @@ EM = ("tests/test_recovery_em.py",)
 CLUSTER = ("tests/test_recovery_cluster.py",)
 MATCH = ("tests/test_recovery_match.py",)
 BOUND = ("tests/test_theory_bound.py",)
-ROLLOUT = ("tests/test_rollout.py",)
+TOP = ("tests/test_top_actions.py",)
 
 FAULTS = [
     Fault(
@@ -121,20 +121,20 @@ FAULTS = [
         "policies/policy.py",
         "np.unique(self.model.orderings[:, 0])[None, None, :]",
         "np.unique(self.model.orderings[:, -1])[None, None, :]",
-        ROLLOUT,
+        TOP,
     ),
     Fault(
         "top actions: the last, in an agent",
         "policies/policy.py",
         "np.unique(self.model.orderings[:, 0]) if self.rule.top",
         "np.unique(self.model.orderings[:, -1]) if self.rule.top",
-        ROLLOUT,
+        TOP,
     ),
     Fault(
         "top actions: the least liked of the allowed",
         "kernels/choices.py",
         "if ranks[z, offered[j]] < ranks[z, action]:\n                action = offered[j]\n        i = found",
         "if ranks[z, offered[j]] > ranks[z, action]:\n                action = offered[j]\n        i = found",
-        ROLLOUT,
+        TOP,
     ),
 ]
