@@ -26,6 +26,7 @@ FAULTS = [
         _PARTS.replace("[quarter:", "[half : half + people - quarter"),
         TASK,
     ),
+    Fault("task: states of other people", _TASK, "clusters.labels, bandit)", "clusters.labels, offline)", TASK),
     Fault(
         "task: people in the order of the file", _TASK, ".permutation(people)", ".integers(1) + np.arange(people)", TASK
     ),
