@@ -64,3 +64,41 @@ def kendall_loss(ordering: IntArray, other: IntArray) -> float:
     place = {int(a): i for i, a in enumerate(other)}
     pairs = list(itertools.combinations(ordering.tolist(), 2))
     return 2 * sum(place[a] > place[b] for a, b in pairs) / max(len(pairs), 1)
+
+
+def responsibilities(ratings: Ratings, betas: FloatArray, shares: FloatArray) -> tuple[FloatArray, float]:
+    """E step: each person's probability of each state, and the log-likelihood of everybody."""
+    chance = np.empty((len(ratings.people), len(shares)))
+    total = 0.0
+    for n, history in enumerate(histories(ratings)):
+        joint = [np.log(w) + log_likelihood(history, beta) for w, beta in zip(shares, betas, strict=True)]
+        mine = np.logaddexp.reduce(joint)
+        chance[n] = np.exp(joint - mine)
+        total += float(mine)
+    return chance, total
+
+
+def em(
+    ratings: Ratings, start: IntArray, states: int, *, prior_sd: float, steps: int
+) -> tuple[FloatArray, FloatArray, FloatArray, list[float]]:
+    """Run so many steps of EM, and one M and E step before; return utilities, shares, probabilities and log-posteriors.
+
+    M step: a state's share is the mean of people's probabilities of it, its utilities are those of Bradley-Terry on
+    everybody's comparisons, weighted by these.
+    """
+    chance = np.eye(states)[start]
+    values = []
+    for _ in range(steps + 1):
+        shares = chance.mean(axis=0)
+        betas = np.stack([bradley_terry(halves_won(ratings, column) / 2, prior_sd)[0] for column in chance.T])
+        chance, likelihood = responsibilities(ratings, betas, shares)
+        values.append(likelihood - float(np.sum(betas**2)) / (2 * prior_sd**2))
+    return betas, shares, chance, values
+
+
+def best_em(
+    ratings: Ratings, starts: list[IntArray], states: int, *, prior_sd: float, steps: int
+) -> tuple[int, list[float]]:
+    """Run EM from every start; return which one ends highest, and where each ends."""
+    ends = [em(ratings, start, states, prior_sd=prior_sd, steps=steps)[3][-1] for start in starts]
+    return int(np.argmax(ends)), ends

@@ -5,6 +5,7 @@ from sklearn.metrics import adjusted_rand_score
 from lpbandits.errors import InvalidInput
 from lpbandits.recovery import Ratings, cluster_people
 from lpbandits.recovery.cluster import Scale, scaled, variance_explained
+from lpbandits.typing import IntArray
 from tests.synthetic_recovery import readers
 
 
@@ -70,3 +71,31 @@ def test_variance_explained() -> None:
     between = 2 * ((1.5 - 3) ** 2 + (4.5 - 3) ** 2)
     np.testing.assert_allclose(variance_explained(values, labels), between / 14)
     assert variance_explained(np.full(4, 7.0), labels) == 0
+
+
+@pytest.mark.parametrize("scale", ["raw", "centered", "standardized", "cosine"])
+def test_every_scale_equals_its_twin(scale: Scale) -> None:
+    log, _ = readers(4, people=20, actions=15, states=2)
+    rated = log.matrix(np.ones(len(log))).toarray() > 0
+    own = np.where(rated, log.matrix().toarray(), np.nan)
+    if scale != "raw":
+        own = own - np.nanmean(own, axis=1, keepdims=True)
+    if scale == "standardized":
+        own = own / np.nanstd(own, axis=1, keepdims=True)
+    if scale == "cosine":
+        own = own - np.nanmean(own, axis=0)
+        own = own / np.sqrt(np.nansum(own**2, axis=1, keepdims=True))
+    np.testing.assert_allclose(scaled(log, scale).toarray(), np.nan_to_num(own), atol=1e-12)
+
+
+def test_the_start_of_least_inertia_is_kept() -> None:
+    log, _ = readers(5, people=80, actions=20, states=4)
+    rows = scaled(log, "cosine").toarray()
+
+    def inertia(labels: IntArray) -> float:
+        return sum(float(((rows[labels == z] - rows[labels == z].mean(axis=0)) ** 2).sum()) for z in set(labels))
+
+    found = [inertia(cluster_people(log, 6, scale="cosine", restarts=count).labels) for count in range(1, 11)]
+    assert np.all(np.diff(found) <= 1e-9)  # a further start never makes it worse
+    assert found[0] - found[-1] > 1e-3
+    assert inertia(cluster_people(log, 6, scale="cosine").labels) == found[-1]  # ten by default

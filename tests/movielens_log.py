@@ -1,0 +1,96 @@
+"""A small log in MovieLens' own files: people of five tastes, movies with genres, and some below the paper's filter."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from lpbandits.typing import BoolArray, FloatArray, IntArray
+
+TASTES = 5
+ORDINARY, RARE = 348, 10
+"""Movies with far more than 200 ratings, and with far fewer."""
+EDGE_MOVIE, CLOSE_MOVIE = ORDINARY + RARE, ORDINARY + RARE + 1
+"""Rated by 200 of the people who stay, and by 199 of them and 30 others."""
+MOVIES = ORDINARY + RARE + 2
+KEEN, IDLE = 401, 40
+"""People with 200 to 280 ratings, and with 150 to 199."""
+NO_GENRES = 7
+"""A movie that movies.dat does not have."""
+GENRES = ("Action", "Comedy", "Crime", "Drama", "Horror", "Musical", "Sci-Fi", "Western")
+_COMMON = (0.2, 0.22, 0.1, 0.25, 0.08, 0.02, 0.12, 0.01)
+
+
+@dataclass(frozen=True)
+class Log:
+    """What was written: people × movies, 0 where there is no rating, and the genres of each movie."""
+
+    folder: Path
+    ratings: IntArray
+    taste: IntArray
+    genres: tuple[tuple[str, ...], ...]
+
+    @property
+    def kept_people(self) -> IntArray:
+        """The paper's filter, people first."""
+        return np.flatnonzero((self.ratings > 0).sum(axis=1) >= 200)
+
+    @property
+    def kept_movies(self) -> IntArray:
+        """The paper's filter, movies second: only ratings of people who stayed count."""
+        return np.flatnonzero((self.ratings[self.kept_people] > 0).sum(axis=0) >= 200)
+
+    @property
+    def kept(self) -> FloatArray:
+        """The ratings that are left, absent ones 0."""
+        return self.ratings[np.ix_(self.kept_people, self.kept_movies)].astype(np.float64)
+
+
+def movie_id(movie: int) -> int:
+    """Return the number that the files have for a movie; as text these are not in the order of the movies."""
+    return 3 * movie + 5
+
+
+def write_log(folder: Path, seed: int = 0) -> Log:
+    """Write ratings.dat and movies.dat."""
+    rng = np.random.default_rng(seed)
+    people = KEEN + IDLE
+    taste = rng.permutation(np.arange(people) % TASTES)
+    rated = _rated(rng, taste)
+    liking = rng.normal(0.0, 0.9, (TASTES, MOVIES))
+    level = 2.6 + 0.4 * taste + rng.normal(0.0, 0.3, people)  # centres of different length
+    values = level[:, None] + liking[taste] + rng.normal(0.0, 0.8, (people, MOVIES))
+    ratings = np.where(rated, np.clip(np.rint(values), 1, 5), 0).astype(np.int64)
+    genres = tuple(
+        ("unknown",)
+        if movie == NO_GENRES
+        else tuple(rng.choice(GENRES, size=int(rng.integers(1, 4)), replace=False, p=_COMMON).tolist())
+        for movie in range(MOVIES)
+    )
+    who, what = np.nonzero(ratings)
+    shuffled = rng.permutation(len(who))
+    rows = zip(who[shuffled].tolist(), what[shuffled].tolist(), strict=True)
+    lines = [f"{n + 1}::{movie_id(a)}::{ratings[n, a]}::978300{a:03d}\n" for n, a in rows]
+    (folder / "ratings.dat").write_text("".join(lines))
+    named = [a for a in range(MOVIES) if a != NO_GENRES]
+    titles = [f"{movie_id(a)}::Café {a}: a Tale (1999)::{'|'.join(genres[a])}\n" for a in named]
+    (folder / "movies.dat").write_text("".join(titles), encoding="latin-1")
+    return Log(folder, ratings, taste, genres)
+
+
+def _rated(rng: np.random.Generator, taste: IntArray) -> BoolArray:
+    """Return who rated what: more often what their taste favours, so that clusters of raw ratings are tastes."""
+    people = len(taste)
+    counts = np.concatenate([[200], rng.integers(200, 281, KEEN - 1), [199], rng.integers(150, 200, IDLE - 1)])
+    rated = np.zeros((people, MOVIES), dtype=np.bool_)
+    rated[rng.choice(KEEN, 200, replace=False), EDGE_MOVIE] = True
+    rated[rng.choice(KEEN, 199, replace=False), CLOSE_MOVIE] = True
+    rated[KEEN : KEEN + 30, CLOSE_MOVIE] = True
+    weights = np.ones((TASTES, ORDINARY + RARE))
+    weights[np.arange(ORDINARY) % TASTES, np.arange(ORDINARY)] = 4.0
+    weights[:, ORDINARY:] = 0.2
+    for n in range(people):
+        chance = weights[taste[n]] / weights[taste[n]].sum()
+        more = int(counts[n]) - int(rated[n].sum())
+        rated[n, rng.choice(ORDINARY + RARE, more, replace=False, p=chance)] = True
+    return rated

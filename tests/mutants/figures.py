@@ -1,0 +1,75 @@
+"""Faults in the synthetic figures: grids, sizes, worlds, policies and error bars."""
+
+from tests.mutants.fault import Fault
+
+FIGURES = ("tests/test_figures.py",)
+_SWEEPS = "paper/figures/sweeps.py"
+
+FAULTS = [
+    Fault("sweep: a value left out", _SWEEPS, "(5, 10, 20, 30, 40, 50)", "(5, 10, 20, 30, 50)", FIGURES),
+    Fault("sweep: 10 actions for 20", _SWEEPS, '{"states": m, "actions": 20}', '{"states": m, "actions": 10}', FIGURES),
+    Fault("sweep: no noise of 5", _SWEEPS, "(0.5, 1.0, 2.0, 5.0)", "(0.5, 1.0, 2.0, 4.0)", FIGURES),
+    Fault("sweep: levels do not spread", _SWEEPS, '"spread": 2 * gap', '"spread": gap', FIGURES),
+    Fault("sweep: mTS starts uniformly", _SWEEPS, '"mts": "mts"', '"mts": partial(expanded, "mts")', FIGURES),
+    Fault(
+        "sweep: refit for incremental",
+        _SWEEPS,
+        'partial(expanded, "lpbts-incremental")',
+        'partial(expanded, "lpbts")',
+        FIGURES,
+    ),
+    Fault("sweep: TS for its top actions", _SWEEPS, '"ts-top": "ts-top"', '"ts-top": "ts"', FIGURES),
+    Fault("sweep: a wide prior called narrow", _SWEEPS, "prior_sd=1.0", "prior_sd=10.0", FIGURES),
+    Fault(
+        "sweep: the scale is forgotten",
+        _SWEEPS,
+        'SyntheticWorld(scale=s["scale"], **s["world"])',
+        'SyntheticWorld(**s["world"])',
+        FIGURES,
+    ),
+    Fault(
+        "sweep: error bars over people", _SWEEPS, 'se=pl.col("regret").std()', 'se=pl.col("regret_sd").mean()', FIGURES
+    ),
+    Fault("size: 20 people a state", "paper/spec.py", "people: int = 50", "people: int = 20", FIGURES),
+    Fault("size: 100 rounds", "paper/spec.py", "rounds: int = 200", "rounds: int = 100", FIGURES),
+    Fault("size: two draws", "paper/spec.py", "draws: int = 5", "draws: int = 2", FIGURES),
+    Fault("curves: same scale only", "paper/figures/regret_curves.py", 'scale=s["scale"])', 'scale="same")', FIGURES),
+    Fault(
+        "bound figure: a tenth of the rounds",
+        "paper/figures/lower_bound.py",
+        "100 * size.rounds",
+        "10 * size.rounds",
+        FIGURES,
+    ),
+    Fault(
+        "duels: rewards for Bradley-Terry",
+        "paper/figures/relative.py",
+        'DuellingWorld(WORLD, s["comparison"])',
+        "DuellingWorld(WORLD)",
+        FIGURES,
+    ),
+    Fault("duels: a duel is one play", "paper/figures/relative.py", "round=2 * pl.col", "round=1 * pl.col", FIGURES),
+    Fault(
+        "recovery figure: EM for two-stage",
+        "paper/figures/recovery.py",
+        '"em": recover_em(log, states=STATES, scale="raw",',
+        '"em": recover_two_stage(log, states=STATES, scale="raw",',
+        FIGURES,
+    ),
+    Fault("world: wider steps", "worlds/synthetic.py", "jitter: float = 0.05", "jitter: float = 0.5", FIGURES),
+    Fault("world: C for C̄", "worlds/synthetic.py", "else 6.0) if", "else 9.0) if", FIGURES),
+    Fault(
+        "curves: error over people, not draws",
+        "simulation/results.py",
+        "if len(draws) > 1:",
+        "if len(draws) > 99:",
+        ("tests/test_results.py", "tests/test_sums.py"),
+    ),
+    Fault(
+        "growth: per log T of all rounds",
+        "simulation/growth.py",
+        "math.log(rounds / early))",
+        "math.log(rounds))",
+        ("tests/test_figures.py::test_growth_is_what_regret_gains_late",),
+    ),
+]
