@@ -155,12 +155,13 @@ def check_ends(table: pl.DataFrame, results: Results, draws: int) -> None:
 @pytest.mark.parametrize(
     "world", [{"states": 3, "actions": 4, "gap": 0.5, "spread": 1.0}, {"states": 2, "actions": 3, "noise": 2.0}]
 )
-@pytest.mark.parametrize("scale", ["same", "different"])
-def test_a_sweep_runs_its_world(world: dict[str, Any], scale: str) -> None:
+@pytest.mark.parametrize(("scale", "forms"), [("same", False), ("different", True), ("different", False)])
+def test_a_sweep_runs_its_world(world: dict[str, Any], scale: str, forms: bool) -> None:
     run: Json = {"people": 3, "rounds": 8, "draws": 2}
-    case = Case("vary-gap", "x", {"scale": scale, **run, "world": world, "x": 0.5})
+    case = Case("vary-gap", "x", {"scale": scale, "forms": forms, **run, "world": world, "x": 0.5})
     table = FIGURES["vary-gap"].run(case, 7, 1)
-    check_ends(table, simulate(SyntheticWorld(scale=scale, **world), PLAIN, seed=7, **run), 2)
+    wanted = {name: build for name, build in PLAIN.items() if forms or name != sweeps.INCREMENTAL}
+    check_ends(table, simulate(SyntheticWorld(scale=scale, **world), wanted, seed=7, **run), 2)
     assert set(table["x"]) == {0.5}
     assert set(table["scale"]) == {scale}
 
@@ -270,10 +271,11 @@ def test_growth_is_what_regret_gains_late() -> None:
 
 def test_a_sweeps_chart_has_the_error_over_draws() -> None:
     active = {f"active_{part}": [1.0, 3.0] for part in ("all", "true", "other")}
+    active |= {f"{name}_sd": [0.5, 0.5] for name in active}
     table = pl.DataFrame({"policy": "lpbts", "x": 5.0, "regret": [1.0, 5.0], "regret_sd": [7.0, 9.0], **active})
     rows = [row for data in sweeps.sweep_chart(table, "k").to_dict()["datasets"].values() for row in data]
     regret = next(row for row in rows if row.get("policy") == "lpbTS" or "sd" in row)
-    assert (regret["y"], regret["sd"]) == (3.0, 8.0)
+    assert (regret["y"], regret["sd"]) == (3.0, 65.0**0.5)
     np.testing.assert_allclose(regret["se"], 2.0)
     parts = {
         row["policy"]: (row["y"], row["se"]) for row in rows if str(row.get("policy")).endswith(("state", "states"))

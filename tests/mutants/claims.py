@@ -42,8 +42,8 @@ FAULTS = [
     Fault(
         "claims: the other policy is worse",
         "paper/claims/synthetic.py",
-        'return judge(claim, lpb - mts, measure="lpbTS − mTS", below=0, detail=means_text(lpbTS=lpb, mTS=mts))',
-        'return judge(claim, mts - lpb, measure="lpbTS − mTS", below=0, detail=means_text(lpbTS=lpb, mTS=mts))',
+        'return judge(claim, lpb - mts, measure="lpbTS − mTS", below=0, detail=means_text({"lpbTS": lpb, "mTS": mts}))',
+        'return judge(claim, mts - lpb, measure="lpbTS − mTS", below=0, detail=means_text({"lpbTS": lpb, "mTS": mts}))',
         CLAIMS,
     ),
     Fault(

@@ -14,7 +14,7 @@ FAULTS = [
     Fault(
         "sweep: refit for incremental",
         _SWEEPS,
-        'partial(expanded, "lpbts-incremental")',
+        "partial(expanded, INCREMENTAL)",
         'partial(expanded, "lpbts")',
         FIGURES,
     ),
@@ -28,7 +28,7 @@ FAULTS = [
         FIGURES,
     ),
     Fault(
-        "sweep: error bars over people", _SWEEPS, 'se=pl.col("regret").std()', 'se=pl.col("regret_sd").mean()', FIGURES
+        "sweep: error bars over people", _SWEEPS, "se=pl.col(column).std()", 'se=pl.col(f"{column}_sd").mean()', FIGURES
     ),
     Fault("size: 20 people a state", "paper/spec.py", "people: int = 50", "people: int = 20", FIGURES),
     Fault("size: 100 rounds", "paper/spec.py", "rounds: int = 200", "rounds: int = 100", FIGURES),

@@ -69,7 +69,7 @@ FIGURES = [
         partial(_plan, axis=axis),
         _run,
         partial(_chart, axis),
-        draws=20,
+        draws=16,
         check=_check,
     )
     for axis in AXES

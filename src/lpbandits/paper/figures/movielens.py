@@ -26,7 +26,7 @@ from lpbandits.worlds import Population
 PEOPLE = 100
 POLICIES = 11
 MOST_DRAWS = 10_000
-RECOVERED_DRAWS = 10
+RECOVERED_DRAWS = 8
 """Models are recovered in the first draws only: that takes most of the time, and their effects are large."""
 TRUE, NOTHING = "true model", "no model"
 RECOVERED: dict[str, Scale] = {"recovered, raw": "raw", "recovered, scale-free": "cosine"}
@@ -187,7 +187,7 @@ FIGURES = [
         partial(_plan, name=f"movielens-{dataset}", dataset=dataset),
         _run,
         _chart,
-        draws=32,
+        draws=28,
         data=dataset,
         check=_check,
     )

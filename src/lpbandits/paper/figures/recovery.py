@@ -113,7 +113,7 @@ FIGURES = [
         _plan,
         _run,
         _chart,
-        draws=4,
+        draws=3,
         check=_check,
     )
 ]

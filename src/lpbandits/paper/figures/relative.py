@@ -109,7 +109,7 @@ FIGURES = [
         _duel_plan,
         _run_duels,
         _duel_chart,
-        draws=20,
+        draws=14,
         check=partial(check_case, policies=DUELS),
     ),
     Figure(

@@ -31,7 +31,7 @@ POLICIES: dict[str, str | Build] = {
     "ts": "ts",
     "ts-top": "ts-top",
 }
-"""Figures run these, those on the same scale without the incremental form, which the claims compare on the others."""
+"""Figures run these, most without the incremental form, which the claims compare where `Sweep.forms` says so."""
 SHOWN = ("lpbts", "mts", "ts", "ts-top")
 """What charts show."""
 NARROW = "ts-narrow"
@@ -58,6 +58,9 @@ class Sweep:
     values: Sequence[Json]
     scales: tuple[str, ...] = ("different", "same")
     draws: int = 10
+    same_draws: int = 3
+    forms: bool = False
+    """Whether to run both forms of lpbTS, on different scales."""
 
     def figures(self) -> list[Figure]:
         """Return a figure per scale."""
@@ -70,7 +73,7 @@ class Sweep:
                 partial(self._plan, figure=name, scale=scale),
                 run_case,
                 partial(sweep_chart, label=self.label),
-                draws=self.draws,
+                draws=self.draws if scale == "different" else self.same_draws,
                 check=check_case,
             )
             for scale, name, words in (
@@ -82,6 +85,7 @@ class Sweep:
 
     def _plan(self, size: Size, draws: int, figure: str, scale: str) -> list[Case]:
         common = {"scale": scale, "people": size.people, "rounds": size.rounds, "draws": draws}
+        common["forms"] = self.forms and scale == "different"
         worlds = [self.values[i] for i in (0, len(self.values) // 2, -1)] if size.quick else self.values
         return [
             Case(figure, f"{self.parameter}={x:g}", {**common, "world": world, "x": x})
@@ -107,7 +111,7 @@ def run_case(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     """Simulate one value of the parameter; return a row per policy and draw."""
     s = case.settings
     world = SyntheticWorld(scale=s["scale"], **s["world"])
-    left_out = {INCREMENTAL} if s["scale"] == "same" else set()
+    left_out = set() if s["forms"] else {INCREMENTAL}
     results = simulate(
         world,
         {name: build for name, build in POLICIES.items() if name not in left_out},
@@ -169,6 +173,7 @@ SWEEPS = (
         label="actions k = states m",
         values=[{"states": k, "actions": k} for k in _SIZES],
         draws=8,
+        forms=True,
     ),
     Sweep(
         name="vary-states",
@@ -205,6 +210,7 @@ SWEEPS = (
         parameter="actions",
         label="actions k",
         values=[{"states": 10, "actions": k} for k in _SIZES],
+        forms=True,
     ),
     Sweep(
         name="vary-noise",
