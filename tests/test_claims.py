@@ -196,7 +196,7 @@ FAULTS: dict[str, Callable[[Tables], Tables]] = {
     "k = 20: more states shrink": times(2, "vary-states", policy="ts", x=100.0),
     "Different scales, k = 20 fixed": times(0.1, "vary-states", policy="mts", x=5.0),
     "Different scales, interval as printed": times(0.1, "vary-gap", policy="mts", x=1.0),
-    "Different scales: lpbTS stays stably low": times(0.5, "vary-gap-wide", policy="lpbts", x=1.0),
+    "Different scales: lpbTS stays stably low": times(0.5, "vary-gap", policy="lpbts", x=1.0),
     "Different scales, levels that spread": times(0.1, "vary-gap-wide", policy="mts", x=1.0),
     "Active constraints of lpbTS grow with k (m = 10)": times(
         0.1, "vary-actions", "active_all", policy="lpbts", x=20.0

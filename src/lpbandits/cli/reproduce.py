@@ -13,7 +13,7 @@ def reproduce(
     figures: list[str] | None = typer.Argument(None, help="Figures by name; all by default."),
     show: bool = typer.Option(False, "--list", help="List the figures instead of running them."),
     quick: bool = typer.Option(
-        False, help="Fewer people, settings and draws: a first look, too small to settle a claim."
+        False, help="Fewer people, settings and draws: a first look in a minute, too small to settle a claim."
     ),
     draws: int | None = typer.Option(None, help="Draws of the orderings; 4 to 60 by figure (2 with --quick)."),
     people: int | None = typer.Option(None, help="People per state; 50 by default (10 with --quick)."),

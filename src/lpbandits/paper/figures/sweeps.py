@@ -172,7 +172,7 @@ SWEEPS = (
         parameter="actions",
         label="actions k = states m",
         values=[{"states": k, "actions": k} for k in _SIZES],
-        draws=8,
+        draws=10,
         forms=True,
     ),
     Sweep(
