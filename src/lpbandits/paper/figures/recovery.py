@@ -22,7 +22,7 @@ METHODS = {
 
 
 def _plan(size: Size, draws: int) -> list[Case]:
-    sizes = (10, 100) if size.quick else (10, 30, 100, 320)
+    sizes = (10, 100) if size.quick else (10, 40, 160)
     return [
         Case(
             "recovery",
@@ -113,7 +113,7 @@ FIGURES = [
         _plan,
         _run,
         _chart,
-        draws=3,
+        draws=4,
         check=_check,
     )
 ]

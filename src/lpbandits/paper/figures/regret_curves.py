@@ -52,7 +52,7 @@ FIGURES = [
         _plan,
         _run,
         _chart,
-        draws=60,
+        draws=48,
         check=check_case,
     )
 ]

@@ -173,7 +173,6 @@ SWEEPS = (
         label="actions k = states m",
         values=[{"states": k, "actions": k} for k in _SIZES],
         draws=10,
-        forms=True,
     ),
     Sweep(
         name="vary-states",
