@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from scipy import stats
+
 from lpbandits.errors import door
 from lpbandits.parallel import Progress
 from lpbandits.simulation import Results, simulate
@@ -60,10 +62,12 @@ def findings(results: dict[str, Results]) -> list[str]:
     same, different = end["same"], end["different"]
     gap, error = results["different"].difference("lpbts", "mts")
     top_gap, top_error = results["different"].difference("lpbts", "ts-top")
-    if abs(top_gap) <= 2 * top_error:
+    draws = results["different"].people()["draw"].n_unique()
+    if draws == 1 or abs(top_gap) <= stats.t.ppf(0.975, draws - 1) * top_error:
         verdict = (
-            "no clear difference: at this small size, knowing which actions can be best is worth about as much as "
-            "knowing whole orderings. They pay off with more states: lpb simulate --states 20 --actions 20 --draws 10"
+            f"which {draws} draw{'s' * (draws > 1)} of the orderings do{'es' * (draws == 1)} not settle: at this small "
+            "size, knowing which actions can be best is worth nearly as much as knowing whole orderings. They pay off "
+            "with more states: lpb simulate --states 20 --actions 20 --draws 10"
         )
     else:
         verdict = "knowing the whole orderings helps" if top_gap < 0 else "the orderings do not help here"
