@@ -72,7 +72,7 @@ def mts_varies_less_on_the_same_scale(tables: Tables) -> Claim:
 
 def lpbts_beats_ts(tables: Tables, scale: str) -> Claim:
     lpb, ts, narrow = (_ends(tables, name, scale) for name in ("lpbts", "ts", NARROW))
-    detail = means_text({"lpbTS": lpb, "TS, weak prior": ts, "TS, prior N(0, 1)": narrow})
+    detail = means_text({"lpbTS": lpb, "TS with a weak prior": ts, "TS with N(0, 1)": narrow})
     claim = f"{WORDS[scale]}: knowing the orderings is vastly better than plain TS."
     return judge(claim, lpb / ts, measure="lpbTS / TS", below=VASTLY, detail=detail)
 
