@@ -3,7 +3,8 @@
 import numpy as np
 import polars as pl
 
-from lpbandits.paper.claims.check import judge, per_draw
+from lpbandits.paper.claims.check import judge
+from lpbandits.paper.claims.numbers import per_draw
 
 DRAWS = 6
 

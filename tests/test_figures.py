@@ -1,6 +1,7 @@
 """What every figure runs: people, rounds, draws, grids, worlds, policies and first actions, as the paper has them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,10 +67,9 @@ def test_sweeps_have_the_papers_grids(scale: str) -> None:
         parameter = {"vary-both": "actions", "vary-gap-wide": "gap"}.get(name, name.removeprefix("vary-"))
         assert [one["x"] for one in found] == [world[parameter] for world in worlds]
         for one in found:
-            assert {key: one[key] for key in ("scale", "people", "rounds", "draws")} == {
+            assert {key: one[key] for key in ("scale", "people", "rounds")} == {
                 "scale": scale,
                 **RUN,
-                "draws": FIGURES[figure].draws,
             }
     sweeps_there_are = {name for name in FIGURES if name.startswith("vary")}
     assert sweeps_there_are == {*GRIDS, *(f"{name}-same" for name in GRIDS), *ONE_SCALE}
@@ -282,3 +282,30 @@ def test_a_sweeps_chart_has_the_error_over_draws() -> None:
     }
     assert set(parts) == {"other states", "all states", "true state"}
     np.testing.assert_allclose(list(parts.values()), [(2.0, 1.0)] * 3)
+
+
+def test_every_figure_has_the_draws_that_its_claims_need() -> None:
+    draws = {name: figure.draws for name, figure in FIGURES.items() if figure.data is None and name != "simplex"}
+    assert draws == {
+        "regret-curves": 48,
+        "vary-both": 10,
+        "vary-both-same": 3,
+        "vary-states": 10,
+        "vary-states-same": 3,
+        "vary-gap": 10,
+        "vary-gap-same": 5,
+        "vary-gap-wide": 10,
+        "vary-actions": 10,
+        "vary-actions-same": 5,
+        "vary-noise": 10,
+        "bound-size": 16,
+        "bound-states": 8,
+        "bound-gap": 8,
+        "duels": 14,
+        "pairing": 20,
+        "recovery": 4,
+    }
+    states = [(case.settings["x"], case.settings["draws"]) for case in FIGURES["vary-states"].cases(FULL)]
+    assert states == [(5, 10), (10, 10), (20, 10), (50, 4), (100, 4)]
+    asked = [case.settings["draws"] for case in FIGURES["vary-states"].cases(replace(FULL, draws=7))]
+    assert asked == [7] * 5

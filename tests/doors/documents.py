@@ -231,7 +231,9 @@ def use_names_file(given: Any) -> Any:
 def _figure() -> tuple[Figure, Case]:
     case = Case("tried", "one", {"states": 2})
     run: Any = None
-    return Figure("tried", 1, "Tried", "nothing", lambda *_: [case], run, run), case
+    return Figure(
+        name="tried", version=1, title="Tried", shows="nothing", plan=lambda *_: [case], run=run, chart=run
+    ), case
 
 
 @cache

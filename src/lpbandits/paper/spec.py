@@ -32,7 +32,7 @@ class Case:
     settings: Json
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Figure:
     """A figure; its version keeps results that an older specification saved from being taken for its own.
 

@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
-from lpbandits.paper.claims import data, synthetic, theory
+import numpy as np
+
+from lpbandits.paper.claims import curves, data, sweeps, theory
 from lpbandits.paper.claims.check import Check, Claim, Tables
 
-CHECKS: tuple[Check, ...] = (*synthetic.CHECKS, *theory.CHECKS, *data.CHECKS)
+CHECKS: tuple[Check, ...] = (*curves.CHECKS, *sweeps.CHECKS, *theory.CHECKS, *data.CHECKS)
 """Every check, in the order of the report."""
 
 
@@ -15,8 +17,9 @@ def check_claims(tables: Tables) -> list[Claim]:
     >>> check_claims({})
     []
     """
-    return [
-        replace(check.run(tables), figures=check.needs)
-        for check in CHECKS
-        if all(name in tables for name in check.needs)
-    ]
+    with np.errstate(divide="ignore", invalid="ignore"):  # a ratio to a regret of 0 is no number, and settles nothing
+        return [
+            replace(check.run(tables), figures=check.needs, headline=check.headline)
+            for check in CHECKS
+            if all(name in tables for name in check.needs)
+        ]

@@ -1,8 +1,9 @@
 """What a claim is, and the one standard by which a verdict follows from numbers.
 
 A claim says that some number (a difference or a ratio of two policies, say) lies in some range. Every draw of the
-orderings gives one such number, policies paired within it, and their mean has a 95 % interval by Student's t. The claim
-holds if the interval lies in the range, does not hold if it lies outside, and is not settled if it straddles an end.
+orderings gives one such number, policies paired within it, and their mean has a 95 % interval by Student's t: of ratios
+the geometric mean, in logarithms; of shares the exact one. The claim holds if the interval lies in the range, does not
+hold if it lies outside, and is not settled if it straddles an end.
 
 A claim about several settings is one claim per setting: it holds if each holds, and does not hold if one of them does
 not, there with Bonferroni's correction, since one of many may fail by chance. Settings are never pooled, and none is
@@ -10,9 +11,8 @@ chosen by its result. Words such as "comparable" have a stated range; see the co
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -22,6 +22,7 @@ from scipy import stats
 from lpbandits.typing import FloatArray
 
 Verdict = Literal["holds", "does not hold", "not settled"]
+Kind = Literal["difference", "ratio", "share"]
 
 COMPARABLE = 1.5
 """A regret is comparable to another if it is below so many times it."""
@@ -40,17 +41,23 @@ Tables = dict[str, pl.DataFrame]
 
 @dataclass(frozen=True)
 class Part:
-    """What one setting says: the mean over draws, its interval (None for a single draw), and the verdict there."""
+    """What one setting says: the effect, the interval that decides and its level, and the verdict there.
+
+    The interval is the 95 % one where the claim holds; elsewhere it is corrected for the number of settings, as what
+    does not hold must lie outside even so. It is None for a single draw; the effect is None where there is no such
+    number, such as a ratio to a regret of 0.
+    """
 
     where: str
-    effect: float
+    effect: float | None
     low: float | None
     high: float | None
+    level: float
     draws: int
     verdict: Verdict
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Claim:
     """One checked sentence.
 
@@ -62,28 +69,35 @@ class Claim:
         "holds", "does not hold" or "not settled".
     measure, standard
         What is measured, and the range in which the claim holds, in words.
+    above, below
+        The ends of the range; None is no end.
     parts
         Every setting it is about. The first is the one that decides.
     detail
         The numbers behind it.
     figures
         The figures it is checked on; it is shown beside the first.
+    headline
+        Whether it belongs into a summary.
     """
 
     claim: str
     verdict: Verdict
     measure: str
     standard: str
+    above: float | None
+    below: float | None
     parts: tuple[Part, ...]
     detail: str
     source: Literal["paper", "beyond"] = "paper"
     figures: tuple[str, ...] = field(default=())
+    headline: bool = False
 
     @property
     def effect_text(self) -> str:
         """The deciding effect with its interval, for people: "−2.50 [−3.46, −1.54]"."""
         part = self.parts[0]
-        text = _number(part.effect)
+        text = "–" if part.effect is None else _number(part.effect)
         return text if part.low is None or part.high is None else f"{text} [{_number(part.low)}, {_number(part.high)}]"
 
     @property
@@ -102,6 +116,7 @@ class Check:
 
     needs: tuple[str, ...]
     run: Callable[[Tables], Claim]
+    headline: bool = False
 
 
 def judge(
@@ -109,6 +124,7 @@ def judge(
     parts: Mapping[str, FloatArray] | FloatArray,
     *,
     measure: str,
+    kind: Kind = "difference",
     above: float = -math.inf,
     below: float = math.inf,
     detail: str = "",
@@ -126,39 +142,64 @@ def judge(
     'not settled'
     """
     named = parts if isinstance(parts, Mapping) else {"": parts}
-    judged = [_part(where, values, above, below, len(named)) for where, values in named.items()]
+    judged = [_part(where, values, kind, (above, below), len(named)) for where, values in named.items()]
     verdict = next(word for word in _ORDER if any(part.verdict == word for part in judged))
     judged.sort(key=lambda part: (_ORDER.index(part.verdict), _room(part, above, below)))
-    source: Literal["paper", "beyond"] = "beyond" if beyond else "paper"
-    return Claim(claim, verdict, measure, _range(above, below), tuple(judged), detail, source)
+    return Claim(
+        claim=claim,
+        verdict=verdict,
+        measure=measure,
+        standard=_range(above, below),
+        above=None if math.isinf(above) else above,
+        below=None if math.isinf(below) else below,
+        parts=tuple(judged),
+        detail=detail,
+        source="beyond" if beyond else "paper",
+    )
 
 
 _ORDER: tuple[Verdict, ...] = ("does not hold", "not settled", "holds")
 
 
-def _part(where: str, values: FloatArray, above: float, below: float, among: int) -> Part:
+def _part(where: str, values: FloatArray, kind: Kind, ends: tuple[float, float], among: int) -> Part:
+    above, below = ends
     draws = len(values)
-    mean = float(values.mean())
+    wide = 1.0 - (1.0 - LEVEL) / among
+    if not np.all(np.isfinite(values)) or (kind == "ratio" and values.min() <= 0):
+        return Part(where, None, None, None, wide, draws, "not settled")
+    effect = _mean(values, kind)
     if draws < 2:
-        return Part(where, mean, None, None, draws, "not settled")
-    low, high = interval(values)
-    verdict: Verdict = "not settled"
-    if draws >= LEAST_DRAWS:
-        wide_low, wide_high = interval(values, 1.0 - (1.0 - LEVEL) / among)
+        return Part(where, effect, None, None, wide, draws, "not settled")
+    low, high = interval(values, LEVEL, kind)
+    wide_low, wide_high = interval(values, wide, kind)
+    if draws >= LEAST_DRAWS and wide_low < wide_high:  # numbers that are all the same say nothing of their error
         if above < low and high < below:
-            verdict = "holds"
-        elif wide_high < above or wide_low > below:
-            verdict = "does not hold"
-    return Part(where, mean, low, high, draws, verdict)
+            return Part(where, effect, low, high, LEVEL, draws, "holds")
+        if wide_high < above or wide_low > below:
+            return Part(where, effect, wide_low, wide_high, wide, draws, "does not hold")
+    return Part(where, effect, wide_low, wide_high, wide, draws, "not settled")
 
 
-def interval(values: FloatArray, level: float = LEVEL) -> tuple[float, float]:
-    """Return the interval of a mean by Student's t, from at least two values.
+def _mean(values: FloatArray, kind: Kind) -> float:
+    return float(np.exp(np.log(values).mean()) if kind == "ratio" else values.mean())
+
+
+def interval(values: FloatArray, level: float = LEVEL, kind: Kind = "difference") -> tuple[float, float]:
+    """Return the interval of a mean, from at least two values: Student's t, for ratios in logarithms; shares exactly.
 
     >>> low, high = interval(np.array([1.0, 2.0, 3.0]))
     >>> round(low, 3), round(high, 3)
     (-0.484, 4.484)
+    >>> low, high = interval(np.array([1.0, 1.0, 1.0]), kind="share")
+    >>> round(low, 3), high
+    (0.292, 1.0)
     """
+    if kind == "share":
+        exact = stats.binomtest(int(values.sum()), len(values)).proportion_ci(level)
+        return float(exact.low), float(exact.high)
+    if kind == "ratio":
+        low, high = interval(np.log(values), level)
+        return math.exp(low), math.exp(high)
     mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
     reach = float(stats.t.ppf(0.5 + level / 2.0, len(values) - 1)) * error
     return mean - reach, mean + reach
@@ -185,59 +226,3 @@ def _range(above: float, below: float) -> str:
 def _number(value: float) -> str:
     text = f"{value:.3f}" if abs(value) < 0.1 else f"{value:.2f}" if abs(value) < 100 else f"{value:.0f}"
     return text.replace("-", "−")
-
-
-def per_draw(table: pl.DataFrame, policy: str, column: str = "regret", **where: float | str) -> FloatArray:
-    """Return one number per draw of the orderings for a policy, in the order of the draws."""
-    rows = table.filter(pl.col("policy") == policy, **where)
-    return rows.sort("draw")[column].to_numpy().astype(np.float64)
-
-
-def values_of(table: pl.DataFrame) -> list[float]:
-    """Return the values of what a figure varies, ascending."""
-    return sorted(float(x) for x in table["x"].unique())
-
-
-def steps(along: Mapping[float, FloatArray], symbol: str, title: str = "") -> dict[str, FloatArray]:
-    """Return the change from each value of what is varied to the next, draw by draw.
-
-    >>> steps({1.0: np.array([1.0, 2.0]), 5.0: np.array([4.0, 4.0])}, "k")
-    {'k 1 → 5': array([3., 2.])}
-    """
-    places = list(along)
-    before = f"{title}, " if title else ""
-    return {f"{before}{symbol} {a:g} → {b:g}": along[b] - along[a] for a, b in pairwise(places)}
-
-
-def from_first(along: Mapping[float, FloatArray], symbol: str, title: str = "") -> dict[str, FloatArray]:
-    """Return the ratio of each value's numbers to the first's, draw by draw.
-
-    >>> from_first({1.0: np.array([1.0, 2.0]), 5.0: np.array([4.0, 4.0])}, "k")
-    {'k 5 / k 1': array([4., 2.])}
-    """
-    first, *others = along
-    before = f"{title}, " if title else ""
-    return {f"{before}{symbol} {x:g} / {symbol} {first:g}": along[x] / along[first] for x in others}
-
-
-def means_text(values: Mapping[str, FloatArray]) -> str:
-    """Return the mean of each named array, in words.
-
-    >>> means_text({"lpbTS": np.array([1.0, 2.0]), "TS": np.array([4.0])})
-    'lpbTS 1.5, TS 4.0'
-    """
-    return ", ".join(f"{name} {value.mean():.1f}" for name, value in values.items())
-
-
-def along_text(along: Mapping[float, FloatArray], symbol: str, places: int = 1) -> str:
-    """Return the mean at each value of what is varied, in words.
-
-    >>> along_text({5.0: np.array([1.0, 2.0]), 10.0: np.array([4.0])}, "k")
-    'k=5: 1.5, k=10: 4.0'
-    """
-    return ", ".join(f"{symbol}={x:g}: {np.mean(values):.{places}f}" for x, values in along.items())
-
-
-def joined(parts: Iterable[Mapping[str, FloatArray]]) -> dict[str, FloatArray]:
-    """Return the settings of several mappings together."""
-    return {where: values for part in parts for where, values in part.items()}

@@ -2,17 +2,8 @@
 
 import polars as pl
 
-from lpbandits.paper.claims.check import (
-    Check,
-    Claim,
-    Tables,
-    along_text,
-    judge,
-    means_text,
-    per_draw,
-    steps,
-    values_of,
-)
+from lpbandits.paper.claims.check import Check, Claim, Tables, judge
+from lpbandits.paper.claims.numbers import along_text, means_text, per_draw, steps, values_of
 from lpbandits.paper.figures.relative import COMPARISONS, PAIRED
 from lpbandits.typing import FloatArray
 
@@ -50,7 +41,7 @@ def growth_stays_above(tables: Tables) -> Claim:
         f"bound of a policy that knows nothing: {ratios('ts', 'bound-plain')}"
     )
     claim = "lpbTS's regret grows no slower than its bound (from a tenth of the rounds to the end)."
-    return judge(claim, gaps, measure="growth − bound", above=0, detail=detail)
+    return judge(claim, gaps, measure="growth − bound", above=0, detail=detail, beyond=True)
 
 
 def duels_beat_the_baseline(tables: Tables) -> Claim:
@@ -63,19 +54,20 @@ def duels_beat_the_baseline(tables: Tables) -> Claim:
         gaps[title.lower()] = ours - theirs
         words.append(f"{title}: " + means_text({"lpb-duel": ours, "double TS": theirs, "double TS top actions": top}))
     claim = "Relative feedback: lpb-duel's strong regret is below double Thompson sampling's."
-    return judge(claim, gaps, measure="lpb-duel − double TS", below=0, detail="; ".join(words))
+    return judge(claim, gaps, measure="lpb-duel − double TS", below=0, detail="; ".join(words), beyond=True)
 
 
 def duels_find_the_state(tables: Tables) -> Claim:
     ends = tables["duels"].filter(kind="final", policy="lpb-duel", comparison="rewards").sort("draw")
-    alone = float(ends["true_state_alone"].drop_nulls().mean() or 0.0)  # type: ignore[arg-type] # a number
+    alone = ends["true_state_alone"].drop_nulls().to_numpy()
+    words = f"{alone.mean():.2f} for people whose best action no other state shares: " if len(alone) else ""
     return judge(
         "Relative feedback: lpb-duel's posterior ends on the true state.",
         ends["true_state"].to_numpy(),
         measure="its probability, over everyone",
         above=ON,
-        detail=f"{alone:.2f} for people whose best action no other state shares: duels with the best action never tell "
-        "states apart that agree on it",
+        detail=f"{words}duels with the best action never tell states apart that agree on it",
+        beyond=True,
     )
 
 
@@ -84,6 +76,7 @@ def pairing_costs(tables: Tables) -> Claim:
     return judge(
         "Rewards compared in consecutive pairs are used very inefficiently.",
         paired / whole,
+        kind="ratio",
         measure="lpbTS on pairs / lpbTS",
         above=INEFFICIENT,
         detail=means_text({"lpbTS": whole, "paired": paired, "lpb-duel": duels}),

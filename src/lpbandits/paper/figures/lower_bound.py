@@ -62,13 +62,13 @@ def _chart(axis: str, table: pl.DataFrame) -> Chart:
 
 FIGURES = [
     Figure(
-        f"bound-{axis}",
-        2,
-        f"How little regret is possible, against {AXES[axis][0]}",
-        _SHOWS[axis],
-        partial(_plan, axis=axis),
-        _run,
-        partial(_chart, axis),
+        name=f"bound-{axis}",
+        version=2,
+        title=f"How little regret is possible, against {AXES[axis][0]}",
+        shows=_SHOWS[axis],
+        plan=partial(_plan, axis=axis),
+        run=_run,
+        chart=partial(_chart, axis),
         draws=16 if axis == "size" else 8,
         check=_check,
     )

@@ -180,13 +180,13 @@ def _ratings(table: pl.DataFrame, title: str) -> Chart:
 
 FIGURES = [
     Figure(
-        f"movielens-{dataset}",
-        2,
-        f"MovieLens {dataset.upper()}",
-        f"cumulative regret and z-scored ratings on MovieLens {dataset.upper()}: true and recovered models",
-        partial(_plan, name=f"movielens-{dataset}", dataset=dataset),
-        _run,
-        _chart,
+        name=f"movielens-{dataset}",
+        version=2,
+        title=f"MovieLens {dataset.upper()}",
+        shows=f"cumulative regret and z-scored ratings on MovieLens {dataset.upper()}: true and recovered models",
+        plan=partial(_plan, name=f"movielens-{dataset}", dataset=dataset),
+        run=_run,
+        chart=_chart,
         draws=28,
         data=dataset,
         check=_check,

@@ -106,13 +106,13 @@ def _panel(points: pl.DataFrame, log: str, scale: str, top: float) -> Chart:
 
 FIGURES = [
     Figure(
-        "recovery",
-        2,
-        "Recovering the orderings from logs",
-        "error of the recovered orderings against the number of people, two-stage and EM, both scales",
-        _plan,
-        _run,
-        _chart,
+        name="recovery",
+        version=2,
+        title="Recovering the orderings from logs",
+        shows="error of the recovered orderings against the number of people, two-stage and EM, both scales",
+        plan=_plan,
+        run=_run,
+        chart=_chart,
         draws=4,
         check=_check,
     )

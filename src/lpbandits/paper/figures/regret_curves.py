@@ -45,13 +45,13 @@ def _chart(table: pl.DataFrame) -> Chart:
 
 FIGURES = [
     Figure(
-        "regret-curves",
-        2,
-        "Cumulative regret",
-        "cumulative regret of each policy by round, m = 5, k = 10, same and different scales",
-        _plan,
-        _run,
-        _chart,
+        name="regret-curves",
+        version=2,
+        title="Cumulative regret",
+        shows="cumulative regret of each policy by round, m = 5, k = 10, same and different scales",
+        plan=_plan,
+        run=_run,
+        chart=_chart,
         draws=48,
         check=check_case,
     )

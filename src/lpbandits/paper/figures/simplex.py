@@ -104,12 +104,12 @@ def _panel(table: pl.DataFrame, title: str) -> Chart:
 
 FIGURES = [
     Figure(
-        "simplex",
-        2,
-        "What is known before the first round",
-        "the sets of means that each problem allows, for three actions with means that sum to one",
-        _plan,
-        _run,
-        _chart,
+        name="simplex",
+        version=2,
+        title="What is known before the first round",
+        shows="the sets of means that each problem allows, for three actions with means that sum to one",
+        plan=_plan,
+        run=_run,
+        chart=_chart,
     )
 ]

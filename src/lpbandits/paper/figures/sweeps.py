@@ -1,7 +1,7 @@
 """Sweeps: regret at the end, and active constraints, against one parameter of the synthetic world."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import polars as pl
@@ -58,7 +58,9 @@ class Sweep:
     values: Sequence[Json]
     scales: tuple[str, ...] = ("different", "same")
     draws: int = 10
-    same_draws: int = 3
+    same_draws: int = 5
+    costly: Mapping[float, int] = field(default_factory=dict)
+    """Values with fewer draws of their own, on different scales, unless a size asks for a number."""
     forms: bool = False
     """Whether to run both forms of lpbTS, on different scales."""
 
@@ -66,13 +68,13 @@ class Sweep:
         """Return a figure per scale."""
         return [
             Figure(
-                name,
-                2,
-                self.title.format(scale=words),
-                self.shows,
-                partial(self._plan, figure=name, scale=scale),
-                run_case,
-                partial(sweep_chart, label=self.label),
+                name=name,
+                version=2,
+                title=self.title.format(scale=words),
+                shows=self.shows,
+                plan=partial(self._plan, figure=name, scale=scale),
+                run=run_case,
+                chart=partial(sweep_chart, label=self.label),
                 draws=self.draws if scale == "different" else self.same_draws,
                 check=check_case,
             )
@@ -87,8 +89,9 @@ class Sweep:
         common = {"scale": scale, "people": size.people, "rounds": size.rounds, "draws": draws}
         common["forms"] = self.forms and scale == "different"
         worlds = [self.values[i] for i in (0, len(self.values) // 2, -1)] if size.quick else self.values
+        few = self.costly if size.draws is None and scale == "different" else {}
         return [
-            Case(figure, f"{self.parameter}={x:g}", {**common, "world": world, "x": x})
+            Case(figure, f"{self.parameter}={x:g}", {**common, "draws": few.get(x, draws), "world": world, "x": x})
             for x, world in ((world[self.parameter], world) for world in worlds)
         ]
 
@@ -172,7 +175,7 @@ SWEEPS = (
         parameter="actions",
         label="actions k = states m",
         values=[{"states": k, "actions": k} for k in _SIZES],
-        draws=10,
+        same_draws=3,
     ),
     Sweep(
         name="vary-states",
@@ -181,7 +184,8 @@ SWEEPS = (
         parameter="states",
         label="states m",
         values=[{"states": m, "actions": 20} for m in (5, 10, 20, 50, 100)],
-        draws=4,
+        same_draws=3,
+        costly={50: 4, 100: 4},
     ),
     Sweep(
         name="vary-gap",

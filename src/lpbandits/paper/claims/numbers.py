@@ -1,0 +1,87 @@
+"""Numbers out of a figure's table, one per draw, and in words."""
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+
+from lpbandits.errors import InvalidInput
+from lpbandits.typing import FloatArray
+
+
+def per_draw(table: pl.DataFrame, policy: str, column: str = "regret", **where: float | str) -> FloatArray:
+    """Return one number per draw of the orderings for a policy, in the order of the draws, which have no gap."""
+    rows = table.filter(pl.col("policy") == policy, **where).sort("draw")
+    if rows["draw"].to_list() != list(range(rows.height)):
+        raise InvalidInput(f"the draws of {policy} are not 0 to {rows.height - 1}; run the figure again")
+    return rows[column].to_numpy().astype(np.float64)
+
+
+def values_of(table: pl.DataFrame) -> list[float]:
+    """Return the values of what a figure varies, ascending."""
+    return sorted(float(x) for x in table["x"].unique())
+
+
+def steps(along: Mapping[float, FloatArray], symbol: str, title: str = "") -> dict[str, FloatArray]:
+    """Return the change from each value of what is varied to the next, draw by draw, as far as both have draws.
+
+    >>> steps({1.0: np.array([1.0, 2.0, 9.0]), 5.0: np.array([4.0, 4.0])}, "k")
+    {'k 1 → 5': array([3., 2.])}
+    """
+    before = f"{title}, " if title else ""
+    return {f"{before}{symbol} {a:g} → {b:g}": np.subtract(*both(along[b], along[a])) for a, b in pairwise(along)}
+
+
+def factors(along: Mapping[float, FloatArray], symbol: str, title: str = "") -> dict[str, FloatArray]:
+    """Return the ratio of each value's numbers to the one's before, draw by draw.
+
+    >>> factors({1.0: np.array([1.0, 2.0]), 5.0: np.array([4.0, 4.0])}, "k")
+    {'k 1 → 5': array([4., 2.])}
+    """
+    before = f"{title}, " if title else ""
+    return {f"{before}{symbol} {a:g} → {b:g}": np.divide(*both(along[b], along[a])) for a, b in pairwise(along)}
+
+
+def from_first(along: Mapping[float, FloatArray], symbol: str, title: str = "") -> dict[str, FloatArray]:
+    """Return the ratio of each value's numbers to the first's, draw by draw.
+
+    >>> from_first({1.0: np.array([1.0, 2.0]), 5.0: np.array([4.0, 4.0])}, "k")
+    {'k 5 / k 1': array([4., 2.])}
+    """
+    first, *others = along
+    before = f"{title}, " if title else ""
+    return {f"{before}{symbol} {x:g} / {symbol} {first:g}": np.divide(*both(along[x], along[first])) for x in others}
+
+
+def both(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the numbers of the draws that both have: some settings run more draws than others.
+
+    >>> both(np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0]))
+    (array([1., 2.]), array([4., 5.]))
+    """
+    draws = min(len(one), len(other))
+    return one[:draws], other[:draws]
+
+
+def means_text(values: Mapping[str, FloatArray]) -> str:
+    """Return the mean of each named array, in words.
+
+    >>> means_text({"lpbTS": np.array([1.0, 2.0]), "TS": np.array([4.0])})
+    'lpbTS 1.5, TS 4.0'
+    """
+    return ", ".join(f"{name} {value.mean():.1f}" for name, value in values.items())
+
+
+def along_text(along: Mapping[float, FloatArray], symbol: str, places: int = 1) -> str:
+    """Return the mean at each value of what is varied, in words.
+
+    >>> along_text({5.0: np.array([1.0, 2.0]), 10.0: np.array([4.0])}, "k")
+    'k=5: 1.5, k=10: 4.0'
+    """
+    return ", ".join(f"{symbol}={x:g}: {np.mean(values):.{places}f}" for x, values in along.items())
+
+
+def joined(parts: Iterable[Mapping[str, FloatArray]]) -> dict[str, FloatArray]:
+    """Return the settings of several mappings together."""
+    return {where: values for part in parts for where, values in part.items()}

@@ -1,0 +1,154 @@
+"""Made-up tables of every figure on which every claim holds, for tests of the claims."""
+
+import functools
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from lpbandits.paper.claims.check import Tables
+from lpbandits.paper.claims.sweeps import SAME_SWEEPS
+from lpbandits.paper.figures.movielens import NOTHING, RECOVERED, TRUE
+
+DRAWS = 6
+
+Row = dict[str, Any]
+
+
+def table(rows: Iterable[Row], draws: int = DRAWS, noise: float = 0.002, seed: int = 0) -> pl.DataFrame:
+    """Return the rows once per draw: draws differ, all policies alike, and every number a little more by luck.
+
+    Recovered models are there in the first draws only. Curves are there, too: rows that no claim may look at.
+    """
+    rng = np.random.default_rng(seed)
+    out = []
+    for row in rows:
+        few = draws - 2 if row.get("level") in RECOVERED and draws > 4 else draws
+        for draw in range(few):
+            level = 1.0 if noise > 1 else 1.0 + 0.1 * draw
+            common = {k: level if k in SHARED else 1.0 for k in MEASURES}
+            luck = {k: v * common[k] * math.exp(noise * rng.standard_normal()) for k, v in row.items() if k in MEASURES}
+            out.append({**row, **luck, "draw": draw})
+            if "kind" in row:
+                out.append({**row, **dict.fromkeys(luck, 999.0), "draw": draw, "kind": "curve"})
+    return pl.DataFrame(out)
+
+
+SHARED = {"regret", "value"}
+"""What a draw moves for all policies alike."""
+MEASURES = {"regret", "regret_sd", "active_all", "value", "true_state", "true_state_alone", "error"}
+
+
+def curves() -> list[Row]:
+    ends = {
+        "same": {"lpbts": (18, 8), "mts": (15, 5), "ts": (60, 9), "ts-top": (45, 9), "ts-narrow": (90, 9)},
+        "different": {"lpbts": (5, 8), "mts": (10, 50), "ts": (60, 9), "ts-top": (45, 9), "ts-narrow": (90, 9)},
+    }
+    for policies in ends.values():
+        policies["lpbts-incremental"] = policies["lpbts"]
+    return [
+        {"kind": "final", "scale": scale, "policy": policy, "regret": mean, "regret_sd": sd}
+        for scale, policies in ends.items()
+        for policy, (mean, sd) in policies.items()
+    ]
+
+
+def sweep(xs: Iterable[float], **policies: Callable[[int, float], float]) -> list[Row]:
+    """Return a row per value and policy; a policy's regret is given by the value's place and the value."""
+    named = {name.replace("_", "-"): regret for name, regret in policies.items()}
+    return [
+        {"x": float(x), "policy": name, "regret": regret(i, x), "active_all": 1.0 + i}
+        for i, x in enumerate(xs)
+        for name, regret in named.items()
+    ]
+
+
+def flat(level: float) -> Callable[[int, float], float]:
+    return lambda _i, _x: level
+
+
+def duels() -> list[Row]:
+    return [
+        {
+            "kind": "final",
+            "comparison": comparison,
+            "policy": policy,
+            "regret": regret,
+            "true_state": 0.95,
+            "true_state_alone": 0.99,
+        }
+        for comparison in ("rewards", "bradley-terry")
+        for policy, regret in (("lpb-duel", 50.0), ("double-ts", 300.0), ("double-ts-top", 100.0))
+    ]
+
+
+def recovery() -> list[Row]:
+    return [
+        {"method": method, "log": log, "scale": scale, "people": people, "error": error}
+        for method in ("two-stage", "two-stage-cosine", "em")
+        for log in ("complete", "incomplete")
+        for scale in ("same", "different")
+        for people, error in ((50, 0.4), (500, 0.2), (1600, 0.1))
+    ]
+
+
+def movielens() -> list[Row]:
+    rows = []
+    for environment in ("same", "different", "different-noisy"):
+        lpb, mts = (12.0, 14.0) if environment == "same" else (14.0, 20.0)
+        learned = {"same": 1.3, "different": 1.2, "different-noisy": 1.1}[environment]
+        error = {"same": 0.3, "different": 0.5, "different-noisy": 0.6}[environment]
+        for policy, level, regret in (
+            ("lpbts", TRUE, lpb),
+            ("mts", TRUE, mts),
+            ("mts-common", TRUE, mts + 1),
+            ("ts-top", TRUE, 30.0),
+            ("ts", NOTHING, 300.0),
+            *(
+                (p, level, learned * r)
+                for level in RECOVERED
+                for p, r in (("lpbts", lpb), ("mts", mts), ("ts-top", 30))
+            ),
+        ):
+            row = {"kind": "final", "environment": environment, "policy": policy, "level": level, "regret": regret}
+            rows.append({**row, "error": error if level in RECOVERED else 0.0})
+    return rows
+
+
+@functools.cache
+def sentences(draws: int = DRAWS, noise: float = 0.002) -> Tables:
+    """Return tables on which every sentence holds."""
+    sizes, states, gaps = (5, 10, 20), (5, 10, 20, 50, 100), (0.1, 0.2, 0.5, 1.0)
+    rising = [10.0, 15.0, 20.0, 20.0, 20.0]
+    both = {"lpbts": flat(20.0), "mts": lambda i, _: (20.0, 100.0, 300.0)[i], "ts": flat(90.0)}
+    rows = {
+        "regret-curves": curves(),
+        "vary-both": sweep(sizes, **both),
+        "vary-states": sweep(
+            states,
+            lpbts=lambda i, _: rising[i],
+            mts=lambda i, _: 5 * rising[i],
+            ts_top=lambda i, _: 3 * rising[i],
+            ts=lambda i, _: (10 - i) * rising[i],
+        ),
+        "vary-gap": sweep(gaps, lpbts=flat(20.0), mts=lambda i, _: 20.0 + 10 * i),
+        "vary-gap-wide": sweep(gaps, lpbts=flat(20.0), mts=lambda i, _: 20.0 + 10 * i),
+        "vary-actions": sweep(sizes, lpbts=flat(20.0), lpbts_incremental=flat(20.0), ts=lambda i, _: 60.0 + 20 * i),
+        "vary-noise": sweep((0.5, 1, 2), lpbts=flat(20.0)),
+        **{name: sweep(gaps if "gap" in name else sizes, lpbts=flat(20.0), mts=flat(10.0)) for name in SAME_SWEEPS},
+        "bound-size": [
+            {"x": float(x), "policy": kind, "value": value / (i + 1)}
+            for i, x in enumerate(sizes)
+            for kind, value in (("bound-preference", 5.0), ("lpbts", 8.0), ("ts", 30.0), ("bound-plain", 20.0))
+        ],
+        "duels": duels(),
+        "pairing": [
+            {"kind": "final", "policy": policy, "regret": regret}
+            for policy, regret in (("lpbts", 20.0), ("lpb-paired", 60.0), ("lpb-duel", 40.0))
+        ],
+        "recovery": recovery(),
+        "movielens-1m": movielens(),
+    }
+    return {name: table(content, draws, noise, seed=i) for i, (name, content) in enumerate(rows.items())}
