@@ -36,10 +36,22 @@ def test_a_run_writes_what_was_promised(tmp_path: Path) -> None:
             assert (tmp_path / f"{name}.{ending}").stat().st_size > 100
     claims = json.loads((tmp_path / "claims.json").read_text())
     assert claims == json.loads(json.dumps([asdict(claim) for claim in made.claims]))
-    keys = {"claim", "verdict", "measure", "standard", "parts", "detail", "source", "figures"}
+    keys = {
+        "claim",
+        "verdict",
+        "measure",
+        "standard",
+        "above",
+        "below",
+        "parts",
+        "detail",
+        "source",
+        "figures",
+        "headline",
+    }
     assert all(set(claim) == keys for claim in claims)
     assert {key for claim in claims for part in claim["parts"] for key in part} == {
-        *("where", "effect", "low", "high", "draws", "verdict")
+        *("where", "effect", "low", "high", "level", "draws", "verdict")
     }
     report = (tmp_path / "report.html").read_text()
     assert "window.vegaEmbed=" in report
@@ -248,7 +260,7 @@ def test_movielens_in_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     ends = made.tables["movielens-1m"].filter(kind="final", environment="same")
     regret = {(row["policy"], row["level"]): row["regret"] for row in ends.iter_rows(named=True)}
     assert regret["lpbts", TRUE] < 0.3 * regret["ts", NOTHING]
-    assert len(made.claims) == 9
+    assert len(made.claims) == 14
     assert {claim.verdict for claim in made.claims} == {"not settled"}, "one draw settles nothing"
 
 

@@ -13,9 +13,10 @@ def reproduce(
     figures: list[str] | None = typer.Argument(None, help="Figures by name; all by default."),
     show: bool = typer.Option(False, "--list", help="List the figures instead of running them."),
     quick: bool = typer.Option(
-        False, help="Fewer people, settings and draws: a first look in a minute, too small to settle a claim."
+        False,
+        help="Fewer people, settings and draws: a look in a minute (once compiled) that settles no claim.",
     ),
-    draws: int | None = typer.Option(None, help="Draws of the orderings; 4 to 60 by figure (2 with --quick)."),
+    draws: int | None = typer.Option(None, help="Draws of the orderings; 3 to 48 by figure (2 with --quick)."),
     people: int | None = typer.Option(None, help="People per state; 50 by default (10 with --quick)."),
     rounds: int = typer.Option(200, help="Rounds per person."),
     jobs: int | None = typer.Option(None, help="Processes; one per core by default. Never changes a result."),

@@ -65,9 +65,8 @@ def findings(results: dict[str, Results]) -> list[str]:
     draws = results["different"].people()["draw"].n_unique()
     if draws == 1 or abs(top_gap) <= stats.t.ppf(0.975, draws - 1) * top_error:
         verdict = (
-            f"which {draws} draw{'s' * (draws > 1)} of the orderings do{'es' * (draws == 1)} not settle: at this small "
-            "size, knowing which actions can be best is worth nearly as much as knowing whole orderings. They pay off "
-            "with more states: lpb simulate --states 20 --actions 20 --draws 10"
+            f"which {draws} draw{'s' * (draws > 1)} of the orderings do{'es' * (draws == 1)} not settle. "
+            "Whole orderings pay off with more states: lpb simulate --states 20 --actions 20 --draws 10"
         )
     else:
         verdict = "knowing the whole orderings helps" if top_gap < 0 else "the orderings do not help here"

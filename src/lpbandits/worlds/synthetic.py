@@ -25,7 +25,7 @@ class SyntheticWorld:
 
     Same scale: all people of a state share its means, the best drawn from U(base + Δk, base + Δk + 1), and mTS is told
     them exactly. Different scales: every person draws own means, the best from U(base + Δk, base + Δk + spread·k), and
-    mTS is told their expectation, its best case. Each next action is lower by gap + U(0, jitter).
+    mTS is told their expectation. Each next action is lower by gap + U(0, jitter).
 
     Parameters
     ----------
