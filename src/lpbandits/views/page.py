@@ -15,8 +15,8 @@ VERDICTS = {"holds": ("✓", "holds"), "does not hold": ("✗", "fails"), "not s
 
 NARROW = 700
 """Pixels below which charts that stand side by side stand one below the other."""
-BESIDE, BARE = 170, 60
-"""Pixels beside the plot of such a chart: for its axis and the names at its lines' ends, or where it has no axis."""
+LEAST = 130
+"""Pixels that the plot of such a chart has at least, beside its axis and the names at its lines' ends."""
 WIDE = 3
 """Charts with so many columns take the section's whole width; remarks then stand below."""
 
@@ -80,7 +80,7 @@ a:hover { text-decoration: underline currentColor; }
 .charts { display: flex; flex-wrap: wrap; gap: 18px; min-width: 0; }
 .chart { max-width: 100%; position: relative; }
 .chart svg { max-width: 100%; height: auto; }
-.beside .chart { width: 100%; }
+.beside .chart, .chart .chart { width: 100%; }
 .table { overflow-x: auto; font-size: 14px; }
 table { border-collapse: collapse; margin-top: 12px; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 600; color: #57606a; border-bottom: 2px solid #d0d7de; }
@@ -112,17 +112,17 @@ footer { color: #6b7280; font-size: 13px; }
   .remarks li { display: inline-block; vertical-align: top; width: 33.3%; padding-right: 20px; }
 }
 @media (min-width: 1300px) { .beside:not(.below) .charts { width: 74.8%; } .remarks li { width: 25%; } }
+@media (max-width: NARROWpx) { .charts .chart.has-actions { padding-right: 0; } }
 @media (max-width: 640px) {
   main { padding: 20px 10px 40px; }
   section { padding: 16px 14px; border-radius: 8px; margin: 14px 0; }
   h1 { font-size: 25px; }
   th, td { padding-right: 12px; }
-  .chart.has-actions { padding-right: 0; }
   .summary td:nth-child(3) { width: 46%; }
   .summary th, .summary td { padding-right: 8px; }
 }
 @media print { section { break-inside: avoid; } body { background: white; } }
-""".replace("FONT", FONT)
+""".replace("FONT", FONT).replace("NARROW", str(NARROW))
 
 
 def page(*, title: str, lead: str, sections: Sequence[Section], foot: str, specs: Mapping[str, str]) -> str:
@@ -154,34 +154,43 @@ def page(*, title: str, lead: str, sections: Sequence[Section], foot: str, specs
 """
 
 
-_SHOW = f"""// On a phone, charts stand one below the other, and are narrower, so that their type stays as large.
-const room = window.innerWidth - 50;
-function wrapped(text, width) {{
-  const lines = [""];
-  for (const word of [text].flat().join(" ").split(" ")) {{
-    const last = lines.length - 1;
-    if (lines[last] && (lines[last] + " " + word).length > width) lines.push(word);
-    else lines[last] += (lines[last] && " ") + word;
-  }}
-  return lines;
+_SHOW = f"""const look = {{renderer: "svg", actions: {{export: true, source: false, compiled: false, editor: false}}}};
+function panels(spec) {{  // the charts that one is made of, each with what it needs of the whole
+  const parts = spec.hconcat || spec.concat || spec.vconcat;
+  if (!parts) return [spec];
+  return parts.flatMap(part => {{
+    const text = JSON.stringify(part);
+    const params = (spec.params || []).filter(p => (p.views || []).some(view => text.includes(`"name":"${{view}}"`)));
+    const {{$schema, config, datasets}} = spec;
+    return panels({{...part, $schema, config, datasets, params: [...(part.params || []), ...params]}});
+  }});
 }}
-function stack(spec) {{
-  const title = typeof spec.title === "object" ? spec.title : {{text: spec.title}};
-  if (title.text) spec.title = {{...title, text: wrapped(title.text, room / 8)}};
-  if (title.subtitle) spec.title.subtitle = wrapped(title.subtitle, room / 6);
-  for (const side of ["hconcat", "concat", "vconcat"]) if (spec[side]) {{
-    const parts = spec[side].map(stack);
-    delete spec[side]; delete spec.columns;
-    spec.vconcat = parts;
-  }}
-  // An axis and the names at the ends of lines need {BESIDE} pixels; what has no axis needs them not.
-  const bare = JSON.stringify(spec.layer || spec.encoding || {{}}).includes('"axis":null');
-  if (typeof spec.width === "number") spec.width = Math.min(spec.width, room - (bare ? {BARE} : {BESIDE}));
-  return spec;
+function wrapped(text, font, room) {{
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = font + " {FONT}";
+  return [text].flat().join(" ").split(" ").reduce((lines, word) => {{
+    const longer = lines.length ? lines[lines.length - 1] + " " + word : word;
+    return lines.length && pen.measureText(longer).width > room ? [...lines, word] : [...lines.slice(0, -1), longer];
+  }}, []);
+}}
+async function fit(place, spec) {{  // the plot gives way, and the type keeps its size
+  const room = place.closest(".charts").clientWidth;
+  const title = typeof spec.title === "object" ? spec.title : {{text: spec.title || ""}};
+  spec.title = {{...title, text: wrapped(title.text, "bold 16px", room - 50)}};
+  if (title.subtitle) spec.title.subtitle = wrapped(title.subtitle, "12px", room - 50);
+  await vegaEmbed(place, spec, look);
+  const over = place.querySelector("svg").viewBox.baseVal.width - room;
+  if (over <= 0 || typeof spec.width !== "number") return;
+  await vegaEmbed(place, {{...spec, width: Math.max(spec.width - over, {LEAST})}}, look);
 }}
 function show(name, spec) {{
-  const look = {{renderer: "svg", actions: {{export: true, source: false, compiled: false, editor: false}}}};
-  vegaEmbed("#chart-" + name, {NARROW} > window.innerWidth ? stack(spec) : spec, look);
+  const place = document.getElementById("chart-" + name);
+  if (window.innerWidth >= {NARROW}) return vegaEmbed(place, spec, look);
+  for (const panel of panels(spec)) {{
+    const own = document.createElement("div");
+    own.className = "chart";
+    fit(place.appendChild(own), panel);
+  }}
 }}"""
 
 
