@@ -4,7 +4,6 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import altair as alt
 import vl_convert
 
 from lpbandits.text import shown
@@ -17,8 +16,8 @@ NARROW = 700
 """Pixels below which charts that stand side by side stand one below the other."""
 LEAST = 130
 """Pixels that the plot of such a chart has at least, beside its axis and the names at its lines' ends."""
-WIDE = 3
-"""Charts with so many columns take the section's whole width; remarks then stand below."""
+SMALL = 0.8
+"""A chart that would be shown smaller than this, its type with it, takes all the width, and remarks stand below it."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +79,7 @@ a:hover { text-decoration: underline currentColor; }
 .charts { display: flex; flex-wrap: wrap; gap: 18px; min-width: 0; }
 .chart { max-width: 100%; position: relative; }
 .chart svg { max-width: 100%; height: auto; }
+.charts .chart.has-actions { padding-right: 0; }
 .beside .chart, .chart .chart { width: 100%; }
 .table { overflow-x: auto; font-size: 14px; }
 table { border-collapse: collapse; margin-top: 12px; font-variant-numeric: tabular-nums; }
@@ -112,7 +112,6 @@ footer { color: #6b7280; font-size: 13px; }
   .remarks li { display: inline-block; vertical-align: top; width: 33.3%; padding-right: 20px; }
 }
 @media (min-width: 1300px) { .beside:not(.below) .charts { width: 74.8%; } .remarks li { width: 25%; } }
-@media (max-width: NARROWpx) { .charts .chart.has-actions { padding-right: 0; } }
 @media (max-width: 640px) {
   main { padding: 20px 10px 40px; }
   section { padding: 16px 14px; border-radius: 8px; margin: 14px 0; }
@@ -122,7 +121,7 @@ footer { color: #6b7280; font-size: 13px; }
   .summary th, .summary td { padding-right: 8px; }
 }
 @media print { section { break-inside: avoid; } body { background: white; } }
-""".replace("FONT", FONT).replace("NARROW", str(NARROW))
+""".replace("FONT", FONT)
 
 
 def page(*, title: str, lead: str, sections: Sequence[Section], foot: str, specs: Mapping[str, str]) -> str:
@@ -185,7 +184,13 @@ async function fit(place, spec) {{  // the plot gives way, and the type keeps it
 }}
 function show(name, spec) {{
   const place = document.getElementById("chart-" + name);
-  if (window.innerWidth >= {NARROW}) return vegaEmbed(place, spec, look);
+  if (window.innerWidth >= {NARROW}) {{
+    vegaEmbed(place, spec, look).then(() => {{
+      const svg = place.querySelector("svg"), both = place.closest(".beside");
+      if (both && svg.clientWidth < {SMALL} * svg.viewBox.baseVal.width) both.classList.add("below");
+    }});
+    return;
+  }}
   for (const panel of panels(spec)) {{
     const own = document.createElement("div");
     own.className = "chart";
@@ -205,17 +210,10 @@ def _section(section: Section) -> str:
     charts = "".join(f'<div class="chart" id="chart-{name}"></div>' for name in section.charts)
     shown_charts = f'<div class="charts">{charts}</div>' if charts else ""
     remarks = f'<ul class="remarks">{"".join(map(_remark, section.remarks))}</ul>' if section.remarks else ""
-    look = "beside below" if any(map(_is_wide, section.charts.values())) else "beside"
-    both = f'<div class="{look}">{shown_charts}{remarks}</div>' if charts and remarks else shown_charts + remarks
+    both = f'<div class="beside">{shown_charts}{remarks}</div>' if charts and remarks else shown_charts + remarks
     parts += [both, *map(_table, section.tables)]
     anchor = f' id="{_text(section.anchor)}"' if section.anchor else ""
     return f"<section{anchor}>{''.join(parts)}</section>"
-
-
-def _is_wide(chart: Chart) -> bool:
-    if isinstance(chart, alt.HConcatChart):
-        return len(chart.hconcat) >= WIDE
-    return isinstance(chart, alt.ConcatChart) and chart.columns is not alt.Undefined and int(chart.columns) >= WIDE
 
 
 def _remark(remark: Remark) -> str:
