@@ -112,7 +112,7 @@ def regret_chart(
     )
     labels = end_labels(frame, value="regret", along="round", top=top, colour=colour, height=height)
     errors = [_end_bars(frame, of, colour, shown)] if "regret_se" in frame.columns else []
-    chart: alt.LayerChart = alt.layer(bands, lines.add_params(toggle), *errors, *labels)
+    chart = alt.layer(bands, lines.add_params(toggle), *errors, *labels)
     return chart.properties(width=width, height=height, title=heading(title, subtitle))
 
 
@@ -122,10 +122,9 @@ def _end_bars(frame: pl.DataFrame, of: str, colour: alt.Color, shown: Any) -> al
     bars = ends.select(
         "name", "round", low=pl.col("regret") - pl.col("regret_se"), high=pl.col("regret") + pl.col("regret_se")
     )
-    up = alt.Y("low:Q", title=of)
-    return (
-        alt.Chart(bars).mark_rule(strokeWidth=4).encode(alt.X("round:Q"), up, alt.Y2("high:Q"), colour, opacity=shown)
-    )
+    base: alt.Chart = alt.Chart(bars).mark_rule(strokeWidth=4)
+    out: alt.Chart = base.encode(alt.X("round:Q"), alt.Y("low:Q", title=of), alt.Y2("high:Q"), colour, opacity=shown)
+    return out
 
 
 def state_chart(curves: pl.DataFrame, *, title: str) -> Chart:
