@@ -153,6 +153,7 @@ def page(*, title: str, lead: str, sections: Sequence[Section], foot: str, specs
 """
 
 
+# Without a "less than", which a browser could take for the script's end.
 _SHOW = f"""const look = {{renderer: "svg", actions: {{export: true, source: false, compiled: false, editor: false}}}};
 function panels(spec) {{  // the charts that one is made of, each with what it needs of the whole
   const parts = spec.hconcat || spec.concat || spec.vconcat;
@@ -179,15 +180,15 @@ async function fit(place, spec) {{  // the plot gives way, and the type keeps it
   if (title.subtitle) spec.title.subtitle = wrapped(title.subtitle, "12px", room - 50);
   await vegaEmbed(place, spec, look);
   const over = place.querySelector("svg").viewBox.baseVal.width - room;
-  if (over <= 0 || typeof spec.width !== "number") return;
-  await vegaEmbed(place, {{...spec, width: Math.max(spec.width - over, {LEAST})}}, look);
+  const width = Math.max(spec.width - over, {LEAST});
+  if (over > 0 && spec.width > width) await vegaEmbed(place, {{...spec, width}}, look);
 }}
 function show(name, spec) {{
   const place = document.getElementById("chart-" + name);
   if (window.innerWidth >= {NARROW}) {{
     vegaEmbed(place, spec, look).then(() => {{
       const svg = place.querySelector("svg"), both = place.closest(".beside");
-      if (both && svg.clientWidth < {SMALL} * svg.viewBox.baseVal.width) both.classList.add("below");
+      if (both && {SMALL} * svg.viewBox.baseVal.width > svg.clientWidth) both.classList.add("below");
     }});
     return;
   }}
