@@ -1,6 +1,5 @@
 """The MovieLens figures: who is given which model, what is measured, and what the table holds."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -239,15 +238,34 @@ def test_another_draw_is_another_split(folder: Path, table: pl.DataFrame) -> Non
 
 
 def test_the_chart_shows_every_environment_with_both_errors(table: pl.DataFrame) -> None:
-    moved = table.with_columns(pl.col("regret", "z") + 1, draw=pl.lit(3))
+    moved = table.filter(pl.col("level") != RAW).with_columns(pl.col("regret", "z") + 1, draw=pl.lit(3))
     spec = FIGURES["movielens-1m"].chart(pl.concat([table, moved])).to_dict()
+    titles = {panel["title"]["text"]: panel["title"]["subtitle"] for panel in spec["concat"]}
+    for environment in ENVIRONMENTS.values():
+        for level in LEVELS:
+            assert titles[f"{environment.title}: {level}"].startswith("1 draw; " if level == RAW else "2 draws; ")
+        assert "95 % intervals, Student's t" in titles[f"{environment.title}: ratings"]
+    assert all("TS without a model" in subtitle for subtitle in titles.values()), "it is off the chart, and said"
     rows = [row for data in spec["datasets"].values() for row in data]
-    text = json.dumps(spec)
-    assert all(f"{environment.title}: {level}" in text for environment in ENVIRONMENTS.values() for level in LEVELS)
-    assert text.count("TS without a model") >= len(ENVIRONMENTS), "it is off the chart, and said"
-    dots = [row for row in rows if "value" in row and "se" in row]
+    dots = [row for row in rows if "value" in row]
     assert len(dots) == table.filter(pl.col("policy") != "ts", kind="final").height
-    np.testing.assert_allclose([row["se"] for row in dots], 0.5)  # two draws, 1 apart
+    assert {row["group"] for row in dots} == {f"{TRUE}, 2 draws", f"{RAW}, 1 draw", f"{FREE}, 2 draws"}
+    for row in dots:  # two draws, 1 apart: the error is 0.5, and Student's t with one degree of freedom 12.706
+        reach = 0.0 if row["level"] == RAW else 12.7062 * 0.5
+        np.testing.assert_allclose([row["low"], row["high"]], [row["value"] - reach, row["value"] + reach], atol=1e-4)
+    ends = [row for row in rows if "low" in row and "value" not in row]
+    assert len(ends) == table.filter(~pl.col("level").is_in([RAW, NOTHING]), kind="final").height
+    np.testing.assert_allclose([row["high"] - row["low"] for row in ends], 1.0)  # ± one error
+
+
+def test_ratings_share_an_axis(table: pl.DataFrame) -> None:
+    spec = FIGURES["movielens-1m"].chart(table).to_dict()
+    ratings = [panel for panel in spec["concat"] if panel["title"]["text"].endswith(": ratings")]
+    domains = {tuple(panel["layer"][0]["encoding"]["x"]["scale"]["domain"]) for panel in ratings}
+    assert (len(ratings), len(domains)) == (3, 1)
+    low, high = domains.pop()
+    shown = table.filter(pl.col("level") != NOTHING, kind="final")["z"].to_numpy()
+    assert low < shown.min() <= shown.max() < high
 
 
 def test_models_are_recovered_in_the_first_draws_only(task: MovieLensTask) -> None:

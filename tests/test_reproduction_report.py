@@ -15,8 +15,8 @@ from lpbandits.paper.claims.check import Claim, judge
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.figures.movielens import LEVELS, NOTHING
 from lpbandits.paper.figures.simplex import MODEL, region
-from lpbandits.paper.report import save_reproduction
-from lpbandits.paper.spec import QUICK, Size
+from lpbandits.paper.report import _settings, save_reproduction
+from lpbandits.paper.spec import FULL, QUICK, Size
 from lpbandits.typing import Json
 from lpbandits.views.charts import Chart, beside, line_chart, regret_chart
 from lpbandits.views.inspection import inspect_model
@@ -31,15 +31,22 @@ EVIL = "<script>alert('&')</script>"
 
 
 def claims() -> list[Claim]:
-    """One claim of each verdict, one of several settings, one beyond the paper with a hostile name."""
+    """One claim of each verdict, one of several settings, a hostile one beyond the paper, one that is no headline."""
     made = [
         judge("A loses less than B.", BELOW, measure="A − B", below=0, detail="A 1, B 3"),
         judge("B loses less than A.", -BELOW, measure="B − A", below=0),
         judge("A is like B.", {"x = 1": BELOW + 2.5, "x = 2": BELOW}, measure="A / B", below=0),
         judge(f"Beyond {EVIL}.", BELOW, measure="C − D", below=0, beyond=True),
     ]
-    where = ("simplex", "simplex", "recovery", "recovery")
-    return [replace(claim, figures=(name,)) for claim, name in zip(made, where, strict=True)]
+    where = ("simplex", "simplex", "recovery", "recovery", "recovery")
+    made.append(judge("A is no headline.", BELOW, measure="E − F", below=0))
+    found = [replace(claim, figures=(name,)) for claim, name in zip(made, where, strict=True)]
+    vars(found[-1])["headline"] = False
+    return found
+
+
+def in_short(found: list[Claim]) -> list[Claim]:
+    return [claim for claim in found if getattr(claim, "headline", True)]
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +88,7 @@ def test_every_claim_is_in_short_beside_its_figure_and_in_full(written: tuple[st
     for claim in found:
         sentence = claim.claim.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("'", "&#x27;")
         figure = FIGURES[claim.figures[0]]
-        assert f'<a href="#{figure.name}">{sentence}</a>' in parts["In short"]
+        assert (f'<a href="#{figure.name}">{sentence}</a>' in parts["In short"]) == (claim in in_short(found))
         assert f'id="{figure.name}"' in parts[figure.title]
         assert sentence in parts[figure.title]
         assert claim.effect_text in parts[figure.title]
@@ -90,6 +97,38 @@ def test_every_claim_is_in_short_beside_its_figure_and_in_full(written: tuple[st
     others = parts[FIGURES["recovery"].title]
     assert "A loses less than B." not in others
     assert all(where in parts["All claims in full"] for where in ("x = 1", "x = 2"))
+
+
+def test_only_headlines_are_in_short_with_what_was_found(written: tuple[str, list[Claim]]) -> None:
+    html, found = written
+    short = sections(html)["In short"]
+    told = in_short(found)
+    assert len(told) == len(found) - 1
+    assert short.count('<td class="mark">') == len(told)
+    assert all(f"{claim.measure}: {claim.effect_text}" in short for claim in told)
+    assert "E − F" not in short
+    assert "; decided by x = 1; holds in 1 of 2" in short
+    assert "<th>What the paper says</th><th>What we find: effect [95 % interval]</th>" in short
+    assert '<a href="#all-claims">Of all 5 claims, ✓ holds: 3, ✗ does not hold: 1, ? not settled: 1.' in short
+    assert 'id="all-claims"' in html
+    assert "rackets" not in short
+
+
+@pytest.mark.parametrize("size", [FULL, QUICK])
+def test_settings_are_said_in_words(size: Size) -> None:
+    said = {name: _settings(figure, size) for name, figure in FIGURES.items()}
+    words = set(re.findall(r"[a-z_]+", " ".join(said.values())))
+    known = "draws of people rounds models recovered in the first a state orderings or each with their own times"
+    assert words <= set(known.split()), "no internal name leaks"
+    assert said["simplex"] == ""
+    assert all(text.endswith(".") for name, text in said.items() if name != "simplex")
+    if size == FULL:
+        assert said["duels"] == f"50 people a state, 500 rounds, {FIGURES['duels'].draws} draws of the orderings."
+        assert said["recovery"].startswith("10, 40 or 160 people a state, ")
+        draws = FIGURES["movielens-1m"].draws
+        assert said["movielens-1m"].startswith(f"{draws} draws of 100 people, 200 rounds")
+        learned = sum(case.settings["recovered"] for case in FIGURES["movielens-1m"].cases(FULL))
+        assert (f", models recovered in the first {learned}." in said["movielens-1m"]) == (learned < draws)
 
 
 def test_the_papers_claims_stand_before_those_beyond_it(written: tuple[str, list[Claim]]) -> None:
@@ -101,9 +140,9 @@ def test_the_papers_claims_stand_before_those_beyond_it(written: tuple[str, list
 def test_marks_match_verdicts(written: tuple[str, list[Claim]]) -> None:
     html, found = written
     short = sections(html)["In short"]
-    for claim in found:
+    for claim in in_short(found):
         start = claim.claim.split("<")[0]
-        row = next(row for row in short.split("<tr>") if f'">{start}' in row)
+        row = next(row for row in short.split("<tr>") if f'<a href="#{claim.figures[0]}">{start}' in row)
         mark, look = VERDICTS[claim.verdict]
         assert f'class="verdict {look}"' in row
         assert f'aria-label="{claim.verdict}"' in row
@@ -114,8 +153,8 @@ def test_marks_match_verdicts(written: tuple[str, list[Claim]]) -> None:
 
 def test_text_stays_escaped(written: tuple[str, list[Claim]]) -> None:
     assert EVIL not in written[0]
-    cells = Table(["", "verdict", EVIL], [[EVIL, EVIL, Link(EVIL, EVIL)]], title=EVIL)
-    small = Table(["", "b"], [["holds", EVIL]], compact=True, title=EVIL)
+    cells = Table(["", "verdict", EVIL], [[EVIL, EVIL, Link(EVIL, EVIL)]], note=EVIL)
+    small = Table(["", "b"], [[EVIL], ["holds", EVIL]], summary=True, note=Link(EVIL, EVIL))
     section = Section(EVIL, [EVIL], tables=[cells, small], remarks=[Remark(EVIL, EVIL, [EVIL, EVIL])], anchor=EVIL)
     html = page(title=EVIL, lead=EVIL, sections=[section], foot=EVIL, specs={})
     assert "<script>alert" not in html
@@ -137,6 +176,25 @@ def test_data_is_there_once_and_short(tmp_path: Path) -> None:
     assert set(long[0][0]) == {"name", "round", "regret", "regret_sd"}
     assert long[0][0]["regret_sd"] == 0.33333
     assert slim({"mark": "point"}) == {"mark": "point"}
+
+
+def test_lines_end_in_bars_of_one_standard_error(tmp_path: Path) -> None:
+    rounds = np.arange(1, 301)
+    curves = pl.concat(
+        pl.DataFrame({"policy": name, "round": rounds, "regret": rounds / 10, "regret_sd": 5.0, "regret_se": error})
+        for name, error in (("ts", 0.5), ("lpbts", float("nan")))
+    )
+    assert bars_of(spec_of(regret_chart(curves, title="a"), tmp_path)) == [
+        {"name": "TS", "round": 300, "low": 29.5, "high": 30.5}
+    ]
+    assert bars_of(spec_of(regret_chart(curves.drop("regret_se"), title="a"), tmp_path)) == []
+
+
+def bars_of(spec: Json) -> list[Json]:
+    """The data of the bars at the ends of lines."""
+    bars = [layer for layer in spec["layer"] if layer["encoding"].get("y2", {}).get("field") == "high"]
+    rules = [layer for layer in bars if layer["mark"]["type"] == "rule"]
+    return [row for layer in rules for row in spec["datasets"][layer["data"]["name"]]]
 
 
 def test_no_two_states_share_a_colour(tmp_path: Path) -> None:
@@ -221,6 +279,7 @@ def test_movielens_compares_at_equal_information(tmp_path: Path) -> None:
     assert len(panels) == 3 * len(LEVELS) + 3
     assert "off the chart" in panels[0]["title"]["subtitle"]
     assert "344" in panels[0]["title"]["subtitle"]
+    assert all(panel["title"]["subtitle"].startswith("2 draws; ") for panel in panels[: 3 * len(LEVELS)])
     assert "sqrt" not in json.dumps(spec)
     assert all(row.get("name") != "TS" for rows in spec["datasets"].values() for row in rows)
 

@@ -57,7 +57,7 @@ def save_reproduction(
     sections = [_short(claims)] if claims else []
     sections.append(Section("How to read the charts", [_READ]))
     for figure in figures:
-        text = f"{figure.shows[:1].upper()}{figure.shows[1:]}. {_settings(figure, size)}"
+        text = f"{figure.shows[:1].upper()}{figure.shows[1:]}. {_settings(figure, size)}".strip()
         chart = {figure.name: figure.chart(tables[figure.name])}
         beside = [_remark(claim) for claim in claims if claim.figures[:1] == (figure.name,)]
         sections.append(Section(figure.title, [text], chart, remarks=beside, anchor=figure.name))
@@ -91,13 +91,15 @@ def _about(figure: Figure, size: Size, seed: int) -> Json:
 
 
 def _short(claims: Sequence[Claim]) -> Section:
-    """Return the summary: a row per claim with its mark and what was found, leading to its figure."""
-    tables = []
+    """Return the summary: a row per headline claim with its mark and what was found, leading to its figure."""
+    rows: list[list[str | Link]] = []
     for source, title in SOURCES.items():
-        rows = [[c.verdict, Link(c.claim, c.figures[0] if c.figures else ""), _found(c)] for c in _of(claims, source)]
-        if rows:
-            tables.append(Table(["", "claim", "found"], rows, compact=True, title=title))
-    return Section("In short", [f"{_STANDARD} {_counted(claims)}"], tables=tables, anchor="in-short")
+        told = [claim for claim in _of(claims, source) if getattr(claim, "headline", True)]
+        rows += [[title]] if told and source != "paper" else []
+        rows += [[c.verdict, Link(c.claim, c.figures[0] if c.figures else ""), _found(c)] for c in told]
+    columns = ["", SOURCES["paper"], "What we find: effect [95 % interval]"]
+    table = Table(columns, rows, summary=True, note=Link(_counted(claims), "all-claims"))
+    return Section("In short", [_STANDARD], tables=[table], anchor="in-short")
 
 
 def _remark(claim: Claim) -> Remark:
@@ -111,7 +113,7 @@ def _remark(claim: Claim) -> Remark:
 
 def _full(claims: Sequence[Claim]) -> Section:
     """Return every claim with every setting that it is about."""
-    columns = ["claim", "verdict", "measure", "must be", "setting", "mean [95 % interval]", "draws"]
+    columns = ["claim", "verdict", "measure", "must be", "setting", "effect [interval]", "draws"]
     rows: list[list[str | Link]] = []
     for source in SOURCES:
         for claim in _of(claims, source):
@@ -131,9 +133,8 @@ def _of(claims: Sequence[Claim], source: str) -> list[Claim]:
 
 
 def _found(claim: Claim) -> str:
-    """Return what was found, in short; beside the figure it says where, and what was asked for."""
-    inside = sum(part.verdict == "holds" for part in claim.parts)
-    where = f" ({inside} of {len(claim.parts)})" if len(claim.parts) > 1 else ""
+    """Return what was found; of several settings, in the one that decides."""
+    where = f"; decided by {claim.where_text}" if claim.where_text else ""
     return f"{claim.measure}: {claim.effect_text}{where}"
 
 
@@ -141,16 +142,27 @@ def _counted(claims: Sequence[Claim]) -> str:
     """Return how many claims have each verdict, which also says what the marks mean."""
     counts = Counter[str](claim.verdict for claim in claims)
     marks = [f"{mark} {verdict}: {counts[verdict]}" for verdict, (mark, _) in VERDICTS.items()]
-    return f"{', '.join(marks)}. In brackets: in how many settings it holds."
+    return f"Of all {len(claims)} claims, {', '.join(marks)}. See all claims in full."
 
 
 def _settings(figure: Figure, size: Size) -> str:
-    """Return what all cases of a figure share, and how many there are."""
-    cases = figure.cases(size)
-    common = {
-        key: value
-        for key, value in cases[0].settings.items()
-        if not isinstance(value, dict | list) and all(case.settings.get(key) == value for case in cases)
-    }
-    shared = ", ".join(f"{key} {value}" for key, value in common.items())
-    return f"{len(cases)} setting{'s' if len(cases) > 1 else ''}" + (f"; in all: {shared}." if shared else ".")
+    """Return how large a figure was run, in words: people, rounds and draws; nothing if it is not simulated."""
+    cases = [case.settings for case in figure.cases(size)]
+    said = {key: _values(cases, key) for key in ("people", "rounds", "draws", "repeats")}
+    people, rounds, draws, repeats = said.values()
+    if not people:
+        return ""
+    if figure.data:
+        learned = sum(bool(case.get("recovered", True)) for case in cases)
+        first = f", models recovered in the first {learned}" if learned < len(cases) else ""
+        return f"{len(cases)} draws of {people} people, {rounds} rounds{first}."
+    if repeats:
+        return f"{people} people, each with orderings of their own, {rounds} rounds, {repeats} times."
+    parts = [f"{people} people a state", f"{rounds} rounds" if rounds else "", f"{draws} draws of the orderings"]
+    return ", ".join(filter(None, parts)) + "."
+
+
+def _values(cases: Sequence[Json], key: str) -> str:
+    """Return a setting's values in words: "10, 40 or 160"; empty if there are none."""
+    values = [f"{value:,}" for value in sorted({case[key] for case in cases if key in case})]
+    return " or ".join(filter(None, [", ".join(values[:-1]), *values[-1:]]))

@@ -25,8 +25,6 @@ COLOURS = {
     "double-ts": "#8d5a97",
     "double-ts-top": "#d0679d",
     "lpb-paired": "#c98a1b",
-    "lpbTS, recovered": "#2fa8b5",
-    "lpbTS, recovered scale-free": "#12486b",
     "true state": "#4d8b57",
     "all states": "#0b6e99",
     "other states": "#9a9a9a",
@@ -70,8 +68,8 @@ def regret_chart(
 ) -> Chart:
     """Return cumulative regret by round: lines of means, bands of ± one standard deviation, labels at the end.
 
-    `curves` is `Results.curves()`, perhaps with a standard error over draws, regret_se; `limit` fixes the top of the
-    axis, so that charts side by side compare. `along` and `of` are the axes' titles.
+    `curves` is `Results.curves()`. If it has a standard error, regret_se, every line ends in a bar of ± one.
+    `limit` fixes the top of the axis, so that charts side by side compare. `along` and `of` are the axes' titles.
     """
     policies = curves["policy"].unique(maintain_order=True).to_list()
     known = [name for name in ("regret_sd", "regret_se", "best_share") if name in curves.columns]
@@ -94,7 +92,7 @@ def regret_chart(
             opacity=alt.condition(toggle, alt.value(0.10), alt.value(0.0)),
         )
     )
-    tips = {"regret_sd": "sd over people", "regret_se": "standard error over draws"}
+    tips = {"regret_sd": "sd over people", "regret_se": "standard error"}
     lines = base.mark_line(strokeWidth=2.5, clip=True).encode(
         x,
         y,
@@ -113,8 +111,20 @@ def regret_chart(
         ],
     )
     labels = end_labels(frame, value="regret", along="round", top=top, colour=colour, height=height)
-    chart = alt.layer(bands, lines.add_params(toggle), *labels)
+    errors = [_end_bars(frame, of, colour, shown)] if "regret_se" in frame.columns else []
+    chart = alt.layer(bands, lines.add_params(toggle), *errors, *labels)
     return chart.properties(width=width, height=height, title=heading(title, subtitle))
+
+
+def _end_bars(frame: pl.DataFrame, of: str, colour: alt.Color, shown: Any) -> alt.Chart:
+    """Return a bar of ± one standard error at each line's end; where none is known, as for one draw, there is none."""
+    ends = frame.filter(pl.col("round") == pl.col("round").max().over("name"), pl.col("regret_se").is_finite())
+    bars = ends.select(
+        "name", "round", low=pl.col("regret") - pl.col("regret_se"), high=pl.col("regret") + pl.col("regret_se")
+    )
+    base: alt.Chart = alt.Chart(bars).mark_rule(strokeWidth=4)
+    out: alt.Chart = base.encode(alt.X("round:Q"), alt.Y("low:Q", title=of), alt.Y2("high:Q"), colour, opacity=shown)
+    return out
 
 
 def state_chart(curves: pl.DataFrame, *, title: str) -> Chart:

@@ -11,7 +11,8 @@ from lpbandits.views.tables import comparison, described
 
 HOW_TO_READ = (
     "Regret is what a person lost by not getting their best action in every round; lower is better. Lines are means "
-    "over people, bands one standard deviation. All policies meet the same people with the same luck."
+    "over people, bands one standard deviation, bars at their ends one standard error of the mean (over draws of the "
+    "orderings, if there are several). All policies meet the same people with the same luck."
 )
 
 

@@ -14,6 +14,10 @@ VERDICTS = {"holds": ("✓", "holds"), "does not hold": ("✗", "fails"), "not s
 
 NARROW = 700
 """Pixels below which charts that stand side by side stand one below the other."""
+LEAST = 130
+"""Pixels that the plot of such a chart has at least, beside its axis and the names at its lines' ends."""
+SMALL = 0.8
+"""A chart that would be shown smaller than this, its type with it, takes all the width, and remarks stand below it."""
 
 
 @dataclass(frozen=True)
@@ -28,14 +32,14 @@ class Link:
 class Table:
     """A table: a heading per column and rows of text; numbers are set to the right.
 
-    A column "verdict" is coloured; one without a heading shows only its mark. A compact table has small type, and its
-    rows stand in two columns where the page is wide.
+    A column "verdict" is coloured; one without a heading shows only its mark. A row of one cell is a heading within the
+    table. A table that is a summary has small type and no links underlined. The note stands below.
     """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str | Link]]
-    compact: bool = False
-    title: str = ""
+    summary: bool = False
+    note: str | Link = ""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,6 @@ main { max-width: 1500px; margin: 0 auto; padding: 28px 28px 64px; }
 header p { font-size: 17px; color: #57606a; max-width: 52em; margin: 8px 0; }
 h1 { font-size: 32px; line-height: 1.2; margin: 0 0 8px; letter-spacing: -0.01em; }
 h2 { font-size: 20px; margin: 0 0 10px; }
-h3 { font-size: 14px; margin: 14px 0 2px; color: #57606a; }
 section { background: white; border: 1px solid #e3e6ea; border-radius: 10px; padding: 24px 28px; margin: 22px 0; }
 section p { max-width: 60em; margin: 6px 0 12px; }
 p, footer, td, li { overflow-wrap: anywhere; }
@@ -76,7 +79,8 @@ a:hover { text-decoration: underline currentColor; }
 .charts { display: flex; flex-wrap: wrap; gap: 18px; min-width: 0; }
 .chart { max-width: 100%; position: relative; }
 .chart svg { max-width: 100%; height: auto; }
-.beside .chart { width: 100%; }
+.charts .chart.has-actions { padding-right: 0; }
+.beside .chart, .chart .chart { width: 100%; }
 .table { overflow-x: auto; font-size: 14px; }
 table { border-collapse: collapse; margin-top: 12px; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 600; color: #57606a; border-bottom: 2px solid #d0d7de; }
@@ -86,12 +90,14 @@ td.number, th.number { text-align: right; white-space: nowrap; }
 td.mark { min-width: 0; padding-right: 8px; white-space: nowrap; }
 .verdict { font-weight: 600; }
 .holds { color: #1a7f37; } .fails { color: #cf222e; } .open { color: #6e7781; }
-.halves { display: flex; flex-wrap: wrap; gap: 0 32px; }
-.halves a:not(:hover) { text-decoration: none; }
-.halves table { flex: 1 1 420px; min-width: 0; align-self: flex-start; font-size: 12px; line-height: 1.25; margin: 0; }
-.halves td { padding: 2px 10px 2px 0; min-width: 0; overflow-wrap: break-word; }
-.halves td.mark { font-size: 14px; line-height: 1; }
-.halves td:nth-child(3) { width: 40%; color: #57606a; }
+.summary { font-size: 13.5px; line-height: 1.3; }
+.summary table { width: 100%; margin-top: 4px; }
+.summary a:not(:hover) { text-decoration: none; }
+.summary th, .summary td { padding: 4px 14px 4px 0; overflow-wrap: break-word; }
+.summary td.mark { padding-right: 8px; font-size: 15px; line-height: 1; }
+.summary td:nth-child(3) { width: 50%; color: #57606a; }
+.summary th.within { padding-top: 10px; border-bottom-width: 1px; }
+.note { font-size: 14px; margin-bottom: 0; }
 .remarks { list-style: none; margin: 12px 0 0; padding: 0; font-size: 14px; line-height: 1.4; }
 .remarks li { padding: 10px 0 10px 24px; border-top: 1px solid #eceff3; position: relative; }
 .remarks .verdict { position: absolute; left: 0; }
@@ -101,18 +107,18 @@ footer { color: #6b7280; font-size: 13px; }
 @media (min-width: 1100px) {
   /* Remarks stand right of the charts; when there are many, they go on below, in columns of the same width. */
   .beside { display: flow-root; }
-  .beside .charts { float: left; width: 66.5%; padding-right: 30px; margin-bottom: 12px; }
+  .beside:not(.below) .charts { float: left; width: 66.5%; padding-right: 30px; margin-bottom: 12px; }
   .beside .remarks { margin: 0; }
   .remarks li { display: inline-block; vertical-align: top; width: 33.3%; padding-right: 20px; }
 }
-@media (min-width: 1300px) { .beside .charts { width: 74.8%; } .remarks li { width: 25%; } }
+@media (min-width: 1300px) { .beside:not(.below) .charts { width: 74.8%; } .remarks li { width: 25%; } }
 @media (max-width: 640px) {
   main { padding: 20px 10px 40px; }
   section { padding: 16px 14px; border-radius: 8px; margin: 14px 0; }
   h1 { font-size: 25px; }
   th, td { padding-right: 12px; }
-  .chart.has-actions { padding-right: 0; }
-  .halves table { flex-basis: 100%; font-size: 13px; }
+  .summary td:nth-child(3) { width: 46%; }
+  .summary th, .summary td { padding-right: 8px; }
 }
 @media print { section { break-inside: avoid; } body { background: white; } }
 """.replace("FONT", FONT)
@@ -147,17 +153,50 @@ def page(*, title: str, lead: str, sections: Sequence[Section], foot: str, specs
 """
 
 
-_SHOW = f"""function stack(spec) {{  // on a phone, charts that stand side by side stand one below the other
-  for (const side of ["hconcat", "concat", "vconcat"]) if (spec[side]) {{
-    const parts = spec[side].map(stack);
-    delete spec[side]; delete spec.columns;
-    spec.vconcat = parts;
-  }}
-  return spec;
+# Without a "less than", which a browser could take for the script's end.
+_SHOW = f"""const look = {{renderer: "svg", actions: {{export: true, source: false, compiled: false, editor: false}}}};
+function panels(spec) {{  // the charts that one is made of, each with what it needs of the whole
+  const parts = spec.hconcat || spec.concat || spec.vconcat;
+  if (!parts) return [spec];
+  return parts.flatMap(part => {{
+    const text = JSON.stringify(part);
+    const params = (spec.params || []).filter(p => (p.views || []).some(view => text.includes(`"name":"${{view}}"`)));
+    const {{$schema, config, datasets}} = spec;
+    return panels({{...part, $schema, config, datasets, params: [...(part.params || []), ...params]}});
+  }});
+}}
+function wrapped(text, font, room) {{
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = font + " {FONT}";
+  return [text].flat().join(" ").split(" ").reduce((lines, word) => {{
+    const longer = lines.length ? lines[lines.length - 1] + " " + word : word;
+    return lines.length && pen.measureText(longer).width > room ? [...lines, word] : [...lines.slice(0, -1), longer];
+  }}, []);
+}}
+async function fit(place, spec) {{  // the plot gives way, and the type keeps its size
+  const room = place.closest(".charts").clientWidth;
+  const title = typeof spec.title === "object" ? spec.title : {{text: spec.title || ""}};
+  spec.title = {{...title, text: wrapped(title.text, "bold 16px", room - 50)}};
+  if (title.subtitle) spec.title.subtitle = wrapped(title.subtitle, "12px", room - 50);
+  await vegaEmbed(place, spec, look);
+  const over = place.querySelector("svg").viewBox.baseVal.width - room;
+  const width = Math.max(spec.width - over, {LEAST});
+  if (over > 0 && spec.width > width) await vegaEmbed(place, {{...spec, width}}, look);
 }}
 function show(name, spec) {{
-  const look = {{renderer: "svg", actions: {{export: true, source: false, compiled: false, editor: false}}}};
-  vegaEmbed("#chart-" + name, {NARROW} > window.innerWidth ? stack(spec) : spec, look);
+  const place = document.getElementById("chart-" + name);
+  if (window.innerWidth >= {NARROW}) {{
+    vegaEmbed(place, spec, look).then(() => {{
+      const svg = place.querySelector("svg"), both = place.closest(".beside");
+      if (both && {SMALL} * svg.viewBox.baseVal.width > svg.clientWidth) both.classList.add("below");
+    }});
+    return;
+  }}
+  for (const panel of panels(spec)) {{
+    const own = document.createElement("div");
+    own.className = "chart";
+    fit(place.appendChild(own), panel);
+  }}
 }}"""
 
 
@@ -195,41 +234,39 @@ def _mark(verdict: str) -> str:
 
 
 def _table(table: Table) -> str:
-    title = f"<h3>{_text(table.title)}</h3>" if table.title else ""
-    if table.compact:
-        half = (len(table.rows) + 1) // 2
-        halves = "".join(f"<table><tbody>{_rows(table, rows)}</tbody></table>" for rows in _split(table.rows, half))
-        return f'{title}<div class="halves">{halves}</div>'
-    head = "".join(f"<th{mark}>{_text(name)}</th>" for mark, name in zip(_looks(table), table.columns, strict=True))
-    return (
-        f'{title}<div class="table"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{_rows(table, table.rows)}</tbody></table></div>"
-    )
-
-
-def _split(rows: Sequence[Sequence[str | Link]], half: int) -> list[Sequence[Sequence[str | Link]]]:
-    return [part for part in (rows[:half], rows[half:]) if part]
+    looks = _looks(table)
+    head = "".join(f"<th{look}>{_text(name)}</th>" for look, name in zip(looks, table.columns, strict=True))
+    body = "".join(f"<tr>{_row(table, looks, row)}</tr>" for row in table.rows)
+    note = f'<p class="note">{_linked(table.note)}</p>' if table.note else ""
+    look = "table summary" if table.summary else "table"
+    return f'<div class="{look}"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{note}'
 
 
 def _looks(table: Table) -> list[str]:
-    numeric = [all(_is_number(row[i]) for row in table.rows) for i in range(len(table.columns))]
-    return [' class="number"' if number and not table.compact else "" for number in numeric]
+    rows = [row for row in table.rows if len(row) == len(table.columns)]
+    numeric = [all(_is_number(row[i]) for row in rows) for i in range(len(table.columns))]
+    return [' class="number"' if number else "" for number in numeric]
 
 
-def _rows(table: Table, rows: Sequence[Sequence[str | Link]]) -> str:
-    looks = _looks(table)
-    return "".join("<tr>" + "".join(map(_cell, looks, table.columns, row)) + "</tr>" for row in rows)
+def _row(table: Table, looks: Sequence[str], row: Sequence[str | Link]) -> str:
+    if len(row) == 1 < len(table.columns):
+        return f'<th class="within" colspan="{len(table.columns)}">{_linked(row[0])}</th>'
+    return "".join(map(_cell, looks, table.columns, row))
+
+
+def _linked(content: str | Link) -> str:
+    if isinstance(content, Link):
+        return f'<a href="#{_text(content.to)}">{_text(content.text)}</a>'
+    return _text(content)
 
 
 def _cell(look: str, column: str, content: str | Link) -> str:
     """Return a table cell; a verdict is coloured."""
-    if isinstance(content, Link):
-        return f'<td{look}><a href="#{_text(content.to)}">{_text(content.text)}</a></td>'
-    if column == "":
-        return f'<td class="mark">{_mark(content)}</td>' if content in VERDICTS else f"<td{look}>{_text(content)}</td>"
-    if column == "verdict":
+    if column == "" and isinstance(content, str) and content in VERDICTS:
+        return f'<td class="mark">{_mark(content)}</td>'
+    if column == "verdict" and isinstance(content, str):
         return f'<td class="mark">{_mark(content)} {_text(content)}</td>'
-    return f"<td{look}>{_text(content)}</td>"
+    return f"<td{look}>{_linked(content)}</td>"
 
 
 def _is_number(content: str | Link) -> bool:

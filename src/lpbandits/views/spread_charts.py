@@ -1,6 +1,7 @@
 """Charts of one number per policy: how it spreads over people, and how sure its mean is."""
 
 import altair as alt
+import numpy as np
 import polars as pl
 
 from lpbandits.views.charts import QUIET, Chart, colour_of, heading, titled
@@ -37,30 +38,36 @@ def final_chart(people: pl.DataFrame, *, title: str) -> Chart:
     )
 
 
-def dot_chart(frame: pl.DataFrame, *, x: str, title: str, subtitle: str = "", width: int = 300) -> Chart:
-    """Return a dot with ± two standard errors per policy, named beside it; `frame` has group, policy, value and se.
+def dot_chart(
+    frame: pl.DataFrame,
+    *,
+    x: str,
+    title: str,
+    subtitle: str = "",
+    ends: tuple[float, float] | None = None,
+    width: int = 300,
+) -> Chart:
+    """Return a dot with its interval per policy, named beside it; `frame` has group, policy, value, low and high.
 
-    Policies of a group stand together under its name.
+    Policies of a group stand together under its name. `ends` are the least and the greatest value that the axis has
+    room for, so that charts side by side compare.
     """
     policies = frame["policy"].unique(maintain_order=True).to_list()
-    table = titled(frame).with_columns(
-        low=pl.col("value") - 2 * pl.col("se"),
-        high=pl.col("value") + 2 * pl.col("se"),
-        row=pl.format("{} {}", "group", "policy"),
-    )
+    table = titled(frame).with_columns(row=pl.format("{} {}", "group", "policy"))
     groups = table["group"].unique(maintain_order=True).to_list()
     rows = [row for group in groups for row in (group, *table.filter(group=group)["row"].to_list())]
     y = alt.Y("row:N", axis=None, sort=rows, scale=alt.Scale(domain=rows, paddingInner=0.1))
-    reach = float((table["high"] - table["low"].min()).to_numpy().max()) or 1.0
-    ends = [float(table["low"].to_numpy().min()), float(table["high"].to_numpy().max())]
+    least, greatest = ends or (float(np.min(table["low"].to_numpy())), float(np.max(table["high"].to_numpy())))
+    reach = (greatest - least) or 1.0
     # A third of the width is left for the names.
-    across = alt.Scale(domain=[ends[0] - 0.04 * reach, ends[1] + 0.55 * reach], nice=False, zero=False)
+    across = alt.Scale(domain=[least - 0.04 * reach, greatest + 0.55 * reach], nice=False, zero=False)
     base = alt.Chart(table).encode(y, color=colour_of(policies))
     tips = [
         alt.Tooltip("name:N", title="policy"),
         alt.Tooltip("group:N", title=" "),
         alt.Tooltip("value:Q", title=x, format=".2f"),
-        alt.Tooltip("se:Q", title="standard error over draws", format=".3f"),
+        alt.Tooltip("low:Q", title="95 % interval from", format=".2f"),
+        alt.Tooltip("high:Q", title="to", format=".2f"),
     ]
     axis = alt.Axis(tickCount=5)
     bars = base.mark_rule(strokeWidth=3).encode(alt.X("low:Q", title=x, scale=across, axis=axis), alt.X2("high:Q"))

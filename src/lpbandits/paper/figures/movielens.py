@@ -4,6 +4,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 import polars as pl
+from scipy import stats
 
 from lpbandits import validate
 from lpbandits.limits import affordable
@@ -141,9 +142,8 @@ def over_draws(table: pl.DataFrame, *by: str) -> pl.DataFrame:
 def _chart(table: pl.DataFrame) -> Chart:
     """Return a row of regret per environment, a panel per model that the policies were given, then the ratings."""
     named = table.with_columns(pl.col("policy").replace({"mts-common": "mTS, common means"}))
-    parts = [(named.filter(environment=name), it.title) for name, it in ENVIRONMENTS.items()]
-    regret = [panel for rows, title in parts for panel in _regret(rows, title)]
-    return gridded([*regret, *(_ratings(rows, title) for rows, title in parts)], columns=len(LEVELS))
+    regret = [panel for name, it in ENVIRONMENTS.items() for panel in _regret(named.filter(environment=name), it.title)]
+    return gridded([*regret, *_ratings(named)], columns=len(LEVELS))
 
 
 def _regret(table: pl.DataFrame, title: str) -> list[Chart]:
@@ -151,11 +151,12 @@ def _regret(table: pl.DataFrame, title: str) -> list[Chart]:
     curves = over_draws(table.filter(pl.col("kind") == "curve", pl.col("level") != NOTHING), "level", "policy", "round")
     plain = float(np.mean(table.filter(kind="final", level=NOTHING)["regret"].to_numpy()))
     top = top_of(curves)
+    off = ", off the chart" if plain > top else ""
     return [
         regret_chart(
             curves.filter(level=level),
             title=f"{title}: {level}",
-            subtitle=f"TS without a model: {plain:.0f}" + (", off the chart" if plain > top else ""),
+            subtitle=f"{_draws(table.filter(level=level))}; TS without a model: {plain:.0f}{off}",
             limit=top,
             width=250,
             height=210,
@@ -164,18 +165,47 @@ def _regret(table: pl.DataFrame, title: str) -> list[Chart]:
     ]
 
 
-def _ratings(table: pl.DataFrame, title: str) -> Chart:
-    """Return every policy's mean rating, by the model that it was given; TS without a model is near 0: only named."""
-    ends = table.filter(kind="final").group_by("level", "policy", maintain_order=True)
-    scores = ends.agg(value=pl.col("z").mean(), se=(pl.col("z").std() / pl.len().sqrt()).fill_null(0.0))
-    plain = float(scores.filter(level=NOTHING)["value"][0])
-    return dot_chart(
-        pl.concat([scores.filter(level=level) for level in LEVELS]).rename({"level": "group"}),
-        x="mean rating, z-scored per person",
-        title=f"{title}: ratings",
-        subtitle=f"bars: ± 2 se over draws; TS without a model: {plain:.2f}".replace("-", "−"),
-        width=250,
-    )
+def _ratings(table: pl.DataFrame) -> list[Chart]:
+    """Return a panel per environment, all on one axis: every policy's mean rating, by the model that it was given.
+
+    TS without a model is near 0: it is only named.
+    """
+    scores = _intervals(table.filter(kind="final"))
+    shown = scores.filter(pl.col("level") != NOTHING)
+    ends = (float(np.min(shown["low"].to_numpy())), float(np.max(shown["high"].to_numpy())))
+    charts = []
+    for name, environment in ENVIRONMENTS.items():
+        plain = float(scores.filter(environment=name, level=NOTHING)["value"][0])
+        here = [shown.filter(environment=name, level=level) for level in LEVELS]
+        grouped = [
+            rows.with_columns(group=pl.format("{}, {}", "level", pl.lit(_draws(table.filter(level=level)))))
+            for level, rows in zip(LEVELS, here, strict=True)
+        ]
+        charts.append(
+            dot_chart(
+                pl.concat(grouped),
+                x="mean rating, z-scored per person",
+                title=f"{environment.title}: ratings",
+                subtitle=f"bars: 95 % intervals, Student's t; TS without a model: {plain:.2f}".replace("-", "−"),
+                ends=ends,
+                width=250,
+            )
+        )
+    return charts
+
+
+def _intervals(ends: pl.DataFrame) -> pl.DataFrame:
+    """Return each policy's mean rating, and its 95 % interval by Student's t over draws; a single draw has none."""
+    groups = ends.group_by("environment", "level", "policy", maintain_order=True)
+    scores = groups.agg(value=pl.col("z").mean(), error=pl.col("z").std() / pl.len().sqrt(), draws=pl.len())
+    factor = pl.Series(np.asarray(stats.t.ppf(0.975, scores["draws"].to_numpy() - 1.0)))
+    reach = (pl.col("error") * factor).fill_nan(0.0).fill_null(0.0)
+    return scores.with_columns(low=pl.col("value") - reach, high=pl.col("value") + reach)
+
+
+def _draws(table: pl.DataFrame) -> str:
+    count = table["draw"].n_unique()
+    return f"{count} draw{'s' if count != 1 else ''}"
 
 
 FIGURES = [
