@@ -40,13 +40,13 @@ def claims() -> list[Claim]:
     ]
     where = ("simplex", "simplex", "recovery", "recovery", "recovery")
     made.append(judge("A is no headline.", BELOW, measure="E − F", below=0))
-    found = [replace(claim, figures=(name,)) for claim, name in zip(made, where, strict=True)]
-    vars(found[-1])["headline"] = False
-    return found
+    return [
+        replace(claim, figures=(name,), headline=claim is not made[-1]) for claim, name in zip(made, where, strict=True)
+    ]
 
 
 def in_short(found: list[Claim]) -> list[Claim]:
-    return [claim for claim in found if getattr(claim, "headline", True)]
+    return [claim for claim in found if claim.headline]
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_only_headlines_are_in_short_with_what_was_found(written: tuple[str, lis
     assert all(f"{claim.measure}: {claim.effect_text}" in short for claim in told)
     assert "E − F" not in short
     assert "; decided by x = 1; holds in 1 of 2" in short
-    assert "<th>What the paper says</th><th>What we find: effect [95 % interval]</th>" in short
+    assert "<th>What the paper says</th><th>What we find: effect [interval]</th>" in short
     assert '<a href="#all-claims">Of all 5 claims, ✓ holds: 3, ✗ does not hold: 1, ? not settled: 1.' in short
     assert 'id="all-claims"' in html
     assert "rackets" not in short

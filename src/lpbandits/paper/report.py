@@ -19,7 +19,8 @@ SOURCES = {"paper": "What the paper says", "beyond": "Beyond the paper"}
 _STANDARD = (
     "A claim holds if the 95 % interval of its number (Student's t over draws of the orderings, policies paired within "
     "each draw) lies in the claim's range, and does not hold if it lies outside. A claim over several settings holds "
-    "if each does, and fails if one does, corrected for their number; the deciding one is shown."
+    "if each does; it fails if one does, whose interval is widened for their number. Shown is the setting that "
+    "decides, with the interval that decides."
 )
 _READ = (
     "Hover over a line for its numbers; click it to single it out, click others to add them, double-click to see all. "
@@ -94,10 +95,10 @@ def _short(claims: Sequence[Claim]) -> Section:
     """Return the summary: a row per headline claim with its mark and what was found, leading to its figure."""
     rows: list[list[str | Link]] = []
     for source, title in SOURCES.items():
-        told = [claim for claim in _of(claims, source) if getattr(claim, "headline", True)]
+        told = [claim for claim in _of(claims, source) if claim.headline or not any(other.headline for other in claims)]
         rows += [[title]] if told and source != "paper" else []
         rows += [[c.verdict, Link(c.claim, c.figures[0] if c.figures else ""), _found(c)] for c in told]
-    columns = ["", SOURCES["paper"], "What we find: effect [95 % interval]"]
+    columns = ["", SOURCES["paper"], "What we find: effect [interval]"]
     table = Table(columns, rows, summary=True, note=Link(_counted(claims), "all-claims"))
     return Section("In short", [_STANDARD], tables=[table], anchor="in-short")
 
