@@ -107,7 +107,7 @@ def test_only_headlines_are_in_short_with_what_was_found(written: tuple[str, lis
     assert short.count('<td class="mark">') == len(told)
     assert all(f"{claim.measure}: {claim.effect_text}" in short for claim in told)
     assert "E − F" not in short
-    assert "; decided by x = 1; holds in 1 of 2" in short
+    assert "; x = 1; holds in 1 of 2" in short
     assert "<th>What the paper says</th><th>What we find: effect [interval]</th>" in short
     assert '<a href="#all-claims">Of all 5 claims, ✓ holds: 3, ✗ does not hold: 1, ? not settled: 1.' in short
     assert 'id="all-claims"' in html

@@ -135,7 +135,7 @@ def _of(claims: Sequence[Claim], source: str) -> list[Claim]:
 
 def _found(claim: Claim) -> str:
     """Return what was found; of several settings, in the one that decides."""
-    where = f"; decided by {claim.where_text}" if claim.where_text else ""
+    where = f"; {claim.where_text}" if claim.where_text else ""
     return f"{claim.measure}: {claim.effect_text}{where}"
 
 
