@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -309,3 +310,17 @@ def test_every_figure_has_the_draws_that_its_claims_need() -> None:
     assert states == [(5, 10), (10, 10), (20, 10), (50, 4), (100, 4)]
     asked = [case.settings["draws"] for case in FIGURES["vary-states"].cases(replace(FULL, draws=7))]
     assert asked == [7] * 5
+
+
+def test_pages_name_the_draws_there_are() -> None:
+    cases = [case.settings for figure in FIGURES.values() for case in figure.cases(FULL)]
+    draws = [case["draws"] for case in cases if "draws" in case]
+    words = f"{min(draws)} to {max(draws)}"
+    root = Path(__file__).parents[1]
+    pages = ("docs/reproduction.md", "docs/adr/0015-verdicts.md", "docs/commands/reproduce.md")
+    for page in (*pages, "src/lpbandits/cli/reproduce.py"):
+        assert words in (root / page).read_text(), page
+    movielens = FIGURES["movielens-1m"]
+    learned = sum(case.settings["recovered"] for case in movielens.cases(FULL))
+    told = f"{movielens.draws} splits, models recovered in the first {learned}"
+    assert told in (root / pages[0]).read_text()
