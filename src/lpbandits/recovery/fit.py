@@ -175,6 +175,8 @@ def fit_states(
     if not np.any(ratings.counts > 1):
         raise InvalidInput("nobody rated two actions, so there is nothing to compare; give more ratings per person")
     share = validate.as_number(heldout, "heldout", low=0, high=0.9)
+    if pairs_per_person is not None:
+        pairs_per_person = validate.as_count(pairs_per_person, "pairs_per_person")
     watch = Stopwatch(progress)
     curve: list[Json] = []
     unseen = HeldOutScore()
