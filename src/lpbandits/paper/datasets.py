@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
-from lpbandits.files.places import cache_path
+from lpbandits.files.places import as_path, cache_path
 from lpbandits.files.reading import digest, read_json
 from lpbandits.files.unpacking import Limit, copy, extract, temporary, zipped
 from lpbandits.files.writing import MANIFEST, sha256, whole_folder
@@ -127,10 +127,10 @@ def install(name: str, source: str | Path | None = None, *, progress: Progress |
                 archive = folder / DATASETS[name].archive
                 _download(name, archive, progress)
                 _unpack(name, archive, fresh)
-        elif Path(source).is_dir():
-            _copy(Path(source), fresh)
+        elif as_path(source).is_dir():
+            _copy(as_path(source), fresh)
         else:
-            _unpack(name, Path(source), fresh)
+            _unpack(name, as_path(source), fresh)
         if not _is_whole(fresh):
             raise InvalidInput(
                 f"{source or 'the download'} is not MovieLens: it needs one of {', '.join(_RATINGS)} and one of "

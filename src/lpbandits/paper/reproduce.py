@@ -9,6 +9,7 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
+from lpbandits.files.places import as_path
 from lpbandits.files.writing import as_folder
 from lpbandits.limits import affordable
 from lpbandits.paper.cases import keep, kept
@@ -65,7 +66,7 @@ def reproduce(
     processes = min(workers, len(work))
     affordable(f"{processes:,} processes", "use fewer jobs", size=PROCESS * processes)
     started = time.perf_counter()
-    folder = as_folder(Path(out) / "cases")
+    folder = as_folder(as_path(out) / "cases")
     found = [kept(folder, figure, case, seed) if resume else None for figure, case in work]
     recomputed = [what for what in found if isinstance(what, str)]
     tasks = [

@@ -96,7 +96,7 @@ def guess_columns(columns: list[str], given: Mapping[str, str | None], name: str
     for role, words in GUESSES.items():
         wanted = given.get(role)
         if wanted is not None:
-            validate.as_text(wanted, role)
+            wanted = validate.as_text(wanted, role)
             if wanted not in columns:
                 raise InvalidInput(
                     f"{name} has no column {wanted!r} for the {role}; its columns are {_listed(columns)}"

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from lpbandits.errors import InvalidInput, door
+from lpbandits.files.places import as_path
 from lpbandits.files.writing import whole_folder, write_table
 from lpbandits.simulation.roll import Trace
 from lpbandits.simulation.sums import Moments, Spread
@@ -242,7 +243,7 @@ class Results:
         with whole_folder(folder, self.manifest()) as place:
             for name, table in self.tables().items():
                 write_table(place / f"{name}.parquet", table)
-        return Path(folder)
+        return as_path(folder)
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return the tables that are kept, by name."""

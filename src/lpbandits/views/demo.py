@@ -6,6 +6,7 @@ from pathlib import Path
 from scipy import stats
 
 from lpbandits.errors import door
+from lpbandits.files.places import as_path
 from lpbandits.parallel import Progress
 from lpbandits.simulation import Results, simulate
 from lpbandits.views.charts import beside, top_of
@@ -38,7 +39,7 @@ def run_demo(
     progress: Progress | None = None,
 ) -> Demo:
     """Compare lpbTS, mTS, TS and TS on the top actions (m=5, k=10, 50 people a state, T=200) and write the report."""
-    out = Path(folder)
+    out = as_path(folder)
     results: dict[str, Results] = {}
     for scale in SCALES:
         results[scale] = simulate(

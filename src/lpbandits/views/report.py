@@ -11,6 +11,7 @@ import polars as pl
 import vl_convert
 
 from lpbandits.errors import door
+from lpbandits.files.places import as_path
 from lpbandits.files.writing import whole_folder, write_bytes, write_json, write_table, write_text
 from lpbandits.simulation.results import versions
 from lpbandits.text import shown
@@ -49,7 +50,7 @@ def save_report(
         charts = {name: chart for section in sections for name, chart in section.charts.items()}
         specs = {name: save_chart(chart, place / name) for name, chart in charts.items()}
         write_text(place / "report.html", page(title=title, lead=lead, sections=sections, foot=foot, specs=specs))
-    return Path(folder) / "report.html"
+    return as_path(folder) / "report.html"
 
 
 def save_chart(chart: Chart, path: Path) -> str:
