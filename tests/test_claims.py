@@ -110,6 +110,32 @@ PARTS: dict[str, tuple[str, ...]] = {
 """How each claim's sentence begins, and every setting it is about."""
 
 
+RANGES = {
+    "below 1.5": ("lpbTS is comparable", ": recovered orderings are competitive"),
+    "below 0.5": ("is vastly better", "mTS does not grow as"),
+    "between 0.8 and 1.25": ("fairly constant", "stably low"),
+    "between 0.909 and 1.1": ("is flat", "about the same", "loses about as much"),
+    "above 1.25": ("hinges on",),
+    "above 0": ("grows with k", "constraints of lpbTS grow", "regret rises", "make mTS worse", "grows no slower"),
+    "below 1": ("shrink the benefit", "more robust"),
+    "above 1": ("TS grows as actions", "are further from"),
+    "above 0.9": ("ends on the true state",),
+    "above 2": ("very inefficiently",),
+    "below 0.05": ("about as good as EM",),
+    "below 0": (
+        "loses less than",
+        "varies less",
+        "is worse than",
+        "still loses more",
+        "smaller the bound",
+        "is below double",
+        "falls as people",
+    ),
+    "between 0.05 and 0.95": ("one draw of the orderings",),
+}
+"""The words by which a claim gets its range."""
+
+
 @functools.cache
 def checks() -> dict[str, Check]:
     """Return every check that the tables allow, by its sentence."""
@@ -151,6 +177,13 @@ def test_every_claim_is_here() -> None:
     without_data = [check for check in CHECKS if not check.needs[0].startswith(("movielens-20m", "movielens-32m"))]
     assert len(without_data) == len(PARTS) + 1
     assert 10 <= sum(claim.headline for claim in claims) <= 15
+
+
+def test_words_have_their_ranges() -> None:
+    for claim in check_claims(sentences()):
+        ranges = {given for given, words in RANGES.items() if any(word in claim.claim for word in words)}
+        assert claim.standard in ranges, claim.claim
+        assert len(ranges) == 1, claim.claim
 
 
 def test_every_claim_needs_figures_that_exist() -> None:
