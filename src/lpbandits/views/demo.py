@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from scipy import stats
-
 from lpbandits.errors import door
 from lpbandits.files.places import as_path
 from lpbandits.parallel import Progress
 from lpbandits.simulation import Results, simulate
+from lpbandits.simulation.intervals import reach
 from lpbandits.views.charts import beside, top_of
 from lpbandits.views.compare import HOW_TO_READ, charts_of
 from lpbandits.views.page import Section, Table
@@ -64,7 +63,7 @@ def findings(results: dict[str, Results]) -> list[str]:
     gap, error = results["different"].difference("lpbts", "mts")
     top_gap, top_error = results["different"].difference("lpbts", "ts-top")
     draws = results["different"].people()["draw"].n_unique()
-    if draws == 1 or abs(top_gap) <= stats.t.ppf(0.975, draws - 1) * top_error:
+    if abs(top_gap) <= reach(draws) * top_error:
         verdict = (
             f"which {draws} draw{'s' * (draws > 1)} of the orderings do{'es' * (draws == 1)} not settle. "
             "Whole orderings pay off with more states: lpb simulate --states 20 --actions 20 --draws 10"

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
+from lpbandits.simulation.intervals import LEVEL, reach
 from lpbandits.typing import FloatArray
 
 Verdict = Literal["holds", "does not hold", "not settled"]
@@ -34,7 +35,6 @@ ALIKE = 1.1
 """Regrets are flat, or about the same, if they stay within this factor."""
 LEAST_DRAWS = 3
 """Fewer draws settle nothing."""
-LEVEL = 0.95
 
 Tables = dict[str, pl.DataFrame]
 
@@ -201,8 +201,8 @@ def interval(values: FloatArray, level: float = LEVEL, kind: Kind = "difference"
         low, high = interval(np.log(values), level)
         return math.exp(low), math.exp(high)
     mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
-    reach = float(stats.t.ppf(0.5 + level / 2.0, len(values) - 1)) * error
-    return mean - reach, mean + reach
+    away = reach(len(values), level) * error
+    return mean - away, mean + away
 
 
 def _room(part: Part, above: float, below: float) -> float:

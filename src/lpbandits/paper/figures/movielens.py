@@ -4,7 +4,6 @@ from functools import lru_cache, partial
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from lpbandits import validate
 from lpbandits.limits import affordable
@@ -19,6 +18,7 @@ from lpbandits.policies.ts import TS
 from lpbandits.recovery import Ratings
 from lpbandits.recovery.cluster import Scale
 from lpbandits.simulation import Trace, roll
+from lpbandits.simulation.intervals import reach
 from lpbandits.typing import FloatArray, Json
 from lpbandits.views.charts import Chart, gridded, regret_chart, top_of
 from lpbandits.views.spread_charts import dot_chart
@@ -198,9 +198,9 @@ def _intervals(ends: pl.DataFrame) -> pl.DataFrame:
     """Return each policy's mean rating, and its 95 % interval by Student's t over draws; a single draw has none."""
     groups = ends.group_by("environment", "level", "policy", maintain_order=True)
     scores = groups.agg(value=pl.col("z").mean(), error=pl.col("z").std() / pl.len().sqrt(), draws=pl.len())
-    factor = pl.Series(np.asarray(stats.t.ppf(0.975, scores["draws"].to_numpy() - 1.0)))
-    reach = (pl.col("error") * factor).fill_nan(0.0).fill_null(0.0)
-    return scores.with_columns(low=pl.col("value") - reach, high=pl.col("value") + reach)
+    factor = pl.Series([reach(draws) for draws in scores["draws"]])
+    away = (pl.col("error") * factor).fill_nan(0.0).fill_null(0.0)
+    return scores.with_columns(low=pl.col("value") - away, high=pl.col("value") + away)
 
 
 def _draws(table: pl.DataFrame) -> str:

@@ -1,0 +1,16 @@
+"""How sure a mean over draws is."""
+
+import math
+
+from scipy import stats
+
+LEVEL = 0.95
+
+
+def reach(draws: int, level: float = LEVEL) -> float:
+    """Return how many standard errors an interval reaches to either side, by Student's t; one draw tells nothing.
+
+    >>> round(reach(3), 2), round(reach(1000), 2), reach(1)
+    (4.3, 1.96, inf)
+    """
+    return math.inf if draws < 2 else float(stats.t.ppf(0.5 + level / 2.0, draws - 1))
