@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import quad
-from scipy.special import ndtri, xlog1py, xlogy
+from scipy.special import ndtri, stdtrit, xlog1py, xlogy
 
 from lpbandits.policies import Policy
 from lpbandits.policies.evidences import Consistency, Incremental, KnownMeans, Paired, Refit, Tally
@@ -24,6 +24,7 @@ Draw = Callable[[int, int], tuple[int, int]]
 """The two 64-bit words of a purpose and an index, in one round."""
 
 STATE, FIRST, VALUE, REWARD, TOP, STEP, ORDER = range(7)
+SWAP, MISTAKE = 9, 10
 
 
 def isotonic(values: Floats, weights: Floats) -> Floats:
@@ -275,6 +276,8 @@ def reward(kind: str, mean: float, noise: float, word: int) -> float:
             mass = mass * mean / count
             total += mass
         return float(count)
+    if kind == "student":
+        return mean + noise * float(stdtrit(4, u)) / math.sqrt(2)
     return mean + noise * normal(word)
 
 
@@ -291,16 +294,57 @@ def kendall(one: Sequence[int], other: Sequence[int]) -> float:
     return inversions([place[a] for a in one]) / max(k * (k - 1) / 2, 1)
 
 
+def synthetic_gap(family: str, place: int, actions: int, u: float, gap: float, jitter: float) -> float:
+    """How much lower an action at this place is than the one before it."""
+    match family:
+        case "exponential":
+            return -0.225 * math.log(1 - u)
+        case "cliff":
+            return 2.0 if (place - 1, place) == (actions // 2 - 1, actions // 2) else 0.05
+        case "steps":
+            return 1.0 if u < 0.2 else 0.02
+    return gap + jitter * u
+
+
 def synthetic_means(
-    ordering: Sequence[int], seed: int, person: int, low: float, width: float, gap: float, jitter: float
+    ordering: Sequence[int],
+    seed: int,
+    person: int,
+    low: float,
+    width: float,
+    gap: float,
+    jitter: float,
+    family: str = "paper",
 ) -> Floats:
-    """A best mean U(low, low + width), and each next action lower by gap + U(0, jitter)."""
-    means = np.empty(len(ordering))
+    """A best mean U(low, low + width), and each next action lower by gap + U(0, jitter), or by another family's gap."""
+    k = len(ordering)
+    means = np.empty(k)
     value = low + width * uniform(seed, person, 0, TOP, 0)
     for i, action in enumerate(ordering):
-        value -= (gap + jitter * uniform(seed, person, 0, STEP, i)) if i else 0.0
+        value -= synthetic_gap(family, i, k, uniform(seed, person, 0, STEP, i), gap, jitter) if i else 0.0
         means[action] = value
     return means
+
+
+def swapped(ordering: Sequence[int], seed: int, person: int, chance: float) -> list[int]:
+    """A person's own ordering: one pass, in which places i and i + 1 may be swapped."""
+    own = list(ordering)
+    for i in range(len(own) - 1):
+        if uniform(seed, person, 0, SWAP, i) < chance:
+            own[i], own[i + 1] = own[i + 1], own[i]
+    return own
+
+
+def noisy_utilities(
+    ordering: Sequence[int], noise: float, seed: int, draw: int, state: int, attempt: int = 0
+) -> Floats:
+    """Standardised ranks of each action, the best highest, with normal noise."""
+    k = len(ordering)
+    x = np.empty(k)
+    for rank, action in enumerate(ordering):
+        word, _ = words(seed, draw, state, MISTAKE, attempt * k + action)
+        x[action] = ((k - 1) / 2 - rank) / math.sqrt((k**2 - 1) / 12) + noise * normal(word)
+    return x
 
 
 def posterior_of(policy: Policy, kind: str, history: History) -> Floats:

@@ -4,11 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpbandits.errors import FileFormatError
+from lpbandits.errors import FileFormatError, InvalidInput
 from lpbandits.files.reading import digest
 from lpbandits.model import PreferenceModel
 from tests.conftest import models
@@ -145,10 +146,10 @@ def test_an_altered_file_is_refused(path: Path, changes: dict[str, Any]) -> None
     refused(path, "altered", "sha256")
 
 
-@pytest.mark.parametrize("version", [2, 0, None, "1"])
+@pytest.mark.parametrize("version", [3, 0, None, "1"])
 def test_a_file_of_another_version_is_refused_with_the_remedy(path: Path, version: object) -> None:
     rewritten(path, version=version)
-    refused(path, f"version {version!r}", "reads version 1", "install")
+    refused(path, f"version {version!r}", "reads versions 1 and 2", "install")
 
 
 @pytest.mark.parametrize("key", ["actions", "orderings", "prior", "sha256"])
@@ -176,3 +177,29 @@ def test_a_label_that_is_not_text_for_utf8_is_refused_at_the_door_or_kept() -> N
         assert "actions[0]" in str(error)  # noqa: PT017 - either answer is right
     else:
         assert PreferenceModel.from_dict(json.loads(json.dumps(model.to_dict()))) == model
+
+
+def test_errors_of_utilities_are_kept_and_models_without_them_keep_their_hash(path: Path) -> None:
+    plain = PreferenceModel([[0, 1], [1, 0]], utilities=[[0.7, 0.4], [0.3, 0.6]])
+    unsure = PreferenceModel([[0, 1], [1, 0]], utilities=[[0.7, 0.4], [0.3, 0.6]], errors=[[0.1, 0.2], [0.3, 0.4]])
+    assert (plain.to_dict()["version"], unsure.to_dict()["version"]) == (1, 2)
+    assert "errors" not in plain.to_dict()
+    unsure.save(path)
+    again = PreferenceModel.load(path)
+    assert again == unsure != plain
+    assert again.errors is not None
+    np.testing.assert_array_equal(again.errors, [[0.1, 0.2], [0.3, 0.4]])
+
+
+@pytest.mark.parametrize(
+    ("errors", "utilities", "says"),
+    [
+        ([[0.1, 0.2]], None, "without utilities"),
+        ([[0.1, -0.2]], [[0.7, 0.4]], r"errors\[0, 1\] is -0.2"),
+        ([[0.1, 1e9]], [[0.7, 0.4]], "errors"),
+        ([[0.1]], [[0.7, 0.4]], "shape"),
+    ],
+)
+def test_errors_that_cannot_be_are_refused(errors: object, utilities: object, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        PreferenceModel([[0, 1]], utilities=utilities, errors=errors)

@@ -14,7 +14,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.kernels.synthetic import order_keys
 from lpbandits.model import PreferenceModel
 from lpbandits.rewards import Rewards
-from lpbandits.worlds import WORLDS, MeansWorld, SyntheticWorld, World
+from lpbandits.worlds import WORLDS, MeansWorld, Population, SyntheticWorld, World
 from tests import naive
 from tests.conftest import EXAMPLE_WORLDS, WORLDS_BY_NAME
 
@@ -68,20 +68,23 @@ def test_settings_are_json(make: Callable[[], World]) -> None:
     st.floats(0, 1),
     st.floats(-10, 10),
     st.floats(0, 2),
+    st.sampled_from(["paper", "exponential", "cliff", "steps"]),
 )
 def test_synthetic_people_equal_the_twin(
-    seed: int, draw: int, scale: str, gap: float, jitter: float, base: float, spread: float
+    seed: int, draw: int, scale: str, gap: float, jitter: float, base: float, spread: float, gaps: str
 ) -> None:
     k = 4
-    world = SyntheticWorld(states=3, actions=k, scale=scale, gap=gap, jitter=jitter, base=base, spread=spread)
+    world = SyntheticWorld(
+        states=3, actions=k, scale=scale, gap=gap, jitter=jitter, base=base, spread=spread, gaps=gaps
+    )
     population = world.draw(people=2, seed=seed, draw=draw)
     low = base + gap * k
     for p, state in enumerate(population.truth):
         ordering = population.model.orderings[state].tolist()
         if scale == "same":
-            twin = naive.synthetic_means(ordering, seed, draw * 3 + int(state), low, 1.0, gap, jitter)
+            twin = naive.synthetic_means(ordering, seed, draw * 3 + int(state), low, 1.0, gap, jitter, gaps)
         else:
-            twin = naive.synthetic_means(ordering, seed, draw * 6 + p, low, spread * k, gap, jitter)
+            twin = naive.synthetic_means(ordering, seed, draw * 6 + p, low, spread * k, gap, jitter, gaps)
         np.testing.assert_allclose(population.means[p], twin, rtol=1e-12, atol=1e-12)
 
 
@@ -153,6 +156,22 @@ def test_different_scales_tell_the_expected_means() -> None:
         ({"noise": "1"}, "noise is '1', which is not a number"),
         ({"base": float("inf")}, "base is inf"),
         ({"spread": -1}, "spread is -1"),
+        ({"gaps": "wide"}, "gaps is 'wide'; choose one of: paper, exponential, cliff, steps"),
+        ({"swap": -0.1}, "swap is -0.1; it must be at least 0"),
+        ({"swap": 1.5}, "swap is 1.5; it must be at most 1"),
+        ({"swap": float("nan")}, "swap is nan; it must be a finite number"),
+        ({"model_error": -0.1}, "model_error is -0.1; it must be at least 0"),
+        ({"model_error": 1}, "model_error is 1; it must be less than 1"),
+        ({"model_error": float("nan")}, "model_error is nan"),
+        ({"model_error": 0.1, "actions": 1, "states": 1}, "model_error is 0.1, but 1 action has only one ordering"),
+        ({"told_noise": 0}, "told_noise is 0; it must be greater than 0"),
+        ({"told_noise": float("inf")}, "told_noise is inf; it must be a finite number"),
+        ({"told_noise": "1"}, "told_noise is '1', which is not a number"),
+        ({"noise_family": "cauchy"}, "noise_family is 'cauchy'; choose one of: normal, student"),
+        (
+            {"noise_family": "student", "noise": 1e97},
+            r"tails is 1e\+97; it must be at most 1e\+96",
+        ),
     ],
 )
 def test_synthetic_settings_are_checked(settings: dict[str, Any], message: str) -> None:
@@ -161,6 +180,23 @@ def test_synthetic_settings_are_checked(settings: dict[str, Any], message: str) 
 
 
 MODEL = PreferenceModel([[0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"told": "poisson"}, "rewards is 'poisson'; give Rewards"),
+        ({"told": Rewards("poisson")}, "told is poisson, but rewards are gaussian; tell policies gaussian"),
+        ({"tails": "fat"}, "tails is 'fat'; choose one of: normal, student"),
+        ({"tails": "student", "rewards": Rewards("poisson")}, "but poisson rewards have no noise"),
+        ({"tails": "student", "replayed": True}, "but replayed rewards have no noise"),
+        ({"tails": "student", "comparison": "bradley-terry"}, "but duels drawn by bradley-terry have no noise"),
+    ],
+)
+def test_what_a_population_is_told_is_checked(settings: dict[str, Any], message: str) -> None:
+    usual = {"model": MODEL, "truth": [0], "means": [[2.0, 1.0]], "rewards": Rewards()}
+    with pytest.raises(InvalidInput, match=message):
+        Population(**{**usual, **settings})
 
 
 @pytest.mark.parametrize(
@@ -175,6 +211,7 @@ MODEL = PreferenceModel([[0, 1], [1, 0]])
         ([[1.0, 2.0], [0, 0]], {"rewards": Rewards("bernoulli")}, r"means\[0, 1\] is 2; a bernoulli mean"),
         ([[1.0, -2.0], [0, 0]], {"rewards": Rewards("poisson")}, r"means\[0, 1\] is -2; a poisson mean"),
         ([[1.0, 501.0], [0, 0]], {"rewards": Rewards("poisson")}, r"means\[0, 1\] is 501"),
+        ([[1.0, 2.0], [0, 0]], {"told_noise": -1}, "told_noise is -1; it must be greater than 0"),
         ([[1.0, 1e101], [0, 0]], {}, r"means\[0, 1\] is 1e\+101"),
     ],
 )

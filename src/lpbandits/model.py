@@ -18,7 +18,12 @@ from lpbandits.typing import FloatArray, IntArray, Json, Label
 T = TypeVar("T", bound="np.ndarray[Any, Any]")
 
 FORMAT = "lpbandits-model"
-VERSION = 1
+VERSION = 2
+PLAIN_VERSION = 1
+"""What a model without errors is written as: equal models keep equal hashes, whichever lpbandits wrote them."""
+
+LARGEST_ERROR = 100.0
+"""Of a utility's logit."""
 
 
 class PreferenceModel:
@@ -36,6 +41,8 @@ class PreferenceModel:
         m×k mean rewards per state, for policies that know them (mTS). They must not rise along the state's ordering.
     utilities
         m×k strengths in [0, 1] from which a fitted model's orderings came.
+    errors
+        m×k: how uncertain the utilities are, as the standard deviation of each one's logit log(u / (1 − u)).
     provenance
         How the model was made: any JSON object.
 
@@ -58,15 +65,15 @@ class PreferenceModel:
         prior: Any = None,
         means: Any = None,
         utilities: Any = None,
+        errors: Any = None,
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
         with door("making a model"):
-            self._fill(orderings, actions, prior, means, utilities, provenance)
+            self._fill(orderings, actions, prior, means, utilities, errors)
+            self.provenance: Json = _as_json(provenance)
         self._sealed = True
 
-    def _fill(
-        self, orderings: Any, actions: Any, prior: Any, means: Any, utilities: Any, provenance: Mapping[str, Any] | None
-    ) -> None:
+    def _fill(self, orderings: Any, actions: Any, prior: Any, means: Any, utilities: Any, errors: Any) -> None:
         self.orderings: IntArray = _frozen(validate.as_orderings(orderings))
         m, k = self.orderings.shape
         self.actions: tuple[Label, ...] = validate.as_labels(actions, k)
@@ -79,7 +86,10 @@ class PreferenceModel:
         if utilities is not None:
             self.utilities = _frozen(validate.as_floats(utilities, "utilities", shape=(m, k)))
             _check_unit(self.utilities)
-        self.provenance: Json = _as_json(provenance)
+        self.errors: FloatArray | None = None
+        if errors is not None:
+            self.errors = _frozen(validate.as_floats(errors, "errors", shape=(m, k), largest=LARGEST_ERROR))
+            _check_errors(self.errors, self.utilities)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if getattr(self, "_sealed", False):
@@ -134,19 +144,22 @@ class PreferenceModel:
             prior=self.prior,
             means=self.means,
             utilities=self.utilities,
+            errors=self.errors,
             provenance=self.provenance,
         )
 
     def to_dict(self) -> Json:
         """Return the model as a JSON object, with its format, version and content hash."""
+        extras = {} if self.errors is None else {"errors": self.errors.tolist()}
         content: Json = {
             "format": FORMAT,
-            "version": VERSION,
+            "version": VERSION if extras else PLAIN_VERSION,
             "actions": list(self.actions),
             "orderings": self.orderings.tolist(),
             "prior": self.prior.tolist(),
             "means": None if self.means is None else self.means.tolist(),
             "utilities": None if self.utilities is None else self.utilities.tolist(),
+            **extras,
             "provenance": self.provenance,
         }
         return {**content, "sha256": digest(content)}
@@ -156,10 +169,10 @@ class PreferenceModel:
         """Return the model in a JSON object; `source` names it in errors."""
         if not isinstance(content, dict) or not validate.same(content.get("format"), FORMAT):
             raise FileFormatError(f"{source} is not a preference model: its 'format' is not '{FORMAT}'")
-        if not validate.same(content.get("version"), VERSION):
+        if not any(validate.same(content.get("version"), known) for known in (PLAIN_VERSION, VERSION)):
             raise FileFormatError(
-                f"{source} has format version {validate.quoted(content.get('version'))}; this lpbandits reads version "
-                f"{VERSION}: install the lpbandits that wrote it"
+                f"{source} has format version {validate.quoted(content.get('version'))}; this lpbandits reads versions "
+                f"{PLAIN_VERSION} and {VERSION}: install the lpbandits that wrote it"
             )
         missing = [key for key in ("actions", "orderings", "prior", "sha256") if key not in content]
         if missing:
@@ -178,6 +191,7 @@ class PreferenceModel:
                 prior=body["prior"],
                 means=body.get("means"),
                 utilities=body.get("utilities"),
+                errors=body.get("errors"),
                 provenance=body.get("provenance"),
             )
         except InvalidInput as error:
@@ -207,7 +221,7 @@ class PreferenceModel:
         return hash(self.sha256)
 
     def __repr__(self) -> str:
-        extras = [name for name in ("means", "utilities") if getattr(self, name) is not None]
+        extras = [name for name in ("means", "utilities", "errors") if getattr(self, name) is not None]
         known = f", with {' and '.join(extras)}" if extras else ""
         return f"<PreferenceModel: {self.n_states} states, {self.n_actions} actions{known}>"
 
@@ -244,6 +258,14 @@ def _as_json(provenance: Mapping[str, Any] | None) -> Json:
     except (*validate.ODD, FileFormatError) as error:
         raise InvalidInput(f"provenance is not a JSON object: {error}; give a dict of plain values") from None
     return content
+
+
+def _check_errors(errors: FloatArray, utilities: FloatArray | None) -> None:
+    if utilities is None:
+        raise InvalidInput("errors were given without utilities; they are the utilities' errors: give both")
+    if errors.min(initial=0.0) < 0:
+        z, a = (int(i) for i in np.argwhere(errors < 0)[0])
+        raise InvalidInput(f"errors[{z}, {a}] is {errors[z, a]:g}; a standard deviation cannot be negative")
 
 
 def _check_unit(utilities: FloatArray) -> None:

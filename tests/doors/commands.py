@@ -36,6 +36,8 @@ ODD = (
         "same",
         "rewards",
         "bradley-terry",
+        "cliff",
+        "student",
     ),
 )
 
@@ -61,6 +63,8 @@ BASES: dict[str, tuple[list[str], dict[str, str]]] = {
             **dict.fromkeys(
                 ("--world", "--model", "--log", "--least", "--rewards", "--threads", "--json", "--people"), "1"
             ),
+            **dict.fromkeys(("--gaps", "--noise-family"), "steps"),
+            **dict.fromkeys(("--swap", "--model-error", "--told-noise"), "0.5"),
             "--set": "gap=1",
             "--rounds": "3",
         },
@@ -79,7 +83,7 @@ BASES: dict[str, tuple[list[str], dict[str, str]]] = {
     "means": (
         ["--model", "model.json", "--people", "2", "--rounds", "3", "--policies", "ts", "--threads", "1"],
         {
-            **dict.fromkeys(("--rewards", "--noise", "--world", "--states", "--feedback"), "1"),
+            **dict.fromkeys(("--rewards", "--noise", "--told-noise", "--world", "--states", "--feedback"), "1"),
             "--set": "rewards=poisson",
         },
     ),

@@ -90,7 +90,7 @@ def use_world(given: Any) -> Any:
 
 def use_population(given: Any) -> Any:
     people = lpb.Population(**given)
-    policy = lpb.TS(people.model, rewards=people.rewards.as_known)
+    policy = lpb.TS(people.model, rewards=people.rewards_told.as_known)
     trace = lpb.roll(policy, people, rounds=min(2, people.fewest), seed=0)
     return numbers_of(people), trace.rewards, trace.regret
 
@@ -182,6 +182,11 @@ worlds = st.one_of(
             noise=floats(1e-50, 1e100),
             base=mostly(floats(-9, 9), floats(-1e308, 1e308)),
             spread=mostly(floats(0, 1), floats(0, 1e308)),
+            gaps=one_of("'paper'", "'exponential'", "'cliff'", "'steps'"),
+            swap=mostly(floats(0, 1)),
+            model_error=mostly(floats(0, 0.99), one_of("1", "1 - 1e-16", "1e-320")),
+            told_noise=floats(1e-50, 1e100),
+            noise_family=one_of("'normal'", "'student'"),
         ),
         people_here,
     ),
@@ -192,6 +197,7 @@ worlds = st.one_of(
             means=mostly(one_of("MODEL.means", "[[0.1, 0.5, 0.9]] * 3"), array()),
             truth=mostly(one_of("[0, 1, 2]", "[0.7, 1, 1]", "['0', '1', '2']"), array()),
             rewards=one_of("lpb.Rewards()", "lpb.Rewards('bernoulli')", "lpb.Rewards('poisson')", "'poisson'"),
+            told_noise=floats(1e-50, 1e100),
         ),
         people_here,
     ),
@@ -286,6 +292,8 @@ DOORS = [
             once=truths,
             replayed=truths,
             comparison=one_of("'rewards'", "'bradley-terry'"),
+            told=one_of("None", "lpb.Rewards(noise=0.1)", "lpb.Rewards('bernoulli')", "'poisson'"),
+            tails=one_of("'normal'", "'student'"),
         ),
         use_population,
         budget=40,

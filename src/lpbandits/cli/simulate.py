@@ -23,6 +23,11 @@ OF_WORLDS = (
     "noise",
     "base",
     "spread",
+    "gaps",
+    "swap",
+    "model_error",
+    "told_noise",
+    "noise_family",
     "model",
     "rewards",
     "log",
@@ -54,6 +59,20 @@ def simulate(
     jitter: float = typer.Option(0.05, help="Random part of the differences (ε)."),
     base: float | None = typer.Option(None, help="Level of the means (C); 9 for the same scale, 6 for different."),
     spread: float = typer.Option(0.4, help="Spread of people's levels, times k (γ), for different scales."),
+    gaps: str = typer.Option(
+        "paper",
+        help="How much lower each next action is: **paper** (--gap and --jitter); **exponential**, with mean 0.225; "
+        "**cliff**, 0.05 and once 2, in the middle; **steps**, 1 with chance 0.2, else 0.02. For all but the first, "
+        "--jitter changes nothing and --gap only the level of the best mean.",
+    ),
+    swap: float = typer.Option(0.0, help="Chance that neighbours in a person's own ordering are swapped."),
+    model_error: float = typer.Option(
+        0.0, help="How wrong the orderings are that policies are told: 1 − τ (Kendall's) on average, below 1."
+    ),
+    told_noise: float | None = typer.Option(None, help="The noise that policies are told; the true one by default."),
+    noise_family: str = typer.Option(
+        "normal", help="Noise of the rewards: **normal**, or **student** with heavy tails and the same --noise."
+    ),
     world: str | None = typer.Option(
         None,
         help="Where people come from: **synthetic** (the paper's), **means** (of --model), **replay** (real people of "
@@ -83,6 +102,8 @@ def simulate(
     duels = feedback == "duels"
     given = {name: context.params[name] for name in context.params if _is_given(context, name)}
     _refuse(given, "first" if duels else "comparison", f"has no meaning for {feedback}")
+    if duels:
+        _refuse(given, "told_noise", "has no meaning for duels")
     chosen = world or ("replay" if log is not None else "means" if model is not None else "synthetic")
     place = world_of(chosen, {name: given[name] for name in OF_WORLDS if name in given}, settings)
     if duels:
@@ -187,7 +208,7 @@ def _refuse(given: dict[str, Any], name: str, why: str) -> None:
     from lpbandits.errors import InvalidInput
 
     if name in given:
-        raise InvalidInput(f"--{name} {why}; leave it out")
+        raise InvalidInput(f"--{name.replace('_', '-')} {why}; leave it out")
 
 
 def _show(results: "Results", written: Path | None) -> None:

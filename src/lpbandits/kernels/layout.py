@@ -67,3 +67,4 @@ GAUSSIAN = 0
 GAUSSIAN_UNKNOWN = 1
 BERNOULLI = 2
 POISSON = 3
+STUDENT = 4  # only drawn: policies take such rewards for Gaussian ones

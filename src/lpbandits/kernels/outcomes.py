@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lpbandits.kernels.compiler import jit_in_place, kernel
-from lpbandits.kernels.layout import BERNOULLI, POISSON
-from lpbandits.kernels.random import REWARD, STATE, normal, poisson_quantile, uniform, unit, words
+from lpbandits.kernels.layout import BERNOULLI, POISSON, STUDENT
+from lpbandits.kernels.random import REWARD, STATE, normal, poisson_quantile, student_quantile, uniform, unit, words
 from lpbandits.typing import FloatArray, IntArray
 
 COMPARED = 0  # two noisy rewards are compared
@@ -39,6 +39,8 @@ def noisy(people: People, mean: float, word: np.uint64) -> float:
         return 1.0 if unit(word) < mean else 0.0
     if people.family == POISSON:
         return poisson_quantile(unit(word), mean)
+    if people.family == STUDENT:
+        return mean + people.noise * student_quantile(unit(word))
     return mean + people.noise * normal(word)
 
 

@@ -23,6 +23,8 @@ STEP = 5  # how much lower each next action is; the index is the position
 ORDER = 6  # the orderings of a world; the index is the action
 OFFER = 7  # the actions offered in a round; the index counts draws
 CHALLENGE = 8  # the second half of double Thompson sampling
+SWAP = 9  # whether neighbours in a person's ordering are swapped; the index is the position
+MISTAKE = 10  # how what policies are told of a state differs from it; the index counts actions, and attempts
 
 _U32 = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
@@ -224,6 +226,19 @@ def largest_normal(u: float, n: int) -> float:
     if tail < 0.075:
         return upper_quantile(tail)
     return normal_quantile(1.0 - tail)
+
+
+@jit_in_place
+def student_quantile(p: float) -> float:
+    """Return the quantile of p in (0, 1) of Student's t with 4 degrees of freedom, scaled to standard deviation 1.
+
+    Shaw's closed form t = ±2 √(cos(φ/3) / cos φ − 1) with cos φ = √(4p(1 − p)), without its cancellation near p = ½;
+    t itself has the standard deviation √2.
+    """
+    cosine = np.sqrt(4.0 * p * (1.0 - p))
+    angle = np.arctan2(abs(2.0 * p - 1.0), cosine)
+    value = 2.0 * np.sqrt(np.sin(2.0 * angle / 3.0) * np.sin(angle / 3.0) / cosine)
+    return value if p > 0.5 else -value
 
 
 @jit_in_place

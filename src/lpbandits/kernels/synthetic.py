@@ -1,8 +1,20 @@
-"""Drawing the paper's synthetic people."""
+"""Drawing synthetic people: the paper's, and those who break its assumptions."""
 
-from lpbandits.kernels.compiler import jit_in_place
-from lpbandits.kernels.random import ORDER, STEP, TOP, uniform
+import numpy as np
+
+from lpbandits.kernels.compiler import jit_in_place, kernel
+from lpbandits.kernels.random import MISTAKE, ORDER, STEP, SWAP, TOP, normal, uniform, words
 from lpbandits.typing import FloatArray, IntArray
+
+# families of gaps: how much lower each next action is
+PAPER = 0  # gap + U(0, jitter)
+EXPONENTIAL = 1
+CLIFF = 2  # one large gap in the middle
+STEPS = 3  # some large gaps anywhere
+
+EXPONENTIAL_GAP = 0.225  # its mean: the paper's own at Δ = 0.2, ε = 0.05
+LEDGE, CLIFF_GAP = 0.05, 2.0
+LEVEL, STEP_GAP, STEP_CHANCE = 0.02, 1.0, 0.2
 
 
 @jit_in_place
@@ -10,6 +22,18 @@ def order_keys(seed: int, draw: int, attempt: int, out: FloatArray) -> None:
     """Fill `out` with the sort keys of one random ordering."""
     for a in range(len(out)):
         out[a] = uniform(seed, draw, attempt, ORDER, a)
+
+
+@kernel
+def gap_at(family: int, i: int, k: int, u: float, gap: float, jitter: float) -> float:
+    """Return how much lower place i is than the place before it; u is uniform in (0, 1)."""
+    if family == EXPONENTIAL:
+        return -EXPONENTIAL_GAP * np.log1p(-u)
+    if family == CLIFF:
+        return CLIFF_GAP if i == k // 2 else LEDGE
+    if family == STEPS:
+        return STEP_GAP if u < STEP_CHANCE else LEVEL
+    return gap + jitter * u
 
 
 @jit_in_place
@@ -20,14 +44,46 @@ def descending_means(
     seed: int,
     low: float,
     width: float,
+    family: int,
     gap: float,
     jitter: float,
     out: FloatArray,
 ) -> None:
-    """Give each person the best mean U(low, low + width); each next action is lower by gap + U(0, jitter)."""
+    """Give each person the best mean U(low, low + width); each next action is lower by a gap of the family."""
+    k = orderings.shape[1]
     for p in range(len(truth)):
         mean = low + width * uniform(seed, ids[p], 0, TOP, 0)
-        for i in range(orderings.shape[1]):
+        for i in range(k):
             if i > 0:
-                mean -= gap + jitter * uniform(seed, ids[p], 0, STEP, i)
+                mean -= gap_at(family, i, k, uniform(seed, ids[p], 0, STEP, i), gap, jitter)
             out[p, orderings[truth[p], i]] = mean
+
+
+@jit_in_place
+def swap_neighbours(
+    orderings: IntArray, truth: IntArray, ids: IntArray, seed: int, chance: float, means: FloatArray
+) -> None:
+    """Reorder each person's means: in one pass over their ordering, swap places i and i + 1 with this chance."""
+    for p in range(len(truth)):
+        ordering = orderings[truth[p]]
+        held = ordering[0]  # the action at place i, after the swaps before it
+        mean = means[p, held]  # of place i
+        for i in range(len(ordering) - 1):
+            after = ordering[i + 1]
+            next_mean = means[p, after]
+            if uniform(seed, ids[p], 0, SWAP, i) < chance:
+                means[p, after] = mean
+            else:
+                means[p, held] = mean
+                held = after
+            mean = next_mean
+        means[p, held] = mean
+
+
+@jit_in_place
+def mistakes(seed: int, draw: int, state: int, attempt: int, out: FloatArray) -> None:
+    """Fill `out` with the standard normal mistakes of what is told of one state."""
+    k = len(out)
+    for a in range(k):
+        word, _ = words(seed, draw, state, MISTAKE, attempt * k + a)
+        out[a] = normal(word)

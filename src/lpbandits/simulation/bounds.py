@@ -155,6 +155,12 @@ def bound_world(
         raise InvalidInput(
             f"world is {validate.quoted(world)}; give a SyntheticWorld, such as SyntheticWorld(states=5)"
         )
+    for name, usual in (("swap", 0.0), ("model_error", 0.0), ("noise_family", "normal")):
+        if getattr(world, name) != usual:
+            raise InvalidInput(
+                f"{name} is {getattr(world, name)}; the bounds are of people who are as policies are told, with normal "
+                f"noise: leave it at {usual}"
+            )
     count, seed = validate.as_count(people, "people", high=MOST_PEOPLE), validate.as_seed(seed)
     policies = list(validate.as_list(policies, "policies", "names"))
     rounds, repeats, threads = check_growth(policies, rounds, repeats, threads)

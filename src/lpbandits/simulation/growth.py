@@ -17,7 +17,8 @@ from lpbandits.worlds import Population
 def copies_of(crowd: Population, repeats: int) -> Population:
     """Return a crowd of `repeats` copies of another crowd's first person."""
     truth = np.zeros(repeats, dtype=np.int64)
-    return Population(crowd.model, truth, np.tile(crowd.means[0], (repeats, 1)), crowd.rewards)
+    means = np.tile(crowd.means[0], (repeats, 1))
+    return Population(crowd.model, truth, means, crowd.rewards, told=crowd.told, tails=crowd.tails)
 
 
 def check_growth(policies: Sequence[str], rounds: int, repeats: int, threads: int | None) -> tuple[int, int, int]:
@@ -65,7 +66,7 @@ def measure_growth(
 
     def growth_of(name: str, i: int) -> float:
         crowd = crowds[i]
-        policy = make_policy(name, Setting(crowd.model, crowd.rewards, rounds))
+        policy = make_policy(name, Setting(crowd.model, crowd.rewards_told, rounds))
         regret = roll(policy, crowd, rounds=rounds, seed=seed, first_person=int(firsts[i])).regret
         return float(regret[:, early:].sum() / len(regret) / math.log(rounds / early))
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
-from lpbandits.kernels import layout
 from lpbandits.kernels.outcomes import duelled, rewarded
 from lpbandits.kernels.rollout import offer_once, offer_sets, rollout_of
 from lpbandits.limits import affordable
@@ -90,8 +89,7 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
         policy.start_own,
         people.means,
         people.truth if comparable else np.full(count, -1),
-        layout.GAUSSIAN if people.replayed else people.rewards.code,
-        0.0 if people.replayed else people.rewards.sd,
+        *people.drawn_from,
         COMPARISONS[people.comparison],
         people.offered,
         np.empty((1, 2, k), dtype=np.int64) if people.once else policy.offer_sets(people.offered),

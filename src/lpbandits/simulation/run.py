@@ -209,7 +209,7 @@ def pieces_of(
     size = people_of_piece(rounds)
     for name, build in builders.items():
         for draw, population in enumerate(populations):
-            policy = _built(name, build, Setting(population.model, population.rewards, rounds, first))
+            policy = _built(name, build, Setting(population.model, population.rewards_told, rounds, first))
             check_rounds(policy, population, rounds)
             people = len(population)
             for start in range(0, people, size):

@@ -18,6 +18,7 @@ from lpbandits.views.charts import Chart
 from lpbandits.views.names import name_of
 from lpbandits.views.page import Section, Table
 from lpbandits.views.report import made_with, save_report
+from lpbandits.views.tables import gaps_of
 
 FORMAT = "lpbandits-bounds"
 VERSION = 1
@@ -78,7 +79,7 @@ def described(bounds: Bounds) -> str:
     """
     s = bounds.settings
     words = [f"{s['states']} states", f"{s['actions']} actions"]
-    words += [f"gap {s['gap']:g}"] if "gap" in s else []
+    words += [gaps_of(s)] if "gap" in s else []
     words += [f"noise {s['noise']:g}", f"{s['people']} people"]
     words += [f"seed {s['seed']}"] if "seed" in s else []
     return ", ".join(words)

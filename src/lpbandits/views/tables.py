@@ -3,6 +3,7 @@
 from lpbandits.policies import POLICIES
 from lpbandits.simulation import Results
 from lpbandits.text import shown
+from lpbandits.typing import Json
 from lpbandits.views.names import name_of
 
 
@@ -27,13 +28,33 @@ def described(results: Results) -> str:
     s = results.settings
     words = [_many(s[name], name.removesuffix("s")) for name in ("states", "actions") if name in s]
     if "scale" in s:
-        words += [f"{s['scale']} scale{'s' if s['scale'] == 'different' else ''}", f"gap {s['gap']:g}"]
+        words += [f"{s['scale']} scale{'s' if s['scale'] == 'different' else ''}", gaps_of(s)]
     if "noise" in s:
         words.append(f"noise {s['noise']:g}")
+    words += _broken(s)
     people = f"{s['people']:,} {'person' if s['people'] == 1 else 'people'}{' a state' if 'states' in s else ''}"
     words += [people, _many(s["rounds"], "round")]
     words += [_many(s["draws"], "draw")] if s["draws"] > 1 else []
     return ", ".join([*words, f"seed {s['seed']}"])
+
+
+def gaps_of(settings: Json) -> str:
+    """Return how much lower each next action is, in words.
+
+    >>> gaps_of({"gap": 0.2}), gaps_of({"gap": 0.2, "gaps": "cliff"})
+    ('gap 0.2', 'cliff gaps')
+    """
+    family = settings.get("gaps", "paper")
+    return f"gap {settings['gap']:g}" if family == "paper" else f"{family} gaps"
+
+
+def _broken(settings: Json) -> list[str]:
+    """Return which of the paper's assumptions a world breaks, in words."""
+    words = ["Student's tails"] if settings.get("noise_family") == "student" else []
+    if settings.get("told_noise") is not None:
+        words.append(f"told noise {settings['told_noise']:g}")
+    words += [f"swap {settings['swap']:g}"] if settings.get("swap") else []
+    return words + ([f"model error {settings['model_error']:g}"] if settings.get("model_error") else [])
 
 
 def _many(count: int, what: str) -> str:

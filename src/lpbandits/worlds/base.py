@@ -9,13 +9,20 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
+from lpbandits.kernels.layout import GAUSSIAN, STUDENT
 from lpbandits.kernels.outcomes import BRADLEY_TERRY, COMPARED
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.rewards import Rewards, as_rewards
+from lpbandits.rewards import SMALLEST, Rewards, as_rewards
 from lpbandits.typing import FloatArray, IntArray, Json
 
 COMPARISONS = {"rewards": COMPARED, "bradley-terry": BRADLEY_TERRY}
 """How a duel is decided, and the kernels' number of it."""
+
+TAILS = {"normal": GAUSSIAN, "student": STUDENT}
+"""Where the noise of Gaussian rewards comes from, and the kernels' number of it."""
+
+LARGEST_STUDENT = 1e96
+"""Of a noise with Student's tails: rewards lie up to ten thousand times as far out."""
 
 
 def everything() -> IntArray:
@@ -36,7 +43,7 @@ class Population:
     means
         people×k: each person's mean rewards; if `replayed`, the very rewards they gave, NaN where they gave none.
     rewards
-        The family and noise of the rewards, as policies are told.
+        The family and noise of the rewards.
     offered
         people × rounds × allowed actions in rising order, filled up with -1 (1 in the first or second place: the same
         for all people or rounds; otherwise there are no fewer rounds than are played); 1×1×0 allows all. If `replayed`,
@@ -47,6 +54,12 @@ class Population:
         Whether `means` are rewards that were really given: no noise is added.
     comparison
         How duels are decided: "rewards" compares two noisy ones, "bradley-terry" draws by their means.
+    told
+        What policies are told of the rewards, where it is not the truth: of the same family, or Gaussian; None: as
+        `rewards`.
+    tails
+        Of the noise of Gaussian rewards: "normal", or "student": Student's t with 4 degrees of freedom, scaled to the
+        same standard deviation. Policies are not told of them.
 
     >>> model = PreferenceModel([[0, 1], [1, 0]])
     >>> Population(model, [0, 1], [[2.0, 1.0], [1.0, 3.0]], Rewards()).means.shape
@@ -64,6 +77,8 @@ class Population:
     once: bool = False
     replayed: bool = False
     comparison: str = "rewards"
+    told: Rewards | None = None
+    tails: str = "normal"
 
     def __post_init__(self) -> None:
         m, k = as_model(self.model).n_states, self.model.n_actions
@@ -94,9 +109,34 @@ class Population:
         clean = {"means": means, "truth": truth, "offered": offered, "comparison": comparison}
         for name, value in {**clean, "once": once, "replayed": replayed}.items():
             object.__setattr__(self, name, value)
+        check_told(self.rewards, self.told)
+        object.__setattr__(self, "tails", validate.as_choice(self.tails, "tails", TAILS))
+        if self.tails != "normal":
+            self._check_tails()
 
     def __len__(self) -> int:
         return len(self.truth)
+
+    def _check_tails(self) -> None:
+        """Refuse tails of a noise that is not there, and those that would reach too far."""
+        what = f"{self.rewards.family} rewards" if self.rewards.family != "gaussian" else ""
+        what = "replayed rewards" if self.replayed else what
+        what = "duels drawn by bradley-terry" if self.comparison == "bradley-terry" else what
+        if what:
+            raise InvalidInput(f"tails is {self.tails!r}, but {what} have no noise; leave it out")
+        validate.as_number(self.rewards.sd, "noise with Student's tails", high=LARGEST_STUDENT)
+
+    @property
+    def rewards_told(self) -> Rewards:
+        """What policies are told of the rewards."""
+        return self.rewards if self.told is None else self.told
+
+    @property
+    def drawn_from(self) -> tuple[int, float]:
+        """The kernels' number of what rewards are drawn from, and its standard deviation."""
+        if self.replayed:
+            return GAUSSIAN, 0.0
+        return (TAILS[self.tails] if self.tails != "normal" else self.rewards.code), self.rewards.sd
 
     @property
     def fewest(self) -> int:
@@ -117,6 +157,24 @@ class Population:
 def _rising(offered: IntArray) -> bool:
     """Whether each set rises until its -1 begin."""
     return bool(np.all((np.diff(offered, axis=2) > 0) | (offered[:, :, 1:] == -1)))
+
+
+def told_with(rewards: Rewards, noise: float) -> Rewards:
+    """Return what policies are told of rewards whose noise they are told to be this.
+
+    >>> told_with(Rewards(noise=1.0), 0.5).sd
+    0.5
+    """
+    validate.as_number(noise, "told_noise", low=0, above=True)
+    return replace(rewards, noise=validate.as_number(noise, "told_noise", low=SMALLEST, high=validate.LARGEST))
+
+
+def check_told(rewards: Rewards, told: Rewards | None) -> None:
+    """Refuse to tell policies of a family that cannot hold the rewards."""
+    if told is not None and as_rewards(told).family not in (rewards.family, "gaussian"):
+        raise InvalidInput(
+            f"told is {told.family}, but rewards are {rewards.family}; tell policies {rewards.family} or gaussian"
+        )
 
 
 def check_given(rewards: Rewards, means: FloatArray) -> None:

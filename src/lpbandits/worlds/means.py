@@ -10,7 +10,7 @@ from lpbandits.limits import affordable
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray, IntArray, Json
-from lpbandits.worlds.base import Population
+from lpbandits.worlds.base import Population, told_with
 
 
 class MeansWorld:
@@ -26,6 +26,8 @@ class MeansWorld:
         The state of each person, when `means` has one row per person.
     rewards
         Family and noise of the rewards; Gaussian with noise 1 by default.
+    told_noise
+        The noise that policies are told; by default that of the rewards.
 
     >>> model = PreferenceModel([[0, 1], [1, 0]], means=[[0.9, 0.2], [0.3, 0.6]])
     >>> MeansWorld(model, rewards=Rewards("bernoulli")).draw(people=2, seed=0).means.tolist()
@@ -41,9 +43,11 @@ class MeansWorld:
         *,
         truth: object = None,
         rewards: Rewards | None = None,
+        told_noise: float | None = None,
     ) -> None:
         self.model = as_model(model)
         self.rewards = Rewards() if rewards is None else as_rewards(rewards)
+        self.told = None if told_noise is None else told_with(self.rewards, told_noise)
         given = model.means if means is None else means
         if given is None:
             raise InvalidInput(
@@ -67,7 +71,7 @@ class MeansWorld:
         )
         rows = np.repeat(np.arange(len(self.means)), people)
         truth = rows if self.truth is None else self.truth[rows]
-        return Population(self.model, truth, np.ascontiguousarray(self.means[rows]), self.rewards)
+        return Population(self.model, truth, np.ascontiguousarray(self.means[rows]), self.rewards, told=self.told)
 
     def to_dict(self) -> Json:
         """Return the settings."""
@@ -77,5 +81,6 @@ class MeansWorld:
             "actions": self.model.n_actions,
             "rewards": self.rewards.family,
             "noise": self.rewards.noise,
+            "told_noise": None if self.told is None else self.told.noise,
             "model_sha256": self.model.sha256,
         }

@@ -1,4 +1,4 @@
-"""The paper's synthetic world."""
+"""The paper's synthetic world, and how its assumptions may break."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -8,12 +8,14 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.kernels.synthetic import descending_means, order_keys
+from lpbandits.kernels.synthetic import descending_means, order_keys, swap_neighbours
 from lpbandits.limits import affordable
 from lpbandits.model import PreferenceModel
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, IntArray, Json
-from lpbandits.worlds.base import Population
+from lpbandits.worlds.base import LARGEST_STUDENT, TAILS, Population, told_with
+from lpbandits.worlds.gaps import GAPS, expected_descent
+from lpbandits.worlds.mistold import mistold
 
 LARGEST = 1e80
 """Of a setting: means are a few times the number of actions as large, and must stay within ±1e100."""
@@ -25,7 +27,8 @@ class SyntheticWorld:
 
     Same scale: all people of a state share its means, the best drawn from U(base + Δk, base + Δk + 1), and mTS is told
     them exactly. Different scales: every person draws own means, the best from U(base + Δk, base + Δk + spread·k), and
-    mTS is told their expectation. Each next action is lower by gap + U(0, jitter).
+    mTS is told their expectation. Each next action is lower by gap + U(0, jitter). The last five settings break what
+    the paper assumes; by default they do not.
 
     Parameters
     ----------
@@ -39,11 +42,28 @@ class SyntheticWorld:
         C of the paper; by default 9 for the same scale and 6 for different scales.
     spread
         γ of the paper, for different scales.
+    gaps
+        How much lower each next action is: "paper"; "exponential", with mean 0.225; "cliff", 0.05 and once 2, in the
+        middle; "steps", 1 with chance 0.2, else 0.02. For all but the first, `jitter` changes nothing and `gap` only
+        the level of the best mean.
+    swap
+        The chance that two neighbours in a person's own ordering are swapped, in one pass from the best to the last.
+        The person's state stays their state.
+    model_error
+        How far what policies are told of a state's ordering is from the people's: the expected 1 − τ (Kendall's), which
+        is twice the share of pairs ordered differently; from 0 to below 1. The model then has utilities and errors.
+    told_noise
+        The noise that policies are told; by default the true one.
+    noise_family
+        "normal", or "student": noise with heavy tails (4 degrees of freedom) and the same standard deviation.
 
     >>> world = SyntheticWorld(states=2, actions=3, scale="different")
     >>> people = world.draw(people=2, seed=0)
     >>> people.means.shape, people.truth.tolist()
     ((4, 3), [0, 0, 1, 1])
+    >>> misled = SyntheticWorld(states=2, actions=3, told_noise=0.5, noise=2.0).draw(people=2, seed=0)
+    >>> misled.rewards.sd, misled.rewards_told.sd
+    (2.0, 0.5)
     """
 
     states: int = 5
@@ -54,6 +74,11 @@ class SyntheticWorld:
     noise: float = 1.0
     base: float | None = None
     spread: float = 0.4
+    gaps: str = "paper"
+    swap: float = 0.0
+    model_error: float = 0.0
+    told_noise: float | None = None
+    noise_family: str = "normal"
     name: ClassVar[str] = "synthetic"
 
     def __post_init__(self) -> None:
@@ -66,8 +91,15 @@ class SyntheticWorld:
         }
         clean |= {"noise": Rewards("gaussian", self.noise).sd, "scale": scale}
         clean["base"] = validate.as_number(base, "base", low=-LARGEST, high=LARGEST)
+        clean["gaps"] = validate.as_choice(self.gaps, "gaps", GAPS)
+        clean["swap"] = validate.as_number(self.swap, "swap", low=0, high=1)
+        clean["model_error"] = validate.as_number(self.model_error, "model_error", low=0, high=1)
+        if self.told_noise is not None:
+            clean["told_noise"] = told_with(Rewards(), self.told_noise).sd
+        clean["noise_family"] = validate.as_choice(self.noise_family, "noise_family", TAILS)
         for name, value in clean.items():
             object.__setattr__(self, name, value)
+        self._check_broken()
         if self.actions <= 12 and self.states > math.factorial(self.actions):
             possible = math.factorial(self.actions)
             raise InvalidInput(
@@ -85,15 +117,24 @@ class SyntheticWorld:
         floor = float(self.base or 0.0) + self.gap * self.actions
         if self.scale == "same":
             shared = self._means(orderings, np.arange(self.states), draw * self.states, seed, floor, 1.0)
-            told, own = shared, shared[truth]
+            along, own = np.take_along_axis(shared, orderings, axis=1), shared[truth]
         else:
             width = self.spread * self.actions
-            steps = (self.gap + self.jitter / 2.0) * np.arange(self.actions)
-            told = np.empty((self.states, self.actions))
-            np.put_along_axis(told, orderings, np.tile(floor + width / 2.0 - steps, (self.states, 1)), axis=1)
+            descent = expected_descent(self.gaps, self.actions, gap=self.gap, jitter=self.jitter)
+            along = np.tile(floor + width / 2.0 - descent, (self.states, 1))
             own = self._means(orderings, truth, draw * len(truth), seed, floor, width)
-        model = PreferenceModel(orderings, means=told)
-        return Population(model, truth, np.ascontiguousarray(own), Rewards("gaussian", self.noise))
+        if self.swap:
+            ids = np.arange(draw * len(truth), (draw + 1) * len(truth))
+            swap_neighbours(orderings, truth, ids, seed, self.swap, own)
+        rewards = Rewards("gaussian", self.noise)
+        return Population(
+            self._told(orderings, along, seed, draw),
+            truth,
+            np.ascontiguousarray(own),
+            rewards,
+            told=None if self.told_noise is None else told_with(rewards, self.told_noise),
+            tails=self.noise_family,
+        )
 
     def to_dict(self) -> Json:
         """Return the settings."""
@@ -105,8 +146,26 @@ class SyntheticWorld:
         affordable(
             f"{m:,} states × {k:,} actions" + (f" with {people:,} people a state" if people else ""),
             "take fewer people, states or actions" if people else "take fewer states or actions",
-            size=m * (300 + 60 * k) + m * people * (16 * k + 8),
+            size=m * (300 + (100 if self.model_error else 60) * k) + m * people * (16 * k + 8),
         )
+
+    def _check_broken(self) -> None:
+        """Refuse to break an assumption further than it goes."""
+        if self.model_error == 1.0:
+            raise InvalidInput("model_error is 1; it must be less than 1, where orderings say nothing of the people's")
+        if self.model_error and self.actions == 1:
+            raise InvalidInput(f"model_error is {self.model_error:g}, but 1 action has only one ordering; leave it out")
+        if self.noise_family == "student":
+            validate.as_number(self.noise, "noise with Student's tails", high=LARGEST_STUDENT)
+
+    def _told(self, orderings: IntArray, along: FloatArray, seed: int, draw: int) -> PreferenceModel:
+        """Return the model that policies are told, whose means descend `along` the orderings they are told."""
+        utilities = errors = None
+        if self.model_error:
+            orderings, utilities, errors = mistold(orderings, self.model_error, seed=seed, draw=draw)
+        means = np.empty(along.shape)
+        np.put_along_axis(means, orderings, along, axis=1)
+        return PreferenceModel(orderings, means=means, utilities=utilities, errors=errors)
 
     def _orderings(self, seed: int, draw: int) -> IntArray:
         """Return distinct uniform permutations: draw in turn, and pass over those that were there before."""
@@ -125,5 +184,5 @@ class SyntheticWorld:
     ) -> FloatArray:
         out = np.empty((len(truth), self.actions))
         ids = np.arange(first_person, first_person + len(truth))
-        descending_means(orderings, truth, ids, seed, low, width, self.gap, self.jitter, out)
+        descending_means(orderings, truth, ids, seed, low, width, GAPS[self.gaps], self.gap, self.jitter, out)
         return out
