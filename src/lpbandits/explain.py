@@ -3,11 +3,8 @@
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numpy as np
-
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels import layout
-from lpbandits.kernels.doors import door_to_expect
 from lpbandits.policies import Belief, Policy
 from lpbandits.text import shown
 from lpbandits.typing import FloatArray, Json, Label
@@ -101,16 +98,7 @@ def expected(policy: Policy, belief: Belief) -> FloatArray:
         raise InvalidInput(f"policy is {quoted(policy)}; give a policy such as LpbTS(model)")
     if not isinstance(belief, Belief):
         raise InvalidInput(f"belief is {quoted(belief)}; give a Belief, such as agent.belief")
-    return _expected(policy, Belief.copied(policy, belief))
-
-
-def _expected(policy: Policy, belief: Belief) -> FloatArray:
-    out = np.empty((max(belief.states.shape[1], 1), policy.model.n_actions))
-    expect, framed = door_to_expect(policy.evidence.expect)
-    frame = framed(policy.arrays(belief))
-    for z in range(len(out)):
-        expect(frame, belief.tried, z, out[z])
-    return out
+    return policy.expected(Belief.copied(policy, belief))
 
 
 def explain(policy: Policy, belief: Belief) -> Explanation:
@@ -123,7 +111,7 @@ def explain(policy: Policy, belief: Belief) -> Explanation:
     }
     if not policy.evidence.latent:
         return Explanation(tried, ())
-    means = _expected(policy, belief)
+    means = policy.expected(belief)
     states = [_state(policy, belief, z, means[z]) for z in range(len(means))]
     return Explanation(tried, tuple(sorted(states, key=lambda state: -state.probability)))
 

@@ -16,6 +16,9 @@ Family = Literal["gaussian", "bernoulli", "poisson"]
 SMALLEST = 1e-50
 """Noise below this would overflow when rewards are divided by it and squared."""
 
+GUESS = 5.0
+"""How many rewards a told noise is worth to policies that learn each person's own."""
+
 
 @dataclass(frozen=True)
 class Rewards:
@@ -71,6 +74,11 @@ class Rewards:
     def as_known(self) -> "Rewards":
         """The same with a guessed noise taken for the true one, for policies that must know it."""
         return replace(self, noise_known=True)
+
+    @property
+    def as_guess(self) -> "Rewards":
+        """The same with a Gaussian noise taken for a guess worth five rewards, for policies that learn it."""
+        return self if self.family != "gaussian" else replace(self, noise_known=False, weight=GUESS)
 
     def check(self, reward: Any) -> float:
         """Return `reward` as a float if such a reward is possible.
@@ -153,3 +161,14 @@ def rewards_of(
             f"noise is {validate.quoted(noise)} but {made.family} rewards have no noise of their own; leave it out"
         )
     return made
+
+
+def guessed(rewards: "str | Rewards", noise: float | None = None, noise_known: bool = False) -> Rewards:
+    """Return the rewards of a policy that learns the noise: one that is told, or 1, is a guess unless it is known.
+
+    >>> guessed("gaussian", 2.0).noise_known, guessed("bernoulli").noise_known
+    (False, True)
+    """
+    made = rewards_of(rewards, noise, noise_of_all=True)
+    known = isinstance(rewards, Rewards) or validate.as_flag(noise_known, "noise_known")
+    return made if known else made.as_guess

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import numpy as np
+
 from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.layout import POSTERIOR, Arrays
 from lpbandits.kernels.random import below
-from lpbandits.typing import Int32Array, IntArray, SlotArray
+from lpbandits.typing import FloatArray, Int32Array, IntArray, SlotArray
 
 
 @kernel
@@ -30,6 +32,19 @@ def pick(b: Arrays, offered: IntArray, u: float) -> int:
     if len(offered) == 0:
         return below(u, b.ranks.shape[1])
     return offered[below(u, len(offered))]
+
+
+@kernel
+def largest(values: FloatArray, k: int, offered: IntArray) -> int:
+    """Return the allowed action with the largest value, of all k where `offered` is empty; of equals the first."""
+    action = -1
+    best = -np.inf
+    for i in range(k if len(offered) == 0 else len(offered)):
+        a = i if len(offered) == 0 else offered[i]
+        if action < 0 or values[a] > best:
+            action = a
+            best = values[a]
+    return action
 
 
 @jit_in_place

@@ -30,6 +30,7 @@ _REST = {
     "tell_duel": (types.int64, types.int64, types.int64),
     "choose": (types.int64, types.int64[::1], types.int64, types.int64, types.int64),
     "expect": (types.int64, types.int64, types.float64[::1]),
+    "doubt": (types.int64, types.float64[::1]),
     "weigh": (types.int64,),
 }
 
@@ -80,7 +81,7 @@ def tell(*_: Any) -> Any:
     """Stand for the function that is put in."""
 
 
-choose = expect = weigh = tell
+choose = expect = doubt = weigh = tell
 
 
 def tell_door(frame: Frame, n: int, action: int, outcome: float) -> int:
@@ -97,6 +98,11 @@ def choose_door(frame: Frame, n: int, offered: IntArray, seed: int, person: int,
 def expect_door(frame: Frame, n: int, state: int, out: FloatArray) -> None:
     """Write what is expected of every action under a state."""
     expect(arrays_of(frame), n, state, out)
+
+
+def doubt_door(frame: Frame, n: int, out: FloatArray) -> None:
+    """Write how uncertain what is expected of every action is."""
+    doubt(arrays_of(frame), n, out)
 
 
 def weigh_door(frame: Frame, n: int) -> None:
@@ -120,6 +126,12 @@ def door_to_choose(function: Callable[..., Any]) -> Door:
 def door_to_expect(function: Callable[..., None]) -> Door:
     """Return the door to an evidence's `expect`."""
     return _opened(expect_door, "expect", {"expect": function})
+
+
+@functools.cache
+def door_to_doubt(function: Callable[..., None]) -> Door:
+    """Return the door to an evidence's `doubt`."""
+    return _opened(doubt_door, "doubt", {"doubt": function})
 
 
 @functools.cache

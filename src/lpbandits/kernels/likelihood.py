@@ -3,7 +3,17 @@
 import numpy as np
 
 from lpbandits.kernels.compiler import kernel
-from lpbandits.kernels.layout import BERNOULLI, GAUSSIAN_UNKNOWN, GUESS_WEIGHT, NOISE, REWARDS, Arrays
+from lpbandits.kernels.layout import (
+    BERNOULLI,
+    COUNT,
+    FAMILY,
+    GAUSSIAN_UNKNOWN,
+    GUESS_WEIGHT,
+    NOISE,
+    REWARDS,
+    SPREAD,
+    Arrays,
+)
 
 
 @kernel
@@ -38,3 +48,20 @@ def unknown_noise(b: Arrays, squares: float, count: float) -> float:
     """
     weight = b.settings[REWARDS, GUESS_WEIGHT]
     return -0.5 * (weight + count) * np.log(weight * b.settings[REWARDS, NOISE] ** 2 + squares)
+
+
+@kernel
+def noise_of(b: Arrays, n: int) -> float:
+    """Return the noise: as told, or √((w σ₀² + Σ spread) / (w + Σ (count − 1))) where σ₀ is a guess worth w rewards.
+
+    Only how rewards of one action differ among themselves counts, so it does not depend on any state.
+    """
+    noise = b.settings[REWARDS, NOISE]
+    if b.settings[REWARDS, FAMILY] != GAUSSIAN_UNKNOWN:
+        return noise
+    weight = b.settings[REWARDS, GUESS_WEIGHT]
+    squares = weight * noise * noise
+    for slot in range(n):
+        squares += b.slots[SPREAD, slot]
+        weight += b.slots[COUNT, slot] - 1.0
+    return np.sqrt(squares / weight)

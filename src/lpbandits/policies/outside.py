@@ -20,10 +20,11 @@ from lpbandits.validate import quoted
 
 _KINDS: dict[str, type[Evidence | Rule]] = {"evidence": Evidence, "rule": Rule}
 _EXAMPLES = {"evidence": "Refit()", "rule": "Sample()"}
-_FUNCTIONS = {"evidence": ("tell", "expect"), "rule": ("choose",)}
+_FUNCTIONS = {"evidence": ("tell", "expect", "doubt"), "rule": ("choose",)}
 _ARGUMENTS = {
     "tell": ("b", "n", "action", "outcome"),
     "expect": ("b", "n", "state", "out"),
+    "doubt": ("b", "n", "out"),
     "choose": ("b", "n", "offered", "seed", "person", "round_"),
 }
 
@@ -73,10 +74,10 @@ def _json(value: Any) -> Any:
 
 
 @functools.cache
-def asking(choose: Callable[..., Any], expect: Callable[..., None]) -> Callable[..., Any]:
-    """Return a rule's `choose`, built around an evidence's `expect`."""
-    name = name_of("choose", {"choose": choose, "expect": expect})
-    return specialise(choose, name, {"expect": expect}, inline=True)
+def asking(choose: Callable[..., Any], expect: Callable[..., None], doubt: Callable[..., None]) -> Callable[..., Any]:
+    """Return a rule's `choose`, built around an evidence's `expect` and `doubt`."""
+    asked = {"expect": expect, "doubt": doubt}
+    return specialise(choose, name_of("choose", {"choose": choose, **asked}), asked, inline=True)
 
 
 @functools.cache

@@ -7,6 +7,7 @@ and `n`, the number of tried actions:
     n = tell(b, n, action, reward)                        evidence: take an outcome in
     n = tell(b, n, winner, loser)                         … of a duel
     expect(b, n, state, out)                              evidence: write what it expects of every action
+    doubt(b, n, out)                                      evidence: write how uncertain that is (0 by default)
     weigh(b, n)                                           evidence, if it can: write scores and posterior anew
     action = choose(b, n, offered, seed, person, round_)  rule: `offered` rises, and is empty where all are allowed
     first, second = choose(…)                             … for duels
@@ -15,7 +16,7 @@ A `tell` records the outcome (`kernels.tally.record`) and leaves the normalised 
 `b.states`; it may keep what it likes in `b.own`. What a saved belief says is not believed where it can be worked out:
 `weigh` writes its scores and posterior anew from the slots and `b.own`, and `check_own` refuses what no outcomes lead
 to. A `choose` changes nothing but scratch, and takes its luck from `kernels.random.uniform` by address. A rule with
-`asks = True` may call `expect`, imported from here, and so work with any evidence. Functions decorated with
+`asks = True` may call `expect` and `doubt`, imported from here, and so work with any evidence. Functions decorated with
 `lpbandits.kernel` run at full speed; plain Python ones work too.
 """
 
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from lpbandits.errors import NotSupported
+from lpbandits.kernels.compiler import kernel
 from lpbandits.model import PreferenceModel
 from lpbandits.typing import FloatArray, IntArray
 
@@ -33,8 +35,20 @@ if TYPE_CHECKING:
     from lpbandits.policies.belief import Belief
     from lpbandits.policies.policy import Policy
 
+
+@kernel
+def certain(b: Any, n: int, out: FloatArray) -> None:  # noqa: ARG001
+    """Write that nothing is uncertain, which an evidence says that does not tell how uncertain it is."""
+    for action in range(len(out)):
+        out[action] = 0.0
+
+
 Feedback = Literal["rewards", "duels"]
 """What a policy learns from: the reward of an action, or which of two actions won."""
+
+
+NEGLIGIBLE = 1e-3
+"""Rules that weigh what all states expect leave out states less probable than this."""
 
 
 def settle(part: Any, **settings: Any) -> None:
@@ -66,6 +80,8 @@ class Evidence:
     """Whether the tried actions are kept in the order of every state, as fits need; False spares the work."""
     tell: ClassVar[Callable[..., int]]
     expect: ClassVar[Callable[..., None]]
+    doubt: ClassVar[Callable[..., None]] = staticmethod(certain)
+    """The standard deviation, in rewards, of each action's own departure from what is expected of it."""
     weigh: ClassVar[Callable[..., None] | None] = None
     """None: the posterior of a saved belief is taken as it is, if it is a probability of each state."""
 
@@ -100,8 +116,10 @@ class Rule:
     """Whether it chooses one action, for a reward, or two, for a duel."""
     latent: ClassVar[bool] = True
     """Whether it needs a posterior over states."""
+    repeats: ClassVar[bool] = True
+    """Whether it goes on learning where actions repeat; a rule that locks in on one is for actions given once."""
     asks: ClassVar[bool] = False
-    """Whether it calls `expect`."""
+    """Whether it calls `expect` or `doubt`."""
     choose: ClassVar[Callable[..., Any]]
 
     @property
@@ -128,3 +146,8 @@ class Rule:
 def expect(b: Any, n: int, state: int, out: FloatArray) -> None:  # noqa: ARG001
     """Stand, in a rule with `asks = True`, for the `expect` of the evidence it is combined with."""
     raise NotSupported("only a rule with asks = True may call expect")
+
+
+def doubt(b: Any, n: int, out: FloatArray) -> None:  # noqa: ARG001
+    """Stand, in a rule with `asks = True`, for the `doubt` of the evidence it is combined with."""
+    raise NotSupported("only a rule with asks = True may call doubt")

@@ -18,6 +18,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.kernels import layout
 from lpbandits.kernels.choices import favourite_sets
 from lpbandits.kernels.compiler import fingerprint
+from lpbandits.kernels.doors import door_to_doubt, door_to_expect
 from lpbandits.kernels.layout import Arrays
 from lpbandits.limits import affordable
 from lpbandits.model import PreferenceModel, as_model
@@ -130,7 +131,7 @@ class Policy:
         """The rule's function: built around the evidence's `expect` if it asks, and watched if it is from outside."""
         choose = self.rule.choose
         if self.rule.asks:
-            choose = asking(choose, self.evidence.expect)
+            choose = asking(choose, self.evidence.expect, self.evidence.doubt)
         return watched_choose(choose, self.feedback) if fingerprint(choose) else choose
 
     @property
@@ -198,6 +199,24 @@ class Policy:
         tried = np.array([a for a in allowed.tolist() if a in slot_of], dtype=np.int64)
         slots = np.array([slot_of[a] for a in tried.tolist()], dtype=np.int64)
         return tried, slots, np.setdiff1d(allowed, tried)
+
+    def expected(self, belief: Belief) -> FloatArray:
+        """Return m×k: what the evidence expects of each action under each state; 1×k without latent states."""
+        out = np.empty((max(belief.states.shape[1], 1), self.model.n_actions))
+        expect, framed = door_to_expect(self.evidence.expect)
+        arrays = self.arrays(belief)
+        frame = framed(arrays)
+        for z in range(len(out)):
+            expect(frame, belief.tried, z, out[z])
+        return out
+
+    def doubts(self, belief: Belief) -> FloatArray:
+        """Return how uncertain that is for each action alone, as a standard deviation."""
+        out = np.empty(self.model.n_actions)
+        doubt, framed = door_to_doubt(self.evidence.doubt)
+        arrays = self.arrays(belief)
+        doubt(framed(arrays), belief.tried, out)
+        return out
 
     def index_of(self, label: Any) -> int:
         """Return the index of an action's label."""

@@ -69,11 +69,13 @@ class Entry:
         return self.feedback != "rewards", known, self.name.replace("-", "~")
 
 
-ORDERINGS = "the possible orderings"
 MEANS = "the possible mean rewards"
+NEARLY = "the possible utilities, nearly"
+ORDERINGS = "the possible orderings"
 TOP = "which actions are best in some state"
 NOTHING = "nothing"
-_KNOWN = (ORDERINGS, MEANS, TOP, NOTHING)
+_KNOWN = (MEANS, NEARLY, ORDERINGS, TOP, NOTHING)
+"""The ladder: from knowing most to knowing nothing."""
 
 POLICIES: dict[str, Entry] = {}
 """Every registered policy by name."""

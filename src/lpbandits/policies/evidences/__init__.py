@@ -7,6 +7,7 @@ from lpbandits.policies.evidences.inversions import Paired as Paired
 from lpbandits.policies.evidences.known_means import KnownMeans as KnownMeans
 from lpbandits.policies.evidences.refit import Refit as Refit
 from lpbandits.policies.evidences.tally import Tally as Tally
+from lpbandits.policies.evidences.utility import Utility as Utility
 from lpbandits.policies.evidences.wins import Wins as Wins
 from lpbandits.policies.parts import Evidence
 
@@ -14,6 +15,7 @@ _ALL: tuple[type[Evidence], ...] = (
     Refit,
     Incremental,
     KnownMeans,
+    Utility,
     Consistency,
     Tally,
     Inversions,

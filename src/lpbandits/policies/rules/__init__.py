@@ -2,8 +2,12 @@
 
 from lpbandits.policies.parts import Rule
 from lpbandits.policies.rules.any_action import AnyAction as AnyAction
+from lpbandits.policies.rules.best_expected import BestExpected as BestExpected
 from lpbandits.policies.rules.double_thompson import DoubleThompson as DoubleThompson
+from lpbandits.policies.rules.greedy import Greedy as Greedy
+from lpbandits.policies.rules.ids import InformationDirected as InformationDirected
 from lpbandits.policies.rules.optimism import Optimism as Optimism
+from lpbandits.policies.rules.popular import Popular as Popular
 from lpbandits.policies.rules.sample import Sample as Sample
 from lpbandits.policies.rules.thompson import Thompson as Thompson
 from lpbandits.policies.rules.two_states import TwoStates as TwoStates
@@ -11,6 +15,10 @@ from lpbandits.policies.rules.upper_bound import UpperBound as UpperBound
 
 _ALL: tuple[type[Rule], ...] = (
     Sample,
+    BestExpected,
+    InformationDirected,
+    Greedy,
+    Popular,
     Optimism,
     Thompson,
     UpperBound,

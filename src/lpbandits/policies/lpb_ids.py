@@ -1,0 +1,58 @@
+"""lpb-ids: information-directed choice among states whose utilities are known nearly, up to a person's scale."""
+
+from lpbandits.model import PreferenceModel
+from lpbandits.policies.evidences import Utility
+from lpbandits.policies.policy import Policy
+from lpbandits.policies.registry import NEARLY, Entry
+from lpbandits.policies.rules import InformationDirected
+from lpbandits.rewards import Rewards, guessed
+
+
+class LpbIDS(Policy):
+    """Play what loses least for what it teaches about the person's state.
+
+    Its evidence is that of `LpbUtility`, steadied by the isotonic fits of lpbTS: the two log-likelihoods are averaged,
+    which in development cost a few per cent in the paper's world and saved half of the worst regrets where gaps are
+    far from even. Its rule tries an action on which the states disagree when that is worth its cost.
+
+    Parameters
+    ----------
+    hope
+        How much of the doubt about an action counts, as promise and as what a try may teach; 0 trusts the utilities.
+    isotonic
+        The isotonic fits' share in the log-likelihood.
+
+    The other parameters are those of `LpbUtility`.
+
+    >>> from lpbandits import Agent
+    >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]])
+    >>> agent = Agent(LpbIDS(model), seed=7)
+    >>> agent.tell(0, 3.0); agent.tell(1, 2.0)
+    >>> agent.probabilities().round(2).tolist()
+    [1.0, 0.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        model: PreferenceModel,
+        *,
+        noise: float | None = None,
+        noise_known: bool = False,
+        rewards: str | Rewards = "gaussian",
+        slack: float = 0.02,
+        isotonic: float = 0.5,
+        hope: float = 0.6,
+    ) -> None:
+        evidence = Utility(guessed(rewards, noise, noise_known), slack=slack, isotonic=isotonic)
+        super().__init__(model, evidence, InformationDirected(hope))
+
+
+ENTRIES = (
+    Entry(
+        "lpb-ids",
+        lambda s: LpbIDS(s.model, rewards=s.rewards.as_guess),
+        "lpb-ids",
+        NEARLY,
+        "as lpb-utility; tries what tells states apart",
+    ),
+)

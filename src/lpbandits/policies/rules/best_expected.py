@@ -1,0 +1,52 @@
+"""Best expected: draw a state, play the action of which it expects most. The rule of lpb-utility."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from lpbandits.kernels import layout
+from lpbandits.kernels.choices import largest
+from lpbandits.kernels.compiler import kernel
+from lpbandits.kernels.layout import RULE_WORK, Arrays
+from lpbandits.kernels.posterior import draw_state
+from lpbandits.kernels.random import STATE, uniform
+from lpbandits.model import PreferenceModel
+from lpbandits.policies.belief import Belief
+from lpbandits.policies.parts import Rule, expect
+from lpbandits.policies.policy import Policy
+from lpbandits.typing import FloatArray, IntArray
+
+
+@kernel
+def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
+    """Draw z ~ posterior, play argmax_a M_z(a), with what was seen of the actions counted in."""
+    expect(b, n, draw_state(b, uniform(seed, person, round_, STATE, 0)), b.work[RULE_WORK])
+    return largest(b.work[RULE_WORK], b.ranks.shape[1], offered)
+
+
+@dataclass(frozen=True)
+class BestExpected(Rule):
+    """Draw a state from the posterior, play the action of which it expects most, given all that was seen.
+
+    `Sample` plays the state's favourite by its ordering; this rule may leave it once its rewards disappoint.
+
+    >>> BestExpected().kind
+    'best-expected'
+    """
+
+    kind: ClassVar[str] = "best-expected"
+    asks: ClassVar[bool] = True
+    choose = staticmethod(choose)
+
+    def work(self, model: PreferenceModel) -> tuple[int, int]:
+        """Return a row, as long as there are actions."""
+        return (1, model.n_actions)
+
+    def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
+        """Return the posterior mass of the states that expect most of each action."""
+        allowed = policy.allowed(offered)
+        best = allowed[np.argmax(policy.expected(belief)[:, allowed], axis=1)]
+        out = np.zeros(policy.model.n_actions)
+        np.add.at(out, best, belief.states[layout.POSTERIOR])
+        return out

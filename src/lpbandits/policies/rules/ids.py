@@ -1,0 +1,165 @@
+"""Information-directed: play the mix of two actions that loses least for what it teaches. The rule of lpb-ids."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from lpbandits import validate
+from lpbandits.kernels.compiler import kernel
+from lpbandits.kernels.layout import POSTERIOR, RULE, RULE_WORK, Arrays
+from lpbandits.kernels.random import STATE, uniform
+from lpbandits.model import PreferenceModel
+from lpbandits.policies.belief import Belief
+from lpbandits.policies.parts import NEGLIGIBLE, Rule, doubt, expect, settle
+from lpbandits.policies.policy import Policy
+from lpbandits.typing import FloatArray, IntArray
+
+HOPE = 0  # the setting
+# rows of scratch, per action
+GAP = RULE_WORK  # what is lost by it
+INFORMATION = RULE_WORK + 1  # what is learned by it
+MEAN = RULE_WORK + 2
+DOUBT = RULE_WORK + 3
+STEPS = 64  # of the search, which takes two to six
+
+
+@kernel
+def count_in(b: Arrays, offered: IntArray, size: int, p: float, origin: float) -> float:
+    """Count one state in: GAP += p M(a), INFORMATION += p (M(a)² + h² D(a)²); return max_a (M(a) + h D(a))."""
+    hope = b.settings[RULE, HOPE]
+    top = -np.inf
+    for i in range(size):
+        a = i if len(offered) == 0 else offered[i]
+        mean = b.work[MEAN, a] - origin
+        unsure = hope * b.work[DOUBT, a]
+        b.work[GAP, i] += p * mean
+        b.work[INFORMATION, i] += p * (mean * mean + unsure * unsure)
+        top = max(top, mean + unsure)
+    return top
+
+
+@kernel
+def cheapest(work: FloatArray, size: int, price: float, least: int) -> int:
+    """Return the action with the smallest 2 gap − price · information, `least` unless another is clearly lower."""
+    value = 2.0 * work[GAP, least] - price * work[INFORMATION, least]
+    margin = 1e-12 * (abs(value) + work[GAP, least])
+    for i in range(size):
+        other = 2.0 * work[GAP, i] - price * work[INFORMATION, i]
+        if other < value - margin:
+            least = i
+            value = other
+    return least
+
+
+@kernel
+def best_mix(work: FloatArray, size: int) -> tuple[int, int, float]:
+    """Return two actions, and the share of the second, whose mix has the least gap² / information of all mixes.
+
+    Gap²/information = max over λ of (2λ gap − λ² information), which is linear in a mix, so the least over all mixes is
+    the highest point of the lower envelope of one parabola per action. Between an action that still rises there and one
+    that falls it is where the two cross; an action that is lower at that λ replaces one of them, until none is.
+    """
+    first, last = 0, 0
+    for i in range(1, size):
+        if work[GAP, i] < work[GAP, first]:
+            first = i
+        if work[INFORMATION, i] > work[INFORMATION, last]:
+            last = i
+    for _ in range(STEPS):
+        gap, more = work[GAP, first], work[GAP, last] - work[GAP, first]
+        learned = work[INFORMATION, first]
+        gain = work[INFORMATION, last] - learned
+        if first == last or gain <= 0.0 or work[INFORMATION, last] <= 0.0:
+            return first, first, 0.0
+        price = 2.0 * more / gain
+        share = (gap - price * learned) / more if more > 0.0 else 1.0
+        if share <= 0.0:  # the first has its own peak before they cross
+            share = 0.0
+            price = gap / learned
+        elif share >= 1.0:
+            share = 1.0
+            price = work[GAP, last] / work[INFORMATION, last]
+        other = cheapest(work, size, price, first if share < 1.0 else last)
+        if other in (first, last):
+            break
+        if work[GAP, other] < price * work[INFORMATION, other]:
+            last = other
+        else:
+            first = other
+    return first, last, share
+
+
+@kernel
+def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
+    """Play one of the two actions of the best mix.
+
+    State z expects M_z(a) of action a, with doubt D(a), and h is the hope. The gap of an action is
+    Σ p_z max_i (M_z(i) + h D(i)) − Σ p_z M_z(a), its information Var_p M_z(a) + h² D(a)².
+    """
+    size = b.ranks.shape[1] if len(offered) == 0 else len(offered)
+    for i in range(size):
+        b.work[GAP, i] = 0.0
+        b.work[INFORMATION, i] = 0.0
+    doubt(b, n, b.work[DOUBT])
+    best = 0.0
+    origin = np.nan  # what rewards are counted from, so that the variance does not drown in their level
+    for z in range(b.states.shape[1]):
+        p = b.states[POSTERIOR, z]
+        if p >= NEGLIGIBLE:
+            expect(b, n, z, b.work[MEAN])
+            if np.isnan(origin):
+                origin = b.work[MEAN, 0]
+            best += p * count_in(b, offered, size, p, origin)
+    for i in range(size):
+        mean = b.work[GAP, i]
+        b.work[INFORMATION, i] = max(b.work[INFORMATION, i] - mean * mean, 0.0)
+        b.work[GAP, i] = max(best - mean, 0.0)
+    first, last, share = best_mix(b.work, size)
+    at = last if share > 0.0 and uniform(seed, person, round_, STATE, 0) < share else first
+    return at if len(offered) == 0 else offered[at]
+
+
+@dataclass(frozen=True)
+class InformationDirected(Rule):
+    """Play the mix of actions with the least (expected loss)² / information (Russo and Van Roy 2018).
+
+    Information is how much the states disagree about an action. Where they may be wrong about it, `hope` counts that
+    too: so many standard deviations are hoped for of the best action, and their square is what a try may teach.
+
+    >>> InformationDirected().hope
+    0.6
+    """
+
+    hope: float = 0.6
+    kind: ClassVar[str] = "information-directed"
+    asks: ClassVar[bool] = True
+    choose = staticmethod(choose)
+
+    def __post_init__(self) -> None:
+        settle(self, hope=validate.as_number(self.hope, "hope", low=0, high=100))
+
+    def settings(self) -> tuple[float, ...]:
+        """Return the hope."""
+        return (self.hope,)
+
+    def work(self, model: PreferenceModel) -> tuple[int, int]:
+        """Return four rows, as long as there are actions."""
+        return (4, model.n_actions)
+
+    def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
+        """Return the shares of the best mix."""
+        means = policy.expected(belief)
+        allowed = policy.allowed(offered)
+        p = belief.states[POSTERIOR]
+        kept = p >= NEGLIGIBLE
+        p, means = p[kept], means[kept][:, allowed] - means[kept][0, 0]
+        unsure = self.hope * policy.doubts(belief)[allowed]
+        work = np.zeros((RULE_WORK + 2, len(allowed)))
+        work[GAP] = np.maximum(p @ (means + unsure).max(axis=1) - p @ means, 0.0)
+        work[INFORMATION] = np.maximum(p @ (means**2 + unsure**2) - (p @ means) ** 2, 0.0)
+        first, last, share = best_mix(work, len(allowed))
+        out = np.zeros(policy.model.n_actions)
+        out[allowed[first]] += 1.0 - share
+        out[allowed[last]] += share
+        return out
