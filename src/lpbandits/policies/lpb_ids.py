@@ -11,16 +11,13 @@ from lpbandits.rewards import Rewards, guessed
 class LpbIDS(Policy):
     """Play what loses least for what it teaches about the person's state.
 
-    Its evidence is that of `LpbUtility`, steadied by the isotonic fits of lpbTS: the two log-likelihoods are averaged,
-    which in development cost a few per cent in the paper's world and saved half of the worst regrets where gaps are
-    far from even. Its rule tries an action on which the states disagree when that is worth its cost.
+    Its evidence is that of `LpbUtility`; its rule tries an action on which the states disagree when that is worth its
+    cost.
 
     Parameters
     ----------
     hope
         How much of the doubt about an action counts, as promise and as what a try may teach; 0 trusts the utilities.
-    isotonic
-        The isotonic fits' share in the log-likelihood.
 
     The other parameters are those of `LpbUtility`.
 
@@ -39,7 +36,7 @@ class LpbIDS(Policy):
         noise: float | None = None,
         noise_known: bool = False,
         rewards: str | Rewards = "gaussian",
-        slack: float = 0.02,
+        slack: float = 0.2,
         isotonic: float = 0.5,
         hope: float = 0.6,
     ) -> None:

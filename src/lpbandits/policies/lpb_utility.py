@@ -27,7 +27,10 @@ class LpbUtility(Policy):
     rewards
         "gaussian", "bernoulli" or "poisson" (all treated as Gaussian); or `Rewards(…)`, in place of the two above.
     slack
-        Variance by which every person departs from the utilities, in units of their spread.
+        Variance by which every person departs from the utilities, in units of their spread, times the number of
+        actions.
+    isotonic
+        The share of lpbTS's isotonic fits in the log-likelihood.
 
     >>> from lpbandits import Agent
     >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]])
@@ -44,9 +47,11 @@ class LpbUtility(Policy):
         noise: float | None = None,
         noise_known: bool = False,
         rewards: str | Rewards = "gaussian",
-        slack: float = 0.02,
+        slack: float = 0.2,
+        isotonic: float = 0.5,
     ) -> None:
-        super().__init__(model, Utility(guessed(rewards, noise, noise_known), slack=slack), BestExpected())
+        evidence = Utility(guessed(rewards, noise, noise_known), slack=slack, isotonic=isotonic)
+        super().__init__(model, evidence, BestExpected())
 
 
 ENTRIES = (

@@ -1,8 +1,8 @@
 """Utility: how well each state's utilities fit the rewards, on a person's own scale, and only nearly. Of lpb-utility.
 
-In state z an action's mean is μ_a = α + b (x_za + e_a): x are the state's utilities, or its ranks, in units of their
-spread; α is the person's level (nothing is known of it), b their scale, one of six multiples of the noise σ; and
-e_a ~ N(0, t_a) is by how much the utilities may be wrong for this person.
+In state z an action's mean is μ_a = α + β x_za + g e_a: x are the state's utilities, or its ranks, in units of their
+spread; α is the person's level, of which nothing is known, and β ~ N(g, (w g)²) their scale; e_a ~ N(0, t_a) is by how
+much the utilities may be wrong for this person. How large scales are, g, follows from the spread of the rewards.
 """
 
 from dataclasses import dataclass, field
@@ -17,234 +17,159 @@ from lpbandits.kernels.isotonic import pool
 from lpbandits.kernels.layout import BLOCK_COUNT, BLOCK_SUM, COUNT, EVIDENCE, LOG_PRIOR, POSTERIOR, SCORE, SUM, Arrays
 from lpbandits.kernels.likelihood import noise_of
 from lpbandits.kernels.posterior import normalise
-from lpbandits.kernels.tally import find, record
+from lpbandits.kernels.tally import record
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.parts import NEGLIGIBLE, Evidence, settle
+from lpbandits.policies.parts import Evidence, settle
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray
 
-SCALES = 4
-LEAST_SCALE = 0.12
-RATIO = 3.0
-HOPELESS = 10.0
-UNLIKELY = 5.0  # a scale whose log-likelihood is so far below the best counts for nothing
+WIDTH = 0.5  # w
+GUESS_WEIGHT = 2.0  # that scales are about as large as the noise is a guess, worth so many tried actions
+HOPELESS = 10.0  # a state that cannot come so near the best one, in nats, is not looked at more closely
 
 ISOTONIC = 0  # the setting
 # rows of the table, per action: x of each state, and then t
-# rows of its own, a column per state, six rows of each, one per scale:
-WEIGHT = 0  # p(b | state, rewards)
-X = SCALES  # Σ x/u over the tried actions; v_a = σ² u_a is the variance of ȳ_a about α + b x_a
-XX = 2 * SCALES  # Σ x²/u
-XY = 3 * SCALES  # Σ xȳ/u, with ȳ about the CENTRE
-SHARED = 4 * SCALES  # in columns W, Y, YY, LOG: Σ 1/u, Σ ȳ/u, Σ ȳ²/u, Σ log u
-COMMON = 5 * SCALES  # one row, in columns CENTRE (the first reward: what all are counted from) and SIGMA (the noise)
-ROWS = 5 * SCALES + 1
-W, Y, YY, LOG, PRODUCT = 0, 1, 2, 3, 4
-TINY = 1e-100
-CENTRE, SIGMA = 0, 1
+# rows of its own, a column per state; u_a = σ²/n_a + g² t_a is the variance of ȳ_a about α + β x_a
+X = 0  # Σ x/u over the tried actions
+XX = 1  # Σ x²/u
+XY = 2  # Σ xȳ/u, with ȳ about the mean of all
+LEVEL = 3  # expected α
+SLOPE = 4  # expected β
+COMMON = 5  # in columns SIGMA (the noise) and SCALE (g)
+ROWS = 6
+SIGMA, SCALE = 0, 1
+LARGEST_ERROR = 1e6
 
 
 @kernel
-def replace_part(b: Arrays, action: int, count: float, mean: float, new_count: float, new_mean: float) -> None:
-    """Put an action's new part into all sums, u = 1/n + g² t, and take away what it was, if it was tried before."""
+def middle_of(b: Arrays, n: int) -> float:
+    """Return the mean of the tried actions' mean rewards."""
+    total = 0.0
+    for slot in range(n):
+        total += b.slots[SUM, slot] / b.slots[COUNT, slot]
+    return total / n
+
+
+@kernel
+def scale_of(b: Arrays, n: int, noise: float, middle: float) -> float:
+    """Return g: g² = Σ [(ȳ − middle)² − (1 − 1/N) σ²/n] / (N − 1), which is at least 0, and 2σ² / (N + 1) more.
+
+    The first is how far the means of N tried actions spread beyond their noise, the second the guess of one σ, fading.
+    """
+    square = noise * noise
+    beyond = 0.0
+    for slot in range(n):
+        count = b.slots[COUNT, slot]
+        beyond += (b.slots[SUM, slot] / count - middle) ** 2 - square / count * (1.0 - 1.0 / n)
+    return np.sqrt(max(beyond, 0.0) / max(n - 1.0, 1.0) + square * GUESS_WEIGHT / (GUESS_WEIGHT + n - 1.0))
+
+
+@kernel
+def fit(b: Arrays, n: int, middle: float) -> None:
+    """Write ½ S_xy² / S_xx for every state: log p(rewards | z) is that, less ½ log(S_xx (w g)²) and what all share.
+
+    S are sums of squares, over u, about the level; β's prior is one more observation, of g with variance (w g)².
+    """
     m = b.states.shape[1]
-    g = LEAST_SCALE
-    for j in range(SCALES):
-        loose = g * g * b.table[m, action]
-        u = 1.0 / new_count + loose
-        weight = 1.0 / u
-        about = weight * new_mean
-        squares = about * new_mean
-        if count > 0.0:
-            old = 1.0 / (1.0 / count + loose)
-            u *= old
-            weight -= old
-            about -= old * mean
-            squares -= old * mean * mean
-        shared = b.own[SHARED + j]
-        shared[W] += weight
-        shared[Y] += about
-        shared[YY] += squares
-        product = shared[PRODUCT] * u
-        if product < TINY or product > 1.0 / TINY:
-            shared[LOG] += np.log(product)
-            product = 1.0
-        shared[PRODUCT] = product
-        sum_x, sum_xx, sum_xy = b.own[X + j], b.own[XX + j], b.own[XY + j]
+    noise = noise_of(b, n)
+    g = scale_of(b, n, noise, middle)
+    b.own[COMMON, SIGMA], b.own[COMMON, SCALE] = noise, g
+    sum_x, sum_xx, sum_xy = b.own[X], b.own[XX], b.own[XY]
+    for z in range(m):
+        sum_x[z], sum_xx[z], sum_xy[z] = 0.0, 0.0, 0.0
+    sum_w, sum_y = 0.0, 0.0
+    for slot in range(n):
+        a = b.order[0, slot]
+        weight = 1.0 / (noise * noise / b.slots[COUNT, slot] + g * g * b.table[m, a])
+        about = weight * (b.slots[SUM, slot] / b.slots[COUNT, slot] - middle)
+        sum_w += weight
+        sum_y += about
         for z in range(m):
-            x = b.table[z, action]
+            x = b.table[z, a]
             sum_x[z] += x * weight
             sum_xx[z] += x * x * weight
             sum_xy[z] += x * about
-        g *= RATIO
+    prior = (WIDTH * g) ** -2
+    for z in range(m):
+        mean_x = sum_x[z] / sum_w
+        s_xx = sum_xx[z] - sum_x[z] * mean_x + prior
+        s_xy = sum_xy[z] - sum_y * mean_x + prior * g
+        b.own[SLOPE, z] = s_xy / s_xx
+        b.own[LEVEL, z] = middle + sum_y / sum_w - b.own[SLOPE, z] * mean_x
+        b.own[XX, z] = s_xx / prior
+        b.states[POSTERIOR, z] = 0.5 * s_xy * b.own[SLOPE, z]
 
 
 @kernel
-def fit_scales(b: Arrays) -> None:
-    """Write log p(rewards | z, b) = −½ [Σ log u + Σ r²/v − (Σ r/v)² / Σ 1/v + log Σ 1/u], r = ȳ − b x."""
-    precision = b.own[COMMON, SIGMA] ** -2
-    scale = b.own[COMMON, SIGMA] * LEAST_SCALE
-    for j in range(SCALES):
-        shared = b.own[SHARED + j]
-        constant = shared[LOG] + np.log(shared[PRODUCT] * shared[W])
-        inverse = 1.0 / shared[W]
-        sum_x, sum_xx, sum_xy = b.own[X + j], b.own[XX + j], b.own[XY + j]
-        value = b.own[WEIGHT + j]
-        for z in range(b.states.shape[1]):
-            about = shared[Y] - scale * sum_x[z]
-            squares = shared[YY] + scale * (scale * sum_xx[z] - 2.0 * sum_xy[z])
-            value[z] = -0.5 * (constant + precision * (squares - about * about * inverse))
-        scale *= RATIO
-
-
-@kernel
-def fitted_squares(b: Arrays, row: int, n: int, centre: float) -> float:
-    """Return Σ_blocks N (mean − centre)² of the isotonic fit in the order of `b.order[row]`."""
+def misfit(b: Arrays, state: int, n: int, middle: float) -> float:
+    """Return Σ n (ȳ − fit)²: what a state's isotonic fit leaves unexplained."""
     squares = 0.0
-    for i in range(pool(b, row, n)):
-        squares += (b.work[BLOCK_SUM, i] - centre * b.work[BLOCK_COUNT, i]) ** 2 / b.work[BLOCK_COUNT, i]
-    return squares
+    for slot in range(n):
+        squares += (b.slots[SUM, slot] - middle * b.slots[COUNT, slot]) ** 2 / b.slots[COUNT, slot]
+    for i in range(pool(b, 1 + state, n)):
+        squares -= (b.work[BLOCK_SUM, i] - middle * b.work[BLOCK_COUNT, i]) ** 2 / b.work[BLOCK_COUNT, i]
+    return max(squares, 0.0)
 
 
 @kernel
-def score(b: Arrays, n: int) -> None:
-    """score_z = log prior_z + (1 − h) log Σ_b p(rewards | z, b) + h · (the isotonic fit's), h the isotonic share.
+def weigh(b: Arrays, n: int) -> None:
+    """score_z = log prior_z + (1 − h) log p(rewards | z) − h · misfit_z / 2σ², h the isotonic share.
 
-    No fit is better than each action's own mean, so a state that would be hopeless even with that is not fitted.
+    At first without what only lowers it: a state that is hopeless even so keeps that bound.
     """
-    m = b.states.shape[1]
     share = b.settings[EVIDENCE, ISOTONIC]
-    centre = b.own[COMMON, CENTRE]
-    noise = noise_of(b, n)
-    b.own[COMMON, SIGMA] = noise
-    fit_scales(b)
-    precision = 0.5 * share / (noise * noise)
-    ceiling = 0.0
+    middle = middle_of(b, n)
+    fit(b, n, middle)
+    precision = 0.5 * share * b.own[COMMON, SIGMA] ** -2
+    first = 0
+    for z in range(b.states.shape[1]):
+        b.states[SCORE, z] = b.states[LOG_PRIOR, z] + (1.0 - share) * b.states[POSTERIOR, z]
+        if b.states[SCORE, z] > b.states[SCORE, first]:
+            first = z
+    least = b.states[SCORE, first] - HOPELESS - 0.5 * (1.0 - share) * np.log(b.own[XX, first])
     if share > 0.0:
-        for slot in range(n):
-            ceiling += (b.slots[SUM, slot] - centre * b.slots[COUNT, slot]) ** 2 / b.slots[COUNT, slot]
-    highest = -np.inf
-    for z in range(m):
-        best = b.own[WEIGHT, z]
-        for j in range(1, SCALES):
-            best = max(best, b.own[WEIGHT + j, z])
-        b.states[POSTERIOR, z] = best
-        b.states[SCORE, z] = b.states[LOG_PRIOR, z] + (1.0 - share) * best + precision * ceiling
-        highest = max(highest, b.states[SCORE, z])
-    if share > 0.0:
-        bound = highest
-        highest = -np.inf
-        for z in range(m):
-            if b.states[SCORE, z] == bound:
-                b.states[SCORE, z] -= precision * (ceiling - fitted_squares(b, 1 + z, n, centre))
-                highest = max(highest, b.states[SCORE, z])
-        for z in range(m):
-            if bound > b.states[SCORE, z] > highest - HOPELESS:
-                b.states[SCORE, z] -= precision * (ceiling - fitted_squares(b, 1 + z, n, centre))
-                highest = max(highest, b.states[SCORE, z])
-    for z in range(m):
-        best = b.states[POSTERIOR, z]
-        near = UNLIKELY if b.states[SCORE, z] > highest - HOPELESS else 0.0
-        total = 0.0
-        for j in range(SCALES):
-            below = b.own[WEIGHT + j, z] - best
-            b.own[WEIGHT + j, z] = (np.exp(below) if below < 0.0 else 1.0) if below >= -near else 0.0
-            total += b.own[WEIGHT + j, z]
-        if total > 1.0:
-            for j in range(SCALES):
-                b.own[WEIGHT + j, z] /= total
-            b.states[SCORE, z] += (1.0 - share) * np.log(total)
+        least -= precision * misfit(b, first, n, middle)
+    for z in range(b.states.shape[1]):
+        if b.states[SCORE, z] >= least:
+            b.states[SCORE, z] -= 0.5 * (1.0 - share) * np.log(b.own[XX, z])
+            if share > 0.0:
+                b.states[SCORE, z] -= precision * misfit(b, z, n, middle)
     normalise(b)
 
 
 @kernel
 def tell(b: Arrays, n: int, action: int, reward: float) -> int:
-    """Replace the action's part of the sums, and weigh every state and scale."""
-    if n == 0:
-        b.own[COMMON, CENTRE] = reward
-    centre = b.own[COMMON, CENTRE]
-    count = 0.0
-    mean = 0.0
-    slot = find(b.order, n, action)
-    if slot >= 0:
-        count = b.slots[COUNT, slot]
-        mean = b.slots[SUM, slot] / count - centre
-    n, slot = record(b, n, action, reward)
-    replace_part(b, action, count, mean, count + 1.0, b.slots[SUM, slot] / (count + 1.0) - centre)
-    score(b, n)
+    """Count the reward, and weigh all states anew."""
+    n, _ = record(b, n, action, reward)
+    weigh(b, n)
     return n
 
 
 @kernel
-def weigh(b: Arrays, n: int) -> None:
-    """Work out all sums from the slots."""
-    for row in range(X, COMMON):
-        for i in range(b.own.shape[1]):
-            b.own[row, i] = 0.0
-    for j in range(SCALES):
-        b.own[SHARED + j, PRODUCT] = 1.0
-    for slot in range(n):
-        count = b.slots[COUNT, slot]
-        replace_part(b, b.order[0, slot], 0.0, 0.0, count, b.slots[SUM, slot] / count - b.own[COMMON, CENTRE])
-    score(b, n)
-
-
-@kernel
-def level_of(b: Arrays, n: int, state: int, j: int, scale: float) -> float:
-    """Return α̂ = Σ r/v / Σ 1/v, a person's level given state and scale."""
-    if n == 0:
-        return b.own[COMMON, CENTRE]
-    return b.own[COMMON, CENTRE] + (b.own[SHARED + j, Y] - scale * b.own[X + j, state]) / b.own[SHARED + j, W]
-
-
-@kernel
 def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
-    """Write Σ_b p(b) E[μ_a | b]: α̂ + b x_a, and for a tried action the share t b²/v of the way from there to ȳ_a."""
+    """Write M_a = α + β x_a, and for a tried action go c n / (1 + c n) of the way to its mean reward, c = g² t / σ²."""
     m = b.states.shape[1]
-    noise = b.own[COMMON, SIGMA]
-    middle = 0.0
-    slope = 0.0
-    scale = noise * LEAST_SCALE
-    for j in range(SCALES):
-        if b.own[WEIGHT + j, state] > 0.0:
-            middle += b.own[WEIGHT + j, state] * level_of(b, n, state, j, scale)
-            slope += b.own[WEIGHT + j, state] * scale
-        scale *= RATIO
     for a in range(b.ranks.shape[1]):
-        out[a] = middle + slope * b.table[state, a]
-    g = LEAST_SCALE
-    for j in range(SCALES):
-        weight = b.own[WEIGHT + j, state]
-        if weight > 0.0:
-            level = level_of(b, n, state, j, noise * g)
-            for slot in range(n):
-                a = b.order[0, slot]
-                loose = g * g * b.table[m, a]
-                count = b.slots[COUNT, slot]
-                beyond = b.slots[SUM, slot] - count * (level + noise * g * b.table[state, a])
-                out[a] += weight * loose * beyond / (1.0 + loose * count)
-        g *= RATIO
+        out[a] = b.own[LEVEL, state] + b.own[SLOPE, state] * b.table[state, a]
+    loose = (b.own[COMMON, SCALE] / b.own[COMMON, SIGMA]) ** 2
+    for slot in range(n):
+        a = b.order[0, slot]
+        c = loose * b.table[m, a]
+        out[a] = (out[a] + c * b.slots[SUM, slot]) / (1.0 + c * b.slots[COUNT, slot])
 
 
 @kernel
 def doubt(b: Arrays, n: int, out: FloatArray) -> None:
-    """Write the standard deviation of b e_a given the rewards, √(σ² c / (1 + c n)), c = t Σ p(z, b) g²."""
+    """Write the standard deviation of g e_a given the rewards, σ √(c / (1 + c n)), c = g² t / σ²."""
     m = b.states.shape[1]
-    noise = b.own[COMMON, SIGMA]
-    square = 0.0
-    for z in range(m):
-        if b.states[POSTERIOR, z] >= NEGLIGIBLE:
-            g = LEAST_SCALE
-            for j in range(SCALES):
-                square += b.states[POSTERIOR, z] * b.own[WEIGHT + j, z] * g * g
-                g *= RATIO
+    loose = (b.own[COMMON, SCALE] / b.own[COMMON, SIGMA]) ** 2
     for a in range(b.ranks.shape[1]):
-        out[a] = square * b.table[m, a]
+        out[a] = loose * b.table[m, a]
     for slot in range(n):
         a = b.order[0, slot]
         out[a] /= 1.0 + out[a] * b.slots[COUNT, slot]
     for a in range(b.ranks.shape[1]):
-        out[a] = noise * np.sqrt(out[a])
+        out[a] = b.own[COMMON, SIGMA] * np.sqrt(out[a])
 
 
 def units(model: PreferenceModel) -> tuple[FloatArray, FloatArray]:
@@ -262,32 +187,29 @@ def units(model: PreferenceModel) -> tuple[FloatArray, FloatArray]:
     errors = np.zeros((m, k))
     if model.utilities is not None and model.errors is not None:
         fitted = logit(np.clip(model.utilities, 1e-12, 1.0 - 1e-12))
-        spread = fitted.std(axis=1, keepdims=True)
-        told = (spread > 1e-9)[:, 0]
-        x[told] = ((fitted - fitted.mean(axis=1, keepdims=True)) / np.maximum(spread, 1e-9))[told]
-        errors[told] = (model.errors / np.maximum(spread, 1e-9))[told]
+        spread = fitted.std(axis=1)
+        told = spread > 1e-9
+        x[told] = (fitted[told] - fitted[told].mean(axis=1, keepdims=True)) / spread[told, None]
+        errors[told] = model.errors[told] / spread[told, None]
     return x, np.minimum((errors**2).mean(axis=0), LARGEST_ERROR)
-
-
-LARGEST_ERROR = 1e6
 
 
 @dataclass(frozen=True)
 class Utility(Evidence):
     """How well each state's utilities fit the rewards on a person's own scale, and only nearly.
 
-    It knows them up to that scale, with the errors that the model tells (averaged over states) and `slack` more: the
-    variance of a person's own departure, in units of the utilities' spread. Without errors in the model, or without
-    utilities, the utilities are ranks. Rewards of any family are treated as Gaussian. `isotonic` is the share of
-    `Refit`'s log-likelihood in the score, which steadies it where rewards are far from any such scale.
+    It knows them up to that scale, with the errors that the model tells (averaged over states) and a little more: each
+    person departs from them by a variance of `slack` / k, in units of the utilities' spread. Without errors in the
+    model, or without utilities, the utilities are ranks. Rewards of any family are treated as Gaussian. `isotonic` is
+    the share of `Refit`'s log-likelihood in the score, which steadies it where rewards are far from any such scale.
 
-    >>> Utility().slack
-    0.02
+    >>> Utility().slack, Utility().isotonic
+    (0.2, 0.5)
     """
 
     rewards: Rewards = field(default_factory=Rewards)
-    slack: float = 0.02
-    isotonic: float = 0.0
+    slack: float = 0.2
+    isotonic: float = 0.5
     kind: ClassVar[str] = "utility"
     tell = staticmethod(tell)
     expect = staticmethod(expect)
@@ -301,14 +223,13 @@ class Utility(Evidence):
     def table(self, model: PreferenceModel) -> FloatArray:
         """Return a row of utilities per state, and the variance t of their errors."""
         x, error = units(model)
-        return np.vstack([x, error + self.slack])
+        return np.vstack([x, error + self.slack / model.n_actions])
 
     def own(self, model: PreferenceModel) -> FloatArray:
-        """Return empty sums, and equal weights of all scales."""
-        own = np.zeros((ROWS, max(model.n_states, 5)))
-        own[WEIGHT : WEIGHT + SCALES, : model.n_states] = 1.0 / SCALES
-        own[SHARED:COMMON, PRODUCT] = 1.0
-        own[COMMON, SIGMA] = self.rewards.sd
+        """Return what is expected of a person of whom nothing is known: utilities in units of the noise."""
+        own = np.zeros((ROWS, max(model.n_states, 2)))
+        own[SLOPE, : model.n_states] = self.rewards.sd
+        own[COMMON, [SIGMA, SCALE]] = self.rewards.sd
         return own
 
     def settings(self) -> tuple[float, ...]:
