@@ -52,8 +52,8 @@ FAULTS = [
     Fault(
         "recovery figure: EM for two-stage",
         "paper/figures/recovery.py",
-        '"em": recover_em(log, states=STATES, scale="raw",',
-        '"em": recover_two_stage(log, states=STATES, scale="raw",',
+        '"em": recover_em(log, scale="raw",',
+        '"em": recover_two_stage(log, scale="raw",',
         FIGURES,
     ),
     Fault("world: wider steps", "worlds/synthetic.py", "jitter: float = 0.05", "jitter: float = 0.5", FIGURES),
