@@ -1,7 +1,7 @@
 """How sure an ordering is: the chance that one action is above another, and the places that an action may have.
 
-Everything is said of utilities on the logit scale, each normal around its estimate with its error as standard deviation,
-and independent of the others.
+Everything is said of utilities on the logit scale, each normal around its estimate with its error as standard
+deviation, and independent of the others.
 """
 
 import numpy as np

@@ -266,8 +266,8 @@ def _loose_ends(estimate: Estimate) -> Iterator[str]:
         absent = int(fit.never_compared.sum())
         if absent:
             alone = bool(estimate.unknown[z][fit.never_compared].all())
-            where = "are put last" if alone else "stand where other states have them, if these know them"
-            yield f"state {z}: {absent} of {len(fit.utilities)} actions were never compared and {where}"
+            where = " and are put last" if alone else "; they stand where other states have them, or last"
+            yield f"state {z}: {absent} of {len(fit.utilities)} actions were never compared{where}"
         if fit.components > 1:
             yield f"state {z}: the comparisons fall into {fit.components} pieces that only the prior ties together"
         if not fit.converged:
