@@ -98,6 +98,17 @@ def test_where_em_ends_nothing_moves() -> None:
     np.testing.assert_array_equal(real.labels, chance.argmax(axis=1))
 
 
+def test_errors_count_people_by_their_probability_of_the_state() -> None:
+    log = small(2)
+    real = climb(Em(restarts=1, prior_sd=PRIOR_SD), log)
+    chance, _ = naive.responsibilities(log, real.utilities, real.shares)
+    for z, fit in enumerate(real.fits):
+        squares, curvature = naive.scatter(log, chance[:, z], fit.utilities)
+        wanted = np.sqrt(squares + PRIOR_SD**-2) / (curvature + PRIOR_SD**-2)
+        np.testing.assert_allclose(fit.standard_errors, wanted, rtol=1e-4)
+        assert np.sum((chance[:, z] > 0.05) & (chance[:, z] < 0.95)) > 3  # nobody's whole weight would do
+
+
 def starts_of(log: Ratings, count: int, seed: int) -> list[IntArray]:
     """Where EM starts: where two-stage does, at scale-free clusters, and then at random."""
     starts = [cluster_people(log, STATES, scale=scale, seed=seed).labels for scale in ("raw", "cosine")]

@@ -76,7 +76,7 @@ def _gap(log: Ratings, truth: FloatArray, *, shrunk: bool) -> float:
 
 
 def test_shrunk_orderings_are_better_where_states_have_much_in_common() -> None:
-    """In 40 other logs it put 0.021 of all pairs right, with an sd of 0.005 over logs: a mean of ten is 6 se above 0.01."""
+    """In 40 other logs it put 0.021 of all pairs right, with an sd of 0.005 over logs: ten are 6 se above 0.01."""
     gains = []
     for seed in range(10):
         truth, log, _ = raters(seed, people=90, actions=60, rated=15, states=3, likeness=0.7)

@@ -56,6 +56,7 @@ FAULTS = [
         '"em": recover_two_stage(log, scale="raw",',
         FIGURES,
     ),
+    Fault("recovery figure: shrunk", "paper/figures/recovery.py", '"shrink": False', '"shrink": True', FIGURES),
     Fault("world: wider steps", "worlds/synthetic.py", "jitter: float = 0.05", "jitter: float = 0.5", FIGURES),
     Fault("world: C for C̄", "worlds/synthetic.py", "else 6.0) if", "else 9.0) if", FIGURES),
     Fault(

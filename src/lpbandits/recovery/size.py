@@ -43,7 +43,7 @@ def check_fit(
         work = starts * STEPS * states * lines / min(starts, workers) + compared
     work += 2 * compared  # of errors: each person's pairs twice, in at least one state
     shrinks = isinstance(estimator, TwoStage | Em) and estimator.shrink
-    size += 24 * actions * PARTS + (80 * states * actions + 8 * states**2 if shrinks else 0)
+    size += 24 * actions * PARTS + (80 * states * actions + 32 * states**2 if shrinks else 0)
     work += actions * states**3 if shrinks else 0
     affordable(
         f"a fit of {states:,} states to {lines:,} ratings from {starts:,} starts",

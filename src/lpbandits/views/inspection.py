@@ -19,11 +19,6 @@ from lpbandits.text import shown
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json, Label
 
 PAIRS, FIRST = "pairs right", "first above second"
-PLACE_RULE = (
-    f"{LEVEL:.0%} intervals of places among the state's known actions, and the chance that its first action is really "
-    "above its second. An interval may begin below the place itself: among many uncertain actions some are better, "
-    "though nobody knows which."
-)
 PAIR_RULE = "Pairs right: the share of pairs of actions expected to be in the right order, by the errors of utilities."
 CURVE_RULE = "Chosen: the fewest states whose score on unseen people is at most one standard error below the best."
 
@@ -194,6 +189,15 @@ def place_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
         if state.certainty
     ]
     return ["state", "first actions, and where they may stand", FIRST], rows
+
+
+def place_rule(seen: Inspection) -> str:
+    """Return how to read the table of places; an interval that begins below the place itself needs a word more."""
+    text = f"{LEVEL:.0%} intervals of places among known actions; the chance that the first is really above the second."
+    starts = [low - i for s in seen.states if s.certainty for i, (low, _) in enumerate(s.certainty.places, start=1)]
+    if any(start > 0 for start in starts):
+        text += " Where one begins below the action's own place, some of the many uncertain actions are surely better."
+    return text
 
 
 def _percent(share: float | None) -> str:

@@ -12,9 +12,9 @@ from lpbandits.views.charts import INK, Chart
 from lpbandits.views.inspection import (
     CURVE_RULE,
     PAIR_RULE,
-    PLACE_RULE,
     Inspection,
     curve_table,
+    place_rule,
     place_table,
     state_table,
 )
@@ -210,7 +210,7 @@ def _sections(seen: Inspection) -> list[Section]:
     columns, rows = place_table(seen)
     if rows:
         chart = {"places": place_chart(seen.first(DOTS))}
-        sections.append(Section("How sure are the first places?", [PLACE_RULE], chart, [Table(columns, rows)]))
+        sections.append(Section("How sure are the first places?", [place_rule(seen)], chart, [Table(columns, rows)]))
     if seen.disagreements:
         text = ["The actions whose places differ most between states: trying one of these tells states apart."]
         sections.append(Section("Disagreements", text, {"disagreements": disagreement_chart(few)}))
