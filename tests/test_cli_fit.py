@@ -189,3 +189,12 @@ def test_saving_to_a_folder_is_an_input_error(tmp_path: Path) -> None:
         lpb.errors.InvalidInput, match=r"cannot write .*: Is a directory; it is a folder: name a file in it"
     ):
         lpb.PreferenceModel([[0, 1]]).save(tmp_path)
+
+
+def test_inspect_of_states_where_nothing_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    told = {"never_compared": [[0, 1]]}
+    lpb.PreferenceModel([[0, 1]], utilities=[[0.6, 0.4]], errors=[[1.0, 1.0]], provenance=told).save(path)
+    done = runner.invoke(app, ["inspect", str(path), "--out", str(tmp_path / "out")], catch_exceptions=False)
+    assert "How sure" not in done.stdout
+    assert not (tmp_path / "out" / "places.png").exists()

@@ -82,8 +82,8 @@ class Estimate:
 class Estimator(Protocol):
     """A way of finding states: frozen settings, called with the data and how many states to find.
 
-    It must depend on nothing but its settings and arguments, return shares that sum to 1, and may return fewer states
-    than asked for, with a warning.
+    It must depend on nothing but its settings and arguments, return shares that sum to 1 and fits with finite standard
+    errors (`scatter` makes them), and may return fewer states than asked for, with a warning.
     """
 
     @property

@@ -175,7 +175,7 @@ def state_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
 
 
 def place_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
-    """Return how sure the first places are, as columns and rows of text; no rows for a model without errors."""
+    """Return how sure the first places are, as columns and rows of text; no row for a state where nothing is known."""
     rows = [
         [
             str(state.state),
@@ -186,7 +186,7 @@ def place_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
             _percent(state.certainty.first_above_second),
         ]
         for state in seen.states
-        if state.certainty
+        if state.certainty and state.certainty.places
     ]
     return ["state", "first actions, and where they may stand", FIRST], rows
 

@@ -89,7 +89,7 @@ def place_chart(seen: Inspection) -> Chart:
     """Return the intervals of the first actions' places, state by state: a dot where the ordering has the action."""
     far = max((high for s in seen.states if s.certainty for _, high in s.certainty.places), default=2)
     panels = [
-        _intervals(s.state, shown_apart(s.top), s.certainty.places, max(far, 2), colour)
+        _intervals(s.state, shown_apart(s.top[:MOST]), s.certainty.places[:MOST], max(far, 2), colour)
         for s, colour in zip(seen.states, STATE_COLOURS, strict=False)
         if s.certainty and s.top
     ]
