@@ -102,3 +102,44 @@ def best_em(
     """Run EM from every start; return which one ends highest, and where each ends."""
     ends = [em(ratings, start, states, prior_sd=prior_sd, steps=steps)[3][-1] for start in starts]
     return int(np.argmax(ends)), ends
+
+
+def scatter(
+    ratings: Ratings, weight: FloatArray, beta: FloatArray, *, pseudo: float = 5.0
+) -> tuple[FloatArray, FloatArray]:
+    """G, smoothed, and H: look at every person, every action and every other action of theirs."""
+    k = len(ratings.actions)
+    squares, curvature, raters = np.zeros(k), np.zeros(k), np.zeros(k)
+    for w, history in zip(weight, histories(ratings), strict=True):
+        for a, mine in history:
+            others = [(b, other) for b, other in history if b != a]
+            if w == 0 or not others:
+                continue
+            chance = [1 / (1 + np.exp(beta[b] - beta[a])) for b, _ in others]
+            wins = sum(1.0 if mine > other else 0.5 if mine == other else 0.0 for _, other in others)
+            squares[a] += (w * (wins - sum(chance))) ** 2
+            curvature[a] += w * sum(p * (1 - p) for p in chance)
+            raters[a] += w
+    pool = max(squares.sum() / curvature.sum(), 1.0) if curvature.sum() > 0 else 1.0
+    return (raters * squares + pseudo * pool * curvature) / (raters + pseudo), curvature
+
+
+def conditional(
+    values: FloatArray, variances: FloatArray, mean: FloatArray, cov: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """E and P of one action's utilities over states, normal around `mean`, seen with these variances (may be inf)."""
+    seen = np.flatnonzero(np.isfinite(variances))
+    gain = cov[:, seen] @ np.linalg.inv(cov[np.ix_(seen, seen)] + np.diag(variances[seen]))
+    left = np.diag(cov - gain @ cov[seen])
+    return mean + gain @ (values - mean)[seen], np.sqrt(np.maximum(left, 0.0))
+
+
+def even_population(values: FloatArray, variance: float) -> tuple[FloatArray, FloatArray]:
+    """Mean and covariance over actions, less the errors' variance; all errors are alike and nothing is missing."""
+    m, k = values.shape
+    mean = values.mean(axis=1)
+    cov = np.cov(values, ddof=0).reshape(m, m)
+    off = cov * k / (k + m + 1)
+    np.fill_diagonal(off, np.maximum(np.diag(cov) - variance, variance * np.sqrt(2 / k)))
+    roots, vectors = np.linalg.eigh(off)
+    return mean, (vectors * np.maximum(roots, 0.0)) @ vectors.T

@@ -4,7 +4,7 @@ import numpy as np
 
 from lpbandits.model import PreferenceModel
 from lpbandits.recovery import Ratings
-from lpbandits.typing import IntArray
+from lpbandits.typing import FloatArray, IntArray
 
 
 def paper_world(
@@ -49,3 +49,22 @@ def readers(seed: int, *, people: int, actions: int, states: int) -> tuple[Ratin
         rows += list(zip([n] * count, rated.tolist(), np.clip(np.rint(level), 1, 10).tolist(), strict=True))
     person, action, rating = zip(*rows, strict=True)
     return Ratings.from_arrays(person, action, rating), state
+
+
+def raters(
+    seed: int, *, people: int, actions: int, rated: int, states: int = 1, likeness: float = 0.0
+) -> tuple[FloatArray, Ratings, IntArray]:
+    """Planted utilities; a person's taste for an action is the state's plus their own, Gumbel, and shows in all pairs.
+
+    P(a above b) over people is then exactly Bradley-Terry, but the pairs of one person go together. `likeness` is the
+    correlation of utilities between states.
+    """
+    rng = np.random.default_rng([seed, people, actions])
+    common = rng.normal(0, 1, actions)
+    utilities = np.sqrt(likeness) * common + np.sqrt(1 - likeness) * rng.normal(0, 1, (states, actions))
+    state = np.arange(people) % states
+    action = np.concatenate([rng.choice(actions, rated, replace=False) for _ in range(people)])
+    person = np.repeat(np.arange(people), rated)
+    rating = utilities[state[person], action] + rng.gumbel(size=len(action))
+    log = Ratings.from_codes(person, action, rating, people=tuple(range(people)), actions=tuple(range(actions)))
+    return utilities, log, state

@@ -60,6 +60,40 @@ def test_fit_summary_reads_well(log: Path, method: str) -> None:
     assert "(a fit to 32 people, scored on 8 others)" in done.stdout.replace("\n", " ")
 
 
+def test_fit_says_how_sure_it_is_and_shrinks_unless_told_not_to(log: Path, tmp_path: Path) -> None:
+    models = {}
+    for word in ("--shrink", "--no-shrink"):
+        args = ["fit", str(log), "--states", "2", "--scale", "cosine", word, "--out", str(tmp_path / "model.json")]
+        assert "pairs right" in runner.invoke(app, args, catch_exceptions=False).stdout
+        models[word] = lpb.PreferenceModel.load(tmp_path / "model.json")
+    for model in models.values():
+        assert model.errors is not None
+        assert 0 < model.errors.min() <= model.errors.max() < 1
+    assert models["--shrink"].provenance["settings"]["shrink"]
+    assert models["--shrink"] != models["--no-shrink"]
+
+
+def test_inspect_shows_where_first_actions_may_stand(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    lpb.PreferenceModel(
+        [[0, 1, 2], [2, 1, 0]],
+        actions=list("abc"),
+        utilities=[[0.9, 0.5, 0.48], [0.1, 0.5, 0.9]],
+        errors=[[0.1] * 3] * 2,
+    ).save(path)
+    seen = json.loads(runner.invoke(app, ["inspect", str(path), "--json"]).stdout)
+    certainty = [state["certainty"] for state in seen["states"]]
+    assert certainty[0]["places"] == [[1, 1], [2, 3], [2, 3]]
+    assert certainty[1]["places"] == [[1, 1], [2, 2], [3, 3]]
+    # logit(.5) − logit(.48) = .080 is .566 of the difference's sd: Φ = .714; the other two pairs are certain.
+    assert certainty[0]["pairs_right"] == pytest.approx((2 + 0.714) / 3, abs=1e-3)
+    assert certainty[0]["first_above_second"] == pytest.approx(1)
+    done = runner.invoke(app, ["inspect", str(path), "--out", str(tmp_path / "out")], catch_exceptions=False).stdout
+    assert "a 1 · b 2–3 · c 2–3" in done
+    assert (tmp_path / "out" / "places.png").read_bytes().startswith(b"\x89PNG")
+    assert "How sure are the first places?" in (tmp_path / "out" / "report.html").read_text()
+
+
 def test_fit_reports_what_the_filters_left_out(log: Path) -> None:
     log.write_text(log.read_text() + "99,10,1.0\n")
     done = runner.invoke(app, ["fit", str(log), "--states", "2", "--scale", "cosine", "--min-person", "2"])
@@ -128,6 +162,7 @@ def test_unknown_places_are_neither_dislikes_nor_disagreements(tmp_path: Path) -
     assert seen["kendall"][0][2] is None
     assert seen["disagreements"][0] == {"action": "e", "ranks": [None, 5, 1], "spread": 1.0}
     assert seen["disagreements"][1]["action"] == "b"
+    assert [s["certainty"] for s in seen["states"]] == [None] * 3
     shown = runner.invoke(app, ["inspect", str(path), "--out", str(tmp_path / "out")], catch_exceptions=False).stdout
     assert "2 unknown" in shown
     assert "<1%" in shown
@@ -154,3 +189,12 @@ def test_saving_to_a_folder_is_an_input_error(tmp_path: Path) -> None:
         lpb.errors.InvalidInput, match=r"cannot write .*: Is a directory; it is a folder: name a file in it"
     ):
         lpb.PreferenceModel([[0, 1]]).save(tmp_path)
+
+
+def test_inspect_of_states_where_nothing_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    told = {"never_compared": [[0, 1]]}
+    lpb.PreferenceModel([[0, 1]], utilities=[[0.6, 0.4]], errors=[[1.0, 1.0]], provenance=told).save(path)
+    done = runner.invoke(app, ["inspect", str(path), "--out", str(tmp_path / "out")], catch_exceptions=False)
+    assert "How sure" not in done.stdout
+    assert not (tmp_path / "out" / "places.png").exists()

@@ -77,7 +77,13 @@ def test_a_command_page_gives_the_defaults_that_hold(name: str) -> None:
         if parameter.param_type_name == "argument" or default in (None, "", []):
             continue
         told = re.split("[ ;]", shown[max(parameter.opts, key=len)].replace("`", ""))[0].replace(",", "")
-        assert told == ("off" if default is False else f"{default:g}" if isinstance(default, float) else f"{default}")
+        assert told == (
+            {False: "off", True: "on"}[default]
+            if isinstance(default, bool)
+            else f"{default:g}"
+            if isinstance(default, float)
+            else f"{default}"
+        )
 
 
 @pytest.mark.parametrize("name", COMMANDS)

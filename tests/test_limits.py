@@ -134,6 +134,20 @@ def test_distances_between_too_many_states_are_refused() -> None:
         bound_model(model, state=None)
 
 
+def test_shrinkage_over_very_many_states_is_refused() -> None:
+    people = 10**4
+    log = lpb.Ratings.from_codes(
+        np.repeat(np.arange(people), 2),
+        np.tile([0, 1], people),
+        np.tile([1.0, 2.0], people),
+        people=tuple(range(people)),
+        actions=tuple(range(10**4)),
+    )
+    check_fit(log, people // 2, lpb.TwoStage(shrink=False), pairs_per_person=None, workers=1)
+    with pytest.raises(lpb.InvalidInput, match=r"a fit of 5,000 states .* hours; at most 300 are begun"):
+        check_fit(log, people // 2, lpb.TwoStage(), pairs_per_person=None, workers=1)
+
+
 @pytest.mark.usefixtures("small_machine")
 def test_a_log_that_would_fill_the_memory_is_refused() -> None:
     actions = tuple(range(10**5))

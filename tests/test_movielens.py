@@ -91,7 +91,7 @@ def test_the_true_model_is_of_the_training_half_alone(train: Ratings, task: Movi
     strength = 1 / (1 + np.exp(-beta))
     low, high = strength.min(), strength.max()
     np.testing.assert_allclose(task.means[z], 1 + 4 * (strength - low) / (high - low), atol=1e-4)
-    same = recover_two_stage(train, states=5, scale="raw", heldout=0, seed=SEED)
+    same = recover_two_stage(train, states=5, scale="raw", heldout=0, shrink=False, seed=SEED)
     np.testing.assert_array_equal(task.model.orderings, same.orderings)
     assert task.model.means is not None
     np.testing.assert_array_equal(task.model.means, task.means)
@@ -220,7 +220,7 @@ def test_logs_without_noise_follow_the_offline_peoples_orderings(task: MovieLens
 def test_the_recovered_model_is_learned_from_the_log_alone(task: MovieLensTask, clustering: Scale) -> None:
     log = task.log(NOISY)
     model, error = task.recovered(log, NOISY, clustering=clustering)
-    fitted = recover_two_stage(log, states=5, scale=clustering, heldout=0, seed=SEED)
+    fitted = recover_two_stage(log, states=5, scale=clustering, heldout=0, shrink=False, seed=SEED)
     loss = np.array([[naive.kendall_loss(y, z) for z in fitted.orderings] for y in task.model.orderings])
     order = min(itertools.permutations(range(5)), key=lambda way: loss[np.arange(5), list(way)].sum())
     np.testing.assert_array_equal(model.orderings, fitted.orderings[list(order)])
@@ -232,6 +232,13 @@ def test_the_recovered_model_is_learned_from_the_log_alone(task: MovieLensTask, 
     np.testing.assert_allclose(model.means, 2.25 + 2.125 * (strength - low) / (high - low))
     np.testing.assert_array_equal(model.prior, np.full(5, 0.2))
     assert error > 0.05  # it is not the true model
+    assert fitted.errors is not None
+    np.testing.assert_array_equal(model.utilities, strength)
+    np.testing.assert_array_equal(model.errors, fitted.errors[list(order)])
+    shrunk, less = task.recovered(log, NOISY, clustering=clustering, shrink=True)
+    assert shrunk.utilities is not None
+    assert np.all(np.diff(np.take_along_axis(shrunk.utilities, shrunk.orderings, axis=1), axis=1) <= 0)
+    assert less != error
     fewer, _ = task.recovered(log.subset(np.arange(60)), NOISY, clustering=clustering)
     assert not np.array_equal(fewer.orderings, model.orderings)
     blind = replace(task, model=PreferenceModel(task.model.orderings[:, ::-1], actions=log.actions))

@@ -1,5 +1,7 @@
 """EM against its naive twin: both steps, the shares, the start, and the best of several."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -33,7 +35,7 @@ def small(seed: int) -> Ratings:
 def climb(em: Em, log: Ratings) -> Estimate:
     with Threads(1) as threads:
         comparisons = compare(log, threads=threads)
-        return em(log, comparisons, STATES, watch=Stopwatch(), threads=threads)
+        return replace(em, shrink=False)(log, comparisons, STATES, watch=Stopwatch(), threads=threads)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -94,6 +96,17 @@ def test_where_em_ends_nothing_moves() -> None:
         np.testing.assert_allclose(real.utilities[z], beta, atol=1e-3)
     assert np.diff(real.history).min() > -1e-5
     np.testing.assert_array_equal(real.labels, chance.argmax(axis=1))
+
+
+def test_errors_count_people_by_their_probability_of_the_state() -> None:
+    log = small(2)
+    real = climb(Em(restarts=1, prior_sd=PRIOR_SD), log)
+    chance, _ = naive.responsibilities(log, real.utilities, real.shares)
+    for z, fit in enumerate(real.fits):
+        squares, curvature = naive.scatter(log, chance[:, z], fit.utilities)
+        wanted = np.sqrt(squares + PRIOR_SD**-2) / (curvature + PRIOR_SD**-2)
+        np.testing.assert_allclose(fit.standard_errors, wanted, rtol=1e-4)
+        assert np.sum((chance[:, z] > 0.05) & (chance[:, z] < 0.95)) > 3  # nobody's whole weight would do
 
 
 def starts_of(log: Ratings, count: int, seed: int) -> list[IntArray]:

@@ -92,7 +92,7 @@ def test_same_seed_same_model_on_any_number_of_threads(estimator: Estimator, cap
 def test_two_stage_is_bradley_terry_on_clusters() -> None:
     _, log, _ = paper_world(3, people=60, same_scale=True, rounds=40, states=2)
     labels = cluster_people(log, 2).labels
-    model = recover_two_stage(log, states=2, prior_sd=0.7)
+    model = recover_two_stage(log, states=2, prior_sd=0.7, shrink=False)
     assert model.utilities is not None
     for z in range(2):
         wins = naive.halves_won(log, (labels == z).astype(float)) / 2
@@ -210,8 +210,11 @@ def test_em_warns_when_its_states_sort_people_by_activity() -> None:
 def test_em_with_a_very_weak_prior_ends_with_a_warning() -> None:
     rows = [(n, a, a) for n in range(20) for a in range(80)]
     log = Ratings.from_arrays(*zip(*rows, strict=True))
-    fit = fit_states(log, Em(prior_sd=1e5), states=2, heldout=0)
+    fit = fit_states(log, Em(prior_sd=1e5, shrink=False), states=2, heldout=0)
     assert fit.model.orderings.tolist() == [list(range(79, -1, -1))]
+    shrunk = fit_states(log, Em(prior_sd=1e5), states=2, heldout=0).model
+    assert shrunk.errors is not None
+    assert shrunk.errors.max() <= 100
     assert any("use a smaller prior_sd" in note for note in fit.report.warnings)
 
 
@@ -276,9 +279,12 @@ def test_the_heldout_score_of_a_huge_log_is_of_its_clusters_without_the_people_a
             pairs += len(histories[n]) * (len(histories[n]) - 1) / 2
         return total / pairs
 
-    plain = fit_states(log, TwoStage(), states=2, heldout=0.2)
+    plain = fit_states(log, TwoStage(shrink=False), states=2, heldout=0.2)
     huge(monkeypatch)
-    fit = fit_states(log, TwoStage(), states=2, heldout=0.2)
+    fit = fit_states(log, TwoStage(shrink=False), states=2, heldout=0.2)
+    shrunk = fit_states(log, TwoStage(), states=2, heldout=0.2).report.heldout_log_likelihood
+    assert shrunk is not None
+    assert shrunk > score(without) + 0.01  # what was shrunk predicts people better
     assert fit.report.heldout_log_likelihood is not None
     np.testing.assert_allclose(fit.report.heldout_log_likelihood, score(without), atol=1e-5)
     assert abs(score(np.ones(50, dtype=np.bool_)) - score(without)) > 1e-3  # had they been left in, it would show
@@ -358,4 +364,5 @@ def test_movielens_1m(estimator: Estimator) -> None:
     assert sum(fit.report.seconds.values()) < 30
     warned = any("sort people by activity" in note for note in fit.report.warnings)
     assert warned == (fit.report.count_variance_explained >= 0.5)
-    assert all(fit.model.kendall[y, z] > 0.05 for y, z in itertools.combinations(range(5), 2))
+    if estimator.settings()["scale"] == "cosine":  # raw clusters sort by activity: what is left of them is much alike
+        assert all(fit.model.kendall[y, z] > 0.05 for y, z in itertools.combinations(range(5), 2))

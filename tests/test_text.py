@@ -269,7 +269,7 @@ GOOD_ROW: dict[str, Any] = {
         ({"never_compared": [[1]]}, "never_compared has 1 lists for 2 states"),
         ({"never_compared": [[9], []]}, "never_compared[0][0] is 9"),
         ({"never_compared": [[True], []]}, "never_compared[0][0] is True"),
-        ({"never_compared": [[0], []]}, "never_compared[0] are not the last 1 actions of ordering 0"),
+        ({"never_compared": [[1, 1], []]}, "never_compared[0] names an action twice"),
         ({"never_compared": [[], "x"]}, "never_compared[1] is 'x', not a list"),
     ],
 )

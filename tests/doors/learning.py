@@ -65,6 +65,7 @@ _shared = {
     "pairs_per_person": whole(1, 9),
     "heldout": floats(0, 0.9),
     "restarts_": whole(1, 2),
+    "shrink": one_of("True", "False"),
     "seed": whole(0, 2**63 - 1),
     "threads_": whole(1, 2),
 }

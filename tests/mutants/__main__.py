@@ -28,7 +28,7 @@ LONGEST = 600
 
 def copy_of_checkout(place: Path) -> None:
     """Copy what tests need, with the files' times: machine code is kept by them."""
-    for name in ("src", "tests"):
+    for name in ("src", "tests", "docs"):
         shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy2(ROOT / "pyproject.toml", place)
 

@@ -52,10 +52,11 @@ FAULTS = [
     Fault(
         "recovery figure: EM for two-stage",
         "paper/figures/recovery.py",
-        '"em": recover_em(log, states=STATES, scale="raw",',
-        '"em": recover_two_stage(log, states=STATES, scale="raw",',
+        '"em": recover_em(log, scale="raw",',
+        '"em": recover_two_stage(log, scale="raw",',
         FIGURES,
     ),
+    Fault("recovery figure: shrunk", "paper/figures/recovery.py", '"shrink": False', '"shrink": True', FIGURES),
     Fault("world: wider steps", "worlds/synthetic.py", "jitter: float = 0.05", "jitter: float = 0.5", FIGURES),
     Fault("world: C for C̄", "worlds/synthetic.py", "else 6.0) if", "else 9.0) if", FIGURES),
     Fault(

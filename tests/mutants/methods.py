@@ -1,4 +1,4 @@
-"""Faults in EM, clustering, Kendall's distance, bounds and top actions."""
+"""Faults in EM, clustering, errors by person, shrinkage, Kendall's distance, bounds and top actions."""
 
 from tests.mutants.fault import Fault
 
@@ -7,6 +7,9 @@ CLUSTER = ("tests/test_recovery_cluster.py",)
 MATCH = ("tests/test_recovery_match.py",)
 BOUND = ("tests/test_theory_bound.py",)
 TOP = ("tests/test_top_actions.py",)
+SCATTER = ("tests/test_recovery_scatter.py",)
+SHRINK = ("tests/test_recovery_shrinkage.py",)
+SURE = ("tests/test_recovery_certainty.py",)
 
 FAULTS = [
     Fault(
@@ -39,6 +42,86 @@ FAULTS = [
         "total.sum()",
         EM,
     ),
+    Fault(
+        "EM: errors count people wholly",
+        "recovery/em.py",
+        "scatter(comparisons, counting(chance[:, z]),",
+        "scatter(comparisons, (chance[:, z] > 0.5) * 1.0,",
+        EM,
+    ),
+    Fault(
+        "errors: comparisons are independent",
+        "recovery/scatter.py",
+        "np.sqrt(self.squares + precision)",
+        "np.sqrt(self.curvature + precision)",
+        SCATTER,
+    ),
+    Fault("errors: no pseudo-raters", "recovery/scatter.py", "PSEUDO_RATERS = 5.0", "PSEUDO_RATERS = 1e-9", SCATTER),
+    Fault(
+        "errors: no prior",
+        "recovery/scatter.py",
+        "/ (self.curvature + precision)",
+        "/ (self.curvature + 1e-9)",
+        SCATTER,
+    ),
+    Fault(
+        "errors: ties are losses",
+        "kernels/scatter.py",
+        "0.5 * (through[at] - below[at])",
+        "0.5",
+        SCATTER,
+    ),
+    Fault(
+        "errors: a cap's weights are forgotten",
+        "recovery/scatter.py",
+        "people * comparisons.weight",
+        "people",
+        SCATTER,
+    ),
+    Fault(
+        "shrinkage: none",
+        "recovery/estimate.py",
+        "return replace(estimate, shrunk=shrunk, without=without)",
+        "return estimate",
+        SHRINK,
+    ),
+    Fault("shrinkage: noise is left in Σ", "recovery/shrinkage.py", "np.diag(cov) - level", "np.diag(cov)", SHRINK),
+    Fault(
+        "shrinkage: each state alone",
+        "recovery/shrinkage.py",
+        "off = cov * both / (both + m + 1)",
+        "off = cov * 0.0",
+        SHRINK,
+    ),
+    Fault(
+        "shrinkage: the prior's pull stays",
+        "recovery/shrinkage.py",
+        "utilities * (1 + precision / bend)",
+        "utilities * 1.0",
+        SHRINK,
+    ),
+    Fault(
+        "shrinkage: P is not squared off",
+        "recovery/shrinkage.py",
+        "left = np.diag(cov) - ",
+        "left = np.diag(cov) - 0.5 * ",
+        SHRINK,
+    ),
+    Fault(
+        "shrinkage: what no state compared is placed too",
+        "recovery/estimate.py",
+        "np.broadcast_to(never.all(axis=0), never.shape)",
+        "np.zeros_like(never)",
+        SHRINK,
+    ),
+    Fault(
+        "certainty: errors add up unsquared",
+        "recovery/certainty.py",
+        "float(_sure(away, np.hypot(errors[one], errors[other])))",
+        "float(_sure(away, errors[one] + errors[other]))",
+        SURE,
+    ),
+    Fault("certainty: intervals of 50 %", "recovery/certainty.py", "LEVEL = 0.9", "LEVEL = 0.5", SURE),
     Fault(
         "clusters: raw for cosine",
         "recovery/cluster.py",

@@ -51,7 +51,10 @@ FAULTS = [
     ),
     Fault("task: people drawn with replacement", _TASK, "replace=people > len(self.bandit)", "replace=True", TASK),
     Fault("task: always clustered raw", _TASK, "scale=clustering", 'scale="raw"', TASK),
-    Fault("task: recovered means of other states", _TASK, "means=means[order])", "means=means)", TASK),
+    Fault("task: recovered means of other states", _TASK, "means=means[order],", "means=means,", TASK),
+    Fault("task: recovered with shrinkage", _TASK, "shrink: bool = False", "shrink: bool = True", TASK),
+    Fault("task: the true model is shrunk", _TASK, "heldout=0, shrink=False", "heldout=0, shrink=True", TASK),
+    Fault("task: errors of other states", _TASK, "errors=fitted.errors[order]", "errors=fitted.errors", TASK),
     Fault("task: recovered states are not matched", _TASK, "matching.assignment if", "np.arange(STATES) if", TASK),
     Fault("task: recovered by the true ordering", _TASK, "fitted.orderings[order]", "self.model.orderings", TASK),
     Fault(

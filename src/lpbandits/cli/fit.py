@@ -28,6 +28,7 @@ def fit(
     min_action: int = typer.Option(0, help="Then keep actions with at least this many ratings."),
     prior_sd: float = typer.Option(1.0, help="Standard deviation of the Gaussian prior of a utility."),
     pairs_per_person: int | None = typer.Option(None, help="Use at most this many comparisons per person."),
+    shrink: bool = typer.Option(True, help="Let states borrow from each other what their people said too little of."),
     restarts: int | None = typer.Option(None, help="Starts of the clustering (10; 2 for huge logs) or of EM (3)."),
     unpack_limit: str | None = typer.Option(
         None, help="What a compressed file may unpack to, such as **50GB**; 20 GB and 200 times its size by default."
@@ -50,7 +51,7 @@ def fit(
     number = _states(states)
     if out is not None:
         check_place(out)
-    settings: dict[str, Any] = {"scale": scale, "prior_sd": prior_sd, "seed": validate.as_seed(seed)}
+    settings: dict[str, Any] = {"scale": scale, "prior_sd": prior_sd, "shrink": shrink, "seed": validate.as_seed(seed)}
     if restarts is not None:
         settings["restarts"] = validate.as_count(restarts, "restarts", high=1000)
     estimator = TwoStage(**settings) if method == "two-stage" else Em(**settings)
@@ -100,7 +101,7 @@ def _states(text: str) -> int | str:
 
 def _show(made: "Fit", out: Path | None) -> None:
     from lpbandits.recovery.report import counted
-    from lpbandits.views.inspection import CURVE_RULE, curve_table, inspect_model, state_table
+    from lpbandits.views.inspection import CURVE_RULE, PAIR_RULE, PAIRS, curve_table, inspect_model, state_table
 
     report = made.report
     say(
@@ -116,7 +117,8 @@ def _show(made: "Fit", out: Path | None) -> None:
         columns, rows = curve_table(seen.fit.curve)
         print_table("\nHow many states?", columns, rows, right=set(columns[:-1]))
         say(CURVE_RULE, style="dim")
-    print_table(f"\n{counted(report.states, 'state')}, by {report.method}", *state_table(seen), right={"share"})
+    print_table(f"\n{counted(report.states, 'state')}, by {report.method}", *state_table(seen), right={"share", PAIRS})
+    say(PAIR_RULE, style="dim")
     unseen = "unknown, with too few people to set some aside"
     if report.heldout_log_likelihood is not None:
         unseen = (

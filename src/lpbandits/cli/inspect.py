@@ -25,7 +25,7 @@ def inspect(
     from lpbandits.model import PreferenceModel
     from lpbandits.recovery.action_names import read_names
     from lpbandits.recovery.report import counted
-    from lpbandits.views.inspection import inspect_model, state_table
+    from lpbandits.views.inspection import FIRST, PAIRS, inspect_model, place_rule, place_table, state_table
 
     known = None if names is None else read_names(names)
     seen = inspect_model(PreferenceModel.load(model), top=top, names=known)
@@ -41,11 +41,15 @@ def inspect(
     print_table(
         f"{shown(model, None)}: {counted(len(seen.states), 'state')}, {seen.actions:,} actions",
         *state_table(seen),
-        right={"share"},
+        right={"share", PAIRS},
     )
     if any(s.unknown for s in seen.states):
         say("Unknown actions are left out of these lists, and of distances and disagreements.", style="dim")
     few = seen.first(WIDE)
+    columns, rows = place_table(few)
+    if rows:
+        print_table("\nHow sure are the first places?", columns, rows, right={FIRST})
+        say(place_rule(few), style="dim")
     part = f", for the first {WIDE} (all: --json)" if len(seen.states) > WIDE else ""
     numbers = [str(s.state) for s in few.states]
     rows = [[numbers[z], *("–" if x is None else f"{x:.0%}" for x in row)] for z, row in enumerate(few.kendall)]

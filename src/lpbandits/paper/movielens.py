@@ -86,7 +86,9 @@ class MovieLensTask:
         train, bandit, offline = (ratings.subset(part) for part in split(len(ratings.people), seed))
         if len(train.people) < 10 * STATES:
             raise InvalidInput(f"{len(ratings.people)} people are too few to split and cluster; use a larger dataset")
-        model = recover_two_stage(train, states=STATES, scale="raw", heldout=0, seed=seed, threads=threads)
+        model = recover_two_stage(
+            train, states=STATES, scale="raw", heldout=0, shrink=False, seed=seed, threads=threads
+        )
         if model.n_states != STATES:
             raise InvalidInput(
                 f"only {model.n_states} of {STATES} clusters have orderings of their own; use another seed"
@@ -133,17 +135,34 @@ class MovieLensTask:
         return Ratings.from_codes(person, action, rating, people=people, actions=self.model.actions)
 
     def recovered(
-        self, log: Ratings, environment: Environment, *, clustering: Scale, threads: int | None = None
+        self,
+        log: Ratings,
+        environment: Environment,
+        *,
+        clustering: Scale,
+        shrink: bool = False,
+        threads: int | None = None,
     ) -> tuple[PreferenceModel, float]:
         """Return the model learned from a log, its states named as the true ones, and its error (1 − τ).
 
-        Its means are made as the true ones are: utilities stretched to the scale of ratings.
+        Its means are made as the true ones are: utilities stretched to the scale of ratings. It keeps the utilities and
+        their errors. The paper does not `shrink`.
         """
-        fitted = recover_two_stage(log, states=STATES, scale=clustering, heldout=0, seed=self.seed, threads=threads)
+        fitted = recover_two_stage(
+            log, states=STATES, scale=clustering, heldout=0, shrink=shrink, seed=self.seed, threads=threads
+        )
         matching = match_orderings(self.model, fitted)
         means = expected(rescaled(fitted), environment)
         order = matching.assignment if fitted.n_states == STATES else np.arange(fitted.n_states)
-        model = PreferenceModel(fitted.orderings[order], actions=fitted.actions, means=means[order])
+        assert fitted.utilities is not None  # noqa: S101 - a fit has both
+        assert fitted.errors is not None  # noqa: S101
+        model = PreferenceModel(
+            fitted.orderings[order],
+            actions=fitted.actions,
+            means=means[order],
+            utilities=fitted.utilities[order],
+            errors=fitted.errors[order],
+        )
         return model, matching.error
 
     def offered(self, people: int, rounds: int) -> IntArray:

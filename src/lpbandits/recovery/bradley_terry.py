@@ -38,9 +38,10 @@ class BradleyTerry:
     utilities
         β, with mean 0 in every piece of the comparison graph. An action never compared has 0, which says nothing.
     standard_errors
-        Of the centred utilities, from the curvature of the log-posterior. Exact up to 512 actions; beyond, the first
-        two terms of the inverse's series, which are good to about 1/k when most actions meet most others and too low
-        in a sparse graph.
+        Of the centred utilities. In a fit of states to a log they are clustered by person (see `scatter`). Of a bare
+        matrix they come from the curvature of the log-posterior, as if all comparisons were independent: exact up to
+        512 actions; beyond, the first two terms of the inverse's series, which are good to about 1/k when most actions
+        meet most others and too low in a sparse graph.
     passes
         Number of passes over the k×k counts.
     converged
@@ -94,6 +95,9 @@ def fit_bradley_terry(
         Stop when no utility is expected to move by more.
     max_passes
         Give up after this many passes; the result then has `converged=False`.
+
+    A matrix does not say who compared, so the standard errors take all comparisons for independent. If one person made
+    many of them, that is too sure by far: fit the log itself with `recover_two_stage(states=1)`.
 
     >>> fit = fit_bradley_terry([[0, 3, 4], [1, 0, 3], [0, 2, 0]], prior_sd=10)
     >>> fit.utilities.round(3).tolist(), fit.converged

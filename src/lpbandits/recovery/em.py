@@ -10,10 +10,11 @@ from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads
 from lpbandits.recovery.bradley_terry import BradleyTerry, as_prior_sd, maximise
 from lpbandits.recovery.cluster import Scale, activity_note, cluster_people, variance_explained
-from lpbandits.recovery.estimate import Estimate, mixture
+from lpbandits.recovery.estimate import Estimate, mixture, shrunk_over_states
 from lpbandits.recovery.pairs import Comparisons, count_state, log_likelihoods
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch
+from lpbandits.recovery.scatter import scatter
 from lpbandits.typing import FloatArray, IntArray, Json
 
 MOST_STATES = 2**31 - 1
@@ -40,6 +41,7 @@ class Em:
     max_steps: int = 200
     seed: int = 0
     start: tuple[int, ...] | None = None
+    shrink: bool = True
 
     @property
     def method(self) -> str:
@@ -50,6 +52,7 @@ class Em:
         clean: Json = {"scale": validate.as_choice(self.scale, "scale", get_args(Scale))}
         clean |= {"prior_sd": as_prior_sd(self.prior_sd), "seed": validate.as_seed(self.seed)}
         clean |= {name: validate.as_count(getattr(self, name), name) for name in ("max_steps", "restarts")}
+        clean["shrink"] = validate.as_flag(self.shrink, "shrink")
         clean["tolerance"] = validate.as_number(self.tolerance, "tolerance", low=0)
         if self.start is not None:
             clean["start"] = tuple(validate.as_states(self.start, "start", low=0, states=MOST_STATES).tolist())
@@ -81,17 +84,34 @@ class Em:
         """Run EM from each start and keep the highest log-posterior."""
         del aside  # without them every step would have to be made again: that is a second fit
         best: Estimate | None = None
+        chance = np.empty(0)
         runs = self.restarts if self.start is None else 1
         for run in range(runs):
             with watch.part("cluster", run, runs):
                 labels = self._labels(ratings, states, run, threads)
-            ended = self._climb(comparisons, np.eye(states)[labels], f"EM, start {run + 1}", watch, threads)
+            ended, here = self._climb(comparisons, np.eye(states)[labels], f"EM, start {run + 1}", watch, threads)
             if best is None or ended.history[-1] > best.history[-1]:
-                best = ended
+                best, chance = ended, here
         assert best is not None  # noqa: S101 - there is at least one start
-        best = _without_empty(best, len(ratings.people))
+        best, chance = _without_empty(best, chance)
         activity = variance_explained(ratings.counts.astype(np.float64), best.labels)
-        return replace(best, warnings=(*best.warnings, *activity_note(activity, self.scale)))
+        best = replace(best, warnings=(*best.warnings, *activity_note(activity, self.scale)))
+        return self._with_errors(best, comparisons, chance, watch, threads)
+
+    def _with_errors(
+        self, estimate: Estimate, comparisons: Comparisons, chance: FloatArray, watch: Stopwatch, threads: Threads
+    ) -> Estimate:
+        """Add errors clustered by person, everybody counting by their probability of the state, and shrink."""
+        scatters = []
+        for z, fit in enumerate(estimate.fits):
+            with watch.part("errors", z, len(estimate.fits)):
+                scatters.append(scatter(comparisons, counting(chance[:, z]), fit.utilities, threads=threads))
+        fits = tuple(
+            replace(fit, standard_errors=some.errors(self.prior_sd))
+            for fit, some in zip(estimate.fits, scatters, strict=True)
+        )
+        whole = replace(estimate, fits=fits)
+        return shrunk_over_states(whole, scatters, prior_sd=self.prior_sd) if self.shrink else whole
 
     def _labels(self, ratings: Ratings, states: int, run: int, threads: Threads) -> IntArray:
         """Return where to start: as given, where two-stage would, at scale-free clusters, or at random."""
@@ -113,8 +133,8 @@ class Em:
 
     def _climb(
         self, comparisons: Comparisons, chance: FloatArray, stage: str, watch: Stopwatch, threads: Threads
-    ) -> Estimate:
-        """Repeat both steps until a step gains less than `tolerance` per comparison."""
+    ) -> tuple[Estimate, FloatArray]:
+        """Repeat both steps until a step gains less than `tolerance` per comparison; also return the probabilities."""
         least = self.tolerance * float(comparisons.pairs.sum())
         fits: tuple[BradleyTerry, ...] | None = None
         history: list[float] = []
@@ -144,7 +164,7 @@ class Em:
                     warnings = (f"EM was stopped after {self.max_steps} steps; allow more with max_steps",)
                 break
         assert fits is not None  # noqa: S101 - the loop ran
-        return Estimate(fits, shares, chance.argmax(axis=1), warnings, tuple(history))
+        return Estimate(fits, shares, chance.argmax(axis=1), warnings, tuple(history)), chance
 
 
 def slow_note(ratings: Ratings) -> str | None:
@@ -181,27 +201,38 @@ def maximisation(
     threads: Threads,
 ) -> BradleyTerry:
     """M step for one state: fit it to everybody's comparisons, weighted by the probability that they are in it."""
-    weight = np.where(chance > NOBODY, chance, 0.0)
-    # So nearly certain counts as certain: when everybody is, counts are whole numbers, at a quarter of the cost.
-    weight[weight > 1 - NOBODY] = 1.0
     return maximise(
-        count_state(comparisons, weight, threads=threads),
+        count_state(comparisons, counting(chance), threads=threads),
         prior_sd=prior_sd,
         tolerance=1e-6 if final else 1e-4,
         start=start,
-        errors=final,
+        errors=False,
         threads=threads,
     )
 
 
-def _without_empty(estimate: Estimate, people: int) -> Estimate:
-    """Leave out states that fewer than half a person is in."""
-    kept = np.flatnonzero(estimate.shares * people >= 0.5)
+def counting(chance: FloatArray) -> FloatArray:
+    """Return how much each person counts in a state: nearly certain counts as certain, nearly nothing not at all.
+
+    When everybody is certain, counts are whole numbers, at a quarter of the cost.
+
+    >>> counting(np.array([1e-20, 0.25, 1 - 1e-15])).tolist()
+    [0.0, 0.25, 1.0]
+    """
+    weight = np.where(chance > NOBODY, chance, 0.0)
+    weight[weight > 1 - NOBODY] = 1.0
+    return weight
+
+
+def _without_empty(estimate: Estimate, chance: FloatArray) -> tuple[Estimate, FloatArray]:
+    """Leave out states that fewer than half a person is in, and people's probabilities of them."""
+    kept = np.flatnonzero(estimate.shares * len(chance) >= 0.5)
     if len(kept) == len(estimate.shares):
-        return estimate
+        return estimate, chance
     note = f"{len(estimate.shares) - len(kept)} of {len(estimate.shares)} states lost all their people; ask for fewer"
     place = np.zeros(len(estimate.shares), dtype=np.int64)
     place[kept] = np.arange(len(kept))
     shares = estimate.shares[kept] / estimate.shares[kept].sum()
     fits = tuple(estimate.fits[z] for z in kept.tolist())
-    return Estimate(fits, shares, place[estimate.labels], (*estimate.warnings, note), estimate.history)
+    left = Estimate(fits, shares, place[estimate.labels], (*estimate.warnings, note), estimate.history)
+    return left, chance[:, kept]

@@ -1,6 +1,6 @@
 """Fitted states, before they become a model: what every way of fitting them shares, and what to warn a user of."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -8,13 +8,16 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from lpbandits.errors import InvalidInput
-from lpbandits.model import PreferenceModel
+from lpbandits.model import LARGEST_ERROR, PreferenceModel
 from lpbandits.parallel import Threads
 from lpbandits.recovery.bradley_terry import BradleyTerry
+from lpbandits.recovery.certainty import chance_above
 from lpbandits.recovery.pairs import Comparisons, log_likelihoods
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch, counted, share_text
-from lpbandits.typing import FloatArray, IntArray, Json
+from lpbandits.recovery.scatter import Scatter
+from lpbandits.recovery.shrinkage import Shrunk, shrink
+from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
 from lpbandits.validate import ODD, quoted
 
 FEW_PEOPLE = 10
@@ -24,6 +27,10 @@ FEW_SHARE = 0.01
 TOP = 5
 FEW_RATERS = 5
 """A state gets a warning if one of its `TOP` first actions was rated by fewer people in it."""
+
+FAR = 10
+SURE = 0.9
+"""A state gets a warning if its first action is less surely above the one at place `FAR` (of few actions, half way)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,18 +45,45 @@ class Estimate:
     history: tuple[float, ...] = ()
     without: "Estimate | None" = None
     """The same states, fitted without some of the people: to be scored on them."""
+    shrunk: Shrunk | None = None
+    """What is believed instead of the fits' utilities and errors, if they were shrunk over states."""
 
     @property
     def utilities(self) -> FloatArray:
-        """m×k centred utilities β."""
-        return np.stack([fit.utilities for fit in self.fits])
+        """m×k utilities: shrunk ones, or the fits' centred β."""
+        return np.stack([fit.utilities for fit in self.fits]) if self.shrunk is None else self.shrunk.utilities
+
+    @property
+    def errors(self) -> FloatArray:
+        """m×k standard deviations of the utilities."""
+        return np.stack([fit.standard_errors for fit in self.fits]) if self.shrunk is None else self.shrunk.errors
+
+    @property
+    def never_compared(self) -> BoolArray:
+        """m×k: True for actions without any comparison in the state."""
+        return np.stack([fit.never_compared for fit in self.fits])
+
+    @property
+    def unknown(self) -> BoolArray:
+        """m×k: True for actions whose utility says nothing, so that they come last.
+
+        Those never compared in the state; or, since shrinkage borrows from other states, in any state.
+        """
+        never = self.never_compared
+        return never if self.shrunk is None else np.broadcast_to(never.all(axis=0), never.shape)
+
+    @property
+    def orderings(self) -> IntArray:
+        """m×k: all actions, highest utility first; of equal ones, the higher in the fit, then the lower index."""
+        rows = zip(self.unknown, self.utilities, self.fits, strict=True)
+        return np.stack([np.lexsort((-fit.utilities, -utility, unknown)) for unknown, utility, fit in rows])
 
 
 class Estimator(Protocol):
     """A way of finding states: frozen settings, called with the data and how many states to find.
 
-    It must depend on nothing but its settings and arguments, return shares that sum to 1, and may return fewer states
-    than asked for, with a warning.
+    It must depend on nothing but its settings and arguments, return shares that sum to 1 and fits with finite standard
+    errors (`scatter` makes them), and may return fewer states than asked for, with a warning.
     """
 
     @property
@@ -110,49 +144,69 @@ def mean_log_likelihood(comparisons: Comparisons, estimate: Estimate, *, threads
     return float(total.sum() / comparisons.pairs.sum())
 
 
+def shrunk_over_states(estimate: Estimate, scatters: Sequence[Scatter], *, prior_sd: float) -> Estimate:
+    """Return the same with utilities shrunk over states, also those without some of the people."""
+    utilities = np.stack([fit.utilities for fit in estimate.fits])
+    shrunk = shrink(utilities, ~estimate.never_compared, scatters, prior_sd=prior_sd)
+    less = estimate.without
+    without = None if less is None else shrunk_over_states(less, scatters, prior_sd=prior_sd)
+    return replace(estimate, shrunk=shrunk, without=without)
+
+
 def distinct(estimate: Estimate) -> Estimate:
     """Put the largest state first and join states with equal orderings: a model holds each ordering once."""
     order = np.lexsort((np.arange(len(estimate.shares)), -estimate.shares)).tolist()
     places: dict[bytes, int] = {}
-    fits: list[BradleyTerry] = []
+    kept: list[int] = []
     new = np.empty(len(order), dtype=np.int64)
+    orderings = estimate.orderings
     for z in order:
-        key = estimate.fits[z].ordering.tobytes()
+        key = orderings[z].tobytes()
         if key not in places:
-            places[key] = len(fits)
-            fits.append(estimate.fits[z])
+            places[key] = len(kept)
+            kept.append(z)
         new[z] = places[key]
     notes = estimate.warnings
-    if len(fits) < len(order):
+    if len(kept) < len(order):
         notes += (
-            f"{len(order)} states were fitted with only {counted(len(fits), 'different ordering')}; "
+            f"{len(order)} states were fitted with only {counted(len(kept), 'different ordering')}; "
             "states with equal orderings were joined: ask for fewer states",
         )
     shares = np.bincount(new, weights=estimate.shares).astype(np.float64)
-    return replace(estimate, fits=tuple(fits), shares=shares, labels=new[estimate.labels], warnings=notes)
+    fits = tuple(estimate.fits[z] for z in kept)
+    shrunk = estimate.shrunk
+    if shrunk is not None:
+        shrunk = Shrunk(shrunk.utilities[kept], shrunk.errors[kept])
+    return replace(estimate, fits=fits, shares=shares, labels=new[estimate.labels], warnings=notes, shrunk=shrunk)
 
 
 def to_model(estimate: Estimate, ratings: Ratings, provenance: Mapping[str, Any]) -> PreferenceModel:
-    """Return the model: orderings, the sigmoid of the utilities, and shares as prior.
+    """Return the model: orderings, the sigmoid of the utilities, their errors, and shares as prior.
 
-    An action never compared in a state comes last there and gets the lowest utility of those compared.
+    An unknown action comes last and gets the lowest utility of those known.
     """
     utilities = expit(estimate.utilities)
-    for row, fit in zip(utilities, estimate.fits, strict=True):
-        if not fit.never_compared.all():
-            row[fit.never_compared] = row[~fit.never_compared].min()
+    for row, unknown in zip(utilities, estimate.unknown, strict=True):
+        if not unknown.all():
+            row[unknown] = row[~unknown].min()
     return PreferenceModel(
-        [fit.ordering for fit in estimate.fits],
+        estimate.orderings,
         actions=ratings.actions,
         prior=estimate.shares,
         utilities=utilities,
+        errors=np.minimum(estimate.errors, LARGEST_ERROR),
         provenance=provenance,
     )
 
 
 def warnings_about(estimate: Estimate, ratings: Ratings) -> list[str]:
     """Return what a user should know before trusting the states; people count in their likeliest one."""
-    return [*_small_states(estimate), *_shaky_tops(estimate, ratings), *_loose_ends(estimate)]
+    return [
+        *_small_states(estimate),
+        *_shaky_tops(estimate, ratings),
+        *_unsure_firsts(estimate),
+        *_loose_ends(estimate),
+    ]
 
 
 def _small_states(estimate: Estimate) -> list[str]:
@@ -169,17 +223,41 @@ def _shaky_tops(estimate: Estimate, ratings: Ratings) -> list[str]:
     """Return a warning when first places rest on the ratings of very few people."""
     state = estimate.labels[ratings.owner]
     shaky = []
-    for z, fit in enumerate(estimate.fits):
+    never = estimate.never_compared
+    for z, ordering in enumerate(estimate.orderings):
         raters = np.bincount(ratings.action[state == z], minlength=len(ratings.actions))
-        top = [a for a in fit.ordering[:TOP].tolist() if not fit.never_compared[a]]
+        top = [a for a in ordering[:TOP].tolist() if not never[z, a]]
         if any(raters[a] < FEW_RATERS for a in top):
             shaky.append(str(z))
     if not shaky:
         return []
     return [
-        f"{'state' if len(shaky) == 1 else 'states'} {', '.join(shaky)}: some of the {TOP} most preferred actions were "
+        f"{_states(shaky)}: some of the {TOP} most preferred actions were "
         f"rated by fewer than {FEW_RATERS} people in the state; keep only actions with more ratings (--min-action)"
     ]
+
+
+def _unsure_firsts(estimate: Estimate) -> list[str]:
+    """Return a warning when first places might as well belong to actions far below them."""
+    actions = estimate.utilities.shape[1]
+    far = min(FAR, (actions + 1) // 2)
+    if far < 2:
+        return []
+    unsure = [
+        str(z)
+        for z, order in enumerate(estimate.orderings)
+        if chance_above(estimate.utilities[z], estimate.errors[z], order[0], order[far - 1]) < SURE
+    ]
+    if not unsure:
+        return []
+    return [
+        f"{_states(unsure)}: the first action is not surely ({SURE:.0%}) above the one at place {far}, so first places "
+        "are open; more people or fewer states settle them (lpb inspect shows the intervals)"
+    ]
+
+
+def _states(numbers: list[str]) -> str:
+    return f"{'state' if len(numbers) == 1 else 'states'} {', '.join(numbers)}"
 
 
 def _loose_ends(estimate: Estimate) -> Iterator[str]:
@@ -187,7 +265,9 @@ def _loose_ends(estimate: Estimate) -> Iterator[str]:
     for z, fit in enumerate(estimate.fits):
         absent = int(fit.never_compared.sum())
         if absent:
-            yield f"state {z}: {absent} of {len(fit.utilities)} actions were never compared and are put last"
+            alone = bool(estimate.unknown[z][fit.never_compared].all())
+            where = " and are put last" if alone else "; they stand where other states have them, or last"
+            yield f"state {z}: {absent} of {len(fit.utilities)} actions were never compared{where}"
         if fit.components > 1:
             yield f"state {z}: the comparisons fall into {fit.components} pieces that only the prior ties together"
         if not fit.converged:

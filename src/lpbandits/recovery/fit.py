@@ -11,6 +11,7 @@ from lpbandits.errors import InvalidInput, door
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Progress, Threads
 from lpbandits.recovery.bradley_terry import BradleyTerry
+from lpbandits.recovery.certainty import pairs_right
 from lpbandits.recovery.cluster import HUGE, Scale, variance_explained
 from lpbandits.recovery.em import Em
 from lpbandits.recovery.estimate import (
@@ -28,7 +29,7 @@ from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.report import Fit, FitReport, Stopwatch
 from lpbandits.recovery.size import check_fit
 from lpbandits.recovery.two_stage import TwoStage
-from lpbandits.typing import Json
+from lpbandits.typing import FloatArray, Json
 
 States = int | Literal["auto"]
 
@@ -46,6 +47,7 @@ def recover_two_stage(
     pairs_per_person: int | None = None,
     heldout: float = 0.1,
     restarts: int | None = None,
+    shrink: bool = True,
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -67,19 +69,22 @@ def recover_two_stage(
         than five million ratings it takes the clusters of the first fit, which so many people hardly move.
     restarts
         Starts of KMeans; by default 10, or 2 for a log of more than five million ratings.
+    shrink
+        Let states borrow from each other what their own people said too little of (see `shrinkage`); the paper's method
+        does not.
     threads
         By default all cores; the result does not depend on it.
 
-    The model has orderings, utilities in [0, 1] and cluster shares as prior; its provenance records the
-    hash of the data, the settings, the versions and how the fit went. `fit_states` also returns that report on its own,
-    with times.
+    The model has orderings, utilities in [0, 1] with errors clustered by person, and cluster shares as prior; its
+    provenance records the hash of the data, the settings, the versions and how the fit went. `fit_states` also returns
+    that report on its own, with times.
 
     >>> rows = [(n, a, a if n < 6 else -a) for n in range(10) for a in range(3)]
     >>> model = recover_two_stage(Ratings.from_arrays(*zip(*rows)), states=2)
     >>> model.orderings.tolist(), model.prior.tolist()
     ([[2, 1, 0], [0, 1, 2]], [0.6, 0.4])
     """
-    estimator = TwoStage(scale=scale, prior_sd=prior_sd, restarts=restarts, seed=validate.as_seed(seed))
+    estimator = TwoStage(scale=scale, prior_sd=prior_sd, restarts=restarts, seed=validate.as_seed(seed), shrink=shrink)
     return fit_states(
         ratings,
         estimator,
@@ -104,6 +109,7 @@ def recover_em(
     tolerance: float = 1e-7,
     max_steps: int = 200,
     start: Sequence[int] | None = None,
+    shrink: bool = True,
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -139,6 +145,7 @@ def recover_em(
         tolerance=tolerance,
         max_steps=max_steps,
         seed=validate.as_seed(seed),
+        shrink=shrink,
         start=None if start is None else tuple(validate.as_list(start, "start", "states, one per person")),
     )
     return fit_states(
@@ -168,7 +175,7 @@ def fit_states(
     >>> rows = [(n, a, a if n < 6 else -a) for n in range(10) for a in range(3)]
     >>> fit = fit_states(Ratings.from_arrays(*zip(*rows)), TwoStage(seed=1), states=2)
     >>> fit.report.people, fit.report.comparisons, round(fit.report.log_likelihood, 3)
-    (10, 30.0, -0.397)
+    (10, 30.0, -0.29)
     """
     as_log(ratings)
     as_estimator(estimator)
@@ -235,6 +242,7 @@ def _report(
     curve: list[Json],
     seconds: dict[str, float],
 ) -> FitReport:
+    absent = estimate.never_compared
     return FitReport(
         method=estimator.method,
         people=len(ratings.people),
@@ -253,7 +261,11 @@ def _report(
         never_compared=[_never_compared(fit, ratings) for fit in estimate.fits],
         components=[fit.components for fit in estimate.fits],
         passes=[fit.passes for fit in estimate.fits],
-        standard_error=[_typical_error(fit) for fit in estimate.fits],
+        standard_error=[_median(errors[~never]) for errors, never in zip(estimate.errors, absent, strict=True)],
+        pairs_right=[
+            pairs_right(utilities[~never], errors[~never])
+            for utilities, errors, never in zip(estimate.utilities, estimate.errors, absent, strict=True)
+        ],
         iterations=max(len(estimate.history) - 1, 0),
         history=list(estimate.history),
         curve=curve,
@@ -267,15 +279,14 @@ def _never_compared(fit: BradleyTerry, ratings: Ratings) -> Json:
     return {"count": len(absent), "actions": [ratings.actions[a] for a in absent[:SHOWN].tolist()]}
 
 
-def _typical_error(fit: BradleyTerry) -> float | None:
-    known = fit.standard_errors[~fit.never_compared]
-    return float(np.median(known)) if len(known) else None
+def _median(values: FloatArray) -> float | None:
+    return float(np.median(values)) if len(values) else None
 
 
 def _provenance(report: FitReport, settings: Json, ratings: Ratings, estimate: Estimate) -> Json:
     """Return how the model was made; no times, so that the same data and seed give an equal model.
 
-    "never_compared" lists, per state, the indexes of all actions whose place in the ordering means nothing.
+    "never_compared" lists, per state, the indexes of all actions that nobody in it compared.
     """
     account = report.to_dict()
     del account["seconds"]
@@ -285,6 +296,6 @@ def _provenance(report: FitReport, settings: Json, ratings: Ratings, estimate: E
         "data_sha256": ratings.sha256,
         "settings": settings,
         "versions": {name: version(name) for name in packages},
-        "never_compared": [np.flatnonzero(fit.never_compared).tolist() for fit in estimate.fits],
+        "never_compared": [np.flatnonzero(row).tolist() for row in estimate.never_compared],
         "report": account,
     }

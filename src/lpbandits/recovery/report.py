@@ -44,7 +44,9 @@ class FitReport:
     passes: Sequence[int]
     """Per state: passes over the k by k counts in the last Bradley-Terry fit."""
     standard_error: Sequence[float | None]
-    """Per state: median standard error of the utilities of compared actions."""
+    """Per state: median error of the utilities of compared actions, on the logit scale, clustered by person."""
+    pairs_right: Sequence[float | None]
+    """Per state: the share of pairs of compared actions that these errors let one expect in the right order."""
     iterations: int
     """EM steps of the best start; 0 for two-stage."""
     history: Sequence[float]

@@ -7,6 +7,7 @@ from lpbandits.recovery.cluster import starts_of
 from lpbandits.recovery.em import Em
 from lpbandits.recovery.estimate import Estimator
 from lpbandits.recovery.ratings import Ratings
+from lpbandits.recovery.scatter import PARTS
 from lpbandits.recovery.two_stage import TwoStage
 
 STEPS = 20
@@ -40,6 +41,10 @@ def check_fit(
         work = starts * STEPS * states * (compared + 10 * actions**2)
     else:
         work = starts * STEPS * states * lines / min(starts, workers) + compared
+    work += 2 * compared  # of errors: each person's pairs twice, in at least one state
+    shrinks = isinstance(estimator, TwoStage | Em) and estimator.shrink
+    size += 24 * actions * PARTS + (80 * states * actions + 32 * states**2 if shrinks else 0)
+    work += actions * states**3 if shrinks else 0
     affordable(
         f"a fit of {states:,} states to {lines:,} ratings from {starts:,} starts",
         "ask for fewer states or restarts, or leave out actions with few ratings (min_action; --min-action)",

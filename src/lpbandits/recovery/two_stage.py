@@ -1,18 +1,19 @@
 """Two-stage recovery: cluster people, then fit one Bradley-Terry model per cluster."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import get_args
 
 import numpy as np
 
 from lpbandits import validate
 from lpbandits.parallel import Threads
-from lpbandits.recovery.bradley_terry import as_prior_sd, maximise
+from lpbandits.recovery.bradley_terry import BradleyTerry, as_prior_sd, maximise
 from lpbandits.recovery.cluster import Scale, cluster_people
-from lpbandits.recovery.estimate import Estimate
+from lpbandits.recovery.estimate import Estimate, shrunk_over_states
 from lpbandits.recovery.pairs import Comparisons, count_state, take_away
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch
+from lpbandits.recovery.scatter import Scatter, scatter
 from lpbandits.typing import IntArray, Json
 
 
@@ -28,6 +29,7 @@ class TwoStage:
     prior_sd: float = 1.0
     restarts: int | None = None
     seed: int = 0
+    shrink: bool = True
 
     @property
     def method(self) -> str:
@@ -37,6 +39,7 @@ class TwoStage:
     def __post_init__(self) -> None:
         clean: Json = {"scale": validate.as_choice(self.scale, "scale", get_args(Scale))}
         clean |= {"prior_sd": as_prior_sd(self.prior_sd), "seed": validate.as_seed(self.seed)}
+        clean["shrink"] = validate.as_flag(self.shrink, "shrink")
         clean["restarts"] = None if self.restarts is None else validate.as_count(self.restarts, "restarts")
         for name, value in clean.items():
             object.__setattr__(self, name, value)
@@ -63,7 +66,8 @@ class TwoStage:
         """Cluster, and fit one cluster at a time, so that only one k×k matrix is in memory, or two with `aside`.
 
         Fits without the people aside have the clusters of all, and cost little: their counts are what is left when
-        those of the people aside are taken away, and they start from the utilities of all.
+        those of the people aside are taken away, and they start from the utilities of all. The scatter of all people is
+        taken for theirs.
         """
         with watch.part("cluster"):
             clusters = cluster_people(
@@ -74,14 +78,19 @@ class TwoStage:
                 seed=self.seed,
                 threads=threads.count,
             )
-        fits, fewer = [], []
+        fits: list[BradleyTerry] = []
+        fewer: list[BradleyTerry] = []
+        scatters: list[Scatter] = []
         found = len(clusters.shares)
         for z in range(found):
             with watch.part("count pairs", z, found):
                 members = (clusters.labels == z).astype(np.float64)
                 counts = count_state(comparisons, members, threads=threads)
             with watch.part("Bradley-Terry", z, found):
-                fits.append(maximise(counts, prior_sd=self.prior_sd, threads=threads))
+                fit = maximise(counts, prior_sd=self.prior_sd, errors=False, threads=threads)
+            with watch.part("errors", z, found):
+                scatters.append(scatter(comparisons, members, fit.utilities, threads=threads))
+                fits.append(replace(fit, standard_errors=scatters[z].errors(self.prior_sd)))
             if aside is not None:
                 with watch.part("held-out", z, found):
                     members[np.setdiff1d(np.arange(len(members)), aside)] = 0
@@ -100,4 +109,5 @@ class TwoStage:
         if aside is not None:
             labels = np.delete(clusters.labels, aside)
             without = Estimate(tuple(fewer), np.bincount(labels, minlength=found) / len(labels), labels)
-        return Estimate(tuple(fits), clusters.shares, clusters.labels, clusters.warnings, without=without)
+        whole = Estimate(tuple(fits), clusters.shares, clusters.labels, clusters.warnings, without=without)
+        return shrunk_over_states(whole, scatters, prior_sd=self.prior_sd) if self.shrink else whole

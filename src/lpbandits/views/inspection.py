@@ -12,11 +12,14 @@ from lpbandits import validate
 from lpbandits.errors import door
 from lpbandits.limits import affordable
 from lpbandits.model import PreferenceModel
+from lpbandits.recovery.certainty import DRAWS, LEVEL, chance_above, logits, pairs_right, place_intervals
 from lpbandits.recovery.record import CurveRow, FitRecord
 from lpbandits.recovery.report import share_text
 from lpbandits.text import shown
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json, Label
 
+PAIRS, FIRST = "pairs right", "first above second"
+PAIR_RULE = "Pairs right: the share of pairs of actions expected to be in the right order, by the errors of utilities."
 CURVE_RULE = "Chosen: the fewest states whose score on unseen people is at most one standard error below the best."
 
 
@@ -29,12 +32,26 @@ class State:
     top: tuple[Label, ...]
     bottom: tuple[Label, ...]
     unknown: int = 0
-    """How many actions nobody in the state compared: they stand last in its ordering, which says nothing."""
+    """How many actions nobody in the state compared: where they stand in its ordering is not its people's word."""
+    certainty: "Certainty | None" = None
+    """None if the model has no errors."""
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """How sure a state's ordering is, among its known actions."""
+
+    places: tuple[tuple[int, int], ...]
+    """Of each action in the state's `top`: the first and last place of its 90 % interval."""
+    first_above_second: float | None
+    """The probability that the first action is really above the second; None if there is no second."""
+    pairs_right: float | None
+    """The share of pairs of actions that are expected to be in the right order."""
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """An action that states place very differently; `ranks` has its place in each state, 1 for the best."""
+    """An action that states place very differently; `ranks` has its place among each state's known actions, from 1."""
 
     action: Label
     ranks: tuple[int | None, ...]
@@ -93,7 +110,8 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
     affordable(
         f"to show {m:,} states, {top:,} actions each, and the distances between them",
         "show fewer actions, or a model of fewer states",
-        size=100 * m * m + 200 * m * top,
+        size=100 * m * m + 200 * m * top + (8 * DRAWS * top if model.errors is not None else 0),
+        operations=(10 * DRAWS * m * model.n_actions if model.errors is not None else 0),
     )
     called = tuple((names or {}).get(str(label), label) for label in model.actions)
     fit = FitRecord.of(model)
@@ -102,7 +120,8 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
     for z, order in enumerate(model.orderings):
         listed = [called[a] for a in order[known[z][order]].tolist()]
         unknown = model.n_actions - len(listed)
-        states.append(State(z, float(model.prior[z]), tuple(listed[:top]), tuple(listed[-top:]), unknown))
+        certainty = _certainty(model, z, order[known[z][order]], top)
+        states.append(State(z, float(model.prior[z]), tuple(listed[:top]), tuple(listed[-top:]), unknown, certainty))
     return Inspection(
         model.n_actions,
         tuple(states),
@@ -110,6 +129,20 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
         _disagreements(model, known, called, top),
         model.provenance,
         fit,
+    )
+
+
+def _certainty(model: PreferenceModel, state: int, order: IntArray, top: int) -> Certainty | None:
+    both = logits(model)
+    if both is None:
+        return None
+    utilities, errors = (values[state, order] for values in both)
+    first = np.arange(min(top, len(order)))
+    places = place_intervals(utilities, errors, first)
+    return Certainty(
+        tuple((low, high) for low, high in places.tolist()),
+        chance_above(utilities, errors, 0, 1) if len(order) > 1 else None,
+        pairs_right(utilities, errors),
     )
 
 
@@ -127,14 +160,49 @@ def known_actions(model: PreferenceModel, fit: FitRecord) -> BoolArray:
 
 
 def state_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
-    """Return the states as columns and rows of text; a column of unknown actions only when there are any."""
+    """Return the states as columns and rows of text; columns of certainty and unknown actions only if there are any."""
     columns = ["state", "share", "prefers", "likes least"]
     rows = [[str(s.state), share_text(s.share), _listed(s.top), "… " + _listed(s.bottom)] for s in seen.states]
     if any(s.unknown for s in seen.states):
         columns.append("never compared")
         for row, state in zip(rows, seen.states, strict=True):
             row.append(f"{state.unknown:,} unknown" if state.unknown else "")
+    if any(s.certainty for s in seen.states):
+        columns.append(PAIRS)
+        for row, state in zip(rows, seen.states, strict=True):
+            row.append(_percent(state.certainty.pairs_right if state.certainty else None))
     return columns, rows
+
+
+def place_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
+    """Return how sure the first places are, as columns and rows of text; no row for a state where nothing is known."""
+    rows = [
+        [
+            str(state.state),
+            " · ".join(
+                f"{shown(action)} {low}–{high}" if low < high else f"{shown(action)} {low}"
+                for action, (low, high) in zip(state.top, state.certainty.places, strict=True)
+            ),
+            _percent(state.certainty.first_above_second),
+        ]
+        for state in seen.states
+        if state.certainty and state.certainty.places
+    ]
+    return ["state", "first actions, and where they may stand", FIRST], rows
+
+
+def place_rule(seen: Inspection) -> str:
+    """Return how to read the table of places; an interval that begins below the place itself needs a word more."""
+    text = f"{LEVEL:.0%} intervals of places among known actions; the chance that the first is really above the second."
+    starts = [low - i for s in seen.states if s.certainty for i, (low, _) in enumerate(s.certainty.places, start=1)]
+    if any(start > 0 for start in starts):
+        text += " Where one begins below the action's own place, some of the many uncertain actions are surely better."
+    return text
+
+
+def _percent(share: float | None) -> str:
+    """Return a probability for people: only certainty itself is 100 %."""
+    return "–" if share is None else ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
 def curve_table(curve: Sequence[CurveRow]) -> tuple[list[str], list[list[str]]]:
@@ -177,15 +245,16 @@ def _renumbered(order: IntArray, kept: BoolArray) -> IntArray:
 def _disagreements(
     model: PreferenceModel, known: BoolArray, called: tuple[Label, ...], top: int
 ) -> tuple[Disagreement, ...]:
-    # Unknown actions stand last, so the places of known ones run from 0; they count relative to how many there are.
-    places: FloatArray = model.ranks / np.maximum(known.sum(axis=1, keepdims=True) - 1, 1)
+    along = np.take_along_axis(known, model.orderings, axis=1)
+    ranks = np.take_along_axis(np.cumsum(along, axis=1), model.ranks, axis=1)  # places among known actions, from 1
+    places: FloatArray = (ranks - 1) / np.maximum(known.sum(axis=1, keepdims=True) - 1, 1)
     best = np.where(known, places, np.inf).min(axis=0)
     worst = np.where(known, places, -np.inf).max(axis=0)
     spread = np.where(known.sum(axis=0) > 1, worst - best, 0.0)
     return tuple(
         Disagreement(
             called[a],
-            tuple(int(model.ranks[z, a]) + 1 if known[z, a] else None for z in range(model.n_states)),
+            tuple(int(ranks[z, a]) if known[z, a] else None for z in range(model.n_states)),
             float(spread[a]),
         )
         for a in np.argsort(-spread, kind="stable")[:top].tolist()

@@ -1,5 +1,6 @@
 """Charts and a report of a model: shares, distances and disagreements of its states."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import altair as alt
@@ -8,7 +9,15 @@ import polars as pl
 from lpbandits.recovery.report import counted, share_text
 from lpbandits.text import LINE, shown, shown_apart
 from lpbandits.views.charts import INK, Chart
-from lpbandits.views.inspection import CURVE_RULE, Inspection, curve_table, state_table
+from lpbandits.views.inspection import (
+    CURVE_RULE,
+    PAIR_RULE,
+    Inspection,
+    curve_table,
+    place_rule,
+    place_table,
+    state_table,
+)
 from lpbandits.views.page import Section, Table
 from lpbandits.views.report import save_report
 
@@ -74,6 +83,42 @@ def kendall_chart(seen: Inspection) -> Chart:
         dark = alt.condition("datum.distance > 0.45", alt.value("white"), alt.value(INK))
         layers.append(base.mark_text(fontSize=12).encode(text=alt.Text("distance:Q", format=".0%"), color=dark))
     return alt.layer(*layers).properties(width=alt.Step(side), height=alt.Step(side), title=title)
+
+
+def place_chart(seen: Inspection) -> Chart:
+    """Return the intervals of the first actions' places, state by state: a dot where the ordering has the action."""
+    far = max((high for s in seen.states if s.certainty for _, high in s.certainty.places), default=2)
+    panels = [
+        _intervals(s.state, shown_apart(s.top[:MOST]), s.certainty.places[:MOST], max(far, 2), colour)
+        for s, colour in zip(seen.states, STATE_COLOURS, strict=False)
+        if s.certainty and s.top
+    ]
+    title = alt.TitleParams("How sure are the first places?", subtitle="bars: 90 % intervals of the place; 1 is best")
+    chart: Chart = alt.concat(*panels, columns=2, title=title).resolve_scale(y="independent")
+    return chart
+
+
+def _intervals(state: int, names: Sequence[str], places: Sequence[tuple[int, int]], far: int, colour: str) -> Chart:
+    """Return one state's intervals; all states have the same axis."""
+    frame = pl.DataFrame(
+        {
+            "action": names,
+            "place": range(1, len(names) + 1),
+            "low": [low for low, _ in places],
+            "high": [high for _, high in places],
+        }
+    )
+    scale = alt.Scale(domain=[1, far], nice=False, zero=False, padding=8)
+    axis = alt.Axis(tickMinStep=1, format="d")
+    base = alt.Chart(frame).encode(alt.Y("action:N", title=None, sort=None, axis=alt.Axis(labelLimit=220)))
+    tips = ["action:N", "place:Q", alt.Tooltip("low:Q", title="from"), alt.Tooltip("high:Q", title="to")]
+    bars = base.mark_rule(color=colour, strokeWidth=4, opacity=0.45).encode(
+        alt.X("low:Q", title="place", scale=scale, axis=axis), alt.X2("high:Q"), tooltip=tips
+    )
+    dots = base.mark_point(filled=True, opacity=1, size=80, color=colour).encode(
+        alt.X("place:Q", title="place", scale=scale, axis=axis), tooltip=tips
+    )
+    return alt.layer(bars, dots).properties(width=250, height=alt.Step(26), title=_name(state))
 
 
 def disagreement_chart(seen: Inspection) -> Chart:
@@ -162,6 +207,10 @@ def _sections(seen: Inspection) -> list[Section]:
     few = seen.first(MOST)
     shares = {"shares": share_chart(few), "kendall": kendall_chart(few)}
     sections = [Section("States", _about_states(seen), shares, [Table(*state_table(seen))])]
+    columns, rows = place_table(seen)
+    if rows:
+        chart = {"places": place_chart(seen.first(DOTS))}
+        sections.append(Section("How sure are the first places?", [place_rule(seen)], chart, [Table(columns, rows)]))
     if seen.disagreements:
         text = ["The actions whose places differ most between states: trying one of these tells states apart."]
         sections.append(Section("Disagreements", text, {"disagreements": disagreement_chart(few)}))
@@ -175,6 +224,8 @@ def _sections(seen: Inspection) -> list[Section]:
 
 def _about_states(seen: Inspection) -> list[str]:
     text = ["Each state is an ordering of all actions, most preferred first."]
+    if any(s.certainty for s in seen.states):
+        text.append(PAIR_RULE)
     if any(s.unknown for s in seen.states):
         text.append(
             "Actions that nobody in a state compared are unknown there, and left out of its lists and distances."

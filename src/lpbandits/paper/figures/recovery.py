@@ -6,7 +6,7 @@ import polars as pl
 from lpbandits.limits import affordable
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.recovery import Ratings, match_orderings, recover_em, recover_two_stage
-from lpbandits.typing import FloatArray
+from lpbandits.typing import FloatArray, Json
 from lpbandits.views.charts import Chart, gridded, line_chart
 from lpbandits.worlds import SyntheticWorld
 
@@ -47,12 +47,11 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     for draw in range(s["draws"]):
         people = world.draw(people=s["people"], seed=seed, draw=draw)
         log = _log(people.means, LOGS[s["log"]], np.random.default_rng([seed, draw, s["people"]]))
+        same: Json = {"states": STATES, "heldout": 0, "shrink": False, "seed": seed, "threads": threads}
         fits = {
-            "two-stage": recover_two_stage(log, states=STATES, scale="raw", heldout=0, seed=seed, threads=threads),
-            "two-stage-cosine": recover_two_stage(
-                log, states=STATES, scale="cosine", heldout=0, seed=seed, threads=threads
-            ),
-            "em": recover_em(log, states=STATES, scale="raw", heldout=0, seed=seed, threads=threads),
+            "two-stage": recover_two_stage(log, scale="raw", **same),
+            "two-stage-cosine": recover_two_stage(log, scale="cosine", **same),
+            "em": recover_em(log, scale="raw", **same),
         }
         for method, model in fits.items():
             matching = match_orderings(people.model, model)
