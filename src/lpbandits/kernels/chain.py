@@ -1,0 +1,190 @@
+"""The chance that independent normal variables fall in a given order, by one integral after the other along the order.
+
+P(μ₁ ≥ … ≥ μₙ), μᵢ ~ N(ȳᵢ, sᵢ²), is a chain: A₀ = 1, Aᵢ(x) = ∫ₓ^∞ φᵢ Aᵢ₋₁, and Aₙ(−∞) is the chance. Three facts make
+that fast and safe. With θ the means of the isotonic fit and Gᵢ = Σ_{j ≤ i} (ȳⱼ − θⱼ)/sⱼ² from the start of i's block (so
+Gᵢ ≤ 0, and 0 at its end), summing by parts gives
+
+    Π φᵢ(μᵢ) = exp(−Σ (θᵢ − ȳᵢ)²/2sᵢ²) · Π N(μᵢ; θᵢ, sᵢ²) exp(Gᵢ (μᵢ − μᵢ₊₁)),
+
+whose first factor is the likelihood ratio of the fit, an upper bound of the chance, and whose others are at most densities
+in the order. So nothing overflows, and μᵢ is within REACH sᵢ of θᵢ: the integrals need no other places, actions whose
+places do not meet are independent, and one alone costs nothing. Places are cut into panels, each narrow for all variables
+that are there, with NODES Gauss-Legendre nodes: sharp and vague variables go together, whatever their counts.
+"""
+
+import numpy as np
+
+from lpbandits.kernels.compiler import kernel
+from lpbandits.kernels.layout import BLOCK_COUNT, BLOCK_SUM, COUNT, RULE_WORK, SUM, Arrays
+from lpbandits.typing import FloatArray
+
+NODES = 8
+REACH = 6.0
+WIDEST = 2.0
+"""A panel's width in standard deviations, and in units of 1/|G|, of what is there: at most so much."""
+PANELS = 192
+"""Panels at a time; where more are needed, they are made wider."""
+
+VANISHING = 1e-300
+INVERSE_ROOT = 1.0 / np.sqrt(2.0 * np.pi)
+
+# rows of work, by place in the order
+FIT = RULE_WORK  # θ
+SD = RULE_WORK + 1
+TILT = RULE_WORK + 2  # G
+LOW = RULE_WORK + 3
+HIGH = RULE_WORK + 4
+# and then a row per panel: A at its nodes, A in the making, its right end and half its width
+PANEL = RULE_WORK + 5
+FRESH = NODES
+RIGHT = 2 * NODES
+HALF = 2 * NODES + 1
+WORK_ROWS = PANEL - RULE_WORK + PANELS
+WORK_COLUMNS = 2 * NODES + 2
+
+# rows of the table of the Gauss-Legendre rule: where the nodes are in (−1, 1), ∫₋₁¹ of the polynomial that is 1 at one of
+# them and 0 at the others, and then ∫ of that from every node to 1
+PLACE = 0
+WHOLE = 1
+BEYOND = 2
+
+
+def legendre_rule() -> FloatArray:
+    """Return the table of the rule.
+
+    >>> rule = legendre_rule()
+    >>> x = rule[PLACE]
+    >>> round(float(rule[WHOLE] @ x**4), 12), round(float(x**4 @ rule[BEYOND:][:, 0] + x[0] ** 5 / 5), 12)
+    (0.4, 0.2)
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    powers = np.arange(NODES)
+    inverse = np.linalg.inv(np.vander(nodes, increasing=True))
+    beyond = (1.0 - nodes[:, None] ** (powers + 1)) / (powers + 1) @ inverse
+    return np.vstack([nodes, weights, beyond.T])
+
+
+@kernel
+def spread_out(b: Arrays, row: int, n: int, centre: float, noise: float, least: float) -> None:
+    """Write θ, s, G and where each variable can be, in the order of `b.order[row]`, of a fit that `pool` just made.
+
+    No variable is above those before it, nor below those behind it; within a block, where A falls below a variable's
+    own place, all go down to the same end.
+    """
+    work = b.work
+    block = 0
+    left = work[BLOCK_COUNT, 0]
+    tilt = 0.0
+    highest = np.inf
+    for i in range(n):
+        if left <= 0.0:
+            block += 1
+            left = work[BLOCK_COUNT, block]
+            tilt = 0.0
+        slot = b.order[row, i]
+        count = b.slots[COUNT, slot]
+        left -= count
+        fit = work[BLOCK_SUM, block] / work[BLOCK_COUNT, block] - centre
+        sd = max(noise / np.sqrt(count), least)
+        tilt = min(tilt + (b.slots[SUM, slot] / count - centre - fit) / (sd * sd), 0.0) if left > 0.0 else 0.0
+        highest = min(highest, fit + REACH * sd)
+        work[FIT, i] = fit
+        work[SD, i] = sd
+        work[TILT, i] = tilt
+        work[HIGH, i] = highest
+    lowest = -np.inf
+    for i in range(n - 1, -1, -1):
+        if work[TILT, i] == 0.0:
+            lowest = max(lowest, work[FIT, i] - REACH * work[SD, i])
+        work[LOW, i] = lowest
+
+
+@kernel
+def cut(work: FloatArray, start: int, end: int, widest: float) -> int:
+    """Cut the places of variables start … end − 1 into panels from above, and return how many; −1 if too many."""
+    x = work[HIGH, start]
+    panels = 0
+    while x > work[LOW, end - 1]:
+        if panels == PANELS:
+            return -1
+        while work[LOW, start] >= x:
+            start += 1
+        width = x - work[LOW, end - 1]
+        i = start
+        while i < end and work[HIGH, i] > x - width:
+            own = widest / max(1.0 / work[SD, i], -work[TILT, i])
+            width = min(width, max(own, x - work[HIGH, i]))
+            i += 1
+        work[PANEL + panels, RIGHT] = x
+        work[PANEL + panels, HALF] = 0.5 * width
+        panels += 1
+        x -= width
+    return panels
+
+
+@kernel
+def log_group(b: Arrays, start: int, end: int) -> float:
+    """Return log ∫ Π N(μᵢ; θᵢ, sᵢ²) exp(Gᵢ (μᵢ − μᵢ₊₁)) over the ordered variables start … end − 1.
+
+    In a panel with the right end r, Aᵢ(x) = e^{Gᵢ (r − x)} [Aᵢ(r) + ∫ₓʳ N(u; θᵢ, sᵢ²) Aᵢ₋₁(u) e^{Gᵢ (u − r)} du]. Each A
+    is divided by the largest it gets, so that long chains do not vanish.
+    """
+    work, rule = b.work, b.table
+    widest = WIDEST
+    panels = cut(work, start, end, widest)
+    while panels < 0:
+        widest *= 2.0
+        panels = cut(work, start, end, widest)
+    total = 0.0
+    first = 0
+    held = 0  # panels above this one hold A of the variable before; from it on A is
+    level = 1.0
+    peak = 1.0
+    for i in range(start, end):
+        fit, precision, tilt = work[FIT, i], 1.0 / work[SD, i], work[TILT, i]
+        scale = precision * INVERSE_ROOT / peak
+        edge = 0.0
+        peak = VANISHING
+        while work[PANEL + first, RIGHT] - 2.0 * work[PANEL + first, HALF] >= work[HIGH, i]:
+            first += 1
+        q = first
+        while q < panels and work[PANEL + q, RIGHT] > work[LOW, i]:
+            panel = work[PANEL + q]
+            half = panel[HALF]
+            middle = panel[RIGHT] - half - fit
+            for j in range(NODES):
+                u = half * rule[PLACE, j]
+                z = (middle + u) * precision
+                before = panel[j] if q < held else level
+                panel[j] = before * half * scale * np.exp(tilt * (u - half) - 0.5 * z * z)
+                panel[FRESH + j] = edge
+            for k in range(NODES):
+                edge += panel[k] * rule[WHOLE, k]
+                for j in range(NODES):
+                    panel[FRESH + j] += panel[k] * rule[BEYOND + k, j]
+            for j in range(NODES):
+                panel[j] = panel[FRESH + j]
+            if tilt < 0.0:
+                edge *= np.exp(2.0 * tilt * half)
+                for j in range(NODES):
+                    panel[j] *= np.exp(tilt * half * (1.0 - rule[PLACE, j]))
+            peak = max(peak, edge)
+            q += 1
+        held = q
+        level = edge
+        total += np.log(peak)
+    return total
+
+
+@kernel
+def log_chance(b: Arrays, row: int, n: int, centre: float, noise: float, least: float) -> float:
+    """Return log P(order) − log of its bound, in the order of `b.order[row]`, of a fit that `pool` just made."""
+    spread_out(b, row, n, centre, noise, least)
+    total = 0.0
+    start = 0
+    for i in range(1, n + 1):
+        if i == n or b.work[HIGH, i] <= b.work[LOW, i - 1]:
+            if i > start + 1:
+                total += log_group(b, start, i)
+            start = i
+    return total
