@@ -22,6 +22,7 @@ NODES = 8
 REACH = 6.0
 WIDEST = 2.0
 """A panel's width in standard deviations, and in units of 1/|G|, of what is there: at most so much."""
+TILTED = 1.0
 PANELS = 192
 """Panels at a time; where more are needed, they are made wider."""
 
@@ -34,8 +35,10 @@ SD = RULE_WORK + 1
 TILT = RULE_WORK + 2  # G
 LOW = RULE_WORK + 3
 HIGH = RULE_WORK + 4
+SCALE = RULE_WORK + 5  # the shorter of s and 1/|G|
+SHAPE = RULE_WORK + 6  # what panels of one width have in common: see `shape`
 # and then a row per panel: A at its nodes, A in the making, its right end and half its width
-PANEL = RULE_WORK + 5
+PANEL = RULE_WORK + 7
 FRESH = NODES
 RIGHT = 2 * NODES
 HALF = 2 * NODES + 1
@@ -92,6 +95,7 @@ def spread_out(b: Arrays, row: int, n: int, centre: float, noise: float, least: 
         work[SD, i] = sd
         work[TILT, i] = tilt
         work[HIGH, i] = highest
+        work[SCALE, i] = 1.0 / max(1.0 / sd, -TILTED * tilt)
     lowest = -np.inf
     for i in range(n - 1, -1, -1):
         if work[TILT, i] == 0.0:
@@ -109,17 +113,31 @@ def cut(work: FloatArray, start: int, end: int, widest: float) -> int:
             return -1
         while work[LOW, start] >= x:
             start += 1
-        width = x - work[LOW, end - 1]
+        width = widest * work[SCALE, start]
         i = start
         while i < end and work[HIGH, i] > x - width:
-            own = widest / max(1.0 / work[SD, i], -work[TILT, i])
-            width = min(width, max(own, x - work[HIGH, i]))
+            width = min(width, max(widest * work[SCALE, i], x - work[HIGH, i]))
             i += 1
         work[PANEL + panels, RIGHT] = x
         work[PANEL + panels, HALF] = 0.5 * width
         panels += 1
         x -= width
     return panels
+
+
+@kernel
+def shape(work: FloatArray, rule: FloatArray, width: float, tilt: float) -> None:
+    """Write exp(−(width t)²/2) and exp(tilt (1 − t)) at all nodes t, and the latter at t = −1."""
+    fall = 1.0 if tilt == 0.0 else np.exp(tilt)
+    for j in range(NODES // 2):
+        other = NODES - 1 - j  # where t has the other sign
+        u = width * rule[PLACE, j]
+        work[SHAPE, j] = np.exp(-0.5 * u * u)
+        work[SHAPE, other] = work[SHAPE, j]
+        factor = 1.0 if tilt == 0.0 else np.exp(tilt * rule[PLACE, j])
+        work[SHAPE, NODES + j] = fall / factor
+        work[SHAPE, NODES + other] = fall * factor
+    work[SHAPE, 2 * NODES] = fall * fall
 
 
 @kernel
@@ -145,29 +163,34 @@ def log_group(b: Arrays, start: int, end: int) -> float:
         scale = precision * INVERSE_ROOT / peak
         edge = 0.0
         peak = VANISHING
+        half = 0.0
         while work[PANEL + first, RIGHT] - 2.0 * work[PANEL + first, HALF] >= work[HIGH, i]:
             first += 1
         q = first
         while q < panels and work[PANEL + q, RIGHT] > work[LOW, i]:
             panel = work[PANEL + q]
-            half = panel[HALF]
-            middle = panel[RIGHT] - half - fit
+            if panel[HALF] != half:
+                half = panel[HALF]
+                shape(work, rule, precision * half, tilt * half)
+            z = (panel[RIGHT] - half - fit) * precision
+            height = half * scale * np.exp(-0.5 * z * z - tilt * half)
+            slope = (tilt - z * precision) * half
+            for j in range(NODES // 2):
+                factor = np.exp(slope * rule[PLACE, j])
+                panel[FRESH + j] = height * factor
+                panel[FRESH + NODES - 1 - j] = height / factor
             for j in range(NODES):
-                u = half * rule[PLACE, j]
-                z = (middle + u) * precision
                 before = panel[j] if q < held else level
-                panel[j] = before * half * scale * np.exp(tilt * (u - half) - 0.5 * z * z)
+                panel[j] = before * panel[FRESH + j] * work[SHAPE, j]
                 panel[FRESH + j] = edge
-            for k in range(NODES):
-                edge += panel[k] * rule[WHOLE, k]
-                for j in range(NODES):
-                    panel[FRESH + j] += panel[k] * rule[BEYOND + k, j]
+            f0, f1, f2, f3 = panel[0], panel[1], panel[2], panel[3]
+            f4, f5, f6, f7 = panel[4], panel[5], panel[6], panel[7]
             for j in range(NODES):
-                panel[j] = panel[FRESH + j]
-            if tilt < 0.0:
-                edge *= np.exp(2.0 * tilt * half)
-                for j in range(NODES):
-                    panel[j] *= np.exp(tilt * half * (1.0 - rule[PLACE, j]))
+                value = edge + f0 * rule[BEYOND, j] + f1 * rule[BEYOND + 1, j] + f2 * rule[BEYOND + 2, j] + f3 * rule[BEYOND + 3, j]
+                value += f4 * rule[BEYOND + 4, j] + f5 * rule[BEYOND + 5, j] + f6 * rule[BEYOND + 6, j] + f7 * rule[BEYOND + 7, j]
+                panel[j] = value * work[SHAPE, NODES + j]
+            edge += f0 * rule[WHOLE, 0] + f1 * rule[WHOLE, 1] + f2 * rule[WHOLE, 2] + f3 * rule[WHOLE, 3] + f4 * rule[WHOLE, 4] + f5 * rule[WHOLE, 5] + f6 * rule[WHOLE, 6] + f7 * rule[WHOLE, 7]
+            edge *= work[SHAPE, 2 * NODES]
             peak = max(peak, edge)
             q += 1
         held = q
