@@ -183,13 +183,12 @@ def log_group(b: Arrays, start: int, end: int) -> float:
                 before = panel[j] if q < held else level
                 panel[j] = before * panel[FRESH + j] * work[SHAPE, j]
                 panel[FRESH + j] = edge
-            f0, f1, f2, f3 = panel[0], panel[1], panel[2], panel[3]
-            f4, f5, f6, f7 = panel[4], panel[5], panel[6], panel[7]
+            for k in range(NODES):
+                edge += panel[k] * rule[WHOLE, k]
+                for j in range(NODES):
+                    panel[FRESH + j] += panel[k] * rule[BEYOND + k, j]
             for j in range(NODES):
-                value = edge + f0 * rule[BEYOND, j] + f1 * rule[BEYOND + 1, j] + f2 * rule[BEYOND + 2, j] + f3 * rule[BEYOND + 3, j]
-                value += f4 * rule[BEYOND + 4, j] + f5 * rule[BEYOND + 5, j] + f6 * rule[BEYOND + 6, j] + f7 * rule[BEYOND + 7, j]
-                panel[j] = value * work[SHAPE, NODES + j]
-            edge += f0 * rule[WHOLE, 0] + f1 * rule[WHOLE, 1] + f2 * rule[WHOLE, 2] + f3 * rule[WHOLE, 3] + f4 * rule[WHOLE, 4] + f5 * rule[WHOLE, 5] + f6 * rule[WHOLE, 6] + f7 * rule[WHOLE, 7]
+                panel[j] = panel[FRESH + j] * work[SHAPE, NODES + j]
             edge *= work[SHAPE, 2 * NODES]
             peak = max(peak, edge)
             q += 1
