@@ -22,9 +22,10 @@ NODES = 8
 REACH = 6.0
 WIDEST = 2.0
 """A panel's width in standard deviations, and in units of 1/|G|, of what is there: at most so much."""
-TILTED = 1.0
+CROWD = 6
+"""Where more variables than this can be, A is steeper by their number, and panels are as much narrower."""
 PANELS = 192
-"""Panels at a time; where more are needed, they are made wider."""
+"""Panels at a time; where more are needed (some 150 actions that cannot be told apart), they are made wider."""
 
 VANISHING = 1e-300
 INVERSE_ROOT = 1.0 / np.sqrt(2.0 * np.pi)
@@ -35,14 +36,14 @@ SD = RULE_WORK + 1
 TILT = RULE_WORK + 2  # G
 LOW = RULE_WORK + 3
 HIGH = RULE_WORK + 4
-SCALE = RULE_WORK + 5  # the shorter of s and 1/|G|
+SCALE = RULE_WORK + 5  # the shortest of s, 1/|G| and 1/|G| of the one before
 SHAPE = RULE_WORK + 6  # what panels of one width have in common: see `shape`
 # and then a row per panel: A at its nodes, A in the making, its right end and half its width
 PANEL = RULE_WORK + 7
 FRESH = NODES
 RIGHT = 2 * NODES
 HALF = 2 * NODES + 1
-WORK_ROWS = PANEL - RULE_WORK + PANELS
+WORK_ROWS = PANEL - RULE_WORK + PANELS + 1
 WORK_COLUMNS = 2 * NODES + 2
 
 # rows of the table of the Gauss-Legendre rule: where the nodes are in (−1, 1), ∫₋₁¹ of the polynomial that is 1 at one of
@@ -71,13 +72,13 @@ def legendre_rule() -> FloatArray:
 def spread_out(b: Arrays, row: int, n: int, centre: float, noise: float, least: float) -> None:
     """Write θ, s, G and where each variable can be, in the order of `b.order[row]`, of a fit that `pool` just made.
 
-    No variable is above those before it, nor below those behind it; within a block, where A falls below a variable's
-    own place, all go down to the same end.
+    No variable is above those before it, nor below those behind it.
     """
     work = b.work
     block = 0
     left = work[BLOCK_COUNT, 0]
     tilt = 0.0
+    before = 0.0
     highest = np.inf
     for i in range(n):
         if left <= 0.0:
@@ -95,11 +96,11 @@ def spread_out(b: Arrays, row: int, n: int, centre: float, noise: float, least: 
         work[SD, i] = sd
         work[TILT, i] = tilt
         work[HIGH, i] = highest
-        work[SCALE, i] = 1.0 / max(1.0 / sd, -TILTED * tilt)
+        work[SCALE, i] = 1.0 / max(1.0 / sd, -tilt, -before)
+        before = tilt
     lowest = -np.inf
     for i in range(n - 1, -1, -1):
-        if work[TILT, i] == 0.0:
-            lowest = max(lowest, work[FIT, i] - REACH * work[SD, i])
+        lowest = max(lowest, work[FIT, i] - REACH * work[SD, i])
         work[LOW, i] = lowest
 
 
@@ -113,15 +114,18 @@ def cut(work: FloatArray, start: int, end: int, widest: float) -> int:
             return -1
         while work[LOW, start] >= x:
             start += 1
-        width = widest * work[SCALE, start]
-        i = start
-        while i < end and work[HIGH, i] > x - width:
-            width = min(width, max(widest * work[SCALE, i], x - work[HIGH, i]))
+        below = x - widest * work[SCALE, start]
+        i = start + 1
+        while i < end and work[HIGH, i] > below:
+            below = max(below, min(x - widest * work[SCALE, i], work[HIGH, i]))
             i += 1
+        if i - start > CROWD:
+            below = x - (x - below) * CROWD / (i - start)
         work[PANEL + panels, RIGHT] = x
-        work[PANEL + panels, HALF] = 0.5 * width
+        work[PANEL + panels, HALF] = 0.5 * (x - below)
         panels += 1
-        x -= width
+        x = below
+    work[PANEL + panels, RIGHT] = x
     return panels
 
 
@@ -155,8 +159,12 @@ def log_group(b: Arrays, start: int, end: int) -> float:
         panels = cut(work, start, end, widest)
     total = 0.0
     first = 0
-    held = 0  # panels above this one hold A of the variable before; from it on A is
+    held = (
+        0  # panels before this one hold A of the variable before; below its place A(x) = level e^{drift (bottom − x)}
+    )
     level = 1.0
+    drift = 0.0
+    bottom = 0.0
     peak = 1.0
     for i in range(start, end):
         fit, precision, tilt = work[FIT, i], 1.0 / work[SD, i], work[TILT, i]
@@ -164,7 +172,7 @@ def log_group(b: Arrays, start: int, end: int) -> float:
         edge = 0.0
         peak = VANISHING
         half = 0.0
-        while work[PANEL + first, RIGHT] - 2.0 * work[PANEL + first, HALF] >= work[HIGH, i]:
+        while work[PANEL + first + 1, RIGHT] >= work[HIGH, i]:
             first += 1
         q = first
         while q < panels and work[PANEL + q, RIGHT] > work[LOW, i]:
@@ -173,14 +181,20 @@ def log_group(b: Arrays, start: int, end: int) -> float:
                 half = panel[HALF]
                 shape(work, rule, precision * half, tilt * half)
             z = (panel[RIGHT] - half - fit) * precision
-            height = half * scale * np.exp(-0.5 * z * z - tilt * half)
             slope = (tilt - z * precision) * half
+            power = -0.5 * z * z - tilt * half
+            height = half * scale
+            if q >= held:
+                slope -= drift * half
+                power += drift * (bottom - panel[RIGHT] + half)
+                height *= level
+            height *= np.exp(power)
             for j in range(NODES // 2):
                 factor = np.exp(slope * rule[PLACE, j])
                 panel[FRESH + j] = height * factor
                 panel[FRESH + NODES - 1 - j] = height / factor
             for j in range(NODES):
-                before = panel[j] if q < held else level
+                before = panel[j] if q < held else 1.0
                 panel[j] = before * panel[FRESH + j] * work[SHAPE, j]
                 panel[FRESH + j] = edge
             for k in range(NODES):
@@ -194,6 +208,8 @@ def log_group(b: Arrays, start: int, end: int) -> float:
             q += 1
         held = q
         level = edge
+        drift = tilt
+        bottom = work[PANEL + q, RIGHT]
         total += np.log(peak)
     return total
 
