@@ -1,4 +1,4 @@
-"""Faults in EM, clustering, Kendall's distance, bounds and top actions."""
+"""Faults in EM, clustering, Kendall's distance, bounds, top actions and chances of orders."""
 
 from tests.mutants.fault import Fault
 
@@ -7,8 +7,27 @@ CLUSTER = ("tests/test_recovery_cluster.py",)
 MATCH = ("tests/test_recovery_match.py",)
 BOUND = ("tests/test_theory_bound.py",)
 TOP = ("tests/test_top_actions.py",)
+MARGINAL = ("tests/test_marginal.py",)
 
 FAULTS = [
+    Fault(
+        "marginal: from below",
+        "kernels/chain.py",
+        "(1.0 - nodes[:, None] ** (powers + 1)) / (powers + 1)",
+        "(nodes[:, None] ** (powers + 1) - (-1.0) ** (powers + 1)) / (powers + 1)",
+        MARGINAL,
+    ),
+    Fault("marginal: wide panels", "kernels/chain.py", "WIDEST = 2.0", "WIDEST = 6.0", MARGINAL),
+    Fault("marginal: short reach", "kernels/chain.py", "REACH = 6.0", "REACH = 4.0", MARGINAL),
+    Fault("marginal: no tilt below a place", "kernels/chain.py", "drift = tilt", "drift = 0.0", MARGINAL),
+    Fault("marginal: neighbours never meet", "kernels/chain.py", "[HIGH, i] <= b", "[HIGH, i] <= 1e9 + b", MARGINAL),
+    Fault(
+        "marginal: states are given up early",
+        "policies/evidences/marginal.py",
+        "HOPELESS = 36.0",
+        "HOPELESS = 3.0",
+        MARGINAL,
+    ),
     Fault(
         "EM: shares are ignored",
         "recovery/estimate.py",

@@ -1,15 +1,15 @@
 """The chance that independent normal variables fall in a given order, by one integral after the other along the order.
 
-P(μ₁ ≥ … ≥ μₙ), μᵢ ~ N(ȳᵢ, sᵢ²), is a chain: A₀ = 1, Aᵢ(x) = ∫ₓ^∞ φᵢ Aᵢ₋₁, and Aₙ(−∞) is the chance. Three facts make
-that fast and safe. With θ the means of the isotonic fit and Gᵢ = Σ_{j ≤ i} (ȳⱼ − θⱼ)/sⱼ² from the start of i's block (so
-Gᵢ ≤ 0, and 0 at its end), summing by parts gives
+P(μ₁ ≥ … ≥ μₙ), μᵢ ~ N(ȳᵢ, sᵢ²), is a chain: A₀ = 1, Aᵢ(x) = ∫ₓ^∞ φᵢ Aᵢ₋₁, and Aₙ(−∞) is the chance. With θ the means
+of the isotonic fit and Gᵢ = Σ (ȳⱼ − θⱼ)/sⱼ² from the start of i's block to i (so Gᵢ ≤ 0, and 0 at the block's end),
+summing by parts gives
 
-    Π φᵢ(μᵢ) = exp(−Σ (θᵢ − ȳᵢ)²/2sᵢ²) · Π N(μᵢ; θᵢ, sᵢ²) exp(Gᵢ (μᵢ − μᵢ₊₁)),
+    Π φᵢ(μᵢ) = exp(−Σ (θᵢ − ȳᵢ)²/2sᵢ²) · Π N(μᵢ; θᵢ, sᵢ²) exp(Gᵢ (μᵢ − μᵢ₊₁)).
 
-whose first factor is the likelihood ratio of the fit, an upper bound of the chance, and whose others are at most densities
-in the order. So nothing overflows, and μᵢ is within REACH sᵢ of θᵢ: the integrals need no other places, actions whose
-places do not meet are independent, and one alone costs nothing. Places are cut into panels, each narrow for all variables
-that are there, with NODES Gauss-Legendre nodes: sharp and vague variables go together, whatever their counts.
+The first factor is the likelihood ratio of the fit: an upper bound of the chance, since in the order every other factor
+is at most a density. So nothing overflows, and μᵢ stays within REACH sᵢ of θᵢ: no other places need integrals, actions
+whose places do not meet are independent, and one that meets none costs nothing. Places are cut into panels of
+Gauss-Legendre nodes, each narrow for all variables that can be there, so sharp and vague ones go together.
 """
 
 import numpy as np
@@ -46,8 +46,8 @@ HALF = 2 * NODES + 1
 WORK_ROWS = PANEL - RULE_WORK + PANELS + 1
 WORK_COLUMNS = 2 * NODES + 2
 
-# rows of the table of the Gauss-Legendre rule: where the nodes are in (−1, 1), ∫₋₁¹ of the polynomial that is 1 at one of
-# them and 0 at the others, and then ∫ of that from every node to 1
+# rows of the table: where the nodes are in (−1, 1); for every node, ∫₋₁¹ of the polynomial that is 1 there and 0 at the
+# others; and then, a row per node, ∫ of its polynomial from every node to 1
 PLACE = 0
 WHOLE = 1
 BEYOND = 2
@@ -148,8 +148,8 @@ def shape(work: FloatArray, rule: FloatArray, width: float, tilt: float) -> None
 def log_group(b: Arrays, start: int, end: int) -> float:
     """Return log ∫ Π N(μᵢ; θᵢ, sᵢ²) exp(Gᵢ (μᵢ − μᵢ₊₁)) over the ordered variables start … end − 1.
 
-    In a panel with the right end r, Aᵢ(x) = e^{Gᵢ (r − x)} [Aᵢ(r) + ∫ₓʳ N(u; θᵢ, sᵢ²) Aᵢ₋₁(u) e^{Gᵢ (u − r)} du]. Each A
-    is divided by the largest it gets, so that long chains do not vanish.
+    In a panel with right end r, Aᵢ(x) = e^{Gᵢ (r − x)} [Aᵢ(r) + ∫ₓʳ N(u; θᵢ, sᵢ²) Aᵢ₋₁(u) e^{Gᵢ (u − r)} du]. Each A is
+    divided by the largest it gets, so that long chains do not vanish.
     """
     work, rule = b.work, b.table
     widest = WIDEST
@@ -159,9 +159,7 @@ def log_group(b: Arrays, start: int, end: int) -> float:
         panels = cut(work, start, end, widest)
     total = 0.0
     first = 0
-    held = (
-        0  # panels before this one hold A of the variable before; below its place A(x) = level e^{drift (bottom − x)}
-    )
+    held = 0  # panels above this one hold the A before; from `bottom` down it is level e^{drift (bottom − x)}
     level = 1.0
     drift = 0.0
     bottom = 0.0

@@ -1,4 +1,4 @@
-"""How loose the paper's bound is: the likelihood at refitted means beside the marginal likelihood, on the same rewards."""
+"""How loose the paper's bound is: the likelihood at refitted means beside the marginal likelihood it bounds."""
 
 from collections import defaultdict
 
@@ -33,8 +33,8 @@ def _plan(size: Size, draws: int) -> list[Case]:
 def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     """Return, per draw, the probability of the true state by round and how loose the bound is by tried actions.
 
-    lpbTS plays; both evidences are told what it met. `share` is how many of the draw's rounds a number rests on; the kind
-    "all rounds" rests on all of them, whatever was tried.
+    lpbTS plays; both evidences are told what it met. `share` is how many of the draw's rounds a number rests on; the
+    kind "all rounds" rests on all of them, whatever was tried.
     """
     del threads
     s = case.settings
@@ -106,7 +106,7 @@ def _chart(table: pl.DataFrame) -> Chart:
                     x="tried actions",
                     y="log-likelihoods off by, in nats",
                     title=f"How loose the paper's bound is, {title}",
-                    subtitle="mean over states in play, and mean difference of two of them; bars: standard error over draws",
+                    subtitle="mean over states in play, and mean difference of two of them",
                 ),
             )
         )

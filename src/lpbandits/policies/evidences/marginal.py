@@ -91,10 +91,10 @@ class Marginal(Evidence):
     expect = staticmethod(fitted_means)
     weigh = staticmethod(weigh)
 
-    def table(self, model: PreferenceModel) -> FloatArray:  # noqa: ARG002
+    def table(self, model: PreferenceModel) -> FloatArray:
         """Return the Gauss-Legendre rule."""
         return legendre_rule()
 
-    def work(self, model: PreferenceModel) -> tuple[int, int]:  # noqa: ARG002
+    def work(self, model: PreferenceModel) -> tuple[int, int]:
         """Return room for the panels of an integral."""
         return WORK_ROWS, WORK_COLUMNS
