@@ -102,7 +102,9 @@ def marginal(orderings: Ints, prior: Floats, history: History, noise: float) -> 
     told = {a: [r for b, r in history if b == a] for a, _ in history}
     tried = [[a for a in row.tolist() if a in told] for row in orderings]
     chances = [
-        chance_of_order([np.mean(told[a]) for a in row], [noise / math.sqrt(len(told[a])) for a in row]) if row else 1.0
+        chance_of_order([float(np.mean(told[a])) for a in row], [noise / math.sqrt(len(told[a])) for a in row])
+        if row
+        else 1.0
         for row in tried
     ]
     return np.asarray(prior * chances / np.sum(prior * chances))

@@ -16,7 +16,7 @@ from lpbandits.model import PreferenceModel
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.lpbts import LpbTS
 from lpbandits.simulation import roll
-from lpbandits.typing import FloatArray
+from lpbandits.typing import FloatArray, IntArray
 from tests import naive
 
 
@@ -33,7 +33,7 @@ def belief_of(policy: LpbTS, counts: FloatArray, means: FloatArray) -> Belief:
     )
 
 
-def log_chances(orderings: FloatArray, counts: FloatArray, means: FloatArray, noise: float = 1.0) -> FloatArray:
+def log_chances(orderings: IntArray, counts: FloatArray, means: FloatArray, noise: float = 1.0) -> FloatArray:
     """Return log P(order) of every ordering: a score is that plus log prior and Σ N (mean − centre)² / 2σ²."""
     model = PreferenceModel(orderings)
     belief = belief_of(LpbTS(model, noise=noise, likelihood="marginal"), counts, means)
@@ -42,8 +42,8 @@ def log_chances(orderings: FloatArray, counts: FloatArray, means: FloatArray, no
     return np.asarray(belief.states[SCORE] - np.log(model.prior) - constant)
 
 
-def all_orders(k: int) -> FloatArray:
-    return np.array(list(itertools.permutations(range(k))))
+def all_orders(k: int) -> IntArray:
+    return np.array(list(itertools.permutations(range(k))), dtype=np.int64)
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])
