@@ -1,5 +1,7 @@
 """Claims about how loose the likelihood at refitted means is, as a bound of the marginal likelihood."""
 
+import math
+
 import polars as pl
 
 from lpbandits.paper.claims.check import Check, Claim, Tables, judge
@@ -7,14 +9,14 @@ from lpbandits.paper.claims.numbers import means_text, per_draw
 from lpbandits.paper.figures.looseness import BOUND, EXACT, GAP, ODDS
 from lpbandits.typing import FloatArray
 
-ODDS_TWICE = 0.6931471805599453
-"""Odds are wrong by a factor of two: log 2."""
+ODDS_TWICE = math.log(2.0)
+"""Odds are wrong by a factor of two."""
 
 
 def exact_finds_more(tables: Tables) -> Claim:
     gaps, words = {}, []
     for name, part in _sizes(tables["looseness"]):
-        found = part.filter(kind="true state")
+        found = part.filter(measure="true state")
         last = found.filter(pl.col("x") == found["x"].max())
         bound, exact = (per_draw(last, policy, "value") for policy in (BOUND, EXACT))
         gaps[name] = exact - bound
@@ -37,7 +39,7 @@ def bound_is_uneven(tables: Tables) -> Claim:
 
 
 def _loose(part: pl.DataFrame, what: str) -> FloatArray:
-    return per_draw(part, what, "value", kind="all rounds")
+    return per_draw(part, what, "value", measure="all rounds")
 
 
 def _sizes(table: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:

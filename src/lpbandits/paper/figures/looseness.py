@@ -34,7 +34,7 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     """Return, per draw, the probability of the true state by round and how loose the bound is by tried actions.
 
     lpbTS plays; both evidences are told what it met. `share` is how many of the draw's rounds a number rests on; the
-    kind "all rounds" rests on all of them, whatever was tried.
+    measure "all rounds" rests on all of them, whatever was tried.
     """
     del threads
     s = case.settings
@@ -58,14 +58,14 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
         told = len(crowd) * s["rounds"]
         rows += [
             {
-                "kind": kind,
+                "measure": measure,
                 "policy": name,
                 "draw": draw,
                 "x": float(x),
                 "value": _mean(values),
                 "share": len(values) / told,
             }
-            for (kind, name, x), values in found.items()
+            for (measure, name, x), values in found.items()
         ]
     return pl.DataFrame(rows).with_columns(size=pl.lit(case.name))
 
@@ -90,7 +90,7 @@ def _chart(table: pl.DataFrame) -> Chart:
     for (name,), part in table.group_by("size", maintain_order=True):
         states, actions = str(name).replace("m=", "").replace("k=", "").split()
         title = f"{states} states, {actions} actions"
-        found, loose = part.filter(kind="true state"), part.filter(kind="looseness")
+        found, loose = part.filter(measure="true state"), part.filter(measure="looseness")
         rows.append(
             beside(
                 line_chart(
