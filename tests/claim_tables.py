@@ -119,8 +119,14 @@ def movielens() -> list[Row]:
 
 
 def looseness() -> list[Row]:
-    found = (("true state", 10.0, BOUND, 0.4), ("true state", 200.0, BOUND, 0.6), ("all rounds", 0.0, GAP, 2.0))
-    found += (("true state", 10.0, EXACT, 0.3), ("true state", 200.0, EXACT, 0.7), ("all rounds", 0.0, ODDS, 1.5))
+    found = [
+        ("true state", 10.0, BOUND, 0.4),
+        ("true state", 10.0, EXACT, 0.3),
+        ("true state", 200.0, BOUND, 0.6),
+        ("true state", 200.0, EXACT, 0.7),
+        ("all rounds", 0.0, GAP, 2.0),
+        ("all rounds", 0.0, ODDS, 1.5),
+    ]
     return [
         {"measure": measure, "policy": policy, "x": x, "value": value, "size": f"m={m} k={k}"}
         for m, k in SIZES
