@@ -37,6 +37,19 @@ def simulator(states: int, actions: int, goal: float) -> list[Row]:
     return rows
 
 
+def exact(states: int, actions: int) -> Row:
+    """Compare a decision by the exact posterior with one of the scikit-learn loop, which only takes the bound."""
+    some = population(states, actions, max(1, 50 // states))
+    policy = lpb.LpbTS(some.model, likelihood="marginal")
+    orderings = np.array(some.model.orderings)
+    ours, by_sklearn = interleaved(
+        lambda: roll(policy, some, rounds=ROUNDS, seed=0),
+        lambda: lpbts_loop(sklearn_fit, orderings, some.means[0], 1.0, 6, 0),
+    )
+    name = f"lpbts-marginal vs scikit-learn loop of lpbTS, m={states} k={actions}"
+    return ratio(name, by_sklearn / 6, ours / (len(some.truth) * ROUNDS), 80.0)
+
+
 def many_actions() -> Row:
     small, large = population(5, 10, 50), population(5, 8777, 50)
     at_small, at_large = interleaved(
@@ -68,4 +81,5 @@ def agent() -> Row:
 def rows() -> list[Row]:
     """Measure everything in this file."""
     goals = {(5, 10): 800.0, (10, 20): 500.0, (50, 50): 350.0, (100, 20): 180.0}
-    return [*(row for size, goal in goals.items() for row in simulator(*size, goal)), many_actions(), agent()]
+    exacts = [exact(5, 10), exact(10, 20)]
+    return [*(row for size, goal in goals.items() for row in simulator(*size, goal)), *exacts, many_actions(), agent()]

@@ -10,6 +10,7 @@ import polars as pl
 
 from lpbandits.paper.claims.check import Tables
 from lpbandits.paper.claims.sweeps import SAME_SWEEPS
+from lpbandits.paper.figures.looseness import BOUND, EXACT, GAP, ODDS, SIZES
 from lpbandits.paper.figures.movielens import NOTHING, RECOVERED, TRUE
 
 DRAWS = 6
@@ -117,6 +118,22 @@ def movielens() -> list[Row]:
     return rows
 
 
+def looseness() -> list[Row]:
+    found = [
+        ("true state", 10.0, BOUND, 0.4),
+        ("true state", 10.0, EXACT, 0.3),
+        ("true state", 200.0, BOUND, 0.6),
+        ("true state", 200.0, EXACT, 0.7),
+        ("all rounds", 0.0, GAP, 2.0),
+        ("all rounds", 0.0, ODDS, 1.5),
+    ]
+    return [
+        {"measure": measure, "policy": policy, "x": x, "value": value, "size": f"m={m} k={k}"}
+        for m, k in SIZES
+        for measure, x, policy, value in found
+    ]
+
+
 @functools.cache
 def sentences(draws: int = DRAWS, noise: float = 0.002) -> Tables:
     """Return tables on which every sentence holds."""
@@ -149,6 +166,7 @@ def sentences(draws: int = DRAWS, noise: float = 0.002) -> Tables:
             for policy, regret in (("lpbts", 20.0), ("lpb-paired", 60.0), ("lpb-duel", 40.0))
         ],
         "recovery": recovery(),
+        "looseness": looseness(),
         "movielens-1m": movielens(),
     }
     return {name: table(content, draws, noise, seed=i) for i, (name, content) in enumerate(rows.items())}

@@ -10,11 +10,11 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import quad
+from scipy.integrate import cumulative_simpson, quad
 from scipy.special import ndtri, stdtrit, xlog1py, xlogy
 
 from lpbandits.policies import Policy
-from lpbandits.policies.evidences import Consistency, Incremental, KnownMeans, Paired, Refit, Tally
+from lpbandits.policies.evidences import Consistency, Incremental, KnownMeans, Marginal, Paired, Refit, Tally
 from lpbandits.policies.rules import AnyAction, Optimism, Sample, Thompson, UpperBound
 
 Floats = NDArray[np.float64]
@@ -84,6 +84,37 @@ def refit(orderings: Ints, prior: Floats, history: History, kind: str, noise: fl
         prior,
         [log_evidence(kind, history, fitted_means(row, history), noise, weight) for row in orderings],
     )
+
+
+def chance_of_order(means: Sequence[float], sds: Sequence[float], points: int = 6001) -> float:
+    """P(μ₁ ≥ μ₂ ≥ …) of independent normal μ: the density times the chance that those before are above, summed up."""
+    means_, sds_ = np.array(means), np.array(sds)
+    x = np.linspace((means_ + 10 * sds_).max(), (means_ - 10 * sds_).min(), points)
+    above = np.ones(points)
+    for mean, sd in zip(means_, sds_, strict=True):
+        density = np.exp(-(((x - mean) / sd) ** 2) / 2) / (sd * math.sqrt(2 * math.pi))
+        above = cumulative_simpson(density * above, dx=(x[0] - x[-1]) / (points - 1), initial=0)
+    return float(above[-1])
+
+
+def marginal(orderings: Ints, prior: Floats, history: History, noise: float) -> Floats:
+    """The chance that the means are in the state's order, if nothing was known of them before."""
+    told = {a: [r for b, r in history if b == a] for a, _ in history}
+    tried = [[a for a in row.tolist() if a in told] for row in orderings]
+    chances = [
+        chance_of_order([float(np.mean(told[a])) for a in row], [noise / math.sqrt(len(told[a])) for a in row])
+        if row
+        else 1.0
+        for row in tried
+    ]
+    return np.asarray(prior * chances / np.sum(prior * chances))
+
+
+def pooled_noise(history: History, guess: float, weight: float) -> float:
+    """The standard deviation of rewards about their action's mean, with a guess that is worth so many rewards."""
+    told = [[r for b, r in history if b == a] for a in {a for a, _ in history}]
+    squares = sum(float(np.sum((np.array(own) - np.mean(own)) ** 2)) for own in told)
+    return math.sqrt((weight * guess**2 + squares) / (weight + sum(len(own) - 1 for own in told)))
 
 
 def incremental(orderings: Ints, prior: Floats, history: History, kind: str, noise: float) -> Floats:
@@ -354,6 +385,9 @@ def posterior_of(policy: Policy, kind: str, history: History) -> Floats:
     match policy.evidence:
         case Refit():
             return refit(model.orderings, model.prior, history, kind, rewards.sd, rewards.weight)
+        case Marginal():
+            noise = pooled_noise(history, rewards.sd, rewards.weight) if kind == "unknown-noise" else rewards.sd
+            return marginal(model.orderings, model.prior, history, noise)
         case Incremental():
             return incremental(model.orderings, model.prior, history, kind, rewards.sd)
         case KnownMeans():
@@ -405,7 +439,7 @@ def expected_of(policy: Policy, history: History, z: int) -> Floats:
     k = model.n_actions
     told = {a: [r for b, r in history if b == a] for a, _ in history}
     match policy.evidence:
-        case Refit() | Incremental():
+        case Refit() | Incremental() | Marginal():
             return between_neighbours(model.orderings[z], fitted_means(model.orderings[z], history))
         case KnownMeans() | Consistency():
             assert model.means is not None

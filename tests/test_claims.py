@@ -106,6 +106,8 @@ PARTS: dict[str, tuple[str, ...]] = {
     "The error of EM": LOGS,
     "Two-stage recovery, clustering": LOGS,
     "The error of two-stage recovery, scale-free": LOGS,
+    "On the rewards that lpbTS met, the exact posterior": ("m=5 k=10", "m=10 k=20"),
+    "The bound is loose unevenly": ("m=5 k=10", "m=10 k=20"),
 }
 """How each claim's sentence begins, and every setting it is about."""
 
@@ -116,10 +118,18 @@ RANGES = {
     "between 0.8 and 1.25": ("fairly constant", "stably low"),
     "between 0.909 and 1.1": ("is flat", "about the same", "loses about as much"),
     "above 1.25": ("hinges on",),
-    "above 0": ("grows with k", "constraints of lpbTS grow", "regret rises", "make mTS worse", "grows no slower"),
+    "above 0": (
+        "grows with k",
+        "constraints of lpbTS grow",
+        "regret rises",
+        "make mTS worse",
+        "grows no slower",
+        "more probability than",
+    ),
     "below 1": ("shrink the benefit", "more robust"),
     "above 1": ("TS grows as actions", "are further from"),
     "above 0.9": ("ends on the true state",),
+    "above 0.693147": ("wrong by more than a factor of 2",),
     "above 2": ("very inefficiently",),
     "below 0.05": ("about as good as EM",),
     "below 0": (

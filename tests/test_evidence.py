@@ -15,7 +15,7 @@ from tests import naive
 from tests.conftest import CASES, REWARDS, Case, Outcome, models, outcomes_for
 
 LATENT = [case for case in CASES if case.policy().evidence.latent]
-PATHLESS = [case for case in LATENT if case.name in ("lpbts", "mts")]
+PATHLESS = [case for case in LATENT if case.name in ("lpbts", "lpbts-marginal", "mts")]
 """Those for which the order of outcomes does not matter."""
 FITTED = [case for case in LATENT if case.policy().evidence.ordered]
 

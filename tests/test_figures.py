@@ -305,6 +305,7 @@ def test_every_figure_has_the_draws_that_its_claims_need() -> None:
         "duels": 14,
         "pairing": 20,
         "recovery": 4,
+        "looseness": 10,
     }
     states = [(case.settings["x"], case.settings["draws"]) for case in FIGURES["vary-states"].cases(FULL)]
     assert states == [(5, 10), (10, 10), (20, 10), (50, 4), (100, 4)]

@@ -24,6 +24,7 @@ from .policies.evidences import Consistency as Consistency
 from .policies.evidences import Incremental as Incremental
 from .policies.evidences import Inversions as Inversions
 from .policies.evidences import KnownMeans as KnownMeans
+from .policies.evidences import Marginal as Marginal
 from .policies.evidences import Paired as Paired
 from .policies.evidences import Refit as Refit
 from .policies.evidences import Tally as Tally

@@ -1,4 +1,5 @@
 """Faults in EM, clustering, errors by person, shrinkage, Kendall's distance, bounds and top actions."""
+"""Faults in EM, clustering, Kendall's distance, bounds, top actions and chances of orders."""
 
 from tests.mutants.fault import Fault
 
@@ -10,8 +11,27 @@ TOP = ("tests/test_top_actions.py",)
 SCATTER = ("tests/test_recovery_scatter.py",)
 SHRINK = ("tests/test_recovery_shrinkage.py",)
 SURE = ("tests/test_recovery_certainty.py",)
+MARGINAL = ("tests/test_marginal.py",)
 
 FAULTS = [
+    Fault(
+        "marginal: from below",
+        "kernels/chain.py",
+        "(1.0 - nodes[:, None] ** (powers + 1)) / (powers + 1)",
+        "(nodes[:, None] ** (powers + 1) - (-1.0) ** (powers + 1)) / (powers + 1)",
+        MARGINAL,
+    ),
+    Fault("marginal: wide panels", "kernels/chain.py", "WIDEST = 2.0", "WIDEST = 6.0", MARGINAL),
+    Fault("marginal: short reach", "kernels/chain.py", "REACH = 6.0", "REACH = 4.0", MARGINAL),
+    Fault("marginal: no tilt below a place", "kernels/chain.py", "drift = tilt", "drift = 0.0", MARGINAL),
+    Fault("marginal: neighbours never meet", "kernels/chain.py", "[HIGH, i] <= b", "[HIGH, i] <= 1e9 + b", MARGINAL),
+    Fault(
+        "marginal: states are given up early",
+        "policies/evidences/marginal.py",
+        "HOPELESS = 36.0",
+        "HOPELESS = 3.0",
+        MARGINAL,
+    ),
     Fault(
         "EM: shares are ignored",
         "recovery/estimate.py",

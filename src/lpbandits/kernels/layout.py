@@ -21,7 +21,8 @@ class Arrays(NamedTuple):
     own       any    what belongs to the evidence alone, in a shape of its own
     order     any×room  row 0: the action of each slot; row 1+z: the slots in the order of state z, best first, where
                         the evidence keeps them in order (without states, row 1: in the order of the actions)
-    work      any×any   scratch: rows BLOCK_COUNT and BLOCK_SUM for the latest fit, from row RULE_WORK on the rule's
+    work      any×any   scratch: rows BLOCK_COUNT and BLOCK_SUM for the latest fit; from row RULE_WORK on the rule's
+                        while it chooses, and the evidence's while it is told
     """
 
     ranks: Int32Array

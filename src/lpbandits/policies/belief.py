@@ -52,7 +52,7 @@ class Belief:
         _check_policy(policy)
         room = validate.as_count(room, "room")
         ordered = policy.ranks.shape[0] if policy.evidence.ordered or not policy.evidence.latent else 0
-        rows, columns = policy.rule.work(policy.model)
+        rows, columns = map(max, policy.rule.work(policy.model), policy.evidence.work(policy.model))
         return cls(
             slots=np.zeros((layout.SLOT_ROWS, room)),
             states=policy.start_states.copy(),

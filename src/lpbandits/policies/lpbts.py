@@ -1,12 +1,21 @@
 """lpbTS: posterior sampling that knows only the possible preference orderings."""
 
+from collections.abc import Callable
+
 from lpbandits import validate
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.evidences import Incremental, Refit
+from lpbandits.policies.evidences import Incremental, Marginal, Refit
+from lpbandits.policies.parts import Evidence
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.registry import ORDERINGS, Entry
 from lpbandits.policies.rules import Sample
 from lpbandits.rewards import Rewards, rewards_of
+
+LIKELIHOODS: dict[str, Callable[[Rewards], Evidence]] = {
+    "refit": Refit,
+    "incremental": Incremental,
+    "marginal": Marginal,
+}
 
 
 class LpbTS(Policy):
@@ -27,8 +36,9 @@ class LpbTS(Policy):
     rewards
         "gaussian", "bernoulli" or "poisson"; or `Rewards(…)`, in place of `noise` and `noise_known`.
     likelihood
-        "refit" scores a state by all data at its refitted means; "incremental" adds only the newest reward's term each
-        round, as in the paper's expanded algorithm.
+        "refit" scores a state by all data at its refitted means, which bounds its marginal likelihood from above;
+        "incremental" adds only the newest reward's term each round, as in the paper's expanded algorithm; "marginal" is
+        the marginal likelihood itself, which loses about a fifth less and takes some hundred times as long.
     first
         "prior" draws the first state from the prior, "uniform" plays any action first. In the paper's synthetic world
         the uniform first action loses 1 to 2 % less, because it may tell states apart that favourites do not.
@@ -51,9 +61,8 @@ class LpbTS(Policy):
         likelihood: str = "refit",
         first: str = "prior",
     ) -> None:
-        validate.as_choice(likelihood, "likelihood", ("refit", "incremental"))
-        family = rewards_of(rewards, noise, noise_known)
-        super().__init__(model, Refit(family) if likelihood == "refit" else Incremental(family), Sample(first))
+        evidence = LIKELIHOODS[validate.as_choice(likelihood, "likelihood", LIKELIHOODS)]
+        super().__init__(model, evidence(rewards_of(rewards, noise, noise_known)), Sample(first))
 
 
 ENTRIES = (
@@ -70,5 +79,12 @@ ENTRIES = (
         "lpbTS, incremental",
         ORDERINGS,
         "as lpbts; each round adds only the newest reward's likelihood",
+    ),
+    Entry(
+        "lpbts-marginal",
+        lambda s: LpbTS(s.model, rewards=s.rewards, likelihood="marginal", first=s.first),
+        "lpbTS, marginal",
+        ORDERINGS,
+        "as lpbts; the exact posterior where lpbts takes a bound",
     ),
 )

@@ -100,6 +100,10 @@ class Evidence:
         """Return its numbers, which kernels find in row EVIDENCE of `b.settings`."""
         return ()
 
+    def work(self, model: PreferenceModel) -> tuple[int, int]:  # noqa: ARG002
+        """Return rows and columns of the scratch that `tell` and `weigh` need, from row RULE_WORK of `b.work` on."""
+        return (0, 0)
+
 
 @dataclass(frozen=True)
 class Rule:

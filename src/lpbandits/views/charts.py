@@ -179,7 +179,10 @@ def line_chart(
     toggle, shown = _toggle(title)
     scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=False, nice=False, padding=8)
     values = sorted(set(table["x"].to_list()))
-    across = alt.X("x:Q", title=x, scale=scale, axis=alt.Axis(values=values, labelOverlap=True, grid=False))
+    whole = "d" if all(value == round(value) for value in values) else alt.Undefined
+    across = alt.X(
+        "x:Q", title=x, scale=scale, axis=alt.Axis(values=values, format=whole, labelOverlap=True, grid=False)
+    )
     up = alt.Y("y:Q", title=y, scale=alt.Scale(domain=[0, top]))
     said = {"se": "standard error over draws", "sd": "sd over people"}
     tips = [alt.Tooltip("name:N", title=" "), alt.Tooltip("x:Q", title=x), alt.Tooltip("y:Q", title=y, format=".3~f")]

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from lpbandits.paper.claims import curves, data, sweeps, theory
+from lpbandits.paper.claims import curves, data, looseness, sweeps, theory
 from lpbandits.paper.claims.check import Check, Claim, Tables
 
-CHECKS: tuple[Check, ...] = (*curves.CHECKS, *sweeps.CHECKS, *theory.CHECKS, *data.CHECKS)
+CHECKS: tuple[Check, ...] = (*curves.CHECKS, *sweeps.CHECKS, *theory.CHECKS, *data.CHECKS, *looseness.CHECKS)
 """Every check, in the order of the report."""
 
 

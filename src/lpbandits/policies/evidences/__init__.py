@@ -5,6 +5,7 @@ from lpbandits.policies.evidences.incremental import Incremental as Incremental
 from lpbandits.policies.evidences.inversions import Inversions as Inversions
 from lpbandits.policies.evidences.inversions import Paired as Paired
 from lpbandits.policies.evidences.known_means import KnownMeans as KnownMeans
+from lpbandits.policies.evidences.marginal import Marginal as Marginal
 from lpbandits.policies.evidences.refit import Refit as Refit
 from lpbandits.policies.evidences.tally import Tally as Tally
 from lpbandits.policies.evidences.utility import Utility as Utility
@@ -13,6 +14,7 @@ from lpbandits.policies.parts import Evidence
 
 _ALL: tuple[type[Evidence], ...] = (
     Refit,
+    Marginal,
     Incremental,
     KnownMeans,
     Utility,

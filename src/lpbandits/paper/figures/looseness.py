@@ -1,0 +1,134 @@
+"""How loose the paper's bound is: the likelihood at refitted means beside the marginal likelihood it bounds."""
+
+from collections import defaultdict
+
+import numpy as np
+import polars as pl
+
+from lpbandits.agent import Agent
+from lpbandits.kernels.layout import SCORE
+from lpbandits.paper.figures.sweeps import check_case
+from lpbandits.paper.spec import Case, Figure, Size
+from lpbandits.policies.lpbts import LpbTS
+from lpbandits.simulation import roll
+from lpbandits.typing import FloatArray
+from lpbandits.views.charts import Chart, beside, line_chart, stacked
+from lpbandits.worlds import SyntheticWorld
+
+SIZES = ((5, 10), (10, 20))
+"""States and actions."""
+BOUND, EXACT = "the paper's bound", "exact"
+GAP, ODDS = "bound − exact", "error of two states' odds"
+IN_PLAY = 0.01
+"""A state is in play while the paper's posterior gives it at least this probability."""
+_EVERY = 10
+_SEEN = 0.01  # numbers of tried actions that fewer of the rounds than this have are not shown
+
+
+def _plan(size: Size, draws: int) -> list[Case]:
+    run = {"people": max(size.people // 5, 2), "rounds": size.rounds, "draws": draws}
+    return [Case("looseness", f"m={m} k={k}", {"world": {"states": m, "actions": k}, **run}) for m, k in SIZES]
+
+
+def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
+    """Return, per draw, the probability of the true state by round and how loose the bound is by tried actions.
+
+    lpbTS plays; both evidences are told what it met. `share` is how many of the draw's rounds a number rests on; the
+    measure "all rounds" rests on all of them, whatever was tried.
+    """
+    del threads
+    s = case.settings
+    world = SyntheticWorld(scale="different", **s["world"])
+    rows = []
+    for draw in range(s["draws"]):
+        crowd = world.draw(people=s["people"], seed=seed, draw=draw)
+        policies = [LpbTS(crowd.model, rewards=crowd.rewards, likelihood=form) for form in ("refit", "marginal")]
+        trace = roll(policies[0], crowd, rounds=s["rounds"], seed=seed, first_person=draw * len(crowd))
+        found: dict[tuple[str, str, int], list[float]] = defaultdict(list)
+        for person, truth in enumerate(crowd.truth.tolist()):
+            agents = [Agent(policy, seed=seed) for policy in policies]
+            for t in range(s["rounds"]):
+                for name, agent in zip((BOUND, EXACT), agents, strict=True):
+                    agent.tell(int(trace.actions[person, t]), float(trace.rewards[person, t]))
+                    if (t + 1) % _EVERY == 0 or t == 0:
+                        found["true state", name, t + 1].append(float(agent.posterior[truth]))
+                for name, value in zip((GAP, ODDS), looseness(*agents), strict=True):
+                    found["looseness", name, agents[0].belief.tried].append(value)
+                    found["all rounds", name, 0].append(value)
+        told = len(crowd) * s["rounds"]
+        rows += [
+            {
+                "measure": measure,
+                "policy": name,
+                "draw": draw,
+                "x": float(x),
+                "value": _mean(values),
+                "share": len(values) / told,
+            }
+            for (measure, name, x), values in found.items()
+        ]
+    return pl.DataFrame(rows).with_columns(size=pl.lit(case.name))
+
+
+def looseness(bound: Agent, exact: Agent) -> tuple[float, float]:
+    """Return by how many nats the bound is above the marginal likelihood, and the log odds of two states are wrong.
+
+    Both are means, over states in play and over pairs of them; without such a pair the second is not a number.
+    """
+    gaps = (bound.belief.states[SCORE] - exact.belief.states[SCORE])[bound.posterior >= IN_PLAY]
+    pairs = len(gaps) * (len(gaps) - 1)
+    return float(gaps.mean()), float(np.abs(gaps[:, None] - gaps).sum() / pairs) if pairs else np.nan
+
+
+def _mean(values: list[float]) -> float | None:
+    known: FloatArray = np.array(values)[~np.isnan(values)]
+    return float(known.mean()) if len(known) else None
+
+
+def _chart(table: pl.DataFrame) -> Chart:
+    rows = []
+    for (name,), part in table.group_by("size", maintain_order=True):
+        states, actions = str(name).replace("m=", "").replace("k=", "").split()
+        title = f"{states} states, {actions} actions"
+        found, loose = part.filter(measure="true state"), part.filter(measure="looseness")
+        rows.append(
+            beside(
+                line_chart(
+                    _points(found),
+                    x="round",
+                    y="probability of the true state",
+                    title=f"The true state's probability, {title}",
+                    subtitle="both told the same rewards, those that lpbTS met; bars: standard error over draws",
+                    limit=1.0,
+                ),
+                line_chart(
+                    _points(loose.filter(pl.col("share") >= _SEEN)),
+                    x="tried actions",
+                    y="log-likelihoods off by, in nats",
+                    title=f"How loose the paper's bound is, {title}",
+                    subtitle="mean over states in play, and mean difference of two of them",
+                ),
+            )
+        )
+    return stacked(*rows)
+
+
+def _points(table: pl.DataFrame) -> pl.DataFrame:
+    groups = table.drop_nulls("value").group_by("policy", "x", maintain_order=True)
+    points = groups.agg(y=pl.col("value").mean(), se=pl.col("value").std() / pl.len().sqrt())
+    return points.sort("x", maintain_order=True)
+
+
+FIGURES = [
+    Figure(
+        name="looseness",
+        version=1,
+        title="How loose the paper's bound is",
+        shows="the likelihood at refitted means beside the marginal likelihood, which it bounds, on the same rewards",
+        plan=_plan,
+        run=_run,
+        chart=_chart,
+        draws=10,
+        check=check_case,
+    )
+]

@@ -1,0 +1,100 @@
+"""Marginal: the exact chance of a state's order, given the rewards. The evidence of lpbts-marginal."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from lpbandits.kernels.chain import WORK_COLUMNS, WORK_ROWS, legendre_rule, log_chance
+from lpbandits.kernels.compiler import kernel
+from lpbandits.kernels.isotonic import fitted_means, pool
+from lpbandits.kernels.layout import BLOCK_COUNT, BLOCK_SUM, COUNT, LOG_PRIOR, SCORE, SUM, Arrays
+from lpbandits.kernels.likelihood import noise_of
+from lpbandits.kernels.posterior import normalise
+from lpbandits.kernels.tally import record
+from lpbandits.model import PreferenceModel
+from lpbandits.policies.parts import Evidence
+from lpbandits.rewards import Rewards
+from lpbandits.typing import FloatArray
+
+HOPELESS = 36.0
+"""A state whose bound is so far below the best score has a weight below rounding, and is not integrated."""
+ROUNDING = 1e-9
+"""A mean counts as known no better than to this share of the largest distance of any mean from the centre."""
+
+
+@kernel
+def bound(b: Arrays, row: int, n: int, centre: float, noise: float) -> float:
+    """Return Σ_blocks N (mean − centre)² / 2σ²: the log-likelihood of the isotonic fit, up to a constant."""
+    squares = 0.0
+    for i in range(pool(b, row, n)):
+        squares += (b.work[BLOCK_SUM, i] - centre * b.work[BLOCK_COUNT, i]) ** 2 / b.work[BLOCK_COUNT, i]
+    return 0.5 * squares / (noise * noise)
+
+
+@kernel
+def weigh(b: Arrays, n: int) -> None:
+    """score_z = log prior_z + log P(independent N(ȳ_a, σ²/n_a) of the tried actions fall in the order of z) + constant.
+
+    The likelihood at the isotonic fit bounds that from above: first the state with the highest bound is integrated,
+    then those that could still have a weight; the others keep their bound.
+    """
+    count = 0.0
+    total = 0.0
+    for slot in range(n):
+        count += b.slots[COUNT, slot]
+        total += b.slots[SUM, slot]
+    centre = total / count
+    noise = noise_of(b, n)
+    least = 0.0
+    for slot in range(n):
+        least = max(least, ROUNDING * abs(b.slots[SUM, slot] / b.slots[COUNT, slot] - centre))
+    first = 0
+    for z in range(b.states.shape[1]):
+        b.states[SCORE, z] = b.states[LOG_PRIOR, z] + bound(b, 1 + z, n, centre, noise)
+        if b.states[SCORE, z] > b.states[SCORE, first]:
+            first = z
+    pool(b, 1 + first, n)
+    b.states[SCORE, first] += log_chance(b, 1 + first, n, centre, noise, least)
+    highest = b.states[SCORE, first]
+    for z in range(b.states.shape[1]):
+        if z != first and b.states[SCORE, z] > highest - HOPELESS:
+            pool(b, 1 + z, n)
+            b.states[SCORE, z] += log_chance(b, 1 + z, n, centre, noise, least)
+            highest = max(highest, b.states[SCORE, z])
+    normalise(b)
+
+
+@kernel
+def tell(b: Arrays, n: int, action: int, reward: float) -> int:
+    """Count the reward, and weigh all states anew."""
+    n, _ = record(b, n, action, reward)
+    weigh(b, n)
+    return n
+
+
+@dataclass(frozen=True)
+class Marginal(Evidence):
+    """The chance that the means are in the state's order, given the rewards: its marginal likelihood, exactly.
+
+    Nothing is known beforehand of the means of tried actions but their order, so given all rewards they are independent
+    normal variables, and the marginal likelihood is the chance that these fall in the order. `Refit` takes the
+    likelihood at the best such means, which is an upper bound. It depends on counts, sums and spreads alone: outcomes
+    may be late and in any order. Rewards of any family are treated as Gaussian; a noise that is only guessed is taken
+    from how the rewards of each action differ.
+
+    >>> Marginal(Rewards(noise=0.5)).rewards.sd
+    0.5
+    """
+
+    rewards: Rewards = field(default_factory=Rewards)
+    kind: ClassVar[str] = "marginal"
+    tell = staticmethod(tell)
+    expect = staticmethod(fitted_means)
+    weigh = staticmethod(weigh)
+
+    def table(self, model: PreferenceModel) -> FloatArray:
+        """Return the Gauss-Legendre rule."""
+        return legendre_rule()
+
+    def work(self, model: PreferenceModel) -> tuple[int, int]:
+        """Return room for the panels of an integral."""
+        return WORK_ROWS, WORK_COLUMNS
