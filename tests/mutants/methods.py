@@ -1,5 +1,4 @@
-"""Faults in EM, clustering, errors by person, shrinkage, Kendall's distance, bounds and top actions."""
-"""Faults in EM, clustering, Kendall's distance, bounds, top actions and chances of orders."""
+"""Faults in EM, clustering, errors by person, shrinkage, Kendall's distance, bounds, top actions and chances of orders."""
 
 from tests.mutants.fault import Fault
 

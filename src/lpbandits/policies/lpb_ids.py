@@ -36,7 +36,7 @@ class LpbIDS(Policy):
         noise: float | None = None,
         noise_known: bool = False,
         rewards: str | Rewards = "gaussian",
-        slack: float = 0.2,
+        slack: float = 0.02,
         isotonic: float = 0.5,
         hope: float = 0.6,
     ) -> None:

@@ -27,8 +27,8 @@ class LpbUtility(Policy):
     rewards
         "gaussian", "bernoulli" or "poisson" (all treated as Gaussian); or `Rewards(…)`, in place of the two above.
     slack
-        Variance by which every person departs from the utilities, in units of their spread, times the number of
-        actions.
+        Variance by which every person departs from the utilities, in units of their spread; from ranks of k actions
+        10/k times that.
     isotonic
         The share of lpbTS's isotonic fits in the log-likelihood.
 
@@ -47,7 +47,7 @@ class LpbUtility(Policy):
         noise: float | None = None,
         noise_known: bool = False,
         rewards: str | Rewards = "gaussian",
-        slack: float = 0.2,
+        slack: float = 0.02,
         isotonic: float = 0.5,
     ) -> None:
         evidence = Utility(guessed(rewards, noise, noise_known), slack=slack, isotonic=isotonic)

@@ -198,17 +198,18 @@ def units(model: PreferenceModel) -> tuple[FloatArray, FloatArray]:
 class Utility(Evidence):
     """How well each state's utilities fit the rewards on a person's own scale, and only nearly.
 
-    It knows them up to that scale, with the errors that the model tells (averaged over states) and a little more: each
-    person departs from them by a variance of `slack` / k, in units of the utilities' spread. Without errors in the
-    model, or without utilities, the utilities are ranks. Rewards of any family are treated as Gaussian. `isotonic` is
-    the share of `Refit`'s log-likelihood in the score, which steadies it where rewards are far from any such scale.
+    It knows them up to that scale, with the errors that the model tells (averaged over states) and a little more:
+    `slack` is the variance of a person's own departure, in units of the utilities' spread. Without errors in the model,
+    or without utilities, the utilities are ranks, and the departure's variance is `slack` for ten actions and less for
+    more, as 1/k: many uneven gaps are together nearly even. Rewards of any family are treated as Gaussian. `isotonic`
+    is the share of `Refit`'s log-likelihood in the score, which steadies it where rewards are far from any such scale.
 
     >>> Utility().slack, Utility().isotonic
-    (0.2, 0.5)
+    (0.02, 0.5)
     """
 
     rewards: Rewards = field(default_factory=Rewards)
-    slack: float = 0.2
+    slack: float = 0.02
     isotonic: float = 0.5
     kind: ClassVar[str] = "utility"
     tell = staticmethod(tell)
@@ -223,7 +224,8 @@ class Utility(Evidence):
     def table(self, model: PreferenceModel) -> FloatArray:
         """Return a row of utilities per state, and the variance t of their errors."""
         x, error = units(model)
-        return np.vstack([x, error + self.slack / model.n_actions])
+        told = model.utilities is not None and model.errors is not None
+        return np.vstack([x, error + self.slack * (1.0 if told else 10.0 / model.n_actions)])
 
     def own(self, model: PreferenceModel) -> FloatArray:
         """Return what is expected of a person of whom nothing is known: utilities in units of the noise."""
