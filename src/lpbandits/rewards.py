@@ -29,10 +29,12 @@ class Rewards:
     family
         "gaussian", "bernoulli" (0 or 1) or "poisson" (0, 1, 2, …).
     noise
-        Standard deviation of Gaussian rewards. For the other families it is what policies that treat every reward as
-        Gaussian (ts, ucb, mucb) assume; by default 0.5 for Bernoulli, the largest it can be, and 1 for Poisson.
+        Standard deviation of Gaussian rewards, 1 by default. For the other families it is what policies that treat
+        every reward as Gaussian (ts, ucb, mucb) assume; by default 0.5 for Bernoulli, the largest it can be, and 1 for
+        Poisson.
     noise_known
-        False: `noise` is only a guess, worth `weight` observations, and a person's own rewards correct it.
+        False: `noise` is only a guess, worth `weight` observations, and a person's own rewards correct it. Without
+        `noise` the guess is the spread of all their rewards, on whatever scale they are.
     weight
         How many observations the guess is worth.
 
@@ -49,20 +51,18 @@ class Rewards:
         family = validate.as_choice(self.family, "rewards", ("gaussian", "bernoulli", "poisson"))
         object.__setattr__(self, "family", family)
         object.__setattr__(self, "noise_known", validate.as_flag(self.noise_known, "noise_known"))
-        default = 0.5 if self.family == "bernoulli" else 1.0
-        noise = default if self.noise is None else self.noise
+        noise = self.sd
         validate.as_number(noise, "noise", low=0, above=True)
         noise = validate.as_number(noise, "noise", low=SMALLEST, high=validate.LARGEST)
-        object.__setattr__(self, "noise", noise)
+        object.__setattr__(self, "noise", None if self.noise is None and not self.noise_known else noise)
         object.__setattr__(self, "weight", validate.as_number(self.weight, "weight", low=0, above=True))
         if not self.noise_known and self.family != "gaussian":
             raise InvalidInput(f"noise_known=False has no meaning for {self.family} rewards; leave it out")
 
     @property
     def sd(self) -> float:
-        """The noise as a plain number."""
-        assert self.noise is not None  # noqa: S101 - __post_init__ filled it in; this tells the type checker
-        return self.noise
+        """The noise as a plain number, the default where there is not even a guess."""
+        return (0.5 if self.family == "bernoulli" else 1.0) if self.noise is None else self.noise
 
     @property
     def code(self) -> int:
@@ -77,7 +77,11 @@ class Rewards:
 
     @property
     def as_guess(self) -> "Rewards":
-        """The same with a Gaussian noise taken for a guess worth five rewards, for policies that learn it."""
+        """The same with a Gaussian noise taken for a guess worth five rewards, for policies that learn it.
+
+        >>> Rewards(noise=2.0).as_guess.noise_known, Rewards("bernoulli").as_guess.noise_known
+        (False, True)
+        """
         return self if self.family != "gaussian" else replace(self, noise_known=False, weight=GUESS)
 
     def check(self, reward: Any) -> float:
@@ -164,11 +168,13 @@ def rewards_of(
 
 
 def guessed(rewards: "str | Rewards", noise: float | None = None, noise_known: bool = False) -> Rewards:
-    """Return the rewards of a policy that learns the noise: one that is told, or 1, is a guess unless it is known.
+    """Return the rewards of a policy that learns the noise: one that is told is a guess unless it is known.
 
-    >>> guessed("gaussian", 2.0).noise_known, guessed("bernoulli").noise_known
-    (False, True)
+    >>> guessed("gaussian", 2.0).noise_known, guessed("bernoulli").noise_known, guessed("gaussian").noise
+    (False, True, None)
     """
     made = rewards_of(rewards, noise, noise_of_all=True)
     known = isinstance(rewards, Rewards) or validate.as_flag(noise_known, "noise_known")
-    return made if known else made.as_guess
+    if known or made.family != "gaussian":
+        return made
+    return Rewards(noise=noise, noise_known=False, weight=GUESS)

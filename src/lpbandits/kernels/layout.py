@@ -55,7 +55,7 @@ RULE = 2
 
 # places in the row REWARDS
 FAMILY = 0
-NOISE = 1
+NOISE = 1  # 0 where there is not even a guess
 GUESS_WEIGHT = 2  # how many observations a guessed noise is worth
 
 # rows of work

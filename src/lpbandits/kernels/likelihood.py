@@ -12,8 +12,11 @@ from lpbandits.kernels.layout import (
     NOISE,
     REWARDS,
     SPREAD,
+    SUM,
     Arrays,
 )
+
+NO_SPREAD = 1e-100  # of rewards that are all the same
 
 
 @kernel
@@ -41,13 +44,31 @@ def own_mean_likelihood(family: int, total: float, count: float, centre: float) 
 
 
 @kernel
-def unknown_noise(b: Arrays, squares: float, count: float) -> float:
+def guessed_square(b: Arrays, n: int) -> float:
+    """Return σ₀²: of the guess, or where there is none the variance of all rewards, whatever their action."""
+    noise = b.settings[REWARDS, NOISE]
+    if noise > 0.0:
+        return noise * noise
+    count = 0.0
+    total = 0.0
+    for slot in range(n):
+        count += b.slots[COUNT, slot]
+        total += b.slots[SUM, slot]
+    squares = 0.0
+    for slot in range(n):
+        about = b.slots[SUM, slot] - total / count * b.slots[COUNT, slot]
+        squares += b.slots[SPREAD, slot] + about * about / b.slots[COUNT, slot]
+    return max(squares / max(count - 1.0, 1.0), NO_SPREAD)
+
+
+@kernel
+def unknown_noise(b: Arrays, squares: float, count: float, guess: float) -> float:
     """Return the log evidence of a sum of squared residuals when the noise is integrated out.
 
-    −½ (w + n) log(w σ₀² + squares): the prior on σ² is inverse gamma, worth w observations of spread σ₀².
+    −½ (w + n) log(w σ₀² + squares): the prior on σ² is inverse gamma, worth w observations of spread σ₀² (`guess`).
     """
     weight = b.settings[REWARDS, GUESS_WEIGHT]
-    return -0.5 * (weight + count) * np.log(weight * b.settings[REWARDS, NOISE] ** 2 + squares)
+    return -0.5 * (weight + count) * np.log(weight * guess + squares)
 
 
 @kernel
@@ -56,11 +77,10 @@ def noise_of(b: Arrays, n: int) -> float:
 
     Only how rewards of one action differ among themselves counts, so it does not depend on any state.
     """
-    noise = b.settings[REWARDS, NOISE]
     if b.settings[REWARDS, FAMILY] != GAUSSIAN_UNKNOWN:
-        return noise
+        return b.settings[REWARDS, NOISE]
     weight = b.settings[REWARDS, GUESS_WEIGHT]
-    squares = weight * noise * noise
+    squares = weight * guessed_square(b, n)
     for slot in range(n):
         squares += b.slots[SPREAD, slot]
         weight += b.slots[COUNT, slot] - 1.0

@@ -95,7 +95,8 @@ class Policy:
         """The numbers of the rewards, the evidence and the rule, for the kernels."""
         rewards = self.rewards
         family = rewards.code if rewards.noise_known else layout.GAUSSIAN_UNKNOWN
-        rows = ((family, rewards.sd, rewards.weight), self.evidence.settings(), self.rule.settings())
+        noise = 0.0 if rewards.noise is None else rewards.noise
+        rows = ((family, noise, rewards.weight), self.evidence.settings(), self.rule.settings())
         out = np.zeros((len(rows), max(map(len, rows))))
         for i, row in enumerate(rows):
             out[i, : len(row)] = validate.as_floats(row, "a part's settings()", shape=(None,))
@@ -274,7 +275,7 @@ def _told(part: Any) -> str:
         if isinstance(value, Rewards):
             if value.family != "gaussian":
                 words.append(repr(value.family))
-            words.append(f"noise={value.noise}" if value.noise_known else f"noise≈{value.noise}")
+            words.append(f"noise={value.noise}" if value.noise_known else f"noise≈{value.noise or 'spread'}")
         else:
             words.append(f"{name}={value!r}")
     return f"{part.kind}({', '.join(words)})"

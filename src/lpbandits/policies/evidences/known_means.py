@@ -20,7 +20,7 @@ from lpbandits.kernels.layout import (
     SCORE,
     Arrays,
 )
-from lpbandits.kernels.likelihood import log_likelihood, unknown_noise
+from lpbandits.kernels.likelihood import guessed_square, log_likelihood, unknown_noise
 from lpbandits.kernels.posterior import normalise
 from lpbandits.kernels.tally import record
 from lpbandits.model import PreferenceModel
@@ -37,13 +37,15 @@ def weigh(b: Arrays, n: int) -> None:
     family = int(b.settings[REWARDS, FAMILY])
     scale = 0.5 * b.settings[REWARDS, NOISE] ** -2 if family == GAUSSIAN else 1.0
     count = 0.0
+    guess = 0.0
     if family == GAUSSIAN_UNKNOWN:
+        guess = guessed_square(b, n)
         for slot in range(n):
             count += b.slots[COUNT, slot]
     for z in range(b.states.shape[1]):
         fit = -scale * b.own[MISFIT, z]
         if family == GAUSSIAN_UNKNOWN:
-            fit = unknown_noise(b, b.own[MISFIT, z], count)
+            fit = unknown_noise(b, b.own[MISFIT, z], count, guess)
         b.states[SCORE, z] = b.states[LOG_PRIOR, z] + fit
     normalise(b)
 

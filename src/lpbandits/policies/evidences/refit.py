@@ -20,7 +20,7 @@ from lpbandits.kernels.layout import (
     SUM,
     Arrays,
 )
-from lpbandits.kernels.likelihood import own_mean_likelihood, unknown_noise
+from lpbandits.kernels.likelihood import guessed_square, own_mean_likelihood, unknown_noise
 from lpbandits.kernels.posterior import normalise
 from lpbandits.kernels.tally import record
 from lpbandits.policies.parts import Evidence
@@ -37,9 +37,11 @@ def score_fits(b: Arrays, n: int) -> None:
         count += b.slots[COUNT, slot]
         total += b.slots[SUM, slot]
     centre = total / count
-    precision = 0.5 * b.settings[REWARDS, NOISE] ** -2
-    squares = 0.0  # all rewards about the centre; only unknown noise needs it
+    precision = 0.5 * b.settings[REWARDS, NOISE] ** -2 if family == GAUSSIAN else 0.0
+    squares = 0.0  # all rewards about the centre; only unknown noise needs it, and the guess
+    guess = 0.0
     if family == GAUSSIAN_UNKNOWN:
+        guess = guessed_square(b, n)
         for slot in range(n):
             about = own_mean_likelihood(family, b.slots[SUM, slot], b.slots[COUNT, slot], centre)
             squares += b.slots[SPREAD, slot] + about
@@ -54,7 +56,7 @@ def score_fits(b: Arrays, n: int) -> None:
             for i in range(blocks):
                 score += own_mean_likelihood(family, b.work[BLOCK_SUM, i], b.work[BLOCK_COUNT, i], centre)
             if family == GAUSSIAN_UNKNOWN:
-                score = unknown_noise(b, max(squares - score, 0.0), count)
+                score = unknown_noise(b, max(squares - score, 0.0), count, guess)
         b.states[SCORE, z] = b.states[LOG_PRIOR, z] + score
 
 
