@@ -7,6 +7,7 @@ from lpbandits.policies.evidences.inversions import Paired as Paired
 from lpbandits.policies.evidences.known_means import KnownMeans as KnownMeans
 from lpbandits.policies.evidences.refit import Refit as Refit
 from lpbandits.policies.evidences.tally import Tally as Tally
+from lpbandits.policies.evidences.taste import TasteEvidence as TasteEvidence
 from lpbandits.policies.evidences.utility import Utility as Utility
 from lpbandits.policies.evidences.wins import Wins as Wins
 from lpbandits.policies.parts import Evidence
@@ -18,6 +19,7 @@ _ALL: tuple[type[Evidence], ...] = (
     Utility,
     Consistency,
     Tally,
+    TasteEvidence,
     Inversions,
     Paired,
     Wins,

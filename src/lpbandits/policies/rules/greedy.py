@@ -21,8 +21,11 @@ TOTAL = RULE_WORK + 1
 
 @kernel
 def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
-    """Play argmax_a Σ p_z M_z(a)."""
+    """Play argmax_a Σ p_z M_z(a), or without states argmax_a M(a)."""
     k = b.ranks.shape[1]
+    if b.states.shape[1] == 0:
+        expect(b, n, 0, b.work[TOTAL])
+        return largest(b.work[TOTAL], k, offered)
     for a in range(k):
         b.work[TOTAL, a] = 0.0
     for z in range(b.states.shape[1]):
@@ -46,6 +49,7 @@ class Greedy(Rule):
     """
 
     kind: ClassVar[str] = "greedy"
+    latent: ClassVar[bool | None] = None
     asks: ClassVar[bool] = True
     repeats: ClassVar[bool] = False
     choose = staticmethod(choose)
@@ -57,6 +61,6 @@ class Greedy(Rule):
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
         """Return 1 for the action it will play."""
         allowed = policy.allowed(offered)
-        p = belief.states[POSTERIOR]
+        p = belief.states[POSTERIOR] if policy.evidence.latent else np.ones(1)
         kept = p >= NEGLIGIBLE
         return policy.equally(allowed[[int(np.argmax(p[kept] @ policy.expected(belief)[kept][:, allowed]))]])
