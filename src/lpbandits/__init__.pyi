@@ -2,6 +2,7 @@
 from .agent import Agent as Agent
 from .errors import FileFormatError as FileFormatError
 from .errors import InvalidInput as InvalidInput
+from .errors import LocksIn as LocksIn
 from .errors import LpbError as LpbError
 from .errors import MachineFault as MachineFault
 from .errors import NotSupported as NotSupported

@@ -21,7 +21,7 @@ T = TypeVar("T", bound="np.ndarray[Any, Any]")
 FORMAT = "lpbandits-model"
 VERSION = 2
 PLAIN_VERSION = 1
-"""What a model without errors or taste is written as: equal models keep equal hashes, whichever lpbandits wrote them."""
+"""What a model without errors and taste is written as: equal models keep equal hashes, whatever wrote them."""
 
 LARGEST_ERROR = 100.0
 """Of a utility's logit."""

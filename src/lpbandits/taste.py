@@ -78,9 +78,9 @@ class TasteModel:
             raise InvalidInput(f"variances have {variances.min():g}; the least is {LEAST_VARIANCE:g}")
         arrays = {"means": means, "factors": factors, "variances": variances}
         for name, values in arrays.items():
-            values = np.round(values, DIGITS) + 0.0  # no −0
-            values.flags.writeable = False
-            object.__setattr__(self, name, values)
+            rounded = np.round(values, DIGITS) + 0.0  # no −0
+            rounded.flags.writeable = False
+            object.__setattr__(self, name, rounded)
         numbers = {
             "offset": validate.as_number(self.offset, "offset", low=0, high=LARGEST),
             "level": validate.as_number(self.level, "level", low=-validate.LARGEST, high=validate.LARGEST),

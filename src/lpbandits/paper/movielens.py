@@ -86,7 +86,7 @@ class MovieLensTask:
         train, bandit, offline = (ratings.subset(part) for part in split(len(ratings.people), seed))
         if len(train.people) < 10 * STATES:
             raise InvalidInput(f"{len(ratings.people)} people are too few to split and cluster; use a larger dataset")
-        model = recover_two_stage(train, states=STATES, scale="raw", heldout=0, seed=seed, threads=threads)
+        model = recover_two_stage(train, states=STATES, scale="raw", heldout=0, taste=False, seed=seed, threads=threads)
         if model.n_states != STATES:
             raise InvalidInput(
                 f"only {model.n_states} of {STATES} clusters have orderings of their own; use another seed"
@@ -139,7 +139,9 @@ class MovieLensTask:
 
         Its means are made as the true ones are: utilities stretched to the scale of ratings.
         """
-        fitted = recover_two_stage(log, states=STATES, scale=clustering, heldout=0, seed=self.seed, threads=threads)
+        fitted = recover_two_stage(
+            log, states=STATES, scale=clustering, heldout=0, taste=False, seed=self.seed, threads=threads
+        )
         matching = match_orderings(self.model, fitted)
         means = expected(rescaled(fitted), environment)
         order = matching.assignment if fitted.n_states == STATES else np.arange(fitted.n_states)

@@ -14,6 +14,7 @@ from lpbandits.recovery.bradley_terry import BradleyTerry
 from lpbandits.recovery.pairs import Comparisons, log_likelihoods
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch, counted, share_text
+from lpbandits.taste import TasteModel
 from lpbandits.typing import FloatArray, IntArray, Json
 from lpbandits.validate import ODD, quoted
 
@@ -132,7 +133,9 @@ def distinct(estimate: Estimate) -> Estimate:
     return replace(estimate, fits=tuple(fits), shares=shares, labels=new[estimate.labels], warnings=notes)
 
 
-def to_model(estimate: Estimate, ratings: Ratings, provenance: Mapping[str, Any]) -> PreferenceModel:
+def to_model(
+    estimate: Estimate, ratings: Ratings, provenance: Mapping[str, Any], taste: TasteModel | None = None
+) -> PreferenceModel:
     """Return the model: orderings, the sigmoid of the utilities, and shares as prior.
 
     An action never compared in a state comes last there and gets the lowest utility of those compared.
@@ -146,6 +149,7 @@ def to_model(estimate: Estimate, ratings: Ratings, provenance: Mapping[str, Any]
         actions=ratings.actions,
         prior=estimate.shares,
         utilities=utilities,
+        taste=taste,
         provenance=provenance,
     )
 

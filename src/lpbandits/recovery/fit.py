@@ -27,6 +27,7 @@ from lpbandits.recovery.pairs import compare
 from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.report import Fit, FitReport, Stopwatch
 from lpbandits.recovery.size import check_fit
+from lpbandits.recovery.taste_choice import TasteFit, recover_taste
 from lpbandits.recovery.two_stage import TwoStage
 from lpbandits.typing import Json
 
@@ -46,6 +47,7 @@ def recover_two_stage(
     pairs_per_person: int | None = None,
     heldout: float = 0.1,
     restarts: int | None = None,
+    taste: bool = True,
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -67,6 +69,9 @@ def recover_two_stage(
         than five million ratings it takes the clusters of the first fit, which so many people hardly move.
     restarts
         Starts of KMeans; by default 10, or 2 for a log of more than five million ratings.
+    taste
+        Also fit how tastes vary continuously (`model.taste`), which the policy `taste` needs; a log of very few people
+        gives none, with a warning.
     threads
         By default all cores; the result does not depend on it.
 
@@ -86,6 +91,7 @@ def recover_two_stage(
         states=states,
         pairs_per_person=pairs_per_person,
         heldout=heldout,
+        taste=taste,
         threads=threads,
         progress=progress,
     ).model
@@ -104,6 +110,7 @@ def recover_em(
     tolerance: float = 1e-7,
     max_steps: int = 200,
     start: Sequence[int] | None = None,
+    taste: bool = True,
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -147,6 +154,7 @@ def recover_em(
         states=states,
         pairs_per_person=pairs_per_person,
         heldout=heldout,
+        taste=taste,
         threads=threads,
         progress=progress,
     ).model
@@ -160,6 +168,7 @@ def fit_states(
     states: States = 5,
     pairs_per_person: int | None = None,
     heldout: float = 0.1,
+    taste: bool = True,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Fit:
@@ -175,6 +184,7 @@ def fit_states(
     if not np.any(ratings.counts > 1):
         raise InvalidInput("nobody rated two actions, so there is nothing to compare; give more ratings per person")
     share = validate.as_number(heldout, "heldout", low=0, high=0.9)
+    taste = validate.as_flag(taste, "taste")
     if pairs_per_person is not None:
         pairs_per_person = validate.as_count(pairs_per_person, "pairs_per_person")
     watch = Stopwatch(progress)
@@ -218,11 +228,12 @@ def fit_states(
                     pairs_per_person=pairs_per_person,
                     threads=pool,
                 )
+        tastes = recover_taste(ratings, seed=estimator.seed, watch=watch, threads=pool) if taste else TasteFit()
     pairs = float(comparisons.pairs.sum())
-    report = _report(estimate, ratings, estimator, pairs, seen, unseen, curve, watch.seconds)
+    report = _report(estimate, ratings, estimator, pairs, seen, unseen, curve, tastes, watch.seconds)
     asked = {"states": "auto" if auto else number, "pairs_per_person": pairs_per_person, "heldout": share}
-    settings = {**asked, **estimator.settings()}
-    return Fit(to_model(estimate, ratings, _provenance(report, settings, ratings, estimate)), report)
+    settings = {**asked, "taste": taste, **estimator.settings()}
+    return Fit(to_model(estimate, ratings, _provenance(report, settings, ratings, estimate), tastes.taste), report)
 
 
 def _report(
@@ -233,6 +244,7 @@ def _report(
     seen: float,
     unseen: HeldOutScore,
     curve: list[Json],
+    tastes: TasteFit,
     seconds: dict[str, float],
 ) -> FitReport:
     return FitReport(
@@ -257,7 +269,8 @@ def _report(
         iterations=max(len(estimate.history) - 1, 0),
         history=list(estimate.history),
         curve=curve,
-        warnings=[*estimate.warnings, *warnings_about(estimate, ratings)],
+        taste=None if tastes.report is None else tastes.report.to_dict(),
+        warnings=[*estimate.warnings, *warnings_about(estimate, ratings), *tastes.warnings],
         seconds={stage: round(time, 3) for stage, time in seconds.items()},
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.taste import LEAST_VARIANCE, TasteModel
-from lpbandits.typing import FloatArray, IntArray, Json
+from lpbandits.typing import FloatArray, IntArray
 
 SWEEPS = 20
 PSEUDO_RATERS = 20
@@ -21,9 +21,13 @@ PSEUDO_RATERS = 20
 COMMUNALITIES = 6
 """How often the share of variance that the factors explain is worked out anew."""
 
+FLOOR = 0.6
+"""Share of the weakest eigenvalue that is taken for noise, and away from all of them."""
+
 LEAST_RATINGS = 3
 """Of a person who counts: fewer do not show a scale."""
 
+TINY = 1e-300
 BLOCK = 512
 DENSE = 200
 """Up to so many actions all eigenvectors are worked out."""
@@ -118,31 +122,38 @@ def one_thread() -> Any:
     return _pools().limit(limits=1, user_api="blas")
 
 
-def fit_taste(seen: Moments, *, factors: int, shrinkage: float, calibration: float = 1.0, about: Json | None = None) -> TasteModel:
-    """Return the taste of so many factors, from covariances shrunken by so many people.
+def leading_factors(seen: Moments, count: int, shrinkage: float) -> FloatArray:
+    """Return k×count factors q, strongest first, from covariances shrunken by so many people.
 
-    h_a, the variance of a that the factors explain, stands on the diagonal; it follows from them, and they from it.
+    h_a = |q_a|², the variance of a that they explain, stands on the diagonal: it follows from them, and they from it.
+    Noise alone has large eigenvalues too; most of the weakest one is taken away from all, so that many factors do
+    little harm.
     """
     shrunken = seen.products / (seen.raters + shrinkage)
     q = np.zeros((len(seen.means), 0))
-    if factors:
-        explained = 0.3 * seen.variances
-        with one_thread():
-            for _ in range(COMMUNALITIES):
-                np.fill_diagonal(shrunken, explained)
-                q = _leading(shrunken, factors)
-                explained = np.minimum((q**2).sum(axis=1), 0.95 * seen.variances)
-    own = np.maximum(seen.variances - (q**2).sum(axis=1), 0.1 * seen.variances)
+    explained = 0.3 * seen.variances
+    with one_thread():
+        for _ in range(COMMUNALITIES if count else 0):
+            np.fill_diagonal(shrunken, explained)
+            q = _leading(shrunken, count)
+            explained = np.minimum((q**2).sum(axis=1), 0.95 * seen.variances)
+    strengths = (q**2).sum(axis=0)
+    kept: FloatArray = q * np.sqrt(1.0 - FLOOR * strengths.min(initial=np.inf) / np.maximum(strengths, TINY))
+    return kept
+
+
+def taste_with(seen: Moments, factors: FloatArray, **others: Any) -> TasteModel:
+    """Return the taste with these factors: what they do not explain of an action's variance is its own."""
+    own = np.maximum(seen.variances - (factors**2).sum(axis=1), 0.1 * seen.variances)
     return TasteModel(
         seen.means,
-        q,
+        factors,
         np.maximum(own, LEAST_VARIANCE),
         offset=seen.offset,
         level=seen.level,
         log_scale=seen.log_scale,
         log_scale_sd=seen.log_scale_sd,
-        calibration=calibration,
-        about={} if about is None else about,
+        **others,
     )
 
 

@@ -48,11 +48,13 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
         people = world.draw(people=s["people"], seed=seed, draw=draw)
         log = _log(people.means, LOGS[s["log"]], np.random.default_rng([seed, draw, s["people"]]))
         fits = {
-            "two-stage": recover_two_stage(log, states=STATES, scale="raw", heldout=0, seed=seed, threads=threads),
-            "two-stage-cosine": recover_two_stage(
-                log, states=STATES, scale="cosine", heldout=0, seed=seed, threads=threads
+            "two-stage": recover_two_stage(
+                log, states=STATES, scale="raw", heldout=0, taste=False, seed=seed, threads=threads
             ),
-            "em": recover_em(log, states=STATES, scale="raw", heldout=0, seed=seed, threads=threads),
+            "two-stage-cosine": recover_two_stage(
+                log, states=STATES, scale="cosine", heldout=0, taste=False, seed=seed, threads=threads
+            ),
+            "em": recover_em(log, states=STATES, scale="raw", heldout=0, taste=False, seed=seed, threads=threads),
         }
         for method, model in fits.items():
             matching = match_orderings(people.model, model)

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from lpbandits.errors import InvalidInput
 from lpbandits.kernels.choices import largest
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import POSTERIOR, RULE_WORK, Arrays
@@ -57,6 +58,14 @@ class Greedy(Rule):
     def work(self, model: PreferenceModel) -> tuple[int, int]:
         """Return two rows, as long as there are actions."""
         return (2, model.n_actions)
+
+    def check(self, policy: Policy) -> None:
+        """Refuse an evidence that expects nothing of actions that were not tried."""
+        if not policy.evidence.latent and not policy.evidence.foresees:
+            raise InvalidInput(
+                f"'{policy.evidence.kind}' expects nothing of untried actions, so there is none to be greedy for; "
+                "combine the rule 'greedy' with 'taste' or 'utility'"
+            )
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
         """Return 1 for the action it will play."""
