@@ -16,6 +16,7 @@ from lpbandits.policies import POLICIES, Setting, make_policy
 from lpbandits.simulation import roll
 from lpbandits.typing import IntArray
 from lpbandits.worlds import Population, SyntheticWorld
+from tests.conftest import FROM_A_LOG, with_taste
 
 FIXTURE = Path(__file__).parent / "fixtures" / "actions.json"
 SEEDS = (0, 1, 2**31 + 7, 2**62 + 3)
@@ -42,7 +43,8 @@ def digest(name: str, offers: str, seed: int) -> str:
         if offers == "some":
             offered = some_offers(len(people.truth), actions, seed)
             people = Population(people.model, people.truth, people.means, people.rewards, offered)
-        setting = Setting(people.model, people.rewards, ROUNDS)
+        model = with_taste(people.model) if name in FROM_A_LOG else people.model
+        setting = Setting(model, people.rewards, ROUNDS)
         plays = roll(make_policy(name, setting), people, rounds=ROUNDS, seed=seed).plays
         made.update(np.ascontiguousarray(plays[:, :, :2], dtype="<i4").tobytes())
     return made.hexdigest()[:24]

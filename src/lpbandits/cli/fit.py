@@ -148,5 +148,6 @@ def _show_taste(taste: dict[str, Any]) -> None:
         f"Taste: {counted(taste['factors'], 'factor')}; log density per rating of "
         f"{counted(taste['heldout_people'], 'person', 'people')} not in the fit {taste['score']:.4f} "
         f"(without factors {taste['score_without']:.4f})\n"
-        f"  {taste['level']:.0%} intervals covered {taste['coverage']:.1%} of what people not in the fit rated"
+        f"  its {taste['level']:.0%} intervals covered {taste['coverage']:.1%} of their ratings in random order, "
+        f"{taste['coverage_greedy']:.1%} of the rest after 20 of the best"
     )

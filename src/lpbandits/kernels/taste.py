@@ -194,10 +194,26 @@ def foreseen_sd(table: FloatArray, own: FloatArray, action: int, count: float) -
     return table[COMMON, CALIBRATION] * np.sqrt(max(square, 0.0))
 
 
+@kernel
+def bring_best(table: FloatArray, own: FloatArray, at: int, end: int, actions: Int32Array, rewards: FloatArray) -> None:
+    """Swap to place `at` the reward, up to `end`, of whose action most is expected: what a greedy policy plays."""
+    best = at
+    most = -np.inf
+    for i in range(at, end):
+        value = project(table, own, actions[i], TASTE_REWARD)
+        value += own[SUMS, SCALE_1] * (table[MEAN, actions[i]] - project(table, own, actions[i], TASTE_MEAN))
+        if value > most:
+            best = i
+            most = value
+    actions[at], actions[best] = actions[best], actions[at]
+    rewards[at], rewards[best] = rewards[best], rewards[at]
+
+
 @jit_in_place
 def foresee(
     low: int,
     high: int,
+    greedy: int,
     table: FloatArray,
     start: FloatArray,
     tastes: FloatArray,
@@ -210,14 +226,20 @@ def foresee(
 ) -> None:
     """Foresee each reward of people low to high from those before it: its mean, its sd, and the log of its density.
 
-    Person p's rewards, of different actions, stand at offsets[p] to offsets[p + 1]; `tastes` has scratch for each.
+    Person p's rewards, of different actions, stand at offsets[p] to offsets[p + 1]; `tastes` has scratch for each. The
+    first `greedy` of them, at most half, are brought into the order in which a greedy policy would play them, and if
+    there are such, the others are foreseen from these alone.
     """
     for p in range(low, high):
         own = tastes[p]
         for i in range(own.shape[0]):
             for j in range(own.shape[1]):
                 own[i, j] = start[i, j]
-        for at in range(offsets[p], offsets[p + 1]):
+        end = offsets[p + 1]
+        for at in range(offsets[p], end):
+            greedily = at - offsets[p] < min(greedy, (end - offsets[p]) // 2)
+            if greedily:
+                bring_best(table, own, at, end, actions, rewards)
             action = actions[at]
             by_reward = project(table, own, action, TASTE_REWARD)
             by_mean = table[MEAN, action] - project(table, own, action, TASTE_MEAN)
@@ -230,5 +252,6 @@ def foresee(
                 s = own[SCALE, j]
                 density += own[WEIGHT, j] * np.exp(-0.5 * ((reward - by_reward) / s - by_mean) ** 2 / variance) / s
             logs[at] = np.log(max(density, 1e-300)) - 0.5 * np.log(2.0 * np.pi * variance)
-            replace_part(table, own, action, 0.0, 0.0, 1.0, reward)
-            weigh_scales(own)
+            if greedily or greedy == 0:
+                replace_part(table, own, action, 0.0, 0.0, 1.0, reward)
+                weigh_scales(own)

@@ -6,6 +6,7 @@ two standard errors over people, the one with most factors is taken: who is give
 gains from fine distinctions that a mean over all ratings hardly shows. The final taste is fitted to everybody.
 """
 
+import functools
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch, counted
 from lpbandits.recovery.taste import Moments, leading_factors, moments, taste_with, telling
 from lpbandits.taste import TasteModel
-from lpbandits.typing import FloatArray, IntArray, Json
+from lpbandits.typing import FloatArray, Int32Array, IntArray, Json
 
 FACTORS = (0, 2, 5, 10, 20, 30, 50)
 SHRINKAGES = (10.0, 30.0, 100.0, 300.0)
@@ -35,6 +36,10 @@ FEWEST_PEOPLE = 20
 MOST_ACTIONS = 6_000
 MOST_SHOWN = 100
 """Ratings of a person set aside that are foreseen."""
+
+MOST_CALIBRATED = 1_000
+GREEDY = 20
+"""Rounds of a greedy policy, at most half of a person's ratings, after which intervals are looked at, too."""
 
 MOST_ASIDE = 1_000
 MOST_PAIRS = 10**11
@@ -61,9 +66,11 @@ class TasteReport:
     level: float
     """What the intervals shall cover,"""
     coverage: float
-    """and what they covered of held-out ratings, each half of the people with the width that suits the other half."""
+    """what they covered of held-out ratings in random order, half the people's with the width that suits the others,"""
+    coverage_greedy: float
+    """and of all others after the 20 (at most half) that a greedy policy would play, whose rewards are much alike."""
     calibration: float
-    """What they are widened by."""
+    """What intervals are widened by: half way between what suits the one and the other."""
     curve: list[Json]
 
     def to_dict(self) -> Json:
@@ -91,10 +98,10 @@ class Foreseen:
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """The first ratings of people set aside, in random order."""
+    """Ratings of people set aside, in random order."""
 
     offsets: IntArray
-    action: Any
+    action: Int32Array
     rating: FloatArray
 
     @property
@@ -103,36 +110,23 @@ class Shown:
         return len(self.offsets) - 1
 
     @classmethod
-    def of(cls, ratings: Ratings, seed: int) -> "Shown":
+    def of(cls, ratings: Ratings, seed: int, most: int) -> "Shown":
         """Put each person's ratings in a random order, and keep the first ones."""
-        rng = np.random.default_rng([seed, 2])
-        order = np.lexsort((rng.random(len(ratings)), ratings.owner))
+        order = np.lexsort((np.random.default_rng([seed, 2]).random(len(ratings)), ratings.owner))
         place = np.arange(len(ratings)) - ratings.offsets[ratings.owner]
-        kept = order[place < MOST_SHOWN]
-        offsets = np.concatenate([[0], np.cumsum(np.minimum(ratings.counts, MOST_SHOWN))]).astype(np.int64)
-        return cls(offsets, np.ascontiguousarray(ratings.action[kept]), np.ascontiguousarray(ratings.rating[kept]))
+        kept = order[place < most]
+        offsets = np.concatenate([[0], np.cumsum(np.minimum(ratings.counts, most))]).astype(np.int64)
+        return cls(offsets, ratings.action[kept], ratings.rating[kept])
 
-    def foreseen(self, taste: TasteModel, threads: Threads) -> Foreseen:
-        """Foresee every rating from those before it."""
+    def foreseen(self, taste: TasteModel, threads: Threads, greedy: int = 0) -> Foreseen:
+        """Foresee every rating from those before it, or from those that a greedy policy would play first."""
         people, start = self.people, taste.start()
-        means, sds, logs = np.empty((3, len(self.rating)))
-        scratch = np.empty((people, *start.shape))
-        threads.run(
-            foresee,
-            people,
-            taste.table(),
-            start,
-            scratch,
-            self.offsets,
-            self.action,
-            self.rating,
-            means,
-            sds,
-            logs,
-            smallest=8,
-        )
+        rating = self.rating.copy()
+        means, sds, logs = np.empty((3, len(rating)))
+        arrays = (taste.table(), start, np.empty((people, *start.shape)), self.offsets, self.action.copy(), rating)
+        threads.run(functools.partial(_foresee, greedy), people, *arrays, means, sds, logs, smallest=8)
         half = float(ndtri(0.5 + LEVEL / 2)) * sds
-        return Foreseen(np.abs(self.rating - means) / half, logs)
+        return Foreseen(np.abs(rating - means) / half, logs)
 
     def as_good_as_best(self, logs: list[FloatArray]) -> list[int]:
         """Return which scores are at most two standard errors, over people, below the best."""
@@ -141,16 +135,28 @@ class Shown:
         errors = gaps.std(axis=1, ddof=min(1, self.people - 1)) * np.sqrt(self.people)
         return np.flatnonzero(gaps.sum(axis=1) <= 2 * errors).tolist()
 
-    def calibrated(self, errors: FloatArray) -> tuple[float, float]:
-        """Return what to widen intervals by, and what half the people's cover if widened by what suits the others."""
-        owner = np.repeat(np.arange(self.people), np.diff(self.offsets)) % 2
-        halves = [errors[owner == part] for part in (0, 1)]
-        covered = sum((mine <= _width(other)).sum() for mine, other in (halves, halves[::-1]))
-        return _width(errors), float(covered / len(errors))
+    def halves(self, errors: FloatArray, greedy: int = 0) -> tuple[FloatArray, FloatArray]:
+        """Return the errors of every second person, and those of the others, after the first `greedy` of each."""
+        counts = np.diff(self.offsets)
+        person = np.repeat(np.arange(self.people), counts)
+        later = np.arange(len(errors)) - self.offsets[person] >= np.minimum(greedy, counts // 2)[person]
+        return errors[later & (person % 2 == 0)], errors[later & (person % 2 == 1)]
+
+
+def _foresee(greedy: int, low: int, high: int, *arrays: Any) -> None:
+    foresee(low, high, greedy, *arrays)
 
 
 def _width(errors: FloatArray) -> float:
     return float(np.clip(np.quantile(errors, LEVEL), 0.1, 10.0))
+
+
+def _calibrated(orders: list[tuple[FloatArray, FloatArray]]) -> tuple[float, list[float]]:
+    """Return what to widen intervals by, and what they cover in each order if half the people set the others' width."""
+    width = float(np.mean([_width(np.concatenate(halves)) for halves in orders]))
+    crossed = [float(np.mean([_width(halves[part]) for halves in orders])) for part in (1, 0)]
+    covered = [sum((errors <= w).sum() for errors, w in zip(halves, crossed, strict=True)) for halves in orders]
+    return width, [float(count / sum(map(len, halves))) for count, halves in zip(covered, orders, strict=True)]
 
 
 def recover_taste(ratings: Ratings, *, seed: int, watch: Stopwatch, threads: Threads) -> TasteFit:
@@ -181,9 +187,9 @@ def recover_taste(ratings: Ratings, *, seed: int, watch: Stopwatch, threads: Thr
     if len(people) * k * k > MOST_PAIRS:
         people = np.sort(rng.permutation(people)[: max(MOST_PAIRS // (k * k), FEWEST_PEOPLE)])
     used, aside = split_people(len(people), SHARE, seed)
-    shown = Shown.of(ratings.subset(people[aside[:MOST_ASIDE]]), seed)
     with watch.part("taste, choice"):
-        report = _chosen(ratings.subset(people[used]), shown, threads)
+        others = ratings.subset(people[aside[:MOST_ASIDE]])
+        report = _chosen(ratings.subset(people[used]), others, seed, threads)
     with watch.part("taste"):
         seen = moments(ratings.subset(people))
         factors = leading_factors(seen, max(_numbers(seen, len(people))), report.shrinkage)[:, : report.factors]
@@ -197,20 +203,24 @@ def _numbers(seen: Moments, people: int) -> list[int]:
     return [d for d in FACTORS if d <= min(len(seen.means) - 1, people // 2)]
 
 
-def _chosen(fitted: Ratings, shown: Shown, threads: Threads) -> TasteReport:
-    """Try numbers of factors and shrinkages; the first of fewer factors stand for fewer."""
+def _chosen(fitted: Ratings, others: Ratings, seed: int, threads: Threads) -> TasteReport:
+    """Try numbers of factors and shrinkages on other people; the first of many factors stand for fewer."""
     seen = moments(fitted)
+    shown, whole = Shown.of(others, seed, MOST_SHOWN), Shown.of(others, seed, MOST_CALIBRATED)
     numbers = _numbers(seen, len(fitted.people))
     curve: list[Json] = []
-    tried: list[Foreseen] = []
+    tried: list[tuple[TasteModel, Foreseen]] = []
     for shrinkage in SHRINKAGES:
         factors = leading_factors(seen, numbers[-1], shrinkage)
         for d in numbers if shrinkage == SHRINKAGES[0] else numbers[1:]:
-            tried.append(shown.foreseen(taste_with(seen, factors[:, :d]), threads))
-            curve.append({"factors": d, "shrinkage": shrinkage, "score": float(tried[-1].logs.mean())})
-    good = shown.as_good_as_best([made.logs for made in tried])
+            taste = taste_with(seen, factors[:, :d])
+            tried.append((taste, shown.foreseen(taste, threads)))
+            curve.append({"factors": d, "shrinkage": shrinkage, "score": float(tried[-1][1].logs.mean())})
+    good = shown.as_good_as_best([made.logs for _, made in tried])
     chosen = max(good, key=lambda i: (curve[i]["factors"], curve[i]["score"]))
-    calibration, coverage = shown.calibrated(tried[chosen].errors)
+    taste, made = tried[chosen]
+    greedily = whole.halves(whole.foreseen(taste, threads, GREEDY).errors, GREEDY)
+    calibration, (coverage, coverage_greedy) = _calibrated([shown.halves(made.errors), greedily])
     return TasteReport(
         **curve[chosen],
         score_without=curve[0]["score"],
@@ -218,6 +228,7 @@ def _chosen(fitted: Ratings, shown: Shown, threads: Threads) -> TasteReport:
         heldout_people=shown.people,
         level=LEVEL,
         coverage=coverage,
+        coverage_greedy=coverage_greedy,
         calibration=calibration,
         curve=curve,
     )
