@@ -7,11 +7,13 @@ decisions are meant to change, in a commit of its own.
 import hashlib
 import json
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from lpbandits.errors import LocksIn
 from lpbandits.policies import POLICIES, Setting, make_policy
 from lpbandits.simulation import roll
 from lpbandits.typing import IntArray
@@ -68,6 +70,7 @@ def test_every_policy_is_pinned() -> None:
 
 
 if __name__ == "__main__":
+    warnings.simplefilter("ignore", LocksIn)
     kept = {} if "--anew" in sys.argv else PINNED
     made = {name: kept.get(name) or {offers: digests(name, offers) for offers in OFFERS} for name in POLICIES}
     FIXTURE.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")

@@ -169,11 +169,12 @@ def test_what_is_foreseen_equals_the_policy() -> None:
 
 def test_widths_come_from_other_people_than_those_they_are_measured_on() -> None:
     tight, wide = np.linspace(0, 1, 1001), np.linspace(0, 2, 1001)
-    width, covered = _calibrated([(tight, wide)])
-    np.testing.assert_allclose(covered[0], (1.0 + 0.4) / 2, atol=1e-3)
+    width, covered = _calibrated([(tight, wide), (tight, wide)])
+    np.testing.assert_allclose(covered, (1.0 + 0.4) / 2, atol=1e-3)
     np.testing.assert_allclose(width, np.quantile(np.concatenate([tight, wide]), 0.8))
     width, covered = _calibrated([(tight, tight), (wide, wide)])
-    np.testing.assert_allclose([width, *covered], [1.2, 1.0, 0.6], atol=1e-3)
+    between = 0.8 * 2 / 3 + 1.6 / 3
+    np.testing.assert_allclose([width, *covered], [between, 1.0, between / 2], atol=1e-3)
 
 
 def test_people_set_aside_are_shown_in_random_order() -> None:
