@@ -173,7 +173,7 @@ def test_widths_come_from_other_people_than_those_they_are_measured_on() -> None
     np.testing.assert_allclose(covered, (1.0 + 0.4) / 2, atol=1e-3)
     np.testing.assert_allclose(width, np.quantile(np.concatenate([tight, wide]), 0.8))
     width, covered = _calibrated([(tight, tight), (wide, wide)])
-    between = 0.8 * 2 / 3 + 1.6 / 3
+    between = (0.8 + 1.6) / 2
     np.testing.assert_allclose([width, *covered], [between, 1.0, between / 2], atol=1e-3)
 
 

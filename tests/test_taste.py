@@ -22,9 +22,9 @@ def tastes(draw: st.DrawFn, max_actions: int = 6) -> TasteModel:
     k, d = draw(st.integers(1, max_actions)), draw(st.integers(0, 7))
     number = st.floats(-2, 2)
     return TasteModel(
-        draw(st.lists(number, min_size=k, max_size=k)),
+        np.array(draw(st.lists(number, min_size=k, max_size=k))),
         np.array(draw(st.lists(number, min_size=k * d, max_size=k * d))).reshape(k, d),
-        draw(st.lists(st.floats(0.05, 2), min_size=k, max_size=k)),
+        np.array(draw(st.lists(st.floats(0.05, 2), min_size=k, max_size=k))),
         offset=draw(st.floats(0, 2)),
         level=draw(st.floats(-5, 5)),
         log_scale=draw(st.floats(-1, 1)),
@@ -90,7 +90,7 @@ def test_the_order_of_telling_does_not_matter(data: st.DataObject) -> None:
 
 
 def test_a_lasting_liking_is_confirmed_by_a_second_try_and_noise_is_not() -> None:
-    taste = TasteModel([0.0, 0.0], np.zeros((2, 0)), [1.0, 1.0], log_scale_sd=0.0)
+    taste = TasteModel(np.zeros(2), np.zeros((2, 0)), np.ones(2), log_scale_sd=0.0)
     for lasting, after in ((0.0, 0.0), (0.5, 0.5 / (0.5 + 0.5 / 4)), (0.95, 0.95 / (0.95 + 0.05 / 4))):
         policy = lpb.Taste(model_of(taste), lasting=lasting)
         agent = told(policy, [(0, 1.0)] * 4)
@@ -177,13 +177,14 @@ def test_a_taste_is_kept_with_the_model() -> None:
     again = PreferenceModel.from_dict(json.loads(json.dumps(model.to_dict())))
     assert again == model != bare
     assert again.taste == taste == model.relabelled(["a", "b"]).taste
-    flat = TasteModel([0.5, -0.5], np.zeros((2, 0)), [0.5, 0.5])
+    flat = TasteModel(np.array([0.5, -0.5]), np.zeros((2, 0)), np.full(2, 0.5))
     assert TasteModel.from_dict(json.loads(json.dumps(flat.to_dict()))) == flat
     with pytest.raises(InvalidInput, match="taste is of 2 actions, but there are 3"):
         PreferenceModel([[0, 1, 2]], taste=taste)
     with pytest.raises(InvalidInput, match="taste is 'x'; give a TasteModel"):
         PreferenceModel([[0, 1]], taste="x")  # type: ignore[arg-type] # that is the point
-    for odd in ([], {}, {**taste.to_dict(), "offset": -1.0}, {**taste.to_dict(), "means": "x"}):
+    broken: list[Any] = [[], {}, {**taste.to_dict(), "offset": -1.0}, {**taste.to_dict(), "means": "x"}]
+    for odd in broken:
         with pytest.raises(FileFormatError, match="a taste is not"):
             TasteModel.from_dict(odd)
 

@@ -29,7 +29,7 @@ def fit(
     prior_sd: float = typer.Option(1.0, help="Standard deviation of the Gaussian prior of a utility."),
     pairs_per_person: int | None = typer.Option(None, help="Use at most this many comparisons per person."),
     restarts: int | None = typer.Option(None, help="Starts of the clustering (10; 2 for huge logs) or of EM (3)."),
-    taste: bool = typer.Option(True, help="Also learn how tastes vary, for the policy **taste**."),
+    no_taste: bool = typer.Option(False, "--no-taste", help="Do not learn how tastes vary (for the policy **taste**)."),
     unpack_limit: str | None = typer.Option(
         None, help="What a compressed file may unpack to, such as **50GB**; 20 GB and 200 times its size by default."
     ),
@@ -76,7 +76,7 @@ def fit(
             estimator,
             states=number,  # type: ignore[arg-type] # a number or "auto"
             pairs_per_person=pairs_per_person,
-            taste=taste,
+            taste=not no_taste,
             threads=threads,
             progress=report,
         )

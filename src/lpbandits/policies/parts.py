@@ -14,10 +14,10 @@ and `n`, the number of tried actions:
 
 A `tell` records the outcome (`kernels.tally.record`) and leaves the normalised posterior in row POSTERIOR of
 `b.states`; it may keep what it likes in `b.own`. What a saved belief says is not believed where it can be worked out:
-`weigh` writes its scores and posterior anew from the slots and `b.own`, and `check_own` refuses what no outcomes lead
-to. A `choose` changes nothing but scratch, and takes its luck from `kernels.random.uniform` by address. A rule with
-`asks = True` may call `expect` and `doubt`, imported from here, and so work with any evidence. Functions decorated with
-`lpbandits.kernel` run at full speed; plain Python ones work too.
+`weigh` writes its scores and posterior anew from the slots and `b.own` (and all of `b.own`, if the evidence is
+`derived`), and `check_own` refuses what no outcomes lead to. A `choose` changes nothing but scratch, and takes its luck
+from `kernels.random.uniform` by address. A rule with `asks = True` may call `expect` and `doubt`, imported from here,
+and so work with any evidence. Functions decorated with `lpbandits.kernel` run at full speed; plain Python works too.
 """
 
 from collections.abc import Callable

@@ -41,10 +41,6 @@ MOST_CALIBRATED = 1_000
 GREEDY = 20
 """Rounds of a greedy policy, at most half of a person's ratings, after which intervals are looked at, too."""
 
-ORDERS = (2 / 3, 1 / 3)
-"""How much the two orders count for the width of intervals. Less than half for the greedy one, which wants them wider:
-the final fit, to everybody, foresees a little better than the one they are measured with."""
-
 MOST_ASIDE = 1_000
 MOST_PAIRS = 10**11
 """People times pairs of actions that are gone through; with more, a sample of the people is."""
@@ -74,7 +70,7 @@ class TasteReport:
     coverage_greedy: float
     """and of all others after the 20 (at most half) that a greedy policy would play, whose rewards are much alike."""
     calibration: float
-    """What intervals are widened by: a third of the way from what suits random order to what suits the other."""
+    """What intervals are widened by: half way between what suits the one and the other."""
     curve: list[Json]
 
     def to_dict(self) -> Json:
@@ -157,8 +153,8 @@ def _width(errors: FloatArray) -> float:
 
 def _calibrated(orders: list[tuple[FloatArray, FloatArray]]) -> tuple[float, list[float]]:
     """Return what to widen intervals by, and what they cover in each order if half the people set the others' width."""
-    width = float(np.dot(ORDERS, [_width(np.concatenate(halves)) for halves in orders]))
-    crossed = [float(np.dot(ORDERS, [_width(halves[part]) for halves in orders])) for part in (1, 0)]
+    width = float(np.mean([_width(np.concatenate(halves)) for halves in orders]))
+    crossed = [float(np.mean([_width(halves[part]) for halves in orders])) for part in (1, 0)]
     covered = [sum((errors <= w).sum() for errors, w in zip(halves, crossed, strict=True)) for halves in orders]
     return width, [float(count / sum(map(len, halves))) for count, halves in zip(covered, orders, strict=True)]
 
