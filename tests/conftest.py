@@ -15,8 +15,10 @@ from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import POLICIES, Policy, Setting, make_policy
 from lpbandits.policies.evidences import EVIDENCES, Refit
+from lpbandits.policies.registry import TASTES
 from lpbandits.policies.rules import RULES, Sample
 from lpbandits.rewards import Rewards
+from lpbandits.taste import TasteModel
 from lpbandits.typing import FloatArray, IntArray
 from lpbandits.worlds import WORLDS, MeansWorld, Population, ReplayWorld, SyntheticWorld, World
 
@@ -62,10 +64,34 @@ def descending(orderings: IntArray, low: float, high: float) -> FloatArray:
     return means
 
 
+def taste_for(k: int, seed: int = 1, **settings: Any) -> TasteModel:
+    """Return a made-up taste of k actions, with two factors."""
+    rng = np.random.default_rng([seed, k])
+    numbers: dict[str, Any] = {"offset": 0.3, "level": 1.5, "log_scale": -0.2, "log_scale_sd": 0.4, "lasting": 0.6}
+    variances = rng.uniform(0.2, 1.0, k)
+    return TasteModel(rng.normal(size=k), rng.normal(size=(k, 2)), variances, **{**numbers, **settings})
+
+
+def with_taste(model: PreferenceModel) -> PreferenceModel:
+    """Return the same model with a made-up taste, if it has none."""
+    if model.taste is not None:
+        return model
+    return PreferenceModel(
+        model.orderings,
+        actions=model.actions,
+        prior=model.prior,
+        means=model.means,
+        utilities=model.utilities,
+        errors=model.errors,
+        taste=taste_for(model.n_actions),
+        provenance=model.provenance,
+    )
+
+
 def model_for(rewards: Rewards, m: int = 4, k: int = 6, seed: int = 1) -> PreferenceModel:
     """Return a model whose means such rewards can have."""
     orderings = random_orderings(m, k, seed)
-    return PreferenceModel(orderings, means=descending(orderings, *_LEVELS[rewards.family]))
+    return PreferenceModel(orderings, means=descending(orderings, *_LEVELS[rewards.family]), taste=taste_for(k))
 
 
 def population_for(
@@ -92,6 +118,7 @@ class Case:
     def policy(self, model: PreferenceModel | None = None, *, rounds: int = 50, first: str = "prior") -> Policy:
         """Return the policy over `model`, by default a made-up one."""
         model = model_for(self.rewards) if model is None else model
+        model = with_taste(model) if self.name in FROM_A_LOG else model
         setting = Setting(model, self.rewards, rounds, first)
         if self.name in POLICIES:
             return make_policy(self.name, setting)
@@ -119,9 +146,12 @@ ON_REWARDS = [name for name, entry in POLICIES.items() if entry.feedback == "rew
 ON_DUELS = [name for name, entry in POLICIES.items() if entry.feedback == "duels"]
 """The registered policies, by what they learn from."""
 
+FROM_A_LOG = {name for name, entry in POLICIES.items() if entry.knows == TASTES}
+"""Those that need a model with a taste, which no world but one of a log has."""
+
 _PLAYED = [make_policy(name, Setting(model_for(REWARDS["gaussian"]), REWARDS["gaussian"])) for name in ON_REWARDS]
 _KINDS: list[Any] = [*EVIDENCES.values(), *RULES.values()]
-_PARTS = [part for part in _KINDS if part.latent and part.feedback == "rewards"]
+_PARTS = [part for part in _KINDS if part.latent is not False and part.feedback == "rewards"]
 UNPLAYED = [
     part.kind
     for part in _PARTS

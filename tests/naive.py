@@ -14,8 +14,18 @@ from scipy.integrate import cumulative_simpson, quad
 from scipy.special import ndtri, stdtrit, xlog1py, xlogy
 
 from lpbandits.policies import Policy
-from lpbandits.policies.evidences import Consistency, Incremental, KnownMeans, Marginal, Paired, Refit, Tally
-from lpbandits.policies.rules import AnyAction, Optimism, Sample, Thompson, UpperBound
+from lpbandits.policies.evidences import (
+    Consistency,
+    Incremental,
+    KnownMeans,
+    Marginal,
+    Paired,
+    Refit,
+    Tally,
+    TasteEvidence,
+)
+from lpbandits.policies.rules import AnyAction, Greedy, Optimism, Sample, Thompson, UpperBound
+from lpbandits.taste import TasteModel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -421,7 +431,53 @@ def action_of(policy: Policy, kind: str, history: History, allowed: Sequence[int
             return play_upper_bound(history, candidates, draw, noise)
         case AnyAction():
             return pick(candidates, unit(draw(FIRST, 0)[0]))
+        case Greedy() if not policy.evidence.latent:
+            expected = expected_of(policy, history, 0)
+            return max(candidates, key=lambda a: expected[a])
     raise NotImplementedError(rule.kind)
+
+
+def taste_forecast(taste: TasteModel, lasting: float, history: History, spreads: bool) -> tuple[Floats, Floats, Floats]:
+    """Mean and sd of every action's next reward, and the weights of nine scales, by conditioning a dense Gaussian.
+
+    Row i of `design` says which action reward i is of. Without `spreads`, only each action's mean says something of the
+    scale, not how its rewards differ.
+    """
+    k = len(taste.means)
+    shared = taste.offset + taste.factors @ taste.factors.T + np.diag(lasting * taste.variances)
+    noise = (1 - lasting) * taste.variances
+    design = np.array([np.arange(k) == a for a, _ in history], dtype=np.float64).reshape(-1, k)
+    rewards = np.array([r for _, r in history])
+    counts = design.sum(axis=0)
+    tried = counts > 0
+    x = np.linspace(-2, 2, 9)
+    scales = np.exp(taste.log_scale + taste.log_scale_sd * x)
+    logs, means, squares = np.array(-(x**2) / 2), np.empty((9, k)), np.empty((9, k))
+    covariance = design @ shared @ design.T + np.diag(design @ noise)
+    across = shared @ design.T @ np.linalg.inv(covariance)
+    average = design.T / np.maximum(counts, 1)[:, None]  # from rewards to means of actions
+    for i, s in enumerate(scales):
+        centre = taste.level + s * taste.means
+        away = rewards - design @ centre
+        means[i] = centre + across @ away
+        squares[i] = s**2 * np.diag(shared - across @ design @ shared + np.diag(noise))
+        seen, matrix = (away, covariance) if spreads else (average @ away, average @ covariance @ average.T)
+        if not spreads:
+            seen, matrix = seen[tried], matrix[np.ix_(tried, tried)]
+        logs[i] += -0.5 * seen @ np.linalg.inv(matrix) @ seen / s**2 - len(seen) * np.log(s)
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    mean = weights @ means
+    return mean, taste.calibration * np.sqrt(weights @ (squares + (means - mean) ** 2)), weights
+
+
+def taste_of(policy: Policy, history: History) -> tuple[Floats, Floats, Floats]:
+    """The twin of the taste evidence, for a policy."""
+    taste, evidence = policy.model.taste, policy.evidence
+    assert taste is not None
+    assert isinstance(evidence, TasteEvidence)
+    lasting = taste.lasting if evidence.lasting is None else evidence.lasting
+    return taste_forecast(taste, lasting, history, spreads=policy.rewards.family == "gaussian")
 
 
 def between_neighbours(ordering: Ints, fit: dict[int, float]) -> Floats:
@@ -444,6 +500,8 @@ def expected_of(policy: Policy, history: History, z: int) -> Floats:
         case KnownMeans() | Consistency():
             assert model.means is not None
             return np.array(model.means[z])
+        case TasteEvidence():
+            return taste_of(policy, history)[0]
         case Tally():
             return np.array([np.mean(told[a]) if a in told else np.nan for a in range(k)])
         case Paired():

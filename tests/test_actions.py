@@ -7,15 +7,18 @@ decisions are meant to change, in a commit of its own.
 import hashlib
 import json
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from lpbandits.errors import LocksIn
 from lpbandits.policies import POLICIES, Setting, make_policy
 from lpbandits.simulation import roll
 from lpbandits.typing import IntArray
 from lpbandits.worlds import Population, SyntheticWorld
+from tests.conftest import FROM_A_LOG, with_taste
 
 FIXTURE = Path(__file__).parent / "fixtures" / "actions.json"
 SEEDS = (0, 1, 2**31 + 7, 2**62 + 3)
@@ -42,7 +45,8 @@ def digest(name: str, offers: str, seed: int) -> str:
         if offers == "some":
             offered = some_offers(len(people.truth), actions, seed)
             people = Population(people.model, people.truth, people.means, people.rewards, offered)
-        setting = Setting(people.model, people.rewards, ROUNDS)
+        model = with_taste(people.model) if name in FROM_A_LOG else people.model
+        setting = Setting(model, people.rewards, ROUNDS)
         plays = roll(make_policy(name, setting), people, rounds=ROUNDS, seed=seed).plays
         made.update(np.ascontiguousarray(plays[:, :, :2], dtype="<i4").tobytes())
     return made.hexdigest()[:24]
@@ -66,6 +70,7 @@ def test_every_policy_is_pinned() -> None:
 
 
 if __name__ == "__main__":
+    warnings.simplefilter("ignore", LocksIn)
     kept = {} if "--anew" in sys.argv else PINNED
     made = {name: kept.get(name) or {offers: digests(name, offers) for offers in OFFERS} for name in POLICIES}
     FIXTURE.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")

@@ -12,7 +12,7 @@ import lpbandits as lpb
 from lpbandits.agent import Agent
 from lpbandits.errors import InvalidInput, NotSupported
 from lpbandits.model import PreferenceModel
-from tests.conftest import CASES, Case, model_for
+from tests.conftest import CASES, Case, model_for, with_taste
 
 MODEL = PreferenceModel(
     [[0, 1, 2], [2, 1, 0]],
@@ -273,7 +273,7 @@ def test_another_model_is_told_what_it_knows(case: Case) -> None:
     assert model.means is not None
     for action, reward in ((0, 1.0), (4, 0.0), (4, 1.0), (2, 1.0)):
         agent.tell(action, reward)
-    smaller = PreferenceModel([[0, 1, 2]], actions=[0, 2, "new"], means=[[0.9, 0.5, 0.1]])
+    smaller = with_taste(PreferenceModel([[0, 1, 2]], actions=[0, 2, "new"], means=[[0.9, 0.5, 0.1]]))
     newer, dropped = agent.with_model(smaller)
     assert dropped == {4: 2}
     assert newer.outcomes == [(0, 1.0), (2, 1.0)]

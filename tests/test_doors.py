@@ -9,8 +9,9 @@ import pytest
 import lpbandits as lpb
 from lpbandits.policies.evidences import EVIDENCES
 from lpbandits.policies.rules import RULES
+from tests.conftest import with_taste
 
-MODEL = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], means=[[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]])
+MODEL = with_taste(lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], means=[[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]))
 MEANS = [[3.0, 2.0, 1.0], [0.0, 1.0, 5.0]]
 
 

@@ -2,6 +2,7 @@
 from .agent import Agent as Agent
 from .errors import FileFormatError as FileFormatError
 from .errors import InvalidInput as InvalidInput
+from .errors import LocksIn as LocksIn
 from .errors import LpbError as LpbError
 from .errors import MachineFault as MachineFault
 from .errors import NotSupported as NotSupported
@@ -28,6 +29,7 @@ from .policies.evidences import Marginal as Marginal
 from .policies.evidences import Paired as Paired
 from .policies.evidences import Refit as Refit
 from .policies.evidences import Tally as Tally
+from .policies.evidences import TasteEvidence as TasteEvidence
 from .policies.evidences import Utility as Utility
 from .policies.evidences import Wins as Wins
 from .policies.lpb_duel import LpbDuel as LpbDuel
@@ -48,6 +50,7 @@ from .policies.rules import Sample as Sample
 from .policies.rules import Thompson as Thompson
 from .policies.rules import TwoStates as TwoStates
 from .policies.rules import UpperBound as UpperBound
+from .policies.taste import Taste as Taste
 from .policies.ts import TS as TS
 from .policies.ucb import UCB as UCB
 from .policies.uniform import Uniform as Uniform
@@ -67,6 +70,7 @@ from .rewards import Rewards as Rewards
 from .simulation import Results as Results
 from .simulation import roll as roll
 from .simulation import simulate as simulate
+from .taste import TasteModel as TasteModel
 from .theory import LowerBound as LowerBound
 from .theory import latent_bound as latent_bound
 from .theory import lower_bound as lower_bound

@@ -8,8 +8,9 @@
     ├── NotSupported      the policy cannot do this, and says why (also a TypeError)
     └── MachineFault      the machine, or a library underneath, could not go on (also a RuntimeError)
 
-A message gives the value, the limit and the remedy. Whatever object was spoken to is unchanged. The one warning,
-`SlowFunction`, says that a function put in from outside runs as plain Python.
+A message gives the value, the limit and the remedy. Whatever object was spoken to is unchanged. Two warnings:
+`SlowFunction` says that a function put in from outside runs as plain Python, `LocksIn` that a policy is not for actions
+that repeat.
 """
 
 from collections.abc import Iterator
@@ -70,6 +71,14 @@ class SlowFunction(UserWarning):
     """A function put in from outside is plain Python: it works, some hundred times slower than a compiled one.
 
     >>> issubclass(SlowFunction, UserWarning)
+    True
+    """
+
+
+class LocksIn(UserWarning):
+    """A policy for actions that are given once meets people whose actions repeat: it soon plays one and the same.
+
+    >>> issubclass(LocksIn, UserWarning)
     True
     """
 

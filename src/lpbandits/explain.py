@@ -1,7 +1,9 @@
 """Why a policy believes what it believes: what it expects under each state, for people to read."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
+
+import numpy as np
 
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels import layout
@@ -9,6 +11,12 @@ from lpbandits.policies import Belief, Policy
 from lpbandits.text import shown
 from lpbandits.typing import FloatArray, Json, Label
 from lpbandits.validate import quoted
+
+QUANTILE = 1.2815515655446004
+"""Of the normal distribution: four cases of five lie within so many standard deviations."""
+
+SHOWN = 10
+"""Forecasts that are printed; all of them are there."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +48,19 @@ class StateFit:
 
 
 @dataclass(frozen=True)
+class Forecast:
+    """What is expected of an action's next reward, and between what it will lie in four cases of five."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Explanation:
     """What a belief says: the tried actions with count and mean, and the states, most probable first.
+
+    An evidence without states that foresees rewards has a forecast of every action instead, best first.
 
     For duels a count is how often an action took part (twice where it met itself), and the mean the share it won.
 
@@ -56,6 +75,7 @@ class Explanation:
 
     tried: dict[Label, tuple[int, float]]
     states: tuple[StateFit, ...]
+    forecasts: dict[Label, Forecast] = field(default_factory=dict)
 
     def to_dict(self) -> Json:
         """Return it as a JSON object."""
@@ -72,6 +92,7 @@ class Explanation:
                 }
                 for fit in self.states
             ],
+            "forecasts": [{"action": a, **asdict(forecast)} for a, forecast in self.forecasts.items()],
         }
 
     def __str__(self) -> str:
@@ -83,6 +104,10 @@ class Explanation:
                 " = ".join(map(shown, block)) + f" {state.means[block[0]]:.3g}" for block in state.blocks
             )
             lines.append(f"state {state.state}: {state.probability:.1%}" + (f"  {blocks}" if blocks else ""))
+        for action, forecast in list(self.forecasts.items())[:SHOWN]:
+            lines.append(f"{shown(action)}: {forecast.mean:.3g}, 80% within {forecast.low:.3g} to {forecast.high:.3g}")
+        if len(self.forecasts) > SHOWN:
+            lines.append(f"… and {len(self.forecasts) - SHOWN:,} more")
         return "\n".join(lines)
 
 
@@ -110,10 +135,20 @@ def explain(policy: Policy, belief: Belief) -> Explanation:
         for slot, a in enumerate(belief.actions.tolist())
     }
     if not policy.evidence.latent:
-        return Explanation(tried, ())
+        return Explanation(tried, (), _forecasts(policy, belief) if policy.evidence.foresees else {})
     means = policy.expected(belief)
     states = [_state(policy, belief, z, means[z]) for z in range(len(means))]
     return Explanation(tried, tuple(sorted(states, key=lambda state: -state.probability)))
+
+
+def _forecasts(policy: Policy, belief: Belief) -> dict[Label, Forecast]:
+    """Return what is foreseen of every action, best first."""
+    means = policy.expected(belief)[0]
+    half = QUANTILE * policy.doubts(belief)
+    return {
+        policy.model.actions[a]: Forecast(float(means[a]), float(means[a] - half[a]), float(means[a] + half[a]))
+        for a in np.argsort(-means, kind="stable").tolist()
+    }
 
 
 def _state(policy: Policy, belief: Belief, z: int, means: FloatArray) -> StateFit:

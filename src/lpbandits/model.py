@@ -10,9 +10,10 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput, door
-from lpbandits.files.reading import digest, parse_json, read_json
+from lpbandits.files.reading import digest, read_json
 from lpbandits.files.writing import write_text
 from lpbandits.limits import affordable
+from lpbandits.taste import TasteModel
 from lpbandits.typing import FloatArray, IntArray, Json, Label
 
 T = TypeVar("T", bound="np.ndarray[Any, Any]")
@@ -20,7 +21,7 @@ T = TypeVar("T", bound="np.ndarray[Any, Any]")
 FORMAT = "lpbandits-model"
 VERSION = 2
 PLAIN_VERSION = 1
-"""What a model without errors is written as: equal models keep equal hashes, whichever lpbandits wrote them."""
+"""What a model without errors and taste is written as: equal models keep equal hashes, whatever wrote them."""
 
 LARGEST_ERROR = 100.0
 """Of a utility's logit."""
@@ -43,6 +44,8 @@ class PreferenceModel:
         m×k strengths in [0, 1] from which a fitted model's orderings came.
     errors
         m×k: how uncertain the utilities are, as the standard deviation of each one's logit log(u / (1 − u)).
+    taste
+        How people's tastes vary beside the states, which the policy `taste` needs: a `TasteModel`, from a log.
     provenance
         How the model was made: any JSON object.
 
@@ -66,11 +69,13 @@ class PreferenceModel:
         means: Any = None,
         utilities: Any = None,
         errors: Any = None,
+        taste: TasteModel | None = None,
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
         with door("making a model"):
             self._fill(orderings, actions, prior, means, utilities, errors)
-            self.provenance: Json = _as_json(provenance)
+            self.taste: TasteModel | None = _as_taste(taste, self.n_actions)
+            self.provenance: Json = {} if provenance is None else validate.as_json(provenance, "provenance")
         self._sealed = True
 
     def _fill(self, orderings: Any, actions: Any, prior: Any, means: Any, utilities: Any, errors: Any) -> None:
@@ -145,12 +150,14 @@ class PreferenceModel:
             means=self.means,
             utilities=self.utilities,
             errors=self.errors,
+            taste=self.taste,
             provenance=self.provenance,
         )
 
     def to_dict(self) -> Json:
         """Return the model as a JSON object, with its format, version and content hash."""
-        extras = {} if self.errors is None else {"errors": self.errors.tolist()}
+        extras: Json = {} if self.errors is None else {"errors": self.errors.tolist()}
+        extras |= {} if self.taste is None else {"taste": self.taste.to_dict()}
         content: Json = {
             "format": FORMAT,
             "version": VERSION if extras else PLAIN_VERSION,
@@ -192,9 +199,10 @@ class PreferenceModel:
                 means=body.get("means"),
                 utilities=body.get("utilities"),
                 errors=body.get("errors"),
+                taste=None if body.get("taste") is None else TasteModel.from_dict(body["taste"]),
                 provenance=body.get("provenance"),
             )
-        except InvalidInput as error:
+        except (InvalidInput, FileFormatError) as error:
             raise FileFormatError(f"{source}: {error}") from None
 
     @door("saving a model")
@@ -221,7 +229,7 @@ class PreferenceModel:
         return hash(self.sha256)
 
     def __repr__(self) -> str:
-        extras = [name for name in ("means", "utilities", "errors") if getattr(self, name) is not None]
+        extras = [name for name in ("means", "utilities", "errors", "taste") if getattr(self, name) is not None]
         known = f", with {' and '.join(extras)}" if extras else ""
         return f"<PreferenceModel: {self.n_states} states, {self.n_actions} actions{known}>"
 
@@ -246,18 +254,12 @@ def _frozen(array: T) -> T:
     return array
 
 
-def _as_json(provenance: Mapping[str, Any] | None) -> Json:
-    if provenance is None:
-        return {}
-    if not isinstance(provenance, Mapping):
-        raise InvalidInput(
-            f"provenance is not a JSON object: {validate.quoted(provenance)}; give a dict of plain values"
-        )
-    try:
-        content: Json = parse_json(json.dumps(dict(provenance)), "provenance")
-    except (*validate.ODD, FileFormatError) as error:
-        raise InvalidInput(f"provenance is not a JSON object: {error}; give a dict of plain values") from None
-    return content
+def _as_taste(taste: Any, actions: int) -> TasteModel | None:
+    if taste is not None and not isinstance(taste, TasteModel):
+        raise InvalidInput(f"taste is {validate.quoted(taste)}; give a TasteModel, or fit a model from a log")
+    if taste is not None and taste.n_actions != actions:
+        raise InvalidInput(f"taste is of {taste.n_actions} actions, but there are {actions}; give one of the same")
+    return taste
 
 
 def _check_errors(errors: FloatArray, utilities: FloatArray | None) -> None:

@@ -21,6 +21,7 @@ MODEL = lpb.PreferenceModel(
     actions=["tea", "jam", 7],
     prior=[0.5, 0.25, 0.25],
     means=[[0.9, 0.5, 0.1], [0.2, 0.3, 0.8], [0.4, 0.7, 0.1]],
+    taste=lpb.TasteModel(np.zeros(3), np.eye(3, 2), np.ones(3)),
 )
 BARE = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]])
 NAMES |= {"MODEL": MODEL, "BARE": BARE}
@@ -41,6 +42,19 @@ def use_model(given: Any) -> Any:
     assert hash(model) == hash(lpb.PreferenceModel.from_dict(content))
     labels = [model.index[label] for label in model.best_actions]
     return model.orderings, model.prior, model.means, model.utilities, model.kendall, model.ranks, labels
+
+
+def use_taste(given: Any) -> Any:
+    taste = lpb.TasteModel(**given)
+    repr(taste)
+    content = json.loads(json.dumps(taste.to_dict(), allow_nan=False))
+    assert lpb.TasteModel.from_dict(content) == taste
+    model = lpb.PreferenceModel([range(taste.n_actions)], taste=taste)
+    agent = lpb.Agent(lpb.Taste(model), seed=0)
+    agent.tell(0, 1.0)
+    assert agent.ask() in model.actions
+    json.dumps(agent.explain().to_dict(), allow_nan=False)
+    return taste.means, taste.factors, taste.variances, agent.explain().to_dict()
 
 
 def use_relabelled(given: Any) -> Any:
@@ -285,6 +299,21 @@ DOORS = [
         use_model,
         budget=40,
         share=3.0,
+    ),
+    Door(
+        "taste",
+        arguments(
+            means_=one_of("[0.5, 0.0, -1.5]", "[1e6, -1e6, 0]"),
+            factors_=one_of("[[1, 2], [3, -4], [0, 0]]", "np.zeros((3, 0))", "[[1e6], [0], [-1e6]]"),
+            variances_=one_of("[0.5, 1.0, 2.0]", "[1e-4, 1e6, 1.0]"),
+            offset=floats(0, 1e6),
+            level=floats(-1e100, 1e100),
+            log_scale=floats(-100, 100),
+            log_scale_sd=floats(0, 10),
+            lasting=floats(0, 0.99),
+            calibration=floats(1e-3, 100),
+        ),
+        use_taste,
     ),
     Door("relabelled", anything() | listed(text(), text(), text()), use_relabelled),
     Door(

@@ -1,4 +1,4 @@
-"""Faults in EM, clustering, errors by person, shrinkage, Kendall's distance, bounds, top actions and chances of orders."""
+"""Faults in the ways of fitting, Kendall's distance, bounds, top actions, chances of orders and tastes."""
 
 from tests.mutants.fault import Fault
 
@@ -11,6 +11,8 @@ SCATTER = ("tests/test_recovery_scatter.py",)
 SHRINK = ("tests/test_recovery_shrinkage.py",)
 SURE = ("tests/test_recovery_certainty.py",)
 MARGINAL = ("tests/test_marginal.py",)
+TASTE = ("tests/test_taste.py",)
+TASTE_FIT = ("tests/test_recovery_taste.py",)
 
 FAULTS = [
     Fault(
@@ -238,5 +240,68 @@ FAULTS = [
         "if ranks[z, offered[j]] < ranks[z, action]:\n                action = offered[j]\n        i = found",
         "if ranks[z, offered[j]] > ranks[z, action]:\n                action = offered[j]\n        i = found",
         TOP,
+    ),
+    Fault(
+        "taste: nothing lasts",
+        "kernels/taste.py",
+        "return lasting / (lasting + (1.0 - lasting) / count) if count > 0.0 else 0.0",
+        "return 0.0",
+        TASTE,
+    ),
+    Fault(
+        "taste: the scale is not learned",
+        "kernels/taste.py",
+        "-0.5 * x * x - inverse * (0.5 * inverse * twice - mixed) + sums[COUNT] * np.log(inverse)",
+        "-0.5 * x * x",
+        TASTE,
+    ),
+    Fault(
+        "taste: repeats say nothing of the scale",
+        "policies/evidences/taste.py",
+        "b.own[taste.SUMS, taste.WITHIN] += spread / noise",
+        "b.own[taste.SUMS, taste.WITHIN] += 0.0",
+        TASTE,
+    ),
+    Fault(
+        "taste: what is known of the taste stays as wide",
+        "kernels/taste.py",
+        "row[j] -= step * own[ALONG, j]",
+        "row[j] -= 0.0",
+        TASTE,
+    ),
+    Fault(
+        "taste: intervals forget the scale",
+        "kernels/taste.py",
+        "(own[SUMS, SCALE_2] - own[SUMS, SCALE_1] ** 2) * slope * slope",
+        "0.0 * slope",
+        TASTE,
+    ),
+    Fault(
+        "taste fit: people who rated one of two actions count",
+        "recovery/taste.py",
+        "seen.products / (seen.raters + shrinkage)",
+        "seen.products / (len(seen.means) + shrinkage)",
+        TASTE_FIT,
+    ),
+    Fault(
+        "taste fit: noise is kept",
+        "recovery/taste.py",
+        "1.0 - FLOOR * strengths.min(initial=np.inf)",
+        "1.0 - 0.0 * strengths.min(initial=np.inf)",
+        TASTE_FIT,
+    ),
+    Fault(
+        "taste fit: widths come from the people they are measured on",
+        "recovery/taste_choice.py",
+        "for part in (1, 0)]",
+        "for part in (0, 1)]",
+        TASTE_FIT,
+    ),
+    Fault(
+        "taste fit: everything is told before intervals are looked at",
+        "kernels/taste.py",
+        "if greedily or greedy == 0:",
+        "if True:",
+        TASTE_FIT,
     ),
 ]

@@ -30,6 +30,7 @@ def fit(
     pairs_per_person: int | None = typer.Option(None, help="Use at most this many comparisons per person."),
     shrink: bool = typer.Option(True, help="Let states borrow from each other what their people said too little of."),
     restarts: int | None = typer.Option(None, help="Starts of the clustering (10; 2 for huge logs) or of EM (3)."),
+    no_taste: bool = typer.Option(False, "--no-taste", help="Do not learn how tastes vary (for the policy **taste**)."),
     unpack_limit: str | None = typer.Option(
         None, help="What a compressed file may unpack to, such as **50GB**; 20 GB and 200 times its size by default."
     ),
@@ -76,6 +77,7 @@ def fit(
             estimator,
             states=number,  # type: ignore[arg-type] # a number or "auto"
             pairs_per_person=pairs_per_person,
+            taste=not no_taste,
             threads=threads,
             progress=report,
         )
@@ -131,9 +133,23 @@ def _show(made: "Fit", out: Path | None) -> None:
         f"The states explain {report.count_variance_explained:.0%} of the variance in how much people rate, "
         f"{report.mean_variance_explained:.0%} in how highly"
     )
+    if report.taste is not None:
+        _show_taste(report.taste)
     for warning in report.warnings:
         say(f"warning: {shown(warning, LINE)}", style="yellow")
     say(", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in report.seconds.items()), style="dim")
     if out is not None:
         name = shown(out, None)
         say(f"Model: {name}   (look at it: lpb inspect {name})")
+
+
+def _show_taste(taste: dict[str, Any]) -> None:
+    from lpbandits.recovery.report import counted
+
+    say(
+        f"Taste: {counted(taste['factors'], 'factor')}; log density per rating of "
+        f"{counted(taste['heldout_people'], 'person', 'people')} not in the fit {taste['score']:.4f} "
+        f"(without factors {taste['score_without']:.4f})\n"
+        f"  its {taste['level']:.0%} intervals covered {taste['coverage']:.1%} of their ratings in random order, "
+        f"{taste['coverage_greedy']:.1%} of the rest after 20 of the best"
+    )

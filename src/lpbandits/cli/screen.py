@@ -4,6 +4,7 @@ The only door to the terminal. Nothing in a label, a name or a path is taken for
 """
 
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +14,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from lpbandits.text import shown
+from lpbandits.errors import LocksIn
+from lpbandits.text import LINE, shown
 
 Report = Callable[[str, int, int], None]
 
@@ -57,6 +59,16 @@ def _bars() -> Progress:
         TimeElapsedColumn(),
     )
     return Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """Print warnings of ours as notes on stderr, each once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LocksIn)
+        yield
+    for text in dict.fromkeys(str(one.message) for one in caught if one.category is LocksIn):
+        typer.echo(f"note: {shown(text, LINE)}", err=True)
 
 
 def print_json(content: Any) -> None:

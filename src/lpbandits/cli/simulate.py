@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lpbandits.cli.screen import print_json, print_table, progress_bar, say
+from lpbandits.cli.screen import notes, print_json, print_table, progress_bar, say
 from lpbandits.text import shown
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def simulate(
         as_folder(out)
     named = DEFAULT[feedback] if policies is None else policies
     names = [name.strip() for name in named.split(",") if name.strip()]
-    with progress_bar("simulating (a first run also compiles)") as report:
+    with notes(), progress_bar("simulating (a first run also compiles)") as report:
         results = run(
             place,
             names,

@@ -87,7 +87,7 @@ class MovieLensTask:
         if len(train.people) < 10 * STATES:
             raise InvalidInput(f"{len(ratings.people)} people are too few to split and cluster; use a larger dataset")
         model = recover_two_stage(
-            train, states=STATES, scale="raw", heldout=0, shrink=False, seed=seed, threads=threads
+            train, states=STATES, scale="raw", heldout=0, shrink=False, taste=False, seed=seed, threads=threads
         )
         if model.n_states != STATES:
             raise InvalidInput(
@@ -149,7 +149,7 @@ class MovieLensTask:
         their errors. The paper does not `shrink`.
         """
         fitted = recover_two_stage(
-            log, states=STATES, scale=clustering, heldout=0, shrink=shrink, seed=self.seed, threads=threads
+            log, states=STATES, scale=clustering, heldout=0, shrink=shrink, taste=False, seed=self.seed, threads=threads
         )
         matching = match_orderings(self.model, fitted)
         means = expected(rescaled(fitted), environment)

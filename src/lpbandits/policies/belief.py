@@ -45,6 +45,7 @@ class Belief:
     work: FloatArray
     policy_id: bytes
     tried: int = 0
+    own_is_saved: bool = True
 
     @classmethod
     def new(cls, policy: "Policy", room: int = 8) -> "Belief":
@@ -60,6 +61,7 @@ class Belief:
             order=np.zeros((1 + ordered, room), dtype=np.uint32),
             work=np.zeros((layout.RULE_WORK + rows, max(room, columns))),
             policy_id=policy.id,
+            own_is_saved=not policy.evidence.derived,
         )
 
     @classmethod
@@ -111,13 +113,14 @@ class Belief:
         """
         actions = self.actions.tolist()
         rows = self.slots[:, : self.tried].T.tolist()
+        own = self.own if self.own_is_saved else self.own[:0]
         return {
             "tried": [
                 {"action": labels[a], **dict(zip(_SLOTS, row, strict=True))}
                 for a, row in zip(actions, rows, strict=True)
             ],
             "states": {name: _plain(self.states[i]) for i, name in enumerate(_STATES)},
-            "own": [[i, j, float(self.own[i, j])] for i, j in np.argwhere(self.own).tolist()],
+            "own": [[i, j, float(own[i, j])] for i, j in np.argwhere(own).tolist()],
         }
 
     @classmethod
@@ -133,7 +136,7 @@ class Belief:
             slots = validate.as_floats(rows, "tried", shape=(None, len(_SLOTS))) if rows else np.zeros((0, len(_SLOTS)))
             given = [content["states"][name] for name in _STATES]
             states = np.array([[-np.inf if x is None else x for x in row] for row in given], dtype=np.float64)
-            own = np.zeros_like(policy.start_own)
+            own = np.zeros(_saved_shape(policy))
             for row, column, value in content["own"]:
                 own[validate.as_count(row, "row", low=0), validate.as_count(column, "column", low=0)] = value
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
@@ -145,8 +148,9 @@ class Belief:
     def pack(self) -> bytes:
         """Return it as bytes, compressed: about 30 bytes per tried action and 16 per state."""
         m = self.states.shape[1]
-        head = _HEAD.pack(MAGIC, self.policy_id, self.tried, m, *self.own.shape)
-        arrays = (self.order[0, : self.tried], self.slots[:, : self.tried], self.states[: len(_STATES)], self.own)
+        own = self.own if self.own_is_saved else np.zeros((0, 0))
+        head = _HEAD.pack(MAGIC, self.policy_id, self.tried, m, *own.shape)
+        arrays = (self.order[0, : self.tried], self.slots[:, : self.tried], self.states[: len(_STATES)], own)
         body = b"".join(np.ascontiguousarray(a).astype(a.dtype.newbyteorder("<"), copy=False).tobytes() for a in arrays)
         return head + zlib.compress(body, 1)
 
@@ -206,7 +210,8 @@ class Belief:
             raise FileFormatError(f"the saved belief is not usable: {error}") from None
         for slot, action in enumerate(actions.tolist()):
             place(policy.ranks, belief.order, slot, action)
-        belief.own[:] = own
+        if belief.own_is_saved:
+            belief.own[:] = own
         if n:  # else all is as in the beginning
             belief.states[: len(_STATES)] = states
         if n and policy.evidence.weigh is not None:
@@ -225,13 +230,19 @@ def _check_policy(policy: Any) -> None:
         raise InvalidInput(f"policy is {validate.quoted(policy)}; give a policy such as LpbTS(model)")
 
 
+def _saved_shape(policy: "Policy") -> tuple[int, int]:
+    """Return the shape of what is saved of an evidence's own array."""
+    rows, columns = (0, 0) if policy.evidence.derived else policy.start_own.shape
+    return rows, columns
+
+
 def _check_shapes(policy: "Policy", tried: int, states: int, own: tuple[int, ...]) -> None:
     """Refuse a belief of another policy before anything of its size is made."""
     m, k = policy.start_states.shape[1], policy.model.n_actions
-    if (states, own) != (m, policy.start_own.shape) or tried > k:
+    if (states, own) != (m, _saved_shape(policy)) or tried > k:
         raise FileFormatError(
             f"the saved belief has {tried} tried actions, {states} states and {own} numbers of its evidence; this "
-            f"policy has {k} actions, {m} states and {policy.start_own.shape}: give the policy it was made with"
+            f"policy has {k} actions, {m} states and {_saved_shape(policy)}: give the policy it was made with"
         )
 
 
@@ -260,7 +271,7 @@ def _check_slots(policy: "Policy", slots: FloatArray) -> None:
 def _check_own(policy: "Policy", own: FloatArray, actions: IntArray, outcomes: int) -> None:
     if not np.isfinite(own).all():
         raise InvalidInput("its evidence's own numbers are not finite")
-    if not len(actions) and not np.array_equal(own, policy.start_own):
+    if not len(actions) and not policy.evidence.derived and not np.array_equal(own, policy.start_own):
         raise InvalidInput("its evidence holds something, though no action was tried")
     policy.evidence.check_own(policy.model, own, outcomes)
 

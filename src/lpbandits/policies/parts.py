@@ -14,10 +14,10 @@ and `n`, the number of tried actions:
 
 A `tell` records the outcome (`kernels.tally.record`) and leaves the normalised posterior in row POSTERIOR of
 `b.states`; it may keep what it likes in `b.own`. What a saved belief says is not believed where it can be worked out:
-`weigh` writes its scores and posterior anew from the slots and `b.own`, and `check_own` refuses what no outcomes lead
-to. A `choose` changes nothing but scratch, and takes its luck from `kernels.random.uniform` by address. A rule with
-`asks = True` may call `expect` and `doubt`, imported from here, and so work with any evidence. Functions decorated with
-`lpbandits.kernel` run at full speed; plain Python ones work too.
+`weigh` writes its scores and posterior anew from the slots and `b.own` (and all of `b.own`, if the evidence is
+`derived`), and `check_own` refuses what no outcomes lead to. A `choose` changes nothing but scratch, and takes its luck
+from `kernels.random.uniform` by address. A rule with `asks = True` may call `expect` and `doubt`, imported from here,
+and so work with any evidence. Functions decorated with `lpbandits.kernel` run at full speed; plain Python works too.
 """
 
 from collections.abc import Callable
@@ -76,6 +76,10 @@ class Evidence:
     """Whether it weighs latent states at all."""
     probabilistic: ClassVar[bool] = True
     """Whether its weights are probabilities of the states, and not only marks of those still possible."""
+    derived: ClassVar[bool] = False
+    """Whether all of its own part follows from the slots: `weigh` works it out, and it is not saved."""
+    foresees: ClassVar[bool] = False
+    """Whether `doubt` is the standard deviation of the next reward, so that an interval can be told."""
     ordered: ClassVar[bool] = True
     """Whether the tried actions are kept in the order of every state, as fits need; False spares the work."""
     tell: ClassVar[Callable[..., int]]
@@ -118,8 +122,8 @@ class Rule:
     """Its name in files."""
     feedback: ClassVar[Feedback] = "rewards"
     """Whether it chooses one action, for a reward, or two, for a duel."""
-    latent: ClassVar[bool] = True
-    """Whether it needs a posterior over states."""
+    latent: ClassVar[bool | None] = True
+    """Whether it needs a posterior over states; None: it does with or without."""
     repeats: ClassVar[bool] = True
     """Whether it goes on learning where actions repeat; a rule that locks in on one is for actions given once."""
     asks: ClassVar[bool] = False

@@ -64,7 +64,7 @@ class Policy:
             )
         if rule.latent and not evidence.latent:
             raise InvalidInput(f"the rule '{rule.kind}' needs states, which '{evidence.kind}' does not weigh")
-        if evidence.latent and not rule.latent:
+        if evidence.latent and rule.latent is False:
             raise InvalidInput(f"the rule '{rule.kind}' uses no states, so '{evidence.kind}' would be wasted on it")
         _ = self.rewards, self.table, self.start_own  # a model without what the evidence needs is refused now
         rule.check(self)

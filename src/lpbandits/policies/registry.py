@@ -74,8 +74,9 @@ NEARLY = "the possible utilities, nearly"
 ORDERINGS = "the possible orderings"
 TOP = "which actions are best in some state"
 NOTHING = "nothing"
-_KNOWN = (MEANS, NEARLY, ORDERINGS, TOP, NOTHING)
-"""The ladder: from knowing most to knowing nothing."""
+TASTES = "how tastes vary, from a log"
+_KNOWN = (MEANS, NEARLY, ORDERINGS, TOP, NOTHING, TASTES)
+"""The ladder: from knowing most to knowing nothing; and what stands beside it."""
 
 POLICIES: dict[str, Entry] = {}
 """Every registered policy by name."""

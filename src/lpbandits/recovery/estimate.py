@@ -17,6 +17,7 @@ from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch, counted, share_text
 from lpbandits.recovery.scatter import Scatter
 from lpbandits.recovery.shrinkage import Shrunk, shrink
+from lpbandits.taste import TasteModel
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
 from lpbandits.validate import ODD, quoted
 
@@ -180,7 +181,9 @@ def distinct(estimate: Estimate) -> Estimate:
     return replace(estimate, fits=fits, shares=shares, labels=new[estimate.labels], warnings=notes, shrunk=shrunk)
 
 
-def to_model(estimate: Estimate, ratings: Ratings, provenance: Mapping[str, Any]) -> PreferenceModel:
+def to_model(
+    estimate: Estimate, ratings: Ratings, provenance: Mapping[str, Any], taste: TasteModel | None = None
+) -> PreferenceModel:
     """Return the model: orderings, the sigmoid of the utilities, their errors, and shares as prior.
 
     An unknown action comes last and gets the lowest utility of those known.
@@ -195,6 +198,7 @@ def to_model(estimate: Estimate, ratings: Ratings, provenance: Mapping[str, Any]
         prior=estimate.shares,
         utilities=utilities,
         errors=np.minimum(estimate.errors, LARGEST_ERROR),
+        taste=taste,
         provenance=provenance,
     )
 

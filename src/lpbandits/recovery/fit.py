@@ -28,6 +28,7 @@ from lpbandits.recovery.pairs import compare
 from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.report import Fit, FitReport, Stopwatch
 from lpbandits.recovery.size import check_fit
+from lpbandits.recovery.taste_choice import TasteFit, recover_taste
 from lpbandits.recovery.two_stage import TwoStage
 from lpbandits.typing import FloatArray, Json
 
@@ -48,6 +49,7 @@ def recover_two_stage(
     heldout: float = 0.1,
     restarts: int | None = None,
     shrink: bool = True,
+    taste: bool = True,
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -72,6 +74,9 @@ def recover_two_stage(
     shrink
         Let states borrow from each other what their own people said too little of (see `shrinkage`); the paper's method
         does not.
+    taste
+        Also fit how tastes vary continuously (`model.taste`), which the policy `taste` needs; a log of very few people
+        gives none, with a warning.
     threads
         By default all cores; the result does not depend on it.
 
@@ -91,6 +96,7 @@ def recover_two_stage(
         states=states,
         pairs_per_person=pairs_per_person,
         heldout=heldout,
+        taste=taste,
         threads=threads,
         progress=progress,
     ).model
@@ -110,6 +116,7 @@ def recover_em(
     max_steps: int = 200,
     start: Sequence[int] | None = None,
     shrink: bool = True,
+    taste: bool = True,
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -154,6 +161,7 @@ def recover_em(
         states=states,
         pairs_per_person=pairs_per_person,
         heldout=heldout,
+        taste=taste,
         threads=threads,
         progress=progress,
     ).model
@@ -167,6 +175,7 @@ def fit_states(
     states: States = 5,
     pairs_per_person: int | None = None,
     heldout: float = 0.1,
+    taste: bool = True,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Fit:
@@ -182,6 +191,7 @@ def fit_states(
     if not np.any(ratings.counts > 1):
         raise InvalidInput("nobody rated two actions, so there is nothing to compare; give more ratings per person")
     share = validate.as_number(heldout, "heldout", low=0, high=0.9)
+    taste = validate.as_flag(taste, "taste")
     if pairs_per_person is not None:
         pairs_per_person = validate.as_count(pairs_per_person, "pairs_per_person")
     watch = Stopwatch(progress)
@@ -225,11 +235,12 @@ def fit_states(
                     pairs_per_person=pairs_per_person,
                     threads=pool,
                 )
+        tastes = recover_taste(ratings, seed=estimator.seed, watch=watch, threads=pool) if taste else TasteFit()
     pairs = float(comparisons.pairs.sum())
-    report = _report(estimate, ratings, estimator, pairs, seen, unseen, curve, watch.seconds)
+    report = _report(estimate, ratings, estimator, pairs, seen, unseen, curve, tastes, watch.seconds)
     asked = {"states": "auto" if auto else number, "pairs_per_person": pairs_per_person, "heldout": share}
-    settings = {**asked, **estimator.settings()}
-    return Fit(to_model(estimate, ratings, _provenance(report, settings, ratings, estimate)), report)
+    settings = {**asked, "taste": taste, **estimator.settings()}
+    return Fit(to_model(estimate, ratings, _provenance(report, settings, ratings, estimate), tastes.taste), report)
 
 
 def _report(
@@ -240,6 +251,7 @@ def _report(
     seen: float,
     unseen: HeldOutScore,
     curve: list[Json],
+    tastes: TasteFit,
     seconds: dict[str, float],
 ) -> FitReport:
     absent = estimate.never_compared
@@ -269,7 +281,8 @@ def _report(
         iterations=max(len(estimate.history) - 1, 0),
         history=list(estimate.history),
         curve=curve,
-        warnings=[*estimate.warnings, *warnings_about(estimate, ratings)],
+        taste=None if tastes.report is None else tastes.report.to_dict(),
+        warnings=[*estimate.warnings, *warnings_about(estimate, ratings), *tastes.warnings],
         seconds={stage: round(time, 3) for stage, time in seconds.items()},
     )
 

@@ -53,6 +53,8 @@ class FitReport:
     """EM's log-posterior before each step and at the end, never falling; empty for two-stage."""
     curve: Sequence[Json]
     """Held-out log-likelihood by number of states, when that was chosen automatically."""
+    taste: Json | None
+    """How the taste was chosen; see `TasteReport`. None when none was fitted."""
     warnings: Sequence[str]
     seconds: Mapping[str, float]
 

@@ -1,11 +1,12 @@
 """One policy, some people, all rounds: what happened, person by person and round by round."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput, door
+from lpbandits.errors import InvalidInput, LocksIn, door
 from lpbandits.kernels.outcomes import duelled, rewarded
 from lpbandits.kernels.rollout import offer_once, offer_sets, rollout_of
 from lpbandits.limits import affordable
@@ -59,6 +60,12 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
             "both the same"
         )
     check_rounds(policy, people, rounds)
+    warn_of_locking(policy, people, rounds)
+    return play(policy, people, rounds=rounds, seed=seed, first_person=first_person)
+
+
+def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_person: int = 0) -> Trace:
+    """Do what `roll` does, of arguments that were looked at."""
     count, k = len(people), policy.model.n_actions
     duels = policy.feedback == "duels"
     affordable(
@@ -77,13 +84,13 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
         active=np.empty((count, 3)),
     )
     favourites = policy.model.ranks if people.once and policy.rule.top else np.zeros((0, 0))
-    play = rollout_of(
+    rollout = rollout_of(
         offer_once if people.once else offer_sets,
         policy.choose,
         duelled if duels else rewarded,
         policy.tell,
     )
-    play(
+    rollout(
         *policy.arrays(belief),
         policy.start_states,
         policy.start_own,
@@ -108,6 +115,17 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
     if not policy.evidence.probabilistic:
         trace.mass[:] = np.nan  # a mark is not a probability
     return trace
+
+
+def warn_of_locking(policy: Policy, people: Population, rounds: int) -> None:
+    """Warn of a rule that does not go on learning where actions repeat."""
+    if not (policy.rule.repeats or people.once or rounds == 1):
+        warnings.warn(
+            f"the rule '{policy.rule.kind}' is for actions that each person gets once, but here they repeat: it locks "
+            "in on one that is good enough; use a world whose actions are given once (replay), or another policy",
+            LocksIn,
+            stacklevel=4,
+        )
 
 
 def check_rounds(policy: Policy, people: Population, rounds: int) -> None:

@@ -12,7 +12,7 @@ from lpbandits.parallel import Progress, each, workers_of
 from lpbandits.policies import Policy, Setting, entry_of, make_policy
 from lpbandits.simulation import sums
 from lpbandits.simulation.results import Account, Results
-from lpbandits.simulation.roll import Trace, check_rounds, roll
+from lpbandits.simulation.roll import Trace, check_rounds, play, warn_of_locking
 from lpbandits.simulation.size import check_run, people_of_piece
 from lpbandits.worlds import Population, World, about_world, drawn
 
@@ -96,6 +96,8 @@ def simulate(
     settings["feedback"] = _feedback(pieces, settings.get("feedback"))
     cells = sum(len(population) for population in populations) * rounds
     accounts = {name: Account(binned=cells > sums.EXACT, keep=traces) for name in builders}
+    for piece in {piece.name: piece for piece in pieces}.values():
+        warn_of_locking(piece.policy, piece.people, rounds)
     _warm_up(pieces, seed)
     started = time.perf_counter()
     jobs = ((piece, rounds, seed) for piece in pieces)
@@ -109,14 +111,14 @@ def simulate(
 
 
 def _play(piece: Piece, rounds: int, seed: int) -> Trace:
-    return roll(piece.policy, piece.people, rounds=rounds, seed=seed, first_person=piece.first_person)
+    return play(piece.policy, piece.people, rounds=rounds, seed=seed, first_person=piece.first_person)
 
 
 def _warm_up(pieces: Sequence[Piece], seed: int) -> None:
     """Compile each kind of policy, by one round of one person, before anything is timed or spread over threads."""
     kinds = {(piece.policy.evidence.kind, piece.policy.rule.kind): piece for piece in pieces}
     for piece in kinds.values():
-        roll(piece.policy, piece.people.cut(slice(1)), rounds=1, seed=seed)
+        play(piece.policy, piece.people.cut(slice(1)), rounds=1, seed=seed)
 
 
 def builders_of(policies: Sequence[str] | Mapping[str, str | Build]) -> dict[str, Build]:

@@ -1,15 +1,17 @@
 """Single values from outside: numbers, flags, texts, counts, labels, and lists gone through one by one."""
 
+import json
 import math
 import operator
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from lpbandits.errors import InvalidInput
-from lpbandits.typing import Label
+from lpbandits.errors import FileFormatError, InvalidInput
+from lpbandits.files.reading import parse_json
+from lpbandits.typing import Json, Label
 
 ODD = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RuntimeError)
 """What an object from outside may raise when it is looked at, converted, compared or printed."""
@@ -161,6 +163,21 @@ def as_list(values: Any, name: str, what: str, *, most: int = LONGEST_LIST) -> I
         raise
     except ODD:
         raise InvalidInput(f"{name} is {quoted(values)}, which cannot be gone through; give a list of {what}") from None
+
+
+def as_json(value: Any, name: str) -> Json:
+    """Return a JSON object, in new plain values.
+
+    >>> as_json({"seeds": (1, 2)}, "provenance")
+    {'seeds': [1, 2]}
+    """
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{name} is not a JSON object: {quoted(value)}; give a dict of plain values")
+    try:
+        content: Json = parse_json(json.dumps(dict(value)), name)
+    except (*ODD, FileFormatError) as error:
+        raise InvalidInput(f"{name} is not a JSON object: {error}; give a dict of plain values") from None
+    return content
 
 
 def as_label(label: Any, name: str) -> Label:

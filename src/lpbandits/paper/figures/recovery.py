@@ -47,7 +47,7 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     for draw in range(s["draws"]):
         people = world.draw(people=s["people"], seed=seed, draw=draw)
         log = _log(people.means, LOGS[s["log"]], np.random.default_rng([seed, draw, s["people"]]))
-        same: Json = {"states": STATES, "heldout": 0, "shrink": False, "seed": seed, "threads": threads}
+        same: Json = {"states": STATES, "heldout": 0, "shrink": False, "taste": False, "seed": seed, "threads": threads}
         fits = {
             "two-stage": recover_two_stage(log, scale="raw", **same),
             "two-stage-cosine": recover_two_stage(log, scale="cosine", **same),

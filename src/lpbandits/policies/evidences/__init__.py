@@ -8,6 +8,7 @@ from lpbandits.policies.evidences.known_means import KnownMeans as KnownMeans
 from lpbandits.policies.evidences.marginal import Marginal as Marginal
 from lpbandits.policies.evidences.refit import Refit as Refit
 from lpbandits.policies.evidences.tally import Tally as Tally
+from lpbandits.policies.evidences.taste import TasteEvidence as TasteEvidence
 from lpbandits.policies.evidences.utility import Utility as Utility
 from lpbandits.policies.evidences.wins import Wins as Wins
 from lpbandits.policies.parts import Evidence
@@ -20,6 +21,7 @@ _ALL: tuple[type[Evidence], ...] = (
     Utility,
     Consistency,
     Tally,
+    TasteEvidence,
     Inversions,
     Paired,
     Wins,

@@ -1,0 +1,131 @@
+"""Taste: what a person's rewards say of their taste and scale, without states. Of the policy taste."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from lpbandits import validate
+from lpbandits.errors import InvalidInput
+from lpbandits.kernels import taste
+from lpbandits.kernels.compiler import kernel
+from lpbandits.kernels.layout import COUNT, FAMILY, GAUSSIAN_UNKNOWN, REWARDS, SPREAD, SUM, Arrays
+from lpbandits.kernels.tally import find, record
+from lpbandits.model import PreferenceModel
+from lpbandits.policies.parts import Evidence, settle
+from lpbandits.rewards import Rewards, as_rewards
+from lpbandits.taste import MOST_LASTING, TasteModel
+from lpbandits.typing import FloatArray
+
+
+@kernel
+def tell(b: Arrays, n: int, action: int, reward: float) -> int:
+    """Replace the action's part of the sums, and weigh every scale."""
+    level = b.table[taste.COMMON, taste.LEVEL]
+    count = 0.0
+    mean = 0.0
+    spread = 0.0
+    slot = find(b.order, n, action)
+    if slot >= 0:
+        count = b.slots[COUNT, slot]
+        mean = b.slots[SUM, slot] / count - level
+        spread = b.slots[SPREAD, slot]
+    n, slot = record(b, n, action, reward)
+    new_mean = b.slots[SUM, slot] / b.slots[COUNT, slot] - level
+    taste.replace_part(b.table, b.own, action, count, mean, count + 1.0, new_mean)
+    add_repeats(b, action, min(count, 1.0), b.slots[SPREAD, slot] - spread)
+    taste.weigh_scales(b.own)
+    return n
+
+
+@kernel
+def add_repeats(b: Arrays, action: int, repeats: float, spread: float) -> None:
+    """Count an action's further rewards, of variance s² ψ (1 − L) about its mean; only where their spread is kept."""
+    if b.settings[REWARDS, FAMILY] == GAUSSIAN_UNKNOWN:
+        noise = b.table[taste.VARIANCE, action] * (1.0 - b.table[taste.COMMON, taste.LASTING])
+        b.own[taste.SUMS, taste.COUNT] += repeats
+        b.own[taste.SUMS, taste.WITHIN] += spread / noise
+
+
+@kernel
+def weigh(b: Arrays, n: int) -> None:
+    """Work out all sums from the slots."""
+    taste.forget(b.own)
+    for slot in range(n):
+        action = b.order[0, slot]
+        count = b.slots[COUNT, slot]
+        mean = b.slots[SUM, slot] / count - b.table[taste.COMMON, taste.LEVEL]
+        taste.replace_part(b.table, b.own, action, 0.0, 0.0, count, mean)
+        add_repeats(b, action, count - 1.0, b.slots[SPREAD, slot])
+    taste.weigh_scales(b.own)
+
+
+@kernel
+def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
+    """Write r0 + E[s (u + F·θ)], and for a tried action the share L ψ/D of the way from there to its mean reward."""
+    taste.expect_untried(b.table, b.own, b.ranks.shape[1], out)
+    for slot in range(n):
+        action = b.order[0, slot]
+        count = b.slots[COUNT, slot]
+        out[action] += taste.lasting_share(b.table, count) * (b.slots[SUM, slot] / count - out[action])
+
+
+@kernel
+def doubt(b: Arrays, n: int, out: FloatArray) -> None:
+    """Write the standard deviation of the next reward of each action."""
+    for action in range(b.ranks.shape[1]):
+        out[action] = taste.foreseen_sd(b.table, b.own, action, 0.0)
+    for slot in range(n):
+        action = b.order[0, slot]
+        out[action] = taste.foreseen_sd(b.table, b.own, action, b.slots[COUNT, slot])
+
+
+@dataclass(frozen=True)
+class TasteEvidence(Evidence):
+    """What a person's rewards say of their taste, as `model.taste` describes tastes; it weighs no states.
+
+    Every person has a level, a scale and tastes of their own, all of them learned at once, so that each reward says
+    something of every action. `doubt` is the standard deviation of the next reward. Rewards of any family are treated
+    as Gaussian; their noise is the person's own, and no other is used.
+
+    Parameters
+    ----------
+    lasting
+        How much of what the tastes do not explain is the person's lasting liking of that one action, from 0 (all is
+        noise) to 0.99; by default as the model has it. Only where actions repeat does it matter.
+
+    >>> TasteEvidence().lasting is None, TasteEvidence().latent
+    (True, False)
+    """
+
+    rewards: Rewards = field(default_factory=Rewards)
+    lasting: float | None = None
+    kind: ClassVar[str] = "taste"
+    latent: ClassVar[bool] = False
+    ordered: ClassVar[bool] = False
+    probabilistic: ClassVar[bool] = False
+    derived: ClassVar[bool] = True
+    foresees: ClassVar[bool] = True
+    tell = staticmethod(tell)
+    expect = staticmethod(expect)
+    doubt = staticmethod(doubt)
+    weigh = staticmethod(weigh)
+
+    def __post_init__(self) -> None:
+        lasting = self.lasting
+        if lasting is not None:
+            lasting = validate.as_number(lasting, "lasting", low=0, high=MOST_LASTING)
+        settle(self, rewards=as_rewards(self.rewards).as_guess, lasting=lasting)
+
+    def table(self, model: PreferenceModel) -> FloatArray:
+        """Return means, variances and factors of the actions."""
+        return taste_of(model).table(self.lasting)
+
+    def own(self, model: PreferenceModel) -> FloatArray:
+        """Return the taste of somebody unknown."""
+        return taste_of(model).start()
+
+
+def taste_of(model: PreferenceModel) -> TasteModel:
+    """Return what a model says of tastes, if it does."""
+    if model.taste is None:
+        raise InvalidInput("taste needs a model with a taste, which is learned from a log: lpb fit, or fit_states(…)")
+    return model.taste

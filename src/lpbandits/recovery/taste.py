@@ -1,0 +1,174 @@
+"""Fitting people's tastes: average likings, factors from shrunken covariances, and what is left to each action.
+
+A rating is r0 + s_i (α_i + u_a + q_a·p_i + e_a). In units of a person's own spread, u are means shrunken to 0, and the
+covariance of two actions over the people who rated both, shrunken by λ people of no covariance, is q_a·q_b.
+"""
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lpbandits.recovery.ratings import Ratings
+from lpbandits.taste import LEAST_VARIANCE, TasteModel
+from lpbandits.typing import FloatArray, IntArray
+
+SWEEPS = 20
+PSEUDO_RATERS = 20
+"""Raters of average opinion that are added to an action's own, in its mean and in its variance."""
+
+COMMUNALITIES = 6
+"""How often the share of variance that the factors explain is worked out anew."""
+
+FLOOR = 0.6
+"""Share of the weakest eigenvalue that is taken for noise, and away from all of them."""
+
+LEAST_RATINGS = 3
+"""Of a person who counts: fewer do not show a scale."""
+
+TINY = 1e-300
+BLOCK = 512
+DENSE = 200
+"""Up to so many actions all eigenvectors are worked out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """What a log says, whatever the number of factors and the shrinkage: sums over people."""
+
+    means: FloatArray
+    """k: u."""
+    products: FloatArray
+    """k×k: Σ_i e_ia e_ib over people who rated both, e what is left of a rating in the person's units."""
+    raters: FloatArray
+    """k×k: how many those are."""
+    variances: FloatArray
+    """k: mean of e_ia²."""
+    offset: float
+    level: float
+    log_scale: float
+    log_scale_sd: float
+
+
+def telling(ratings: Ratings) -> IntArray:
+    """Return the people from whom a taste can be learned: with a few ratings that are not all alike.
+
+    >>> telling(Ratings.from_arrays([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [5, 3, 1, 2, 2, 2])).tolist()
+    [0]
+    """
+    return np.flatnonzero((ratings.counts >= LEAST_RATINGS) & (_spreads(ratings) > 1e-9 * (1 + np.abs(ratings.means))))
+
+
+def _spreads(ratings: Ratings) -> FloatArray:
+    away = ratings.rating - ratings.means[ratings.owner]
+    squares = np.bincount(ratings.owner, weights=away**2, minlength=len(ratings.people))
+    return np.sqrt(squares / np.maximum(ratings.counts, 1))
+
+
+def moments(ratings: Ratings) -> Moments:
+    """Return the sums that a fit needs, of people who all are `telling`."""
+    owner, action, k = ratings.owner, ratings.action, len(ratings.actions)
+    people, raters = len(ratings.people), np.bincount(action, minlength=k)
+    spread = _spreads(ratings)
+    y = (ratings.rating - ratings.means[owner]) / spread[owner]
+    means, offsets = np.zeros(k), np.zeros(people)
+    for _ in range(SWEEPS):
+        means = np.bincount(action, weights=y - offsets[owner], minlength=k) / (raters + PSEUDO_RATERS)
+        offsets = np.bincount(owner, weights=y - means[action], minlength=people) / ratings.counts
+    left = y - means[action] - offsets[owner]
+    squares = np.bincount(action, weights=left**2, minlength=k)
+    typical = float(squares.sum() / len(left))
+    variances = (squares + PSEUDO_RATERS * typical) / (raters + PSEUDO_RATERS)
+    level = float(ratings.means.mean())
+    logs = np.log(spread)
+    noise = float(np.mean(0.5 / (ratings.counts - 1)))  # of the logarithm of a spread of so many ratings
+    products, both = _crossed(ratings, left)
+    return Moments(
+        means=means,
+        products=products,
+        raters=both,
+        variances=np.maximum(variances, LEAST_VARIANCE),
+        offset=float(np.var(offsets + (ratings.means - level) / spread)),
+        level=level,
+        log_scale=float(logs.mean()),
+        log_scale_sd=float(np.sqrt(max(logs.var() - noise, 0.01))),
+    )
+
+
+def _crossed(ratings: Ratings, left: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return Σ_i e_ia e_ib and the number of people who rated a and b, on one thread so that sums have one order."""
+    k = len(ratings.actions)
+    products, both = np.zeros((k, k)), np.zeros((k, k), dtype=np.float32)
+    matrix, seen = ratings.matrix(left), ratings.matrix(np.ones(len(left)))
+    with one_thread():
+        for start in range(0, len(ratings.people), BLOCK):
+            part = matrix[start : start + BLOCK].toarray()
+            products += part.T @ part
+            known = seen[start : start + BLOCK].toarray().astype(np.float32)
+            both += known.T @ known
+    return products, both.astype(np.float64)
+
+
+@functools.cache
+def _pools() -> Any:
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # noqa: PLC0415 - it has no types
+
+    return ThreadpoolController()
+
+
+def one_thread() -> Any:
+    """Return a context in which linear algebra runs on one thread: results do not depend on how many there are."""
+    return _pools().limit(limits=1, user_api="blas")
+
+
+def leading_factors(seen: Moments, count: int, shrinkage: float) -> FloatArray:
+    """Return k×count factors q, strongest first, from covariances shrunken by so many people.
+
+    h_a = |q_a|², the variance of a that they explain, stands on the diagonal: it follows from them, and they from it.
+    Noise alone has large eigenvalues too; most of the weakest one is taken away from all, so that many factors do
+    little harm.
+    """
+    shrunken = seen.products / (seen.raters + shrinkage)
+    q = np.zeros((len(seen.means), 0))
+    explained = 0.3 * seen.variances
+    with one_thread():
+        for _ in range(COMMUNALITIES if count else 0):
+            np.fill_diagonal(shrunken, explained)
+            q = _leading(shrunken, count)
+            explained = np.minimum((q**2).sum(axis=1), 0.95 * seen.variances)
+    strengths = (q**2).sum(axis=0)
+    kept: FloatArray = q * np.sqrt(1.0 - FLOOR * strengths.min(initial=np.inf) / np.maximum(strengths, TINY))
+    return kept
+
+
+def taste_with(seen: Moments, factors: FloatArray, **others: Any) -> TasteModel:
+    """Return the taste with these factors: what they do not explain of an action's variance is its own."""
+    own = np.maximum(seen.variances - (factors**2).sum(axis=1), 0.1 * seen.variances)
+    return TasteModel(
+        seen.means,
+        factors,
+        np.maximum(own, LEAST_VARIANCE),
+        offset=seen.offset,
+        level=seen.level,
+        log_scale=seen.log_scale,
+        log_scale_sd=seen.log_scale_sd,
+        **others,
+    )
+
+
+def _leading(matrix: FloatArray, count: int) -> FloatArray:
+    """Return E √w of the `count` largest eigenvalues w, none below 0; of each column the largest entry is positive."""
+    from scipy.linalg import eigh  # noqa: PLC0415 - heavy, and only fits need it
+    from scipy.sparse.linalg import eigsh  # noqa: PLC0415
+
+    k = len(matrix)
+    if k <= DENSE or count > k // 4:
+        values, vectors = eigh(matrix, subset_by_index=(k - count, k - 1))
+    else:
+        values, vectors = eigsh(matrix, count, which="LA", v0=np.ones(k))
+    order = np.argsort(-values)
+    vectors = vectors[:, order] * np.sqrt(np.maximum(values[order], 0.0))
+    signs = np.sign(vectors[np.argmax(np.abs(vectors), axis=0), np.arange(count)])
+    found: FloatArray = vectors * np.where(signs < 0, -1.0, 1.0)
+    return found

@@ -1,0 +1,255 @@
+"""Fitting tastes: the formulas against slow twins, the choice on people set aside, and logs that are too small."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lpbandits as lpb
+from lpbandits.parallel import Threads
+from lpbandits.recovery import Ratings
+from lpbandits.recovery.report import Stopwatch
+from lpbandits.recovery.taste import FLOOR, Moments, leading_factors, moments, taste_with, telling
+from lpbandits.recovery.taste_choice import GREEDY, MOST_SHOWN, Shown, TasteFit, _calibrated, recover_taste
+from lpbandits.taste import TasteModel
+from lpbandits.typing import FloatArray
+from tests import naive
+from tests.conftest import taste_for
+
+
+def made_up(people: int = 150, k: int = 12, d: int = 2, share: float = 0.7, seed: int = 0) -> Ratings:
+    """A log of people with tastes, each of whom rated some actions."""
+    rng = np.random.default_rng(seed)
+    means, factors = rng.normal(size=k), rng.normal(size=(k, d))
+    person, action = np.nonzero(rng.random((people, k)) < share)
+    scale, offset, taste = np.exp(0.3 * rng.normal(size=people)), rng.normal(size=people), rng.normal(size=(people, d))
+    value = offset[person] + means[action] + (factors[action] * taste[person]).sum(axis=1)
+    return Ratings.from_arrays(person, action, 3.0 + scale[person] * (value + 0.5 * rng.normal(size=len(person))))
+
+
+def fitted(log: Ratings, seed: int = 0, threads: int = 1) -> TasteFit:
+    with Threads(threads) as pool:
+        return recover_taste(log, seed=seed, watch=Stopwatch(), threads=pool)
+
+
+def naive_moments(log: Ratings) -> Moments:
+    """The same sums, person by person and pair by pair."""
+    people, k = len(log.people), len(log.actions)
+    table = np.full((people, k), np.nan)
+    table[log.owner, log.action] = log.rating
+    mean, sd = np.nanmean(table, axis=1), np.nanstd(table, axis=1)
+    y = (table - mean[:, None]) / sd[:, None]
+    n = (~np.isnan(y)).sum(axis=0)
+    means, offsets = np.zeros(k), np.zeros(people)
+    for _ in range(20):
+        means = np.nansum(y - offsets[:, None], axis=0) / (n + 20)
+        offsets = np.nanmean(y - means, axis=1)
+    e = y - means - offsets[:, None]
+    typical = np.nansum(e**2) / n.sum()
+    both = [[(~np.isnan(e[:, a] * e[:, b])).sum() for b in range(k)] for a in range(k)]
+    level = mean.mean()
+    counts = (~np.isnan(y)).sum(axis=1)
+    return Moments(
+        means=means,
+        products=np.array([[np.nansum(e[:, a] * e[:, b]) for b in range(k)] for a in range(k)]),
+        raters=np.array(both, dtype=np.float64),
+        variances=np.array([(np.nansum(e[:, a] ** 2) + 20 * typical) / (n[a] + 20) for a in range(k)]),
+        offset=float(np.var(offsets + (mean - level) / sd)),
+        level=float(level),
+        log_scale=float(np.log(sd).mean()),
+        log_scale_sd=float(np.sqrt(max(np.log(sd).var() - np.mean(0.5 / (counts - 1)), 0.01))),
+    )
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 10**6), st.integers(3, 9))
+def test_moments_equal_their_twin(seed: int, k: int) -> None:
+    log = made_up(people=25, k=k, seed=seed)
+    log = log.subset(telling(log))
+    got, wanted = moments(log), naive_moments(log)
+    for name, value in vars(wanted).items():
+        np.testing.assert_allclose(getattr(got, name), value, rtol=1e-8, atol=1e-8, err_msg=name)
+
+
+def naive_factors(seen: Moments, count: int, shrinkage: float) -> FloatArray:
+    matrix = seen.products / (seen.raters + shrinkage)
+    explained = 0.3 * seen.variances
+    for _ in range(6):
+        np.fill_diagonal(matrix, explained)
+        values, vectors = np.linalg.eigh(matrix)
+        q = vectors[:, ::-1][:, :count] * np.sqrt(np.maximum(values[::-1][:count], 0))
+        explained = np.minimum((q**2).sum(axis=1), 0.95 * seen.variances)
+    w = (q**2).sum(axis=0)
+    return np.asarray(q * np.sqrt(1 - FLOOR * w.min() / w))
+
+
+@pytest.mark.parametrize(("k", "count"), [(12, 2), (12, 4), (260, 3)])
+def test_factors_equal_their_twin(k: int, count: int) -> None:
+    log = made_up(people=120, k=k, d=4, seed=3)
+    seen = moments(log.subset(telling(log)))
+    got, wanted = leading_factors(seen, count, 30.0), naive_factors(seen, count, 30.0)
+    np.testing.assert_allclose(got @ got.T, wanted @ wanted.T, rtol=1e-4, atol=1e-5)
+    assert np.all(got[np.abs(got).argmax(axis=0), np.arange(count)] > 0)
+    taste = taste_with(seen, got)
+    np.testing.assert_allclose(
+        taste.variances, np.maximum(seen.variances - (wanted**2).sum(axis=1), 0.1 * seen.variances), atol=2e-4
+    )
+
+
+def test_planted_tastes_are_found() -> None:
+    log = made_up(people=600, k=15, d=2, seed=1)
+    taste, report = fitted(log).taste, fitted(log).report
+    assert taste is not None
+    assert report is not None
+    assert report.factors in (2, 5)
+    assert report.score > report.score_without + 0.2
+    found = taste.factors @ taste.factors.T
+    rng = np.random.default_rng(1)
+    rng.normal(size=15)
+    q = rng.normal(size=(15, 2))
+    off = ~np.eye(15, dtype=bool)
+    assert np.corrcoef(found[off], (q @ q.T)[off])[0, 1] > 0.95
+    # what half of 120 people set for the others: 80 % to within 4 standard errors of about 500 ratings each
+    assert abs(report.coverage - 0.8) < 0.07
+    assert abs(report.coverage_greedy - 0.8) < 0.09
+
+
+def test_the_fit_is_the_same_on_any_number_of_threads_and_whatever_the_order_of_rows() -> None:
+    log = made_up()
+    one, two = fitted(log, threads=1), fitted(log, threads=2)
+    assert one.taste is not None
+    assert one.taste == two.taste
+    assert one.report == two.report
+    mixed = np.random.default_rng(0).permutation(len(log))
+    again = Ratings.from_arrays(log.owner[mixed], log.action[mixed], log.rating[mixed])
+    assert fitted(again).taste == one.taste
+    assert fitted(log, seed=1).report != one.report
+
+
+def test_what_is_foreseen_equals_the_policy() -> None:
+    taste, log = taste_for(8, calibration=1.3), made_up(people=6, k=8)
+    shown = Shown.of(log, 0, 5)
+    for greedy in (0, 2):
+        with Threads(1) as pool:
+            got = shown.foreseen(taste, pool, greedy)
+        policy = lpb.Taste(lpb.PreferenceModel([np.arange(8)], taste=taste))
+        at = 0
+        for p in range(shown.people):
+            some = slice(shown.offsets[p], shown.offsets[p + 1])
+            left = list(zip(shown.action[some].tolist(), shown.rating[some].tolist(), strict=True))
+            history: list[tuple[int, float]] = []
+            count = len(left)
+            for i in range(count):
+                mean, sd, weights = naive.taste_of(policy, history)
+                best = max(left, key=lambda row: mean[row[0]]) if i < min(greedy, count // 2) else left[0]
+                if i < min(greedy, count // 2):  # the kernel swaps it with the one in its place
+                    where = left.index(best)
+                    left[0], left[where] = left[where], left[0]
+                action, rating = left.pop(0)
+                np.testing.assert_allclose(got.errors[at], abs(rating - mean[action]) / (1.2815515655 * sd[action]))
+                density = 0.0
+                scales = np.exp(taste.log_scale + taste.log_scale_sd * np.linspace(-2, 2, 9))
+                for s, weight in zip(scales, weights, strict=True):
+                    one = TasteModel(
+                        taste.means,
+                        taste.factors,
+                        taste.variances,
+                        offset=taste.offset,
+                        level=taste.level,
+                        log_scale=float(np.log(s)),
+                        log_scale_sd=0.0,
+                    )
+                    m, v, _ = naive.taste_forecast(one, taste.lasting, history, spreads=True)
+                    density += weight * np.exp(-0.5 * ((rating - m[action]) / v[action]) ** 2) / v[action]
+                np.testing.assert_allclose(got.logs[at], np.log(density / np.sqrt(2 * np.pi)), rtol=1e-6)
+                if not greedy or i < min(greedy, count // 2):
+                    history.append((action, rating))
+                at += 1
+
+
+def test_widths_come_from_other_people_than_those_they_are_measured_on() -> None:
+    tight, wide = np.linspace(0, 1, 1001), np.linspace(0, 2, 1001)
+    width, covered = _calibrated([(tight, wide), (tight, wide)])
+    np.testing.assert_allclose(covered, (1.0 + 0.4) / 2, atol=1e-3)
+    np.testing.assert_allclose(width, np.quantile(np.concatenate([tight, wide]), 0.8))
+    width, covered = _calibrated([(tight, tight), (wide, wide)])
+    between = (0.8 + 1.6) / 2
+    np.testing.assert_allclose([width, *covered], [between, 1.0, between / 2], atol=1e-3)
+
+
+def test_people_set_aside_are_shown_in_random_order() -> None:
+    log = made_up(people=4, k=12, share=1.0)
+    shown = Shown.of(log, 0, 5)
+    assert np.diff(shown.offsets).tolist() == [5] * 4
+    first = shown.action[:5].tolist()
+    assert first != sorted(first)
+    assert len({tuple(shown.action[i : i + 5].tolist()) for i in range(0, 20, 5)}) == 4
+    rating = dict(zip(log.action[:12].tolist(), log.rating[:12].tolist(), strict=True))
+    assert shown.rating[:5].tolist() == [rating[a] for a in first]
+    assert GREEDY < MOST_SHOWN
+    parts = shown.halves(np.arange(20.0), greedy=20)
+    assert [part.tolist() for part in parts] == [[2, 3, 4, 12, 13, 14], [7, 8, 9, 17, 18, 19]]
+
+
+SMALL = {
+    "three people": ([0, 0, 0, 1, 1, 1, 2, 2, 2], [0, 1, 2] * 3, [1, 2, 3, 3, 2, 1, 1, 3, 2]),
+    "two actions": (np.repeat(np.arange(30), 2), [0, 1] * 30, np.arange(60) % 5),
+    "all alike": (np.repeat(np.arange(30), 4), [0, 1, 2, 3] * 30, np.full(120, 3.0)),
+    "few ratings": ([*range(30), 0], [*([0] * 30), 1], np.arange(31.0)),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_too_small_a_log_gives_no_taste_and_a_warning(name: str) -> None:
+    log = Ratings.from_arrays(*SMALL[name])
+    fit = lpb.fit_states(log, lpb.TwoStage(), states=1)
+    assert fit.model.taste is None
+    assert fit.report.taste is None
+    assert any("no taste was fitted: " in warning for warning in fit.report.warnings)
+
+
+@pytest.mark.parametrize("shift", [-1e3, 0.0, 1e6])
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_level_and_unit_of_ratings_do_not_matter(shift: float, unit: float) -> None:
+    log = made_up(people=60)
+    other = Ratings.from_arrays(log.owner, log.action, unit * (log.rating + shift))
+    one, two = fitted(log), fitted(other)
+    assert one.report is not None
+    assert two.report is not None
+    assert one.taste is not None
+    assert two.taste is not None
+    assert (one.report.factors, one.report.shrinkage) == (two.report.factors, two.report.shrinkage)
+    np.testing.assert_allclose(two.taste.factors, one.taste.factors, atol=2e-4)
+    np.testing.assert_allclose(two.taste.level, unit * (one.taste.level + shift), rtol=1e-9)
+
+
+def test_unrated_actions_are_expected_to_be_average() -> None:
+    log = made_up(people=80)
+    more = Ratings.from_arrays(log.owner, log.action, log.rating, actions=list(range(14)))
+    taste = fitted(more).taste
+    assert taste is not None
+    np.testing.assert_array_equal(taste.means[12:], 0.0)
+    np.testing.assert_allclose(taste.factors[12:], 0.0, atol=1e-3)
+
+
+def test_a_fit_holds_its_taste_and_says_how_it_was_chosen() -> None:
+    log = made_up()
+    fit = lpb.fit_states(log, lpb.TwoStage(scale="cosine"), states=2)
+    made = fitted(log)
+    assert fit.model.taste == made.taste
+    assert made.report is not None
+    assert fit.report.taste == made.report.to_dict()
+    assert fit.model.provenance["report"]["taste"]["coverage"] == made.report.coverage
+    assert fit.model.taste is not None
+    assert fit.model.taste.about["factors"] == made.report.factors
+    without = lpb.recover_two_stage(log, states=2, scale="cosine", taste=False)
+    assert without.taste is None
+    np.testing.assert_array_equal(without.orderings, fit.model.orderings)
+    assert lpb.recover_em(log, states=2, taste=False).taste is None
+
+
+def test_too_many_actions_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lpbandits.recovery.taste_choice.MOST_ACTIONS", 5)
+    made = fitted(made_up(people=30))
+    assert made.taste is None
+    assert "12 actions are more than 5; keep only those with more ratings" in made.warnings[0]
