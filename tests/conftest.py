@@ -37,6 +37,7 @@ Outcome = tuple[int, float]
 REWARDS: dict[str, Rewards] = {
     "gaussian": Rewards("gaussian", 0.8),
     "unknown-noise": Rewards("gaussian", 0.8, noise_known=False),
+    "no-guess": Rewards("gaussian", noise_known=False),
     "bernoulli": Rewards("bernoulli"),
     "poisson": Rewards("poisson"),
 }

@@ -4,9 +4,12 @@ Nothing here calls the package; the last functions only read a policy's settings
 of (action, reward); a state's fit starts from the raw rewards each time; random numbers are Python integers.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +26,19 @@ from lpbandits.policies.evidences import (
     Refit,
     Tally,
     TasteEvidence,
+    Utility,
 )
-from lpbandits.policies.rules import AnyAction, Greedy, Optimism, Sample, Thompson, UpperBound
+from lpbandits.policies.rules import (
+    AnyAction,
+    BestExpected,
+    Greedy,
+    InformationDirected,
+    Optimism,
+    Popular,
+    Sample,
+    Thompson,
+    UpperBound,
+)
 from lpbandits.taste import TasteModel
 
 Floats = NDArray[np.float64]
@@ -75,7 +89,7 @@ def log_likelihood(kind: str, reward: float, mean: float, noise: float) -> float
 
 def log_evidence(kind: str, history: History, mean_of: dict[int, float], noise: float, weight: float) -> float:
     """Log p(all rewards | means); unknown noise is integrated out under an inverse gamma prior on σ²."""
-    if kind == "unknown-noise":
+    if kind in ("unknown-noise", "no-guess"):
         squares = sum((reward - mean_of[action]) ** 2 for action, reward in history)
         return float(-(weight + len(history)) / 2 * np.log(weight * noise**2 + squares))
     return sum(log_likelihood(kind, reward, mean_of[action], noise) for action, reward in history)
@@ -118,6 +132,13 @@ def marginal(orderings: Ints, prior: Floats, history: History, noise: float) -> 
         for row in tried
     ]
     return np.asarray(prior * chances / np.sum(prior * chances))
+
+
+def guess_of(history: History, noise: float | None) -> float:
+    """A guessed noise; without one, the standard deviation of all rewards, about the mean of all."""
+    if noise is not None:
+        return noise
+    return max(float(np.std([reward for _, reward in history], ddof=min(1, len(history) - 1))), 1e-50)
 
 
 def pooled_noise(history: History, guess: float, weight: float) -> float:
@@ -183,12 +204,46 @@ def pick(actions: Sequence[int], u: float) -> int:
     return sorted(actions)[int(u * len(actions))]
 
 
+def drawn_state(weights: Floats, draw: Draw) -> int:
+    """The state that a uniform number points at."""
+    state = int(np.searchsorted(np.cumsum(weights), unit(draw(STATE, 0)[0]), side="right"))
+    return min(state, len(weights) - 1)
+
+
+def best_of(values: Any, allowed: Sequence[int]) -> set[int]:
+    """The allowed actions with the largest value, but for rounding."""
+    top = max(values[a] for a in allowed)
+    return {a for a in allowed if values[a] >= top - 1e-9 * max(1.0, abs(top))}
+
+
+def play_information(expected: Floats, weights: Floats, unsure: Any, allowed: Sequence[int], u: float) -> set[int]:
+    """What a mix of two actions with the least gap² / information may play: all pairs, and all shares, are tried."""
+    known = weights >= 1e-3
+    p, means = weights[known], expected[known][:, allowed]
+    extra = np.broadcast_to(unsure, expected.shape[1])[allowed]
+    gap = np.maximum(p @ (means + extra).max(axis=1) - p @ means, 0.0)
+    # states that do not count leave a little less than 1 of probability, which the rule takes as it is
+    information = np.maximum(p @ ((means - means[0, 0]) ** 2 + extra**2) - (p @ (means - means[0, 0])) ** 2, 0.0)
+    mixes = []
+    for i, j in itertools.product(range(len(allowed)), repeat=2):
+        if gap[i] <= gap[j]:
+            more, gain = gap[j] - gap[i], information[j] - information[i]
+            turn = (gain * gap[i] - 2 * more * information[i]) / (more * gain) if more * gain != 0 else 0.0
+            for share in {0.0, 1.0, min(max(turn, 0.0), 1.0)}:
+                lost, learned = gap[i] + share * more, information[i] + share * gain
+                mixes.append((lost**2 / learned if learned > 0 else np.inf, i, j, share))
+    best = min(ratio for ratio, *_ in mixes)
+    if not np.isfinite(best):
+        return {allowed[i] for i in np.flatnonzero(gap <= gap.min() + 1e-9 * (1 + abs(gap.min())))}
+    near = [mix for mix in mixes if mix[0] <= best * (1 + 1e-7) + 1e-12]
+    return {allowed[j if u < share else i] for _, i, j, share in near}
+
+
 def play_sample(orderings: Ints, weights: Floats, allowed: Sequence[int], draw: Draw, uniform_first: bool) -> int:
     """Draw a state, play its best allowed action; `uniform_first`: any allowed action."""
     if uniform_first:
         return pick(allowed, unit(draw(FIRST, 0)[0]))
-    state = int(np.searchsorted(np.cumsum(weights), unit(draw(STATE, 0)[0]), side="right"))
-    return best_allowed(orderings[min(state, len(weights) - 1)], allowed)
+    return best_allowed(orderings[drawn_state(weights, draw)], allowed)
 
 
 def play_optimism(orderings: Ints, means: Floats, weights: Floats, allowed: Sequence[int]) -> int:
@@ -388,20 +443,135 @@ def noisy_utilities(
     return x
 
 
+@dataclass(frozen=True)
+class UtilityTwin:
+    """Utilities that are known nearly: everything about a person's rewards as one multivariate normal per state."""
+
+    x: Floats
+    """m×k."""
+    slack: Floats
+    """t of every action."""
+    counts: Floats
+    """Of every action; 0 where it was not tried."""
+    means: Floats
+    noise: float
+    share: float
+    misfits: Floats
+    """Σ n (ȳ − isotonic fit)² per state."""
+
+    @property
+    def tried(self) -> Ints:
+        return np.flatnonzero(self.counts)
+
+    @property
+    def scale(self) -> float:
+        """g: the spread of the tried actions' means beyond their noise, and a guess that fades."""
+        n, counts, y = len(self.tried), self.counts[self.tried], self.means[self.tried]
+        if not n:
+            return self.noise
+        beyond = np.sum((y - y.mean()) ** 2) - self.noise**2 * (1 - 1 / n) * np.sum(1 / counts)
+        return math.sqrt(max(beyond, 0.0) / max(n - 1, 1) + self.noise**2 * 2 / (n + 1))
+
+    def joint(self, z: int) -> tuple[Floats, Floats]:
+        """Mean and covariance of the tried actions' mean rewards, but for the level: β ~ N(g, (g/2)²)."""
+        g, tried = self.scale, self.tried
+        x = self.x[z, tried]
+        own = np.diag(self.noise**2 / self.counts[tried] + g**2 * self.slack[tried])
+        return g * x, own + (g / 2) ** 2 * np.outer(x, x)
+
+    def log_likelihood(self, z: int) -> tuple[float, float]:
+        """Log p(rewards | z) under a flat prior of the level, and what its determinants add to that of own errors."""
+        mean, covariance = self.joint(z)
+        inverse = np.linalg.inv(covariance)
+        away = self.means[self.tried] - mean
+        squares = away @ inverse @ away - (inverse.sum(axis=0) @ away) ** 2 / inverse.sum()
+        own = self.noise**2 / self.counts[self.tried] + self.scale**2 * self.slack[self.tried]
+        volume = np.linalg.slogdet(covariance)[1] + math.log(inverse.sum())
+        return -0.5 * (volume + squares), volume - np.sum(np.log(own)) - math.log(np.sum(1 / own))
+
+    def posterior(self, prior: Floats) -> Floats:
+        if not len(self.tried):
+            return prior
+        with np.errstate(divide="ignore"):
+            logs = np.log(prior)
+        likelihoods = np.array([self.log_likelihood(z) for z in range(len(prior))])
+        exact = logs + (1 - self.share) * likelihoods[:, 0] - self.share * self.misfits / (2 * self.noise**2)
+        bound = logs + (1 - self.share) * (likelihoods[:, 0] + likelihoods[:, 1] / 2)
+        hopeless = bound < exact[bound.argmax()] - 10  # even so: what only lowers a score is not looked at
+        scores = np.where(hopeless, bound, exact)
+        weights = np.exp(scores - scores.max())
+        return np.asarray(weights / weights.sum())
+
+    def expected(self, z: int) -> Floats:
+        """E[μ | z]: α + β x, and for a tried action its share of the way to its mean reward."""
+        g = self.scale
+        level, slope = 0.0, g
+        if len(self.tried):
+            own = np.linalg.inv(
+                self.joint(z)[1] - (g / 2) ** 2 * np.outer(self.x[z, self.tried], self.x[z, self.tried])
+            )
+            design = np.column_stack([np.ones(len(self.tried)), self.x[z, self.tried]])
+            precision = design.T @ own @ design + np.diag([0.0, (g / 2) ** -2])
+            level, slope = np.linalg.solve(
+                precision, design.T @ own @ self.means[self.tried] + [0.0, g * (g / 2) ** -2]
+            )
+        out = level + slope * self.x[z]
+        for a in self.tried:
+            share = g**2 * self.slack[a] / (g**2 * self.slack[a] + self.noise**2 / self.counts[a])
+            out[a] += share * (self.means[a] - out[a])
+        return np.asarray(out)
+
+    def doubts(self) -> Floats:
+        """The standard deviation of each action's own departure: prior g² t, and its rewards."""
+        prior = self.scale**2 * self.slack
+        return np.sqrt(1 / (1 / prior + self.counts / self.noise**2))
+
+
+def utility_of(policy: Policy, history: History) -> UtilityTwin:
+    """The twin of the utility evidence, for a policy."""
+    model, evidence = policy.model, policy.evidence
+    assert isinstance(evidence, Utility)
+    m, k = model.n_states, model.n_actions
+    x, slack = np.empty((m, k)), np.full(k, evidence.slack * 10 / k)
+    for z in range(m):
+        row = -model.ranks[z].astype(np.float64)
+        if model.utilities is not None and model.errors is not None:
+            row = np.log(model.utilities[z] / (1 - model.utilities[z]))
+            slack[:] = evidence.slack if z == 0 else slack
+            slack += (model.errors[z] / row.std()) ** 2 / m
+        x[z] = (row - row.mean()) / (row.std() if k > 1 else 1.0)
+    told = {a: [r for b, r in history if b == a] for a, _ in history}
+    counts = np.array([len(told.get(a, ())) for a in range(k)], dtype=np.float64)
+    means = np.array([np.mean(told[a]) if a in told else 0.0 for a in range(k)])
+    fits = [fitted_means(ordering, history) for ordering in model.orderings]
+    misfits = np.array([sum(counts[a] * (means[a] - fit[a]) ** 2 for a in fit) for fit in fits])
+    return UtilityTwin(x, slack, counts, means, noise_for(policy, history), evidence.isotonic, misfits)
+
+
+def noise_for(policy: Policy, history: History) -> float:
+    """The noise that a policy works with: told, or learned from how rewards of one action differ."""
+    rewards = policy.rewards
+    if rewards.noise_known or not history:
+        return rewards.sd
+    return pooled_noise(history, guess_of(history, rewards.noise), rewards.weight)
+
+
 def posterior_of(policy: Policy, kind: str, history: History) -> Floats:
     """The twin of a policy's evidence."""
     model, rewards = policy.model, policy.rewards
     means = np.empty((0, 0)) if model.means is None else model.means
+    guess = guess_of(history, rewards.noise) if history else rewards.sd
     match policy.evidence:
         case Refit():
-            return refit(model.orderings, model.prior, history, kind, rewards.sd, rewards.weight)
+            return refit(model.orderings, model.prior, history, kind, guess, rewards.weight)
+        case Utility():
+            return utility_of(policy, history).posterior(model.prior)
         case Marginal():
-            noise = pooled_noise(history, rewards.sd, rewards.weight) if kind == "unknown-noise" else rewards.sd
-            return marginal(model.orderings, model.prior, history, noise)
+            return marginal(model.orderings, model.prior, history, noise_for(policy, history))
         case Incremental():
             return incremental(model.orderings, model.prior, history, kind, rewards.sd)
         case KnownMeans():
-            return known_means(means, model.prior, history, kind, rewards.sd, rewards.weight)
+            return known_means(means, model.prior, history, kind, guess, rewards.weight)
         case Consistency(horizon=horizon, slack=slack):
             return consistency(means, model.prior, history, rewards.sd, horizon, slack)
         case Paired(margin=factor):
@@ -409,31 +579,38 @@ def posterior_of(policy: Policy, kind: str, history: History) -> Floats:
     raise NotImplementedError(policy.evidence.kind)
 
 
-def action_of(policy: Policy, kind: str, history: History, allowed: Sequence[int], draw: Draw) -> int:
-    """The twin of a policy: what it plays after this history."""
+def actions_of(policy: Policy, kind: str, history: History, allowed: Sequence[int], draw: Draw) -> set[int]:
+    """The twin of a policy: what it may play after this history, more than one action only where they are equal."""
     model, rule = policy.model, policy.rule
     noise = policy.rewards.sd
     if rule.top:
         allowed = [best_allowed(row, allowed) for row in model.orderings]
     candidates = sorted(set(allowed))
+    weights = posterior_of(policy, kind, history) if policy.evidence.latent else np.ones(1)
+    expected = [expected_of(policy, history, z) for z in range(len(weights))] if rule.asks else []
     match rule:
         case Sample(first=first):
             uniform_first = first == "uniform" and not history
-            weights = posterior_of(policy, kind, history)
-            return play_sample(model.orderings, weights, candidates, draw, uniform_first)
+            return {play_sample(model.orderings, weights, candidates, draw, uniform_first)}
         case Optimism():
             assert model.means is not None
-            weights = posterior_of(policy, kind, history)
-            return play_optimism(model.orderings, model.means, weights, candidates)
+            return {play_optimism(model.orderings, model.means, weights, candidates)}
         case Thompson(prior_mean=mean, prior_sd=sd):
-            return play_thompson(history, candidates, draw, noise=noise, prior_mean=mean, prior_sd=sd)
+            return {play_thompson(history, candidates, draw, noise=noise, prior_mean=mean, prior_sd=sd)}
         case UpperBound():
-            return play_upper_bound(history, candidates, draw, noise)
+            return {play_upper_bound(history, candidates, draw, noise)}
         case AnyAction():
-            return pick(candidates, unit(draw(FIRST, 0)[0]))
-        case Greedy() if not policy.evidence.latent:
-            expected = expected_of(policy, history, 0)
-            return max(candidates, key=lambda a: expected[a])
+            return {pick(candidates, unit(draw(FIRST, 0)[0]))}
+        case BestExpected():
+            return best_of(expected[drawn_state(weights, draw)], candidates)
+        case Greedy():
+            known = weights >= 1e-3
+            return best_of(sum(p * row for p, row in zip(weights[known], np.array(expected)[known])), candidates)
+        case InformationDirected(hope=hope):
+            doubts = utility_of(policy, history).doubts() if isinstance(policy.evidence, Utility) else 0.0
+            return play_information(np.array(expected), weights, hope * doubts, candidates, unit(draw(STATE, 0)[0]))
+        case Popular():
+            return best_of(-(model.prior @ model.ranks), candidates)
     raise NotImplementedError(rule.kind)
 
 
@@ -502,6 +679,8 @@ def expected_of(policy: Policy, history: History, z: int) -> Floats:
             return np.array(model.means[z])
         case TasteEvidence():
             return taste_of(policy, history)[0]
+        case Utility():
+            return utility_of(policy, history).expected(z)
         case Tally():
             return np.array([np.mean(told[a]) if a in told else np.nan for a in range(k)])
         case Paired():

@@ -96,11 +96,11 @@ def test_rollout_equals_the_twin(case: Case, offers: bool) -> None:
                 return naive.words(SEED, *address, purpose, index)
 
             allowed = offers_at(population.offered, p, t) or list(range(5))
-            action = naive.action_of(policy, case.kind, history, allowed, draw)
+            action = int(trace.actions[p, t])
+            assert action in naive.actions_of(policy, case.kind, history, allowed, draw)
             mean = float(population.means[p, action])
             reward = naive.reward(case.rewards.family, mean, case.rewards.sd, draw(naive.STATE, 0)[1])
             history.append((action, reward))
-        assert trace.actions[p].tolist() == [action for action, _ in history]
         np.testing.assert_allclose(trace.rewards[p], [reward for _, reward in history], rtol=1e-12)
 
 

@@ -33,10 +33,10 @@ def test_choice_equals_its_twin(case: Case, first: str, data: st.DataObject) -> 
         agent.tell(action, reward)
     everything = list(range(model.n_actions))
     for round_ in range(3):
-        twin = naive.action_of(
+        twins = naive.actions_of(
             policy, case.kind, history, everything if allowed is None else allowed, draw_at(seed, person, round_)
         )
-        assert agent.ask(allowed) == twin
+        assert agent.ask(allowed) in twins
 
 
 @pytest.mark.jitless
@@ -56,7 +56,7 @@ def test_thompson_follows_its_prior(data: st.DataObject, prior_mean: float, prio
         agent.tell(action, reward)
     for round_ in range(5):
         allowed = list(range(model.n_actions))
-        assert agent.ask() == naive.action_of(policy, "gaussian", history, allowed, draw_at(3, 0, round_))
+        assert {agent.ask()} == naive.actions_of(policy, "gaussian", history, allowed, draw_at(3, 0, round_))
 
 
 def test_mucb_slack_keeps_a_state_that_falls_a_little_short() -> None:

@@ -61,7 +61,8 @@ def scale_of(b: Arrays, n: int, noise: float, middle: float) -> float:
     for slot in range(n):
         count = b.slots[COUNT, slot]
         beyond += (b.slots[SUM, slot] / count - middle) ** 2 - square / count * (1.0 - 1.0 / n)
-    return np.sqrt(max(beyond, 0.0) / max(n - 1.0, 1.0) + square * GUESS_WEIGHT / (GUESS_WEIGHT + n - 1.0))
+    beyond = max(beyond, 0.0) / max(n - 1.0, 1.0)
+    return float(np.sqrt(beyond + square * GUESS_WEIGHT / (GUESS_WEIGHT + n - 1.0)))
 
 
 @kernel
@@ -212,6 +213,7 @@ class Utility(Evidence):
     slack: float = 0.02
     isotonic: float = 0.5
     kind: ClassVar[str] = "utility"
+    derived: ClassVar[bool] = True
     tell = staticmethod(tell)
     expect = staticmethod(expect)
     doubt = staticmethod(doubt)
