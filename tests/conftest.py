@@ -149,6 +149,8 @@ ON_DUELS = [name for name, entry in POLICIES.items() if entry.feedback == "duels
 
 FROM_A_LOG = {name for name, entry in POLICIES.items() if entry.knows == TASTES}
 """Those that need a model with a taste, which no world but one of a log has."""
+ANYWHERE = [name for name in ON_REWARDS if name not in FROM_A_LOG]
+"""Those for rewards that play in every world."""
 
 _PLAYED = [make_policy(name, Setting(model_for(REWARDS["gaussian"]), REWARDS["gaussian"])) for name in ON_REWARDS]
 _KINDS: list[Any] = [*EVIDENCES.values(), *RULES.values()]

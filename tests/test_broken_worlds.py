@@ -21,7 +21,7 @@ from lpbandits.worlds import MeansWorld, Population, SyntheticWorld
 from lpbandits.worlds.gaps import GAPS, expected_descent
 from lpbandits.worlds.mistold import mistold, noise_for, wrong_share
 from tests import naive
-from tests.conftest import ON_REWARDS
+from tests.conftest import ANYWHERE
 
 BROKEN: dict[str, Any] = {"gaps": "steps", "swap": 0.3, "model_error": 0.2, "told_noise": 0.4}
 """Everything that may break at once, but for the tails."""
@@ -260,8 +260,8 @@ def test_a_run_says_what_is_broken() -> None:
 @pytest.mark.parametrize("family", ["normal", "student"])
 def test_policies_meet_the_same_people_with_the_same_luck(scale: str, family: str) -> None:
     world = SyntheticWorld(states=3, actions=4, scale=scale, noise_family=family, **BROKEN)
-    together = simulate(world, ON_REWARDS, people=3, rounds=12, draws=2, seed=2, threads=2)
-    for name in ON_REWARDS:
+    together = simulate(world, ANYWHERE, people=3, rounds=12, draws=2, seed=2, threads=2)
+    for name in ANYWHERE:
         alone = simulate(world, [name], people=3, rounds=12, draws=2, seed=2, threads=1)
         np.testing.assert_array_equal(alone[name].people["regret"], together[name].people["regret"])
     twice = simulate(world, {"one": "lpbts", "two": "lpbts"}, people=3, rounds=12, seed=2)

@@ -78,7 +78,9 @@ def naive_factors(seen: Moments, count: int, shrinkage: float) -> FloatArray:
         np.fill_diagonal(matrix, explained)
         values, vectors = np.linalg.eigh(matrix)
         q = vectors[:, ::-1][:, :count] * np.sqrt(np.maximum(values[::-1][:count], 0))
-        explained = np.minimum((q**2).sum(axis=1), 0.95 * seen.variances)
+        before, explained = explained, np.minimum((q**2).sum(axis=1), 0.95 * seen.variances)
+        if np.mean(np.abs(before - explained) / seen.variances) < 1e-3:
+            break
     w = (q**2).sum(axis=0)
     return np.asarray(q * np.sqrt(1 - FLOOR * w.min() / w))
 

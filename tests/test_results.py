@@ -13,7 +13,7 @@ from lpbandits.policies import Setting, make_policy
 from lpbandits.simulation import Results, roll, simulate
 from lpbandits.typing import FloatArray
 from lpbandits.worlds import SyntheticWorld
-from tests.conftest import ON_REWARDS
+from tests.conftest import ANYWHERE
 
 WORLD = SyntheticWorld(states=3, actions=5, scale="different")
 ROUNDS = 25
@@ -21,7 +21,7 @@ ROUNDS = 25
 
 @pytest.fixture(scope="module", params=[1, 4], ids=["one-draw", "four-draws"])
 def results(request: pytest.FixtureRequest) -> Results:
-    return simulate(WORLD, ON_REWARDS, people=6, rounds=ROUNDS, draws=request.param, seed=1)
+    return simulate(WORLD, ANYWHERE, people=6, rounds=ROUNDS, draws=request.param, seed=1)
 
 
 def last_regret(results: Results, name: str) -> FloatArray:
@@ -38,7 +38,7 @@ def test_json_has_the_promised_shape(results: Results) -> None:
     content = strict(results.to_dict())
     assert set(content) == {"settings", "policies", "seconds"}
     assert content["seconds"] > 0
-    assert list(content["policies"]) == ON_REWARDS
+    assert list(content["policies"]) == ANYWHERE
     for summary in content["policies"].values():
         assert set(summary) >= {"regret", "curve", "best_share", "true_state", "active"}
         assert set(summary["regret"]) == {"mean", "sd", "se", "p05", "p50", "p95"}
@@ -51,7 +51,7 @@ def test_json_has_the_promised_shape(results: Results) -> None:
 
 def test_summaries_equal_those_made_by_hand(results: Results) -> None:
     draws = results.settings["draws"]
-    for name in ON_REWARDS:
+    for name in ANYWHERE:
         regret = last_regret(results, name)
         summary = results[name].to_dict()["regret"]
         np.testing.assert_allclose(summary["mean"], np.mean(regret))
@@ -74,7 +74,7 @@ def test_difference_is_paired_by_person(results: Results) -> None:
     np.testing.assert_allclose((opposite, same), (-mean, error))
 
 
-@pytest.mark.parametrize("name", ON_REWARDS)
+@pytest.mark.parametrize("name", ANYWHERE)
 def test_every_number_comes_from_the_rounds_played(name: str) -> None:
     results = simulate(WORLD, [name], people=4, rounds=ROUNDS, seed=3)
     population = WORLD.draw(people=4, seed=3)
@@ -118,11 +118,11 @@ def test_saved_files_hold_everything(results: Results, tmp_path: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {"curves.parquet", "people.parquet", "manifest.json"}
     curves = pl.read_parquet(folder / "curves.parquet")
     assert curves.equals(results.curves(), null_equal=True)
-    assert len(curves) == len(ON_REWARDS) * ROUNDS
+    assert len(curves) == len(ANYWHERE) * ROUNDS
     assert curves.filter(pl.col("policy") == "ts")["round"].to_list() == list(range(1, ROUNDS + 1))
     people = pl.read_parquet(folder / "people.parquet")
     assert people.equals(results.people(), null_equal=True)
-    assert len(people) == len(ON_REWARDS) * 3 * 6 * results.settings["draws"]
+    assert len(people) == len(ANYWHERE) * 3 * 6 * results.settings["draws"]
     assert people["draw"].n_unique() == results.settings["draws"]
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["format"] == "lpbandits-simulation"

@@ -10,17 +10,17 @@ from lpbandits.errors import InvalidInput
 from lpbandits.policies import Setting
 from lpbandits.simulation import roll, simulate
 from lpbandits.worlds import SyntheticWorld
-from tests.conftest import ON_REWARDS
+from tests.conftest import ANYWHERE
 
 WORLD = SyntheticWorld(states=3, actions=4)
 
 
 def test_results_do_not_depend_on_the_company_a_policy_keeps() -> None:
-    together = simulate(WORLD, ON_REWARDS, people=4, rounds=15, seed=2)
-    for name in ON_REWARDS:
+    together = simulate(WORLD, ANYWHERE, people=4, rounds=15, seed=2)
+    for name in ANYWHERE:
         alone = simulate(WORLD, [name], people=4, rounds=15, seed=2)
         np.testing.assert_array_equal(alone[name].people["regret"], together[name].people["regret"])
-    assert list(together.policies) == ON_REWARDS
+    assert list(together.policies) == ANYWHERE
 
 
 def test_policies_meet_the_same_people_with_the_same_luck() -> None:
@@ -47,7 +47,7 @@ def test_the_seed_decides_everything() -> None:
 
 
 def test_longer_runs_begin_like_shorter_ones() -> None:
-    horizonless = [name for name in ON_REWARDS if name != "mucb"]  # mUCB plans for its horizon
+    horizonless = [name for name in ANYWHERE if name != "mucb"]  # mUCB plans for its horizon
     short = simulate(WORLD, horizonless, people=3, rounds=10, seed=1)
     long = simulate(WORLD, horizonless, people=3, rounds=25, seed=1)
     for name in horizonless:
@@ -126,8 +126,8 @@ def test_results_of_a_policy_that_was_not_run_are_refused() -> None:
 
 
 def test_one_person_one_round_one_action() -> None:
-    results = simulate(SyntheticWorld(states=1, actions=1), ON_REWARDS, people=1, rounds=1)
-    for name in ON_REWARDS:
+    results = simulate(SyntheticWorld(states=1, actions=1), ANYWHERE, people=1, rounds=1)
+    for name in ANYWHERE:
         summary = results[name].to_dict()
         assert summary["regret"]["mean"] == 0.0
         assert summary["best_share"] == 1.0

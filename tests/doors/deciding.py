@@ -27,7 +27,7 @@ BARE = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]])
 NAMES |= {"MODEL": MODEL, "BARE": BARE}
 
 ACTIONS = one_of("'tea'", "'jam'", "7")
-NAMED = ("LpbTS", "LpbPaired", "MTS", "MUCB", "TS", "UCB", "Uniform", "LpbDuel", "DoubleTS")
+NAMED = ("LpbTS", "LpbPaired", "MTS", "MUCB", "TS", "UCB", "Taste", "Uniform", "LpbDuel", "DoubleTS")
 models = one_of("MODEL", "BARE")
 rewards = one_of("'gaussian'", "'bernoulli'", "'poisson'", "lpb.Rewards(noise=0.5)", "lpb.Rewards('bernoulli')")
 truths = one_of("True", "False")
@@ -240,6 +240,7 @@ _settings = {
         noise=noises, rewards=rewards, prior_mean=floats(-1e100, 1e100), prior_sd=floats(1e-50, 1e100), top=truths
     ),
     "UCB": arguments(noise=noises, rewards=rewards, top=truths),
+    "Taste": arguments(rewards=rewards, lasting=floats(0, 0.99)),
     "Uniform": arguments(rewards=rewards),
     "LpbDuel": arguments(margin=floats(0, 0.499)),
     "DoubleTS": arguments(alpha=floats(0.51, 1e100), top=truths),
@@ -272,6 +273,7 @@ def part_pairs(draw: st.DrawFn) -> str:
             "margin": floats(0, 0.4),
             "horizon": whole(1, 300),
             "slack": floats(0, 9),
+            "lasting": floats(0, 0.99),
             "top": truths,
             "prior_sd": floats(0.1, 9),
             "prior_mean": floats(-9, 9),

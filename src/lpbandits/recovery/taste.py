@@ -19,7 +19,8 @@ PSEUDO_RATERS = 20
 """Raters of average opinion that are added to an action's own, in its mean and in its variance."""
 
 COMMUNALITIES = 6
-"""How often the share of variance that the factors explain is worked out anew."""
+SETTLED = 1e-3
+"""How often, at most, the share of variance that the factors explain is worked out anew, and when it has settled."""
 
 FLOOR = 0.6
 """Share of the weakest eigenvalue that is taken for noise, and away from all of them."""
@@ -136,7 +137,9 @@ def leading_factors(seen: Moments, count: int, shrinkage: float) -> FloatArray:
         for _ in range(COMMUNALITIES if count else 0):
             np.fill_diagonal(shrunken, explained)
             q = _leading(shrunken, count)
-            explained = np.minimum((q**2).sum(axis=1), 0.95 * seen.variances)
+            before, explained = explained, np.minimum((q**2).sum(axis=1), 0.95 * seen.variances)
+            if np.mean(np.abs(explained - before) / seen.variances) < SETTLED:
+                break
     strengths = (q**2).sum(axis=0)
     kept: FloatArray = q * np.sqrt(1.0 - FLOOR * strengths.min(initial=np.inf) / np.maximum(strengths, TINY))
     return kept
