@@ -135,10 +135,12 @@ def marginal(orderings: Ints, prior: Floats, history: History, noise: float) -> 
 
 
 def guess_of(history: History, noise: float | None) -> float:
-    """A guessed noise; without one, the standard deviation of all rewards, about the mean of all."""
+    """A guessed noise; without one, the standard deviation of all rewards, and 1 if they are all the same."""
     if noise is not None:
         return noise
-    return max(float(np.std([reward for _, reward in history], ddof=min(1, len(history) - 1))), 1e-50)
+    rewards = np.array([reward for _, reward in history])
+    squares = float(np.sum((rewards - rewards.mean()) ** 2))
+    return math.sqrt(squares / (len(rewards) - 1)) if squares > 1e-18 * len(rewards) * rewards.mean() ** 2 else 1.0
 
 
 def pooled_noise(history: History, guess: float, weight: float) -> float:
@@ -605,7 +607,7 @@ def actions_of(policy: Policy, kind: str, history: History, allowed: Sequence[in
             return best_of(expected[drawn_state(weights, draw)], candidates)
         case Greedy():
             known = weights >= 1e-3
-            return best_of(sum(p * row for p, row in zip(weights[known], np.array(expected)[known])), candidates)
+            return best_of(weights[known] @ np.array(expected)[known], candidates)
         case InformationDirected(hope=hope):
             doubts = utility_of(policy, history).doubts() if isinstance(policy.evidence, Utility) else 0.0
             return play_information(np.array(expected), weights, hope * doubts, candidates, unit(draw(STATE, 0)[0]))

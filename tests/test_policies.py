@@ -241,7 +241,7 @@ def test_policies_that_need_means_say_so_and_others_do_without(name: str) -> Non
 
 
 def test_an_unknown_policy_is_named_with_the_known_ones() -> None:
-    with pytest.raises(InvalidInput, match="policy is 'lpbt'; choose one of: lpbts, "):
+    with pytest.raises(InvalidInput, match="policy is 'lpbt'; choose one of: mts, "):
         make_policy("lpbt", Setting(model_for(Rewards()), Rewards()))
 
 

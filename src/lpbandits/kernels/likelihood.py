@@ -16,7 +16,7 @@ from lpbandits.kernels.layout import (
     Arrays,
 )
 
-NO_SPREAD = 1e-100  # of rewards that are all the same
+ROUNDING = 1e-18  # of squares
 
 
 @kernel
@@ -45,7 +45,10 @@ def own_mean_likelihood(family: int, total: float, count: float, centre: float) 
 
 @kernel
 def guessed_square(b: Arrays, n: int) -> float:
-    """Return σ₀²: of the guess, or where there is none the variance of all rewards, whatever their action."""
+    """Return σ₀²: of the guess, or where there is none the variance of all rewards, whatever their action.
+
+    Rewards that are all the same, but for rounding, say nothing of their noise: then it is 1.
+    """
     noise = b.settings[REWARDS, NOISE]
     if noise > 0.0:
         return noise * noise
@@ -58,7 +61,9 @@ def guessed_square(b: Arrays, n: int) -> float:
     for slot in range(n):
         about = b.slots[SUM, slot] - total / count * b.slots[COUNT, slot]
         squares += b.slots[SPREAD, slot] + about * about / b.slots[COUNT, slot]
-    return max(squares / max(count - 1.0, 1.0), NO_SPREAD)
+    if squares <= ROUNDING * total * total / count:
+        return 1.0
+    return squares / (count - 1.0)
 
 
 @kernel

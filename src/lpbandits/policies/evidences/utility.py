@@ -184,7 +184,7 @@ def units(model: PreferenceModel) -> tuple[FloatArray, FloatArray]:
     ([[1.22, 0.0, -1.22], [-1.22, 0.0, 1.22]], [0.0, 0.0, 0.0])
     """
     m, k = model.n_states, model.n_actions
-    x = ((k - 1) / 2 - model.ranks) / max(np.sqrt((k * k - 1) / 12), 1.0)
+    x = ((k - 1) / 2 - model.ranks) / np.sqrt(max(k * k - 1, 1) / 12)
     errors = np.zeros((m, k))
     if model.utilities is not None and model.errors is not None:
         fitted = logit(np.clip(model.utilities, 1e-12, 1.0 - 1e-12))
