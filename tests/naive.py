@@ -34,7 +34,7 @@ from lpbandits.policies.rules import (
     Greedy,
     InformationDirected,
     Optimism,
-    Popular,
+    Popularity,
     Sample,
     Thompson,
     UpperBound,
@@ -611,7 +611,7 @@ def actions_of(policy: Policy, kind: str, history: History, allowed: Sequence[in
         case InformationDirected(hope=hope):
             doubts = utility_of(policy, history).doubts() if isinstance(policy.evidence, Utility) else 0.0
             return play_information(np.array(expected), weights, hope * doubts, candidates, unit(draw(STATE, 0)[0]))
-        case Popular():
+        case Popularity():
             return best_of(-(model.prior @ model.ranks), candidates)
     raise NotImplementedError(rule.kind)
 

@@ -46,6 +46,7 @@ from .policies.rules import DoubleThompson as DoubleThompson
 from .policies.rules import Greedy as Greedy
 from .policies.rules import InformationDirected as InformationDirected
 from .policies.rules import Optimism as Optimism
+from .policies.rules import Popularity as Popularity
 from .policies.rules import Sample as Sample
 from .policies.rules import Thompson as Thompson
 from .policies.rules import TwoStates as TwoStates

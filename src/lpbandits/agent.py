@@ -10,6 +10,7 @@ from lpbandits.errors import InvalidInput, NotSupported
 from lpbandits.explain import Explanation, explain
 from lpbandits.kernels import layout
 from lpbandits.kernels.doors import door_to_choose, door_to_tell
+from lpbandits.kernels.exploring import wander, wander_pair
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Belief, Policy
 from lpbandits.saving import restored, written
@@ -66,6 +67,7 @@ class Agent:
         self._index = policy.model.index
         self._labels = policy.model.actions
         self._all: IntArray = policy.offer(None)
+        self._explores = policy.explore > 0.0
         self._duels = policy.feedback == "duels"
         # a float within these needs no further look; nothing is within them where a reward cannot be any number
         self._high = LARGEST if policy.rewards.family == "gaussian" and not self._duels else -math.inf
@@ -102,10 +104,13 @@ class Agent:
         Asking again without telling is a new decision on the same belief.
         """
         offered = self._all if allowed is None else self.policy.offer(allowed)
+        floor = self._floor(allowed) if self._explores else None
         try:
             index = self._choose(self._choose_frame, self._belief.tried, offered, self.seed, self._address, self.asked)
         except IndexError as error:
             raise InvalidInput(str(error)) from None
+        if floor is not None:
+            index = wander(index, *floor)
         self.asked += 1
         return self._labels[index]
 
@@ -150,13 +155,22 @@ class Agent:
         (2, 0)
         """
         offered = self._all if allowed is None else self.policy.offer(allowed)
+        floor = self._floor(allowed) if self._explores else None
         frame, tried = self._choose_frame, self._belief.tried
         try:
             one, other = self._choose_pair(frame, tried, offered, self.seed, self._address, self.asked)
         except IndexError as error:
             raise InvalidInput(str(error)) from None
+        if floor is not None:
+            one, other = wander_pair((one, other), *floor)
         self.asked += 1
         return self._labels[one], self._labels[other]
+
+    def _floor(self, allowed: Sequence[Label] | None) -> tuple[float, int, IntArray, int, int, int]:
+        """Return what `wander` needs to give every allowed action its floor, if they can all have it."""
+        policy, whole = self.policy, self.policy.indices(allowed)
+        policy.check_floor(len(policy.allowed(whole)))
+        return policy.explore, policy.model.n_actions, whole, self.seed, self._address, self.asked
 
     def tell_duel(self, winner: Label, loser: Label, *, id: Hashable = None) -> None:  # noqa: A002 - as for tell
         """Take in who won a duel, whether asked for or not; an action that met itself shows nothing.
@@ -243,8 +257,7 @@ class Agent:
         """Return the exact chance of each action, in the model's order, at the next `ask(allowed)`."""
         if self._duels:
             _only_duels()
-        chance: FloatArray = self.policy.rule.probabilities(self.policy, self._belief, self.policy.offer(allowed))
-        return chance
+        return self.policy.probabilities(self._belief, self.policy.indices(allowed))
 
     def explain(self) -> Explanation:
         """Return what the belief says: per state its probability and what it expects of the actions."""

@@ -64,7 +64,7 @@ BASES: dict[str, tuple[list[str], dict[str, str]]] = {
                 ("--world", "--model", "--log", "--least", "--rewards", "--threads", "--json", "--people"), "1"
             ),
             **dict.fromkeys(("--gaps", "--noise-family"), "steps"),
-            **dict.fromkeys(("--swap", "--model-error", "--told-noise"), "0.5"),
+            **dict.fromkeys(("--swap", "--model-error", "--told-noise", "--explore"), "0.5"),
             "--set": "gap=1",
             "--rounds": "3",
         },

@@ -224,11 +224,13 @@ POLICIES_HERE = one_of(
     "lpb.Uniform(MODEL, rewards='poisson')",
 )
 DUELLING = one_of("lpb.LpbDuel(MODEL)", "lpb.DoubleTS(MODEL)", "lpb.DoubleTS(MODEL, top=True)")
+floors = mostly(floats(0, 0.3), floats(0, 1))
 settings_of = arguments(
     noise=noises,
     noise_known=truths,
     rewards=rewards,
-    likelihood=one_of("'refit'", "'incremental'"),
+    likelihood=one_of("'refit'", "'incremental'", "'marginal'"),
+    explore=floors,
     first=one_of("'prior'", "'uniform'"),
 )
 _settings = {
@@ -241,6 +243,11 @@ _settings = {
     ),
     "UCB": arguments(noise=noises, rewards=rewards, top=truths),
     "Taste": arguments(rewards=rewards, lasting=floats(0, 0.99)),
+    "LpbUtility": arguments(
+        noise=noises, noise_known=truths, rewards=rewards, slack=floats(0, 1e6), isotonic=floats(0, 1), explore=floors
+    ),
+    "LpbIDS": arguments(noise=noises, slack=floats(0, 1e6), isotonic=floats(0, 1), hope=floats(0, 100), explore=floors),
+    "Popular": arguments(rewards=rewards, explore=floors),
     "Uniform": arguments(rewards=rewards),
     "LpbDuel": arguments(margin=floats(0, 0.499)),
     "DoubleTS": arguments(alpha=floats(0.51, 1e100), top=truths),
@@ -274,6 +281,8 @@ def part_pairs(draw: st.DrawFn) -> str:
             "horizon": whole(1, 300),
             "slack": floats(0, 9),
             "lasting": floats(0, 0.99),
+            "isotonic": floats(0, 1),
+            "hope": floats(0, 100),
             "top": truths,
             "prior_sd": floats(0.1, 9),
             "prior_mean": floats(-9, 9),
@@ -296,6 +305,7 @@ DOORS = [
             prior=mostly(one_of("[0.5, 0.5]", "[1, 0]"), array()),
             means=mostly(one_of("[[3, 2, 1], [1, 2, 3]]"), array()),
             utilities=mostly(one_of("[[0.9, 0.5, 0.1], [0, 0, 1]]"), array()),
+            errors=mostly(one_of("[[0.1, 0.5, 0.1], [0, 0, 100]]"), array()),
             provenance=one_of("{'by': 'hand'}"),
         ),
         use_model,

@@ -73,6 +73,9 @@ def simulate(
     noise_family: str = typer.Option(
         "normal", help="Noise of the rewards: **normal**, or **student** with heavy tails and the same --noise."
     ),
+    explore: float = typer.Option(
+        0.0, help="A floor for the chance of every allowed action, as trials need it; at most 1 / actions."
+    ),
     world: str | None = typer.Option(
         None,
         help="Where people come from: **synthetic** (the paper's), **means** (of --model), **replay** (real people of "
@@ -121,6 +124,7 @@ def simulate(
             draws=draws,
             seed=seed,
             first=first,
+            explore=explore,
             threads=threads,
             progress=report,
         )

@@ -25,6 +25,7 @@ OFFER = 7  # the actions offered in a round; the index counts draws
 CHALLENGE = 8  # the second half of double Thompson sampling
 SWAP = 9  # whether neighbours in a person's ordering are swapped; the index is the position
 MISTAKE = 10  # how what policies are told of a state differs from it; the index counts actions, and attempts
+EXPLORE = 11  # whether, and which, any allowed action is played; index 1 for the second of a pair
 
 _U32 = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)

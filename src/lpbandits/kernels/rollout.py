@@ -1,4 +1,4 @@
-"""Whole horizons for many people: offer → choose → outcome → tell, compiled around those four functions."""
+"""Whole horizons for many people: offer → choose (→ wander) → outcome → tell, compiled around those functions."""
 
 import functools
 from collections.abc import Callable
@@ -20,8 +20,9 @@ class Offers(NamedTuple):
     """What people may choose from, in rounds: people × rounds × allowed actions in rising order, filled up with -1.
 
     1 in place of people or rounds: the same for all; 1×1×0: everything. `sets` is what the world allows, `choices` what
-    the policy limits itself to. Where offers depend on the past, `taken` (one per action, 0 at first) and `choices`
-    (1×2×k) are scratch, and `prefer` holds the ranks by which a policy limits itself to favourites (0×0: it does not).
+    the policy limits itself to. Where offers depend on the past, `taken` (one per action, 0 at first; else empty) and
+    `choices` (1×2×k) are scratch, and `prefer` holds the ranks by which a policy limits itself to favourites (0×0: it
+    does not).
     """
 
     sets: IntArray
@@ -44,20 +45,21 @@ def best_mean(means: FloatArray, p: int, allowed: IntArray, size: int) -> float:
 
 
 @kernel
-def offer_sets(offers: Offers, people: People, b: Arrays, n: int, p: int, t: int) -> tuple[int, int, int, float]:
+def offer_sets(offers: Offers, people: People, b: Arrays, n: int, p: int, t: int) -> tuple[int, int, int, int, float]:
     """Offer the round's set, whatever happened before.
 
-    Every offer returns where its actions stand in `choices` (person, round and how many), and the best mean of all that
-    the world allows, from which regret is counted.
+    Every offer returns where its actions stand in `choices` (person, round and how many), how many the world allows,
+    and the best mean of those, from which regret is counted.
     """
     sets, choices = offers.sets, offers.choices
     allowed = sets[min(p, sets.shape[0] - 1), min(t, sets.shape[1] - 1)]
     i, j = min(p, choices.shape[0] - 1), min(t, choices.shape[1] - 1)
-    return i, j, filled(choices[i, j]), best_mean(people.means, p, allowed, filled(allowed))
+    whole = filled(allowed)
+    return i, j, filled(choices[i, j]), whole, best_mean(people.means, p, allowed, whole)
 
 
 @kernel
-def offer_once(offers: Offers, people: People, b: Arrays, n: int, p: int, t: int) -> tuple[int, int, int, float]:
+def offer_once(offers: Offers, people: People, b: Arrays, n: int, p: int, t: int) -> tuple[int, int, int, int, float]:
     """Offer what the round's set has left: each action at most once."""
     sets, taken = offers.sets, offers.taken
     choices = offers.choices[0, 0]
@@ -73,8 +75,8 @@ def offer_once(offers: Offers, people: People, b: Arrays, n: int, p: int, t: int
             size += 1
     target = best_mean(people.means, p, choices, size)
     if len(offers.prefer) > 0:
-        return 0, 1, favourites(offers.prefer, choices, size, offers.choices[0, 1]), target
-    return 0, 0, size, target
+        return 0, 1, favourites(offers.prefer, choices, size, offers.choices[0, 1]), size, target
+    return 0, 0, size, size, target
 
 
 @jit_in_place
@@ -95,7 +97,7 @@ def offer(*_: Any) -> Any:
     """Stand for the function that is put in."""
 
 
-choose = outcome = tell = offer
+choose = outcome = tell = wander = offer
 
 
 def rollout(
@@ -119,6 +121,7 @@ def rollout(
     taken: IntArray,
     prefer: Int32Array,
     changing: bool,
+    explore: float,
     seed: int,
     person: int,
     plays: Int32Array,
@@ -131,9 +134,10 @@ def rollout(
     """Play all rounds for some people; the first of them has the address `person`.
 
     `ranks` to `work` are the policy and one belief, which starts as `start_states` and `start_own` for everyone;
-    `means` to `prefer` are described in `People` and `Offers`. `plays` (people × rounds × 1: the action; × 3: both
-    actions of a pair and the winner) to `active` take the results; `weak` may be empty. Each person's results depend on
-    nothing but their own address, so any split over threads gives the same bits.
+    `means` to `prefer` are described in `People` and `Offers`; `explore` is a floor for every allowed action's chance.
+    `plays` (people × rounds × 1: the action; × 3: both actions of a pair and the winner) to `active` take the results;
+    `weak` may be empty. Each person's results depend on nothing but their own address, so any split over threads gives
+    the same bits.
     """
     belief = Arrays(ranks, table, settings, slots, states, own, order, work)
     people = People(means, truth, family, noise, comparison)
@@ -149,11 +153,16 @@ def rollout(
         for row in range(own.shape[0]):
             for i in range(own.shape[1]):
                 own[row, i] = start_own[row, i]
-        i, j, size, target = offer(offers, people, belief, n, p, zero)
+        i, j, size, whole, target = offer(offers, people, belief, n, p, zero)
         for t in range(rounds):
             if changing and t > 0:
-                i, j, size, target = offer(offers, people, belief, n, p, t)
+                i, j, size, whole, target = offer(offers, people, belief, n, p, t)
             play = choose(belief, n, choices[i, j, :size], seed, person + p, t)
+            if explore > 0.0:
+                allowed = sets[min(p, sets.shape[0] - 1), min(t, sets.shape[1] - 1), :whole]
+                if len(taken) > 0:
+                    allowed = choices[0, 0, :whole]
+                play = wander(play, explore, means.shape[1], allowed, seed, person + p, t)
             one, other, who, told, value, loss, less = outcome(people, p, target, play, seed, person + p, t)
             n = tell(belief, n, who, told)
             plays[p, t, 0] = one
@@ -175,11 +184,12 @@ def rollout(
 def rollout_of(
     offering: Callable[..., Any],
     choosing: Callable[..., Any],
+    wandering: Callable[..., Any],
     happening: Callable[..., Any],
     telling: Callable[..., int],
 ) -> Callable[..., None]:
-    """Return `rollout` compiled around the four functions."""
-    parts = {"offer": offering, "choose": choosing, "outcome": happening, "tell": telling}
+    """Return `rollout` compiled around the five functions."""
+    parts = {"offer": offering, "choose": choosing, "wander": wandering, "outcome": happening, "tell": telling}
     made = specialise(rollout, name_of("rollout", parts), parts)
 
     def play(*arguments: Any) -> None:

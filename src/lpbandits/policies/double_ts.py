@@ -26,8 +26,8 @@ class DoubleTS(Policy):
     1
     """
 
-    def __init__(self, model: PreferenceModel, *, alpha: float = 0.51, top: bool = False) -> None:
-        super().__init__(model, Wins(), DoubleThompson(alpha, top))
+    def __init__(self, model: PreferenceModel, *, alpha: float = 0.51, top: bool = False, explore: float = 0.0) -> None:
+        super().__init__(model, Wins(), DoubleThompson(alpha, top), explore)
 
 
 ENTRIES = (

@@ -27,8 +27,8 @@ class LpbDuel(Policy):
     [0.8, 0.2]
     """
 
-    def __init__(self, model: PreferenceModel, *, margin: float | None = None) -> None:
-        super().__init__(model, Inversions(margin), TwoStates())
+    def __init__(self, model: PreferenceModel, *, margin: float | None = None, explore: float = 0.0) -> None:
+        super().__init__(model, Inversions(margin), TwoStates(), explore)
 
 
 ENTRIES = (

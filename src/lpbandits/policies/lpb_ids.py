@@ -39,9 +39,10 @@ class LpbIDS(Policy):
         slack: float = 0.02,
         isotonic: float = 0.5,
         hope: float = 0.6,
+        explore: float = 0.0,
     ) -> None:
         evidence = Utility(guessed(rewards, noise, noise_known), slack=slack, isotonic=isotonic)
-        super().__init__(model, evidence, InformationDirected(hope))
+        super().__init__(model, evidence, InformationDirected(hope), explore)
 
 
 ENTRIES = (

@@ -27,8 +27,9 @@ class LpbPaired(Policy):
         margin: float | None = None,
         rewards: str | Rewards = "gaussian",
         first: str = "prior",
+        explore: float = 0.0,
     ) -> None:
-        super().__init__(model, Paired(margin, rewards_of(rewards)), Sample(first))
+        super().__init__(model, Paired(margin, rewards_of(rewards)), Sample(first), explore)
 
 
 ENTRIES = (

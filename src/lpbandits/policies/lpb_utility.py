@@ -49,9 +49,10 @@ class LpbUtility(Policy):
         rewards: str | Rewards = "gaussian",
         slack: float = 0.02,
         isotonic: float = 0.5,
+        explore: float = 0.0,
     ) -> None:
         evidence = Utility(guessed(rewards, noise, noise_known), slack=slack, isotonic=isotonic)
-        super().__init__(model, evidence, BestExpected())
+        super().__init__(model, evidence, BestExpected(), explore)
 
 
 ENTRIES = (

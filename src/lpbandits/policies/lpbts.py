@@ -60,9 +60,10 @@ class LpbTS(Policy):
         rewards: str | Rewards = "gaussian",
         likelihood: str = "refit",
         first: str = "prior",
+        explore: float = 0.0,
     ) -> None:
         evidence = LIKELIHOODS[validate.as_choice(likelihood, "likelihood", LIKELIHOODS)]
-        super().__init__(model, evidence(rewards_of(rewards, noise, noise_known)), Sample(first))
+        super().__init__(model, evidence(rewards_of(rewards, noise, noise_known)), Sample(first), explore)
 
 
 ENTRIES = (

@@ -31,8 +31,9 @@ class MTS(Policy):
         noise_known: bool = True,
         rewards: str | Rewards = "gaussian",
         first: str = "prior",
+        explore: float = 0.0,
     ) -> None:
-        super().__init__(model, KnownMeans(rewards_of(rewards, noise, noise_known)), Sample(first))
+        super().__init__(model, KnownMeans(rewards_of(rewards, noise, noise_known)), Sample(first), explore)
 
 
 ENTRIES = (

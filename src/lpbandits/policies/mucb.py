@@ -44,9 +44,10 @@ class MUCB(Policy):
         rewards: str | Rewards = "gaussian",
         horizon: int = 200,
         slack: float = 0.0,
+        explore: float = 0.0,
     ) -> None:
         family = rewards_of(rewards, noise, noise_of_all=True)
-        super().__init__(model, Consistency(family, horizon=horizon, slack=slack), Optimism())
+        super().__init__(model, Consistency(family, horizon=horizon, slack=slack), Optimism(), explore)
 
 
 ENTRIES = (

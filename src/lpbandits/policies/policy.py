@@ -37,6 +37,10 @@ class Policy:
     The named policies (`LpbTS`, `MTS`, …) are this with their own settings; any evidence combines with any rule that
     can use it, and what cannot work together is refused here.
 
+    `explore` is a floor for the chance of every allowed action, as trials need it for their analysis: each of N actions
+    is played with chance `explore`, and with what is left, 1 − N · explore, the rule decides. Every named policy takes
+    it, also one limited to top actions; of a duel it holds for both places. More than 1/N is refused when N is known.
+
     >>> from lpbandits import Refit, Sample, TwoStates
     >>> model = PreferenceModel([[0, 1], [1, 0]])
     >>> Policy(model, Refit(), Sample())
@@ -50,8 +54,10 @@ class Policy:
     model: PreferenceModel
     evidence: Evidence
     rule: Rule
+    explore: float = 0.0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "explore", validate.as_number(self.explore, "explore", low=0, high=1))
         as_model(self.model)
         evidence, rule = self.evidence, self.rule
         check_part(evidence, "evidence")
@@ -123,8 +129,8 @@ class Policy:
 
     @cached_property
     def id(self) -> bytes:
-        """Eight bytes that tell this policy over this model from others: beliefs carry them."""
-        content = json.dumps([_as_floats(self.to_dict()), self.model.sha256], sort_keys=True)
+        """Eight bytes that tell this evidence and rule over this model from others: beliefs carry them."""
+        content = json.dumps([_as_floats(self._parts()), self.model.sha256], sort_keys=True)
         return hashlib.sha256(content.encode()).digest()[:8]
 
     @property
@@ -159,13 +165,38 @@ class Policy:
 
         `allowed` limits them, and a rule limited to top actions keeps those that some state prefers among the allowed.
         """
+        return self.limited(self.indices(allowed))
+
+    def indices(self, allowed: Sequence[Label] | None) -> IntArray:
+        """Return the allowed actions as indices in rising order; empty means all."""
         if allowed is None:
-            return np.unique(self.model.orderings[:, 0]) if self.rule.top else np.empty(0, dtype=np.int64)
+            return np.empty(0, dtype=np.int64)
         indices = sorted({self.index_of(label) for label in validate.as_list(allowed, "allowed", "actions")})
         if not indices:
             raise InvalidInput("allowed is empty; allow at least one action, or leave it out to allow all")
-        offered = np.array(indices, dtype=np.int64)
+        return np.array(indices, dtype=np.int64)
+
+    def limited(self, offered: IntArray) -> IntArray:
+        """Return those that a rule limited to top actions keeps: what some state prefers among them."""
         return np.unique(self.favourites(offered)) if self.rule.top else offered
+
+    def check_floor(self, actions: int) -> None:
+        """Refuse a floor that so many allowed actions cannot all have."""
+        if self.explore * actions > 1.0 + 1e-9:
+            raise InvalidInput(
+                f"explore is {self.explore:g}, but {actions:,} actions are allowed, each of which can have a chance of "
+                f"at most {1.0 / actions:.3g}; lower explore, or allow fewer actions"
+            )
+
+    def probabilities(self, belief: Belief, allowed: IntArray) -> FloatArray:
+        """Return the exact chance of each of the k actions at the next ask, given those allowed (empty: all)."""
+        chance = self.rule.probabilities(self, belief, self.limited(allowed))
+        if self.explore:
+            whole = self.allowed(allowed)
+            self.check_floor(len(whole))
+            chance = chance * max(1.0 - self.explore * len(whole), 0.0)
+            chance[whole] += self.explore
+        return chance
 
     def offer_sets(self, offered: IntArray) -> IntArray:
         """Do for a world's offered sets (people × rounds × actions, 1×1×0 for all) what `offer` does for one."""
@@ -231,10 +262,23 @@ class Policy:
 
     def with_model(self, model: PreferenceModel) -> "Policy":
         """Return the same evidence and rule over another model."""
-        return Policy(model, self.evidence, self.rule)
+        return Policy(model, self.evidence, self.rule, self.explore)
+
+    def exploring(self, explore: float) -> "Policy":
+        """Return the same policy with a floor for the chance of every allowed action.
+
+        >>> from lpbandits import Agent, Popular
+        >>> model = PreferenceModel([[0, 1, 2]])
+        >>> Agent(Popular(model).exploring(0.05), seed=7).probabilities().round(2).tolist()
+        [0.9, 0.05, 0.05]
+        """
+        return Policy(self.model, self.evidence, self.rule, explore)
 
     def to_dict(self) -> Json:
         """Return the policy's settings, without the model, as a JSON object."""
+        return {**self._parts(), "explore": self.explore} if self.explore else self._parts()
+
+    def _parts(self) -> Json:
         return {
             name: {"kind": part.kind, **settings_of(part)}
             for name, part in (("evidence", self.evidence), ("rule", self.rule))
@@ -244,11 +288,12 @@ class Policy:
         return isinstance(other, Policy) and self.to_dict() == other.to_dict() and self.model == other.model
 
     def __hash__(self) -> int:
-        return hash((self.evidence, self.rule, self.model))
+        return hash((self.evidence, self.rule, self.model, self.explore))
 
     def __repr__(self) -> str:
         size = f"{self.model.n_states} states, {self.model.n_actions} actions"
-        return f"{type(self).__name__}({_told(self.evidence)} × {_told(self.rule)} over {size})"
+        floor = f", each allowed action at least {self.explore:g}" if self.explore else ""
+        return f"{type(self).__name__}({_told(self.evidence)} × {_told(self.rule)} over {size}{floor})"
 
 
 def _matrix(values: Any, name: str) -> FloatArray:

@@ -4,7 +4,7 @@ from lpbandits.model import PreferenceModel
 from lpbandits.policies.evidences import Refit
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.registry import ORDERINGS, Entry
-from lpbandits.policies.rules import Popular as PopularRule
+from lpbandits.policies.rules import Popularity
 from lpbandits.rewards import Rewards, rewards_of
 
 
@@ -17,8 +17,8 @@ class Popular(Policy):
     2
     """
 
-    def __init__(self, model: PreferenceModel, *, rewards: str | Rewards = "gaussian") -> None:
-        super().__init__(model, Refit(rewards_of(rewards)), PopularRule())
+    def __init__(self, model: PreferenceModel, *, rewards: str | Rewards = "gaussian", explore: float = 0.0) -> None:
+        super().__init__(model, Refit(rewards_of(rewards)), Popularity(), explore)
 
 
 ENTRIES = (

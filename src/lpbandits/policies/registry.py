@@ -132,7 +132,8 @@ def title_of(name: str) -> str:
 def policy_from_dict(content: Json, model: PreferenceModel) -> Policy:
     """Return the policy that `Policy.to_dict` wrote, over `model`."""
     try:
-        return Policy(model, _part(EVIDENCES, content["evidence"]), _part(RULES, content["rule"]))
+        explore = content.get("explore", 0.0)
+        return Policy(model, _part(EVIDENCES, content["evidence"]), _part(RULES, content["rule"]), explore)
     except InvalidInput as error:
         raise FileFormatError(f"the saved policy is not usable: {error}") from None
     except validate.ODD as error:

@@ -35,9 +35,14 @@ class Taste(Policy):
     """
 
     def __init__(
-        self, model: PreferenceModel, *, rewards: str | Rewards = "gaussian", lasting: float | None = None
+        self,
+        model: PreferenceModel,
+        *,
+        rewards: str | Rewards = "gaussian",
+        lasting: float | None = None,
+        explore: float = 0.0,
     ) -> None:
-        super().__init__(model, TasteEvidence(rewards_of(rewards), lasting), Greedy())
+        super().__init__(model, TasteEvidence(rewards_of(rewards), lasting), Greedy(), explore)
 
 
 ENTRIES = (

@@ -39,9 +39,10 @@ class TS(Policy):
         prior_mean: float = 0.0,
         prior_sd: float = 100.0,
         top: bool = False,
+        explore: float = 0.0,
     ) -> None:
         family = rewards_of(rewards, noise, noise_of_all=True)
-        super().__init__(model, Tally(family), Thompson(prior_mean, prior_sd, top))
+        super().__init__(model, Tally(family), Thompson(prior_mean, prior_sd, top), explore)
 
 
 ENTRIES = (

@@ -27,8 +27,9 @@ class UCB(Policy):
         noise: float | None = None,
         rewards: str | Rewards = "gaussian",
         top: bool = False,
+        explore: float = 0.0,
     ) -> None:
-        super().__init__(model, Tally(rewards_of(rewards, noise, noise_of_all=True)), UpperBound(top))
+        super().__init__(model, Tally(rewards_of(rewards, noise, noise_of_all=True)), UpperBound(top), explore)
 
 
 ENTRIES = (

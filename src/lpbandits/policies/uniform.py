@@ -16,8 +16,8 @@ class Uniform(Policy):
     [0.25, 0.25, 0.25, 0.25]
     """
 
-    def __init__(self, model: PreferenceModel, *, rewards: str | Rewards = "gaussian") -> None:
-        super().__init__(model, Tally(rewards_of(rewards)), AnyAction())
+    def __init__(self, model: PreferenceModel, *, rewards: str | Rewards = "gaussian", explore: float = 0.0) -> None:
+        super().__init__(model, Tally(rewards_of(rewards)), AnyAction(), explore)
 
 
 ENTRIES = (

@@ -7,6 +7,7 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, LocksIn, door
+from lpbandits.kernels.exploring import wander, wander_pair
 from lpbandits.kernels.outcomes import duelled, rewarded
 from lpbandits.kernels.rollout import offer_once, offer_sets, rollout_of
 from lpbandits.limits import affordable
@@ -87,6 +88,7 @@ def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
     rollout = rollout_of(
         offer_once if people.once else offer_sets,
         policy.choose,
+        wander_pair if duels else wander,
         duelled if duels else rewarded,
         policy.tell,
     )
@@ -100,9 +102,10 @@ def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
         COMPARISONS[people.comparison],
         people.offered,
         np.empty((1, 2, k), dtype=np.int64) if people.once else policy.offer_sets(people.offered),
-        np.zeros(k, dtype=np.int64),
+        np.zeros(k if people.once else 0, dtype=np.int64),
         np.array(favourites, dtype=np.int32),
         people.once or people.offered.shape[1] > 1,
+        policy.explore,
         seed,
         first_person,
         trace.plays,
@@ -129,7 +132,11 @@ def warn_of_locking(policy: Policy, people: Population, rounds: int) -> None:
 
 
 def check_rounds(policy: Policy, people: Population, rounds: int) -> None:
-    """Refuse more rounds than there are offered sets, or actions to offer where each is offered once."""
+    """Refuse more rounds than there are offered sets, or actions to offer where each is offered once.
+
+    Refuse also a floor for the chance of every action that the largest set cannot have.
+    """
+    policy.check_floor(people.most)
     if 1 < people.offered.shape[1] < rounds:
         raise InvalidInput(
             f"rounds is {rounds}, but there are offered sets for only {people.offered.shape[1]}; play fewer rounds, or "

@@ -39,6 +39,7 @@ def simulate(
     draws: int = 1,
     seed: int = 0,
     first: str = "prior",
+    explore: float = 0.0,
     threads: int | None = None,
     traces: bool = False,
     progress: Progress | None = None,
@@ -62,6 +63,8 @@ def simulate(
         Addresses all randomness; the result depends on nothing else, whatever the number of threads.
     first
         How policies that sample a state choose their first action: "prior" or "uniform".
+    explore
+        A floor for every allowed action's chance, of all policies; a policy that has one of its own keeps it.
     threads
         Threads to use; by default all cores.
     traces
@@ -89,10 +92,11 @@ def simulate(
     )
     settings |= {"people": people, "rounds": rounds, "draws": draws}
     settings |= {"seed": validate.as_seed(seed), "first": validate.as_choice(first, "first", ("prior", "uniform"))}
+    settings["explore"] = validate.as_number(explore, "explore", low=0, high=1)
     workers = workers_of(threads)
     check = partial(check_run, builders, rounds=rounds, draws=draws, traces=traces, workers=workers)
     populations = populations_of(world, people, draws, seed, check)
-    pieces = pieces_of(builders, populations, rounds, first)
+    pieces = pieces_of(builders, populations, rounds, first, settings["explore"])
     settings["feedback"] = _feedback(pieces, settings.get("feedback"))
     cells = sum(len(population) for population in populations) * rounds
     accounts = {name: Account(binned=cells > sums.EXACT, keep=traces) for name in builders}
@@ -204,7 +208,11 @@ def populations_of(world: World, people: int, draws: int, seed: int, check: Call
 
 
 def pieces_of(
-    builders: Mapping[str, Build], populations: Sequence[Population], rounds: int, first: str = "prior"
+    builders: Mapping[str, Build],
+    populations: Sequence[Population],
+    rounds: int,
+    first: str = "prior",
+    explore: float = 0.0,
 ) -> list[Piece]:
     """Cut the work into pieces: one policy with some people of one draw."""
     pieces: list[Piece] = []
@@ -212,6 +220,7 @@ def pieces_of(
     for name, build in builders.items():
         for draw, population in enumerate(populations):
             policy = _built(name, build, Setting(population.model, population.rewards_told, rounds, first))
+            policy = policy.exploring(explore) if explore and not policy.explore else policy
             check_rounds(policy, population, rounds)
             people = len(population)
             for start in range(0, people, size):

@@ -35,6 +35,7 @@ def described(results: Results) -> str:
     people = f"{s['people']:,} {'person' if s['people'] == 1 else 'people'}{' a state' if 'states' in s else ''}"
     words += [people, _many(s["rounds"], "round")]
     words += [_many(s["draws"], "draw")] if s["draws"] > 1 else []
+    words += [f"every action at least {s['explore']:g}"] if s.get("explore") else []
     return ", ".join([*words, f"seed {s['seed']}"])
 
 

@@ -145,6 +145,13 @@ class Population:
             return self.model.n_actions
         return int((self.offered >= 0).sum(axis=2).min())
 
+    @property
+    def most(self) -> int:
+        """The size of the largest offered set."""
+        if self.offered.shape[2] == 0:
+            return self.model.n_actions
+        return int((self.offered >= 0).sum(axis=2).max())
+
     def cut(self, part: slice) -> "Population":
         """Return some of the people, without looking at everything again."""
         some = object.__new__(Population)

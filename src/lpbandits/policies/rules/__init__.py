@@ -7,7 +7,7 @@ from lpbandits.policies.rules.double_thompson import DoubleThompson as DoubleTho
 from lpbandits.policies.rules.greedy import Greedy as Greedy
 from lpbandits.policies.rules.ids import InformationDirected as InformationDirected
 from lpbandits.policies.rules.optimism import Optimism as Optimism
-from lpbandits.policies.rules.popular import Popular as Popular
+from lpbandits.policies.rules.popular import Popularity as Popularity
 from lpbandits.policies.rules.sample import Sample as Sample
 from lpbandits.policies.rules.thompson import Thompson as Thompson
 from lpbandits.policies.rules.two_states import TwoStates as TwoStates
@@ -18,7 +18,7 @@ _ALL: tuple[type[Rule], ...] = (
     BestExpected,
     InformationDirected,
     Greedy,
-    Popular,
+    Popularity,
     Optimism,
     Thompson,
     UpperBound,

@@ -30,13 +30,13 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
 
 
 @dataclass(frozen=True)
-class Popular(Rule):
+class Popularity(Rule):
     """Play the action that stands highest on average over the states: popularity, which learns nothing of a person.
 
     With a model of one state it plays that state's ordering. What a policy gains over it is what it gains by
     personalising.
 
-    >>> Popular().kind
+    >>> Popularity().kind
     'popular'
     """
 
