@@ -236,7 +236,7 @@ def play_information(expected: Floats, weights: Floats, unsure: Any, allowed: Se
                 mixes.append((lost**2 / learned if learned > 0 else np.inf, i, j, share))
     best = min(ratio for ratio, *_ in mixes)
     if not np.isfinite(best):
-        return {allowed[i] for i in np.flatnonzero(gap <= gap.min() + 1e-9 * (1 + abs(gap.min())))}
+        return {allowed[int(i)] for i in np.flatnonzero(gap <= gap.min() + 1e-9 * (1 + abs(gap.min())))}
     near = [mix for mix in mixes if mix[0] <= best * (1 + 1e-7) + 1e-12]
     return {allowed[j if u < share else i] for _, i, j, share in near}
 

@@ -1,0 +1,139 @@
+"""Utilities that are known nearly, and what is played on them: laws beside the contract of every policy."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lpbandits as lpb
+from lpbandits.agent import Agent
+from lpbandits.model import PreferenceModel
+from lpbandits.policies import Policy
+from lpbandits.policies.rules.ids import GAP, INFORMATION, best_mix
+from lpbandits.simulation import simulate
+from lpbandits.worlds import SyntheticWorld
+from tests import naive
+from tests.conftest import Outcome, models, outcomes_for
+
+GRID = st.integers(0, 200).map(lambda x: x / 20) | st.floats(1e-6, 10)
+
+
+@st.composite
+def fitted(draw: st.DrawFn) -> PreferenceModel:
+    """Make models as a fit writes them: utilities, their errors, and orderings that follow from the utilities."""
+    m, k = draw(st.integers(1, 4)), draw(st.integers(2, 6))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    utilities = rng.uniform(0.05, 0.95, (min(m, k), k))  # so few are hardly ever ordered alike
+    m = len(np.unique(np.argsort(-utilities, axis=1), axis=0))
+    utilities = utilities[:1] if m < len(utilities) else utilities
+    m = len(utilities)
+    return PreferenceModel(
+        np.argsort(-utilities, axis=1),
+        utilities=utilities,
+        errors=rng.uniform(0, 1, (m, k)),
+        prior=rng.dirichlet([2] * m),
+    )
+
+
+@pytest.mark.jitless
+@given(st.data(), st.floats(0, 0.1), st.floats(0, 1))
+def test_a_fitted_models_utilities_and_errors_are_used(data: st.DataObject, slack: float, isotonic: float) -> None:
+    model = data.draw(fitted())
+    history: list[Outcome] = data.draw(outcomes_for(model, "gaussian", 12))
+    policy = lpb.LpbUtility(model, noise=0.7, slack=slack + 1e-6, isotonic=isotonic)
+    agent = Agent(policy, seed=0)
+    for action, reward in history:
+        agent.tell(action, reward)
+    np.testing.assert_allclose(
+        agent.posterior, naive.posterior_of(policy, "unknown-noise", history), rtol=1e-6, atol=1e-9
+    )
+    for z, row in enumerate(lpb.expected(policy, agent.belief)):
+        np.testing.assert_allclose(row, naive.expected_of(policy, history, z), rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(
+        policy.doubts(agent.belief), naive.utility_of(policy, history).doubts(), rtol=1e-7, atol=1e-12
+    )
+
+
+def ratio(gap: float, information: float) -> float:
+    return gap**2 / information if information > 0 else (0.0 if gap == 0 else np.inf)
+
+
+@pytest.mark.jitless
+@given(st.lists(st.tuples(GRID, GRID), min_size=1, max_size=8))
+def test_no_mix_of_two_actions_is_better_than_the_best(points: list[tuple[float, float]]) -> None:
+    work = np.zeros((INFORMATION + 1, len(points)))
+    work[GAP], work[INFORMATION] = np.array(points).T
+    first, last, share = best_mix(work, len(points))
+    mixed = (1 - share) * np.array(points[first]) + share * np.array(points[last])
+    shares = np.linspace(0, 1, 201)
+    others = [
+        ratio(*((1 - q) * np.array(one) + q * np.array(other)))
+        for one, other in itertools.product(points, repeat=2)
+        for q in shares
+    ]
+    least = min(others)
+    found = ratio(*mixed)
+    if np.isfinite(least):
+        assert found <= least * (1 + 1e-9) + 1e-12
+    else:
+        assert points[first][0] == min(gap for gap, _ in points), "what teaches nothing is chosen by its gap"
+
+
+def test_certain_states_leave_only_the_best_action() -> None:
+    work = np.zeros((INFORMATION + 1, 3))
+    work[GAP] = [0.5, 0.0, 1.0]
+    assert best_mix(work, 3)[0] == 1
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e4])
+@given(data=st.data())
+def test_without_a_told_noise_the_unit_of_rewards_does_not_matter(data: st.DataObject, factor: float) -> None:
+    model = data.draw(models())
+    history: list[Outcome] = data.draw(outcomes_for(model, "gaussian", 12))
+    one, other = (Agent(lpb.LpbIDS(model), seed=0) for _ in range(2))
+    for action, reward in history:
+        one.tell(action, reward)
+        other.tell(action, reward * factor)
+    if len({reward for _, reward in history}) > 1:
+        np.testing.assert_allclose(one.posterior, other.posterior, rtol=1e-6, atol=1e-9)
+
+
+def test_a_favourite_that_disappoints_is_left() -> None:
+    model = PreferenceModel([list(range(6))])
+    expected, favourite = Agent(lpb.LpbUtility(model), seed=0), Agent(lpb.LpbTS(model), seed=0)
+    for agent in (expected, favourite):
+        for action, reward in ((0, 0.0), (1, 5.0), (0, 0.1), (1, 5.1), (2, 4.0), (0, 0.0), (1, 4.9)):
+            agent.tell(action, reward)
+    assert (expected.ask(), favourite.ask()) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("world", "most"),
+    [
+        (SyntheticWorld(states=5, actions=10, scale="different"), 0.68),
+        (SyntheticWorld(states=10, actions=20, scale="different", gaps="cliff"), 0.75),
+        (SyntheticWorld(states=10, actions=20, scale="different", told_noise=0.5), 0.8),
+        (SyntheticWorld(states=10, actions=20, scale="different", model_error=0.1), 0.7),
+        (SyntheticWorld(states=10, actions=20, scale="different", gap=1.0), 0.9),
+        (SyntheticWorld(states=10, actions=20, scale="different", noise=0.1), 0.9),
+    ],
+    ids=["paper", "cliff", "half the noise", "wrong model", "wide gaps", "little noise"],
+)
+def test_information_directed_choice_loses_less_than_lpbts(world: SyntheticWorld, most: float) -> None:
+    # six draws of 20 people a state: the ratio's standard error is about 0.03 (0.05 with a wrong model)
+    results = simulate(world, ["lpbts", "lpb-ids"], people=20, draws=6, seed=31)
+    assert results["lpb-ids"].regret.mean[-1] < most * results["lpbts"].regret.mean[-1]
+
+
+@pytest.mark.filterwarnings("ignore::lpbandits.errors.LocksIn")
+def test_greedy_locks_in_where_actions_repeat() -> None:
+    results = simulate(
+        SyntheticWorld(states=5, actions=10, scale="different"),
+        {"greedy": lambda s: Policy(s.model, lpb.Utility(s.rewards.as_guess), lpb.Greedy()), "lpb-ids": "lpb-ids"},
+        people=20,
+        draws=4,
+        seed=5,
+    )
+    assert results["greedy"].regret.mean[-1] > 2 * results["lpb-ids"].regret.mean[-1]
