@@ -230,8 +230,8 @@ FAULTS = [
     Fault(
         "top actions: the last, in an agent",
         "policies/policy.py",
-        "np.unique(self.model.orderings[:, 0]) if self.rule.top",
-        "np.unique(self.model.orderings[:, -1]) if self.rule.top",
+        "return np.array(self.model.orderings[:, 0])",
+        "return np.array(self.model.orderings[:, -1])",
         TOP,
     ),
     Fault(
