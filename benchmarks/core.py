@@ -1,5 +1,8 @@
 """The simulator and `Agent` against the loops of `benchmarks.loops`."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 
 import lpbandits as lpb
@@ -50,6 +53,21 @@ def exact(states: int, actions: int) -> Row:
     return ratio(name, by_sklearn / 6, ours / (len(some.truth) * ROUNDS), 80.0)
 
 
+def informed() -> list[Row]:
+    """Compare a decision of lpb-ids with one of lpbTS, among all of 20 actions and among 300 offered of 1,132."""
+    small = population(10, 20, 25)
+    few = population(5, 1132, 4)
+    rng = np.random.default_rng(0)
+    sets = np.stack([[rng.choice(1132, 300, replace=False) for _ in range(ROUNDS)] for _ in few.truth])
+    offered = replace(few, offered=np.sort(sets, axis=2))
+    out = []
+    for people, where, goal in ((small, "m=10 k=20", 4.0), (offered, "300 of k=1132 offered, m=5", 15.0)):
+        policies = lpb.LpbIDS(people.model), lpb.LpbTS(people.model)
+        ids, ts = interleaved(*(partial(roll, policy, people, rounds=ROUNDS, seed=0) for policy in policies))
+        out.append(ratio(f"lpb-ids over lpbTS, {where}", ids, ts, goal, at_most=True))
+    return out
+
+
 def many_actions() -> Row:
     small, large = population(5, 10, 50), population(5, 8777, 50)
     at_small, at_large = interleaved(
@@ -82,4 +100,5 @@ def rows() -> list[Row]:
     """Measure everything in this file."""
     goals = {(5, 10): 800.0, (10, 20): 500.0, (50, 50): 350.0, (100, 20): 180.0}
     exacts = [exact(5, 10), exact(10, 20)]
-    return [*(row for size, goal in goals.items() for row in simulator(*size, goal)), *exacts, many_actions(), agent()]
+    simulators = [row for size, goal in goals.items() for row in simulator(*size, goal)]
+    return [*simulators, *exacts, *informed(), many_actions(), agent()]
