@@ -94,7 +94,7 @@ def test_progress_counts_up_to_the_end() -> None:
 @pytest.mark.parametrize(
     ("policies", "settings", "message"),
     [
-        (["lpbts", "nope"], {}, "policy is 'nope'; choose one of: lpbts, "),
+        (["lpbts", "nope"], {}, "policy is 'nope'; choose one of: mts, "),
         ("lpbts", {}, "policies is 'lpbts'; give a list of names"),
         (7, {}, "policies is 7; give a list of names"),
         ({"x": lambda setting: setting}, {}, "the builder of 'x' returned"),

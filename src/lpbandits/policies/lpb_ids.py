@@ -26,7 +26,7 @@ class LpbIDS(Policy):
     >>> agent = Agent(LpbIDS(model), seed=7)
     >>> agent.tell(0, 3.0); agent.tell(1, 2.0)
     >>> agent.probabilities().round(2).tolist()
-    [1.0, 0.0, 0.0]
+    [0.72, 0.0, 0.28]
     """
 
     def __init__(

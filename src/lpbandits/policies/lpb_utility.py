@@ -37,7 +37,7 @@ class LpbUtility(Policy):
     >>> agent = Agent(LpbUtility(model), seed=7)
     >>> agent.tell(0, 3.0); agent.tell(1, 2.0)
     >>> agent.posterior.round(2).tolist()
-    [0.74, 0.26]
+    [0.7, 0.3]
     """
 
     def __init__(
