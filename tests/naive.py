@@ -239,6 +239,21 @@ def play_information(expected: Floats, weights: Floats, unsure: Any, allowed: Se
     return {allowed[j if u < share else i] for _, i, j, share in near}
 
 
+def play_greedily(
+    expected: Floats, allowed: Sequence[int], lookahead: float, sway: Callable[[int], Floats]
+) -> set[int]:
+    """What most is expected of; of the best eight, more by what is expected of the best other one once it is known."""
+    if lookahead == 0 or len(allowed) == 1:
+        return best_of(expected, allowed)
+    x, weights = np.polynomial.hermite_e.hermegauss(5)
+    value = np.full(len(expected), -np.inf)
+    for a in sorted(allowed, key=lambda a: -expected[a])[:8]:
+        others = [b for b in allowed if b != a]
+        then = np.array([np.max(expected[others] + z * sway(a)[others]) for z in x])
+        value[a] = expected[a] + lookahead * (weights @ then / weights.sum() - np.max(expected[others]))
+    return best_of(value, [a for a in allowed if value[a] > -np.inf])
+
+
 def play_sample(orderings: Ints, weights: Floats, allowed: Sequence[int], draw: Draw, uniform_first: bool) -> int:
     """Draw a state, play its best allowed action; `uniform_first`: any allowed action."""
     if uniform_first:
@@ -603,9 +618,10 @@ def actions_of(policy: Policy, kind: str, history: History, allowed: Sequence[in
             return {pick(candidates, unit(draw(FIRST, 0)[0]))}
         case BestExpected():
             return best_of(expected[drawn_state(weights, draw)], candidates)
-        case Greedy():
+        case Greedy(lookahead=lookahead):
             known = weights >= 1e-3
-            return best_of(sum(p * row for p, row in zip(weights[known], np.array(expected)[known])), candidates)
+            total = weights[known] @ np.array(expected)[known]
+            return play_greedily(total, candidates, lookahead, lambda a: taste_sway(policy, history, a))
         case InformationDirected(hope=hope):
             doubts = utility_of(policy, history).doubts() if isinstance(policy.evidence, Utility) else 0.0
             return play_information(np.array(expected), weights, hope * doubts, candidates, unit(draw(STATE, 0)[0]))
@@ -655,6 +671,28 @@ def taste_of(policy: Policy, history: History) -> tuple[Floats, Floats, Floats]:
     assert isinstance(evidence, TasteEvidence)
     lasting = taste.lasting if evidence.lasting is None else evidence.lasting
     return taste_forecast(taste, lasting, history, spreads=policy.rewards.family == "gaussian")
+
+
+def taste_sway(policy: Policy, history: History, action: int) -> Floats:
+    """How far the twin's means move by one more reward of an action, a standard deviation above: Cov/sd.
+
+    By conditioning the dense Gaussian of all actions' lasting values and their next rewards, scale by scale.
+    """
+    taste, evidence = policy.model.taste, policy.evidence
+    assert taste is not None
+    assert isinstance(evidence, TasteEvidence)
+    lasting = taste.lasting if evidence.lasting is None else evidence.lasting
+    shared = taste.offset + taste.factors @ taste.factors.T + np.diag(lasting * taste.variances)
+    noise = (1 - lasting) * taste.variances
+    design = np.array([np.arange(len(shared)) == a for a, _ in history], dtype=np.float64).reshape(-1, len(shared))
+    across = shared @ design.T @ np.linalg.inv(design @ shared @ design.T + np.diag(design @ noise))
+    left = shared - across @ design @ shared
+    weights = taste_of(policy, history)[2]
+    scales = np.exp(taste.log_scale + taste.log_scale_sd * np.linspace(-2, 2, 9))
+    slopes = taste.means - across @ design @ taste.means  # of the expected rewards, in the scale
+    spread = weights @ scales**2 - (weights @ scales) ** 2
+    covariance = weights @ scales**2 * left[action] + spread * slopes[action] * slopes
+    return np.asarray(covariance / np.sqrt(covariance[action] + weights @ scales**2 * noise[action]))
 
 
 def between_neighbours(ordering: Ints, fit: dict[int, float]) -> Floats:

@@ -64,6 +64,66 @@ def test_forecasts_equal_dense_conditioning(data: st.DataObject) -> None:
     np.testing.assert_allclose(agent.belief.own[-2, :9], weights, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.jitless
+@given(data=st.data())
+def test_sway_equals_dense_conditioning(data: st.DataObject) -> None:
+    taste = data.draw(tastes())
+    history: list[Outcome] = data.draw(outcomes(taste.n_actions))
+    policy = lpb.Taste(model_of(taste), lasting=data.draw(st.none() | st.floats(0, 0.95)))
+    belief = told(policy, history).belief
+    for action in range(taste.n_actions):
+        wanted = naive.taste_sway(policy, history, action)
+        np.testing.assert_allclose(policy.swayed(belief, action), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_expectations_move_by_sway() -> None:
+    """With one scale the model is Gaussian: a reward z standard deviations above moves all by z times the sway."""
+    policy = lpb.Taste(model_of(taste_for(6, log_scale_sd=0.0)))
+    history = [(0, 2.0), (3, 1.0), (0, 1.5)]
+    belief = told(policy, history).belief
+    before, sd = policy.expected(belief)[0], policy.doubts(belief)
+    for action in range(6):
+        for z in (-1.0, 2.0):
+            after = policy.expected(told(policy, [*history, (action, before[action] + z * sd[action])]).belief)[0]
+            np.testing.assert_allclose(after - before, z * policy.swayed(belief, action), rtol=1e-9, atol=1e-12)
+
+
+def test_looking_ahead_gives_up_a_little_for_what_teaches_much() -> None:
+    means, factors = np.array([0.1, 0.0, -0.1, -0.1]), np.array([[0.0], [1.0], [2.0], [-2.0]])
+    taste = TasteModel(means, factors, np.full(4, 0.1), log_scale_sd=0.0)
+    for lookahead, action in ((0.0, 0), (0.05, 0), (0.2, 1), (1.0, 1)):
+        assert lpb.Agent(lpb.Taste(model_of(taste), lookahead=lookahead), seed=0).ask() == action
+    alone = lpb.Agent(lpb.Taste(model_of(taste), lookahead=1.0), seed=0)
+    assert alone.ask([3]) == 3
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_looking_ahead_equals_its_twin_among_many_actions(seed: int) -> None:
+    """More than the eight candidates; what would teach most of all is not among them."""
+    rng = np.random.default_rng(seed)
+    means, factors = np.linspace(1, 0, 20), rng.normal(size=(20, 3)) * np.linspace(0.3, 3, 20)[:, None]
+    model = model_of(TasteModel(means[rng.permutation(20)], factors, np.full(20, 0.2), offset=0.1))
+    for lookahead in (0.3, 3.0):
+        policy = lpb.Taste(model, lookahead=lookahead)
+        agent, history = lpb.Agent(policy, seed=0), list[Outcome]()
+        left = list(range(20))
+        for _ in range(9):
+            chosen = int(agent.ask(left))
+            assert {chosen} == naive.actions_of(policy, "gaussian", history, left, lambda _purpose, _index: (0, 0))
+            assert agent.probabilities(left)[chosen] == 1.0
+            history.append((chosen, float(rng.normal())))
+            agent.tell(*history[-1])
+            left.remove(chosen)
+
+
+def test_looking_ahead_is_refused_where_nothing_is_told_of_it() -> None:
+    model = PreferenceModel([[0, 1], [1, 0]], means=[[2.0, 1.0], [1.0, 2.0]])
+    with pytest.raises(InvalidInput, match=r"lookahead is 0\.5, but 'known-means' does not tell what"):
+        lpb.Policy(model, lpb.KnownMeans(), lpb.Greedy(lookahead=0.5))
+    with pytest.raises(InvalidInput, match="lookahead is -1"):
+        lpb.Greedy(lookahead=-1)
+
+
 @given(data=st.data())
 def test_a_packed_belief_foresees_the_same(data: st.DataObject) -> None:
     taste = data.draw(tastes())

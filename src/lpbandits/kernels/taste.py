@@ -13,6 +13,7 @@ from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 SCALES = 9
+TINY = 1e-300
 REACH = 2.0  # scales are s = exp(ℓ + τ x), x from −REACH to REACH
 
 # rows of the table, a column per action; LEVEL and LASTING stand in row COMMON
@@ -149,28 +150,33 @@ def weigh_scales(own: FloatArray) -> None:
 
 
 @kernel
-def expect_untried(table: FloatArray, own: FloatArray, k: int, out: FloatArray) -> None:
-    """Write r0 + E[s] u + F·w, w = TASTE_REWARD − E[s] TASTE_MEAN; four rows of F at a time stay in registers."""
-    scale = own[SUMS, SCALE_1]
-    level = table[COMMON, LEVEL]
+def over_actions(
+    table: FloatArray, own: FloatArray, level: float, by_mean: float, row: int, k: int, out: FloatArray
+) -> None:
+    """Write level + by_mean u + F·w, w a row of the taste; four rows of F at a time stay in registers."""
     for a in range(k):
-        out[a] = level + scale * table[MEAN, a]
+        out[a] = level + by_mean * table[MEAN, a]
     size = dimensions(own)
     i = 0
     while i + 4 <= size:
-        w0 = own[TASTE_REWARD, i] - scale * own[TASTE_MEAN, i]
-        w1 = own[TASTE_REWARD, i + 1] - scale * own[TASTE_MEAN, i + 1]
-        w2 = own[TASTE_REWARD, i + 2] - scale * own[TASTE_MEAN, i + 2]
-        w3 = own[TASTE_REWARD, i + 3] - scale * own[TASTE_MEAN, i + 3]
+        w0, w1, w2, w3 = own[row, i], own[row, i + 1], own[row, i + 2], own[row, i + 3]
         f0, f1, f2, f3 = table[FACTOR + i], table[FACTOR + i + 1], table[FACTOR + i + 2], table[FACTOR + i + 3]
         for a in range(k):
             out[a] += (w0 * f0[a] + w1 * f1[a]) + (w2 * f2[a] + w3 * f3[a])
         i += 4
     while i < size:
-        w0 = own[TASTE_REWARD, i] - scale * own[TASTE_MEAN, i]
         for a in range(k):
-            out[a] += w0 * table[FACTOR + i, a]
+            out[a] += own[row, i] * table[FACTOR + i, a]
         i += 1
+
+
+@kernel
+def expect_untried(table: FloatArray, own: FloatArray, k: int, out: FloatArray) -> None:
+    """Write r0 + E[s] u + F·w, w = TASTE_REWARD − E[s] TASTE_MEAN."""
+    scale = own[SUMS, SCALE_1]
+    for i in range(dimensions(own)):
+        own[ALONG, i] = own[TASTE_REWARD, i] - scale * own[TASTE_MEAN, i]
+    over_actions(table, own, table[COMMON, LEVEL], scale, ALONG, k, out)
 
 
 @kernel
@@ -182,7 +188,7 @@ def lasting_share(table: FloatArray, count: float) -> float:
 
 @kernel
 def foreseen_sd(table: FloatArray, own: FloatArray, action: int, count: float) -> float:
-    """Return the standard deviation of the next reward of an action that was tried so often, as calibrated.
+    """Return the standard deviation of the next reward of an action that was tried so often; Λ⁻¹F is left in ALONG.
 
     E[s²] (h² F·Λ⁻¹F + ψ (1 − L (1 − h))) + Var[s] h² (u − F·TASTE_MEAN)², where h = 1 − L ψ/D is the taste's share.
     """
@@ -191,7 +197,29 @@ def foreseen_sd(table: FloatArray, own: FloatArray, action: int, count: float) -
     slope = share * (table[MEAN, action] - project(table, own, action, TASTE_MEAN))
     square = own[SUMS, SCALE_2] * (share * share * along(table, own, action) + own_part)
     square += (own[SUMS, SCALE_2] - own[SUMS, SCALE_1] ** 2) * slope * slope
-    return table[COMMON, CALIBRATION] * np.sqrt(max(square, 0.0))
+    return np.sqrt(max(square, 0.0))
+
+
+@kernel
+def sway_untried(table: FloatArray, own: FloatArray, action: int, count: float, k: int, out: FloatArray) -> None:
+    """Write Cov(b, a)/sd of the next reward of an action a that was tried so often, for untried b.
+
+    Cov(b, a) = E[s²] h F_b·Λ⁻¹F + Var[s] h (u − F·TASTE_MEAN)_a (u − F·TASTE_MEAN)_b, h the taste's share as above.
+    """
+    sd = max(foreseen_sd(table, own, action, count), TINY)
+    share = (1.0 - lasting_share(table, count)) / sd
+    slope = share * (table[MEAN, action] - project(table, own, action, TASTE_MEAN))
+    slope *= own[SUMS, SCALE_2] - own[SUMS, SCALE_1] ** 2
+    for i in range(dimensions(own)):
+        own[ALONG, i] = own[SUMS, SCALE_2] * share * own[ALONG, i] - slope * own[TASTE_MEAN, i]
+    over_actions(table, own, 0.0, slope, ALONG, k, out)
+
+
+@kernel
+def sway_of_liking(table: FloatArray, own: FloatArray, action: int, count: float) -> float:
+    """Return E[s²] ψ L h/sd: what an action's next reward says of the person's lasting liking of it."""
+    liking = table[VARIANCE, action] * table[COMMON, LASTING] * (1.0 - lasting_share(table, count))
+    return own[SUMS, SCALE_2] * liking / max(foreseen_sd(table, own, action, count), TINY)
 
 
 @kernel
@@ -245,7 +273,7 @@ def foresee(
             by_mean = table[MEAN, action] - project(table, own, action, TASTE_MEAN)
             reward = rewards[at] - table[COMMON, LEVEL]
             means[at] = table[COMMON, LEVEL] + by_reward + own[SUMS, SCALE_1] * by_mean
-            sds[at] = foreseen_sd(table, own, action, 0.0)
+            sds[at] = table[COMMON, CALIBRATION] * foreseen_sd(table, own, action, 0.0)
             variance = table[VARIANCE, action] + along(table, own, action)
             density = 0.0
             for j in range(SCALES):

@@ -70,12 +70,25 @@ def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
 
 @kernel
 def doubt(b: Arrays, n: int, out: FloatArray) -> None:
-    """Write the standard deviation of the next reward of each action."""
+    """Write the standard deviation of the next reward of each action, as calibrated."""
     for action in range(b.ranks.shape[1]):
         out[action] = taste.foreseen_sd(b.table, b.own, action, 0.0)
     for slot in range(n):
         action = b.order[0, slot]
         out[action] = taste.foreseen_sd(b.table, b.own, action, b.slots[COUNT, slot])
+    for action in range(b.ranks.shape[1]):
+        out[action] *= b.table[taste.COMMON, taste.CALIBRATION]
+
+
+@kernel
+def sway(b: Arrays, n: int, action: int, out: FloatArray) -> None:
+    """Write Cov(b, next reward of a)/its sd; a tried b follows the taste by h, and a has its lasting liking too."""
+    slot = find(b.order, n, action)
+    count = b.slots[COUNT, slot] if slot >= 0 else 0.0
+    taste.sway_untried(b.table, b.own, action, count, b.ranks.shape[1], out)
+    for other in range(n):
+        out[b.order[0, other]] *= 1.0 - taste.lasting_share(b.table, b.slots[COUNT, other])
+    out[action] += taste.sway_of_liking(b.table, b.own, action, count)
 
 
 @dataclass(frozen=True)
@@ -107,6 +120,7 @@ class TasteEvidence(Evidence):
     tell = staticmethod(tell)
     expect = staticmethod(expect)
     doubt = staticmethod(doubt)
+    sway = staticmethod(sway)
     weigh = staticmethod(weigh)
 
     def __post_init__(self) -> None:
