@@ -630,13 +630,13 @@ def actions_of(policy: Policy, kind: str, history: History, allowed: Sequence[in
     raise NotImplementedError(rule.kind)
 
 
-def taste_forecast(taste: TasteModel, lasting: float, history: History, spreads: bool) -> tuple[Floats, Floats, Floats]:
-    """Mean and sd of every action's next reward, and the weights of nine scales, by conditioning a dense Gaussian.
+def taste_given(taste: TasteModel, lasting: float, history: History, spreads: bool) -> tuple[Floats, Floats, Floats]:
+    """Weights (states × nine scales) and means (states × scales × k), and the covariance left of lasting values / s².
 
-    Row i of `design` says which action reward i is of. Without `spreads`, only each action's mean says something of the
-    scale, not how its rewards differ.
+    By conditioning a dense Gaussian. Row i of `design` says which action reward i is of. Without `spreads`, only each
+    action's mean says something of state and scale, not how its rewards differ.
     """
-    k = len(taste.means)
+    k, m = taste.n_actions, taste.n_states
     shared = taste.offset + taste.factors @ taste.factors.T + np.diag(lasting * taste.variances)
     noise = (1 - lasting) * taste.variances
     design = np.array([np.arange(k) == a for a, _ in history], dtype=np.float64).reshape(-1, k)
@@ -644,55 +644,55 @@ def taste_forecast(taste: TasteModel, lasting: float, history: History, spreads:
     counts = design.sum(axis=0)
     tried = counts > 0
     x = np.linspace(-2, 2, 9)
-    scales = np.exp(taste.log_scale + taste.log_scale_sd * x)
-    logs, means, squares = np.array(-(x**2) / 2), np.empty((9, k)), np.empty((9, k))
+    logs, means = np.log(taste.prior)[:, None] - x**2 / 2, np.empty((m, 9, k))
     covariance = design @ shared @ design.T + np.diag(design @ noise)
     across = shared @ design.T @ np.linalg.inv(covariance)
     average = design.T / np.maximum(counts, 1)[:, None]  # from rewards to means of actions
-    for i, s in enumerate(scales):
-        centre = taste.level + s * taste.means
+    for z, (i, s) in itertools.product(range(m), enumerate(np.exp(taste.log_scale + taste.log_scale_sd * x))):
+        centre = taste.level + s * taste.means.reshape(m, k)[z]
         away = rewards - design @ centre
-        means[i] = centre + across @ away
-        squares[i] = s**2 * np.diag(shared - across @ design @ shared + np.diag(noise))
+        means[z, i] = centre + across @ away
         seen, matrix = (away, covariance) if spreads else (average @ away, average @ covariance @ average.T)
         if not spreads:
             seen, matrix = seen[tried], matrix[np.ix_(tried, tried)]
-        logs[i] += -0.5 * seen @ np.linalg.inv(matrix) @ seen / s**2 - len(seen) * np.log(s)
+        logs[z, i] += -0.5 * seen @ np.linalg.inv(matrix) @ seen / s**2 - len(seen) * np.log(s)
     weights = np.exp(logs - logs.max())
-    weights /= weights.sum()
-    mean = weights @ means
-    return mean, taste.calibration * np.sqrt(weights @ (squares + (means - mean) ** 2)), weights
+    return weights / weights.sum(), means, shared - across @ design @ shared
+
+
+def taste_forecast(taste: TasteModel, lasting: float, history: History, spreads: bool) -> tuple[Floats, Floats, Floats]:
+    """Mean and sd of every action's next reward, and the weights of states and scales."""
+    weights, means, left = taste_given(taste, lasting, history, spreads)
+    square = weights.sum(axis=0) @ np.exp(2 * (taste.log_scale + taste.log_scale_sd * np.linspace(-2, 2, 9)))
+    mean = np.einsum("zs,zsa->a", weights, means)
+    variances = square * (np.diag(left) + (1 - lasting) * taste.variances)
+    variances += np.einsum("zs,zsa->a", weights, (means - mean) ** 2)
+    return mean, taste.calibration * np.sqrt(variances), weights
+
+
+def taste_sway(policy: Policy, history: History, action: int) -> Floats:
+    """How far the twin's means move by one more reward of an action, a standard deviation above: Cov/sd."""
+    taste, lasting, spreads = taste_settings(policy)
+    weights, means, left = taste_given(taste, lasting, history, spreads)
+    square = weights.sum(axis=0) @ np.exp(2 * (taste.log_scale + taste.log_scale_sd * np.linspace(-2, 2, 9)))
+    away = means - np.einsum("zs,zsa->a", weights, means)
+    covariance = square * left[action] + np.einsum("zs,zsa,zs->a", weights, away, away[:, :, action])
+    return np.asarray(covariance / np.sqrt(covariance[action] + square * (1 - lasting) * taste.variances[action]))
+
+
+def taste_settings(policy: Policy) -> tuple[TasteModel, float, bool]:
+    """What a policy knows of tastes, the lasting share, and whether it keeps how an action's rewards differ."""
+    taste, evidence = policy.model.taste, policy.evidence
+    assert taste is not None
+    assert isinstance(evidence, TasteEvidence)
+    lasting = taste.lasting if evidence.lasting is None else evidence.lasting
+    return taste, lasting, policy.rewards.family == "gaussian"
 
 
 def taste_of(policy: Policy, history: History) -> tuple[Floats, Floats, Floats]:
     """The twin of the taste evidence, for a policy."""
-    taste, evidence = policy.model.taste, policy.evidence
-    assert taste is not None
-    assert isinstance(evidence, TasteEvidence)
-    lasting = taste.lasting if evidence.lasting is None else evidence.lasting
-    return taste_forecast(taste, lasting, history, spreads=policy.rewards.family == "gaussian")
-
-
-def taste_sway(policy: Policy, history: History, action: int) -> Floats:
-    """How far the twin's means move by one more reward of an action, a standard deviation above: Cov/sd.
-
-    By conditioning the dense Gaussian of all actions' lasting values and their next rewards, scale by scale.
-    """
-    taste, evidence = policy.model.taste, policy.evidence
-    assert taste is not None
-    assert isinstance(evidence, TasteEvidence)
-    lasting = taste.lasting if evidence.lasting is None else evidence.lasting
-    shared = taste.offset + taste.factors @ taste.factors.T + np.diag(lasting * taste.variances)
-    noise = (1 - lasting) * taste.variances
-    design = np.array([np.arange(len(shared)) == a for a, _ in history], dtype=np.float64).reshape(-1, len(shared))
-    across = shared @ design.T @ np.linalg.inv(design @ shared @ design.T + np.diag(design @ noise))
-    left = shared - across @ design @ shared
-    weights = taste_of(policy, history)[2]
-    scales = np.exp(taste.log_scale + taste.log_scale_sd * np.linspace(-2, 2, 9))
-    slopes = taste.means - across @ design @ taste.means  # of the expected rewards, in the scale
-    spread = weights @ scales**2 - (weights @ scales) ** 2
-    covariance = weights @ scales**2 * left[action] + spread * slopes[action] * slopes
-    return np.asarray(covariance / np.sqrt(covariance[action] + weights @ scales**2 * noise[action]))
+    taste, lasting, spreads = taste_settings(policy)
+    return taste_forecast(taste, lasting, history, spreads)
 
 
 def between_neighbours(ordering: Ints, fit: dict[int, float]) -> Floats:
