@@ -17,6 +17,7 @@ from lpbandits.policies import POLICIES, Policy, Setting, make_policy
 from lpbandits.policies.evidences import EVIDENCES, Refit
 from lpbandits.policies.registry import TASTES
 from lpbandits.policies.rules import RULES, Sample
+from lpbandits.policies.taste import Taste
 from lpbandits.rewards import Rewards
 from lpbandits.taste import TasteModel
 from lpbandits.typing import FloatArray, IntArray
@@ -65,12 +66,13 @@ def descending(orderings: IntArray, low: float, high: float) -> FloatArray:
     return means
 
 
-def taste_for(k: int, seed: int = 1, **settings: Any) -> TasteModel:
+def taste_for(k: int, seed: int = 1, states: int = 1, **settings: Any) -> TasteModel:
     """Return a made-up taste of k actions, with two factors."""
     rng = np.random.default_rng([seed, k])
     numbers: dict[str, Any] = {"offset": 0.3, "level": 1.5, "log_scale": -0.2, "log_scale_sd": 0.4, "lasting": 0.6}
     variances = rng.uniform(0.2, 1.0, k)
-    return TasteModel(rng.normal(size=k), rng.normal(size=(k, 2)), variances, **{**numbers, **settings})
+    means = rng.normal(size=(states, k))
+    return TasteModel(means, rng.normal(size=(k, 2)), variances, **{**numbers, **settings})
 
 
 def with_taste(model: PreferenceModel) -> PreferenceModel:
@@ -119,10 +121,12 @@ class Case:
     def policy(self, model: PreferenceModel | None = None, *, rounds: int = 50, first: str = "prior") -> Policy:
         """Return the policy over `model`, by default a made-up one."""
         model = model_for(self.rewards) if model is None else model
-        model = with_taste(model) if self.name in FROM_A_LOG else model
+        model = with_taste(model) if self.name in {*FROM_A_LOG, *VARIANTS} else model
         setting = Setting(model, self.rewards, rounds, first)
         if self.name in POLICIES:
             return make_policy(self.name, setting)
+        if self.name in VARIANTS:
+            return VARIANTS[self.name](setting)
         evidence = EVIDENCES.get(self.name, Refit)
         rule = RULES.get(self.name, Sample)
         takes = "rewards" in {field.name for field in fields(evidence)}
@@ -149,6 +153,10 @@ ON_DUELS = [name for name, entry in POLICIES.items() if entry.feedback == "duels
 
 FROM_A_LOG = {name for name, entry in POLICIES.items() if entry.knows == TASTES}
 """Those that need a model with a taste, which no world but one of a log has."""
+VARIANTS: dict[str, Callable[[Setting], Policy]] = {
+    "taste-ahead": lambda s: Taste(s.model, rewards=s.rewards, lookahead=0.7),
+}
+"""Registered policies with settings that no entry has."""
 ANYWHERE = [name for name in ON_REWARDS if name not in FROM_A_LOG]
 """Those for rewards that play in every world."""
 
@@ -162,7 +170,7 @@ UNPLAYED = [
 ]
 """Parts that no registered policy uses: an evidence is tried with the rule `sample`, a rule with `refit`."""
 
-_NAMES = itertools.product([*ON_REWARDS, *UNPLAYED], REWARDS)
+_NAMES = itertools.product([*ON_REWARDS, *VARIANTS, *UNPLAYED], REWARDS)
 CASES = [case for case in itertools.starmap(Case, _NAMES) if _possible(case)]
 """Every registered policy for rewards, and every other part, on every kind of rewards it can take."""
 

@@ -241,6 +241,21 @@ def play_information(expected: Floats, weights: Floats, unsure: Any, allowed: Se
     return {allowed[j if u < share else i] for _, i, j, share in near}
 
 
+def play_greedily(
+    expected: Floats, allowed: Sequence[int], lookahead: float, sway: Callable[[int], Floats]
+) -> set[int]:
+    """What most is expected of; of the best eight, more by what is expected of the best other one once it is known."""
+    if lookahead == 0 or len(allowed) == 1:
+        return best_of(expected, allowed)
+    x, weights = np.polynomial.hermite_e.hermegauss(5)
+    value = np.full(len(expected), -np.inf)
+    for a in sorted(allowed, key=lambda a: -expected[a])[:8]:
+        others = [b for b in allowed if b != a]
+        then = np.array([np.max(expected[others] + z * sway(a)[others]) for z in x])
+        value[a] = expected[a] + lookahead * (weights @ then / weights.sum() - np.max(expected[others]))
+    return best_of(value, [a for a in allowed if value[a] > -np.inf])
+
+
 def play_sample(orderings: Ints, weights: Floats, allowed: Sequence[int], draw: Draw, uniform_first: bool) -> int:
     """Draw a state, play its best allowed action; `uniform_first`: any allowed action."""
     if uniform_first:
@@ -605,9 +620,10 @@ def actions_of(policy: Policy, kind: str, history: History, allowed: Sequence[in
             return {pick(candidates, unit(draw(FIRST, 0)[0]))}
         case BestExpected():
             return best_of(expected[drawn_state(weights, draw)], candidates)
-        case Greedy():
+        case Greedy(lookahead=lookahead):
             known = weights >= 1e-3
-            return best_of(weights[known] @ np.array(expected)[known], candidates)
+            total = weights[known] @ np.array(expected)[known]
+            return play_greedily(total, candidates, lookahead, lambda a: taste_sway(policy, history, a))
         case InformationDirected(hope=hope):
             doubts = utility_of(policy, history).doubts() if isinstance(policy.evidence, Utility) else 0.0
             return play_information(np.array(expected), weights, hope * doubts, candidates, unit(draw(STATE, 0)[0]))
@@ -616,13 +632,13 @@ def actions_of(policy: Policy, kind: str, history: History, allowed: Sequence[in
     raise NotImplementedError(rule.kind)
 
 
-def taste_forecast(taste: TasteModel, lasting: float, history: History, spreads: bool) -> tuple[Floats, Floats, Floats]:
-    """Mean and sd of every action's next reward, and the weights of nine scales, by conditioning a dense Gaussian.
+def taste_given(taste: TasteModel, lasting: float, history: History, spreads: bool) -> tuple[Floats, Floats, Floats]:
+    """Weights (states × nine scales) and means (states × scales × k), and the covariance left of lasting values / s².
 
-    Row i of `design` says which action reward i is of. Without `spreads`, only each action's mean says something of the
-    scale, not how its rewards differ.
+    By conditioning a dense Gaussian. Row i of `design` says which action reward i is of. Without `spreads`, only each
+    action's mean says something of state and scale, not how its rewards differ.
     """
-    k = len(taste.means)
+    k, m = taste.n_actions, taste.n_states
     shared = taste.offset + taste.factors @ taste.factors.T + np.diag(lasting * taste.variances)
     noise = (1 - lasting) * taste.variances
     design = np.array([np.arange(k) == a for a, _ in history], dtype=np.float64).reshape(-1, k)
@@ -630,33 +646,55 @@ def taste_forecast(taste: TasteModel, lasting: float, history: History, spreads:
     counts = design.sum(axis=0)
     tried = counts > 0
     x = np.linspace(-2, 2, 9)
-    scales = np.exp(taste.log_scale + taste.log_scale_sd * x)
-    logs, means, squares = np.array(-(x**2) / 2), np.empty((9, k)), np.empty((9, k))
+    logs, means = np.log(taste.prior)[:, None] - x**2 / 2, np.empty((m, 9, k))
     covariance = design @ shared @ design.T + np.diag(design @ noise)
     across = shared @ design.T @ np.linalg.inv(covariance)
     average = design.T / np.maximum(counts, 1)[:, None]  # from rewards to means of actions
-    for i, s in enumerate(scales):
-        centre = taste.level + s * taste.means
+    for z, (i, s) in itertools.product(range(m), enumerate(np.exp(taste.log_scale + taste.log_scale_sd * x))):
+        centre = taste.level + s * taste.means.reshape(m, k)[z]
         away = rewards - design @ centre
-        means[i] = centre + across @ away
-        squares[i] = s**2 * np.diag(shared - across @ design @ shared + np.diag(noise))
+        means[z, i] = centre + across @ away
         seen, matrix = (away, covariance) if spreads else (average @ away, average @ covariance @ average.T)
         if not spreads:
             seen, matrix = seen[tried], matrix[np.ix_(tried, tried)]
-        logs[i] += -0.5 * seen @ np.linalg.inv(matrix) @ seen / s**2 - len(seen) * np.log(s)
+        logs[z, i] += -0.5 * seen @ np.linalg.inv(matrix) @ seen / s**2 - len(seen) * np.log(s)
     weights = np.exp(logs - logs.max())
-    weights /= weights.sum()
-    mean = weights @ means
-    return mean, taste.calibration * np.sqrt(weights @ (squares + (means - mean) ** 2)), weights
+    return weights / weights.sum(), means, shared - across @ design @ shared
 
 
-def taste_of(policy: Policy, history: History) -> tuple[Floats, Floats, Floats]:
-    """The twin of the taste evidence, for a policy."""
+def taste_forecast(taste: TasteModel, lasting: float, history: History, spreads: bool) -> tuple[Floats, Floats, Floats]:
+    """Mean and sd of every action's next reward, and the weights of states and scales."""
+    weights, means, left = taste_given(taste, lasting, history, spreads)
+    square = weights.sum(axis=0) @ np.exp(2 * (taste.log_scale + taste.log_scale_sd * np.linspace(-2, 2, 9)))
+    mean = np.einsum("zs,zsa->a", weights, means)
+    variances = square * (np.diag(left) + (1 - lasting) * taste.variances)
+    variances += np.einsum("zs,zsa->a", weights, (means - mean) ** 2)
+    return mean, taste.calibration * np.sqrt(variances), weights
+
+
+def taste_sway(policy: Policy, history: History, action: int) -> Floats:
+    """How far the twin's means move by one more reward of an action, a standard deviation above: Cov/sd."""
+    taste, lasting, spreads = taste_settings(policy)
+    weights, means, left = taste_given(taste, lasting, history, spreads)
+    square = weights.sum(axis=0) @ np.exp(2 * (taste.log_scale + taste.log_scale_sd * np.linspace(-2, 2, 9)))
+    away = means - np.einsum("zs,zsa->a", weights, means)
+    covariance = square * left[action] + np.einsum("zs,zsa,zs->a", weights, away, away[:, :, action])
+    return np.asarray(covariance / np.sqrt(covariance[action] + square * (1 - lasting) * taste.variances[action]))
+
+
+def taste_settings(policy: Policy) -> tuple[TasteModel, float, bool]:
+    """What a policy knows of tastes, the lasting share, and whether it keeps how an action's rewards differ."""
     taste, evidence = policy.model.taste, policy.evidence
     assert taste is not None
     assert isinstance(evidence, TasteEvidence)
     lasting = taste.lasting if evidence.lasting is None else evidence.lasting
-    return taste_forecast(taste, lasting, history, spreads=policy.rewards.family == "gaussian")
+    return taste, lasting, policy.rewards.family == "gaussian"
+
+
+def taste_of(policy: Policy, history: History) -> tuple[Floats, Floats, Floats]:
+    """The twin of the taste evidence, for a policy."""
+    taste, lasting, spreads = taste_settings(policy)
+    return taste_forecast(taste, lasting, history, spreads)
 
 
 def between_neighbours(ordering: Ints, fit: dict[int, float]) -> Floats:

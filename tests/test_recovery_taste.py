@@ -6,13 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lpbandits as lpb
+from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads
 from lpbandits.recovery import Ratings
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.recovery.taste import FLOOR, Moments, leading_factors, moments, taste_with, telling
 from lpbandits.recovery.taste_choice import GREEDY, MOST_SHOWN, Shown, TasteFit, _calibrated, recover_taste
+from lpbandits.recovery.taste_states import mixture
 from lpbandits.taste import TasteModel
-from lpbandits.typing import FloatArray
+from lpbandits.typing import FloatArray, IntArray
 from tests import naive
 from tests.conftest import taste_for
 
@@ -51,6 +53,7 @@ def naive_moments(log: Ratings) -> Moments:
     counts = (~np.isnan(y)).sum(axis=1)
     return Moments(
         means=means,
+        prior=np.ones(1),
         products=np.array([[np.nansum(e[:, a] * e[:, b]) for b in range(k)] for a in range(k)]),
         raters=np.array(both, dtype=np.float64),
         variances=np.array([(np.nansum(e[:, a] ** 2) + 20 * typical) / (n[a] + 20) for a in range(k)]),
@@ -69,6 +72,83 @@ def test_moments_equal_their_twin(seed: int, k: int) -> None:
     got, wanted = moments(log), naive_moments(log)
     for name, value in vars(wanted).items():
         np.testing.assert_allclose(getattr(got, name), value, rtol=1e-8, atol=1e-8, err_msg=name)
+
+
+def naive_mixture(log: Ratings, away: FloatArray, chance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """One step of EM, person by person: shifts from chances, and chances from shifts; offsets go with the shifts."""
+    people, states, k = len(log.people), chance.shape[1], len(log.actions)
+    y = np.full((people, k), np.nan)
+    y[log.owner, log.action] = away
+    shifts = np.zeros((states, k))
+    for _ in range(2000):  # until offsets and shifts agree
+        offsets = np.array([[np.nanmean(y[i] - shifts[z]) for z in range(states)] for i in range(people)])
+        raters = chance.T @ ~np.isnan(y)
+        sums = [np.nansum(chance[:, z, None] * (y - offsets[:, z, None]), axis=0) for z in range(states)]
+        before, shifts = shifts, np.array(sums) / (raters + 3)
+        if np.abs(before - shifts).max() < 1e-12:
+            break
+    left = np.array(
+        [[np.nansum((y[i] - shifts[z] - offsets[i, z]) ** 2) for z in range(states)] for i in range(people)]
+    )
+    logs = np.log(chance.mean(axis=0)) - left / (2 * (chance * left).sum() / len(away))
+    new = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return shifts, new / new.sum(axis=1, keepdims=True)
+
+
+def kinds(people: int, k: int, states: int, noise: float, seed: int) -> tuple[Ratings, IntArray, FloatArray]:
+    """A log of people of a few kinds, with scales and offsets of their own; the kinds, and what they like."""
+    rng = np.random.default_rng(seed)
+    likes, kind = rng.normal(size=(states, k)), rng.permutation(np.arange(people) % states)
+    person, action = np.nonzero(rng.random((people, k)) < 0.7)
+    value = rng.normal(size=people)[person] + likes[kind[person], action] + noise * rng.normal(size=len(person))
+    return Ratings.from_arrays(person, action, 3 + np.exp(0.3 * rng.normal(size=people))[person] * value), kind, likes
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_mixture_is_where_a_step_of_its_twin_stays(seed: int) -> None:
+    log, _, _ = kinds(60, 10, 3, noise=1.5, seed=seed)
+    away = log.rating - log.means[log.owner]
+    found = mixture(log, away, 3, seed=0)
+    assert np.minimum(found.chance, 1 - found.chance).max() > 0.01  # some people are unsure
+    shifts, chance = naive_mixture(log, away, found.chance)
+    np.testing.assert_allclose(found.shifts, shifts, atol=2e-2)
+    np.testing.assert_allclose(found.chance, chance, atol=2e-2)
+    assert np.all(np.diff(found.prior) <= 0)
+
+
+def test_planted_states_are_found() -> None:
+    log, _, likes = kinds(300, 15, 3, noise=0.5, seed=4)
+    with Threads(1) as pool:
+        made, one = (recover_taste(log, states=m, seed=0, watch=Stopwatch(), threads=pool) for m in (3, 1))
+    assert made.taste is not None
+    assert made.report is not None
+    assert one.report is not None
+    assert (made.taste.n_states, made.report.states, made.taste.about["states"]) == (3, 3, 3)
+    np.testing.assert_allclose(made.taste.prior, [1 / 3] * 3, atol=0.01)
+    likes -= likes.mean(axis=1, keepdims=True)
+    for row in made.taste.means:
+        assert max(np.corrcoef(row, mine)[0, 1] for mine in likes) > 0.98
+    assert made.report.score > one.report.score + 0.05
+    assert made.report.score_without > one.report.score_without + 0.3
+
+
+def test_what_is_left_is_left_by_the_states() -> None:
+    """Kinds of people explain all covariance, so that none is left to factors."""
+    log, _, _ = kinds(400, 12, 3, noise=0.5, seed=5)
+    one, three = moments(log), moments(log, 3)
+    off = ~np.eye(12, dtype=bool)
+    spreads = [np.std((seen.products / seen.raters)[off]) for seen in (one, three)]
+    assert spreads[1] < 0.2 * spreads[0]
+    assert three.variances.mean() < 0.5 * one.variances.mean()
+    np.testing.assert_allclose(moments(log, 1).products, one.products)
+
+
+def test_too_many_states_give_no_taste_and_a_warning() -> None:
+    made = lpb.fit_states(made_up(people=30), lpb.TwoStage(), states=1, taste_states=7)
+    assert made.model.taste is None
+    assert "30 people are too few for 7 states of a taste; ask for fewer" in made.report.warnings[-1]
+    with pytest.raises(InvalidInput, match="taste_states is 0"):
+        lpb.fit_states(made_up(people=30), lpb.TwoStage(), taste_states=0)
 
 
 def naive_factors(seen: Moments, count: int, shrinkage: float) -> FloatArray:
@@ -128,8 +208,9 @@ def test_the_fit_is_the_same_on_any_number_of_threads_and_whatever_the_order_of_
     assert fitted(log, seed=1).report != one.report
 
 
-def test_what_is_foreseen_equals_the_policy() -> None:
-    taste, log = taste_for(8, calibration=1.3), made_up(people=6, k=8)
+@pytest.mark.parametrize("states", [1, 3])
+def test_what_is_foreseen_equals_the_policy(states: int) -> None:
+    taste, log = taste_for(8, calibration=1.3, states=states), made_up(people=6, k=8)
     shown = Shown.of(log, 0, 5)
     for greedy in (0, 2):
         with Threads(1) as pool:
@@ -151,9 +232,10 @@ def test_what_is_foreseen_equals_the_policy() -> None:
                 np.testing.assert_allclose(got.errors[at], abs(rating - mean[action]) / (1.2815515655 * sd[action]))
                 density = 0.0
                 scales = np.exp(taste.log_scale + taste.log_scale_sd * np.linspace(-2, 2, 9))
-                for s, weight in zip(scales, weights, strict=True):
+                for (z, scale), weight in np.ndenumerate(weights):
+                    s = scales[scale]
                     one = TasteModel(
-                        taste.means,
+                        taste.means.reshape(states, 8)[z],
                         taste.factors,
                         taste.variances,
                         offset=taste.offset,

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import lpbandits as lpb
 from lpbandits.errors import FileFormatError, InvalidInput
+from lpbandits.kernels import taste as kernels
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Belief
 from lpbandits.taste import TasteModel
@@ -19,10 +20,11 @@ from tests.conftest import REWARDS, Outcome, taste_for
 
 @st.composite
 def tastes(draw: st.DrawFn, max_actions: int = 6) -> TasteModel:
-    k, d = draw(st.integers(1, max_actions)), draw(st.integers(0, 7))
+    k, d, m = draw(st.integers(1, max_actions)), draw(st.integers(0, 7)), draw(st.integers(1, 3))
     number = st.floats(-2, 2)
+    prior = np.array(draw(st.lists(st.floats(0.1, 1), min_size=m, max_size=m)))
     return TasteModel(
-        np.array(draw(st.lists(number, min_size=k, max_size=k))),
+        np.array(draw(st.lists(number, min_size=m * k, max_size=m * k))).reshape(m, k),
         np.array(draw(st.lists(number, min_size=k * d, max_size=k * d))).reshape(k, d),
         np.array(draw(st.lists(st.floats(0.05, 2), min_size=k, max_size=k))),
         offset=draw(st.floats(0, 2)),
@@ -31,6 +33,7 @@ def tastes(draw: st.DrawFn, max_actions: int = 6) -> TasteModel:
         log_scale_sd=draw(st.floats(0, 0.8)),
         lasting=draw(st.floats(0, 0.95)),
         calibration=draw(st.floats(0.5, 2)),
+        prior=prior / prior.sum(),
     )
 
 
@@ -61,7 +64,68 @@ def test_forecasts_equal_dense_conditioning(data: st.DataObject) -> None:
     mean, sd, weights = naive.taste_of(policy, history)
     np.testing.assert_allclose(policy.expected(agent.belief)[0], mean, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(policy.doubts(agent.belief), sd, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(agent.belief.own[-2, :9], weights, rtol=1e-5, atol=1e-6)
+    rows = agent.belief.own[kernels.WEIGHT :: -kernels.STATE_ROWS][: taste.n_states, :9]
+    np.testing.assert_allclose(rows, weights, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.jitless
+@given(data=st.data())
+def test_sway_equals_dense_conditioning(data: st.DataObject) -> None:
+    taste = data.draw(tastes())
+    history: list[Outcome] = data.draw(outcomes(taste.n_actions))
+    policy = lpb.Taste(model_of(taste), lasting=data.draw(st.none() | st.floats(0, 0.95)))
+    belief = told(policy, history).belief
+    for action in range(taste.n_actions):
+        wanted = naive.taste_sway(policy, history, action)
+        np.testing.assert_allclose(policy.swayed(belief, action), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_expectations_move_by_sway() -> None:
+    """With one scale the model is Gaussian: a reward z standard deviations above moves all by z times the sway."""
+    policy = lpb.Taste(model_of(taste_for(6, log_scale_sd=0.0)))
+    history = [(0, 2.0), (3, 1.0), (0, 1.5)]
+    belief = told(policy, history).belief
+    before, sd = policy.expected(belief)[0], policy.doubts(belief)
+    for action in range(6):
+        for z in (-1.0, 2.0):
+            after = policy.expected(told(policy, [*history, (action, before[action] + z * sd[action])]).belief)[0]
+            np.testing.assert_allclose(after - before, z * policy.swayed(belief, action), rtol=1e-9, atol=1e-12)
+
+
+def test_looking_ahead_gives_up_a_little_for_what_teaches_much() -> None:
+    means, factors = np.array([0.1, 0.0, -0.1, -0.1]), np.array([[0.0], [1.0], [2.0], [-2.0]])
+    taste = TasteModel(means, factors, np.full(4, 0.1), log_scale_sd=0.0)
+    for lookahead, action in ((0.0, 0), (0.05, 0), (0.2, 1), (1.0, 1)):
+        assert lpb.Agent(lpb.Taste(model_of(taste), lookahead=lookahead), seed=0).ask() == action
+    alone = lpb.Agent(lpb.Taste(model_of(taste), lookahead=1.0), seed=0)
+    assert alone.ask([3]) == 3
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_looking_ahead_equals_its_twin_among_many_actions(seed: int) -> None:
+    """More than the eight candidates; what would teach most of all is not among them."""
+    rng = np.random.default_rng(seed)
+    means, factors = np.linspace(1, 0, 20), rng.normal(size=(20, 3)) * np.linspace(0.3, 3, 20)[:, None]
+    model = model_of(TasteModel(means[rng.permutation(20)], factors, np.full(20, 0.2), offset=0.1))
+    for lookahead in (0.3, 3.0):
+        policy = lpb.Taste(model, lookahead=lookahead)
+        agent, history = lpb.Agent(policy, seed=0), list[Outcome]()
+        left = list(range(20))
+        for _ in range(9):
+            chosen = int(agent.ask(left))
+            assert {chosen} == naive.actions_of(policy, "gaussian", history, left, lambda _purpose, _index: (0, 0))
+            assert agent.probabilities(left)[chosen] == 1.0
+            history.append((chosen, float(rng.normal())))
+            agent.tell(*history[-1])
+            left.remove(chosen)
+
+
+def test_looking_ahead_is_refused_where_nothing_is_told_of_it() -> None:
+    model = PreferenceModel([[0, 1], [1, 0]], means=[[2.0, 1.0], [1.0, 2.0]])
+    with pytest.raises(InvalidInput, match=r"lookahead is 0\.5, but 'known-means' does not tell what"):
+        lpb.Policy(model, lpb.KnownMeans(), lpb.Greedy(lookahead=0.5))
+    with pytest.raises(InvalidInput, match="lookahead is -1"):
+        lpb.Greedy(lookahead=-1)
 
 
 @given(data=st.data())
@@ -154,6 +218,10 @@ GOOD: dict[str, Any] = {"means": [0.5, -0.5], "factors": [[1.0], [2.0]], "varian
     [
         ({"means": []}, "means are empty|shape"),
         ({"means": [0.5, np.nan]}, "means"),
+        ({"means": np.zeros((101, 2))}, "means have 101 rows; give at most 100 states"),
+        ({"means": np.zeros((2, 2)), "prior": [0.5, 0.6]}, "prior sums to 1.1"),
+        ({"means": np.zeros((2, 2)), "prior": [1.0, 0.0]}, "prior has 0; leave that state of the taste out"),
+        ({"prior": [0.5, 0.5]}, "prior has shape 2; it must be 1"),
         ({"factors": [[1.0]]}, "factors"),
         ({"variances": [0.5, 0.0]}, "variances have 0; the least is 0.0001"),
         ({"variances": [0.5, -1.0]}, "variances have -1"),
@@ -187,6 +255,30 @@ def test_a_taste_is_kept_with_the_model() -> None:
     for odd in broken:
         with pytest.raises(FileFormatError, match="a taste is not"):
             TasteModel.from_dict(odd)
+
+
+def test_one_state_is_written_as_ever_and_more_with_their_prior() -> None:
+    one, row = TasteModel(**GOOD), TasteModel(**{**GOOD, "means": [GOOD["means"]], "prior": [1.0]})
+    assert one == row
+    assert one.to_dict()["means"] == [0.5, -0.5]
+    assert "prior" not in one.to_dict()
+    both = TasteModel(**{**GOOD, "means": [[0.5, -0.5], [0.0, 1.0]], "prior": [0.25, 0.75]})
+    assert (both.n_states, both.n_actions, repr(both)) == (2, 2, "<TasteModel: 2 states, 2 actions, 1 factors>")
+    model = PreferenceModel([[0, 1]], taste=both)
+    again = PreferenceModel.from_dict(json.loads(json.dumps(model.to_dict())))
+    assert again.sha256 == model.sha256
+    assert again.taste == both != one
+    np.testing.assert_array_equal(TasteModel(**{**GOOD, "means": np.zeros((2, 2))}).prior, [0.5, 0.5])
+
+
+def test_states_of_a_taste_are_told_apart() -> None:
+    """Two kinds of people without factors: a few rewards say of which kind somebody is."""
+    taste = TasteModel(np.array([[1.0, 0.0, 0.5], [-1.0, 0.0, -0.5]]), np.zeros((3, 0)), np.full(3, 0.2), offset=0.1)
+    policy = lpb.Taste(model_of(taste))
+    np.testing.assert_allclose(policy.expected(told(policy, []).belief)[0], 0.0, atol=1e-12)
+    for sign in (-1.0, 1.0):
+        said = policy.expected(told(policy, [(0, sign), (1, 0.0)]).belief)[0]
+        assert sign * said[2] > 0.4
 
 
 def test_a_saved_taste_is_small() -> None:

@@ -17,18 +17,20 @@ LARGEST = 1e6
 LEAST_VARIANCE = 10.0**-DIGITS
 MOST_LASTING = 0.99
 MOST_FACTORS = 1000
+MOST_STATES = 100
 
 
 @dataclass(frozen=True, eq=False)
 class TasteModel:
     """How people's rewards vary: a person's reward of action a is level + s (α + mean_a + factors_a·p + e_a).
 
-    The person has a scale s, an offset α and d tastes p; e_a is what none of these explains.
+    The person has a scale s, an offset α and d tastes p; e_a is what none of these explains. There may be a few kinds
+    of people, each with means of its own: these states are the taste's, whatever states the model's orderings have.
 
     Parameters
     ----------
     means
-        k: what people on average think of each action, in units of a person's spread.
+        k: what people on average think of each action, in units of a person's spread; or, with states, m×k.
     factors
         k×d: what each action is like; d may be 0.
     variances
@@ -46,6 +48,8 @@ class TasteModel:
         What intervals are widened by, so that those of people not in the fit cover what they should.
     about
         How it was chosen: any JSON object.
+    prior
+        m: the probability of each state; equal by default.
 
     Means, factors and variances are kept with four decimals. Two are equal when their contents are.
 
@@ -64,19 +68,28 @@ class TasteModel:
     lasting: float = 0.5
     calibration: float = 1.0
     about: Mapping[str, Any] = field(default_factory=dict)
+    prior: FloatArray = None  # type: ignore[assignment] # equal chances take its place
 
     def __post_init__(self) -> None:
-        means = validate.as_floats(self.means, "means", shape=(None,), largest=LARGEST)
-        k = len(means)
+        rows = validate.as_array(self.means, "means").ndim == 2
+        means = validate.as_floats(self.means, "means", shape=(None, None) if rows else (None,), largest=LARGEST)
+        m, k = means.shape if rows else (1, len(means))
+        if m > MOST_STATES:
+            raise InvalidInput(f"means have {m} rows; give at most {MOST_STATES} states")
         factors = validate.as_floats(self.factors, "factors", shape=(k, None), largest=LARGEST)
         variances = validate.as_floats(self.variances, "variances", shape=(k,), largest=LARGEST)
-        if not k:
+        if not k or not m:
             raise InvalidInput("means are empty; give one per action")
         if factors.shape[1] > MOST_FACTORS:
             raise InvalidInput(f"factors have {factors.shape[1]} columns; give at most {MOST_FACTORS}")
         if variances.min() < LEAST_VARIANCE:
             raise InvalidInput(f"variances have {variances.min():g}; the least is {LEAST_VARIANCE:g}")
-        arrays = {"means": means, "factors": factors, "variances": variances}
+        prior = validate.as_prior(self.prior, m)
+        if prior.min() <= 0.0:
+            raise InvalidInput("prior has 0; leave that state of the taste out")
+        prior.flags.writeable = False
+        object.__setattr__(self, "prior", prior)
+        arrays = {"means": means if m > 1 else means.reshape(k), "factors": factors, "variances": variances}
         for name, values in arrays.items():
             rounded = np.round(values, DIGITS) + 0.0  # no −0
             rounded.flags.writeable = False
@@ -96,7 +109,12 @@ class TasteModel:
     @property
     def n_actions(self) -> int:
         """The number k of actions."""
-        return len(self.means)
+        return len(self.variances)
+
+    @property
+    def n_states(self) -> int:
+        """The number m of states."""
+        return self.means.shape[0] if self.means.ndim == 2 else 1
 
     @property
     def n_factors(self) -> int:
@@ -108,37 +126,43 @@ class TasteModel:
         from lpbandits.kernels import taste as layout  # noqa: PLC0415 - compiled code only when asked for
 
         k, d = self.factors.shape
-        table = np.zeros((layout.FACTOR + 1 + d, max(k, layout.LEAST_COLUMNS)))
-        table[layout.MEAN, :k] = self.means
+        m = self.n_states
+        table = np.zeros((layout.FACTOR + 1 + d + m, max(k, layout.LOG_PRIOR + m)))
+        table[-m:, :k] = self.means.reshape(m, k)[::-1]
         table[layout.VARIANCE, :k] = self.variances
         table[layout.COMMON, layout.LEVEL] = self.level
         table[layout.COMMON, layout.LASTING] = self.lasting if lasting is None else lasting
         table[layout.COMMON, layout.CALIBRATION] = self.calibration
+        table[layout.COMMON, layout.STATES] = m
+        table[layout.COMMON, layout.LOG_PRIOR : layout.LOG_PRIOR + m] = np.log(self.prior)
         table[layout.FACTOR, :k] = np.sqrt(self.offset)
-        table[layout.FACTOR + 1 :, :k] = self.factors.T
+        table[layout.FACTOR + 1 : -m, :k] = self.factors.T
         return table
 
     def start(self) -> FloatArray:
         """Return what kernels know of a person who told nothing."""
         from lpbandits.kernels import taste as layout  # noqa: PLC0415
 
-        own = np.zeros((1 + self.n_factors + layout.ROWS, max(1 + self.n_factors, layout.SCALES)))
+        d, table = 1 + self.n_factors, self.table()
+        own = np.zeros((d + layout.ROWS + layout.STATE_ROWS * self.n_states, max(d, layout.SCALES)))
         x = np.linspace(-layout.REACH, layout.REACH, layout.SCALES)
         own[layout.SCALE, : layout.SCALES] = np.exp(self.log_scale + self.log_scale_sd * x)
-        layout.forget(own)
-        layout.weigh_scales(own)
+        layout.forget(table, own)
+        layout.weigh(table, own)
         return own
 
     def to_dict(self) -> Json:
         """Return it as a JSON object."""
         arrays = {name: getattr(self, name).tolist() for name in ("means", "factors", "variances")}
+        if self.n_states > 1:
+            arrays["prior"] = self.prior.tolist()
         return {**arrays, **{name: getattr(self, name) for name in _NUMBERS}, "about": dict(self.about)}
 
     @classmethod
     def from_dict(cls, content: Any) -> "TasteModel":
         """Return what `to_dict` wrote."""
         names = ("means", "factors", "variances", *_NUMBERS, "about")
-        if not isinstance(content, dict) or set(content) != set(names):
+        if not isinstance(content, dict) or set(content) - {"prior"} != set(names):
             raise FileFormatError(f"a taste is not whole; it must have {', '.join(names)}")
         try:
             factors = content["factors"]
@@ -155,7 +179,8 @@ class TasteModel:
         return hash((self.means.tobytes(), self.factors.tobytes(), self.variances.tobytes(), self.level))
 
     def __repr__(self) -> str:
-        return f"<TasteModel: {self.n_actions} actions, {self.n_factors} factors>"
+        states = f"{self.n_states} states, " if self.n_states > 1 else ""
+        return f"<TasteModel: {states}{self.n_actions} actions, {self.n_factors} factors>"
 
 
 _NUMBERS = ("offset", "level", "log_scale", "log_scale_sd", "lasting", "calibration")

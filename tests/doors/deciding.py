@@ -315,7 +315,7 @@ DOORS = [
     Door(
         "taste",
         arguments(
-            means_=one_of("[0.5, 0.0, -1.5]", "[1e6, -1e6, 0]"),
+            means_=one_of("[0.5, 0.0, -1.5]", "[1e6, -1e6, 0]", "[[1, 0, -1], [-1e6, 0, 1e6]]"),
             factors_=one_of("[[1, 2], [3, -4], [0, 0]]", "np.zeros((3, 0))", "[[1e6], [0], [-1e6]]"),
             variances_=one_of("[0.5, 1.0, 2.0]", "[1e-4, 1e6, 1.0]"),
             offset=floats(0, 1e6),
@@ -324,6 +324,7 @@ DOORS = [
             log_scale_sd=floats(0, 10),
             lasting=floats(0, 0.99),
             calibration=floats(1e-3, 100),
+            prior=one_of("[1.0]", "[0.25, 0.75]", "[1e-300, 1.0]"),
         ),
         use_taste,
     ),

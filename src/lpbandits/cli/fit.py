@@ -31,6 +31,7 @@ def fit(
     shrink: bool = typer.Option(True, help="Let states borrow from each other what their people said too little of."),
     restarts: int | None = typer.Option(None, help="Starts of the clustering (10; 2 for huge logs) or of EM (3)."),
     no_taste: bool = typer.Option(False, "--no-taste", help="Do not learn how tastes vary (for the policy **taste**)."),
+    taste_states: int = typer.Option(1, help="States that the taste has of its own, beside its factors."),
     unpack_limit: str | None = typer.Option(
         None, help="What a compressed file may unpack to, such as **50GB**; 20 GB and 200 times its size by default."
     ),
@@ -78,6 +79,7 @@ def fit(
             states=number,  # type: ignore[arg-type] # a number or "auto"
             pairs_per_person=pairs_per_person,
             taste=not no_taste,
+            taste_states=taste_states,
             threads=threads,
             progress=report,
         )
@@ -146,8 +148,9 @@ def _show(made: "Fit", out: Path | None) -> None:
 def _show_taste(taste: dict[str, Any]) -> None:
     from lpbandits.recovery.report import counted
 
+    states = f"{taste['states']} states, " if taste["states"] > 1 else ""
     say(
-        f"Taste: {counted(taste['factors'], 'factor')}; log density per rating of "
+        f"Taste: {states}{counted(taste['factors'], 'factor')}; log density per rating of "
         f"{counted(taste['heldout_people'], 'person', 'people')} not in the fit {taste['score']:.4f} "
         f"(without factors {taste['score_without']:.4f})\n"
         f"  its {taste['level']:.0%} intervals covered {taste['coverage']:.1%} of their ratings in random order, "

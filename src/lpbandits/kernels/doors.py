@@ -31,6 +31,7 @@ _REST = {
     "choose": (types.int64, types.int64[::1], types.int64, types.int64, types.int64),
     "expect": (types.int64, types.int64, types.float64[::1]),
     "doubt": (types.int64, types.float64[::1]),
+    "sway": (types.int64, types.int64, types.float64[::1]),
     "weigh": (types.int64,),
 }
 
@@ -81,7 +82,7 @@ def tell(*_: Any) -> Any:
     """Stand for the function that is put in."""
 
 
-choose = expect = doubt = weigh = tell
+choose = expect = doubt = sway = weigh = tell
 
 
 def tell_door(frame: Frame, n: int, action: int, outcome: float) -> int:
@@ -103,6 +104,11 @@ def expect_door(frame: Frame, n: int, state: int, out: FloatArray) -> None:
 def doubt_door(frame: Frame, n: int, out: FloatArray) -> None:
     """Write how uncertain what is expected of every action is."""
     doubt(arrays_of(frame), n, out)
+
+
+def sway_door(frame: Frame, n: int, action: int, out: FloatArray) -> None:
+    """Write how far an outcome of an action moves what is expected of every one."""
+    sway(arrays_of(frame), n, action, out)
 
 
 def weigh_door(frame: Frame, n: int) -> None:
@@ -132,6 +138,12 @@ def door_to_expect(function: Callable[..., None]) -> Door:
 def door_to_doubt(function: Callable[..., None]) -> Door:
     """Return the door to an evidence's `doubt`."""
     return _opened(doubt_door, "doubt", {"doubt": function})
+
+
+@functools.cache
+def door_to_sway(function: Callable[..., None]) -> Door:
+    """Return the door to an evidence's `sway`."""
+    return _opened(sway_door, "sway", {"sway": function})
 
 
 @functools.cache

@@ -1,10 +1,11 @@
 """The taste model, one person at a time: what ratings say of a person's taste and scale, and what to expect of others.
 
 A reward of action a is r0 + s (u_a + F_a·θ + e_a + noise): θ ~ N(0, I) is the person's taste, s their scale, one of a
-few, e_a ~ N(0, L ψ_a) their lasting liking of this one action, and the noise has variance (1 − L) ψ_a. With ρ̄ the mean
-reward of an action minus r0 and D = ψ (L + (1 − L)/n) the variance that n plays leave about F·θ, all follows from sums
-over tried actions: Λ = I + Σ F Fᵀ/D and η = Σ F (ρ̄/s − u)/D give θ ~ N(Λ⁻¹ η, Λ⁻¹). A tell costs O(d²), whatever was
-tried; what is expected costs O(k d).
+few, u = u_z with z one of a few states, most often the only one, e_a ~ N(0, L ψ_a) their lasting liking of this one
+action, and the noise has variance (1 − L) ψ_a. With ρ̄ the mean reward of an action minus r0 and D = ψ (L + (1 − L)/n)
+the variance that n plays leave about F·θ, all follows from sums over tried actions: Λ = I + Σ F Fᵀ/D and
+η = Σ F (ρ̄/s − u_z)/D give θ ~ N(Λ⁻¹ η, Λ⁻¹) under z and s. A tell costs O(d²), whatever was tried, and O(d) for each
+state; what is expected costs O(k d).
 """
 
 import numpy as np
@@ -13,41 +14,54 @@ from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 SCALES = 9
+TINY = 1e-300
 REACH = 2.0  # scales are s = exp(ℓ + τ x), x from −REACH to REACH
 
-# rows of the table, a column per action; LEVEL and LASTING stand in row COMMON
-MEAN = 0  # u
-VARIANCE = 1  # ψ
-COMMON = 2
-FACTOR = 3  # F, a row per dimension of taste
-LEVEL, LASTING, CALIBRATION = 0, 1, 2
-LEAST_COLUMNS = 3
+# rows of the table, a column per action; what is common to all stands in row COMMON
+VARIANCE = 0  # ψ
+COMMON = 1
+FACTOR = 2  # F, a row per dimension of taste
+MEAN = -1  # u of the first state; that of state z stands in row MEAN − z
+LEVEL, LASTING, CALIBRATION, STATES, LOG_PRIOR = range(5)  # from LOG_PRIOR on one place per state
 
 # rows of what a person's taste is, from the first: COVARIANCE (Λ⁻¹), as many as dimensions; then, from the last:
 SCALE = -1  # s
-WEIGHT = -2  # p(s | rewards)
-SUMS = -3
-ALONG = -4  # scratch: Λ⁻¹ F of one action
-PULL_REWARD, PULL_MEAN = -5, -6  # Σ F ρ̄/D and Σ F u/D
-TASTE_REWARD, TASTE_MEAN = -7, -8  # Λ⁻¹ times these: given s, the taste is TASTE_REWARD / s − TASTE_MEAN
-ROWS = 8
-# places in the row SUMS: Σ ρ̄²/D, Σ ρ̄u/D, Σ u²/D; rewards; their squares within actions, / ψ (1 − L); E s, E s²
-REWARDS_TWICE, REWARDS_MEANS, MEANS_TWICE, COUNT, WITHIN, SCALE_1, SCALE_2 = range(7)
+SUMS = -2
+ALONG = -3  # scratch: Λ⁻¹ F of one action
+PULL_REWARD = -4  # Σ F ρ̄/D
+TASTE_REWARD = -5  # Λ⁻¹ times it
+ROWS = 5
+# and of the first state; those of state z stand STATE_ROWS · z before them
+PULL_MEAN = -6  # Σ F u/D
+TASTE_MEAN = -7  # Λ⁻¹ times it: given z and s, the taste is TASTE_REWARD / s − TASTE_MEAN
+WEIGHT = -8  # p(z, s | rewards)
+STATE_SUMS = -9
+STATE_ROWS = 4
+# places in the row SUMS: Σ ρ̄²/D; rewards; their squares within actions, / ψ (1 − L); E s²
+REWARDS_TWICE, COUNT, WITHIN, SCALE_2 = range(4)
+# places in the row STATE_SUMS: Σ ρ̄u/D, Σ u²/D; Σ_s p(z, s) s and the same of s²; scratch
+REWARDS_MEANS, MEANS_TWICE, OF_SCALE, OF_SCALE_2, MOVE = range(5)
 
 
 @kernel
-def dimensions(own: FloatArray) -> int:
+def states(table: FloatArray) -> int:
+    """Return how many states a taste has."""
+    return int(table[COMMON, STATES])
+
+
+@kernel
+def dimensions(table: FloatArray) -> int:
     """Return how many dimensions a taste has, the level among them."""
-    return own.shape[0] - ROWS
+    return table.shape[0] - FACTOR - states(table)
 
 
 @kernel
-def forget(own: FloatArray) -> None:
+def forget(table: FloatArray, own: FloatArray) -> None:
     """Make a taste that of somebody unknown: Λ = I, and empty sums."""
-    for row in range(own.shape[0] - 2):
+    for row in range(own.shape[0] - 1):
         for i in range(own.shape[1]):
             own[row, i] = 0.0
-    for i in range(dimensions(own)):
+    for i in range(dimensions(table)):
         own[i, i] = 1.0
 
 
@@ -55,7 +69,7 @@ def forget(own: FloatArray) -> None:
 def project(table: FloatArray, own: FloatArray, action: int, row: int) -> float:
     """Return F·w of an action, w a row of the taste."""
     total = 0.0
-    for i in range(dimensions(own)):
+    for i in range(dimensions(table)):
         total += table[FACTOR + i, action] * own[row, i]
     return total
 
@@ -63,7 +77,7 @@ def project(table: FloatArray, own: FloatArray, action: int, row: int) -> float:
 @kernel
 def along(table: FloatArray, own: FloatArray, action: int) -> float:
     """Write Λ⁻¹F of an action; return F·Λ⁻¹F, the variance of its F·θ. Row by row, so that it runs in vectors."""
-    size = dimensions(own)
+    size = dimensions(table)
     out = own[ALONG]
     for i in range(size):
         out[i] = 0.0
@@ -78,25 +92,28 @@ def along(table: FloatArray, own: FloatArray, action: int) -> float:
 @kernel
 def take_in(table: FloatArray, own: FloatArray, action: int, weight: float, pull: float, squares: float) -> None:
     """Add to an action's 1/D, ρ̄/D and ρ̄²/D: Λ += δFFᵀ, so Λ⁻¹ −= κ g gᵀ with g = Λ⁻¹F, κ = δ/(1 + δ F·g)."""
-    size = dimensions(own)
+    size = dimensions(table)
     variance = along(table, own, action)
     kappa = weight / (1.0 + weight * variance)
-    mean = table[MEAN, action]
     by_reward = pull - kappa * (project(table, own, action, TASTE_REWARD) + variance * pull)
-    by_mean = mean * weight
-    by_mean -= kappa * (project(table, own, action, TASTE_MEAN) + variance * by_mean)
     for i in range(size):
         own[TASTE_REWARD, i] += own[ALONG, i] * by_reward
-        own[TASTE_MEAN, i] += own[ALONG, i] * by_mean
         own[PULL_REWARD, i] += table[FACTOR + i, action] * pull
-        own[PULL_MEAN, i] += table[FACTOR + i, action] * mean * weight
         step = kappa * own[ALONG, i]
         row = own[i]
         for j in range(size):
             row[j] -= step * own[ALONG, j]
     own[SUMS, REWARDS_TWICE] += squares
-    own[SUMS, REWARDS_MEANS] += mean * pull
-    own[SUMS, MEANS_TWICE] += mean * mean * weight
+    for z in range(states(table)):
+        at = STATE_ROWS * z
+        mean = table[MEAN - z, action]
+        by_mean = mean * weight
+        by_mean -= kappa * (project(table, own, action, TASTE_MEAN - at) + variance * by_mean)
+        for i in range(size):
+            own[TASTE_MEAN - at, i] += own[ALONG, i] * by_mean
+            own[PULL_MEAN - at, i] += table[FACTOR + i, action] * mean * weight
+        own[STATE_SUMS - at, REWARDS_MEANS] += mean * pull
+        own[STATE_SUMS - at, MEANS_TWICE] += mean * mean * weight
 
 
 @kernel
@@ -116,61 +133,109 @@ def replace_part(
 
 
 @kernel
-def dot(own: FloatArray, one: int, other: int) -> float:
+def dot(one: FloatArray, other: FloatArray, size: int) -> float:
     """Return the product of two rows of the taste."""
     total = 0.0
-    for i in range(dimensions(own)):
-        total += own[one, i] * own[other, i]
+    for i in range(size):
+        total += one[i] * other[i]
     return total
 
 
 @kernel
-def weigh_scales(own: FloatArray) -> None:
-    """Write p(s | rewards): log p = log prior − ½ [Σ y²/D − ηᵀΛ⁻¹η + within/s²] − count · log s, with y = ρ̄/s − u."""
+def weigh(table: FloatArray, own: FloatArray) -> None:
+    """Write p(z, s | rewards), with y = ρ̄/s − u_z.
+
+    log p = log prior(z) + log prior(s) − ½ [Σ y²/D − ηᵀΛ⁻¹η + within/s²] − count · log s
+    """
+    size = dimensions(table)
     sums = own[SUMS]
-    twice = sums[REWARDS_TWICE] - dot(own, PULL_REWARD, TASTE_REWARD) + sums[WITHIN]
-    mixed = sums[REWARDS_MEANS] - dot(own, PULL_REWARD, TASTE_MEAN)
+    twice = sums[REWARDS_TWICE] - dot(own[PULL_REWARD], own[TASTE_REWARD], size) + sums[WITHIN]
     best = -np.inf
-    for j in range(SCALES):
-        x = REACH * (2.0 * j / (SCALES - 1) - 1.0)
-        inverse = 1.0 / own[SCALE, j]
-        own[WEIGHT, j] = -0.5 * x * x - inverse * (0.5 * inverse * twice - mixed) + sums[COUNT] * np.log(inverse)
-        best = max(best, own[WEIGHT, j])
+    for z in range(states(table)):
+        at = STATE_ROWS * z
+        weights = own[WEIGHT - at]
+        mixed = own[STATE_SUMS - at, REWARDS_MEANS] - dot(own[PULL_REWARD], own[TASTE_MEAN - at], size)
+        alone = own[STATE_SUMS - at, MEANS_TWICE] - dot(own[PULL_MEAN - at], own[TASTE_MEAN - at], size)
+        for j in range(SCALES):
+            x = REACH * (2.0 * j / (SCALES - 1) - 1.0)
+            inverse = 1.0 / own[SCALE, j]
+            weights[j] = table[COMMON, LOG_PRIOR + z] - 0.5 * (x * x + alone)
+            weights[j] += sums[COUNT] * np.log(inverse) - inverse * (0.5 * inverse * twice - mixed)
+            best = max(best, weights[j])
     total = 0.0
-    for j in range(SCALES):
-        own[WEIGHT, j] = np.exp(own[WEIGHT, j] - best)
-        total += own[WEIGHT, j]
-    sums[SCALE_1] = 0.0
+    for z in range(states(table)):
+        weights = own[WEIGHT - STATE_ROWS * z]
+        for j in range(SCALES):
+            weights[j] = np.exp(weights[j] - best)
+            total += weights[j]
     sums[SCALE_2] = 0.0
-    for j in range(SCALES):
-        own[WEIGHT, j] /= total
-        sums[SCALE_1] += own[WEIGHT, j] * own[SCALE, j]
-        sums[SCALE_2] += own[WEIGHT, j] * own[SCALE, j] ** 2
+    for z in range(states(table)):
+        weights = own[WEIGHT - STATE_ROWS * z]
+        moments = own[STATE_SUMS - STATE_ROWS * z]
+        moments[OF_SCALE] = 0.0
+        moments[OF_SCALE_2] = 0.0
+        for j in range(SCALES):
+            weights[j] /= total
+            moments[OF_SCALE] += weights[j] * own[SCALE, j]
+            moments[OF_SCALE_2] += weights[j] * own[SCALE, j] ** 2
+        sums[SCALE_2] += moments[OF_SCALE_2]
 
 
 @kernel
-def expect_untried(table: FloatArray, own: FloatArray, k: int, out: FloatArray) -> None:
-    """Write r0 + E[s] u + F·w, w = TASTE_REWARD − E[s] TASTE_MEAN; four rows of F at a time stay in registers."""
-    scale = own[SUMS, SCALE_1]
-    level = table[COMMON, LEVEL]
+def over_actions(table: FloatArray, own: FloatArray, level: float, place: int, k: int, out: FloatArray) -> None:
+    """Write level + Σ_z c_z u_z + F·w, with c_z at a place of STATE_SUMS and w in ALONG; four rows of F at a time."""
+    by_mean, means = own[STATE_SUMS, place], table[MEAN]
     for a in range(k):
-        out[a] = level + scale * table[MEAN, a]
-    size = dimensions(own)
+        out[a] = level + by_mean * means[a]
+    for z in range(1, states(table)):
+        by_mean, means = own[STATE_SUMS - STATE_ROWS * z, place], table[MEAN - z]
+        for a in range(k):
+            out[a] += by_mean * means[a]
+    size = dimensions(table)
     i = 0
     while i + 4 <= size:
-        w0 = own[TASTE_REWARD, i] - scale * own[TASTE_MEAN, i]
-        w1 = own[TASTE_REWARD, i + 1] - scale * own[TASTE_MEAN, i + 1]
-        w2 = own[TASTE_REWARD, i + 2] - scale * own[TASTE_MEAN, i + 2]
-        w3 = own[TASTE_REWARD, i + 3] - scale * own[TASTE_MEAN, i + 3]
+        w0, w1, w2, w3 = own[ALONG, i], own[ALONG, i + 1], own[ALONG, i + 2], own[ALONG, i + 3]
         f0, f1, f2, f3 = table[FACTOR + i], table[FACTOR + i + 1], table[FACTOR + i + 2], table[FACTOR + i + 3]
         for a in range(k):
             out[a] += (w0 * f0[a] + w1 * f1[a]) + (w2 * f2[a] + w3 * f3[a])
         i += 4
     while i < size:
-        w0 = own[TASTE_REWARD, i] - scale * own[TASTE_MEAN, i]
         for a in range(k):
-            out[a] += w0 * table[FACTOR + i, a]
+            out[a] += own[ALONG, i] * table[FACTOR + i, a]
         i += 1
+
+
+@kernel
+def lean(table: FloatArray, own: FloatArray) -> None:
+    """Write to ALONG the taste times the scale as expected: w = TASTE_REWARD − Σ_z E[s 1_z] TASTE_MEAN."""
+    for i in range(dimensions(table)):
+        own[ALONG, i] = own[TASTE_REWARD, i]
+    for z in range(states(table)):
+        at = STATE_ROWS * z
+        for i in range(dimensions(table)):
+            own[ALONG, i] -= own[STATE_SUMS - at, OF_SCALE] * own[TASTE_MEAN - at, i]
+
+
+@kernel
+def expect_untried(table: FloatArray, own: FloatArray, k: int, out: FloatArray) -> None:
+    """Write r0 + Σ_z E[s 1_z] u_z + F·w of all actions, w as above."""
+    lean(table, own)
+    over_actions(table, own, table[COMMON, LEVEL], OF_SCALE, k, out)
+
+
+@kernel
+def expect_one(table: FloatArray, own: FloatArray, action: int) -> float:
+    """Return the same of one action, with w in ALONG."""
+    out = table[COMMON, LEVEL] + project(table, own, action, ALONG)
+    for z in range(states(table)):
+        out += own[STATE_SUMS - STATE_ROWS * z, OF_SCALE] * table[MEAN - z, action]
+    return out
+
+
+@kernel
+def slope(table: FloatArray, own: FloatArray, action: int, z: int) -> float:
+    """Return u_z − F·TASTE_MEAN: what one more of the scale adds to what is expected of an action in state z."""
+    return table[MEAN - z, action] - project(table, own, action, TASTE_MEAN - STATE_ROWS * z)
 
 
 @kernel
@@ -182,16 +247,50 @@ def lasting_share(table: FloatArray, count: float) -> float:
 
 @kernel
 def foreseen_sd(table: FloatArray, own: FloatArray, action: int, count: float) -> float:
-    """Return the standard deviation of the next reward of an action that was tried so often, as calibrated.
+    """Return the standard deviation of the next reward of an action that was tried so often; Λ⁻¹F is left in ALONG.
 
-    E[s²] (h² F·Λ⁻¹F + ψ (1 − L (1 − h))) + Var[s] h² (u − F·TASTE_MEAN)², where h = 1 − L ψ/D is the taste's share.
+    E[s²] (h² F·Λ⁻¹F + ψ (1 − L (1 − h))) + h² Var[s slope_z], where h = 1 − L ψ/D is the taste's share.
     """
     share = 1.0 - lasting_share(table, count)
     own_part = table[VARIANCE, action] * (1.0 - table[COMMON, LASTING] * (1.0 - share))
-    slope = share * (table[MEAN, action] - project(table, own, action, TASTE_MEAN))
-    square = own[SUMS, SCALE_2] * (share * share * along(table, own, action) + own_part)
-    square += (own[SUMS, SCALE_2] - own[SUMS, SCALE_1] ** 2) * slope * slope
-    return table[COMMON, CALIBRATION] * np.sqrt(max(square, 0.0))
+    mean = 0.0
+    square = 0.0
+    for z in range(states(table)):
+        rise = slope(table, own, action, z)
+        mean += own[STATE_SUMS - STATE_ROWS * z, OF_SCALE] * rise
+        square += own[STATE_SUMS - STATE_ROWS * z, OF_SCALE_2] * rise * rise
+    square = share * share * max(square - mean * mean, 0.0)
+    square += own[SUMS, SCALE_2] * (share * share * along(table, own, action) + own_part)
+    return np.sqrt(max(square, 0.0))
+
+
+@kernel
+def sway_untried(table: FloatArray, own: FloatArray, action: int, count: float, k: int, out: FloatArray) -> None:
+    """Write Cov(b, a)/sd of the next reward of an action a that was tried so often, for untried b.
+
+    Cov(b, a) = h (E[s²] F_b·Λ⁻¹F + Cov[s slope_z of b, s slope_z of a]), h the taste's share as above.
+    """
+    sd = max(foreseen_sd(table, own, action, count), TINY)
+    share = (1.0 - lasting_share(table, count)) / sd
+    mean = 0.0
+    for z in range(states(table)):
+        mean += own[STATE_SUMS - STATE_ROWS * z, OF_SCALE] * slope(table, own, action, z)
+    for i in range(dimensions(table)):
+        own[ALONG, i] *= own[SUMS, SCALE_2] * share
+    for z in range(states(table)):
+        at = STATE_ROWS * z
+        sums = own[STATE_SUMS - at]
+        sums[MOVE] = share * (sums[OF_SCALE_2] * slope(table, own, action, z) - sums[OF_SCALE] * mean)
+        for i in range(dimensions(table)):
+            own[ALONG, i] -= sums[MOVE] * own[TASTE_MEAN - at, i]
+    over_actions(table, own, 0.0, MOVE, k, out)
+
+
+@kernel
+def sway_of_liking(table: FloatArray, own: FloatArray, action: int, count: float) -> float:
+    """Return E[s²] ψ L h/sd: what an action's next reward says of the person's lasting liking of it."""
+    liking = table[VARIANCE, action] * table[COMMON, LASTING] * (1.0 - lasting_share(table, count))
+    return own[SUMS, SCALE_2] * liking / max(foreseen_sd(table, own, action, count), TINY)
 
 
 @kernel
@@ -199,9 +298,9 @@ def bring_best(table: FloatArray, own: FloatArray, at: int, end: int, actions: I
     """Swap to place `at` the reward, up to `end`, of whose action most is expected: what a greedy policy plays."""
     best = at
     most = -np.inf
+    lean(table, own)
     for i in range(at, end):
-        value = project(table, own, actions[i], TASTE_REWARD)
-        value += own[SUMS, SCALE_1] * (table[MEAN, actions[i]] - project(table, own, actions[i], TASTE_MEAN))
+        value = expect_one(table, own, actions[i])
         if value > most:
             best = i
             most = value
@@ -241,17 +340,20 @@ def foresee(
             if greedily:
                 bring_best(table, own, at, end, actions, rewards)
             action = actions[at]
-            by_reward = project(table, own, action, TASTE_REWARD)
-            by_mean = table[MEAN, action] - project(table, own, action, TASTE_MEAN)
             reward = rewards[at] - table[COMMON, LEVEL]
-            means[at] = table[COMMON, LEVEL] + by_reward + own[SUMS, SCALE_1] * by_mean
-            sds[at] = foreseen_sd(table, own, action, 0.0)
+            by_reward = project(table, own, action, TASTE_REWARD)
+            lean(table, own)
+            means[at] = expect_one(table, own, action)
+            sds[at] = table[COMMON, CALIBRATION] * foreseen_sd(table, own, action, 0.0)
             variance = table[VARIANCE, action] + along(table, own, action)
             density = 0.0
-            for j in range(SCALES):
-                s = own[SCALE, j]
-                density += own[WEIGHT, j] * np.exp(-0.5 * ((reward - by_reward) / s - by_mean) ** 2 / variance) / s
+            for z in range(states(table)):
+                by_mean = slope(table, own, action, z)
+                for j in range(SCALES):
+                    s = own[SCALE, j]
+                    away = (reward - by_reward) / s - by_mean
+                    density += own[WEIGHT - STATE_ROWS * z, j] * np.exp(-0.5 * away * away / variance) / s
             logs[at] = np.log(max(density, 1e-300)) - 0.5 * np.log(2.0 * np.pi * variance)
             if greedily or greedy == 0:
                 replace_part(table, own, action, 0.0, 0.0, 1.0, reward)
-                weigh_scales(own)
+                weigh(table, own)

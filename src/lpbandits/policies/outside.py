@@ -20,11 +20,12 @@ from lpbandits.validate import quoted
 
 _KINDS: dict[str, type[Evidence | Rule]] = {"evidence": Evidence, "rule": Rule}
 _EXAMPLES = {"evidence": "Refit()", "rule": "Sample()"}
-_FUNCTIONS = {"evidence": ("tell", "expect", "doubt"), "rule": ("choose",)}
+_FUNCTIONS = {"evidence": ("tell", "expect", "doubt", "sway"), "rule": ("choose",)}
 _ARGUMENTS = {
     "tell": ("b", "n", "action", "outcome"),
     "expect": ("b", "n", "state", "out"),
     "doubt": ("b", "n", "out"),
+    "sway": ("b", "n", "action", "out"),
     "choose": ("b", "n", "offered", "seed", "person", "round_"),
 }
 
@@ -74,9 +75,14 @@ def _json(value: Any) -> Any:
 
 
 @functools.cache
-def asking(choose: Callable[..., Any], expect: Callable[..., None], doubt: Callable[..., None]) -> Callable[..., Any]:
-    """Return a rule's `choose`, built around an evidence's `expect` and `doubt`."""
-    asked = {"expect": expect, "doubt": doubt}
+def asking(
+    choose: Callable[..., Any],
+    expect: Callable[..., None],
+    doubt: Callable[..., None],
+    sway: Callable[..., None],
+) -> Callable[..., Any]:
+    """Return a rule's `choose`, built around an evidence's `expect`, `doubt` and `sway`."""
+    asked = {"expect": expect, "doubt": doubt, "sway": sway}
     return specialise(choose, name_of("choose", {"choose": choose, **asked}), asked, inline=True)
 
 

@@ -8,6 +8,7 @@ and `n`, the number of tried actions:
     n = tell(b, n, winner, loser)                         … of a duel
     expect(b, n, state, out)                              evidence: write what it expects of every action
     doubt(b, n, out)                                      evidence: write how uncertain that is (0 by default)
+    sway(b, n, action, out)                               evidence, if it can: write how far an outcome moves all that
     weigh(b, n)                                           evidence, if it can: write scores and posterior anew
     action = choose(b, n, offered, seed, person, round_)  rule: `offered` rises, and is empty where all are allowed
     first, second = choose(…)                             … for duels
@@ -16,8 +17,9 @@ A `tell` records the outcome (`kernels.tally.record`) and leaves the normalised 
 `b.states`; it may keep what it likes in `b.own`. What a saved belief says is not believed where it can be worked out:
 `weigh` writes its scores and posterior anew from the slots and `b.own` (and all of `b.own`, if the evidence is
 `derived`), and `check_own` refuses what no outcomes lead to. A `choose` changes nothing but scratch, and takes its luck
-from `kernels.random.uniform` by address. A rule with `asks = True` may call `expect` and `doubt`, imported from here,
-and so work with any evidence. Functions decorated with `lpbandits.kernel` run at full speed; plain Python works too.
+from `kernels.random.uniform` by address. A rule with `asks = True` may call `expect`, `doubt` and `sway`, imported from
+here, and so work with any evidence. Functions decorated with `lpbandits.kernel` run at full speed; plain Python works
+too.
 """
 
 from collections.abc import Callable
@@ -41,6 +43,13 @@ def certain(b: Any, n: int, out: FloatArray) -> None:  # noqa: ARG001
     """Write that nothing is uncertain, which an evidence says that does not tell how uncertain it is."""
     for action in range(len(out)):
         out[action] = 0.0
+
+
+@kernel
+def unmoved(b: Any, n: int, action: int, out: FloatArray) -> None:  # noqa: ARG001
+    """Write that no outcome moves anything, for an evidence that does not tell what it would learn."""
+    for other in range(len(out)):
+        out[other] = 0.0
 
 
 Feedback = Literal["rewards", "duels"]
@@ -86,6 +95,9 @@ class Evidence:
     expect: ClassVar[Callable[..., None]]
     doubt: ClassVar[Callable[..., None]] = staticmethod(certain)
     """The standard deviation, in rewards, of each action's own departure from what is expected of it."""
+    sway: ClassVar[Callable[..., None]] = staticmethod(unmoved)
+    """How far, in rewards, what is expected of each action over all states moves if the next reward of this one is a
+    standard deviation above what is expected."""
     weigh: ClassVar[Callable[..., None] | None] = None
     """None: the posterior of a saved belief is taken as it is, if it is a probability of each state."""
 
@@ -127,7 +139,7 @@ class Rule:
     repeats: ClassVar[bool] = True
     """Whether it goes on learning where actions repeat; a rule that locks in on one is for actions given once."""
     asks: ClassVar[bool] = False
-    """Whether it calls `expect` or `doubt`."""
+    """Whether it calls `expect`, `doubt` or `sway`."""
     choose: ClassVar[Callable[..., Any]]
 
     @property
@@ -159,3 +171,8 @@ def expect(b: Any, n: int, state: int, out: FloatArray) -> None:  # noqa: ARG001
 def doubt(b: Any, n: int, out: FloatArray) -> None:  # noqa: ARG001
     """Stand, in a rule with `asks = True`, for the `doubt` of the evidence it is combined with."""
     raise NotSupported("only a rule with asks = True may call doubt")
+
+
+def sway(b: Any, n: int, action: int, out: FloatArray) -> None:  # noqa: ARG001
+    """Stand, in a rule with `asks = True`, for the `sway` of the evidence it is combined with."""
+    raise NotSupported("only a rule with asks = True may call sway")

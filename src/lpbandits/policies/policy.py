@@ -18,7 +18,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.kernels import layout
 from lpbandits.kernels.choices import favourite_sets
 from lpbandits.kernels.compiler import fingerprint
-from lpbandits.kernels.doors import door_to_doubt, door_to_expect
+from lpbandits.kernels.doors import door_to_choose, door_to_doubt, door_to_expect, door_to_sway
 from lpbandits.kernels.layout import Arrays
 from lpbandits.limits import affordable
 from lpbandits.model import PreferenceModel, as_model
@@ -138,7 +138,7 @@ class Policy:
         """The rule's function: built around the evidence's `expect` if it asks, and watched if it is from outside."""
         choose = self.rule.choose
         if self.rule.asks:
-            choose = asking(choose, self.evidence.expect, self.evidence.doubt)
+            choose = asking(choose, self.evidence.expect, self.evidence.doubt, self.evidence.sway)
         return watched_choose(choose, self.feedback) if fingerprint(choose) else choose
 
     @property
@@ -249,6 +249,20 @@ class Policy:
         arrays = self.arrays(belief)
         doubt(framed(arrays), belief.tried, out)
         return out
+
+    def swayed(self, belief: Belief, action: int) -> FloatArray:
+        """Return how far what is expected of each action moves by an outcome of one, a standard deviation above."""
+        out = np.empty(self.model.n_actions)
+        sway, framed = door_to_sway(self.evidence.sway)
+        arrays = self.arrays(belief)
+        sway(framed(arrays), belief.tried, action, out)
+        return out
+
+    def choice(self, belief: Belief, offered: IntArray) -> int:
+        """Return the action that a rule without luck plays next."""
+        choose, framed = door_to_choose(self.choose)
+        arrays = self.arrays(belief)
+        return int(choose(framed(arrays), belief.tried, offered, 0, 0, 0))
 
     def index_of(self, label: Any) -> int:
         """Return the index of an action's label."""

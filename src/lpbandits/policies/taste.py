@@ -23,6 +23,8 @@ class Taste(Policy):
         "gaussian", "bernoulli" or "poisson" (all treated as Gaussian); or `Rewards(…)`, whose noise is not used.
     lasting
         How much of what the tastes do not explain is a lasting liking of one action, not noise; see `TasteEvidence`.
+    lookahead
+        How much it counts what an action would teach; see `Greedy`.
 
     >>> from lpbandits import Agent, TasteModel
     >>> tastes = TasteModel([0.2, 0.0, 0.0], [[0.9], [0.9], [-0.9]], [0.3, 0.3, 0.3], level=3.0)
@@ -40,9 +42,10 @@ class Taste(Policy):
         *,
         rewards: str | Rewards = "gaussian",
         lasting: float | None = None,
+        lookahead: float = 0.0,
         explore: float = 0.0,
     ) -> None:
-        super().__init__(model, TasteEvidence(rewards_of(rewards), lasting), Greedy(), explore)
+        super().__init__(model, TasteEvidence(rewards_of(rewards), lasting), Greedy(lookahead), explore)
 
 
 ENTRIES = (

@@ -30,6 +30,7 @@ from lpbandits.recovery.report import Fit, FitReport, Stopwatch
 from lpbandits.recovery.size import check_fit
 from lpbandits.recovery.taste_choice import TasteFit, recover_taste
 from lpbandits.recovery.two_stage import TwoStage
+from lpbandits.taste import MOST_STATES
 from lpbandits.typing import FloatArray, Json
 
 States = int | Literal["auto"]
@@ -176,10 +177,14 @@ def fit_states(
     pairs_per_person: int | None = None,
     heldout: float = 0.1,
     taste: bool = True,
+    taste_states: int = 1,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Fit:
     """Fit with any estimator, `TwoStage(…)` or `Em(…)`, and report; the arguments are those of `recover_two_stage`.
+
+    `taste_states` is the number of states that the taste has of its own, each with its means, whatever the number of
+    orderings; beside factors, more than one gained nothing on real people (docs/taste.md).
 
     >>> rows = [(n, a, a if n < 6 else -a) for n in range(10) for a in range(3)]
     >>> fit = fit_states(Ratings.from_arrays(*zip(*rows)), TwoStage(seed=1), states=2)
@@ -192,6 +197,7 @@ def fit_states(
         raise InvalidInput("nobody rated two actions, so there is nothing to compare; give more ratings per person")
     share = validate.as_number(heldout, "heldout", low=0, high=0.9)
     taste = validate.as_flag(taste, "taste")
+    taste_states = validate.as_count(taste_states, "taste_states", high=MOST_STATES)
     if pairs_per_person is not None:
         pairs_per_person = validate.as_count(pairs_per_person, "pairs_per_person")
     watch = Stopwatch(progress)
@@ -235,11 +241,13 @@ def fit_states(
                     pairs_per_person=pairs_per_person,
                     threads=pool,
                 )
-        tastes = recover_taste(ratings, seed=estimator.seed, watch=watch, threads=pool) if taste else TasteFit()
+        tastes = TasteFit()
+        if taste:
+            tastes = recover_taste(ratings, states=taste_states, seed=estimator.seed, watch=watch, threads=pool)
     pairs = float(comparisons.pairs.sum())
     report = _report(estimate, ratings, estimator, pairs, seen, unseen, curve, tastes, watch.seconds)
     asked = {"states": "auto" if auto else number, "pairs_per_person": pairs_per_person, "heldout": share}
-    settings = {**asked, "taste": taste, **estimator.settings()}
+    settings = {**asked, "taste": taste, "taste_states": taste_states, **estimator.settings()}
     return Fit(to_model(estimate, ratings, _provenance(report, settings, ratings, estimate), tastes.taste), report)
 
 

@@ -1,7 +1,8 @@
 """Fitting people's tastes: average likings, factors from shrunken covariances, and what is left to each action.
 
 A rating is r0 + s_i (α_i + u_a + q_a·p_i + e_a). In units of a person's own spread, u are means shrunken to 0, and the
-covariance of two actions over the people who rated both, shrunken by λ people of no covariance, is q_a·q_b.
+covariance of two actions over the people who rated both, shrunken by λ people of no covariance, is q_a·q_b. With states
+u is that of the person's state, and their chances of states weigh it.
 """
 
 import functools
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lpbandits.recovery.ratings import Ratings
+from lpbandits.recovery.taste_states import mixture
 from lpbandits.taste import LEAST_VARIANCE, TasteModel
 from lpbandits.typing import FloatArray, IntArray
 
@@ -39,7 +41,9 @@ class Moments:
     """What a log says, whatever the number of factors and the shrinkage: sums over people."""
 
     means: FloatArray
-    """k: u."""
+    """k: u; with states m×k."""
+    prior: FloatArray
+    """m: the shares of the states, of which there is one by default."""
     products: FloatArray
     """k×k: Σ_i e_ia e_ib over people who rated both, e what is left of a rating in the person's units."""
     raters: FloatArray
@@ -67,7 +71,7 @@ def _spreads(ratings: Ratings) -> FloatArray:
     return np.sqrt(squares / np.maximum(ratings.counts, 1))
 
 
-def moments(ratings: Ratings) -> Moments:
+def moments(ratings: Ratings, states: int = 1, seed: int = 0) -> Moments:
     """Return the sums that a fit needs, of people who all are `telling`."""
     owner, action, k = ratings.owner, ratings.action, len(ratings.actions)
     people, raters = len(ratings.people), np.bincount(action, minlength=k)
@@ -77,7 +81,14 @@ def moments(ratings: Ratings) -> Moments:
     for _ in range(SWEEPS):
         means = np.bincount(action, weights=y - offsets[owner], minlength=k) / (raters + PSEUDO_RATERS)
         offsets = np.bincount(owner, weights=y - means[action], minlength=people) / ratings.counts
-    left = y - means[action] - offsets[owner]
+    left, prior = y - means[action], np.ones(1)
+    if states > 1:
+        found = mixture(ratings, left, states, seed)
+        for shift, chance in zip(found.shifts, found.chance.T, strict=True):
+            left -= chance[owner] * shift[action]
+        offsets = np.bincount(owner, weights=left, minlength=people) / ratings.counts
+        means, prior = means + found.shifts, found.prior
+    left -= offsets[owner]
     squares = np.bincount(action, weights=left**2, minlength=k)
     typical = float(squares.sum() / len(left))
     variances = (squares + PSEUDO_RATERS * typical) / (raters + PSEUDO_RATERS)
@@ -87,6 +98,7 @@ def moments(ratings: Ratings) -> Moments:
     products, both = _crossed(ratings, left)
     return Moments(
         means=means,
+        prior=prior,
         products=products,
         raters=both,
         variances=np.maximum(variances, LEAST_VARIANCE),
@@ -131,7 +143,7 @@ def leading_factors(seen: Moments, count: int, shrinkage: float) -> FloatArray:
     little harm.
     """
     shrunken = seen.products / (seen.raters + shrinkage)
-    q = np.zeros((len(seen.means), 0))
+    q = np.zeros((len(seen.variances), 0))
     explained = 0.3 * seen.variances
     with one_thread():
         for _ in range(COMMUNALITIES if count else 0):
@@ -156,6 +168,7 @@ def taste_with(seen: Moments, factors: FloatArray, **others: Any) -> TasteModel:
         level=seen.level,
         log_scale=seen.log_scale,
         log_scale_sd=seen.log_scale_sd,
+        prior=seen.prior,
         **others,
     )
 

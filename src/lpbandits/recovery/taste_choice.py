@@ -7,7 +7,7 @@ gains from fine distinctions that a mean over all ratings hardly shows. The fina
 """
 
 import functools
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ LEVEL = 0.8
 """What intervals shall cover."""
 
 FEWEST_PEOPLE = 20
+PEOPLE_A_STATE = 5
 MOST_ACTIONS = 6_000
 MOST_SHOWN = 100
 """Ratings of a person set aside that are foreseen."""
@@ -54,6 +55,8 @@ class TasteReport:
     those before it.
     """
 
+    states: int
+    """Of the taste, each with average likings of its own."""
     factors: int
     shrinkage: float
     score: float
@@ -159,8 +162,8 @@ def _calibrated(orders: list[tuple[FloatArray, FloatArray]]) -> tuple[float, lis
     return width, [float(count / sum(map(len, halves))) for count, halves in zip(covered, orders, strict=True)]
 
 
-def recover_taste(ratings: Ratings, *, seed: int, watch: Stopwatch, threads: Threads) -> TasteFit:
-    """Fit a taste, and say how it was chosen; without one, say why.
+def recover_taste(ratings: Ratings, *, states: int = 1, seed: int, watch: Stopwatch, threads: Threads) -> TasteFit:
+    """Fit a taste with so many states of its own, and say how it was chosen; without one, say why.
 
     >>> n, a = np.divmod(np.arange(300), 5)
     >>> log = Ratings.from_arrays(n, a, np.where(n % 2, 1, -1) * (a - 2) + 0.3 * ((5 * n + 3 * a) % 7))
@@ -177,6 +180,8 @@ def recover_taste(ratings: Ratings, *, seed: int, watch: Stopwatch, threads: Thr
         why += f"{FEWEST_PEOPLE} are needed"
     elif k > MOST_ACTIONS:
         why = f"{k:,} actions are more than {MOST_ACTIONS:,}; keep only those with more ratings (--min-action)"
+    elif states > 1 and len(people) < PEOPLE_A_STATE * states:
+        why = f"{len(people)} people are too few for {states} states of a taste; ask for fewer (--taste-states)"
     if why:
         return TasteFit(warnings=(f"no taste was fitted: {why}",))
     try:
@@ -189,10 +194,11 @@ def recover_taste(ratings: Ratings, *, seed: int, watch: Stopwatch, threads: Thr
     used, aside = split_people(len(people), SHARE, seed)
     with watch.part("taste, choice"):
         others = ratings.subset(people[aside[:MOST_ASIDE]])
-        report = _chosen(ratings.subset(people[used]), others, seed, threads)
+        report = _chosen(ratings.subset(people[used]), others, states, seed, threads)
     with watch.part("taste"):
-        seen = moments(ratings.subset(people))
+        seen = moments(ratings.subset(people), states, seed)
         factors = leading_factors(seen, max(_numbers(seen, len(people))), report.shrinkage)[:, : report.factors]
+        report = replace(report, states=len(seen.prior))
         about = {name: value for name, value in report.to_dict().items() if name != "curve"}
         taste = taste_with(seen, factors, calibration=report.calibration, about=about)
     return TasteFit(taste, report)
@@ -200,12 +206,12 @@ def recover_taste(ratings: Ratings, *, seed: int, watch: Stopwatch, threads: Thr
 
 def _numbers(seen: Moments, people: int) -> list[int]:
     """Return the numbers of factors that so many people and actions can have."""
-    return [d for d in FACTORS if d <= min(len(seen.means) - 1, people // 2)]
+    return [d for d in FACTORS if d <= min(len(seen.variances) - 1, people // 2)]
 
 
-def _chosen(fitted: Ratings, others: Ratings, seed: int, threads: Threads) -> TasteReport:
+def _chosen(fitted: Ratings, others: Ratings, states: int, seed: int, threads: Threads) -> TasteReport:
     """Try numbers of factors and shrinkages on other people; the first of many factors stand for fewer."""
-    seen = moments(fitted)
+    seen = moments(fitted, states, seed)
     shown, whole = Shown.of(others, seed, MOST_SHOWN), Shown.of(others, seed, MOST_CALIBRATED)
     numbers = _numbers(seen, len(fitted.people))
     curve: list[Json] = []
@@ -222,6 +228,7 @@ def _chosen(fitted: Ratings, others: Ratings, seed: int, threads: Threads) -> Ta
     greedily = whole.halves(whole.foreseen(taste, threads, GREEDY).errors, GREEDY)
     calibration, (coverage, coverage_greedy) = _calibrated([shown.halves(made.errors), greedily])
     return TasteReport(
+        states=len(seen.prior),
         **curve[chosen],
         score_without=curve[0]["score"],
         people=len(fitted.people) + shown.people,

@@ -1,4 +1,4 @@
-"""Taste: what a person's rewards say of their taste and scale, without states. Of the policy taste."""
+"""Taste: what a person's rewards say of their taste and scale, without the model's states. Of the policy taste."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -18,7 +18,7 @@ from lpbandits.typing import FloatArray
 
 @kernel
 def tell(b: Arrays, n: int, action: int, reward: float) -> int:
-    """Replace the action's part of the sums, and weigh every scale."""
+    """Replace the action's part of the sums, and weigh every state of the taste and scale."""
     level = b.table[taste.COMMON, taste.LEVEL]
     count = 0.0
     mean = 0.0
@@ -32,7 +32,7 @@ def tell(b: Arrays, n: int, action: int, reward: float) -> int:
     new_mean = b.slots[SUM, slot] / b.slots[COUNT, slot] - level
     taste.replace_part(b.table, b.own, action, count, mean, count + 1.0, new_mean)
     add_repeats(b, action, min(count, 1.0), b.slots[SPREAD, slot] - spread)
-    taste.weigh_scales(b.own)
+    taste.weigh(b.table, b.own)
     return n
 
 
@@ -48,19 +48,19 @@ def add_repeats(b: Arrays, action: int, repeats: float, spread: float) -> None:
 @kernel
 def weigh(b: Arrays, n: int) -> None:
     """Work out all sums from the slots."""
-    taste.forget(b.own)
+    taste.forget(b.table, b.own)
     for slot in range(n):
         action = b.order[0, slot]
         count = b.slots[COUNT, slot]
         mean = b.slots[SUM, slot] / count - b.table[taste.COMMON, taste.LEVEL]
         taste.replace_part(b.table, b.own, action, 0.0, 0.0, count, mean)
         add_repeats(b, action, count - 1.0, b.slots[SPREAD, slot])
-    taste.weigh_scales(b.own)
+    taste.weigh(b.table, b.own)
 
 
 @kernel
 def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
-    """Write r0 + E[s (u + F·θ)], and for a tried action the share L ψ/D of the way from there to its mean reward."""
+    """Write r0 + E[s (u_z + F·θ)], and for a tried action the share L ψ/D of the way from there to its mean reward."""
     taste.expect_untried(b.table, b.own, b.ranks.shape[1], out)
     for slot in range(n):
         action = b.order[0, slot]
@@ -70,17 +70,30 @@ def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
 
 @kernel
 def doubt(b: Arrays, n: int, out: FloatArray) -> None:
-    """Write the standard deviation of the next reward of each action."""
+    """Write the standard deviation of the next reward of each action, as calibrated."""
     for action in range(b.ranks.shape[1]):
         out[action] = taste.foreseen_sd(b.table, b.own, action, 0.0)
     for slot in range(n):
         action = b.order[0, slot]
         out[action] = taste.foreseen_sd(b.table, b.own, action, b.slots[COUNT, slot])
+    for action in range(b.ranks.shape[1]):
+        out[action] *= b.table[taste.COMMON, taste.CALIBRATION]
+
+
+@kernel
+def sway(b: Arrays, n: int, action: int, out: FloatArray) -> None:
+    """Write Cov(b, next reward of a)/its sd; a tried b follows the taste by h, and a has its lasting liking too."""
+    slot = find(b.order, n, action)
+    count = b.slots[COUNT, slot] if slot >= 0 else 0.0
+    taste.sway_untried(b.table, b.own, action, count, b.ranks.shape[1], out)
+    for other in range(n):
+        out[b.order[0, other]] *= 1.0 - taste.lasting_share(b.table, b.slots[COUNT, other])
+    out[action] += taste.sway_of_liking(b.table, b.own, action, count)
 
 
 @dataclass(frozen=True)
 class TasteEvidence(Evidence):
-    """What a person's rewards say of their taste, as `model.taste` describes tastes; it weighs no states.
+    """What a person's rewards say of their taste, as `model.taste` describes tastes; the model's states are left alone.
 
     Every person has a level, a scale and tastes of their own, all of them learned at once, so that each reward says
     something of every action. `doubt` is the standard deviation of the next reward. Rewards of any family are treated
@@ -107,6 +120,7 @@ class TasteEvidence(Evidence):
     tell = staticmethod(tell)
     expect = staticmethod(expect)
     doubt = staticmethod(doubt)
+    sway = staticmethod(sway)
     weigh = staticmethod(weigh)
 
     def __post_init__(self) -> None:
