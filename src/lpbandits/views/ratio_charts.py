@@ -6,7 +6,7 @@ import math
 import altair as alt
 import polars as pl
 
-from lpbandits.views.charts import QUIET, Chart, colour_of, heading, titled
+from lpbandits.views.charts import Chart, colour_of, heading, titled
 from lpbandits.views.labels import apart, leaders
 
 _TICKS = [unit * 10.0**power for power in range(-3, 4) for unit in (1, 2, 5)]
@@ -23,9 +23,9 @@ def ratio_chart(
     width: int = 230,
     height: int = 290,
 ) -> Chart:
-    """Return a line per policy over settings, evenly spaced in the order of the frame, and a rule at 1.
+    """Return a line per policy over settings, evenly spaced in the order of the frame, named at its end.
 
-    `frame` has policy, setting, value, low and high (its interval), and level: what was lost, for who points at it.
+    `frame` has policy, setting, value, low and high (± one standard error), and level: what was lost.
     `ends` are the ends of the axis, so that charts side by side compare.
     """
     settings = frame["setting"].unique(maintain_order=True).to_list()
@@ -44,15 +44,14 @@ def ratio_chart(
     up = alt.Y("value:Q", title=y, scale=scale, axis=alt.Axis(values=ticks, format="~g"))
     colour = colour_of(frame["policy"].unique(maintain_order=True).to_list())
     tips = [alt.Tooltip("name:N", title="policy"), alt.Tooltip("setting:N", title=x)]
-    said = {"value": y, "low": "95 % interval from", "high": "to", "level": "regret"}
+    said = {"value": y, "low": "± one standard error: from", "high": "to", "level": "regret"}
     tips += [alt.Tooltip(f"{key}:Q", title=tip, format=".3~g") for key, tip in said.items()]
     base = alt.Chart(table)
-    one = alt.Chart(pl.DataFrame({"value": [1.0]})).mark_rule(color=QUIET, strokeDash=[2, 3]).encode(up)
     bars = base.mark_rule(strokeWidth=3, opacity=0.5).encode(across, alt.Y("low:Q", title=y), alt.Y2("high:Q"), colour)
     lines = base.mark_line(strokeWidth=2).encode(across, up, colour)
     points = base.mark_point(size=50, filled=True, opacity=1).encode(across, up, colour, tooltip=tips)
     labels = leaders(_ends(table, ends, height), along="place", end="value", at="label_at", colour=colour)
-    return alt.layer(one, bars, lines, points, *labels).properties(
+    return alt.layer(bars, lines, points, *labels).properties(
         width=width, height=height, title=heading(title, subtitle)
     )
 
