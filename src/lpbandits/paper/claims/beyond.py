@@ -22,7 +22,7 @@ SERVED = {"regret_q95": "5 %", "regret_q99": "1 %"}
 def _ratios(
     tables: Tables, name: str, policy: str, *, to: str = BASE, column: str = "regret", only: tuple[str, ...] = ()
 ) -> dict[str, FloatArray]:
-    """Return a policy's numbers as ratios to another's, draw by draw, in every setting of a figure or `only` in some."""
+    """Return a policy's numbers as ratios to another's, draw by draw, in all settings of a figure or `only` in some."""
     out = {}
     for size, setting in tables[name].select("size", "setting").unique(maintain_order=True).rows():
         one, other = (per_draw(tables[name], p, column, size=size, setting=setting) for p in (policy, to))

@@ -49,8 +49,8 @@ ERRORS = (0.0, 0.05, 0.1, 0.2, 0.4)
 class Broken:
     """One assumption broken: `worlds` are settings of the world by name, for each size; a size is a row of panels.
 
-    The marginal form of lpbTS takes a hundred times as long as the others: a figure that has it meets as many people a
-    draw as 5 states have, whatever the states.
+    The marginal form of lpbTS takes a hundred times as long as the others: a figure that has it meets about as many
+    people a draw as 5 states have, whatever the states.
     """
 
     name: str
