@@ -132,6 +132,24 @@ PARTS: dict[str, tuple[str, ...]] = {
 """How each claim's sentence begins, and every setting it is about."""
 
 
+LOOKS: dict[str, tuple[set[str], str]] = {
+    "m = 5: lpbTS by the exact posterior": ({"lpbts-marginal", "lpbts"}, "regret"),
+    "k = 20: lpbTS by the exact posterior": ({"lpbts-marginal", "lpbts"}, "regret"),
+    "Different scales: lpb-ids loses a third": ({"lpb-ids", "lpbts"}, "regret"),
+    "Different scales: mTS breaks": ({"mts", "ts"}, "regret"),
+    "The worst served 5 %": ({"lpb-ids", "lpbts"}, "regret_q95"),
+    "The worst served 1 %": ({"lpb-ids", "lpbts"}, "regret_q99"),
+    "Whatever the gaps": ({"lpb-ids", "lpbts"}, "regret"),
+    "Told a quarter": ({"lpb-ids", "lpbts"}, "regret"),
+    "Where people leave": ({"lpb-ids", "lpbts"}, "regret"),
+    "Told wrong orderings": ({"lpb-ids", "lpbts"}, "regret"),
+    "Told orderings as wrong as 1 − τ = 0.4, lpbTS": ({"lpbts", "ts-top"}, "regret"),
+    "Told orderings as wrong as 1 − τ = 0.4, lpb-": ({"lpb-utility", "lpb-ids", "ts-top"}, "regret"),
+    "With heavy tails": ({"lpb-ids", "lpbts"}, "regret"),
+}
+"""Whom a claim of the ladder is about, and what of their regret: its mean, or a quantile."""
+
+
 RANGES = {
     "below 1.5": ("lpbTS is comparable", ": recovered orderings are competitive"),
     "below 0.5": ("is vastly better", "mTS does not grow as"),
@@ -251,6 +269,19 @@ def test_every_setting_alone_makes_a_claim_fail_at_either_end(start: str) -> Non
     claim = found(start, sentences())
     assert low == (set() if claim.above is None else set(PARTS[start]))
     assert high == (set() if claim.below is None else set(PARTS[start]))
+
+
+@pytest.mark.parametrize("start", LOOKS)
+def test_a_claim_of_the_ladder_is_about_its_policies_alone(start: str) -> None:
+    policies, measure = LOOKS[start]
+    before = found(start, sentences()).parts
+    for figure in check_of(start).needs:
+        table = sentences()[figure]
+        for policy in table["policy"].unique():
+            for column in ("regret", "regret_q95", "regret_q99"):
+                more = pl.when(policy=policy).then(1.5 * pl.col(column)).otherwise(column)
+                parts = found(start, {**sentences(), figure: table.with_columns(more.alias(column))}).parts
+                assert (parts != before) == (policy in policies and column == measure), (policy, column)
 
 
 @pytest.mark.parametrize("start", PARTS)

@@ -218,7 +218,7 @@ FAULTS = [
     Fault("ladder: twice is as much", _BEYOND, "TWICE = 2.0", "TWICE = 1.0", CLAIMS),
     Fault("MovieLens: more than 28 is low", "paper/claims/data.py", "LOW = 28.0", "LOW = 40.0", CLAIMS),
     Fault(
-        "MovieLens: shrunk compared with raw",
+        "MovieLens: lpbTS with the shrunk model",
         "paper/claims/data.py",
         '_ends(tables, name, "lpbts", FREE, key)',
         '_ends(tables, name, "lpbts", SHRUNK, key)',

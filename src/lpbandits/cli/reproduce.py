@@ -41,11 +41,20 @@ def reproduce(
         if as_json:
             print_json({"figures": entries})
             return
-        rows = [
-            [e["name"], e["shows"], str(len(e["settings"])), str(e["draws"]), _needs(e["needs_data"], e["data_here"])]
-            for e in entries
-        ]
-        print_table("Figures", ["name", "shows", "settings", "draws", "data"], rows, right={"settings", "draws"})
+        columns = ["name", "shows", "settings", "draws", "data"]
+        for group, title in (("paper", "Figures of the paper"), ("beyond", "Beyond the paper")):
+            rows = [
+                [
+                    e["name"],
+                    e["shows"],
+                    str(len(e["settings"])),
+                    str(e["draws"]),
+                    _needs(e["needs_data"], e["data_here"]),
+                ]
+                for e in entries
+                if e["group"] == group
+            ]
+            print_table(title, columns, rows, right={"settings", "draws"})
         return
     size = replace(QUICK if quick else FULL, rounds=validate.as_count(rounds, "rounds"))
     if draws is not None:

@@ -167,11 +167,13 @@ def _at(size: str, **settings: Mapping[str, object]) -> dict[str, dict[str, Json
     return {size: {name: {**SIZES[size], parameter: value} for name, value in values.items()}}
 
 
+_SHOWS = "regret, mean and quantiles, of policies that know more or less than lpbTS, relative to it"
+
 BROKEN = (
     Broken(
         name="ladder-sizes",
         title="The ladder: more states and actions",
-        shows="regret of the ladder's policies as ratios to that of lpbTS, different scales: three sizes of world",
+        shows=f"{_SHOWS}: three sizes",
         label="states m, actions k",
         worlds={"": {name: dict(world) for name, world in SIZES.items()}},
         draws=10,
@@ -180,7 +182,7 @@ BROKEN = (
     Broken(
         name="ladder-gaps",
         title="The ladder: other gaps between means",
-        shows="the same where the gaps between means are not the paper's",
+        shows=f"{_SHOWS}: gaps between means that are not the paper's",
         label="gaps",
         worlds=_at(SMALL, gaps={name: name for name in FAMILIES}) | _at(MIDDLE, gaps={name: name for name in FAMILIES}),
         draws=48,
@@ -188,28 +190,28 @@ BROKEN = (
     Broken(
         name="ladder-told-noise",
         title="The ladder: told another noise than there is",
-        shows="the same where policies are told a quarter to four times the noise",
+        shows=f"{_SHOWS}: told a quarter to four times the noise",
         label="told noise / true noise",
         worlds=_at(MIDDLE, told_noise={f"{told:g}": told for told in TOLD}),
     ),
     Broken(
         name="ladder-swaps",
         title="The ladder: people who leave their state's ordering",
-        shows="the same where neighbours in a person's own ordering are swapped",
+        shows=f"{_SHOWS}: neighbours in a person's own ordering swapped",
         label="chance of a swap",
         worlds=_at(MIDDLE, swap={f"{swap:g}": swap for swap in SWAPS}),
     ),
     Broken(
         name="ladder-errors",
         title="The ladder: told wrong orderings",
-        shows="the same where the orderings that policies are told are not the people's",
+        shows=f"{_SHOWS}: told orderings that are not the people's",
         label="error of the orderings, 1 − τ",
         worlds=_at(MIDDLE, model_error={f"{error:g}": error for error in ERRORS}),
     ),
     Broken(
         name="ladder-tails",
         title="The ladder: heavy tails",
-        shows="the same where the noise has heavy tails: Student's, 4 degrees of freedom, and the same sd",
+        shows=f"{_SHOWS}: noise with Student's tails (4 degrees of freedom) and the same sd",
         label="noise",
         worlds=_at(MIDDLE, noise_family={"normal": "normal", "student": "student"}),
     ),
