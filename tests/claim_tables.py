@@ -10,8 +10,9 @@ import polars as pl
 
 from lpbandits.paper.claims.check import Tables
 from lpbandits.paper.claims.sweeps import SAME_SWEEPS
+from lpbandits.paper.figures.ladder import BROKEN, LADDER, MARGINAL
 from lpbandits.paper.figures.looseness import BOUND, EXACT, GAP, ODDS, SIZES
-from lpbandits.paper.figures.movielens import NOTHING, RECOVERED, TRUE
+from lpbandits.paper.figures.movielens import NOTHING, RECOVERED, SHRUNK, TRUE
 
 DRAWS = 6
 
@@ -26,7 +27,7 @@ def table(rows: Iterable[Row], draws: int = DRAWS, noise: float = 0.002, seed: i
     rng = np.random.default_rng(seed)
     out = []
     for row in rows:
-        few = draws - 2 if row.get("level") in RECOVERED and draws > 4 else draws
+        few = draws - 2 if row.get("level") in (*RECOVERED, SHRUNK) and draws > 4 else draws
         for draw in range(few):
             level = 1.0 if noise > 1 else 1.0 + 0.1 * draw
             common = {k: level if k in SHARED else 1.0 for k in MEASURES}
@@ -37,9 +38,9 @@ def table(rows: Iterable[Row], draws: int = DRAWS, noise: float = 0.002, seed: i
     return pl.DataFrame(out)
 
 
-SHARED = {"regret", "value"}
+SHARED = {"regret", "regret_q95", "regret_q99", "value"}
 """What a draw moves for all policies alike."""
-MEASURES = {"regret", "regret_sd", "active_all", "value", "true_state", "true_state_alone", "error"}
+MEASURES = SHARED | {"regret_sd", "active_all", "true_state", "true_state_alone", "error"}
 
 
 def curves() -> list[Row]:
@@ -107,6 +108,7 @@ def movielens() -> list[Row]:
             ("mts-common", TRUE, mts + 1),
             ("ts-top", TRUE, 30.0),
             ("ts", NOTHING, 300.0),
+            ("lpb-ids", SHRUNK, 8.0),
             *(
                 (p, level, learned * r)
                 for level in RECOVERED
@@ -114,7 +116,7 @@ def movielens() -> list[Row]:
             ),
         ):
             row = {"kind": "final", "environment": environment, "policy": policy, "level": level, "regret": regret}
-            rows.append({**row, "error": error if level in RECOVERED else 0.0})
+            rows.append({**row, "error": error if level in (*RECOVERED, SHRUNK) else 0.0})
     return rows
 
 
@@ -132,6 +134,29 @@ def looseness() -> list[Row]:
         for m, k in SIZES
         for measure, x, policy, value in found
     ]
+
+
+def ladder() -> dict[str, list[Row]]:
+    """Return the ladder's tables: the less is known the more is lost, but mTS loses most, and errors hurt lpbTS."""
+    loses = {"mts": 90.0, "lpb-utility": 14.0, "lpb-ids": 10.0, MARGINAL: 14.0, "lpbts": 20.0, "ts-top": 30.0, "ts": 60}
+    assert list(loses) == list(LADDER)
+    rows: dict[str, list[Row]] = {}
+    for broken in BROKEN:
+        places = [(size, setting) for size, worlds in broken.worlds.items() for setting in worlds]
+        rows[broken.name] = [
+            {"size": size, "setting": setting, "policy": policy, **_spread(broken.name, setting, policy, regret)}
+            for size, setting in places
+            for policy, regret in loses.items()
+            if broken.marginal or policy != MARGINAL
+        ]
+    return rows
+
+
+def _spread(figure: str, setting: str, policy: str, regret: float) -> dict[str, float]:
+    """Return mean and quantiles; told half the noise the last is worse, and with wrong orderings lpbTS is."""
+    mean = 2 * regret if (figure, setting, policy) == ("ladder-errors", "0.4", "lpbts") else regret
+    last = 9 * regret if (figure, setting) == ("ladder-told-noise", "0.5") else 3 * regret
+    return {"regret": mean, "regret_q95": 2 * regret, "regret_q99": last}
 
 
 @functools.cache
@@ -167,6 +192,7 @@ def sentences(draws: int = DRAWS, noise: float = 0.002) -> Tables:
         ],
         "recovery": recovery(),
         "looseness": looseness(),
+        **ladder(),
         "movielens-1m": movielens(),
     }
     return {name: table(content, draws, noise, seed=i) for i, (name, content) in enumerate(rows.items())}

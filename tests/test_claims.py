@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from lpbandits.errors import InvalidInput
-from lpbandits.paper.claims import CHECKS, check_claims
+from lpbandits.paper.claims import CHECKS, beyond, check_claims
 from lpbandits.paper.claims.check import (
     ALIKE,
     COMPARABLE,
@@ -23,7 +23,7 @@ from lpbandits.paper.claims.check import (
     judge,
 )
 from lpbandits.paper.claims.curves import NEARLY_ALWAYS
-from lpbandits.paper.claims.data import NEAR
+from lpbandits.paper.claims.data import LOW, NEAR
 from lpbandits.paper.claims.numbers import per_draw
 from lpbandits.paper.claims.sweeps import AT
 from lpbandits.paper.claims.theory import INEFFICIENT, ON
@@ -48,6 +48,10 @@ WORLDS = (
     "m = 10, k = 5, Δ = 0.2",
 )
 MEANS = ("told the expected means", "told the common means")
+LADDER_SIZES = ("m = 5, k = 10", "m = 10, k = 20", "m = 20, k = 20")
+LADDER_GAPS = tuple(
+    f"{size}, {gaps}" for size in LADDER_SIZES[:2] for gaps in ("paper", "exponential", "cliff", "steps")
+)
 
 PARTS: dict[str, tuple[str, ...]] = {
     "Same scale: mTS, which knows": ("",),
@@ -108,8 +112,42 @@ PARTS: dict[str, tuple[str, ...]] = {
     "The error of two-stage recovery, scale-free": LOGS,
     "On the rewards that lpbTS met, the exact posterior": ("m=5 k=10", "m=10 k=20"),
     "The bound is loose unevenly": ("m=5 k=10", "m=10 k=20"),
+    "MovieLens 1M: with the recovered model, shrunk": ("same scale", "different scales, noisy"),
+    "MovieLens 1M: lpb-ids with the recovered model, shrunk": (*SCALES, "different scales, noisy"),
+    "m = 5: lpbTS by the exact posterior": LADDER_SIZES[:1],
+    "k = 20: lpbTS by the exact posterior": LADDER_SIZES[1:],
+    "Different scales: lpb-ids loses a third": LADDER_SIZES,
+    "Different scales: mTS breaks": LADDER_SIZES,
+    "The worst served 5 %": (*LADDER_SIZES, *LADDER_GAPS),
+    "The worst served 1 %": (*LADDER_SIZES, *LADDER_GAPS),
+    "Whatever the gaps": LADDER_GAPS,
+    "Told a quarter": tuple(f"m = 10, k = 20, {told}" for told in ("0.25", "0.5", "2", "4")),
+    "Told half the noise, the worst": ("",),
+    "Where people leave": tuple(f"m = 10, k = 20, {swap}" for swap in ("0.1", "0.3")),
+    "Told wrong orderings": tuple(f"m = 10, k = 20, {error}" for error in ("0.05", "0.1", "0.2", "0.4")),
+    "Told orderings as wrong as 1 − τ = 0.4, lpbTS": ("m = 10, k = 20, 0.4",),
+    "Told orderings as wrong as 1 − τ = 0.4, lpb-": ("lpb-utility", "lpb-ids"),
+    "With heavy tails": ("m = 10, k = 20, student",),
 }
 """How each claim's sentence begins, and every setting it is about."""
+
+
+LOOKS: dict[str, tuple[set[str], str]] = {
+    "m = 5: lpbTS by the exact posterior": ({"lpbts-marginal", "lpbts"}, "regret"),
+    "k = 20: lpbTS by the exact posterior": ({"lpbts-marginal", "lpbts"}, "regret"),
+    "Different scales: lpb-ids loses a third": ({"lpb-ids", "lpbts"}, "regret"),
+    "Different scales: mTS breaks": ({"mts", "ts"}, "regret"),
+    "The worst served 5 %": ({"lpb-ids", "lpbts"}, "regret_q95"),
+    "The worst served 1 %": ({"lpb-ids", "lpbts"}, "regret_q99"),
+    "Whatever the gaps": ({"lpb-ids", "lpbts"}, "regret"),
+    "Told a quarter": ({"lpb-ids", "lpbts"}, "regret"),
+    "Where people leave": ({"lpb-ids", "lpbts"}, "regret"),
+    "Told wrong orderings": ({"lpb-ids", "lpbts"}, "regret"),
+    "Told orderings as wrong as 1 − τ = 0.4, lpbTS": ({"lpbts", "ts-top"}, "regret"),
+    "Told orderings as wrong as 1 − τ = 0.4, lpb-": ({"lpb-utility", "lpb-ids", "ts-top"}, "regret"),
+    "With heavy tails": ({"lpb-ids", "lpbts"}, "regret"),
+}
+"""Whom a claim of the ladder is about, and what of their regret: its mean, or a quantile."""
 
 
 RANGES = {
@@ -126,11 +164,18 @@ RANGES = {
         "grows no slower",
         "more probability than",
     ),
-    "below 1": ("shrink the benefit", "more robust"),
-    "above 1": ("TS grows as actions", "are further from"),
+    "below 1": ("shrink the benefit", "more robust", "% lose less with", "still lose less than"),
+    "above 1": ("TS grows as actions", "are further from", "mTS breaks", "lpbTS loses more than TS on"),
+    "below 0.8": ("a fifth less",),
+    "below 0.87": ("an eighth less",),
+    "below 0.68": ("a third less",),
+    "below 0.85": ("clearly less",),
+    "below 0.9": ("a tenth less",),
+    "below 0.7": ("30 % less",),
+    "below 28": ("stays below 28",),
     "above 0.9": ("ends on the true state",),
     "above 0.693147": ("wrong by more than a factor of 2",),
-    "above 2": ("very inefficiently",),
+    "above 2": ("very inefficiently", "more than twice as much"),
     "below 0.05": ("about as good as EM",),
     "below 0": (
         "loses less than",
@@ -139,6 +184,7 @@ RANGES = {
         "still loses more",
         "smaller the bound",
         "is below double",
+        "is below lpbTS",
         "falls as people",
     ),
     "between 0.05 and 0.95": ("one draw of the orderings",),
@@ -225,6 +271,19 @@ def test_every_setting_alone_makes_a_claim_fail_at_either_end(start: str) -> Non
     assert high == (set() if claim.below is None else set(PARTS[start]))
 
 
+@pytest.mark.parametrize("start", LOOKS)
+def test_a_claim_of_the_ladder_is_about_its_policies_alone(start: str) -> None:
+    policies, measure = LOOKS[start]
+    before = found(start, sentences()).parts
+    for figure in check_of(start).needs:
+        table = sentences()[figure]
+        for policy in table["policy"].unique():
+            for column in ("regret", "regret_q95", "regret_q99"):
+                more = pl.when(policy=policy).then(1.5 * pl.col(column)).otherwise(column)
+                parts = found(start, {**sentences(), figure: table.with_columns(more.alias(column))}).parts
+                assert (parts != before) == (policy in policies and column == measure), (policy, column)
+
+
 @pytest.mark.parametrize("start", PARTS)
 def test_two_draws_settle_nothing(start: str) -> None:
     assert found(start, sentences(draws=2)).verdict == "not settled"
@@ -254,7 +313,9 @@ def test_one_draw_ranks_two_policies_or_not(leads: int, verdict: str) -> None:
 
 def test_the_ranges_are_as_stated() -> None:
     assert (COMPARABLE, VASTLY, CONSTANT, ALIKE, NEAR, ON, INEFFICIENT) == (1.5, 0.5, 1.25, 1.1, 0.05, 0.9, 2.0)
-    assert (LEAST_DRAWS, NEARLY_ALWAYS, AT) == (3, 0.95, 20.0)
+    assert (LEAST_DRAWS, NEARLY_ALWAYS, AT, LOW) == (3, 0.95, 20.0, 28.0)
+    shares = (beyond.FIFTH, beyond.EIGHTH, beyond.THIRD, beyond.TENTH, beyond.THIRTY, beyond.CLEARLY, beyond.TWICE)
+    assert shares == (0.8, 0.87, 0.68, 0.9, 0.7, 0.85, 2.0)
 
 
 @pytest.mark.parametrize("draws", [2, 3, 5, 20])

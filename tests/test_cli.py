@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 import lpbandits as lpb
 from lpbandits.cli import app
+from lpbandits.policies.registry import LADDER
 
 ROOT = Path(__file__).parent.parent
 runner = CliRunner()
@@ -94,9 +95,25 @@ def test_policies_lists_every_policy() -> None:
     assert list(content) == list(lpb.POLICIES)
     for name, entry in content.items():
         assert name in text
-        assert set(entry) == {"title", "feedback", "knows", "assumes"}
+        assert set(entry) == {"title", "feedback", "rung", "knows", "assumes"}
     duels = json.loads(runner.invoke(app, ["policies", "--json", "--feedback", "duels"]).stdout)
     assert {entry["feedback"] for entry in duels.values()} == {"duels"}
+    rungs = [entry["rung"] for entry in content.values() if entry["feedback"] == "rewards"]
+    assert rungs == sorted(rungs)
+    assert {rung: {e["knows"] for e in content.values() if e["rung"] == rung} for rung in rungs} == {
+        rung: {knows} for rung, knows in enumerate(LADDER, start=1)
+    }
+
+
+def test_policies_are_printed_from_knowing_most_to_knowing_nothing() -> None:
+    rewards, duels = runner.invoke(app, ["policies"]).stdout.split("Learning from duels")
+    places = [rewards.index(f"\n{knows} ") for knows in LADDER]
+    assert places == sorted(places)
+    assert all(rewards.count(f"\n{knows} ") == 1 for knows in LADDER), "once for all that know it"
+    assert "lpb-duel" in duels
+    assert "lpb-duel" not in rewards
+    only = runner.invoke(app, ["policies", "--feedback", "duels"]).stdout
+    assert "Learning from rewards" not in only
 
 
 def test_demo_writes_its_files(tmp_path: Path) -> None:

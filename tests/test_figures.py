@@ -306,6 +306,12 @@ def test_every_figure_has_the_draws_that_its_claims_need() -> None:
         "pairing": 20,
         "recovery": 4,
         "looseness": 10,
+        "ladder-sizes": 10,
+        "ladder-gaps": 48,
+        "ladder-told-noise": 20,
+        "ladder-swaps": 20,
+        "ladder-errors": 20,
+        "ladder-tails": 20,
     }
     states = [(case.settings["x"], case.settings["draws"]) for case in FIGURES["vary-states"].cases(FULL)]
     assert states == [(5, 10), (10, 10), (20, 10), (50, 4), (100, 4)]

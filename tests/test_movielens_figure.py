@@ -10,14 +10,18 @@ import pytest
 from lpbandits.model import PreferenceModel
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.figures import movielens as module
-from lpbandits.paper.figures.movielens import NOTHING, RECOVERED, TRUE, ends_of, over_draws, policies_for
+from lpbandits.paper.figures.movielens import NOTHING, RECOVERED, SHRUNK, TRUE, ends_of, over_draws, policies_for
 from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, Environment, MovieLensTask, read_log
 from lpbandits.paper.spec import FULL, QUICK, Case
 from lpbandits.policies import Policy
-from lpbandits.policies.evidences import KnownMeans, Refit, Tally
+from lpbandits.policies.evidences import KnownMeans, Refit, Tally, Utility
+from lpbandits.policies.lpb_ids import LpbIDS
+from lpbandits.policies.lpb_utility import LpbUtility
 from lpbandits.policies.lpbts import LpbTS
 from lpbandits.policies.mts import MTS
-from lpbandits.policies.rules import Sample, Thompson
+from lpbandits.policies.popular import Popular
+from lpbandits.policies.rules import BestExpected, InformationDirected, Sample, Thompson
+from lpbandits.policies.rules import Popular as PopularRule
 from lpbandits.policies.ts import TS
 from lpbandits.recovery import Ratings
 from lpbandits.rewards import Rewards
@@ -26,7 +30,8 @@ from lpbandits.worlds import Population
 from tests.movielens_log import write_log
 
 RAW, FREE = "recovered, raw", "recovered, scale-free"
-LEVELS = (TRUE, RAW, FREE)
+LEVELS = (TRUE, RAW, FREE, SHRUNK)
+PLAYED = ("mts", "lpb-utility", "lpb-ids", "lpbts", "popular", "ts-top")
 PEOPLE, ROUNDS, RUN_SEED, DRAW = 12, 9, 5, 2
 
 
@@ -77,7 +82,7 @@ def _models(task: MovieLensTask) -> dict[str, PreferenceModel]:
 def test_every_policy_has_the_model_of_its_level(task: MovieLensTask, name: str) -> None:
     models = _models(task)
     made = policies_for(models, task, ENVIRONMENTS[name])
-    wanted = {(policy, level) for policy in ("lpbts", "mts", "ts-top") for level in LEVELS} | {("ts", NOTHING)}
+    wanted = {(policy, level) for policy in PLAYED for level in LEVELS} | {("ts", NOTHING)}
     if name != "same":
         wanted.add(("mts-common", TRUE))
         assert made["mts-common", TRUE].model is task.model
@@ -90,12 +95,16 @@ def test_every_policy_has_the_model_of_its_level(task: MovieLensTask, name: str)
 
 
 def _check_parts(policy: str, one: Policy) -> None:
-    """Every policy is told the noise; lpbTS starts uniformly, mTS from its prior; only ts-top is limited."""
+    """All are told the noise, two as a guess; lpbTS starts uniformly, mTS from its prior; only ts-top is limited."""
     assert one.rewards.sd == NOISE
-    assert one.rewards.noise_known
-    evidence = {"lpbts": Refit, "mts": KnownMeans, "mts-common": KnownMeans, "ts": Tally, "ts-top": Tally}[policy]
-    assert isinstance(one.evidence, evidence)
-    if policy in {"ts", "ts-top"}:
+    assert one.rewards.noise_known == (policy not in {"lpb-utility", "lpb-ids"})
+    evidences = {"lpbts": Refit, "popular": Refit, "mts": KnownMeans, "mts-common": KnownMeans}
+    evidences |= {"ts": Tally, "ts-top": Tally, "lpb-utility": Utility, "lpb-ids": Utility}
+    assert isinstance(one.evidence, evidences[policy])
+    others = {"lpb-utility": BestExpected, "lpb-ids": InformationDirected, "popular": PopularRule}
+    if policy in others:
+        assert isinstance(one.rule, others[policy])
+    elif policy in {"ts", "ts-top"}:
         assert isinstance(one.rule, Thompson)
         assert one.rule.top == (policy == "ts-top")
         assert (one.rule.prior_mean, one.rule.prior_sd) == (0.0, 100.0)
@@ -108,26 +117,34 @@ def test_recovered_models_are_learned_from_the_environments_log(
     task: MovieLensTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert dict(RECOVERED) == {RAW: "raw", FREE: "cosine"}
-    asked: list[tuple[Ratings, Environment, str]] = []
-    found = {scale: PreferenceModel(task.model.orderings) for scale in ("raw", "cosine")}
+    asked: list[tuple[Ratings, Environment, tuple[str, bool]]] = []
+    errors_of = {("raw", False): 0.25, ("cosine", False): 0.125, ("cosine", True): 0.0625}
+    found = {how: PreferenceModel(task.model.orderings) for how in errors_of}
 
     def recovered(
-        self: MovieLensTask, log: Ratings, environment: Environment, *, clustering: str, threads: int
+        self: MovieLensTask,
+        log: Ratings,
+        environment: Environment,
+        *,
+        clustering: str,
+        shrink: bool = False,
+        threads: int,
     ) -> tuple[PreferenceModel, float]:
         assert self is task
         assert threads == 2
-        asked.append((log, environment, clustering))
-        return found[clustering], {"raw": 0.25, "cosine": 0.125}[clustering]
+        asked.append((log, environment, (clustering, shrink)))
+        return found[clustering, shrink], errors_of[clustering, shrink]
 
     monkeypatch.setattr(MovieLensTask, "recovered", recovered)
     for environment in ENVIRONMENTS.values():
         people = task.population(environment, task.offered(2, 2))
         models, errors = module._models(task, people, environment, recovered=True, threads=2)
         assert models[TRUE] is people.model
-        assert models[RAW] is found["raw"]
-        assert models[FREE] is found["cosine"]
-        assert errors == {TRUE: 0.0, RAW: 0.25, FREE: 0.125}
-    assert [scale for *_, scale in asked] == ["raw", "cosine"] * 3
+        assert models[RAW] is found["raw", False]
+        assert models[FREE] is found["cosine", False]
+        assert models[SHRUNK] is found["cosine", True]
+        assert errors == {TRUE: 0.0, RAW: 0.25, FREE: 0.125, SHRUNK: 0.0625}
+    assert [how for *_, how in asked] == [*errors_of] * 3
     for log, environment, _ in asked:
         np.testing.assert_array_equal(log.rating, task.log(environment).rating)
 
@@ -135,7 +152,7 @@ def test_recovered_models_are_learned_from_the_environments_log(
 def test_the_table_has_every_policy_level_and_environment(table: pl.DataFrame) -> None:
     keys = ("environment", "policy", "level")
     ends, curves = (table.filter(kind=kind) for kind in ("final", "curve"))
-    wanted = {(e, p, level) for e in ENVIRONMENTS for p in ("lpbts", "mts", "ts-top") for level in LEVELS}
+    wanted = {(e, p, level) for e in ENVIRONMENTS for p in PLAYED for level in LEVELS}
     wanted |= {(e, "ts", NOTHING) for e in ENVIRONMENTS}
     wanted |= {(e, "mts-common", TRUE) for e in ("different", "different-noisy")}
     assert set(ends.select(keys).rows()) == set(curves.select(keys).rows()) == wanted
@@ -153,11 +170,15 @@ def test_the_numbers_are_those_of_rounds_played_here(table: pl.DataFrame, task: 
     raw, raw_error = task.recovered(log, environment, clustering="raw")
     free, free_error = task.recovered(log, environment, clustering="cosine")
     models = {TRUE: (people.model, 0.0), RAW: (raw, raw_error), FREE: (free, free_error)}
+    models[SHRUNK] = task.recovered(log, environment, clustering="cosine", shrink=True)
     made: dict[tuple[str, str], Policy] = {("ts", NOTHING): TS(task.model, noise=NOISE)}
     for level, (model, _) in models.items():
         made["lpbts", level] = LpbTS(model, noise=NOISE, first="uniform")
         made["mts", level] = MTS(model, noise=NOISE)
         made["ts-top", level] = TS(model, noise=NOISE, top=True)
+        made["lpb-utility", level] = LpbUtility(model, noise=NOISE)
+        made["lpb-ids", level] = LpbIDS(model, noise=NOISE)
+        made["popular", level] = Popular(model)
     for (policy, level), one in made.items():
         trace = roll(one, people, rounds=ROUNDS, seed=task.seed)
         rows = table.filter(environment=name, policy=policy, level=level)
@@ -249,7 +270,10 @@ def test_the_chart_shows_every_environment_with_both_errors(table: pl.DataFrame)
     rows = [row for data in spec["datasets"].values() for row in data]
     dots = [row for row in rows if "value" in row]
     assert len(dots) == table.filter(pl.col("policy") != "ts", kind="final").height
-    assert {row["group"] for row in dots} == {f"{TRUE}, 2 draws", f"{RAW}, 1 draw", f"{FREE}, 2 draws"}
+    assert {row["group"] for row in dots} == {
+        *(f"{level}, 2 draws" for level in (TRUE, FREE, SHRUNK)),
+        f"{RAW}, 1 draw",
+    }
     for row in dots:  # two draws, 1 apart: the error is 0.5, and Student's t with one degree of freedom 12.706
         reach = 0.0 if row["level"] == RAW else 12.7062 * 0.5
         np.testing.assert_allclose([row["low"], row["high"]], [row["value"] - reach, row["value"] + reach], atol=1e-4)

@@ -20,7 +20,7 @@ from lpbandits.paper.datasets import install, locate
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.figures.movielens import NOTHING, TRUE
 from lpbandits.paper.reproduce import reproduce
-from lpbandits.paper.spec import FULL, Case, Size
+from lpbandits.paper.spec import FULL, GROUPS, Case, Size
 from lpbandits.views.charts import Chart
 
 TINY = Size(people=2, rounds=12, draws=2, quick=True)
@@ -213,13 +213,43 @@ def test_every_figure_has_its_settings_of_the_paper() -> None:
 def test_list_names_every_figure() -> None:
     content = json.loads(runner.invoke(app, ["reproduce", "--list", "--json"]).stdout)
     assert [entry["name"] for entry in content["figures"]] == list(FIGURES)
+    assert [entry["group"] for entry in content["figures"]] == [figure.group for figure in FIGURES.values()]
     assert [entry["draws"] for entry in content["figures"]] == [figure.draws for figure in FIGURES.values()]
     text = runner.invoke(app, ["reproduce", "--list"]).stdout
     assert "vary-states-same" in text
 
 
+def test_groups_are_names_for_their_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LPB_DATA", str(tmp_path))
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / name)
+    of = {group: [name for name, figure in FIGURES.items() if figure.group == group] for group in GROUPS}
+    assert of["beyond"] == ["looseness", *(name for name in FIGURES if name.startswith("ladder-"))]
+    data = [name for name in of["paper"] if FIGURES[name].data]
+    own = [name for name in of["paper"] if not FIGURES[name].data]
+
+    def chosen(*names: str) -> tuple[list[str], list[str]]:
+        figures, skipped = module._chosen(names)
+        return [figure.name for figure in figures], list(skipped)
+
+    assert chosen("beyond") == (of["beyond"], [])
+    assert chosen("paper") == (own, data), "without its data, a figure of a group is left out"
+    assert chosen() == ([*own, *of["beyond"]], data)
+    assert chosen("looseness", "beyond", "simplex") == ([*of["beyond"], "simplex"], [])
+    with pytest.raises(InvalidInput, match="MovieLens 20m is not here"):
+        chosen("beyond", "movielens-20m")
+
+
+def test_a_group_runs_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name, figure in FIGURES.items() if figure.group == "beyond" and name != "ladder-tails"]:
+        monkeypatch.delitem(FIGURES, name)
+    arguments = ["--quick", "--rounds", "9", "--people", "2", "--jobs", "1", "--out", str(tmp_path), "--json"]
+    done = runner.invoke(app, ["reproduce", "beyond", *arguments], catch_exceptions=False)
+    assert {claim["figures"][0] for claim in json.loads(done.stdout)["claims"]} == {"ladder-tails"}
+    assert (tmp_path / "ladder-tails.png").is_file()
+
+
 def test_an_unknown_figure_and_missing_data_are_clear_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InvalidInput, match="figure is 'nope'; choose one of: simplex"):
+    with pytest.raises(InvalidInput, match="figure is 'nope'; choose one of: paper, beyond, simplex"):
         reproduce(["nope"], out=tmp_path)
     monkeypatch.setenv("LPB_DATA", str(tmp_path))
     monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / name)
@@ -260,7 +290,7 @@ def test_movielens_in_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     ends = made.tables["movielens-1m"].filter(kind="final", environment="same")
     regret = {(row["policy"], row["level"]): row["regret"] for row in ends.iter_rows(named=True)}
     assert regret["lpbts", TRUE] < 0.3 * regret["ts", NOTHING]
-    assert len(made.claims) == 14
+    assert len(made.claims) == 16
     assert {claim.verdict for claim in made.claims} == {"not settled"}, "one draw settles nothing"
 
 

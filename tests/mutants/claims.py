@@ -8,6 +8,7 @@ _CHECK = "paper/claims/check.py"
 _NUMBERS = "paper/claims/numbers.py"
 _CURVES = "paper/claims/curves.py"
 _SWEEPS = "paper/claims/sweeps.py"
+_BEYOND = "paper/claims/beyond.py"
 
 FAULTS = [
     Fault(
@@ -199,6 +200,28 @@ FAULTS = [
         "paper/claims/data.py",
         '{"told the expected means": lpb - mts, "told the common means": lpb - common}',
         '{"told the common means": lpb - common}',
+        CLAIMS,
+    ),
+    Fault("ladder: a little is a third", _BEYOND, "0.80, 0.87, 0.68,", "0.80, 0.87, 0.90,", CLAIMS),
+    Fault("ladder: compared with TS", _BEYOND, "to: str = BASE", 'to: str = "ts"', CLAIMS),
+    Fault("ladder: the mean for a quantile", _BEYOND, 'BASE, "regret_q99", setting', 'BASE, "regret", setting', CLAIMS),
+    Fault("ladder: the mean serves the worst", _BEYOND, "name, IDS, column=column)", "name, IDS)", CLAIMS),
+    Fault(
+        "ladder: sizes left out", _BEYOND, 'for name in ("ladder-sizes", "ladder-gaps")', "for name in _GAPS", CLAIMS
+    ),
+    Fault("ladder: only the worst error", _BEYOND, "only=_MISLED, claim=_WRONG", "only=(WRONG,), claim=_WRONG", CLAIMS),
+    Fault("ladder: a true model is wrong", _BEYOND, "for error in ERRORS if error)", "for error in ERRORS)", CLAIMS),
+    Fault("ladder: mTS is compared with lpbTS", _BEYOND, '"mts", to="ts")', '"mts")', CLAIMS),
+    Fault(
+        "ladder: lpb-utility left out", _BEYOND, 'for policy in ("lpb-utility", IDS):', "for policy in (IDS,):", CLAIMS
+    ),
+    Fault("ladder: twice is as much", _BEYOND, "TWICE = 2.0", "TWICE = 1.0", CLAIMS),
+    Fault("MovieLens: more than 28 is low", "paper/claims/data.py", "LOW = 28.0", "LOW = 40.0", CLAIMS),
+    Fault(
+        "MovieLens: lpbTS with the shrunk model",
+        "paper/claims/data.py",
+        '_ends(tables, name, "lpbts", FREE, key)',
+        '_ends(tables, name, "lpbts", SHRUNK, key)',
         CLAIMS,
     ),
 ]

@@ -3,7 +3,9 @@
 from tests.mutants.fault import Fault
 
 FIGURES = ("tests/test_figures.py",)
+LADDER = ("tests/test_ladder.py",)
 _SWEEPS = "paper/figures/sweeps.py"
+_LADDER = "paper/figures/ladder.py"
 
 FAULTS = [
     Fault("sweep: a value left out", _SWEEPS, "(5, 10, 20, 30, 40, 50)", "(5, 10, 20, 30, 50)", FIGURES),
@@ -57,6 +59,26 @@ FAULTS = [
         FIGURES,
     ),
     Fault("recovery figure: shrunk", "paper/figures/recovery.py", '"shrink": False', '"shrink": True', FIGURES),
+    Fault("ladder: a gap left out", _LADDER, '"exponential", "cliff", "steps")', '"exponential", "steps")', LADDER),
+    Fault("ladder: no swap of 0.3", _LADDER, "(0.0, 0.1, 0.3)", "(0.0, 0.1, 0.2)", LADDER),
+    Fault("ladder: the same scale", _LADDER, 'SyntheticWorld(scale="different"', 'SyntheticWorld(scale="same"', LADDER),
+    Fault(
+        "ladder: the 99 % is the 98 %",
+        _LADDER,
+        "regret.quantile(q / 100",
+        "regret.quantile((q - q // 99) / 100",
+        LADDER,
+    ),
+    Fault("ladder: lpbTS starts from its prior", _LADDER, "BASE: partial(expanded, BASE)", "BASE: BASE", LADDER),
+    Fault("ladder: refit for marginal", _LADDER, "partial(expanded, MARGINAL)", "partial(expanded, BASE)", LADDER),
+    Fault(
+        "ladder: draws are not paired",
+        _LADDER,
+        'keys = ["size", "setting", "draw"]',
+        'keys = ["size", "setting"]',
+        LADDER,
+    ),
+    Fault("ladder: 10 people a state", _LADDER, "else size.people\n", "else size.people // 5\n", LADDER),
     Fault("world: wider steps", "worlds/synthetic.py", "jitter: float = 0.05", "jitter: float = 0.5", FIGURES),
     Fault("world: C for C̄", "worlds/synthetic.py", "else 6.0) if", "else 9.0) if", FIGURES),
     Fault(

@@ -95,6 +95,8 @@ FAULTS = [
         "TS(models[TRUE], noise=1.0)",
         RUN,
     ),
+    Fault("figure: the shrunk model is not", _RUN, 'clustering="cosine", shrink=True', 'clustering="cosine"', RUN),
+    Fault("figure: a guess of the noise is known", _RUN, "Rewards(noise=NOISE).as_guess", "Rewards(noise=NOISE)", RUN),
     Fault("figure: z-scores without the sd", _RUN, " / people.means.std(axis=1)", "", RUN),
     Fault("figure: z-scores' sd for their error", _RUN, " / np.sqrt(len(score))", "", RUN),
     Fault("figure: regret of the last round only", _RUN, "trace.regret.sum(axis=1)", "trace.regret[:, -1]", RUN),

@@ -10,7 +10,7 @@ def policies(
     feedback: str | None = typer.Option(None, help="Only those that learn from **rewards**, or only from **duels**."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a table."),
 ) -> None:
-    """List the policies: what each learns from, knows before the first round, and assumes.
+    """List the policies, from knowing most before the first round to knowing nothing, and what each assumes.
 
     Example: `lpb policies --feedback duels`
     """
@@ -22,9 +22,16 @@ def policies(
     if feedback is not None:
         validate.as_choice(feedback, "feedback", ("rewards", "duels"))
     entries = [entry for entry in POLICIES.values() if feedback in (None, entry.feedback)]
-    columns = ("title", "feedback", "knows", "assumes")
     if as_json:
-        print_json({entry.name: {name: getattr(entry, name) for name in columns} for entry in entries})
+        keys = ("title", "feedback", "rung", "knows", "assumes")
+        print_json({entry.name: {key: getattr(entry, key) for key in keys} for entry in entries})
         return
-    rows = [[shown(getattr(entry, name), LINE) for name in ("name", *columns)] for entry in entries]
-    print_table("Policies", ["name", "policy", "learns from", "knows", "assumes"], rows)
+    for learns in ("rewards", "duels"):
+        rows, before = [], ""
+        for entry in sorted(entries, key=lambda entry: entry.place):
+            if entry.feedback == learns:
+                knows, *others = (shown(getattr(entry, key), LINE) for key in ("knows", "name", "assumes"))
+                rows.append(["" if knows == before else knows, *others])
+                before = knows
+        if rows:
+            print_table(f"Learning from {learns}", ["knows", "name", "assumes"], rows)

@@ -1,4 +1,4 @@
-"""`lpb reproduce`: the paper's figures and claims."""
+"""`lpb reproduce`: the figures and claims of the paper, and beyond it."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,7 +10,9 @@ from lpbandits.text import LINE, shown
 
 
 def reproduce(
-    figures: list[str] | None = typer.Argument(None, help="Figures by name; all by default."),
+    figures: list[str] | None = typer.Argument(
+        None, help="Figures by name, or **paper** or **beyond** for all of a kind; all by default."
+    ),
     show: bool = typer.Option(False, "--list", help="List the figures instead of running them."),
     quick: bool = typer.Option(
         False,
@@ -25,7 +27,7 @@ def reproduce(
     resume: bool = typer.Option(False, help="Go on where an interrupted run stopped."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> None:
-    """Run the paper's figures again and check its claims.
+    """Run the paper's figures again and check its claims; **beyond** it are figures of our own.
 
     Example: `lpb reproduce regret-curves vary-states --out results --seed 0`
     """
@@ -39,11 +41,20 @@ def reproduce(
         if as_json:
             print_json({"figures": entries})
             return
-        rows = [
-            [e["name"], e["shows"], str(len(e["settings"])), str(e["draws"]), _needs(e["needs_data"], e["data_here"])]
-            for e in entries
-        ]
-        print_table("Figures", ["name", "shows", "settings", "draws", "data"], rows, right={"settings", "draws"})
+        columns = ["name", "shows", "settings", "draws", "data"]
+        for group, title in (("paper", "Figures of the paper"), ("beyond", "Beyond the paper")):
+            rows = [
+                [
+                    e["name"],
+                    e["shows"],
+                    str(len(e["settings"])),
+                    str(e["draws"]),
+                    _needs(e["needs_data"], e["data_here"]),
+                ]
+                for e in entries
+                if e["group"] == group
+            ]
+            print_table(title, columns, rows, right={"settings", "draws"})
         return
     size = replace(QUICK if quick else FULL, rounds=validate.as_count(rounds, "rounds"))
     if draws is not None:

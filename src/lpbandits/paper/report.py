@@ -33,11 +33,12 @@ _CHOICES = (
     "policies, which meet the same people with the same luck.",
     "MovieLens: policies are compared at equal information, that is, with the same model: the true one, or one "
     "recovered from logs, either from raw ratings, as the paper clusters, or scale-free. Orderings and means come from "
-    "half of the people. On the same scale a reward has noise of variance 0.5. On different scales the paper's words "
-    "are read as no noise beyond the perturbation of the ratings; noise of variance 0.5 there is a variant. On "
-    "different scales mTS is told the states' expected means; mTS with the common means is shown, too. TS on the top "
-    "actions plays the best offered action of some state. Ratings are standardised by the mean and sd of each person's "
-    "true ratings of all movies.",
+    "half of the people. Beyond the paper there is a recovered model whose utilities are shrunk over states, and "
+    "policies that trust a model only nearly, which are told the noise as a guess. On the same scale a reward has "
+    "noise of variance 0.5. On different scales the paper's words are read as no noise beyond the perturbation of the "
+    "ratings; noise of variance 0.5 there is a variant. On different scales mTS is told the states' expected means; "
+    "mTS with the common means is shown, too. TS on the top actions plays the best offered action of some state. "
+    "Ratings are standardised by the mean and sd of each person's true ratings of all movies.",
 )
 
 

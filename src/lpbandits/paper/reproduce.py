@@ -18,7 +18,7 @@ from lpbandits.paper.claims.check import Claim
 from lpbandits.paper.datasets import locate, require
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.report import save_reproduction
-from lpbandits.paper.spec import FULL, Case, Figure, Size
+from lpbandits.paper.spec import FULL, GROUPS, Case, Figure, Size
 from lpbandits.parallel import Progress, cores, each, workers_of
 from lpbandits.typing import Json
 
@@ -51,6 +51,8 @@ def reproduce(
     progress: Progress | None = None,
 ) -> Reproduction:
     """Run figures by name (all by default) and write their files, the claims and the report to `out`.
+
+    The names "paper" and "beyond" stand for the figures of the paper and for those beyond it.
 
     With `resume`, cases that an earlier run of the same specification, size and seed finished are not run again; a file
     that is not exactly what that run wrote is not believed, and its case is run again.
@@ -107,6 +109,7 @@ def listing() -> list[Json]:
     return [
         {
             "name": figure.name,
+            "group": figure.group,
             "shows": figure.shows,
             "settings": [case.name for case in figure.cases(FULL)],
             "draws": figure.draws,
@@ -118,19 +121,24 @@ def listing() -> list[Json]:
 
 
 def _chosen(names: Sequence[str]) -> tuple[list[Figure], dict[str, str]]:
-    """Return the figures to run; of all, those without their data are skipped; one asked for by name is an error."""
-    for name in names:
-        validate.as_choice(name, "figure", FIGURES)
-        if FIGURES[name].data is not None:
-            require(str(FIGURES[name].data))
-    if names:
-        return [FIGURES[name] for name in dict.fromkeys(names)], {}
-    skipped = {
-        figure.name: f"MovieLens {figure.data} is not here; run `lpb data movielens {figure.data}`"
-        for figure in FIGURES.values()
-        if figure.data is not None and locate(figure.data) is None
-    }
-    return [figure for figure in FIGURES.values() if figure.name not in skipped], skipped
+    """Return the figures to run; of a group, those without their data are skipped; one asked for by name is an error.
+
+    Groups stand where they are asked for, their figures in the order of the report.
+    """
+    chosen: dict[str, Figure] = {}
+    skipped: dict[str, str] = {}
+    for name in names or GROUPS:
+        validate.as_choice(name, "figure", (*GROUPS, *FIGURES))
+        if name in FIGURES:
+            chosen[name] = FIGURES[name]
+            if FIGURES[name].data is not None:
+                require(str(FIGURES[name].data))
+        for figure in FIGURES.values():
+            if figure.group == name and figure.data is not None and locate(figure.data) is None:
+                skipped[figure.name] = f"MovieLens {figure.data} is not here; run `lpb data movielens {figure.data}`"
+            elif figure.group == name:
+                chosen[figure.name] = figure
+    return list(chosen.values()), skipped
 
 
 def _table(folder: Path, figure: Figure, size: Size, seed: int) -> pl.DataFrame:

@@ -2,11 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import polars as pl
 
 from lpbandits.typing import Json
 from lpbandits.views.charts import Chart
+
+Group = Literal["paper", "beyond"]
+GROUPS: tuple[Group, ...] = get_args(Group)
+"""Names for many figures: those of the paper, and those beyond it."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,8 @@ class Figure:
     chart: Callable[[pl.DataFrame], Chart]
     draws: int = 5
     """Draws of the orderings, unless a size says otherwise: so many that what the paper says of it settles."""
+    group: Group = "paper"
+    """Whether it is the paper's, or beyond it."""
     data: str | None = None
     """The MovieLens dataset it needs."""
     check: Callable[[Case], None] | None = None

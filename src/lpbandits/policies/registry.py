@@ -63,10 +63,18 @@ class Entry:
         object.__setattr__(self, "feedback", validate.as_choice(self.feedback, "feedback", get_args(Feedback)))
 
     @property
+    def rung(self) -> int | None:
+        """Its place on the ladder: 1 knows the possible means, 5 nothing; None knows something else.
+
+        >>> POLICIES["lpbts"].rung
+        3
+        """
+        return LADDER.index(self.knows) + 1 if self.knows in LADDER else None
+
+    @property
     def place(self) -> tuple[bool, int, str]:
-        """Where it stands among others: rewards before duels, by what is known, and a short name before longer ones."""
-        known = _KNOWN.index(self.knows) if self.knows in _KNOWN else len(_KNOWN)
-        return self.feedback != "rewards", known, self.name.replace("-", "~")
+        """Where it stands among others: rewards before duels, by its rung, and a short name before longer ones."""
+        return self.feedback != "rewards", self.rung or len(LADDER) + 1, self.name.replace("-", "~")
 
 
 MEANS = "the possible mean rewards"
@@ -75,8 +83,8 @@ ORDERINGS = "the possible orderings"
 TOP = "which actions are best in some state"
 NOTHING = "nothing"
 TASTES = "how tastes vary, from a log"
-_KNOWN = (MEANS, NEARLY, ORDERINGS, TOP, NOTHING, TASTES)
-"""The ladder: from knowing most to knowing nothing; and what stands beside it."""
+LADDER = (MEANS, NEARLY, ORDERINGS, TOP, NOTHING)
+"""From knowing most to knowing nothing; tastes stand beside it."""
 
 POLICIES: dict[str, Entry] = {}
 """Every registered policy by name."""

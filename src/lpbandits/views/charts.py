@@ -14,6 +14,10 @@ from lpbandits.views.names import names_of
 COLOURS = {
     "lpbts": "#0b6e99",
     "lpbts-incremental": "#63b3d1",
+    "lpbts-marginal": "#16324f",
+    "lpb-utility": "#9bbf2f",
+    "lpb-ids": "#2a9d4a",
+    "popular": "#6e6259",
     "mts": "#d9822b",
     "mucb": "#f0bc7e",
     "ts": "#7a4fa3",

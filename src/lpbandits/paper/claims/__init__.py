@@ -1,13 +1,20 @@
-"""The paper's sentences as checks, by family. A new claim is a function and its line in one family's CHECKS."""
+"""The paper's sentences, and ours beyond it, as checks. A new one is a function and its line in a family's CHECKS."""
 
 from dataclasses import replace
 
 import numpy as np
 
-from lpbandits.paper.claims import curves, data, looseness, sweeps, theory
+from lpbandits.paper.claims import beyond, curves, data, looseness, sweeps, theory
 from lpbandits.paper.claims.check import Check, Claim, Tables
 
-CHECKS: tuple[Check, ...] = (*curves.CHECKS, *sweeps.CHECKS, *theory.CHECKS, *data.CHECKS, *looseness.CHECKS)
+CHECKS: tuple[Check, ...] = (
+    *curves.CHECKS,
+    *sweeps.CHECKS,
+    *theory.CHECKS,
+    *data.CHECKS,
+    *looseness.CHECKS,
+    *beyond.CHECKS,
+)
 """Every check, in the order of the report."""
 
 

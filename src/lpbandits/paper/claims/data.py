@@ -7,7 +7,7 @@ import numpy as np
 
 from lpbandits.paper.claims.check import ALIKE, COMPARABLE, Check, Claim, Tables, judge
 from lpbandits.paper.claims.numbers import both, means_text, per_draw
-from lpbandits.paper.figures.movielens import NOTHING, RECOVERED, TRUE
+from lpbandits.paper.figures.movielens import NOTHING, RECOVERED, SHRUNK, TRUE
 from lpbandits.paper.movielens import ENVIRONMENTS
 from lpbandits.typing import FloatArray
 
@@ -16,6 +16,8 @@ RAW, FREE = RECOVERED
 RIVALS = {"mts": "mTS", "ts-top": "TS on its top actions"}
 NEAR = 0.05
 """An error (1 − τ) is about as good as another if it is less than this above it."""
+LOW = 28.0
+"""The regret that lpb-ids is to stay below with a recovered model."""
 
 
 def _ends(tables: Tables, name: str, policy: str, level: str, environment: str, column: str = "regret") -> FloatArray:
@@ -120,6 +122,36 @@ def means_matter_little(tables: Tables, name: str, title: str) -> Claim:
     )
 
 
+def shrunk_is_enough(tables: Tables, name: str, title: str) -> Claim:
+    noisy = {key: it for key, it in ENVIRONMENTS.items() if it.noise}
+    found = {it.title.lower(): _ends(tables, name, "lpb-ids", SHRUNK, key) for key, it in noisy.items()}
+    return judge(
+        f"{title}: with the recovered model, shrunk, the regret of lpb-ids stays below {LOW:g}.",
+        found,
+        measure="regret of lpb-ids",
+        below=LOW,
+        detail=means_text(found),
+        beyond=True,
+    )
+
+
+def shrunk_beats_scale_free(tables: Tables, name: str, title: str) -> Claim:
+    gaps, words = {}, []
+    for key, environment in ENVIRONMENTS.items():
+        ids, lpb = _ends(tables, name, "lpb-ids", SHRUNK, key), _ends(tables, name, "lpbts", FREE, key)
+        where = environment.title.lower()
+        gaps[where] = ids - lpb
+        words.append(f"{where}: " + means_text({"lpb-ids": ids, "lpbTS": lpb}))
+    return judge(
+        f"{title}: lpb-ids with the recovered model, shrunk, is below lpbTS with the scale-free one.",
+        gaps,
+        measure="lpb-ids, shrunk − lpbTS, scale-free",
+        below=0,
+        detail="; ".join(words),
+        beyond=True,
+    )
+
+
 LOGS = [(log, scale) for log in ("complete", "incomplete") for scale in ("same", "different")]
 
 
@@ -162,6 +194,8 @@ def _about(dataset: str) -> list[Check]:
         partial(recovered_is_competitive, environment="different-noisy"),
         *(partial(lpbts_leads, environment=name, rival=rival) for name in ENVIRONMENTS for rival in RIVALS),
         means_matter_little,
+        shrunk_is_enough,
+        shrunk_beats_scale_free,
     ]
     return [
         *(Check((figure,), partial(check, **about), headline=True) for check in main),

@@ -129,6 +129,7 @@ FIGURES = [
         run=_run,
         chart=_chart,
         draws=10,
+        group="beyond",
         check=check_case,
     )
 ]

@@ -12,11 +12,15 @@ from lpbandits.paper.datasets import fingerprint_of, require
 from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, OFFERED, Environment, Genres, MovieLensTask, read_log
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.policies import Policy
+from lpbandits.policies.lpb_ids import LpbIDS
+from lpbandits.policies.lpb_utility import LpbUtility
 from lpbandits.policies.lpbts import LpbTS
 from lpbandits.policies.mts import MTS
+from lpbandits.policies.popular import Popular
 from lpbandits.policies.ts import TS
 from lpbandits.recovery import Ratings
 from lpbandits.recovery.cluster import Scale
+from lpbandits.rewards import Rewards
 from lpbandits.simulation import Trace, roll
 from lpbandits.simulation.intervals import reach
 from lpbandits.typing import FloatArray, Json
@@ -25,14 +29,16 @@ from lpbandits.views.spread_charts import dot_chart
 from lpbandits.worlds import Population
 
 PEOPLE = 100
-POLICIES = 11
+POLICIES = 26
 MOST_DRAWS = 10_000
 RECOVERED_DRAWS = 8
 """Models are recovered in the first draws only: that takes most of the time, and their effects are large."""
 TRUE, NOTHING = "true model", "no model"
 RECOVERED: dict[str, Scale] = {"recovered, raw": "raw", "recovered, scale-free": "cosine"}
 """The levels of information: the true model, one learned from logs (as the paper clusters, or scale-free), or none."""
-LEVELS = (TRUE, *RECOVERED)
+SHRUNK = "recovered, shrunk"
+"""One learned scale-free whose utilities are shrunk over states, beyond the paper."""
+LEVELS = (TRUE, *RECOVERED, SHRUNK)
 """The levels that charts show a panel of."""
 
 
@@ -93,17 +99,25 @@ def _models(
     log = task.log(environment)
     for level, clustering in RECOVERED.items():
         models[level], errors[level] = task.recovered(log, environment, clustering=clustering, threads=threads)
+    models[SHRUNK], errors[SHRUNK] = task.recovered(log, environment, clustering="cosine", shrink=True, threads=threads)
     return models, errors
 
 
 def policies_for(
     models: dict[str, PreferenceModel], task: MovieLensTask, environment: Environment
 ) -> dict[tuple[str, str], Policy]:
-    """Return every policy by its name and level of information; mTS starts from its prior, as published."""
+    """Return every policy by its name and level of information; mTS starts from its prior, as published.
+
+    All are told the same noise; those that learn it take it for a guess.
+    """
     out: dict[tuple[str, str], Policy] = {}
+    guess = Rewards(noise=NOISE).as_guess
     for level, model in models.items():
-        out["lpbts", level] = LpbTS(model, noise=NOISE, first="uniform")
         out["mts", level] = MTS(model, noise=NOISE)
+        out["lpb-utility", level] = LpbUtility(model, rewards=guess)
+        out["lpb-ids", level] = LpbIDS(model, rewards=guess)
+        out["lpbts", level] = LpbTS(model, noise=NOISE, first="uniform")
+        out["popular", level] = Popular(model, rewards=Rewards(noise=NOISE))
         out["ts-top", level] = TS(model, noise=NOISE, top=True)
     if environment.scale == "different":
         out["mts-common", TRUE] = MTS(task.model, noise=NOISE)
@@ -211,7 +225,7 @@ def _draws(table: pl.DataFrame) -> str:
 FIGURES = [
     Figure(
         name=f"movielens-{dataset}",
-        version=2,
+        version=3,
         title=f"MovieLens {dataset.upper()}",
         shows=f"cumulative regret and z-scored ratings on MovieLens {dataset.upper()}: true and recovered models",
         plan=partial(_plan, name=f"movielens-{dataset}", dataset=dataset),

@@ -1,0 +1,167 @@
+"""The ladder's figures: their worlds, who plays, what a draw's numbers are, and how they become ratios."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from lpbandits.paper.figures import FIGURES
+from lpbandits.paper.figures.ladder import LADDER, ratios_of
+from lpbandits.paper.spec import FULL, QUICK, Case
+from lpbandits.policies import POLICIES, Setting
+from lpbandits.policies.lpb_ids import LpbIDS
+from lpbandits.policies.lpb_utility import LpbUtility
+from lpbandits.policies.lpbts import LpbTS
+from lpbandits.policies.mts import MTS
+from lpbandits.policies.ts import TS
+from lpbandits.simulation import simulate
+from lpbandits.simulation.run import Build, builders_of
+from lpbandits.typing import Json
+from lpbandits.views.charts import COLOURS
+from lpbandits.views.ratio_charts import ratio_chart
+from lpbandits.worlds import SyntheticWorld
+
+SMALL, MIDDLE, LARGE = "m = 5, k = 10", "m = 10, k = 20", "m = 20, k = 20"
+SIZES: dict[str, Json] = {
+    SMALL: {"states": 5, "actions": 10},
+    MIDDLE: {"states": 10, "actions": 20},
+    LARGE: {"states": 20, "actions": 20},
+}
+FAMILIES = ("paper", "exponential", "cliff", "steps")
+NAMES = ["mts", "lpb-utility", "lpb-ids", "lpbts-marginal", "lpbts", "ts-top", "ts"]
+
+
+def at(size: str, parameter: str, values: tuple[Any, ...]) -> list[tuple[str, str, Json]]:
+    named = [(value if isinstance(value, str) else f"{value:g}", value) for value in values]
+    return [(size, name, {**SIZES[size], parameter: value}) for name, value in named]
+
+
+WORLDS = {
+    "ladder-sizes": [("", name, world) for name, world in SIZES.items()],
+    "ladder-gaps": [*at(SMALL, "gaps", FAMILIES), *at(MIDDLE, "gaps", FAMILIES)],
+    "ladder-told-noise": at(MIDDLE, "told_noise", (0.25, 0.5, 1.0, 2.0, 4.0)),
+    "ladder-swaps": at(MIDDLE, "swap", (0.0, 0.1, 0.3)),
+    "ladder-errors": at(MIDDLE, "model_error", (0.0, 0.05, 0.1, 0.2, 0.4)),
+    "ladder-tails": at(MIDDLE, "noise_family", ("normal", "student")),
+}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_every_assumption_is_broken_as_it_says(name: str) -> None:
+    cases = [case.settings for case in FIGURES[name].cases(FULL)]
+    assert [(case["size"], case["setting"], case["world"]) for case in cases] == WORLDS[name]
+    assert {case["rounds"] for case in cases} == {200}
+    assert {case["draws"] for case in cases} == {FIGURES[name].draws}
+    assert FIGURES[name].draws >= 10
+    people = [case["people"] * case["world"]["states"] for case in cases]
+    if name == "ladder-sizes":
+        assert people == [250, 250, 240], "about as many people a draw, for the slow policy"
+    else:
+        assert {case["people"] for case in cases} == {50}
+    assert {case["marginal"] for case in cases} == {name == "ladder-sizes"}
+    assert [case.settings["setting"] for case in FIGURES[name].cases(QUICK)] == [case["setting"] for case in cases]
+
+
+def test_there_is_no_other_ladder() -> None:
+    assert [name for name in FIGURES if name.startswith("ladder")] == list(WORLDS)
+
+
+def test_the_policies_are_a_ladder() -> None:
+    assert list(LADDER) == NAMES
+    rungs = [POLICIES[name].rung for name in LADDER]
+    assert rungs == [1, 2, 2, 3, 3, 4, 5]
+    assert len({COLOURS[name] for name in LADDER}) == len(LADDER)
+
+
+PLAIN: dict[str, Build] = {
+    "mts": lambda s: MTS(s.model, noise=s.rewards.sd),
+    "lpb-utility": lambda s: LpbUtility(s.model, noise=s.rewards.sd),
+    "lpb-ids": lambda s: LpbIDS(s.model, noise=s.rewards.sd),
+    "lpbts-marginal": lambda s: LpbTS(s.model, noise=s.rewards.sd, likelihood="marginal", first="uniform"),
+    "lpbts": lambda s: LpbTS(s.model, noise=s.rewards.sd, first="uniform"),
+    "ts-top": lambda s: TS(s.model, noise=s.rewards.sd, prior_sd=100.0, top=True),
+    "ts": lambda s: TS(s.model, noise=s.rewards.sd, prior_sd=100.0),
+}
+
+
+def test_those_who_learn_the_noise_are_told_a_guess() -> None:
+    crowd = SyntheticWorld(told_noise=2.0).draw(people=1, seed=0)
+    made = {name: build(Setting(crowd.model, crowd.rewards_told)) for name, build in builders_of(LADDER).items()}
+    assert {policy.rewards.sd for policy in made.values()} == {2.0}
+    guessed = {name for name, policy in made.items() if not policy.rewards.noise_known}
+    assert guessed == {"lpb-utility", "lpb-ids"}
+
+
+@pytest.mark.parametrize("marginal", [True, False])
+@pytest.mark.parametrize("world", [{"states": 3, "actions": 4, "gaps": "cliff"}, {"states": 2, "told_noise": 0.5}])
+def test_a_row_is_mean_and_quantiles_of_a_draws_people(marginal: bool, world: dict[str, Any]) -> None:
+    run: Json = {"people": 9, "rounds": 12, "draws": 2}
+    case = Case("ladder-gaps", "x", {"world": world, "size": "a", "setting": "b", "marginal": marginal, **run})
+    table = FIGURES["ladder-gaps"].run(case, 7, 1)
+    wanted = {name: build for name, build in PLAIN.items() if marginal or name != "lpbts-marginal"}
+    results = simulate(SyntheticWorld(scale="different", **world), wanted, seed=7, **run)
+    assert table.select("policy", "draw").rows() == [(name, draw) for name in wanted for draw in range(2)]
+    for row in table.iter_rows(named=True):
+        people = results.policies[row["policy"]].people
+        own = people["regret"][people["draw"] == row["draw"]]
+        assert (row["size"], row["setting"], row["people"]) == ("a", "b", len(own))
+        np.testing.assert_allclose(row["regret"], own.mean())
+        np.testing.assert_allclose([row["regret_q95"], row["regret_q99"]], np.quantile(own, [0.95, 0.99]))
+
+
+def made_up() -> pl.DataFrame:
+    """Two draws that differ tenfold: lpb-ids loses a half, and then two times, what lpbTS loses."""
+    rows = [
+        {"size": "", "setting": setting, "policy": policy, "draw": draw, "regret": level * share[draw]}
+        for setting in ("b", "a")
+        for policy, share in (("lpb-ids", (0.5, 2.0)), ("lpbts", (1.0, 1.0)))
+        for draw, level in enumerate((1.0, 10.0))
+    ]
+    return pl.DataFrame(rows).with_columns(regret_q95=2 * pl.col("regret"), regret_q99=3 * pl.col("regret"))
+
+
+def test_ratios_are_paired_within_draws() -> None:
+    found = ratios_of(made_up())
+    assert found.height == 2 * 2 * 3
+    ids = found.filter(policy="lpb-ids", setting="a", measure="regret").row(0, named=True)
+    error = np.exp(np.log(2.0))  # two logarithms, ± log 2: their sd is √2 log 2, of the mean log 2
+    np.testing.assert_allclose([ids["value"], ids["low"], ids["high"]], [1.0, 1 / error, error])
+    np.testing.assert_allclose(found.filter(policy="lpb-ids")["level"].unique().sort(), [10.25, 20.5, 30.75])
+    np.testing.assert_allclose(found.filter(policy="lpbts")["value"], 1.0)
+
+
+def test_a_draw_without_regret_has_no_ratio() -> None:
+    none = pl.when(pl.col("draw") == 0, pl.col("policy") == "lpbts").then(0.0).otherwise("regret")
+    found = ratios_of(made_up().with_columns(regret=none)).filter(policy="lpb-ids", measure="regret")
+    np.testing.assert_allclose(found["value"], 2.0)
+    np.testing.assert_allclose(found["low"], 2.0)
+
+
+def test_the_chart_has_mean_and_quantiles_on_one_axis() -> None:
+    spec = FIGURES["ladder-swaps"].chart(made_up()).to_dict()
+    titles = [panel["title"]["text"] for panel in spec["concat"]]
+    assert titles == ["Mean", "95 % quantile", "99 % quantile"]
+    assert spec["concat"][0]["title"]["subtitle"].startswith("lpbTS: 6, 6; ")
+    scales = [panel["layer"][1]["encoding"]["y"]["scale"] for panel in spec["concat"]]
+    assert all(scale == scales[0] for scale in scales)
+    assert scales[0]["type"] == "log"
+
+
+def test_names_stand_apart_on_a_logarithmic_axis() -> None:
+    frame = pl.DataFrame(
+        {
+            "policy": ["lpbts", "lpb-ids", "ts"],
+            "setting": "only",
+            "value": [1.0, 1.0, 4.0],
+            "low": [1.0, 0.01, 4.0],
+            "high": [1.0, 1.0, 4.0],
+            "level": 7.0,
+        }
+    )
+    spec = ratio_chart(frame, x="x", y="y", title="t", ends=(0.5, 8.0), height=170).to_dict()
+    rows = [row for data in spec["datasets"].values() for row in data]
+    at = sorted(row["label_at"] for row in rows if "label_at" in row)
+    room = 16.0 ** (17 / 170)
+    np.testing.assert_allclose(at, [1.0, room, 4.0])
+    assert min(row["low"] for row in rows if "low" in row) == 0.5, "bars end where the axis does"
