@@ -19,9 +19,8 @@ from lpbandits.policies.lpb_ids import LpbIDS
 from lpbandits.policies.lpb_utility import LpbUtility
 from lpbandits.policies.lpbts import LpbTS
 from lpbandits.policies.mts import MTS
-from lpbandits.policies.popular import Popularity
-from lpbandits.policies.rules import BestExpected, InformationDirected, Sample, Thompson
-from lpbandits.policies.rules import Popularity as PopularRule
+from lpbandits.policies.popular import Popular
+from lpbandits.policies.rules import BestExpected, InformationDirected, Popularity, Sample, Thompson
 from lpbandits.policies.ts import TS
 from lpbandits.recovery import Ratings
 from lpbandits.rewards import Rewards
@@ -101,7 +100,7 @@ def _check_parts(policy: str, one: Policy) -> None:
     evidences = {"lpbts": Refit, "popular": Refit, "mts": KnownMeans, "mts-common": KnownMeans}
     evidences |= {"ts": Tally, "ts-top": Tally, "lpb-utility": Utility, "lpb-ids": Utility}
     assert isinstance(one.evidence, evidences[policy])
-    others = {"lpb-utility": BestExpected, "lpb-ids": InformationDirected, "popular": PopularRule}
+    others = {"lpb-utility": BestExpected, "lpb-ids": InformationDirected, "popular": Popularity}
     if policy in others:
         assert isinstance(one.rule, others[policy])
     elif policy in {"ts", "ts-top"}:
@@ -178,7 +177,7 @@ def test_the_numbers_are_those_of_rounds_played_here(table: pl.DataFrame, task: 
         made["ts-top", level] = TS(model, noise=NOISE, top=True)
         made["lpb-utility", level] = LpbUtility(model, noise=NOISE)
         made["lpb-ids", level] = LpbIDS(model, noise=NOISE)
-        made["popular", level] = Popularity(model)
+        made["popular", level] = Popular(model)
     for (policy, level), one in made.items():
         trace = roll(one, people, rounds=ROUNDS, seed=task.seed)
         rows = table.filter(environment=name, policy=policy, level=level)
