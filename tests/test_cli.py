@@ -98,9 +98,10 @@ def test_policies_lists_every_policy() -> None:
         assert set(entry) == {"title", "feedback", "rung", "knows", "assumes"}
     duels = json.loads(runner.invoke(app, ["policies", "--json", "--feedback", "duels"]).stdout)
     assert {entry["feedback"] for entry in duels.values()} == {"duels"}
-    rungs = [entry["rung"] or 6 for entry in content.values() if entry["feedback"] == "rewards"]  # taste has none
-    assert rungs == sorted(rungs)
-    assert {rung: {e["knows"] for e in content.values() if e["rung"] == rung} for rung in rungs} == {
+    rungs = [entry["rung"] for entry in content.values() if entry["feedback"] == "rewards"]
+    known = [rung for rung in rungs if rung is not None]
+    assert rungs == [*sorted(known), None], "taste stands beside the ladder, after it"
+    assert {rung: {e["knows"] for e in content.values() if e["rung"] == rung} for rung in known} == {
         rung: {knows} for rung, knows in enumerate(LADDER, start=1)
     }
 
