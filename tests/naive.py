@@ -220,11 +220,10 @@ def best_of(values: Any, allowed: Sequence[int]) -> set[int]:
 
 def play_information(expected: Floats, weights: Floats, unsure: Any, allowed: Sequence[int], u: float) -> set[int]:
     """What a mix of two actions with the least gap² / information may play: all pairs, and all shares, are tried."""
-    known = weights >= 1e-3
-    p, means = weights[known], expected[known][:, allowed]
+    known = weights >= 1e-3 * weights.max()
+    p, means = weights[known] / weights[known].sum(), expected[known][:, allowed]
     extra = np.broadcast_to(unsure, expected.shape[1])[allowed]
     gap = np.maximum(p @ (means + extra).max(axis=1) - p @ means, 0.0)
-    # states that do not count leave a little less than 1 of probability, which the rule takes as it is
     information = np.maximum(p @ ((means - means[0, 0]) ** 2 + extra**2) - (p @ (means - means[0, 0])) ** 2, 0.0)
     mixes = []
     for i, j in itertools.product(range(len(allowed)), repeat=2):
@@ -514,7 +513,7 @@ class UtilityTwin:
         likelihoods = np.array([self.log_likelihood(z) for z in range(len(prior))])
         exact = logs + (1 - self.share) * likelihoods[:, 0] - self.share * self.misfits / (2 * self.noise**2)
         bound = logs + (1 - self.share) * (likelihoods[:, 0] + likelihoods[:, 1] / 2)
-        hopeless = bound < exact[bound.argmax()] - 10  # even so: what only lowers a score is not looked at
+        hopeless = bound < exact[bound.argmax()] - 10 - math.log(len(prior))  # what only lowers it is not looked at
         scores = np.where(hopeless, bound, exact)
         weights = np.exp(scores - scores.max())
         return np.asarray(weights / weights.sum())
@@ -562,6 +561,7 @@ def utility_of(policy: Policy, history: History) -> UtilityTwin:
     means = np.array([np.mean(told[a]) if a in told else 0.0 for a in range(k)])
     fits = [fitted_means(ordering, history) for ordering in model.orderings]
     misfits = np.array([sum(counts[a] * (means[a] - fit[a]) ** 2 for a in fit) for fit in fits])
+    slack = np.maximum(slack, 1e-6)
     return UtilityTwin(x, slack, counts, means, noise_for(policy, history), evidence.isotonic, misfits)
 
 
@@ -621,7 +621,7 @@ def actions_of(policy: Policy, kind: str, history: History, allowed: Sequence[in
         case BestExpected():
             return best_of(expected[drawn_state(weights, draw)], candidates)
         case Greedy(lookahead=lookahead):
-            known = weights >= 1e-3
+            known = weights >= 1e-3 * weights.max()
             total = weights[known] @ np.array(expected)[known]
             return play_greedily(total, candidates, lookahead, lambda a: taste_sway(policy, history, a))
         case InformationDirected(hope=hope):

@@ -57,7 +57,7 @@ def naive_moments(log: Ratings) -> Moments:
         products=np.array([[np.nansum(e[:, a] * e[:, b]) for b in range(k)] for a in range(k)]),
         raters=np.array(both, dtype=np.float64),
         variances=np.array([(np.nansum(e[:, a] ** 2) + 20 * typical) / (n[a] + 20) for a in range(k)]),
-        offset=float(np.var(offsets + (mean - level) / sd)),
+        offset=float(np.var(offsets + (mean - level) / np.maximum(sd, np.median(sd) / 2))),
         level=float(level),
         log_scale=float(np.log(sd).mean()),
         log_scale_sd=float(np.sqrt(max(np.log(sd).var() - np.mean(0.5 / (counts - 1)), 0.01))),
@@ -337,3 +337,17 @@ def test_too_many_actions_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     made = fitted(made_up(people=30))
     assert made.taste is None
     assert "12 actions are more than 5; keep only those with more ratings" in made.warnings[0]
+
+
+@pytest.mark.parametrize("step", [1e-2, 1e-4, 1e-7])
+def test_one_who_rates_nearly_everything_alike_does_not_spoil_the_taste(step: float) -> None:
+    rng = np.random.default_rng(4)
+    people, actions = 60, 8
+    rating = 3 + rng.normal(size=(people, 1)) + rng.normal(size=(people, actions))
+    log = [Ratings.from_arrays(*np.divmod(np.arange(rating.size), actions), rating.ravel())]
+    rating[0] = 5 + step * np.arange(actions)
+    log.append(Ratings.from_arrays(*np.divmod(np.arange(rating.size), actions), rating.ravel()))
+    usual, odd = (lpb.fit_states(one, lpb.TwoStage(scale="cosine"), states=1).model.taste for one in log)
+    assert usual is not None
+    assert odd is not None
+    assert abs(odd.offset / usual.offset - 1) < 0.3

@@ -137,3 +137,60 @@ def test_greedy_locks_in_where_actions_repeat() -> None:
         seed=5,
     )
     assert results["greedy"].regret.mean[-1] > 2 * results["lpb-ids"].regret.mean[-1]
+
+
+@pytest.mark.parametrize("size", [(20, 20), (40, 8)], ids=str)
+def test_relabelling_actions_relabels_the_chances(size: tuple[int, int]) -> None:
+    model = SyntheticWorld(states=size[0], actions=size[1]).draw(people=1, seed=3).model
+    k = model.n_actions
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        new_name = rng.permutation(k)
+        one = Agent(lpb.LpbIDS(model), seed=0)
+        other = Agent(lpb.LpbIDS(PreferenceModel(new_name[model.orderings])), seed=0)
+        for action, reward in zip(rng.integers(0, k, 10).tolist(), rng.normal(size=10).tolist(), strict=True):
+            one.tell(action, reward)
+            other.tell(int(new_name[action]), reward)
+        np.testing.assert_allclose(other.probabilities()[new_name], one.probabilities(), atol=1e-6)
+
+
+def test_more_than_a_thousand_states_that_are_equally_likely_all_count() -> None:
+    orderings = np.array(list(itertools.islice(itertools.permutations(range(7)), 0, 5000, 4)))
+    agent = Agent(lpb.LpbIDS(PreferenceModel(orderings)), seed=0)
+    assert len(orderings) > 1000
+    np.testing.assert_allclose(agent.probabilities().sum(), 1.0)
+    for action in range(6):
+        agent.tell(action, float(action))
+    assert agent.ask() in (5, 6)
+    assert agent.probabilities()[[5, 6]].sum() > 0.99
+
+
+def test_equal_actions_are_played_with_the_chances_that_are_told() -> None:
+    forwards = np.array(list(itertools.islice(itertools.permutations(range(6)), 0, 720, 91)))
+    model = PreferenceModel(np.vstack([forwards, forwards[:, ::-1]]))  # mirrored: much is equal
+    rng = np.random.default_rng(2)
+    for person in range(60):
+        agent = Agent(lpb.LpbIDS(model, noise=1.0, noise_known=True), seed=1, person=person)
+        for _ in range(person % 7):
+            agent.tell(int(rng.integers(6)), float(rng.integers(3)))
+        chances = agent.probabilities()
+        for _ in range(30):
+            action = agent.ask()
+            assert chances[model.index[action]] > 0
+
+
+def test_explanations_put_what_is_expected_most_first() -> None:
+    agent = Agent(lpb.LpbUtility(PreferenceModel([[0, 1, 2]])), seed=0)
+    for action, reward in ((0, 0.0), (2, 5.0), (0, 0.2), (2, 4.8)):
+        agent.tell(action, reward)
+    state = agent.explain().states[0]
+    assert state.blocks == ((2,), (0,))
+    assert state.intervals == {}
+
+
+def test_a_greedy_agent_says_that_it_locks_in() -> None:
+    agent = Agent(Policy(PreferenceModel([[0, 1, 2]]), lpb.Utility(), lpb.Greedy()), seed=0)
+    agent.tell(0, 9.0)
+    with pytest.warns(lpb.LocksIn, match=r"plays 0 again.*ask\(allowed=…\)"):
+        agent.ask()
+    assert agent.ask(allowed=[1, 2]) == 1

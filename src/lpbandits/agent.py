@@ -2,11 +2,12 @@
 
 import hashlib
 import math
+import warnings
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Never
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput, NotSupported
+from lpbandits.errors import InvalidInput, LocksIn, NotSupported
 from lpbandits.explain import Explanation, explain
 from lpbandits.kernels import layout
 from lpbandits.kernels.doors import door_to_choose, door_to_tell
@@ -68,6 +69,7 @@ class Agent:
         self._labels = policy.model.actions
         self._all: IntArray = policy.offer(None)
         self._explores = policy.explore > 0.0
+        self._locks = not policy.rule.repeats
         self._duels = policy.feedback == "duels"
         # a float within these needs no further look; nothing is within them where a reward cannot be any number
         self._high = LARGEST if policy.rewards.family == "gaussian" and not self._duels else -math.inf
@@ -111,6 +113,13 @@ class Agent:
             raise InvalidInput(str(error)) from None
         if floor is not None:
             index = wander(index, *floor)
+        elif self._locks and index in self._belief.actions:
+            warnings.warn(
+                f"the rule '{self.policy.rule.kind}' plays {self._labels[index]!r} again, which it knows already, and "
+                "may never leave it; name the actions not yet given: ask(allowed=…)",
+                LocksIn,
+                stacklevel=2,
+            )
         self.asked += 1
         return self._labels[index]
 

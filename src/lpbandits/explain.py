@@ -155,7 +155,7 @@ def _state(policy: Policy, belief: Belief, z: int, means: FloatArray) -> StateFi
     labels = policy.model.actions
     order = policy.model.orderings[z].tolist()
     known = set(belief.actions.tolist())
-    tried = [a for a in order if a in known]
+    tried = sorted((a for a in order if a in known), key=lambda a: -means[a])  # as in the order, if that is kept
     starts = [i for i, a in enumerate(tried) if i == 0 or means[a] != means[tried[i - 1]]] + [len(tried)]
     blocks = tuple(tuple(labels[a] for a in tried[start:end]) for start, end in pairwise(starts))
     intervals: dict[Label, tuple[float | None, float | None]] = {}
@@ -168,7 +168,7 @@ def _state(policy: Policy, belief: Belief, z: int, means: FloatArray) -> StateFi
         else:
             waiting.append(labels[a])
     intervals.update(dict.fromkeys(waiting, (None, above)))
-    if not policy.evidence.ordered:
+    if not policy.evidence.fitted:
         intervals = {}
     every = {labels[a]: float(means[a]) for a in order}
     probability = float(belief.states[layout.POSTERIOR, z])

@@ -6,6 +6,9 @@ from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import BEST, POSTERIOR, SCORE, Arrays
 from lpbandits.typing import Int32Array, IntArray
 
+NEGLIGIBLE = 1e-3
+"""Rules that weigh what all states expect leave out states so much less probable than the most probable one."""
+
 
 @kernel
 def normalise(b: Arrays) -> None:
@@ -22,6 +25,19 @@ def normalise(b: Arrays) -> None:
     scale = 1.0 / total
     for z in range(m):
         states[POSTERIOR, z] *= scale
+
+
+@kernel
+def counted_states(b: Arrays) -> tuple[float, float]:
+    """Return how probable a state must be to be counted by rules that weigh them all, and how probable those are."""
+    least = 0.0
+    for z in range(b.states.shape[1]):
+        least = max(least, NEGLIGIBLE * b.states[POSTERIOR, z])
+    mass = 0.0
+    for z in range(b.states.shape[1]):
+        if b.states[POSTERIOR, z] >= least:
+            mass += b.states[POSTERIOR, z]
+    return least, mass
 
 
 @kernel

@@ -21,7 +21,8 @@ class LpbUtility(Policy):
     model
         The states, best with `utilities` and `errors` as a fit writes them.
     noise
-        Standard deviation of rewards, 1 by default: a guess worth five rewards, which each person's own correct.
+        Standard deviation of rewards: a guess worth five rewards, which each person's own correct. By default the guess
+        is the spread of all of a person's rewards, on whatever scale they are.
     noise_known
         True: the noise is exactly that.
     rewards

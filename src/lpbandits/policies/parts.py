@@ -56,10 +56,6 @@ Feedback = Literal["rewards", "duels"]
 """What a policy learns from: the reward of an action, or which of two actions won."""
 
 
-NEGLIGIBLE = 1e-3
-"""Rules that weigh what all states expect leave out states less probable than this."""
-
-
 def settle(part: Any, **settings: Any) -> None:
     """Put checked settings into a frozen part, in the form that the check gave them: it is saved as JSON."""
     for name, value in settings.items():
@@ -89,6 +85,8 @@ class Evidence:
     """Whether all of its own part follows from the slots: `weigh` works it out, and it is not saved."""
     foresees: ClassVar[bool] = False
     """Whether `doubt` is the standard deviation of the next reward, so that an interval can be told."""
+    fitted: ClassVar[bool] = False
+    """Whether what it expects of tried actions keeps to the state's order, and so bounds the others between them."""
     ordered: ClassVar[bool] = True
     """Whether the tried actions are kept in the order of every state, as fits need; False spares the work."""
     tell: ClassVar[Callable[..., int]]

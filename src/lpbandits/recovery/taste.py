@@ -27,6 +27,8 @@ SETTLED = 1e-3
 FLOOR = 0.6
 """Share of the weakest eigenvalue that is taken for noise, and away from all of them."""
 
+LEAST_SPREAD = 0.05
+"""Of a person's ratings, as a share of the usual one: who rates nearly everything alike says nothing of their taste."""
 LEAST_RATINGS = 3
 """Of a person who counts: fewer do not show a scale."""
 
@@ -62,7 +64,10 @@ def telling(ratings: Ratings) -> IntArray:
     >>> telling(Ratings.from_arrays([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [5, 3, 1, 2, 2, 2])).tolist()
     [0]
     """
-    return np.flatnonzero((ratings.counts >= LEAST_RATINGS) & (_spreads(ratings) > 1e-9 * (1 + np.abs(ratings.means))))
+    spreads = _spreads(ratings)
+    apart = (ratings.counts >= LEAST_RATINGS) & (spreads > 1e-9 * (1 + np.abs(ratings.means)))
+    usual = float(np.median(spreads[apart])) if apart.any() else 0.0
+    return np.flatnonzero(apart & (spreads >= LEAST_SPREAD * usual))
 
 
 def _spreads(ratings: Ratings) -> FloatArray:
@@ -102,7 +107,7 @@ def moments(ratings: Ratings, states: int = 1, seed: int = 0) -> Moments:
         products=products,
         raters=both,
         variances=np.maximum(variances, LEAST_VARIANCE),
-        offset=float(np.var(offsets + (ratings.means - level) / spread)),
+        offset=float(np.var(offsets + (ratings.means - level) / np.maximum(spread, 0.5 * np.median(spread)))),
         level=level,
         log_scale=float(logs.mean()),
         log_scale_sd=float(np.sqrt(max(logs.var() - noise, 0.01))),

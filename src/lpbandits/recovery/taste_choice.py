@@ -200,7 +200,10 @@ def recover_taste(ratings: Ratings, *, states: int = 1, seed: int, watch: Stopwa
         factors = leading_factors(seen, max(_numbers(seen, len(people))), report.shrinkage)[:, : report.factors]
         report = replace(report, states=len(seen.prior))
         about = {name: value for name, value in report.to_dict().items() if name != "curve"}
-        taste = taste_with(seen, factors, calibration=report.calibration, about=about)
+        try:
+            taste = taste_with(seen, factors, calibration=report.calibration, about=about)
+        except InvalidInput as error:  # the orderings are none the worse for it
+            return TasteFit(warnings=(f"no taste was fitted: {error}",))
     return TasteFit(taste, report)
 
 

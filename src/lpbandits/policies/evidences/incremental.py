@@ -52,6 +52,7 @@ class Incremental(Evidence):
 
     rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "incremental"
+    fitted: ClassVar[bool] = True
     tell = staticmethod(tell)
     expect = staticmethod(fitted_means)
     weigh = staticmethod(weigh)

@@ -87,6 +87,7 @@ class Marginal(Evidence):
 
     rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "marginal"
+    fitted: ClassVar[bool] = True
     tell = staticmethod(tell)
     expect = staticmethod(fitted_means)
     weigh = staticmethod(weigh)

@@ -87,6 +87,7 @@ class Refit(Evidence):
 
     rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "refit"
+    fitted: ClassVar[bool] = True
     tell = staticmethod(tell)
     expect = staticmethod(fitted_means)
     weigh = staticmethod(weigh)

@@ -25,7 +25,7 @@ from lpbandits.typing import FloatArray
 
 WIDTH = 0.5  # w
 GUESS_WEIGHT = 2.0  # that scales are about as large as the noise is a guess, worth so many tried actions
-HOPELESS = 10.0  # a state that cannot come so near the best one, in nats, is not looked at more closely
+HOPELESS = 10.0  # a state that cannot come so near the best one (in nats, and log m) is not looked at more closely
 
 ISOTONIC = 0  # the setting
 # rows of the table, per action: x of each state, and then t
@@ -38,7 +38,7 @@ SLOPE = 4  # expected β
 COMMON = 5  # in columns SIGMA (the noise) and SCALE (g)
 ROWS = 6
 SIGMA, SCALE = 0, 1
-LARGEST_ERROR = 1e6
+LEAST_ERROR, LARGEST_ERROR = 1e-6, 1e6  # variances
 
 
 @kernel
@@ -127,7 +127,9 @@ def weigh(b: Arrays, n: int) -> None:
         b.states[SCORE, z] = b.states[LOG_PRIOR, z] + (1.0 - share) * b.states[POSTERIOR, z]
         if b.states[SCORE, z] > b.states[SCORE, first]:
             first = z
-    least = b.states[SCORE, first] - HOPELESS - 0.5 * (1.0 - share) * np.log(b.own[XX, first])
+    least = (
+        b.states[SCORE, first] - HOPELESS - np.log(b.states.shape[1]) - 0.5 * (1.0 - share) * np.log(b.own[XX, first])
+    )
     if share > 0.0:
         least -= precision * misfit(b, first, n, middle)
     for z in range(b.states.shape[1]):
@@ -203,7 +205,8 @@ class Utility(Evidence):
     `slack` is the variance of a person's own departure, in units of the utilities' spread. Without errors in the model,
     or without utilities, the utilities are ranks, and the departure's variance is `slack` for ten actions and less for
     more, as 1/k: many uneven gaps are together nearly even. Rewards of any family are treated as Gaussian. `isotonic`
-    is the share of `Refit`'s log-likelihood in the score, which steadies it where rewards are far from any such scale.
+    is the share of the isotonic fits' misfit / 2σ² in the score, which steadies it where rewards are far from any such
+    scale.
 
     >>> Utility().slack, Utility().isotonic
     (0.02, 0.5)
@@ -227,7 +230,8 @@ class Utility(Evidence):
         """Return a row of utilities per state, and the variance t of their errors."""
         x, error = units(model)
         told = model.utilities is not None and model.errors is not None
-        return np.vstack([x, error + self.slack * (1.0 if told else 10.0 / model.n_actions)])
+        slack = self.slack * (1.0 if told else 10.0 / model.n_actions)
+        return np.vstack([x, np.maximum(error + slack, LEAST_ERROR)])
 
     def own(self, model: PreferenceModel) -> FloatArray:
         """Return what is expected of a person of whom nothing is known: utilities in units of the noise."""

@@ -10,9 +10,10 @@ from lpbandits.errors import InvalidInput
 from lpbandits.kernels.choices import largest
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import POSTERIOR, RULE, RULE_WORK, Arrays
+from lpbandits.kernels.posterior import counted_states
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.parts import NEGLIGIBLE, Rule, expect, settle, sway, unmoved
+from lpbandits.policies.parts import Rule, expect, settle, sway, unmoved
 from lpbandits.policies.policy import Policy
 from lpbandits.typing import FloatArray, IntArray
 
@@ -57,9 +58,10 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
     else:
         for a in range(k):
             b.work[TOTAL, a] = 0.0
+        least, mass = counted_states(b)
         for z in range(b.states.shape[1]):
-            p = b.states[POSTERIOR, z]
-            if p >= NEGLIGIBLE:
+            p = b.states[POSTERIOR, z] / mass
+            if b.states[POSTERIOR, z] >= least:
                 expect(b, n, z, b.work[MEAN])
                 for a in range(k):
                     b.work[TOTAL, a] += p * b.work[MEAN, a]

@@ -8,10 +8,11 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import POSTERIOR, RULE, RULE_WORK, Arrays
+from lpbandits.kernels.posterior import NEGLIGIBLE, counted_states
 from lpbandits.kernels.random import STATE, uniform
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.parts import NEGLIGIBLE, Rule, doubt, expect, settle
+from lpbandits.policies.parts import Rule, doubt, expect, settle
 from lpbandits.policies.policy import Policy
 from lpbandits.typing import FloatArray, IntArray
 
@@ -70,7 +71,7 @@ def best_mix(work: FloatArray, size: int) -> tuple[int, int, float]:
         gap, more = work[GAP, first], work[GAP, last] - work[GAP, first]
         learned = work[INFORMATION, first]
         gain = work[INFORMATION, last] - learned
-        if first == last or gain <= 0.0 or work[INFORMATION, last] <= 0.0:
+        if first == last or gap <= 0.0 or gain <= 0.0:
             return first, first, 0.0
         price = 2.0 * more / gain
         share = (gap - price * learned) / more if more > 0.0 else 1.0
@@ -102,11 +103,12 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
         b.work[GAP, i] = 0.0
         b.work[INFORMATION, i] = 0.0
     doubt(b, n, b.work[DOUBT])
+    least, mass = counted_states(b)
     best = 0.0
     origin = np.nan  # what rewards are counted from, so that the variance does not drown in their level
     for z in range(b.states.shape[1]):
-        p = b.states[POSTERIOR, z]
-        if p >= NEGLIGIBLE:
+        if b.states[POSTERIOR, z] >= least:
+            p = b.states[POSTERIOR, z] / mass
             expect(b, n, z, b.work[MEAN])
             if np.isnan(origin):
                 origin = b.work[MEAN, 0]
@@ -149,15 +151,19 @@ class InformationDirected(Rule):
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
         """Return the shares of the best mix."""
-        means = policy.expected(belief)
         allowed = policy.allowed(offered)
-        p = belief.states[POSTERIOR]
-        kept = p >= NEGLIGIBLE
-        p, means = p[kept], means[kept][:, allowed] - means[kept][0, 0]
+        chance = belief.states[POSTERIOR]
+        kept = chance >= NEGLIGIBLE * chance.max()
+        p, means = chance[kept] / sum(chance[kept].tolist()), policy.expected(belief)[kept]
         unsure = self.hope * policy.doubts(belief)[allowed]
         work = np.zeros((RULE_WORK + 2, len(allowed)))
-        work[GAP] = np.maximum(p @ (means + unsure).max(axis=1) - p @ means, 0.0)
-        work[INFORMATION] = np.maximum(p @ (means**2 + unsure**2) - (p @ means) ** 2, 0.0)
+        best = 0.0
+        for share, row in zip(p.tolist(), means[:, allowed] - means[0, 0], strict=True):  # summed as `choose` does, so
+            work[GAP] += share * row  # that equal actions stay equal to the last bit
+            work[INFORMATION] += share * (row * row + unsure * unsure)
+            best += share * float((row + unsure).max())
+        work[INFORMATION] = np.maximum(work[INFORMATION] - work[GAP] * work[GAP], 0.0)
+        work[GAP] = np.maximum(best - work[GAP], 0.0)
         first, last, share = best_mix(work, len(allowed))
         out = np.zeros(policy.model.n_actions)
         out[allowed[first]] += 1.0 - share

@@ -6,27 +6,31 @@ from typing import ClassVar
 import numpy as np
 
 from lpbandits.kernels.compiler import kernel
-from lpbandits.kernels.layout import LOG_PRIOR, Arrays
+from lpbandits.kernels.layout import LOG_PRIOR, RULE_WORK, Arrays
+from lpbandits.model import PreferenceModel
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.parts import Rule
 from lpbandits.policies.policy import Policy
 from lpbandits.typing import FloatArray, IntArray
 
+PLACE = RULE_WORK  # the row of scratch, per allowed action
+
 
 @kernel
 def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
     """Play argmin_a Σ prior_z rank_z(a)."""
-    action = -1
-    least = np.inf
-    for i in range(b.ranks.shape[1] if len(offered) == 0 else len(offered)):
-        a = i if len(offered) == 0 else offered[i]
-        place = 0.0
-        for z in range(b.ranks.shape[0]):
-            place += np.exp(b.states[LOG_PRIOR, z]) * b.ranks[z, a]
-        if place < least:
-            action = a
-            least = place
-    return action
+    size = b.ranks.shape[1] if len(offered) == 0 else len(offered)
+    for i in range(size):
+        b.work[PLACE, i] = 0.0
+    for z in range(b.ranks.shape[0]):
+        share = np.exp(b.states[LOG_PRIOR, z])
+        for i in range(size):
+            b.work[PLACE, i] += share * b.ranks[z, i if len(offered) == 0 else offered[i]]
+    best = 0
+    for i in range(1, size):
+        if b.work[PLACE, i] < b.work[PLACE, best]:
+            best = i
+    return best if len(offered) == 0 else offered[best]
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,10 @@ class Popularity(Rule):
 
     kind: ClassVar[str] = "popular"
     choose = staticmethod(choose)
+
+    def work(self, model: PreferenceModel) -> tuple[int, int]:
+        """Return a row, as long as there are actions."""
+        return (1, model.n_actions)
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:  # noqa: ARG002
         """Return 1 for the action it will play."""
