@@ -57,9 +57,10 @@ def shrink(utilities: FloatArray, known: BoolArray, scatters: Sequence[Scatter],
 def _population(values: FloatArray, root: FloatArray, prior_sd: float) -> tuple[FloatArray, FloatArray]:
     """Return mean and Σ over actions: Σ = cov(b) − diag(mean D), eigenvalues clipped at 0.
 
-    Actions count by 1 / (var b + D), so that a few raters' noise does not drown what many say; where D hardly differs,
-    all count alike. With n actions a variance is not taken for less than √(2/n) of the mean D, which noise alone could
-    hide, and covariances of m states count n / (n + m + 1): few actions tell little of how states go together.
+    Actions count by 1 / (v + D), v a robust variance of b and the median D, so that a few raters' noise does not drown
+    what many say; where D hardly differs, all count alike. With n actions a variance is not taken for less than √(2/n)
+    of the mean D, which noise alone could hide, and covariances of m states count n / (n + m + 1): few actions tell
+    little of how states go together.
     """
     m = len(values)
     told = root > 0

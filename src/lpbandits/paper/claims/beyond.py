@@ -133,7 +133,7 @@ _MISTOLD = tuple(f"{told:g}" for told in TOLD if told != 1.0)
 _MISLED = tuple(f"{error:g}" for error in ERRORS if error)
 _FEW = "m = 5: lpbTS by the exact posterior loses a fifth less than by the paper's bound."
 _MORE = "k = 20: lpbTS by the exact posterior loses an eighth less than by the paper's bound."
-_ANY_SIZE = "Different scales: lpb-ids loses a third less than lpbTS, in all sizes."
+_ANY_SIZE = "Different scales: lpb-ids loses about a third less than lpbTS, in all sizes."
 _ANY_GAP = "Whatever the gaps between means, lpb-ids loses clearly less than lpbTS."
 _ANY_NOISE = "Told a quarter to four times the noise, lpb-ids loses at least a tenth less than lpbTS."
 _SWAPPED = "Where people leave their state's ordering, lpb-ids loses clearly less than lpbTS."

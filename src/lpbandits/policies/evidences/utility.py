@@ -31,7 +31,7 @@ ISOTONIC = 0  # the setting
 # rows of the table, per action: x of each state, and then t
 # rows of its own, a column per state; u_a = σ²/n_a + g² t_a is the variance of ȳ_a about α + β x_a
 X = 0  # Σ x/u over the tried actions
-XX = 1  # Σ x²/u
+XX = 1  # Σ x²/u; at last S_xx (w g)²
 XY = 2  # Σ xȳ/u, with ȳ about the mean of all
 LEVEL = 3  # expected α
 SLOPE = 4  # expected β
