@@ -7,11 +7,24 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import log_ndtr
 from scipy.stats import multivariate_normal
 
 import lpbandits as lpb
-from lpbandits.kernels.chain import BEYOND, NODES, PLACE, WHOLE, legendre_rule
-from lpbandits.kernels.layout import COUNT, SCORE, SUM
+from lpbandits.kernels.chain import (
+    AT_END,
+    BEYOND,
+    DERIVATIVE,
+    FIT,
+    NODES,
+    PLACE,
+    SD,
+    TILT,
+    WHOLE,
+    legendre_rule,
+    log_pairs,
+)
+from lpbandits.kernels.layout import COUNT, POSTERIOR, SCORE, SUM
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.lpbts import LpbTS
@@ -40,6 +53,27 @@ def log_chances(orderings: IntArray, counts: FloatArray, means: FloatArray, nois
     n, total = belief.slots[COUNT, : belief.tried], belief.slots[SUM, : belief.tried]
     constant = np.sum((total - n * total.sum() / n.sum()) ** 2 / n) / (2 * noise**2)
     return np.asarray(belief.states[SCORE] - np.log(model.prior) - constant)
+
+
+def log_chance_of_reversed(means: FloatArray, sds: FloatArray) -> float:
+    """Return log P(μ₁ ≥ μ₂ ≥ …) where all means pool into one: summed up over the gaps between neighbours.
+
+    With μ the pooled mean and G the running Σ (ȳ − μ)/s², gaps t ≥ 0 have the density of N(0, D diag(s²) Dᵀ) times
+    e^{Σ G t}, and that times e^{−Σ (ȳ − μ)²/2s²}.
+    """
+    pooled = np.sum(means / sds**2) / np.sum(sds**-2.0)
+    tilt = -np.cumsum((means - pooled) / sds**2)[:-1]
+    assert np.all(tilt > 0)
+    differences = np.diff(np.eye(len(means)), axis=0)
+    covariance = differences @ np.diag(sds**2) @ differences.T
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    ends = np.minimum(40 / tilt, 9 * np.sqrt(np.diag(covariance)))
+    gaps = np.stack(np.meshgrid(*(end * (nodes + 1) / 2 for end in ends), indexing="ij"), axis=-1)
+    areas = math.prod(np.meshgrid(*(end * weights / 2 for end in ends), indexing="ij"))
+    squares = np.einsum("...i,ij,...j", gaps, np.linalg.inv(covariance), gaps)
+    total = np.sum(areas * np.exp(-squares / 2 - gaps @ tilt))
+    fit = -np.sum((means - pooled) ** 2 / sds**2) / 2
+    return float(fit + np.log(total) - np.linalg.slogdet(2 * math.pi * covariance)[1] / 2)
 
 
 def all_orders(k: int) -> IntArray:
@@ -135,6 +169,89 @@ def test_a_sharp_mean_among_vague_ones(count: float) -> None:
     np.testing.assert_allclose(got, np.log(np.prod(tails)), atol=2 / math.sqrt(count))
 
 
+@pytest.mark.parametrize("counts", [(1.0, 1.0), (1.0, 100.0), (100.0, 1.0), (1.0, 1e8), (1e8, 1.0)])
+def test_two_actions_however_refuted(counts: tuple[float, float]) -> None:
+    sd = math.hypot(counts[0] ** -0.5, counts[1] ** -0.5)
+    for ratio in [0.0, *np.geomspace(0.1, 1e12, 80)]:
+        got = log_chances(np.array([[0, 1]]), np.array(counts), np.array([0.0, ratio * sd]))
+        np.testing.assert_allclose(got, log_ndtr(-ratio), rtol=1e-12, atol=1e-7)
+
+
+@pytest.mark.parametrize("k", [3, 4])
+@pytest.mark.parametrize("spread", [0.0, 3.0, 9.0])
+def test_an_order_that_is_strongly_refuted(k: int, spread: float) -> None:
+    """With plays alike and unlike, up to where 1/|G| is some 1e-6 of the shortest standard deviation."""
+    rng = np.random.default_rng(7)
+    for size in np.geomspace(3, 3e6, 13):
+        counts = np.exp(rng.uniform(0, spread, k)).round()
+        sds = counts**-0.5
+        means = np.arange(k) * size + rng.uniform(-0.3, 0.3, k) * size
+        got = log_chances(np.array([range(k)]), counts, means)
+        np.testing.assert_allclose(got, log_chance_of_reversed(means, sds), rtol=1e-13, atol=1e-6)
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-3, 1.0])
+@pytest.mark.parametrize("count", [1e2, 1e4, 1e8])
+def test_a_refuted_pair_below_a_sharp_mean(count: float, gap: float) -> None:
+    """The pair's gap is short against the sd of either, but not against the sharp one's: P(both below) by a sum."""
+    ratio = 100.0
+    got = log_chances(np.array([[0, 1, 2]]), np.array([count, 1.0, 1.0]), np.array([gap + ratio / 2, 0.0, ratio]))
+    x, weights = np.polynomial.hermite_e.hermegauss(40)
+    top = gap + x / math.sqrt(count)  # from the middle of the pair
+    nodes, areas = np.polynomial.laguerre.laggauss(40)
+    t = nodes / (ratio / 2)
+    below = np.exp(log_ndtr((top[:, None] - t / 2) * math.sqrt(2)))  # the upper is t/2 above the pair's middle
+    gaps = (areas / (ratio / 2) * np.exp(-(t**2) / 4) / math.sqrt(4 * math.pi)) @ (weights @ below)
+    wanted = -(ratio**2) / 4 + np.log(gaps / math.sqrt(2 * math.pi))
+    np.testing.assert_allclose(got, wanted, atol=1e-6)
+
+
+def test_states_that_are_all_refuted_keep_their_weights() -> None:
+    """The weights tend to those of Π 1/|G|, as plays grow or noise falls: no state's integral is lost on the way."""
+    orders = np.array([[3, 2, 1, 0], [3, 2, 0, 1], [2, 3, 1, 0]])
+    means = np.array([0.9, 0.8, 0.12, 0.0])
+    model = PreferenceModel(orders)
+
+    def posterior(plays: float, noise: float) -> FloatArray:
+        belief = belief_of(LpbTS(model, noise=noise, likelihood="marginal"), np.full(4, plays), means)
+        return np.asarray(belief.states[POSTERIOR])
+
+    tilts = np.abs(np.cumsum(means[orders] - means.mean(), axis=1)[:, :-1])
+    limit = 1 / np.prod(tilts, axis=1)
+    limit /= limit.sum()
+    far = np.inf
+    for plays in np.geomspace(2000, 1e6, 60).round():
+        wanted = np.array([log_chance_of_reversed(means[row], np.full(4, plays**-0.5)) for row in orders])
+        wanted = np.exp(wanted - wanted.max())
+        got = posterior(plays, 1.0)
+        np.testing.assert_allclose(got, wanted / wanted.sum(), atol=1e-6)
+        assert np.abs(got - limit).max() < far + 1e-7
+        far = np.abs(got - limit).max()
+    for noise in (1e-5, 1e-8, 1e-11, 1e-14, 1e-20, 1e-40):
+        np.testing.assert_allclose(posterior(5000, noise), limit, atol=1e-2 if noise < 1e-8 else 1e-5)
+
+
+@pytest.mark.parametrize("ratio", [0.0, 1.0, 19.9, 20.1, 1e4, 1e12])
+def test_what_stands_in_for_an_integral(ratio: float) -> None:
+    work = np.zeros((TILT + 8, 4))
+    work[SD, :3] = 1.0, 2.0, 0.5
+    work[TILT, 0] = -ratio / math.sqrt(5)
+    got = log_pairs(work, 0, 2)
+    np.testing.assert_allclose(got, log_ndtr(-ratio) + ratio**2 / 2 if ratio < 1e6 else -np.log(ratio * 2.5066282746))
+    work[FIT, 2] = -0.7
+    np.testing.assert_allclose(log_pairs(work, 0, 3) - got, log_ndtr(0.7 / math.sqrt(0.8 + 0.25)))
+
+
+def test_what_stands_in_is_the_limit_of_refuted_orders() -> None:
+    means, sds = np.array([0.0, 3e4, 6e4, 9e4]), np.array([1.0, 0.5, 2.0, 0.25])
+    pooled = np.sum(means / sds**2) / np.sum(sds**-2)
+    work = np.zeros((TILT + 8, 4))
+    work[SD] = sds
+    work[TILT, :3] = np.cumsum((means - pooled) / sds**2)[:-1]
+    fit = -np.sum((means - pooled) ** 2 / sds**2) / 2
+    np.testing.assert_allclose(log_pairs(work, 0, 4), log_chance_of_reversed(means, sds) - fit, atol=1e-4)
+
+
 @pytest.mark.parametrize("noise", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("reward", [0.0, 1e-300, 30.0, 1e10, 1e100])
 def test_scores_stay_finite(noise: float, reward: float) -> None:
@@ -152,4 +269,6 @@ def test_the_rule_integrates_polynomials() -> None:
     x = rule[PLACE]
     for power in range(NODES):
         np.testing.assert_allclose(rule[WHOLE] @ x**power, (1 - (-1) ** (power + 1)) / (power + 1), atol=1e-12)
-        np.testing.assert_allclose(x**power @ rule[BEYOND:], (1 - x ** (power + 1)) / (power + 1), atol=1e-12)
+        np.testing.assert_allclose(x**power @ rule[BEYOND:DERIVATIVE], (1 - x ** (power + 1)) / (power + 1), atol=1e-12)
+        np.testing.assert_allclose(x**power @ rule[DERIVATIVE:AT_END], power * x ** max(power - 1, 0), atol=1e-11)
+        np.testing.assert_allclose(x**power @ rule[AT_END], 1.0, atol=1e-12)

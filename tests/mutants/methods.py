@@ -27,6 +27,22 @@ FAULTS = [
     Fault("marginal: no tilt below a place", "kernels/chain.py", "drift = tilt", "drift = 0.0", MARGINAL),
     Fault("marginal: neighbours never meet", "kernels/chain.py", "[HIGH, i] <= b", "[HIGH, i] <= 1e9 + b", MARGINAL),
     Fault(
+        "marginal: smooth beside a sharp mean",
+        "kernels/chain.py",
+        "if tilt * work[SD, j] < STEEP:",
+        "if False:",
+        MARGINAL,
+    ),
+    Fault("marginal: steep too soon", "kernels/chain.py", "STEEP = 16.0", "STEEP = 0.5", MARGINAL),
+    Fault("marginal: no derivatives", "kernels/chain.py", "STIFF = 1.5", "STIFF = 1e99", MARGINAL),
+    Fault(
+        "marginal: only the first derivative",
+        "kernels/chain.py",
+        "for _ in range(NODES - 1)",
+        "for _ in range(1)",
+        MARGINAL,
+    ),
+    Fault(
         "marginal: states are given up early",
         "policies/evidences/marginal.py",
         "HOPELESS = 36.0",

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+import numpy as np
+
 from lpbandits.kernels.chain import WORK_COLUMNS, WORK_ROWS, legendre_rule, log_chance
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.isotonic import fitted_means, pool
@@ -17,8 +19,9 @@ from lpbandits.typing import FloatArray
 
 HOPELESS = 36.0
 """A state whose bound is so far below the best score has a weight below rounding, and is not integrated."""
-ROUNDING = 1e-9
-"""A mean counts as known no better than to this share of the largest distance of any mean from the centre."""
+ROUNDING = 1e-13
+"""No mean is known better than to this share of the largest distance of any mean from the centre: where the noise is
+less, chances given the fit are those of as much more noise as that takes."""
 
 
 @kernel
@@ -44,21 +47,24 @@ def weigh(b: Arrays, n: int) -> None:
         total += b.slots[SUM, slot]
     centre = total / count
     noise = noise_of(b, n)
-    least = 0.0
+    farthest = 0.0
+    most = 0.0
     for slot in range(n):
-        least = max(least, ROUNDING * abs(b.slots[SUM, slot] / b.slots[COUNT, slot] - centre))
+        farthest = max(farthest, abs(b.slots[SUM, slot] / b.slots[COUNT, slot] - centre))
+        most = max(most, b.slots[COUNT, slot])
+    known = max(noise, ROUNDING * farthest * np.sqrt(most))
     first = 0
     for z in range(b.states.shape[1]):
         b.states[SCORE, z] = b.states[LOG_PRIOR, z] + bound(b, 1 + z, n, centre, noise)
         if b.states[SCORE, z] > b.states[SCORE, first]:
             first = z
     pool(b, 1 + first, n)
-    b.states[SCORE, first] += log_chance(b, 1 + first, n, centre, noise, least)
+    b.states[SCORE, first] += log_chance(b, 1 + first, n, centre, known)
     highest = b.states[SCORE, first]
     for z in range(b.states.shape[1]):
         if z != first and b.states[SCORE, z] > highest - HOPELESS:
             pool(b, 1 + z, n)
-            b.states[SCORE, z] += log_chance(b, 1 + z, n, centre, noise, least)
+            b.states[SCORE, z] += log_chance(b, 1 + z, n, centre, known)
             highest = max(highest, b.states[SCORE, z])
     normalise(b)
 
