@@ -116,7 +116,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "MovieLens 1M: lpb-ids with the recovered model, shrunk": (*SCALES, "different scales, noisy"),
     "m = 5: lpbTS by the exact posterior": LADDER_SIZES[:1],
     "k = 20: lpbTS by the exact posterior": LADDER_SIZES[1:],
-    "Different scales: lpb-ids loses a third": LADDER_SIZES,
+    "Different scales: lpb-ids loses about a third": LADDER_SIZES,
     "Different scales: mTS breaks": LADDER_SIZES,
     "The worst served 5 %": (*LADDER_SIZES, *LADDER_GAPS),
     "The worst served 1 %": (*LADDER_SIZES, *LADDER_GAPS),
@@ -135,7 +135,7 @@ PARTS: dict[str, tuple[str, ...]] = {
 LOOKS: dict[str, tuple[set[str], str]] = {
     "m = 5: lpbTS by the exact posterior": ({"lpbts-marginal", "lpbts"}, "regret"),
     "k = 20: lpbTS by the exact posterior": ({"lpbts-marginal", "lpbts"}, "regret"),
-    "Different scales: lpb-ids loses a third": ({"lpb-ids", "lpbts"}, "regret"),
+    "Different scales: lpb-ids loses about a third": ({"lpb-ids", "lpbts"}, "regret"),
     "Different scales: mTS breaks": ({"mts", "ts"}, "regret"),
     "The worst served 5 %": ({"lpb-ids", "lpbts"}, "regret_q95"),
     "The worst served 1 %": ({"lpb-ids", "lpbts"}, "regret_q99"),

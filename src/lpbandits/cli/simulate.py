@@ -40,7 +40,9 @@ def simulate(
     states: int = typer.Option(5, help="Latent states (m)."),
     actions: int = typer.Option(10, help="Actions (k)."),
     people: int = typer.Option(50, help="People per state."),
-    rounds: int = typer.Option(200, help="Rounds per person (T)."),
+    rounds: int | None = typer.Option(
+        None, show_default="200; for --log as many as --least", help="Rounds per person (T)."
+    ),
     scale: str = typer.Option(
         "same", help="**same**: people of a state share their means; **different**: everyone has their own."
     ),
@@ -120,7 +122,7 @@ def simulate(
             place,
             names,
             people=people,
-            rounds=rounds,
+            rounds=(least if chosen == "replay" else 200) if rounds is None else rounds,
             draws=draws,
             seed=seed,
             first=first,

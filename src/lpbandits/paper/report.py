@@ -30,7 +30,8 @@ _READ = (
 _CHOICES = (
     "Everywhere: lpbTS is the refit form with a uniform first action and a uniform prior over states; mTS starts from "
     "its prior, as published; TS has the weak prior N(0, 100²). Rewards are Gaussian and their noise is known to all "
-    "policies, which meet the same people with the same luck.",
+    "policies, which meet the same people with the same luck, unless a figure of the ladder breaks that; lpb-utility "
+    "and lpb-ids take the noise for a guess.",
     "MovieLens: policies are compared at equal information, that is, with the same model: the true one, or one "
     "recovered from logs, either from raw ratings, as the paper clusters, or scale-free. Orderings and means come from "
     "half of the people. Beyond the paper there is a recovered model whose utilities are shrunk over states, and "
@@ -71,7 +72,7 @@ def save_reproduction(
     return save_report(
         folder,
         title="Latent Preference Bandits, reproduced",
-        lead=f"The figures and claims of the paper, run again with seed {seed}."
+        lead=f"Figures and claims of the paper, and beyond it, run with seed {seed}."
         + (" A quick run: fewer people, draws and settings." if size.quick else ""),
         sections=sections,
         foot=made_with(seconds),

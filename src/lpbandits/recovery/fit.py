@@ -1,5 +1,6 @@
 """From a log of ratings to a model: the whole way, with a report."""
 
+import math
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Literal
@@ -290,9 +291,20 @@ def _report(
         history=list(estimate.history),
         curve=curve,
         taste=None if tastes.report is None else tastes.report.to_dict(),
-        warnings=[*estimate.warnings, *warnings_about(estimate, ratings), *tastes.warnings],
+        warnings=[*estimate.warnings, *warnings_about(estimate, ratings), *_no_better(unseen), *tastes.warnings],
         seconds={stage: round(time, 3) for stage, time in seconds.items()},
     )
+
+
+def _no_better(unseen: HeldOutScore) -> list[str]:
+    """Return a warning if people not in the fit are foreseen no better than by tossing a coin."""
+    if unseen.log_likelihood is None or unseen.log_likelihood > math.log(0.5):
+        return []
+    return [
+        f"the comparisons of {unseen.people:,} people not in the fit are foreseen no better than by a coin "
+        f"({unseen.log_likelihood:.3f}, a coin {math.log(0.5):.3f}): the states may mean nothing; ask for fewer, or "
+        "give more ratings"
+    ]
 
 
 def _never_compared(fit: BradleyTerry, ratings: Ratings) -> Json:

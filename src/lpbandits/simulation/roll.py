@@ -148,6 +148,6 @@ def check_rounds(policy: Policy, people: Population, rounds: int) -> None:
         raise InvalidInput("these people get each action once, and duels repeat them; use a policy for rewards")
     if people.fewest < rounds:
         raise InvalidInput(
-            f"rounds is {rounds}, but somebody has only {people.fewest} actions, each offered once; play fewer rounds, "
-            "or leave such people out"
+            f"rounds is {rounds}, but somebody has only {people.fewest} actions, each offered once; play fewer rounds "
+            "(--rounds), or leave such people out (--least)"
         )

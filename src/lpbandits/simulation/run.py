@@ -96,6 +96,8 @@ def simulate(
     workers = workers_of(threads)
     check = partial(check_run, builders, rounds=rounds, draws=draws, traces=traces, workers=workers)
     populations = populations_of(world, people, draws, seed, check)
+    if "states" not in settings:  # people of a log: there may be fewer than were asked for
+        settings["people"] = len(populations[0])
     pieces = pieces_of(builders, populations, rounds, first, settings["explore"])
     settings["feedback"] = _feedback(pieces, settings.get("feedback"))
     cells = sum(len(population) for population in populations) * rounds
