@@ -366,3 +366,12 @@ def test_movielens_1m(estimator: Estimator) -> None:
     assert warned == (fit.report.count_variance_explained >= 0.5)
     if estimator.settings()["scale"] == "cosine":  # raw clusters sort by activity: what is left of them is much alike
         assert all(fit.model.kendall[y, z] > 0.05 for y, z in itertools.combinations(range(5), 2))
+
+
+def test_a_fit_that_foresees_no_better_than_a_coin_says_so() -> None:
+    rng = np.random.default_rng(0)
+    person, action = np.divmod(np.arange(400), 2)
+    noise = Ratings.from_arrays(person, action, rng.integers(1, 6, 400))
+    clear = Ratings.from_arrays(person, action, action + 0.3 * rng.normal(size=400))
+    says = [fit_states(log, TwoStage(scale="cosine"), states=2).report.warnings for log in (noise, clear)]
+    assert [any("no better than by a coin" in warning for warning in warnings) for warnings in says] == [True, False]

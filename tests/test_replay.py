@@ -121,3 +121,9 @@ def test_more_rounds_than_actions_and_duels_are_refused() -> None:
         roll(lpb.LpbTS(people.model), people, rounds=7, seed=0)
     with pytest.raises(lpb.InvalidInput, match="duels repeat them"):
         roll(lpb.LpbDuel(people.model), people, rounds=2, seed=0)
+
+
+def test_the_people_of_a_log_are_counted_as_they_are() -> None:
+    world = lpb.ReplayWorld(model_for(lpb.Rewards()), SOME_RATINGS, least=3)
+    results = lpb.simulate(world, ["popular"], people=50, rounds=3)
+    assert results.settings["people"] == len(SOME_RATINGS)
