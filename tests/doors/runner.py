@@ -68,6 +68,7 @@ def attempt(door: Door, code: str, seconds: float = SECONDS) -> Outcome:
         with _limited(seconds), warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", lpb.SlowFunction)
+            warnings.simplefilter("ignore", lpb.LocksIn)
             found = door.use(value)
             where = nan_in(found)
     except lpb.LpbError as error:
