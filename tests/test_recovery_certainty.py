@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lpbandits.model import PreferenceModel
-from lpbandits.recovery.certainty import FEW, chance_above, logits, pairs_right, place_intervals
+from lpbandits.recovery.certainty import FEW, chance_above, pairs_right, place_intervals
 
 
 def test_chances_are_those_of_draws() -> None:
@@ -51,8 +51,8 @@ def test_without_errors_a_difference_is_certain(away: float, chance: float) -> N
 
 
 def test_models_without_errors_say_nothing_and_sure_utilities_stay_finite() -> None:
-    assert logits(PreferenceModel([[0, 1]], utilities=[[0.7, 0.2]])) is None
-    both = logits(PreferenceModel([[0, 1]], utilities=[[1.0, 0.0]], errors=[[0.0, 0.0]]))
-    assert both is not None
-    assert np.isfinite(both[0]).all()
+    assert PreferenceModel([[0, 1]], utilities=[[0.7, 0.2]]).logits is None
+    sure = PreferenceModel([[0, 1]], utilities=[[1.0, 0.0]], errors=[[0.0, 0.0]]).logits
+    assert sure is not None
+    assert np.isfinite(sure).all()
     assert pairs_right(np.zeros(1), np.zeros(1)) is None

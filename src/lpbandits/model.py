@@ -1,6 +1,7 @@
 """`PreferenceModel`: what is known before a person's first decision."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +26,9 @@ PLAIN_VERSION = 1
 
 LARGEST_ERROR = 100.0
 """Of a utility's logit."""
+
+EDGE = 1e-12
+"""Utilities nearer to 0 or 1 have no logit that means anything."""
 
 
 class PreferenceModel:
@@ -120,6 +124,15 @@ class PreferenceModel:
     def best_actions(self) -> tuple[Label, ...]:
         """The label of each state's best action."""
         return tuple(self.actions[a] for a in self.orderings[:, 0])
+
+    @cached_property
+    def logits(self) -> FloatArray | None:
+        """m×k: log(u / (1 − u)) of the utilities, on whose scale `errors` are; None without both."""
+        from scipy.special import logit  # noqa: PLC0415 - heavy, and only fitted models have them
+
+        if self.utilities is None or self.errors is None:
+            return None
+        return _frozen(np.asarray(logit(np.clip(self.utilities, EDGE, 1.0 - EDGE))))
 
     @cached_property
     def kendall(self) -> FloatArray:
@@ -232,6 +245,18 @@ class PreferenceModel:
         extras = [name for name in ("means", "utilities", "errors", "taste") if getattr(self, name) is not None]
         known = f", with {' and '.join(extras)}" if extras else ""
         return f"<PreferenceModel: {self.n_states} states, {self.n_actions} actions{known}>"
+
+
+def even_utilities(actions: int) -> FloatArray:
+    """Return the utility of each place of an ordering, best first, if nothing else is known: evenly spaced.
+
+    Their mean is 0 and their variance 1.
+
+    >>> even_utilities(3).round(3).tolist()
+    [1.225, 0.0, -1.225]
+    """
+    centred: FloatArray = (actions - 1) / 2.0 - np.arange(actions, dtype=np.float64)
+    return centred / math.sqrt(max(actions**2 - 1, 1) / 12.0)
 
 
 def as_model(value: Any, name: str = "model") -> PreferenceModel:

@@ -4,6 +4,7 @@
 Neither changes a result: every job and every row depends on nothing but its own arguments.
 """
 
+import functools
 import itertools
 import os
 from collections.abc import Callable, Generator, Iterable
@@ -25,6 +26,19 @@ def cores() -> int:
     from joblib import cpu_count  # noqa: PLC0415 - heavy, and only parallel work needs it
 
     return int(cpu_count() or os.cpu_count() or 1)
+
+
+@functools.cache
+def _libraries() -> Any:
+    """Return what limits the threads of the libraries that are loaded: finding them takes longer than a small fit."""
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # noqa: PLC0415 - it has no types
+
+    return ThreadpoolController()
+
+
+def one_thread(of: Literal["blas", "openmp"]) -> Any:
+    """Return a context in which libraries of a kind use one thread, so that their sums have one order."""
+    return _libraries().limit(limits=1, user_api=of)
 
 
 def workers_of(count: int | None, name: str = "threads") -> int:

@@ -373,7 +373,7 @@ FAULTS = [
     ),
     Fault(
         "taste fit: everything is told before intervals are looked at",
-        "kernels/taste.py",
+        "kernels/foresight.py",
         "if greedily or greedy == 0:",
         "if True:",
         TASTE_FIT,

@@ -15,7 +15,7 @@ FAULTS = [
         "0.0 * errors[0]",
         UTILITY,
     ),
-    Fault("utility: no slack", UTILITY_FILE, "slack = self.slack * (1.0 if", "slack = 0.0 * (1.0 if", UTILITY),
+    Fault("utility: no slack", UTILITY_FILE, "slack = self.slack * (10.0 /", "slack = 0.0 * (10.0 /", UTILITY),
     Fault("utility: a wide scale", UTILITY_FILE, "WIDTH = 0.5", "WIDTH = 5.0", UTILITY),
     Fault("utility: the guess does not fade", UTILITY_FILE, "(GUESS_WEIGHT + n - 1.0)", "GUESS_WEIGHT", UTILITY),
     Fault(

@@ -259,7 +259,7 @@ class Policy:
         return out
 
     def choice(self, belief: Belief, offered: IntArray) -> int:
-        """Return the action that a rule without luck plays next."""
+        """Return what the rule plays next with the luck of address 0; its scratch is left in the belief."""
         choose, framed = door_to_choose(self.choose)
         arrays = self.arrays(belief)
         return int(choose(framed(arrays), belief.tried, offered, 0, 0, 0))

@@ -5,9 +5,8 @@ deviation, and independent of the others.
 """
 
 import numpy as np
-from scipy.special import logit, ndtr
+from scipy.special import ndtr
 
-from lpbandits.model import PreferenceModel
 from lpbandits.typing import FloatArray, IntArray
 
 LEVEL = 0.9
@@ -18,20 +17,6 @@ DRAWS = 1000
 
 FEW = 1000
 """Pairs among more actions than this are judged by as many of them, evenly spaced along the ordering."""
-
-EDGE = 1e-12
-"""Utilities nearer to 0 or 1 have no logit that means anything."""
-
-
-def logits(model: PreferenceModel) -> tuple[FloatArray, FloatArray] | None:
-    """Return m×k logits of a model's utilities, and their errors; None if it does not have both.
-
-    >>> logits(PreferenceModel([[0, 1]], utilities=[[0.5, 0.5]], errors=[[0.1, 0.2]]))[0].tolist()
-    [[0.0, 0.0]]
-    """
-    if model.utilities is None or model.errors is None:
-        return None
-    return logit(np.clip(model.utilities, EDGE, 1 - EDGE)), np.array(model.errors)
 
 
 def chance_above(utilities: FloatArray, errors: FloatArray, one: int, other: int) -> float:

@@ -1,6 +1,5 @@
 """Grouping people by their ratings with KMeans, and what the groups really track."""
 
-import functools
 import warnings
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -10,7 +9,7 @@ from scipy import sparse
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.parallel import each, workers_of
+from lpbandits.parallel import each, one_thread, workers_of
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import FloatArray, IntArray
 
@@ -169,17 +168,9 @@ def _kmeans(features: Any, count: int, restarts: int, seed: int, threads: int | 
     return labels
 
 
-@functools.cache
-def _pools() -> Any:
-    """Return what limits the threads of the libraries that are loaded: finding them takes longer than a small fit."""
-    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # noqa: PLC0415 - it has no types
-
-    return ThreadpoolController()
-
-
 def _kmeans_once(features: Any, count: int, seed: int) -> tuple[float, IntArray]:
     from sklearn.cluster import KMeans  # noqa: PLC0415
 
-    with _pools().limit(limits=1, user_api="openmp"):
+    with one_thread("openmp"):
         fitted = KMeans(n_clusters=count, n_init=1, random_state=seed).fit(features)
     return float(fitted.inertia_), fitted.labels_

@@ -5,12 +5,12 @@ covariance of two actions over the people who rated both, shrunken by λ people 
 u is that of the person's state, and their chances of states weigh it.
 """
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from lpbandits.parallel import one_thread
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.taste_states import mixture
 from lpbandits.taste import LEAST_VARIANCE, TasteModel
@@ -119,25 +119,13 @@ def _crossed(ratings: Ratings, left: FloatArray) -> tuple[FloatArray, FloatArray
     k = len(ratings.actions)
     products, both = np.zeros((k, k)), np.zeros((k, k), dtype=np.float32)
     matrix, seen = ratings.matrix(left), ratings.matrix(np.ones(len(left)))
-    with one_thread():
+    with one_thread("blas"):
         for start in range(0, len(ratings.people), BLOCK):
             part = matrix[start : start + BLOCK].toarray()
             products += part.T @ part
             known = seen[start : start + BLOCK].toarray().astype(np.float32)
             both += known.T @ known
     return products, both.astype(np.float64)
-
-
-@functools.cache
-def _pools() -> Any:
-    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # noqa: PLC0415 - it has no types
-
-    return ThreadpoolController()
-
-
-def one_thread() -> Any:
-    """Return a context in which linear algebra runs on one thread: results do not depend on how many there are."""
-    return _pools().limit(limits=1, user_api="blas")
 
 
 def leading_factors(seen: Moments, count: int, shrinkage: float) -> FloatArray:
@@ -150,7 +138,7 @@ def leading_factors(seen: Moments, count: int, shrinkage: float) -> FloatArray:
     shrunken = seen.products / (seen.raters + shrinkage)
     q = np.zeros((len(seen.variances), 0))
     explained = 0.3 * seen.variances
-    with one_thread():
+    with one_thread("blas"):
         for _ in range(COMMUNALITIES if count else 0):
             np.fill_diagonal(shrunken, explained)
             q = _leading(shrunken, count)

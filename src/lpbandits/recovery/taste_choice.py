@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from lpbandits.errors import InvalidInput
-from lpbandits.kernels.taste import foresee
+from lpbandits.kernels.foresight import foresee
 from lpbandits.limits import affordable
 from lpbandits.parallel import Threads
 from lpbandits.recovery.heldout_people import split_people

@@ -12,7 +12,7 @@ from lpbandits import validate
 from lpbandits.errors import door
 from lpbandits.limits import affordable
 from lpbandits.model import PreferenceModel
-from lpbandits.recovery.certainty import DRAWS, LEVEL, chance_above, logits, pairs_right, place_intervals
+from lpbandits.recovery.certainty import DRAWS, LEVEL, chance_above, pairs_right, place_intervals
 from lpbandits.recovery.record import CurveRow, FitRecord
 from lpbandits.recovery.report import share_text
 from lpbandits.text import shown
@@ -133,10 +133,9 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
 
 
 def _certainty(model: PreferenceModel, state: int, order: IntArray, top: int) -> Certainty | None:
-    both = logits(model)
-    if both is None:
+    if model.logits is None or model.errors is None:
         return None
-    utilities, errors = (values[state, order] for values in both)
+    utilities, errors = model.logits[state, order], model.errors[state, order]
     first = np.arange(min(top, len(order)))
     places = place_intervals(utilities, errors, first)
     return Certainty(

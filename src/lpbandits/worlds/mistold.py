@@ -7,6 +7,7 @@ import numpy as np
 
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels.synthetic import mistakes
+from lpbandits.model import even_utilities
 from lpbandits.typing import FloatArray, IntArray
 
 DRAWS_A_STATE = 200
@@ -22,18 +23,8 @@ class Told(NamedTuple):
     errors: FloatArray
 
 
-def standardised(actions: int) -> FloatArray:
-    """Return the utility of each place of an ordering, best first: equally spaced, with mean 0 and variance 1.
-
-    >>> standardised(3).round(3).tolist()
-    [1.225, 0.0, -1.225]
-    """
-    centred: FloatArray = (actions - 1) / 2.0 - np.arange(actions, dtype=np.float64)
-    return centred / math.sqrt((actions**2 - 1) / 12.0)
-
-
 def wrong_share(noise: float, actions: int) -> float:
-    """Return the expected 1 − τ of an ordering by standardised utilities with normal noise of this sd.
+    """Return the expected 1 − τ of an ordering by evenly spaced utilities with normal noise of this sd.
 
     1 − τ is twice the share of pairs ordered differently; a pair at distance d is with chance Φ(−d / (noise √2)).
 
@@ -49,7 +40,7 @@ def wrong_share(noise: float, actions: int) -> float:
 
 
 def noise_for(error: float, actions: int) -> float:
-    """Return the noise on standardised utilities that makes the expected 1 − τ equal to `error`, in (0, 1).
+    """Return the noise on evenly spaced utilities that makes the expected 1 − τ equal to `error`, in (0, 1).
 
     >>> round(noise_for(0.157299207, 2), 6)
     1.0
@@ -76,7 +67,7 @@ def mistold(orderings: IntArray, error: float, *, seed: int, draw: int) -> Told:
     m, k = orderings.shape
     noise = noise_for(error, k)
     true = np.empty((m, k))
-    np.put_along_axis(true, orderings, np.tile(standardised(k), (m, 1)), axis=1)
+    np.put_along_axis(true, orderings, np.tile(even_utilities(k), (m, 1)), axis=1)
     noisy = _distinct(true, noise, seed, draw)
     return Told(
         orderings=np.argsort(-noisy, axis=1, kind="stable").astype(np.int64),

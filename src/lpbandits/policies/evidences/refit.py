@@ -28,7 +28,7 @@ from lpbandits.rewards import Rewards
 
 
 @kernel
-def score_fits(b: Arrays, n: int) -> None:
+def weigh(b: Arrays, n: int) -> None:
     """score_z = log prior_z + Σ_blocks log p(block | its own mean), the blocks of z's isotonic fit of all rewards."""
     family = int(b.settings[REWARDS, FAMILY])
     count = 0.0
@@ -58,12 +58,6 @@ def score_fits(b: Arrays, n: int) -> None:
             if family == GAUSSIAN_UNKNOWN:
                 score = unknown_noise(b, max(squares - score, 0.0), count, guess)
         b.states[SCORE, z] = b.states[LOG_PRIOR, z] + score
-
-
-@kernel
-def weigh(b: Arrays, n: int) -> None:
-    """Fit all states anew."""
-    score_fits(b, n)
     normalise(b)
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import logit
 
 from lpbandits import validate
 from lpbandits.kernels.compiler import kernel
@@ -18,7 +17,7 @@ from lpbandits.kernels.layout import BLOCK_COUNT, BLOCK_SUM, COUNT, EVIDENCE, LO
 from lpbandits.kernels.likelihood import noise_of
 from lpbandits.kernels.posterior import normalise
 from lpbandits.kernels.tally import record
-from lpbandits.model import PreferenceModel
+from lpbandits.model import PreferenceModel, even_utilities
 from lpbandits.policies.parts import Evidence, settle
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray
@@ -102,11 +101,8 @@ def fit(b: Arrays, n: int, middle: float) -> None:
 
 
 @kernel
-def misfit(b: Arrays, state: int, n: int, middle: float) -> float:
-    """Return Σ n (ȳ − fit)²: what a state's isotonic fit leaves unexplained."""
-    squares = 0.0
-    for slot in range(n):
-        squares += (b.slots[SUM, slot] - middle * b.slots[COUNT, slot]) ** 2 / b.slots[COUNT, slot]
+def misfit(b: Arrays, state: int, n: int, middle: float, squares: float) -> float:
+    """Return Σ n (ȳ − fit)²: what a state's isotonic fit leaves unexplained of Σ n (ȳ − middle)², `squares`."""
     for i in range(pool(b, 1 + state, n)):
         squares -= (b.work[BLOCK_SUM, i] - middle * b.work[BLOCK_COUNT, i]) ** 2 / b.work[BLOCK_COUNT, i]
     return max(squares, 0.0)
@@ -122,6 +118,9 @@ def weigh(b: Arrays, n: int) -> None:
     middle = middle_of(b, n)
     fit(b, n, middle)
     precision = 0.5 * share * b.own[COMMON, SIGMA] ** -2
+    squares = 0.0
+    for slot in range(n):
+        squares += (b.slots[SUM, slot] - middle * b.slots[COUNT, slot]) ** 2 / b.slots[COUNT, slot]
     first = 0
     for z in range(b.states.shape[1]):
         b.states[SCORE, z] = b.states[LOG_PRIOR, z] + (1.0 - share) * b.states[POSTERIOR, z]
@@ -131,12 +130,12 @@ def weigh(b: Arrays, n: int) -> None:
         b.states[SCORE, first] - HOPELESS - np.log(b.states.shape[1]) - 0.5 * (1.0 - share) * np.log(b.own[XX, first])
     )
     if share > 0.0:
-        least -= precision * misfit(b, first, n, middle)
+        least -= precision * misfit(b, first, n, middle, squares)
     for z in range(b.states.shape[1]):
         if b.states[SCORE, z] >= least:
             b.states[SCORE, z] -= 0.5 * (1.0 - share) * np.log(b.own[XX, z])
             if share > 0.0:
-                b.states[SCORE, z] -= precision * misfit(b, z, n, middle)
+                b.states[SCORE, z] -= precision * misfit(b, z, n, middle, squares)
     normalise(b)
 
 
@@ -185,11 +184,10 @@ def units(model: PreferenceModel) -> tuple[FloatArray, FloatArray]:
     >>> x.round(2).tolist(), error.tolist()
     ([[1.22, 0.0, -1.22], [-1.22, 0.0, 1.22]], [0.0, 0.0, 0.0])
     """
-    m, k = model.n_states, model.n_actions
-    x = ((k - 1) / 2 - model.ranks) / np.sqrt(max(k * k - 1, 1) / 12)
-    errors = np.zeros((m, k))
-    if model.utilities is not None and model.errors is not None:
-        fitted = logit(np.clip(model.utilities, 1e-12, 1.0 - 1e-12))
+    x = even_utilities(model.n_actions)[model.ranks]
+    errors = np.zeros_like(x)
+    fitted = model.logits
+    if fitted is not None and model.errors is not None:
         spread = fitted.std(axis=1)
         told = spread > 1e-9
         x[told] = (fitted[told] - fitted[told].mean(axis=1, keepdims=True)) / spread[told, None]
@@ -229,8 +227,7 @@ class Utility(Evidence):
     def table(self, model: PreferenceModel) -> FloatArray:
         """Return a row of utilities per state, and the variance t of their errors."""
         x, error = units(model)
-        told = model.utilities is not None and model.errors is not None
-        slack = self.slack * (1.0 if told else 10.0 / model.n_actions)
+        slack = self.slack * (10.0 / model.n_actions if model.logits is None else 1.0)
         return np.vstack([x, np.maximum(error + slack, LEAST_ERROR)])
 
     def own(self, model: PreferenceModel) -> FloatArray:

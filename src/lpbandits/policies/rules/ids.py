@@ -8,7 +8,7 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import POSTERIOR, RULE, RULE_WORK, Arrays
-from lpbandits.kernels.posterior import NEGLIGIBLE, counted_states
+from lpbandits.kernels.posterior import counted_states
 from lpbandits.kernels.random import STATE, uniform
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.belief import Belief
@@ -151,20 +151,9 @@ class InformationDirected(Rule):
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
         """Return the shares of the best mix."""
+        policy.choice(belief, offered)  # leaves gaps and information in the belief's scratch
         allowed = policy.allowed(offered)
-        chance = belief.states[POSTERIOR]
-        kept = chance >= NEGLIGIBLE * chance.max()
-        p, means = chance[kept] / sum(chance[kept].tolist()), policy.expected(belief)[kept]
-        unsure = self.hope * policy.doubts(belief)[allowed]
-        work = np.zeros((RULE_WORK + 2, len(allowed)))
-        best = 0.0
-        for share, row in zip(p.tolist(), means[:, allowed] - means[0, 0], strict=True):  # summed as `choose` does, so
-            work[GAP] += share * row  # that equal actions stay equal to the last bit
-            work[INFORMATION] += share * (row * row + unsure * unsure)
-            best += share * float((row + unsure).max())
-        work[INFORMATION] = np.maximum(work[INFORMATION] - work[GAP] * work[GAP], 0.0)
-        work[GAP] = np.maximum(best - work[GAP], 0.0)
-        first, last, share = best_mix(work, len(allowed))
+        first, last, share = best_mix(belief.work, len(allowed))
         out = np.zeros(policy.model.n_actions)
         out[allowed[first]] += 1.0 - share
         out[allowed[last]] += share
