@@ -1,5 +1,7 @@
 """`PreferenceModel`: what it holds, and one clear error for each kind of bad input."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -193,3 +195,34 @@ def test_relabelling_changes_labels_alone(model: PreferenceModel, data: st.DataO
     assert other.actions == tuple(labels)
     np.testing.assert_array_equal(other.orderings, model.orderings)
     assert other.relabelled(model.actions) == model
+
+
+def test_what_a_fit_adds_is_kept_and_checked(tmp_path: Path) -> None:
+    model = PreferenceModel(
+        [[0, 1], [1, 0]],
+        actions=[10, 20],
+        noise=0.5,
+        names=["Heat", "Up"],
+        popular=[1, 0],
+        evaluation={"best": "taste"},
+    )
+    model.save(tmp_path / "model.json")
+    again = PreferenceModel.load(tmp_path / "model.json")
+    assert again == model
+    assert (again.noise, again.names, again.name_of(1)) == (0.5, ("Heat", "Up"), "Up")
+    assert again.popular is not None
+    assert again.popular.tolist() == [1, 0]
+    assert again.evaluation == {"best": "taste"}
+    assert json.loads((tmp_path / "model.json").read_text())["version"] == 3
+    for wrong in ({"noise": -1}, {"names": ["Heat"]}, {"popular": [0]}, {"popular": [0, 0]}, {"colour": 1}):
+        with pytest.raises(InvalidInput):
+            model.replace(**wrong)
+
+
+def test_an_evaluation_is_no_part_of_what_a_model_is() -> None:
+    model = PreferenceModel([[0, 1], [1, 0]])
+    told = model.replace(evaluation={"best": "popular"})
+    assert told == model
+    assert told.sha256 == model.sha256
+    assert told.evaluation != model.evaluation
+    assert model.to_dict()["version"] == 1

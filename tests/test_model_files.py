@@ -146,10 +146,10 @@ def test_an_altered_file_is_refused(path: Path, changes: dict[str, Any]) -> None
     refused(path, "altered", "sha256")
 
 
-@pytest.mark.parametrize("version", [3, 0, None, "1"])
+@pytest.mark.parametrize("version", [4, 0, None, "1"])
 def test_a_file_of_another_version_is_refused_with_the_remedy(path: Path, version: object) -> None:
     rewritten(path, version=version)
-    refused(path, f"version {version!r}", "reads versions 1 and 2", "install")
+    refused(path, f"version {version!r}", "reads versions 1 to 3", "install")
 
 
 @pytest.mark.parametrize("key", ["actions", "orderings", "prior", "sha256"])

@@ -20,12 +20,17 @@ from lpbandits.typing import FloatArray, IntArray, Json, Label
 T = TypeVar("T", bound="np.ndarray[Any, Any]")
 
 FORMAT = "lpbandits-model"
-VERSION = 2
-PLAIN_VERSION = 1
-"""What a model without errors and taste is written as: equal models keep equal hashes, whatever wrote them."""
+VERSIONS = {3: ("noise", "names", "popular"), 2: ("errors", "taste"), 1: ()}
+"""The versions of the format, and what each can say beyond those below it.
+
+A model is written as the lowest that can say all of it: equal models keep equal hashes, whatever wrote them.
+"""
 
 LARGEST_ERROR = 100.0
 """Of a utility's logit."""
+
+PARTS = ("actions", "prior", "means", "utilities", "errors", "taste", "noise", "names", "popular", "provenance")
+"""What a model has beside its orderings."""
 
 EDGE = 1e-12
 """Utilities nearer to 0 or 1 have no logit that means anything."""
@@ -50,8 +55,17 @@ class PreferenceModel:
         m×k: how uncertain the utilities are, as the standard deviation of each one's logit log(u / (1 − u)).
     taste
         How people's tastes vary beside the states, which the policy `taste` needs: a `TasteModel`, from a log.
+    noise
+        How far a person's rewards lie from their state's `means`, as a standard deviation: what a fit saw.
+    names
+        What to call each action before people, such as titles; by default its label.
+    popular
+        All actions, what everybody together likes most first: one ordering, for the policy `popular`.
     provenance
         How the model was made: any JSON object.
+    evaluation
+        What was found when policies were tried with it on people not in the fit: any JSON object. It is not part of
+        what the model is: the hash and `==` leave it out, so that saved agents stay valid.
 
     A model is immutable; two are equal when their contents are.
 
@@ -74,12 +88,21 @@ class PreferenceModel:
         utilities: Any = None,
         errors: Any = None,
         taste: TasteModel | None = None,
+        noise: float | None = None,
+        names: Sequence[str] | None = None,
+        popular: Any = None,
         provenance: Mapping[str, Any] | None = None,
+        evaluation: Mapping[str, Any] | None = None,
     ) -> None:
         with door("making a model"):
             self._fill(orderings, actions, prior, means, utilities, errors)
-            self.taste: TasteModel | None = _as_taste(taste, self.n_actions)
+            k = self.n_actions
+            self.taste: TasteModel | None = _as_taste(taste, k)
+            self.noise: float | None = None if noise is None else as_noise(noise)
+            self.names: tuple[str, ...] | None = None if names is None else _as_names(names, k)
+            self.popular: IntArray | None = None if popular is None else _as_popular(popular, k)
             self.provenance: Json = {} if provenance is None else validate.as_json(provenance, "provenance")
+            self.evaluation: Json | None = None if evaluation is None else validate.as_json(evaluation, "evaluation")
         self._sealed = True
 
     def _fill(self, orderings: Any, actions: Any, prior: Any, means: Any, utilities: Any, errors: Any) -> None:
@@ -90,7 +113,7 @@ class PreferenceModel:
         self.means: FloatArray | None = None
         if means is not None:
             self.means = _frozen(validate.as_floats(means, "means", shape=(m, k), largest=validate.LARGEST))
-            _check_ordered(self.means, self.orderings)
+            validate.check_ordered(self.means, self.orderings)
         self.utilities: FloatArray | None = None
         if utilities is not None:
             self.utilities = _frozen(validate.as_floats(utilities, "utilities", shape=(m, k)))
@@ -154,26 +177,33 @@ class PreferenceModel:
         """From label to index."""
         return {label: i for i, label in enumerate(self.actions)}
 
+    def replace(self, **parts: Any) -> "PreferenceModel":
+        """Return the same model with other parts, such as `actions=…`, `names=…` or `evaluation=…`.
+
+        >>> PreferenceModel([[0, 1]]).replace(actions=["tea", "jam"]).best_actions
+        ('tea',)
+        """
+        given: dict[str, Any] = {name: getattr(self, name) for name in ("orderings", *PARTS, "evaluation")}
+        unknown = [name for name in parts if name not in given]
+        if unknown:
+            raise InvalidInput(f"a model has no part {validate.quoted(unknown[0])}; it has {', '.join(given)}")
+        return PreferenceModel(**given | parts)
+
     def relabelled(self, actions: Sequence[Label]) -> "PreferenceModel":
         """Return the same model with other labels."""
-        return PreferenceModel(
-            self.orderings,
-            actions=actions,
-            prior=self.prior,
-            means=self.means,
-            utilities=self.utilities,
-            errors=self.errors,
-            taste=self.taste,
-            provenance=self.provenance,
-        )
+        return self.replace(actions=actions)
+
+    def name_of(self, action: int) -> str:
+        """Return what to call an action, by index, before people."""
+        return str(self.actions[action]) if self.names is None else self.names[action]
 
     def to_dict(self) -> Json:
         """Return the model as a JSON object, with its format, version and content hash."""
-        extras: Json = {} if self.errors is None else {"errors": self.errors.tolist()}
-        extras |= {} if self.taste is None else {"taste": self.taste.to_dict()}
+        extras = {name: part for name, part in self._extras().items() if part is not None}
+        version = max((v for v, names in VERSIONS.items() if set(names) & set(extras)), default=1)
         content: Json = {
             "format": FORMAT,
-            "version": VERSION if extras else PLAIN_VERSION,
+            "version": version,
             "actions": list(self.actions),
             "orderings": self.orderings.tolist(),
             "prior": self.prior.tolist(),
@@ -182,22 +212,32 @@ class PreferenceModel:
             **extras,
             "provenance": self.provenance,
         }
-        return {**content, "sha256": digest(content)}
+        found: Json = {} if self.evaluation is None else {"evaluation": self.evaluation}
+        return {**content, "sha256": digest(content), **found}
+
+    def _extras(self) -> Json:
+        return {
+            "errors": None if self.errors is None else self.errors.tolist(),
+            "taste": None if self.taste is None else self.taste.to_dict(),
+            "noise": self.noise,
+            "names": None if self.names is None else list(self.names),
+            "popular": None if self.popular is None else self.popular.tolist(),
+        }
 
     @classmethod
     def from_dict(cls, content: Any, *, source: str = "the model") -> "PreferenceModel":
         """Return the model in a JSON object; `source` names it in errors."""
         if not isinstance(content, dict) or not validate.same(content.get("format"), FORMAT):
             raise FileFormatError(f"{source} is not a preference model: its 'format' is not '{FORMAT}'")
-        if not any(validate.same(content.get("version"), known) for known in (PLAIN_VERSION, VERSION)):
+        if not any(validate.same(content.get("version"), known) for known in VERSIONS):
             raise FileFormatError(
                 f"{source} has format version {validate.quoted(content.get('version'))}; this lpbandits reads versions "
-                f"{PLAIN_VERSION} and {VERSION}: install the lpbandits that wrote it"
+                f"{min(VERSIONS)} to {max(VERSIONS)}: install the lpbandits that wrote it"
             )
         missing = [key for key in ("actions", "orderings", "prior", "sha256") if key not in content]
         if missing:
             raise FileFormatError(f"{source} has no '{missing[0]}'; it is not a whole model")
-        body = {key: value for key, value in content.items() if key != "sha256"}
+        body = {key: value for key, value in content.items() if key not in ("sha256", "evaluation")}
         try:
             found = digest(body)
         except validate.ODD:
@@ -205,16 +245,10 @@ class PreferenceModel:
         if not validate.same(content["sha256"], found):
             raise FileFormatError(f"{source} was altered after it was saved: its content does not match its sha256")
         try:
-            return cls(
-                body["orderings"],
-                actions=body["actions"],
-                prior=body["prior"],
-                means=body.get("means"),
-                utilities=body.get("utilities"),
-                errors=body.get("errors"),
-                taste=None if body.get("taste") is None else TasteModel.from_dict(body["taste"]),
-                provenance=body.get("provenance"),
-            )
+            parts = {name: body.get(name) for name in PARTS}
+            if parts["taste"] is not None:
+                parts["taste"] = TasteModel.from_dict(parts["taste"])
+            return cls(body["orderings"], **parts, evaluation=content.get("evaluation"))
         except (InvalidInput, FileFormatError) as error:
             raise FileFormatError(f"{source}: {error}") from None
 
@@ -242,7 +276,7 @@ class PreferenceModel:
         return hash(self.sha256)
 
     def __repr__(self) -> str:
-        extras = [name for name in ("means", "utilities", "errors", "taste") if getattr(self, name) is not None]
+        extras = [name for name in PARTS[2:-1] if getattr(self, name) is not None]
         known = f", with {' and '.join(extras)}" if extras else ""
         return f"<PreferenceModel: {self.n_states} states, {self.n_actions} actions{known}>"
 
@@ -287,6 +321,25 @@ def _as_taste(taste: Any, actions: int) -> TasteModel | None:
     return taste
 
 
+def as_noise(noise: Any) -> float:
+    """Return a standard deviation of rewards, if it is one."""
+    return validate.as_number(noise, "noise", low=0, high=validate.LARGEST)
+
+
+def _as_names(names: Any, actions: int) -> tuple[str, ...]:
+    given = list(validate.as_list(names, "names", "texts", most=actions + 1))
+    if len(given) != actions:
+        raise InvalidInput(f"there are {len(given)} names for {actions} actions; give one for each")
+    return tuple(validate.as_text(name, f"names[{i}]") for i, name in enumerate(given))
+
+
+def _as_popular(popular: Any, actions: int) -> IntArray:
+    order = validate.as_orderings([popular])
+    if order.shape[1] != actions:
+        raise InvalidInput(f"popular orders {order.shape[1]} actions, but there are {actions}; name each once")
+    return _frozen(order[0])
+
+
 def _check_errors(errors: FloatArray, utilities: FloatArray | None) -> None:
     if utilities is None:
         raise InvalidInput("errors were given without utilities; they are the utilities' errors: give both")
@@ -300,15 +353,3 @@ def _check_unit(utilities: FloatArray) -> None:
     if len(outside):
         z, a = (int(i) for i in outside[0])
         raise InvalidInput(f"utilities[{z}, {a}] is {utilities[z, a]:g}; utilities lie in [0, 1]")
-
-
-def _check_ordered(means: FloatArray, orderings: IntArray) -> None:
-    along = np.take_along_axis(means, orderings, axis=1)
-    rises = np.argwhere(np.diff(along, axis=1) > 0)
-    if len(rises):
-        z, i = (int(x) for x in rises[0])
-        a, b = int(orderings[z, i]), int(orderings[z, i + 1])
-        raise InvalidInput(
-            f"means[{z}] contradict ordering {z}: action {a} comes before action {b} but has mean {means[z, a]:g} "
-            f"< {means[z, b]:g}"
-        )

@@ -111,3 +111,16 @@ def as_labels(labels: Sequence[Label] | None, count: int, name: str = "actions")
     if len(out) != count:
         raise InvalidInput(f"{name} has {len(out)} labels for {count} actions; give one label per action")
     return tuple(out)
+
+
+def check_ordered(means: FloatArray, orderings: IntArray) -> None:
+    """Refuse means that rise along their state's ordering."""
+    along = np.take_along_axis(means, orderings, axis=1)
+    rises = np.argwhere(np.diff(along, axis=1) > 0)
+    if len(rises):
+        z, i = (int(x) for x in rises[0])
+        a, b = int(orderings[z, i]), int(orderings[z, i + 1])
+        raise InvalidInput(
+            f"means[{z}] contradict ordering {z}: action {a} comes before action {b} but has mean {means[z, a]:g} "
+            f"< {means[z, b]:g}"
+        )
