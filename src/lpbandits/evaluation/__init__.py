@@ -1,0 +1,1 @@
+"""Real people: whether policies help those of a log, and what to give everybody next."""
