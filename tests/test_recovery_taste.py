@@ -54,6 +54,7 @@ def naive_moments(log: Ratings) -> Moments:
     return Moments(
         means=means,
         prior=np.ones(1),
+        crossed=np.arange(k),
         products=np.array([[np.nansum(e[:, a] * e[:, b]) for b in range(k)] for a in range(k)]),
         raters=np.array(both, dtype=np.float64),
         variances=np.array([(np.nansum(e[:, a] ** 2) + 20 * typical) / (n[a] + 20) for a in range(k)]),
@@ -332,11 +333,21 @@ def test_a_fit_holds_its_taste_and_says_how_it_was_chosen() -> None:
     assert lpb.recover_em(log, states=2, taste=False).taste is None
 
 
-def test_too_many_actions_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lpbandits.recovery.taste_choice.MOST_ACTIONS", 5)
-    made = fitted(made_up(people=30))
-    assert made.taste is None
-    assert "12 actions are more than 5; keep only those with more ratings" in made.warnings[0]
+def test_of_very_many_actions_the_most_rated_have_factors(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = made_up(people=200, share=0.6)
+    rare = np.isin(log.action, [1, 4]) & (log.owner % 3 > 0)  # two actions that few rated
+    log = Ratings.from_arrays(log.owner[~rare], log.action[~rare], log.rating[~rare])
+    whole = fitted(log)
+    for module in ("taste", "taste_choice"):
+        monkeypatch.setattr(f"lpbandits.recovery.{module}.MOST_CROSSED", 10)
+    made = fitted(log)
+    assert made.taste is not None
+    assert whole.taste is not None
+    assert not made.taste.factors[[1, 4]].any()
+    assert made.taste.factors[[0, 2, 3]].any(axis=1).all()
+    np.testing.assert_array_equal(made.taste.means, whole.taste.means)
+    assert made.taste.variances[1] > whole.taste.variances[1]  # nothing explains it
+    assert "factors of the 10 most rated of 12 actions" in made.warnings[0]
 
 
 @pytest.mark.parametrize("step", [1e-2, 1e-4, 1e-7])

@@ -32,6 +32,9 @@ LEAST_SPREAD = 0.05
 LEAST_RATINGS = 3
 """Of a person who counts: fewer do not show a scale."""
 
+MOST_CROSSED = 5_000
+"""Actions whose covariances are known; of more, those of the most rated are, and the others have means alone."""
+
 TINY = 1e-300
 BLOCK = 512
 DENSE = 200
@@ -46,10 +49,12 @@ class Moments:
     """k: u; with states m×k."""
     prior: FloatArray
     """m: the shares of the states, of which there is one by default."""
+    crossed: IntArray
+    """The c actions, in rising order, of which covariances are known: all, or of very many the most rated."""
     products: FloatArray
-    """k×k: Σ_i e_ia e_ib over people who rated both, e what is left of a rating in the person's units."""
+    """c×c: Σ_i e_ia e_ib over people who rated both, e what is left of a rating in the person's units."""
     raters: FloatArray
-    """k×k: how many those are."""
+    """c×c: how many those are."""
     variances: FloatArray
     """k: mean of e_ia²."""
     offset: float
@@ -100,10 +105,12 @@ def moments(ratings: Ratings, states: int = 1, seed: int = 0) -> Moments:
     level = float(ratings.means.mean())
     logs = np.log(spread)
     noise = float(np.mean(0.5 / (ratings.counts - 1)))  # of the logarithm of a spread of so many ratings
-    products, both = _crossed(ratings, left)
+    crossed = np.sort(np.argsort(-raters, kind="stable")[:MOST_CROSSED])
+    products, both = _crossed(ratings, left, crossed)
     return Moments(
         means=means,
         prior=prior,
+        crossed=crossed,
         products=products,
         raters=both,
         variances=np.maximum(variances, LEAST_VARIANCE),
@@ -114,11 +121,13 @@ def moments(ratings: Ratings, states: int = 1, seed: int = 0) -> Moments:
     )
 
 
-def _crossed(ratings: Ratings, left: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _crossed(ratings: Ratings, left: FloatArray, actions: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return Σ_i e_ia e_ib and the number of people who rated a and b, on one thread so that sums have one order."""
-    k = len(ratings.actions)
-    products, both = np.zeros((k, k)), np.zeros((k, k), dtype=np.float32)
+    c = len(actions)
+    products, both = np.zeros((c, c)), np.zeros((c, c), dtype=np.float32)
     matrix, seen = ratings.matrix(left), ratings.matrix(np.ones(len(left)))
+    if c < len(ratings.actions):
+        matrix, seen = matrix[:, actions], seen[:, actions]
     with one_thread("blas"):
         for start in range(0, len(ratings.people), BLOCK):
             part = matrix[start : start + BLOCK].toarray()
@@ -129,24 +138,26 @@ def _crossed(ratings: Ratings, left: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def leading_factors(seen: Moments, count: int, shrinkage: float) -> FloatArray:
-    """Return k×count factors q, strongest first, from covariances shrunken by so many people.
+    """Return k×count factors q, strongest first, from covariances shrunken by so many people; 0 where none are known.
 
     h_a = |q_a|², the variance of a that they explain, stands on the diagonal: it follows from them, and they from it.
     Noise alone has large eigenvalues too; most of the weakest one is taken away from all, so that many factors do
     little harm.
     """
     shrunken = seen.products / (seen.raters + shrinkage)
-    q = np.zeros((len(seen.variances), 0))
-    explained = 0.3 * seen.variances
+    variances = seen.variances[seen.crossed]
+    q = np.zeros((len(variances), 0))
+    explained = 0.3 * variances
     with one_thread("blas"):
         for _ in range(COMMUNALITIES if count else 0):
             np.fill_diagonal(shrunken, explained)
             q = _leading(shrunken, count)
-            before, explained = explained, np.minimum((q**2).sum(axis=1), 0.95 * seen.variances)
-            if np.mean(np.abs(explained - before) / seen.variances) < SETTLED:
+            before, explained = explained, np.minimum((q**2).sum(axis=1), 0.95 * variances)
+            if np.mean(np.abs(explained - before) / variances) < SETTLED:
                 break
     strengths = (q**2).sum(axis=0)
-    kept: FloatArray = q * np.sqrt(1.0 - FLOOR * strengths.min(initial=np.inf) / np.maximum(strengths, TINY))
+    kept = np.zeros((len(seen.variances), count))
+    kept[seen.crossed] = q * np.sqrt(1.0 - FLOOR * strengths.min(initial=np.inf) / np.maximum(strengths, TINY))
     return kept
 
 

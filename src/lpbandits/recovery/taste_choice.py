@@ -20,7 +20,7 @@ from lpbandits.parallel import Threads
 from lpbandits.recovery.heldout_people import split_people
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch, counted
-from lpbandits.recovery.taste import Moments, leading_factors, moments, taste_with, telling
+from lpbandits.recovery.taste import MOST_CROSSED, Moments, leading_factors, moments, taste_with, telling
 from lpbandits.taste import TasteModel
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json
 
@@ -34,7 +34,6 @@ LEVEL = 0.8
 
 FEWEST_PEOPLE = 20
 PEOPLE_A_STATE = 5
-MOST_ACTIONS = 6_000
 MOST_SHOWN = 100
 """Ratings of a person set aside that are foreseen."""
 
@@ -178,19 +177,19 @@ def recover_taste(ratings: Ratings, *, states: int = 1, seed: int, watch: Stopwa
     if len(people) < FEWEST_PEOPLE:
         why = f"{counted(len(people), 'person has', 'people have')} three ratings that are not all alike, and at least "
         why += f"{FEWEST_PEOPLE} are needed"
-    elif k > MOST_ACTIONS:
-        why = f"{k:,} actions are more than {MOST_ACTIONS:,}; keep only those with more ratings (--min-action)"
     elif states > 1 and len(people) < PEOPLE_A_STATE * states:
         why = f"{len(people)} people are too few for {states} states of a taste; ask for fewer (--taste-states)"
     if why:
         return TasteFit(warnings=(f"no taste was fitted: {why}",))
+    crossed = min(k, MOST_CROSSED)
     try:
-        affordable("a taste", "keep only actions with more ratings (--min-action)", size=40 * k * k)
+        size = 40 * crossed**2 + 8 * (max(FACTORS) + 8) * k
+        affordable("a taste", "keep only actions with more ratings (--min-action)", size=size)
     except InvalidInput as error:
         return TasteFit(warnings=(f"no taste was fitted: {error}",))
     rng = np.random.default_rng([seed, 3])
-    if len(people) * k * k > MOST_PAIRS:
-        people = np.sort(rng.permutation(people)[: max(MOST_PAIRS // (k * k), FEWEST_PEOPLE)])
+    if len(people) * crossed**2 > MOST_PAIRS:
+        people = np.sort(rng.permutation(people)[: max(MOST_PAIRS // crossed**2, FEWEST_PEOPLE)])
     used, aside = split_people(len(people), SHARE, seed)
     with watch.part("taste, choice"):
         others = ratings.subset(people[aside[:MOST_ASIDE]])
@@ -204,12 +203,18 @@ def recover_taste(ratings: Ratings, *, states: int = 1, seed: int, watch: Stopwa
             taste = taste_with(seen, factors, calibration=report.calibration, about=about)
         except InvalidInput as error:  # the orderings are none the worse for it
             return TasteFit(warnings=(f"no taste was fitted: {error}",))
-    return TasteFit(taste, report)
+    notes = []
+    if crossed < k:
+        notes.append(
+            f"the taste has factors of the {crossed:,} most rated of {k:,} actions, and of the others only how much they "
+            "are liked; keep only actions with more ratings (--min-action)"
+        )
+    return TasteFit(taste, report, tuple(notes))
 
 
 def _numbers(seen: Moments, people: int) -> list[int]:
     """Return the numbers of factors that so many people and actions can have."""
-    return [d for d in FACTORS if d <= min(len(seen.variances) - 1, people // 2)]
+    return [d for d in FACTORS if d <= min(len(seen.crossed) - 1, people // 2)]
 
 
 def _chosen(fitted: Ratings, others: Ratings, states: int, seed: int, threads: Threads) -> TasteReport:

@@ -1,0 +1,60 @@
+"""Who is fitted, who decides every choice, and who is looked at once: a log's people in three parts."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lpbandits.errors import InvalidInput
+from lpbandits.recovery.ratings import Ratings
+from lpbandits.recovery.report import counted
+from lpbandits.recovery.taste import telling
+from lpbandits.typing import IntArray
+
+REPORT, DEVELOPMENT = 0.35, 0.15
+"""Shares of the people who can be replayed."""
+
+MOST_REPORTED, MOST_DEVELOPMENT = 2_000, 1_000
+"""With more people, the others are fitted: so many settle a difference of a hundredth."""
+
+FEWEST = 12
+"""People who can be replayed: with fewer, none of the three parts says anything."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """A log's people, by index, in rising order."""
+
+    fitted: IntArray
+    """Whom models are fitted to; also those of whom too little is known to replay them."""
+    development: IntArray
+    """Who decide what is chosen: states, scale, policy, the constants of references. Then they are fitted, too."""
+    report: IntArray
+    """Who are replayed once, with everything chosen."""
+
+    @property
+    def known(self) -> IntArray:
+        """Everybody but the report people."""
+        return np.sort(np.concatenate([self.fitted, self.development]))
+
+
+def split(log: Ratings, *, least: int, seed: int, people: int | None = None) -> Parts:
+    """Cut a log's people in three by `seed`; who is replayed has `least` ratings that are not all alike.
+
+    >>> log = Ratings.from_arrays(np.repeat(np.arange(20), 4), np.tile(np.arange(4), 20), np.arange(80) % 7)
+    >>> parts = split(log, least=4, seed=0)
+    >>> len(parts.fitted), len(parts.development), len(parts.report)
+    (10, 3, 7)
+    """
+    able = telling(log)
+    able = able[log.counts[able] >= least]
+    if len(able) < FEWEST:
+        raise InvalidInput(
+            f"{counted(len(able), 'person has', 'people have')} {least} ratings that are not all alike; at least "
+            f"{FEWEST} are needed to fit some and to replay others: give ratings of more people"
+        )
+    order = np.random.default_rng([seed, 12]).permutation(able)
+    reported = min(round(REPORT * len(able)), MOST_REPORTED if people is None else people)
+    developed = min(round(DEVELOPMENT * len(able)), MOST_DEVELOPMENT)
+    report, development = order[:reported], order[reported : reported + developed]
+    fitted = np.setdiff1d(np.arange(len(log.people)), order[: reported + developed])
+    return Parts(fitted, np.sort(development), np.sort(report))
