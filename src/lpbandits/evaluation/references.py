@@ -4,8 +4,8 @@
 what they chose so far. `ceiling` and `best_possible` know more, and say so.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,12 +19,6 @@ TOGETHER = 128
 
 PSEUDO_ROUNDS = 3.0
 """Rounds of average rewards that are added to a person's own, in how far they rate above others."""
-
-KNN = [(shrinkage, damping) for shrinkage in (10.0, 30.0, 100.0, 300.0) for damping in (0.1, 0.3, 1.0)]
-"""People of no likeness added to those who rated both actions; likeness added to that of the actions told."""
-
-EASE = [(ridge, gain) for ridge in (10.0, 30.0, 100.0, 300.0, 1000.0) for gain in (1.0, 2.0)]
-"""What is added to the diagonal; how much the sum counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,22 +74,59 @@ class Neighbours:
                 own[rows, chosen] = standard
 
 
-def item_knn(seen: Moments, shrinkage: float, damping: float) -> Neighbours:
-    """Return nearest neighbours among actions: the cosine of what is left after means, shrunken where few rated both."""
+def item_knn(seen: Moments, shrinkage: float) -> Neighbours:
+    """Return nearest neighbours among actions: the cosine of what is left after means, less where few rated both."""
     norms = np.sqrt(np.diag(seen.products))
     near = seen.products / np.maximum(np.outer(norms, norms), 1e-9) * (seen.raters / (seen.raters + shrinkage))
     np.fill_diagonal(near, 0.0)
-    return Neighbours(seen, near, damping=damping)
+    return Neighbours(seen, near)
 
 
-def ease(seen: Moments, ridge: float, gain: float) -> Neighbours:
+def ease(seen: Moments, ridge: float) -> Neighbours:
     """Return EASE (Steck 2019): the ridge regression of each action on all others, which follows from one inverse."""
     from scipy.linalg import inv  # noqa: PLC0415 - heavy, and only this needs it
 
     inverse = inv(seen.products + ridge * np.eye(len(seen.products)), overwrite_a=True)
     weights = -inverse / np.diag(inverse)
     np.fill_diagonal(weights, 0.0)
-    return Neighbours(seen, weights, gain=gain)
+    return Neighbours(seen, weights)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A recommender and its two constants: one that its weights follow from, and one of `Neighbours`."""
+
+    build: Callable[[Moments, float], Neighbours]
+    firsts: tuple[float, ...]
+    vary: Callable[[Neighbours, float], Neighbours]
+    seconds: tuple[float, ...]
+
+    def made(self, seen: Moments, first: float, second: float) -> Neighbours:
+        """Return it with given constants."""
+        return self.vary(self.build(seen, first), second)
+
+    def tuned(self, seen: Moments, value: Callable[[Neighbours], float]) -> tuple[float, float]:
+        """Return the constants of the highest value."""
+        found: dict[tuple[float, float], float] = {}
+        for first in self.firsts:
+            made = self.build(seen, first)
+            found |= {(first, second): value(self.vary(made, second)) for second in self.seconds}
+        return max(found, key=lambda constants: found[constants])
+
+
+REFERENCES = {
+    "item-knn": Reference(
+        item_knn,
+        (10.0, 30.0, 100.0, 300.0, 1000.0),
+        lambda made, damping: replace(made, damping=damping),
+        (0.1, 0.3, 1.0, 3.0),
+    ),
+    "ease": Reference(
+        ease, (30.0, 100.0, 300.0, 1000.0, 3000.0), lambda made, gain: replace(made, gain=gain), (1.0, 2.0, 4.0)
+    ),
+}
+"""Of kNN: people of no likeness added to those who rated both actions, and likeness added to that of the actions told.
+Of EASE: what is added to the diagonal, and how much the sum counts."""
 
 
 def in_order(scores: FloatArray, replay: Replay) -> FloatArray:
@@ -119,24 +150,27 @@ def ceiling(taste: TasteModel, replay: Replay) -> FloatArray:
 
 
 def foreseen_from_others(taste: TasteModel, rated: IntArray, rewards: FloatArray) -> FloatArray:
-    """Return what the taste expects of each rated action, told the rewards of all the others, in units of the person.
+    """Return what the taste thinks of each rated action for this person, told the rewards of all the others.
 
-    With K the covariance of the person's rewards, that is y_a − (K⁻¹ y)_a / (K⁻¹)_aa. Their scale is the likeliest of
-    nine, by all of them.
+    With g_a = (√offset, factors of a), M = I + Σ g gᵀ/ψ and θ = M⁻¹ Σ g y/ψ, without action a θ is less by
+    M⁻¹g_a (y_a − g_a·θ) / (ψ_a − g_aᵀM⁻¹g_a). How high the person rates in general is left out: without a high rating
+    it seems lower, which says nothing of the action. Their scale is the likeliest of nine, by all ratings.
     """
-    means = prior_means(taste.means, taste.prior)[rated]
+    means, own = prior_means(taste.means, taste.prior)[rated], taste.variances[rated]
     factors = np.column_stack([np.full(len(rated), np.sqrt(taste.offset)), taste.factors[rated]])
-    scaled = factors / taste.variances[rated, None]
-    inner = np.linalg.inv(np.eye(factors.shape[1]) + factors.T @ scaled)
-    diagonal = 1.0 / taste.variances[rated] - np.einsum("ij,jk,ik->i", scaled, inner, scaled)
+    inner = np.linalg.inv(np.eye(factors.shape[1]) + factors.T @ (factors / own[:, None]))
+    pull = factors @ inner
+    free = own - np.einsum("ij,ij->i", pull, factors)
     best, found = -np.inf, means
     for x in np.linspace(-2.0, 2.0, 9):
         scale = float(np.exp(taste.log_scale + taste.log_scale_sd * x))
         away = (rewards - taste.level) / scale - means
-        pulled = away / taste.variances[rated] - scaled @ (inner @ (scaled.T @ away))
-        log_density = -0.5 * float(away @ pulled) - len(rated) * np.log(scale) - 0.5 * x * x
+        person = inner @ (factors.T @ (away / own))
+        left = away - factors @ person
+        log_density = -0.5 * float(away @ (left / own)) - len(rated) * np.log(scale) - 0.5 * x * x
         if log_density > best:
-            best, found = log_density, means + away - pulled / diagonal
+            others = person - pull * (left / free)[:, None]
+            best, found = log_density, means + np.einsum("ij,ij->i", factors[:, 1:], others[:, 1:])
     return found
 
 

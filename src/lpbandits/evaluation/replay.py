@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -68,7 +69,7 @@ class Replay:
 
     @cached_property
     def beyond(self) -> FloatArray:
-        """people × rounds: 0 where the person plays, NaN beyond."""
+        """People × rounds: 0 where the person plays, NaN beyond."""
         return np.where(np.arange(self.most) < self.rounds[:, None], 0.0, np.nan)
 
     def scored(self, rewards: FloatArray) -> FloatArray:
@@ -83,8 +84,8 @@ class Replay:
         edges = np.flatnonzero(np.diff(self.rounds, prepend=0, append=0))
         pieces = [
             (start, min(start + TOGETHER, end))
-            for begin, end in zip(edges[:-1], edges[1:], strict=True)
-            for start in range(int(begin), int(end), TOGETHER)
+            for begin, end in pairwise(edges.tolist())
+            for start in range(begin, end, TOGETHER)
         ]
         jobs = ((policy, rewards, seed, start, end) for start, end in pieces)
         for (start, end), found in zip(pieces, each(self._play, jobs, workers=workers), strict=True):

@@ -69,13 +69,14 @@ def telling(ratings: Ratings) -> IntArray:
     >>> telling(Ratings.from_arrays([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [5, 3, 1, 2, 2, 2])).tolist()
     [0]
     """
-    spreads = _spreads(ratings)
-    apart = (ratings.counts >= LEAST_RATINGS) & (spreads > 1e-9 * (1 + np.abs(ratings.means)))
-    usual = float(np.median(spreads[apart])) if apart.any() else 0.0
-    return np.flatnonzero(apart & (spreads >= LEAST_SPREAD * usual))
+    own = spreads(ratings)
+    apart = (ratings.counts >= LEAST_RATINGS) & (own > 1e-9 * (1 + np.abs(ratings.means)))
+    usual = float(np.median(own[apart])) if apart.any() else 0.0
+    return np.flatnonzero(apart & (own >= LEAST_SPREAD * usual))
 
 
-def _spreads(ratings: Ratings) -> FloatArray:
+def spreads(ratings: Ratings) -> FloatArray:
+    """Return the standard deviation of each person's ratings (0 for a person without any)."""
     away = ratings.rating - ratings.means[ratings.owner]
     squares = np.bincount(ratings.owner, weights=away**2, minlength=len(ratings.people))
     return np.sqrt(squares / np.maximum(ratings.counts, 1))
@@ -85,7 +86,7 @@ def moments(ratings: Ratings, states: int = 1, seed: int = 0) -> Moments:
     """Return the sums that a fit needs, of people who all are `telling`."""
     owner, action, k = ratings.owner, ratings.action, len(ratings.actions)
     people, raters = len(ratings.people), np.bincount(action, minlength=k)
-    spread = _spreads(ratings)
+    spread = spreads(ratings)
     y = (ratings.rating - ratings.means[owner]) / spread[owner]
     means, offsets = np.zeros(k), np.zeros(people)
     for _ in range(SWEEPS):

@@ -206,8 +206,8 @@ def recover_taste(ratings: Ratings, *, states: int = 1, seed: int, watch: Stopwa
     notes = []
     if crossed < k:
         notes.append(
-            f"the taste has factors of the {crossed:,} most rated of {k:,} actions, and of the others only how much they "
-            "are liked; keep only actions with more ratings (--min-action)"
+            f"the taste has factors of the {crossed:,} most rated of {k:,} actions, and of the others only how much "
+            "they are liked; keep only actions with more ratings (--min-action)"
         )
     return TasteFit(taste, report, tuple(notes))
 

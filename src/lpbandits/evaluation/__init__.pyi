@@ -1,0 +1,2 @@
+from .evaluate import evaluate as evaluate
+from .results import Evaluation as Evaluation

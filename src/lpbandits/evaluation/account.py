@@ -1,0 +1,79 @@
+"""From scores to an account: means, intervals, groups, and the verdict."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from lpbandits.evaluation.contest import kind_of
+from lpbandits.evaluation.intervals import differences, intervals
+from lpbandits.evaluation.replay import Replay, after
+from lpbandits.evaluation.results import Gain, Group, Played
+from lpbandits.recovery.ratings import Ratings
+from lpbandits.typing import BoolArray, FloatArray, IntArray
+
+CHECKPOINTS = (5, 10, 20)
+"""Rounds after which scores are told, and after the last."""
+
+FEWEST = 5
+"""People of a group that is told of."""
+
+
+def accounts(scores: Mapping[str, FloatArray], *, rounds: int, seed: int) -> dict[str, Played]:
+    """Return how each contestant did; `scores` are people × rounds."""
+    most = scores["popular"].shape[1]
+    ends = {name: after(one, most) for name, one in scores.items()}
+    gaps = np.stack([differences(end, ends["popular"]) for end in ends.values()])
+    found = intervals(gaps, seed=seed)
+    told = sorted({t for t in CHECKPOINTS if t <= rounds} | {rounds, min(rounds, most)})
+    return {
+        name: Played(
+            name,
+            kind_of(name),
+            {t: float(after(scores[name], t).mean()) if t <= most else None for t in told},
+            float(end.std(ddof=min(1, len(end) - 1)) / np.sqrt(len(end))),
+            Gain.of(gap.mean(), interval),
+            [float(after(scores[name], t + 1).mean()) for t in range(most)],
+            end,
+        )
+        for (name, end), gap, interval in zip(ends.items(), gaps, found, strict=True)
+    }
+
+
+def gains_over(candidate: str, policies: Mapping[str, Played], *, seed: int) -> dict[str, Gain]:
+    """Return what one gains over each of the others, paired by person."""
+    others = [name for name in policies if name != candidate]
+    gaps = np.stack([differences(policies[candidate].people, policies[name].people) for name in others])
+    found = zip(others, gaps, intervals(gaps, seed=seed), strict=True)
+    return {name: Gain.of(gap.mean(), interval) for name, gap, interval in found}
+
+
+def groups_of(gap: FloatArray, ratings: IntArray, states: IntArray, *, seed: int) -> list[Group]:
+    """Return what groups of people gain: light and heavy raters, and each state's."""
+    middle = float(np.median(ratings))
+    kinds: dict[str, BoolArray] = {"everybody": np.ones(len(gap), dtype=np.bool_)}
+    if ratings.min() < ratings.max():
+        kinds[f"light raters (up to {middle:,.0f} ratings)"] = ratings <= middle
+        kinds[f"heavy raters (more than {middle:,.0f})"] = ratings > middle
+    if len(np.unique(states)) > 1:
+        kinds |= {f"state {z}": states == z for z in np.unique(states).tolist()}
+    return [_group(name, gap[who], seed) for name, who in kinds.items() if who.sum() >= FEWEST]
+
+
+def _group(name: str, gap: FloatArray, seed: int) -> Group:
+    gain = Gain.of(gap.mean(), intervals(gap[None, :], seed=seed)[0])
+    return Group(name, len(gap), gain, float((gap < 0.0).mean()))
+
+
+def table_of(log: Ratings, replay: Replay, states: IntArray, policies: Mapping[str, Played]) -> pl.DataFrame:
+    """Return a row per report person."""
+    return pl.DataFrame(
+        {
+            "person": [log.people[n] for n in replay.person.tolist()],
+            "ratings": log.counts[replay.person],
+            "rounds": replay.rounds,
+            "state": states,
+            **{name: played.people for name, played in policies.items()},
+        },
+        strict=False,
+    )

@@ -1,0 +1,57 @@
+"""How models are fitted for an evaluation: as a given model was, or in the ways that development people choose from."""
+
+from dataclasses import dataclass
+
+from lpbandits.recovery.estimate import Estimator
+from lpbandits.recovery.fit import fit_states
+from lpbandits.recovery.ratings import Ratings
+from lpbandits.recovery.report import Fit
+from lpbandits.recovery.two_stage import TwoStage
+from lpbandits.typing import Json
+
+STATES = (2, 5, 10, 20)
+SCALES = ("cosine", "raw")
+PEOPLE_A_STATE = 5
+"""Fitted people that a state needs to be tried."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a model is fitted: by what estimator, and with how many states."""
+
+    estimator: Estimator
+    states: int
+    pairs_per_person: int | None = None
+    taste_states: int = 1
+
+    def fitted(self, log: Ratings, *, taste: bool, threads: int) -> Fit:
+        """Fit a log; of fewer people than states, as many states as people."""
+        return fit_states(
+            log,
+            self.estimator,
+            states=min(self.states, len(log.people)),
+            pairs_per_person=self.pairs_per_person,
+            heldout=0.0,
+            taste=taste,
+            taste_states=self.taste_states,
+            threads=threads,
+        )
+
+    def to_dict(self) -> Json:
+        """Return it as a JSON object."""
+        return {"states": self.states, "method": self.estimator.method, **self.estimator.settings()}
+
+
+def candidates(people: int, *, states: int | None, scale: str | None, seed: int) -> list[Settings]:
+    """Return what is tried where the user did not say: so many states, each on a scale.
+
+    >>> [(one.states, one.estimator.settings()["scale"]) for one in candidates(60, states=None, scale=None, seed=0)]
+    [(2, 'cosine'), (2, 'raw'), (5, 'cosine'), (5, 'raw'), (10, 'cosine'), (10, 'raw')]
+    """
+    numbers = [m for m in STATES if PEOPLE_A_STATE * m <= people] or [1]
+    scales = SCALES if scale is None else (scale,)
+    return [
+        Settings(TwoStage(scale=one, seed=seed), m)  # type: ignore[arg-type] # it looks at it
+        for m in (numbers if states is None else [states])
+        for one in scales
+    ]

@@ -1,0 +1,186 @@
+"""Does it help these people? Fit some, let others decide every choice, replay the rest once, and give a verdict."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from lpbandits import validate
+from lpbandits.errors import InvalidInput, door
+from lpbandits.evaluation.account import accounts, gains_over, groups_of, table_of
+from lpbandits.evaluation.choices import Settings, candidates
+from lpbandits.evaluation.contest import BOUNDS, DEFAULT, YARDSTICKS, Contest, Known, kind_of, seen_of
+from lpbandits.evaluation.development import Choice, develop
+from lpbandits.evaluation.intervals import differences
+from lpbandits.evaluation.references import REFERENCES
+from lpbandits.evaluation.replay import LEAST, Replay
+from lpbandits.evaluation.results import Evaluation
+from lpbandits.evaluation.source import Source
+from lpbandits.evaluation.split import split
+from lpbandits.evaluation.verdict import sentence
+from lpbandits.model import PreferenceModel
+from lpbandits.parallel import Progress, workers_of
+from lpbandits.policies import entry_of
+from lpbandits.recovery.assignments import states_of
+from lpbandits.recovery.ratings import Ratings, as_log
+from lpbandits.recovery.report import Stopwatch
+from lpbandits.recovery.taste import spreads, telling
+from lpbandits.rewards import Rewards
+from lpbandits.typing import FloatArray, IntArray
+
+
+@door("evaluating policies")
+def evaluate(
+    ratings: Ratings,
+    *,
+    model: PreferenceModel | None = None,
+    states: int | Literal["auto"] = "auto",
+    scale: str | None = None,
+    policies: Sequence[str] | None = None,
+    rounds: int = 20,
+    people: int | None = None,
+    repeats: bool = False,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Say whether policies would have helped people of a log more than what is popular.
+
+    Half of the people are fitted; some (development people) decide what is chosen; the others (report people) are then
+    replayed once. A person gets only actions that they really rated, each once, and the reward is their rating; scores
+    are in units of the person's own ratings, (rating − mean) / sd, so that everybody counts alike.
+
+    Parameters
+    ----------
+    model
+        A model whose settings are to be used; or, if none of these people were in its fit, the model itself. By
+        default the number of states and the scale of clustering are chosen by development people.
+    states, scale
+        Fix either of these instead.
+    policies
+        Registered policies, "random", "popular", "item-knn", "ease", "ceiling", "best-possible"; by default those and
+        the main policies. Popularity is always there.
+    rounds
+        Rounds per person, at most half of what they rated.
+    people
+        Replay at most so many report people; 2,000 by default.
+    repeats
+        Let actions be played again, with the same reward.
+
+    >>> rng = np.random.default_rng(0)
+    >>> n, a = np.divmod(np.arange(120 * 12), 12)
+    >>> log = Ratings.from_arrays(n, a, np.where(n % 2, a, 11 - a) + rng.normal(0, 2, len(n)))
+    >>> found = evaluate(log, policies=["lpb-utility", "taste"], states=2)
+    >>> found.policies["taste"].vs_popularity.low > 0.5, found.people
+    (True, 42)
+    """
+    watch = Stopwatch(progress)
+    names = names_of(policies)
+    once = not validate.as_flag(repeats, "repeats")
+    rounds, seed = validate.as_count(rounds, "rounds", high=10_000), validate.as_seed(seed)
+    source = Source.of(model, as_log(ratings))
+    log = source.log
+    most = None if people is None else validate.as_count(people, "people")
+    parts = split(log, least=LEAST[once], seed=seed, people=most)
+    first = log.subset(parts.fitted)
+    contest = Contest(names, Rewards(noise=usual_spread(first)), seed, workers_of(threads))
+    choice = develop(
+        contest,
+        source.model or ways(source, len(parts.fitted), states, scale, seed),
+        first,
+        Replay.of(log, parts.development, rounds=rounds, once=once),
+        watch,
+    )
+    contest = contest.without(list(choice.left_out))
+    with watch.part("fit all others"):
+        known = known_of(choice, log.subset(parts.known), contest)
+    replay = Replay.of(log, parts.report, rounds=rounds, once=once)
+    scores: dict[str, FloatArray] = {}
+    for done, name in enumerate(contest.names):
+        with watch.part("replay", done, len(contest.names)):
+            scores[name] = contest.scores(name, known, replay)
+    played = accounts(scores, rounds=rounds, seed=seed)
+    candidate = choice.candidate
+    against = {} if candidate is None else gains_over(candidate, played, seed=seed)
+    own_states = likeliest_states(known.model, log.subset(replay.person))
+    gap = differences(played[candidate or "popular"].people, played["popular"].people)
+    return Evaluation(
+        verdict=sentence(
+            candidate,
+            played,
+            against,
+            promising=choice.promising,
+            people=len(replay),
+            log_people=len(log.people),
+            rounds=replay.most,
+        ),
+        best=candidate if candidate and choice.promising and played[candidate].vs_popularity.sign > 0 else "popular",
+        candidate=candidate,
+        people=len(replay),
+        log_people=len(log.people),
+        fitted_people=len(parts.fitted),
+        development_people=len(parts.development),
+        rounds=replay.most,
+        once=once,
+        policies=played,
+        against=against,
+        groups=groups_of(gap, log.counts[replay.person], own_states, seed=seed),
+        chosen=choice.to_dict(),
+        left_out=choice.left_out,
+        warnings=source.notes,
+        table=table_of(log, replay, own_states, played),
+        seconds={stage: round(time, 3) for stage, time in watch.seconds.items()},
+        way=choice.way if isinstance(choice.way, Settings) else None,
+    )
+
+
+def names_of(policies: Sequence[str] | None) -> list[str]:
+    """Return the contestants' names, popularity among them.
+
+    >>> names_of(["taste", "uniform"])
+    ['popular', 'taste', 'random']
+    """
+    if policies is None:
+        return list(DEFAULT)
+    known = (*YARDSTICKS, *REFERENCES, *BOUNDS)
+    out = ["popular"]
+    for given in validate.as_list(policies, "policies", "names", most=1000):
+        name = "random" if given == "uniform" else given
+        if name not in known:
+            name = entry_of(name).name
+        kind_of(name)
+        if name not in out:
+            out.append(name)
+    return out
+
+
+def ways(source: Source, people: int, states: int | str, scale: str | None, seed: int) -> list[Settings]:
+    """Return the ways of fitting that development people choose from."""
+    if source.settings is not None:
+        return [source.settings]
+    if isinstance(states, str) and states != "auto":
+        raise InvalidInput(f"states is {validate.quoted(states)}; give a number, or 'auto'")
+    number = None if isinstance(states, str) else validate.as_count(states, "states", high=people)
+    return candidates(people, states=number, scale=scale, seed=seed)
+
+
+def known_of(choice: Choice, log: Ratings, contest: Contest) -> Known:
+    """Fit everybody but the report people, as was chosen."""
+    model = choice.way
+    if isinstance(model, Settings):
+        model = model.fitted(log, taste=bool(contest.tastes), threads=contest.workers).model
+    return Known(model, seen_of(log), choice.constants)
+
+
+def usual_spread(log: Ratings) -> float:
+    """Return the mean standard deviation of a person's ratings, which policies take for the noise.
+
+    >>> usual_spread(Ratings.from_arrays([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 1, 2, 4, 6, 8])).__round__(3)
+    1.225
+    """
+    return float(spreads(log)[telling(log)].mean())
+
+
+def likeliest_states(model: PreferenceModel, log: Ratings) -> IntArray:
+    """Return the state of each person that all their ratings speak for."""
+    return states_of(model, log)["state"].to_numpy().astype(np.int64)

@@ -1,0 +1,71 @@
+"""Where an evaluation's model comes from: fitted in several ways, fitted as a given one was, or given as it is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lpbandits import validate
+from lpbandits.errors import InvalidInput
+from lpbandits.evaluation.choices import Settings
+from lpbandits.model import PreferenceModel, as_model
+from lpbandits.recovery.overlap import share_in_fit
+from lpbandits.recovery.ratings import Ratings
+from lpbandits.recovery.refit import estimator_of
+from lpbandits.recovery.report import counted
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A log and what is tried on it."""
+
+    log: Ratings
+    model: PreferenceModel | None = None
+    """Used as it is; None: models are fitted."""
+    settings: Settings | None = None
+    """How they are fitted; None: as development people choose, among what the user left open."""
+    notes: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, model: Any, log: Ratings) -> "Source":
+        """Take a model as it is only if nobody of the log was in its fit; otherwise fit others as it was fitted."""
+        if model is None:
+            return cls(log)
+        model = as_model(model)
+        share = share_in_fit(model, log.people)
+        how = estimator_of(model)
+        if share == 0.0 or how is None:
+            notes = ["the model was used as it is: none of these people were in its fit"]
+            if share != 0.0:
+                notes = ["the model was used as it is; it does not tell whether these people were in its fit"]
+            kept, dropped = aligned(log, model)
+            if dropped:
+                what = counted(dropped, "rating was", "ratings were")
+                notes.append(f"{what} of actions that the model does not have, and left out")
+            return cls(kept, model, None, notes)
+        note = (
+            "people of this log were in the model's fit, so models were fitted anew, as it was, without those replayed"
+        )
+        return cls(log, None, Settings(*how), [note])
+
+
+def aligned(log: Ratings, model: PreferenceModel) -> tuple[Ratings, int]:
+    """Return the log with the model's actions in the model's order, and how many ratings of others were left out.
+
+    >>> log = Ratings.from_arrays([0, 0, 1], ["tea", "jam", "milk"], [5, 3, 4])
+    >>> aligned(log, PreferenceModel([[0, 1]], actions=["tea", "jam"]))
+    (<Ratings: 2 by 2 people of 2 actions>, 1)
+    """
+    place = np.array([model.index.get(label, -1) for label in log.actions], dtype=np.int64)
+    action = place[log.action]
+    known = action >= 0
+    if not known.any():
+        raise InvalidInput(
+            f"none of the log's actions, such as {validate.quoted(log.actions[0])}, is one of the model's, such as "
+            f"{validate.quoted(model.actions[0])}; give the log that it belongs to"
+        )
+    kept = Ratings.from_codes(
+        log.owner[known], action[known], log.rating[known], people=log.people, actions=model.actions
+    )
+    return kept, int((~known).sum())

@@ -1,0 +1,147 @@
+"""Charts of an evaluation: who gains over popularity, round by round, and which people do."""
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from lpbandits.evaluation.results import Evaluation, Gain, titled
+from lpbandits.views.charts import COLOURS, INK, Chart, heading
+from lpbandits.views.labels import apart, leaders
+
+_OTHERS = {
+    "random": "#9a9a9a",
+    "taste": "#b3261e",
+    "item-knn": "#5b5ea6",
+    "ease": "#009b77",
+    "ceiling": "#8a6d3b",
+    "best-possible": "#24292f",
+}
+_SPARE = "#955251"
+BETTER, WORSE = "#2a9d4a", "#c43c6b"
+SIDES = {"worse off": WORSE, "the same": "#9a9a9a", "better off": BETTER}
+HEIGHT = 320
+BINS = 41
+FAR = ("random", "best-possible")
+"""So far from all others that they would hide the differences between them."""
+
+
+def gain_chart(found: Evaluation) -> Chart:
+    """Return what each gains over popularity, with its interval."""
+    rows = [
+        (titled(name), played.vs_popularity, _colour(name))
+        for name, played in found.policies.items()
+        if name not in ("popular", *FAR)
+    ]
+    rows.sort(key=lambda row: -row[1].mean)
+    return _forest(rows, "Gain over popularity", "after all rounds, in standard deviations of a person's own ratings")
+
+
+def group_chart(found: Evaluation) -> Chart:
+    """Return what groups of people gain by the candidate."""
+    rows = [
+        (f"{group.name}: {group.people:,} people", group.gain, WORSE if group.gain.sign < 0 else BETTER)
+        for group in found.groups
+    ]
+    who = titled(found.candidate or "popular")
+    return _forest(rows, f"Who gains by {who}", "against popularity; bars are 95 % intervals")
+
+
+def _forest(rows: list[tuple[str, Gain, str]], title: str, subtitle: str) -> Chart:
+    frame = pl.DataFrame(
+        [
+            {
+                "name": name,
+                "mean": gain.mean,
+                "low": gain.mean if gain.low is None else gain.low,
+                "high": gain.mean if gain.high is None else gain.high,
+                "colour": colour,
+            }
+            for name, gain, colour in rows
+        ]
+    )
+    base = alt.Chart(frame).encode(
+        alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelFontSize=13, labelLimit=320)),
+        alt.Color("colour:N", scale=None),
+    )
+    tips = ["name:N", *(alt.Tooltip(f"{key}:Q", format=".3f") for key in ("mean", "low", "high"))]
+    bars = base.mark_rule(strokeWidth=3).encode(
+        alt.X("low:Q", title="gain", axis=alt.Axis(tickCount=6, format="+.2~f")), alt.X2("high:Q"), tooltip=tips
+    )
+    dots = base.mark_point(size=80, filled=True, opacity=1).encode(alt.X("mean:Q"), tooltip=tips)
+    zero = alt.Chart(pl.DataFrame({"x": [0.0]})).mark_rule(color=INK, strokeDash=[4, 3]).encode(x="x:Q")
+    return alt.layer(zero, bars, dots).properties(width=420, height=alt.Step(30), title=heading(title, subtitle))
+
+
+def curve_chart(found: Evaluation) -> Chart:
+    """Return the mean score after each round, of all but those far from the others."""
+    names = [name for name in found.policies if name not in FAR]
+    rows = [
+        {"name": titled(name), "round": t, "score": score}
+        for name in names
+        for t, score in enumerate(found.policies[name].curve, start=1)
+    ]
+    frame = pl.DataFrame(rows)
+    low, high = float(np.min(frame["score"].to_numpy())), float(np.max(frame["score"].to_numpy()))
+    room = 0.04 * (high - low) or 0.1
+    ends = [low - room, high + room]
+    colour = alt.Color(
+        "name:N",
+        scale=alt.Scale(domain=[titled(name) for name in names], range=[_colour(name) for name in names]),
+        legend=None,
+    )
+    x = alt.X("round:Q", title="round", scale=alt.Scale(nice=False), axis=alt.Axis(tickMinStep=1, format="d"))
+    lines = (
+        alt.Chart(frame)
+        .mark_line(strokeWidth=2.5)
+        .encode(
+            x,
+            alt.Y("score:Q", title="mean score so far", scale=alt.Scale(domain=ends, nice=False, zero=False)),
+            colour,
+            tooltip=["name:N", "round:Q", alt.Tooltip("score:Q", format=".3f")],
+        )
+    )
+    last = frame.filter(pl.col("round") == pl.col("round").max()).sort("score")
+    shares = [(score - ends[0]) / (ends[1] - ends[0]) for score in last["score"].to_list()]
+    at = [ends[0] + share * (ends[1] - ends[0]) for share in apart(shares, HEIGHT)]
+    labels = leaders(last.with_columns(at=pl.Series(at)), along="round", end="score", at="at", colour=colour)
+    title = heading("Round by round", "0 is a person's mean rating, 1 a standard deviation above it")
+    return alt.layer(lines, *labels).properties(width=420, height=HEIGHT, title=title)
+
+
+def people_chart(found: Evaluation) -> Chart:
+    """Return how the gain by the candidate spreads over people."""
+    gap = found.gaps
+    reach = float(np.quantile(np.abs(gap), 0.99)) or 1.0  # all but the last hundredth of people stand where they are
+    edges = np.linspace(-reach, reach, BINS)  # an even number of bars: none spans 0
+    frame = pl.concat(
+        pl.DataFrame(
+            {
+                "from": edges[:-1],
+                "to": edges[1:],
+                "people": np.histogram(np.clip(gap[who], -reach, reach), edges)[0],
+                "side": [side] * (BINS - 1),
+            }
+        )
+        for side, who in zip(SIDES, (gap < 0, gap == 0, gap > 0), strict=True)
+    )
+    bars = (
+        alt.Chart(frame)
+        .mark_bar()
+        .encode(
+            alt.X("from:Q", bin="binned", title="gain of a person", axis=alt.Axis(tickCount=8, format="+.1~f")),
+            alt.X2("to:Q"),
+            alt.Y("people:Q", title="people", axis=alt.Axis(tickMinStep=1)),
+            alt.Color("side:N", scale=alt.Scale(domain=list(SIDES), range=list(SIDES.values())), title=None),
+            tooltip=[
+                alt.Tooltip("from:Q", format="+.2f"),
+                alt.Tooltip("to:Q", format="+.2f"),
+                "people:Q",
+            ],
+        )
+    )
+    share = f"{(gap < 0).mean():.0%} would have been better off with popularity, {(gap == 0).mean():.0%} as well off"
+    return alt.layer(bars).properties(width=420, height=220, title=heading("Person by person", share))
+
+
+def _colour(name: str) -> str:
+    return _OTHERS.get(name) or COLOURS.get(name, _SPARE)

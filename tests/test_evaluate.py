@@ -1,0 +1,397 @@
+"""Evaluations: who is set aside, what the replay does, what references know, and whether the verdict is right."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lpbandits as lpb
+from lpbandits.errors import InvalidInput
+from lpbandits.evaluation import evaluate
+from lpbandits.evaluation.contest import DEFAULT, Contest, Known, seen_of
+from lpbandits.evaluation.evaluate import names_of, usual_spread
+from lpbandits.evaluation.intervals import intervals
+from lpbandits.evaluation.references import (
+    REFERENCES,
+    best_possible,
+    ease,
+    foreseen_from_others,
+    in_order,
+    item_knn,
+)
+from lpbandits.evaluation.replay import Replay, after
+from lpbandits.evaluation.results import Gain, Played
+from lpbandits.evaluation.split import split
+from lpbandits.evaluation.verdict import sentence
+from lpbandits.recovery import Ratings
+from lpbandits.recovery.taste import telling
+from lpbandits.rewards import Rewards
+from lpbandits.taste import TasteModel
+from lpbandits.typing import FloatArray
+from tests.logs import log_of
+
+PLANTED = log_of(150, 20, states=3, noise=0.5, seed=1)
+"""Three kinds of people whose orderings differ."""
+
+
+def rows_of(log: Ratings) -> tuple[Any, Any, Any]:
+    return np.array(log.people)[log.owner], np.array(log.actions)[log.action], log.rating.copy()
+
+
+# Who is set aside
+
+
+@given(st.integers(12, 300), st.integers(0, 5))
+def test_every_person_has_one_part(people: int, seed: int) -> None:
+    parts = split(log_of(people, 5, seed=seed), least=4, seed=seed)
+    everybody = np.concatenate([parts.fitted, parts.development, parts.report])
+    assert sorted(everybody.tolist()) == list(range(people))
+    assert parts.known.tolist() == sorted([*parts.fitted.tolist(), *parts.development.tolist()])
+    assert min(len(parts.fitted), len(parts.development), len(parts.report)) > 0
+
+
+def test_who_cannot_be_replayed_is_fitted() -> None:
+    person, action, rating = rows_of(log_of(60, 8))
+    rating[person == 3] = 2.0  # all alike
+    kept = (person != 5) | (action < 3)  # too few
+    log = Ratings.from_arrays(person[kept], action[kept], rating[kept])
+    for seed in range(20):
+        assert {3, 5} <= set(split(log, least=4, seed=seed).fitted.tolist())
+
+
+def test_too_few_people_are_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"11 people have 4 ratings.* at least 12 are needed"):
+        split(log_of(11, 8), least=4, seed=0)
+
+
+def test_nothing_that_is_chosen_or_fitted_depends_on_report_people() -> None:
+    parts = split(PLANTED, least=4, seed=0)
+    person, action, rating = rows_of(PLANTED)
+    reported = np.isin(person, parts.report)
+    rating[reported] = np.random.default_rng(5).permutation(rating[reported])
+    other = Ratings.from_arrays(person, action, rating)
+    one, two = (evaluate(log, policies=["lpbts", "taste", "item-knn", "ease"], seed=0) for log in (PLANTED, other))
+    assert one.chosen == two.chosen
+    assert one.candidate == two.candidate
+    assert one.policies["taste"].curve != two.policies["taste"].curve
+
+
+def test_development_people_are_not_in_the_fit_that_they_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted: list[set[Any]] = []
+    from lpbandits.evaluation import choices  # noqa: PLC0415 - to see what it is given
+
+    real = choices.fit_states
+
+    def seen(log: Ratings, *args: Any, **options: Any) -> Any:
+        fitted.append(set(log.people))
+        return real(log, *args, **options)
+
+    monkeypatch.setattr(choices, "fit_states", seen)
+    parts = split(PLANTED, least=4, seed=0)
+    evaluate(PLANTED, policies=["lpbts"], states=2, scale="cosine", seed=0)
+    assert fitted == [set(parts.fitted.tolist()), set(parts.known.tolist())]
+
+
+# The replay
+
+
+def test_a_person_plays_half_of_what_they_rated_at_most() -> None:
+    log = log_of(40, 30, share=0.5, seed=2)
+    replay = Replay.of(log, np.arange(40), rounds=6)
+    assert replay.rounds.tolist() == sorted(min(n // 2, 6) for n in log.counts.tolist())
+    assert (np.diff(replay.rounds) >= 0).all()
+    scores = replay.scored(best_possible(replay))
+    assert (~np.isnan(scores)).sum(axis=1).tolist() == replay.rounds.tolist()
+
+
+@pytest.mark.parametrize("once", [True, False])
+@pytest.mark.parametrize("name", ["lpbts", "lpb-ids", "taste", "ts-top"])
+def test_a_replay_is_what_an_agent_would_have_done(name: str, once: bool) -> None:
+    log = log_of(60, 12, share=0.8, states=2, seed=3)
+    model = lpb.recover_two_stage(log, states=2, scale="cosine", heldout=0)
+    replay = Replay.of(log, np.arange(20, 32), rounds=5, once=once)
+    rewards = Rewards(noise=0.7)
+    policy = lpb.policies.make_policy(name, lpb.Setting(model, rewards, replay.most))
+    got = replay.played(policy, rewards, seed=4, workers=1)
+    for row, n in enumerate(replay.person.tolist()):
+        own = {log.actions[a]: r for a, r in zip(*_of(log, n), strict=True)}
+        agent = lpb.Agent(policy, seed=4, person=row)
+        left, rewarded = list(own), []
+        for _ in range(int(replay.rounds[row])):
+            with pytest.warns() if name == "taste" and not once and rewarded else _quiet():
+                action = agent.ask(allowed=left)
+            agent.tell(action, float(own[action]))
+            rewarded.append(own[action])
+            if once:
+                left.remove(action)
+        values = np.array(list(own.values()))
+        want = (np.array(rewarded) - values.mean()) / values.std()
+        np.testing.assert_allclose(got[row, : len(want)], want, rtol=1e-12, atol=1e-12)
+
+
+def _of(log: Ratings, n: int) -> tuple[list[int], list[float]]:
+    part = slice(log.offsets[n], log.offsets[n + 1])
+    return log.action[part].tolist(), log.rating[part].tolist()
+
+
+def _quiet() -> Any:
+    import contextlib  # noqa: PLC0415
+
+    return contextlib.nullcontext()
+
+
+def test_popularity_is_the_policy_of_that_name() -> None:
+    log = log_of(80, 15, share=0.7, seed=4)
+    first = log.subset(np.arange(50))
+    model = lpb.recover_two_stage(first, states=2, scale="cosine", heldout=0)
+    replay = Replay.of(log, np.arange(50, 80), rounds=5)
+    contest = Contest(["popular"], Rewards(), 0, 1)
+    got = contest.scores("popular", Known(model, seen_of(first)), replay)
+    np.testing.assert_array_equal(got, replay.played(lpb.Popular(model), Rewards(), seed=0, workers=1))
+
+
+def test_scores_mean_what_they_say() -> None:
+    replay = Replay.of(PLANTED, np.arange(150), rounds=10)
+    best = after(replay.scored(best_possible(replay)), 10)
+    chance = replay.played(lpb.Uniform(lpb.PreferenceModel([list(range(20))])), Rewards(), seed=0, workers=1)
+    assert abs(after(chance, 10).mean()) < 4 * after(chance, 10).std() / np.sqrt(150)
+    assert best.min() > after(chance, 10).max()
+    given = replay.given[0]
+    top = np.sort(given)[::-1][:10]
+    np.testing.assert_allclose(best[0], ((top - given.mean()) / given.std()).mean())
+
+
+def test_threads_change_nothing() -> None:
+    log = log_of(150, 15, states=2, levels=5, seed=6)
+    one, two = (evaluate(log, policies=list(DEFAULT), states=2, seed=3, threads=n).to_dict() for n in (1, 2))
+    assert {**one, "seconds": 0} == {**two, "seconds": 0}
+
+
+# References
+
+
+def played_by(score: Callable[[list[int], FloatArray], FloatArray], replay: Replay) -> FloatArray:
+    """The slow twin: one person and one round at a time."""
+    out = np.full((len(replay), replay.most), np.nan)
+    for p, row in enumerate(replay.given):
+        left = ~np.isnan(row)
+        told: list[int] = []
+        for t in range(int(replay.rounds[p])):
+            values = np.where(left, score(told, row[told]), -np.inf)
+            told.append(int(np.argmax(values)))
+            left[told[-1]] = False
+            out[p, t] = row[told[-1]]
+    return out
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 10**6))
+def test_item_knn_and_ease_equal_their_twins(seed: int) -> None:
+    log = log_of(60, 12, share=0.8, states=2, seed=seed)
+    first, replay = log.subset(np.arange(40)), Replay.of(log, np.arange(40, 60), rounds=5)
+    seen = seen_of(first)
+    products, raters = seen.products, seen.raters
+    k = len(products)
+    near = np.zeros((k, k))
+    for a in range(k):
+        for b in range(k):
+            if a != b:
+                near[a, b] = products[a, b] / np.sqrt(products[a, a] * products[b, b]) * raters[a, b] / (raters[a, b] + 30)
+    regression = np.zeros((k, k))  # of action b on all others, by ridge
+    for b in range(k):
+        others = [a for a in range(k) if a != b]
+        square = products[np.ix_(others, others)] + 100 * np.eye(k - 1)
+        regression[others, b] = np.linalg.solve(square, products[others, b])
+
+    def away(told: list[int], rewards: FloatArray) -> FloatArray:
+        values = (rewards - seen.level) / np.exp(seen.log_scale) - seen.means[told]
+        return np.asarray(values - values.sum() / (len(values) + 3))
+
+    def knn(told: list[int], rewards: FloatArray) -> FloatArray:
+        close = near[:, told]
+        return np.asarray(seen.means + close @ away(told, rewards) / (np.abs(close).sum(axis=1) + 0.3))
+
+    def steck(told: list[int], rewards: FloatArray) -> FloatArray:
+        return np.asarray(seen.means + 2.0 * away(told, rewards) @ regression[told])
+
+    for made, twin in (
+        (REFERENCES["item-knn"].made(seen, 30.0, 0.3), knn),
+        (REFERENCES["ease"].made(seen, 100.0, 2.0), steck),
+    ):
+        np.testing.assert_array_equal(made.played(replay) + replay.beyond, played_by(twin, replay))
+
+
+def test_a_reference_that_may_repeat_stays_with_what_it_knows_to_be_good() -> None:
+    log = log_of(60, 8, seed=7)
+    replay = Replay.of(log, np.arange(40, 60), rounds=30, once=False)
+    rewards = item_knn(seen_of(log.subset(np.arange(40))), 10.0).played(replay)
+    assert (rewards[:, -1] >= rewards[:, 0]).all()
+    assert (rewards[:, -1] == rewards[:, -2]).all()
+
+
+def test_constants_are_those_that_do_best() -> None:
+    log = log_of(120, 12, states=3, seed=8)
+    seen, replay = seen_of(log.subset(np.arange(80))), Replay.of(log, np.arange(80, 120), rounds=5)
+    contest = Contest(["ease"], Rewards(), 0, 1)
+    found = contest.tuned("ease", seen, replay)
+    value = {
+        (ridge, gain): after(replay.scored(REFERENCES["ease"].made(seen, ridge, gain).played(replay)), 5).mean()
+        for ridge in REFERENCES["ease"].firsts
+        for gain in REFERENCES["ease"].seconds
+    }
+    assert value[found] == max(value.values())
+    assert len(set(value.values())) > 3
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 10**6), st.integers(2, 7), st.integers(0, 3))
+def test_the_ceiling_conditions_on_all_other_ratings(seed: int, rated: int, factors: int) -> None:
+    rng = np.random.default_rng(seed)
+    k = 9
+    taste = TasteModel(
+        rng.normal(size=k), rng.normal(size=(k, factors)), rng.uniform(0.3, 1, k), offset=0.7, level=3.0, log_scale_sd=0.0
+    )
+    which, rewards = np.sort(rng.permutation(k)[:rated]), rng.normal(3, 2, rated)
+    got = foreseen_from_others(taste, which, rewards)
+    y = rewards - 3.0 - taste.means[which]
+    likeness = taste.factors[which] @ taste.factors[which].T
+    whole = likeness + taste.offset + np.diag(taste.variances[which])
+    for i in range(rated):
+        others = np.arange(rated) != i
+        weights = np.linalg.solve(whole[np.ix_(others, others)], y[others])
+        np.testing.assert_allclose(got[i], taste.means[which[i]] + likeness[i, others] @ weights, rtol=1e-9, atol=1e-9)
+
+
+def test_many_actions_leave_references_the_most_rated_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = log_of(60, 10, share=0.8, seed=9)
+    whole = seen_of(log)
+    monkeypatch.setattr("lpbandits.evaluation.contest.MOST_NEIGHBOURS", 6)
+    seen = seen_of(log)
+    raters = np.bincount(log.subset(telling(log)).action, minlength=10)
+    assert sorted(raters[seen.crossed].tolist()) == sorted(raters.tolist())[4:]
+    np.testing.assert_array_equal(seen.products, whole.products[np.ix_(seen.crossed, seen.crossed)])
+    rewards = ease(seen, 10.0).played(Replay.of(log, np.arange(10), rounds=4))
+    assert np.isfinite(rewards).all()
+
+
+# Intervals and the verdict
+
+
+@pytest.mark.parametrize(("people", "skew"), [(10, False), (40, False), (40, True)])
+def test_intervals_cover_what_they_say(people: int, skew: bool) -> None:
+    rng = np.random.default_rng(10)
+    draws = rng.exponential(size=(600, people)) - 1.0 if skew else rng.normal(size=(600, people))
+    found = np.concatenate([intervals(row[None, :], seed=i) for i, row in enumerate(draws)])
+    inside = ((found[:, 0] <= 0) & (found[:, 1] >= 0)).mean()
+    # 600 intervals of 95 %: three standard errors are 2.7 %; a skewed mean of 40 is known to be covered a little less
+    assert inside > (0.90 if skew else 0.923)
+    assert inside < 0.985
+
+
+def gain(name: str, mean: float, low: float, high: float, kind: str = "policy") -> Played:
+    return Played(name, kind, {20: 0.5}, 0.01, Gain(mean, low, high), [0.5], np.zeros(2))
+
+
+def test_the_verdict_in_words() -> None:
+    played = {
+        "popular": gain("popular", 0, 0, 0),
+        "taste": gain("taste", 0.059, 0.044, 0.073),
+        "lpbts": gain("lpbts", -0.03, -0.04, -0.02),
+        "random": gain("random", -0.7, -0.8, -0.6),
+    }
+    against = {"item-knn": Gain(0.002, -0.01, 0.01), "ease": Gain(0.02, 0.01, 0.03)}
+    about = {"people": 556, "log_people": 1589, "rounds": 20}
+    assert sentence("taste", played, against, **about) == (
+        "On 556 of your 1,589 people, whom no fit had seen, taste gains 0.059 [0.044, 0.073] over popularity in 20 rounds; "
+        "it beats EASE by 0.020 and ties item kNN; lpbTS loses 0.030."
+    )
+    played["taste"] = gain("taste", 0.001, -0.01, 0.02)
+    assert "nothing beats popularity here: taste, the best of the others, gains 0.001 [-0.010, 0.020]" in sentence(
+        "taste", played, against, **about
+    )
+    played["taste"] = gain("taste", -0.02, -0.03, -0.01)
+    assert "nothing beats popularity here: taste, the best of the others, loses 0.020 [0.010, 0.030]" in sentence(
+        "taste", played, against, **about
+    )
+    played["taste"] = gain("taste", 0.02, 0.01, 0.03)
+    found = sentence("taste", played, against, promising=False, **about)
+    assert "nothing beats popularity here" in found
+    assert "but nothing on the people by whom it was chosen" in found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_where_all_share_one_ordering_nothing_beats_popularity(seed: int) -> None:
+    log = log_of(150, 20, share=0.7, levels=5 * (seed % 2), seed=seed)
+    found = evaluate(log, seed=seed)
+    assert found.best == "popular"
+    assert "nothing beats popularity here" in found.verdict
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_planted_states_are_found_to_help(seed: int) -> None:
+    log = log_of(240, 24, states=3, noise=0.7, levels=5 * (seed % 2), seed=seed)
+    found = evaluate(log, seed=seed)
+    assert found.best == found.candidate != "popular"
+    assert found.policies[found.best].vs_popularity.low > 0.02
+    assert f"{lpb.POLICIES[found.best].title} gains" in found.verdict
+
+
+def test_what_an_evaluation_says() -> None:
+    found = evaluate(PLANTED, seed=0)
+    said = found.to_dict()
+    assert {"people", "policies", "verdict", "best"} <= set(said)
+    assert set(said["policies"]) == set(DEFAULT)
+    assert list(said["policies"]["taste"]["z"]) == ["5", "10", "20"]
+    assert said["policies"]["taste"]["z"]["20"] is None  # 20 actions: half of them
+    assert said["policies"]["popular"]["vs_popularity"] == {"mean": 0.0, "low": 0.0, "high": 0.0}
+    scores = {name: played.curve[-1] for name, played in found.policies.items()}
+    assert scores["best-possible"] == max(scores.values())
+    assert scores["random"] == min(scores.values())
+    assert scores["ceiling"] > scores["popular"]
+    assert found.table.height == found.people == len(found.gaps)
+    np.testing.assert_allclose(found.gaps.mean(), found.policies[found.candidate].vs_popularity.mean)  # type: ignore[index] # there is one
+    assert found.groups[0].people == found.people
+    assert [group.name.split()[0] for group in found.groups[1:]][0] == "state"
+    assert sum(group.people for group in found.groups[1:]) == found.people
+
+
+def test_ten_actions_and_ragged_people() -> None:
+    log = log_of(80, 10, share=0.6, states=2, seed=11)
+    found = evaluate(log, policies=["taste"], rounds=20)
+    assert found.rounds <= 5
+    assert found.policies["taste"].z[20] is None
+    assert found.policies["taste"].z[found.rounds] is not None
+    kinds = [group.name.split()[0] for group in found.groups]
+    assert {"light", "heavy"} <= set(kinds)
+
+
+def test_repeats_let_a_policy_return_to_the_best() -> None:
+    once, again = (
+        evaluate(PLANTED, policies=["lpbts", "best-possible"], states=3, repeats=repeats) for repeats in (False, True)
+    )
+    assert again.rounds == 20
+    assert again.policies["best-possible"].curve[-1] > once.policies["best-possible"].curve[-1]
+    assert not again.once
+
+
+def test_names() -> None:
+    assert names_of(None) == list(DEFAULT)
+    with pytest.raises(InvalidInput, match="learns from duels"):
+        names_of(["lpb-duel"])
+    with pytest.raises(InvalidInput, match="no-such"):
+        names_of(["no-such"])
+
+
+def test_too_few_for_a_taste_leaves_it_out_and_says_why() -> None:
+    found = evaluate(log_of(26, 12, states=2, seed=2), seed=0)
+    assert {"taste", "ceiling"} == set(found.left_out)
+    assert "at least 20 are needed" in found.left_out["taste"]
+    assert "taste" not in found.policies
+
+
+def test_the_usual_spread() -> None:
+    spreads = [PLANTED.rating[PLANTED.offsets[n] : PLANTED.offsets[n + 1]].std() for n in range(150)]
+    np.testing.assert_allclose(usual_spread(PLANTED), np.mean(spreads))
