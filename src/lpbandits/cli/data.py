@@ -1,27 +1,62 @@
-"""`lpb data`: the datasets that figures of the paper need."""
+"""`lpb data`: a log to begin with, and the datasets that figures of the paper need."""
 
 from pathlib import Path
 
 import typer
 
-from lpbandits.cli.screen import print_json, progress_bar
+from lpbandits.cli.screen import print_json, progress_bar, say
 from lpbandits.text import shown
 
 
 def data(
-    family: str = typer.Argument(help="**movielens**"),
-    name: str = typer.Argument(help="**1m**, **20m**, **32m** or **latest-small**"),
+    family: str = typer.Argument(help="**example** or **movielens**"),
+    name: str | None = typer.Argument(None, help="Of MovieLens: **1m**, **20m**, **32m** or **latest-small**"),
     source: Path | None = typer.Option(None, "--from", help="Your own zip or folder, instead of a download."),
+    out: Path | None = typer.Option(None, show_default="lpb-example", help="Folder for the example."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> None:
-    """Put a dataset into your cache folder: by download, or from a file you have.
+    """Write a small example log, or put a dataset into your cache folder: by download, or from a file you have.
 
-    Example: `lpb data movielens 1m --from ml-1m.zip`
+    Example: `lpb data example`, or `lpb data movielens 1m --from ml-1m.zip`
     """
     from lpbandits import validate
+    from lpbandits.errors import InvalidInput
+
+    validate.as_choice(family, "family", ("example", "movielens"))
+    for option, given, for_example in (("NAME", name, False), ("--from", source, False), ("--out", out, True)):
+        if given is not None and for_example != (family == "example"):
+            raise InvalidInput(f"{option} has no meaning for {family}; leave it out")
+    if family == "example":
+        _example(Path("lpb-example") if out is None else out, as_json)
+    else:
+        _movielens(name, source, as_json)
+
+
+def _example(folder: Path, as_json: bool) -> None:
+    from lpbandits.recovery.example import write_example
+
+    rows = write_example(folder)
+    if as_json:
+        print_json({"folder": str(folder), "files": rows})
+        return
+    place = shown(folder, None)
+    say(f"A made-up canteen: {rows['ratings.csv']:,} ratings, from 1 to 5 stars, of {rows['titles.csv']} dishes")
+    for file, what in (
+        ("ratings.csv", "guest, dish, stars: a log to learn from"),
+        ("titles.csv", "what the dishes are called"),
+        ("newcomers.csv", "a few ratings of guests who are not in the log, to decide for"),
+    ):
+        say(f"  {place}/{file}   {what}")
+    say(f"Next: lpb fit {place}/ratings.csv --names {place}/titles.csv --out model.json")
+
+
+def _movielens(name: str | None, source: Path | None, as_json: bool) -> None:
+    from lpbandits import validate
+    from lpbandits.errors import InvalidInput
     from lpbandits.paper.datasets import DATASETS, checked, install
 
-    validate.as_choice(family, "family", ("movielens",))
+    if name is None:
+        raise InvalidInput(f"which MovieLens? Name one of {', '.join(DATASETS)}, such as lpb data movielens 1m")
     validate.as_choice(name, "dataset", DATASETS)
     with progress_bar(f"MovieLens {name}") as report:
         folder = install(name, source, progress=report)

@@ -120,9 +120,14 @@ def kind_of(name: str) -> str:
     return "policy"
 
 
+def person_scores(scores: FloatArray) -> FloatArray:
+    """Return each person's mean over all their rounds."""
+    return after(scores, scores.shape[1])
+
+
 def mean_score(scores: FloatArray) -> float:
-    """Return the mean over people of all their rounds."""
-    return float(after(scores, scores.shape[1]).mean())
+    """Return the mean of that over people."""
+    return float(person_scores(scores).mean())
 
 
 def seen_of(log: Ratings) -> Moments:

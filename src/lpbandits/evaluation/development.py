@@ -6,31 +6,53 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lpbandits.evaluation.choices import Settings
-from lpbandits.evaluation.contest import Contest, Known, mean_score, seen_of
+from lpbandits.evaluation.contest import Contest, Known, mean_score, person_scores, seen_of
 from lpbandits.evaluation.replay import Replay
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Threads
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.recovery.taste_choice import TasteFit, recover_taste
-from lpbandits.typing import Json
+from lpbandits.typing import BoolArray, FloatArray, Json
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trial:
-    """One way of fitting states, and the mean score of each policy that rests on them."""
+    """One way of fitting states, and each person's score by each policy that rests on them."""
 
     settings: Settings
-    scores: Mapping[str, float]
+    scores: Mapping[str, FloatArray]
 
-    @property
-    def value(self) -> float:
-        """The score of its best policy; without any, fewer states are as good."""
-        return max(self.scores.values(), default=0.0)
+    def value(self, who: BoolArray) -> float:
+        """Return the mean score of its best policy with some people; without any policy, fewer states are as good."""
+        return max((float(one[who].mean()) for one in self.scores.values()), default=0.0)
 
     def to_dict(self) -> Json:
         """Return it as a JSON object."""
-        return {"settings": self.settings.to_dict(), "scores": dict(self.scores)}
+        return {
+            "settings": self.settings.to_dict(),
+            "scores": {name: float(one.mean()) for name, one in self.scores.items()},
+        }
+
+
+def best_trial(trials: Sequence[Trial], who: BoolArray) -> Trial:
+    """Return what does best with some people; of equal ones the first."""
+    return max(trials, key=lambda trial: trial.value(who))
+
+
+def unbiased(trials: Sequence[Trial], people: int) -> dict[str, float]:
+    """Return each policy's mean score when one half of the people chooses among the trials for the other.
+
+    Whoever was chosen as the best of many by the same people would seem better than they are, beside a policy that had
+    nothing to choose.
+    """
+    half = np.arange(people) % 2 == 0
+    found = {name: np.empty(people) for name in trials[0].scores}
+    for who in (half, ~half):
+        best = best_trial(trials, ~who)
+        for name, scores in best.scores.items():
+            found[name][who] = scores[who]
+    return {name: float(scores.mean()) for name, scores in found.items()}
 
 
 @dataclass(frozen=True)
@@ -41,7 +63,7 @@ class Choice:
     """How the model is fitted; or the model, if it is given."""
     constants: Mapping[str, tuple[float, float]]
     scores: Mapping[str, float]
-    """Mean scores on development people."""
+    """Mean scores on development people; half of whom chose the states for the other half."""
     candidate: str | None
     """The policy that did best, popularity apart; None if there is none."""
     trials: Sequence[Trial] = ()
@@ -72,18 +94,17 @@ def develop(
 ) -> Choice:
     """Fit a log in each of the ways, or take the model given, and choose by how people not in it do."""
     trials: list[Trial] = []
-    models: list[PreferenceModel] = []
-    if isinstance(given, PreferenceModel):
-        models = [given]
-    else:
+    models: dict[Settings, PreferenceModel] = {}
+    way: Settings | PreferenceModel = given if isinstance(given, PreferenceModel) else given[0]
+    if not isinstance(given, PreferenceModel):
         for i, settings in enumerate(given):
             with watch.part("choose states", i, len(given)):
-                models.append(settings.fitted(log, taste=False, threads=contest.workers).model)
-                known = Known(models[-1])
-                scores = {name: mean_score(contest.scores(name, known, replay)) for name in contest.on_states}
+                models[settings] = settings.fitted(log, taste=False, threads=contest.workers).model
+                known = Known(models[settings])
+                scores = {name: person_scores(contest.scores(name, known, replay)) for name in contest.on_states}
                 trials.append(Trial(settings, scores))
-    best = int(np.argmax([trial.value for trial in trials])) if trials else 0
-    model = models[best]
+        way = best_trial(trials, np.ones(len(replay), dtype=np.bool_)).settings
+    model = models[way] if isinstance(way, Settings) else way
     left_out: dict[str, str] = {}
     if contest.tastes:
         with watch.part("choose taste"):
@@ -94,11 +115,11 @@ def develop(
         seen = seen_of(log)
         constants = {name: contest.tuned(name, seen, replay) for name in contest.references}
         known = Known(model, seen, constants)
-        done = dict(trials[best].scores) if trials else {}
+        done = unbiased(trials, len(replay)) if trials else {}
         done |= {name: mean_score(contest.scores(name, known, replay)) for name in contest.names if name not in done}
     personal = contest.personal
     candidate = max(personal, key=lambda name: done[name]) if personal else None
-    return Choice(trials[best].settings if trials else model, constants, done, candidate, trials, left_out)
+    return Choice(way, constants, done, candidate, trials, left_out)
 
 
 def _with_taste(

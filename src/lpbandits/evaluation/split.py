@@ -10,7 +10,7 @@ from lpbandits.recovery.report import counted
 from lpbandits.recovery.taste import telling
 from lpbandits.typing import IntArray
 
-REPORT, DEVELOPMENT = 0.35, 0.15
+REPORT, DEVELOPMENT = 0.35, 0.2
 """Shares of the people who can be replayed."""
 
 MOST_REPORTED, MOST_DEVELOPMENT = 2_000, 1_000
@@ -43,7 +43,7 @@ def split(log: Ratings, *, least: int, seed: int, people: int | None = None) -> 
     >>> log = Ratings.from_arrays(np.repeat(np.arange(20), 4), np.tile(np.arange(4), 20), np.arange(80) % 7)
     >>> parts = split(log, least=4, seed=0)
     >>> len(parts.fitted), len(parts.development), len(parts.report)
-    (10, 3, 7)
+    (9, 4, 7)
     """
     able = telling(log)
     able = able[log.counts[able] >= least]

@@ -1,0 +1,82 @@
+"""A small log to begin with: a made-up canteen, whose guests rate dishes from 1 to 5 stars."""
+
+import csv
+import io
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from lpbandits.errors import door
+from lpbandits.files.writing import whole_folder, write_text
+from lpbandits.typing import BoolArray, FloatArray
+
+BASES = ("noodles", "rice bowl", "dumplings", "flatbread", "salad", "soup", "stew", "pie")
+KINDS = ("chicken", "tofu", "beef", "mushroom", "prawn", "lentil", "aubergine", "salmon")
+MEAT, SEA = {"chicken", "beef"}, {"prawn", "salmon"}
+LIGHT = {"salad", "soup", "rice bowl"}
+STATES = 4
+"""Guests who love meat, who eat none, who eat lightly, and who love the sea."""
+
+GUESTS, NEWCOMERS = 600, 40
+FEWEST = 6
+"""Dishes that a guest rated."""
+
+SEED = 20_251
+FORMAT, VERSION = "lpbandits-example", 1
+
+
+@door("making the example")
+def write_example(folder: str | Path) -> dict[str, int]:
+    """Write ratings.csv, titles.csv and newcomers.csv to a folder; return how many rows each has.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_example(f"{folder}/example")
+    {'ratings.csv': 15799, 'titles.csv': 64, 'newcomers.csv': 124}
+    """
+    titles = [f"{kind} {base}".capitalize() for kind in KINDS for base in BASES]
+    labels = [f"dish-{i:02d}" for i in range(1, len(titles) + 1)]
+    stars = _stars()
+    rng = np.random.default_rng([SEED, 2])
+    places = np.argsort(rng.random(stars.shape), axis=1)  # in which order a guest comes to the dishes
+    eaten = places[:GUESTS] < FEWEST + rng.beta(1.5, 3, (GUESTS, 1)) * (len(titles) - FEWEST)
+    few = places[GUESTS:] < rng.integers(1, 7, (NEWCOMERS, 1))
+    tables = {
+        "ratings.csv": (("guest", "dish", "stars"), _rows("guest", labels, stars[:GUESTS], eaten)),
+        "titles.csv": (("dish", "title"), list(zip(labels, titles, strict=True))),
+        "newcomers.csv": (("guest", "dish", "stars"), _rows("newcomer", labels, stars[GUESTS:], few)),
+    }
+    with whole_folder(folder, {"format": FORMAT, "version": VERSION}) as place:
+        for name, (columns, rows) in tables.items():
+            write_text(place / name, _csv([columns, *rows]))
+    return {name: len(rows) for name, (_, rows) in tables.items()}
+
+
+def _stars() -> FloatArray:
+    """Return guests × dishes of whole stars: what the guest's kind likes, a taste of their own, their scale, noise."""
+    rng = np.random.default_rng([SEED, 1])
+    likes = np.zeros((STATES, len(KINDS), len(BASES)))
+    for i, kind in enumerate(KINDS):
+        for j, base in enumerate(BASES):
+            meat, sea, light = kind in MEAT, kind in SEA, base in LIGHT
+            likes[:, i, j] = (1.0 * meat, -1.2 * meat - 0.4 * sea, 1.0 * light - 0.3 * meat, 1.1 * sea - 0.2 * meat)
+    likes = likes.reshape(STATES, -1) + 0.5 * rng.normal(size=len(KINDS) * len(BASES))
+    people = GUESTS + NEWCOMERS
+    state = rng.choice(STATES, people, p=[0.35, 0.3, 0.2, 0.15])
+    own = 0.4 * rng.normal(size=(people, len(KINDS), 1)) + 0.3 * rng.normal(size=(people, 1, len(BASES)))
+    level, scale = 3.3 + 0.5 * rng.normal(size=(people, 1)), np.exp(0.25 * rng.normal(size=(people, 1)))
+    noise = 0.6 * rng.normal(size=(people, likes.shape[1]))
+    rating = level + 0.9 * scale * (likes[state] + own.reshape(people, -1) + noise)
+    return np.clip(np.round(rating), 1, 5)
+
+
+def _rows(who: str, labels: list[str], stars: FloatArray, eaten: BoolArray) -> list[tuple[str, str, int]]:
+    people, dishes = np.nonzero(eaten)
+    return [(f"{who}-{n + 1:03d}", labels[a], int(stars[n, a])) for n, a in zip(people, dishes, strict=True)]
+
+
+def _csv(rows: Iterable[Iterable[object]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
