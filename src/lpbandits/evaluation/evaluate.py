@@ -184,3 +184,21 @@ def usual_spread(log: Ratings) -> float:
 def likeliest_states(model: PreferenceModel, log: Ratings) -> IntArray:
     """Return the state of each person that all their ratings speak for."""
     return states_of(model, log)["state"].to_numpy().astype(np.int64)
+
+
+@door("fitting as was chosen")
+def fit_as_chosen(ratings: Ratings, found: Evaluation, *, threads: int | None = None) -> PreferenceModel:
+    """Fit everybody in the way that an evaluation chose; the model knows the verdict.
+
+    >>> n, a = np.divmod(np.arange(60 * 8), 8)
+    >>> log = Ratings.from_arrays(n, a, np.where(n % 2, a, 7 - a) + 0.1 * ((7 * n + 3 * a) % 5))
+    >>> found = evaluate(log, policies=["lpbts"], states=2)
+    >>> fit_as_chosen(log, found).evaluation["best"]
+    'lpbts'
+    """
+    if not isinstance(found, Evaluation):
+        raise InvalidInput(f"found is {validate.quoted(found)}; give what evaluate(…) returned")
+    if found.way is None:
+        raise InvalidInput("the evaluation was of a model as it is, so nothing was chosen; keep that model")
+    made = found.way.fitted(as_log(ratings), taste=True, threads=workers_of(threads))
+    return made.model.replace(evaluation=found.note())

@@ -35,19 +35,19 @@ class Source:
         model = as_model(model)
         share = share_in_fit(model, log.people)
         how = estimator_of(model)
-        if share == 0.0 or how is None:
-            notes = ["the model was used as it is: none of these people were in its fit"]
-            if share != 0.0:
-                notes = ["the model was used as it is; it does not tell whether these people were in its fit"]
-            kept, dropped = aligned(log, model)
-            if dropped:
-                what = counted(dropped, "rating was", "ratings were")
-                notes.append(f"{what} of actions that the model does not have, and left out")
-            return cls(kept, model, None, notes)
-        note = (
-            "people of this log were in the model's fit, so models were fitted anew, as it was, without those replayed"
-        )
-        return cls(log, None, Settings(*how), [note])
+        log, dropped = aligned(log, model)
+        notes = []
+        if dropped:
+            what = counted(dropped, "rating was", "ratings were")
+            notes.append(f"{what} of actions that the model does not have, and left out")
+        if share != 0.0 and how is not None:
+            notes.append("people of this log were in the model's fit: it was fitted anew, in the same way, without them")
+            return cls(log, None, Settings(*how), notes)
+        if share == 0.0:
+            notes.append("the model was used as it is: none of these people were in its fit")
+        else:
+            notes.append("the model was used as it is; it does not tell whether these people were in its fit")
+        return cls(log, model, None, notes)
 
 
 def aligned(log: Ratings, model: PreferenceModel) -> tuple[Ratings, int]:
