@@ -172,6 +172,20 @@ def test_nothing_is_told_of_states_where_one_of_the_two_is_unknown() -> None:
     assert PairSearch.of(model, known).apart(0) is not None
 
 
+def test_a_large_state_that_does_not_know_stays_the_guess() -> None:
+    model = lpb.PreferenceModel([[0, 1, 2], [1, 0, 2], [2, 0, 1]], prior=[0.2, 0.2, 0.6])
+    known = np.array([[True, True, False], [True, True, False], [False, False, True]])
+    (pair,) = PairSearch.of(model, known).telling(5)
+    assert pair.answers == (1.0, 0.0, None)
+    assert pair.guessed == pytest.approx(0.6)
+
+
+def test_when_nothing_is_left_to_tell_other_pairs_follow() -> None:
+    model = lpb.PreferenceModel([[0, 1, 2, 3, 4], [4, 3, 2, 1, 0]])
+    found = PairSearch.of(model, everywhere(model)).telling(5)
+    assert [(pair.first, pair.second, pair.bits, pair.guessed) for pair in found] == [(0, 4, 1, 1), (1, 3, 1, 1)]
+
+
 def test_one_state_has_nothing_to_tell() -> None:
     model = lpb.PreferenceModel([[0, 1, 2]])
     search = PairSearch.of(model, everywhere(model))
