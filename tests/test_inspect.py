@@ -225,7 +225,7 @@ def test_a_taste_is_told_by_its_ends(tmp_path: Path) -> None:
     about = {"score": -1.2, "score_without": -1.25, "heldout_people": 30, "level": 0.8, "coverage": 0.815}
     done = inspected(with_taste(about), tmp_path, "--top", "3", "--out", str(tmp_path / "out")).stdout
     assert "Taste: 2 factors; log density per rating of 30 people not in the fit -1.2000, 0.0500 better" in done
-    assert "its 80% intervals covered 81.5% of their ratings" in done
+    assert "Its 80% intervals covered 81.5% of their ratings." in done
     content = json.loads(inspected(with_taste(about), tmp_path, "--top", "3", "--json").stdout)["taste"]
     # Two of five at each end, so that none is at both; the second factor has no ends.
     assert content["directions"] == [

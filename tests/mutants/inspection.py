@@ -44,7 +44,9 @@ FAULTS = [
         "np.argsort(_contest(model, known)",
         PAIRS,
     ),
-    Fault("apart: the state is one of the others", SEARCH, "        weight[state] = 0.0\n", "", PAIRS),
+    Fault(
+        "apart: the state is one of the others", SEARCH, "total - self.model.prior[state] * part[state]", "total", PAIRS
+    ),
     Fault("apart: the wrong way round", SEARCH, "if p > q else", "if p < q else", PAIRS),
     Fault("ties are an ordering", CONTRASTS, "TIES if alike or", "TIES if", SHOWN),
     Fault("a log of ties is an ordering", CONTRASTS, "(fit.ties or 0.0) > 1.0 - EDGE", "False", SHOWN),

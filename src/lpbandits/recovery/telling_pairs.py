@@ -126,18 +126,21 @@ class PairSearch:
 
     def apart(self, state: int) -> Apart | None:
         """Return the pair whose answer best tells a state from all others, were they as likely as it."""
-        weight = self.model.prior.copy()
-        weight[state] = 0.0
-        mass = weight @ self.known
-        told = (mass > 0) & (self.known[state] > 0)
+        mass, first = (total - self.model.prior[state] * part[state] for total, part in self._all)
+        told = (mass > EDGE) & (self.known[state] > 0)
         own = self.answers[state]
-        others = np.where(told, weight @ self.answers / np.where(mass > 0, mass, 1.0), own)
+        others = np.where(told, first / np.where(mass > EDGE, mass, 1.0), own)
         bits = _coin((own + others) / 2) - (_coin(own) + _coin(others)) / 2
         if bits.max(initial=0.0) < _NEAR:
             return None
         best = self._best(bits)
         a, b, p, q = int(self.first[best]), int(self.second[best]), float(own[best]), float(others[best])
         return Apart(state, a, b, p, q) if p > q else Apart(state, b, a, 1.0 - p, 1.0 - q)
+
+    @cached_property
+    def _all(self) -> tuple[tuple[FloatArray, FloatArray], ...]:
+        """Sums over all states, with what they are sums of: who knows both actions, and who says the first."""
+        return tuple((np.asarray(self.model.prior @ part), part) for part in (self.known, self.answers))
 
     @cached_property
     def _doubt(self) -> FloatArray:

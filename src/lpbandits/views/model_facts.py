@@ -138,7 +138,7 @@ def taste_lines(taste: TasteView | None) -> list[str]:
     lines = [out]
     if {"level", "coverage"} <= set(told):
         after = f", {told['coverage_greedy']:.1%} after 20 of the best" if "coverage_greedy" in told else ""
-        lines.append(f"  its {told['level']:.0%} intervals covered {told['coverage']:.1%} of their ratings{after}")
+        lines.append(f"Its {told['level']:.0%} intervals covered {told['coverage']:.1%} of their ratings{after}.")
     return lines
 
 

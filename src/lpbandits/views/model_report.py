@@ -75,6 +75,8 @@ def _sections(seen: Inspection) -> Iterator[Section]:
     if seen.taste is not None and seen.taste.directions:
         chart, table = {"tastes": taste_chart(seen.taste)}, Table(*taste_table(seen.taste))
         yield Section("What tastes are about", [*taste_lines(seen.taste), TASTE_RULE], chart, [table])
+    elif seen.taste is not None:
+        yield Section("Tastes", taste_lines(seen.taste))
     if seen.fit.curve:
         chart = {"how-many-states": curve_chart(seen)}
         yield Section("How many states?", [CURVE_RULE], chart, [Table(*curve_table(seen.fit.curve))])
