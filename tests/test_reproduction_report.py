@@ -21,7 +21,7 @@ from lpbandits.typing import Json
 from lpbandits.views.charts import Chart, beside, line_chart, regret_chart
 from lpbandits.views.inspection import inspect_model
 from lpbandits.views.labels import covering
-from lpbandits.views.model_report import DOTS, STATE_COLOURS, disagreement_chart, share_chart
+from lpbandits.views.model_charts import DOTS, STATE_COLOURS, disagreement_chart, share_chart
 from lpbandits.views.page import VERDICTS, Link, Remark, Section, Table, page
 from lpbandits.views.report import save_chart, slim
 from lpbandits.views.spread_charts import final_chart

@@ -119,7 +119,7 @@ def test_inspect_shows_text_as_text(model_file: Path) -> None:
     done = runner.invoke(app, ["inspect", str(model_file), "--top", str(len(LABELS))], catch_exceptions=False)
     assert not CONTROL.search(done.stdout)
     text = re.sub(r"\s+", " ", done.stdout)
-    table = text[text.index("Where states disagree") :]
+    table = text[text.index("Actions that states place most differently") :]
     for label in [*WHOLE, *map(shown, ODD), "7", "7 (2)"]:
         assert label in table, "whole, and in one piece"
     assert r"[bold] o\x1bdd\nname.json: 2 states" in done.stdout.replace("\n", "")
@@ -163,7 +163,7 @@ def _check_charts(folder: Path, charts: set[str]) -> None:
 def test_a_report_shows_text_as_text(model: lpb.PreferenceModel, tmp_path: Path) -> None:
     seen = inspect_model(model, top=len(LABELS))
     save_inspection(seen, tmp_path, source="[/red]<b>\x1b")
-    _check_charts(tmp_path, {"shares", "kendall", "disagreements"})
+    _check_charts(tmp_path, {"shares", "kendall", "pairs", "disagreements"})
     page = (tmp_path / "report.html").read_text()
     assert r"[/red]&lt;b&gt;\x1b: 2 states" in page
     assert r"o\x1bdd [/red]" in page
@@ -263,6 +263,17 @@ GOOD_ROW: dict[str, Any] = {
         ({"report": {"curve": [GOOD_ROW] * 1001}}, "report.curve has 1,001 entries"),
         ({"report": {"warnings": "few people"}}, "report.warnings is 'few people', not a list"),
         ({"report": {"warnings": [3]}}, "report.warnings[0] is 3, not text"),
+        ({"report": {"people": "many"}}, "report.people is 'many'"),
+        ({"report": {"people": -1}}, "report.people is -1"),
+        ({"report": {"people": 10**30}}, "report.people is 1000"),
+        ({"report": {"state_people": 3}}, "report.state_people is 3, not a list"),
+        ({"report": {"state_people": [3]}}, "report.state_people has 1 counts for 2 states"),
+        ({"report": {"state_people": [3, 1.5]}}, "report.state_people[1] is 1.5"),
+        ({"report": {"heldout_log_likelihood": "x"}}, "report.heldout_log_likelihood is 'x'"),
+        ({"report": {"heldout_log_likelihood": 0.1}}, "report.heldout_log_likelihood is 0.1"),
+        ({"report": {"heldout_people": True}}, "report.heldout_people is True"),
+        ({"report": {"ties": 1.5}}, "report.ties is 1.5"),
+        ({"report": {"ties": []}}, "report.ties is []"),
         ({"versions": ["1.0"]}, "versions is a list, not an object"),
         ({"versions": {"numpy": 2}}, "versions.numpy is 2, not text"),
         ({"never_compared": 3}, "never_compared is 3, not a list"),
@@ -288,7 +299,7 @@ def test_odd_provenance_is_one_error(told: dict[str, Any], words: str, tmp_path:
 def test_a_model_that_does_not_tell_is_shown_whole(told: dict[str, Any], tmp_path: Path) -> None:
     seen = inspect_model(lpb.PreferenceModel([[0, 1], [1, 0]], provenance=told))
     assert [s.unknown for s in seen.states] == [0, 0]
-    assert seen.kendall == ((0.0, 1.0), (1.0, 0.0))
+    assert seen.contrasts.kendall == ((0.0, 1.0), (1.0, 0.0))
     assert save_inspection(seen, tmp_path, source="it").is_file()
 
 

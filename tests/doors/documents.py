@@ -20,6 +20,9 @@ from lpbandits.files.reading import digest
 from lpbandits.paper.cases import keep, kept, place_of
 from lpbandits.paper.spec import Case, Figure
 from lpbandits.recovery.action_names import read_genres, read_names
+from lpbandits.views.inspection import inspect_model, place_table, state_table
+from lpbandits.views.model_facts import fit_lines, taste_lines
+from lpbandits.views.pair_tables import pair_table, trait_table
 from tests.doors.deciding import MODEL, live
 from tests.doors.hostile import NAMES, Code, anything, mostly, one_of, text
 from tests.doors.runner import Door
@@ -152,12 +155,36 @@ def _resealed(content: dict[str, Any]) -> None:
         _resealed(inner)
         content["model_sha256"] = inner["sha256"]
     if "sha256" in content:
-        content["sha256"] = digest({key: value for key, value in content.items() if key != "sha256"})
+        sealed = {key: value for key, value in content.items() if key not in ("sha256", "evaluation")}
+        content["sha256"] = digest(sealed)
 
 
 @cache
 def model_text() -> str:
     return json.dumps(MODEL.to_dict())
+
+
+@cache
+def fitted_text() -> str:
+    """Return a model as a fit and an evaluation leave it, small."""
+    row = {"states": 2, "heldout_log_likelihood": -0.5, "score": -0.5, "below_best": 0, "standard_error": 0.1}
+    report = {"people": 9, "state_people": [6, 3], "heldout_log_likelihood": -0.6, "heldout_people": 2, "ties": 0.5}
+    return json.dumps(
+        lpb.PreferenceModel(
+            [[0, 1, 2], [2, 0, 1]],
+            utilities=[[0.9, 0.4, 0.3], [0.5, 0.2, 0.7]],
+            errors=[[0.1, 0.2, 0.3], [0.0, 1.0, 50.0]],
+            taste=lpb.TasteModel([0.1, 0.2, 0.3], [[1.0], [0.0], [-1.0]], [1.0] * 3, about={"score": -1, "level": 0.8}),  # type: ignore[arg-type] # as users write it
+            names=["tea", "jam", "bun"],
+            noise=0.5,
+            provenance={
+                "versions": {"numpy": "2"},
+                "never_compared": [[], [1]],
+                "report": {**report, "curve": [row], "warnings": ["few"]},
+            },
+            evaluation={"verdict": "it helps", "best": "taste", "policies": {"taste": {"gain": 0.1}}},
+        ).to_dict()
+    )
 
 
 LABELS: tuple[Any, ...] = ("tea", "jam", "tea", 7)
@@ -199,6 +226,14 @@ def use_model_file(given: Any) -> Any:
     with a_file("model.json", given) as place:
         model = lpb.PreferenceModel.load(place)
     return model.to_dict(), model.kendall
+
+
+def use_inspection(given: Any) -> Any:
+    with a_file("model.json", given) as place:
+        seen = inspect_model(lpb.PreferenceModel.load(place), top=2)
+    json.dumps(seen.to_dict(), allow_nan=False)
+    tables = [state_table(seen), place_table(seen), pair_table(seen.contrasts), trait_table(seen.contrasts)]
+    return [*tables, fit_lines(seen.fit), taste_lines(seen.taste), seen.verdict.lines(), seen.silence]
 
 
 def use_agent_text(given: Any) -> Any:
@@ -393,6 +428,13 @@ DOORS = [
         use_model_file,
         budget=40,
         share=3.0,
+    ),
+    Door(
+        "inspection",
+        st.deferred(lambda: json_changed(fitted_text())).map(lambda t: source_of(t.encode())),
+        use_inspection,
+        budget=40,
+        share=2.0,
     ),
     Door(
         "agent-json",

@@ -1,11 +1,15 @@
 """`lpb inspect`: what a model says."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from lpbandits.cli.screen import print_json, print_table, progress_bar, say
-from lpbandits.text import shown, shown_apart
+from lpbandits.text import LINE, shown, shown_apart
+
+if TYPE_CHECKING:
+    from lpbandits.views.inspection import Inspection
 
 WIDE = 12
 """States that have a column in a table."""
@@ -13,22 +17,27 @@ WIDE = 12
 
 def inspect(
     model: Path = typer.Argument(help="A model file, as `lpb fit` writes it."),
-    top: int = typer.Option(5, help="How many actions to show at each end, and how many disagreements."),
-    names: Path | None = typer.Option(None, help="CSV of labels and names, or a MovieLens folder, to show names."),
+    top: int = typer.Option(5, help="How many actions to show at each end, and how many pairs and disagreements."),
+    names: Path | None = typer.Option(
+        None, help="CSV of labels and names, or a MovieLens folder, to show names; by default the model's own."
+    ),
     out: Path | None = typer.Option(None, help="Folder for charts and an HTML report."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of tables."),
 ) -> None:
-    """Show a model's states: shares, best and worst actions, distances, and where states disagree most.
+    """Show what a model says: its states, how sure they are, which pairs of actions tell them apart, and tastes.
 
     Example: `lpb inspect model.json --out report`
     """
     from lpbandits.model import PreferenceModel
-    from lpbandits.recovery.action_names import read_names
-    from lpbandits.recovery.report import counted
-    from lpbandits.views.inspection import FIRST, PAIRS, inspect_model, place_rule, place_table, state_table
+    from lpbandits.recovery.action_names import read_names, unmatched
+    from lpbandits.views.inspection import inspect_model
+    from lpbandits.views.model_facts import warning_lines
 
-    known = None if names is None else read_names(names)
-    seen = inspect_model(PreferenceModel.load(model), top=top, names=known)
+    given = None if names is None else read_names(names)
+    loaded = PreferenceModel.load(model)
+    seen = inspect_model(loaded, top=top, names=given)
+    if given is not None and (note := unmatched(given, loaded.actions)):
+        typer.echo(f"warning: {shown(note, LINE)}", err=True)
     written = None
     if out is not None:
         from lpbandits.views.model_report import save_inspection
@@ -38,35 +47,72 @@ def inspect(
     if as_json:
         print_json(seen.to_dict())
         return
-    print_table(
-        f"{shown(model, None)}: {counted(len(seen.states), 'state')}, {seen.actions:,} actions",
-        *state_table(seen),
-        right={"share", PAIRS},
-    )
+    for line in seen.verdict.lines():
+        say(line, style="bold")
+    _show_states(seen, shown(model, None))
+    if not seen.silence:
+        _show_contrasts(seen)
+    _show_taste(seen)
+    for warning in warning_lines(seen.fit):
+        say(f"warning: {warning}", style="yellow")
+    if written is not None:
+        say(f"\nReport: {shown(written, None)}")
+
+
+def _show_states(seen: "Inspection", source: str) -> None:
+    from lpbandits.recovery.report import counted
+    from lpbandits.views.inspection import FIRST, MEANS, PAIRS, place_rule, place_table, state_table
+    from lpbandits.views.model_facts import fit_lines, noise_line
+
+    people = "" if seen.fit.people is None else f", fitted to {counted(seen.fit.people, 'person', 'people')}"
+    title = f"{source}: {counted(len(seen.states), 'state')}, {counted(seen.actions, 'action')}{people}"
+    print_table(title, *state_table(seen), right={"share", "people", MEANS, PAIRS})
     if any(s.unknown for s in seen.states):
-        say("Unknown actions are left out of these lists, and of distances and disagreements.", style="dim")
+        say("Unknown actions are left out of these lists, and of all that follows.", style="dim")
+    if seen.silence:
+        say(seen.silence, style="yellow")
+    for line in [*fit_lines(seen.fit), *noise_line(seen.noise)]:
+        say(line)
     few = seen.first(WIDE)
     columns, rows = place_table(few)
     if rows:
         print_table("\nHow sure are the first places?", columns, rows, right={FIRST})
         say(place_rule(few), style="dim")
+
+
+def _show_contrasts(seen: "Inspection") -> None:
+    from lpbandits.views import pair_tables as pairs
+
     part = f", for the first {WIDE} (all: --json)" if len(seen.states) > WIDE else ""
-    numbers = [str(s.state) for s in few.states]
-    rows = [[numbers[z], *("–" if x is None else f"{x:.0%}" for x in row)] for z, row in enumerate(few.kendall)]
-    print_table(
-        f"\nAction pairs that two states order differently{part}", ["state", *numbers], rows, right=set(numbers)
-    )
-    if seen.disagreements:
+    few = seen.first(WIDE).contrasts
+    if few.pairs:
+        print_table(f"\n{pairs.ASK}", *pairs.pair_table(seen.contrasts), right={pairs.TELLS, pairs.GUESSED})
+        largest = max(s.share for s in seen.states)
+        say(pairs.pair_rule(seen.contrasts, actions=seen.actions, largest=largest), style="dim")
+    if few.traits:
+        print_table(f"\n{pairs.TRAITS}{part}", *pairs.trait_table(few), right={pairs.OWN, pairs.OTHERS})
+        say(pairs.TRAIT_RULE, style="dim")
+    numbers = [str(s.state) for s in seen.states[:WIDE]]
+    if len(numbers) > 1:
+        rows = [[numbers[z], *("–" if x is None else f"{x:.0%}" for x in row)] for z, row in enumerate(few.kendall)]
+        title = f"\nAction pairs that two states order differently{part}"
+        print_table(title, ["state", *numbers], rows, right=set(numbers))
+    if found := seen.contrasts.disagreements:
         rows = [
             [name, f"{d.spread:.0%}", *("–" if r is None else str(r) for r in d.ranks[:WIDE])]
-            for name, d in zip(shown_apart(d.action for d in seen.disagreements), seen.disagreements, strict=True)
+            for name, d in zip(shown_apart(d.action for d in found), found, strict=True)
         ]
         columns = ["action", "spread", *(f"in {name}" for name in numbers)]
-        print_table(
-            f"\nWhere states disagree most (place in each state, 1 is best, – unknown){part}",
-            columns,
-            rows,
-            right=set(columns[1:]),
-        )
-    if written is not None:
-        say(f"\nReport: {shown(written, None)}")
+        title = f"\nActions that states place most differently (1 is best, – unknown){part}"
+        print_table(title, columns, rows, right=set(columns[1:]))
+
+
+def _show_taste(seen: "Inspection") -> None:
+    from lpbandits.views.model_facts import TASTE_RULE, taste_lines, taste_table
+
+    if seen.taste is None:
+        return
+    say("\n" + "\n".join(taste_lines(seen.taste)))
+    if seen.taste.directions:
+        print_table("\nWhat tastes are about: the strongest", *taste_table(seen.taste))
+        say(TASTE_RULE, style="dim")

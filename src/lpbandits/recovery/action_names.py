@@ -2,11 +2,14 @@
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lpbandits.errors import FileFormatError, InvalidInput, door, reason
 from lpbandits.files.places import as_path
 from lpbandits.files.reading import read_bytes
+from lpbandits.text import shown
+from lpbandits.typing import Label
 
 MOST_BYTES = 2**27
 """Of a table of names."""
@@ -34,6 +37,22 @@ def read_names(path: str | Path) -> dict[str, str]:
             f"{path} has no row with a label and a name; give a CSV with label and name as its first columns"
         )
     return names
+
+
+def unmatched(names: Mapping[str, str], actions: Sequence[Label]) -> str | None:
+    """Return a warning if no action has a name, with an example of both; else None.
+
+    >>> print(unmatched({"tt1": "Heat"}, [1, 2]))
+    none of the 1 names is of an action: names are for labels such as 'tt1', and actions are labelled such as '1'; ...
+    >>> unmatched({"1": "Heat"}, [1, 2])
+    """
+    if any(str(label) in names for label in actions):
+        return None
+    return (
+        f"none of the {len(names):,} names is of an action: names are for labels such as "
+        f"{shown(next(iter(names), ''))!r}, and actions are labelled such as {shown(actions[0])!r}; give a table with "
+        "the actions' labels in its first column"
+    )
 
 
 @door("reading genres")

@@ -47,6 +47,16 @@ class FitRecord:
     curve: tuple[CurveRow, ...]
     """How well different numbers of states did, if the fit chose it."""
     warnings: tuple[str, ...]
+    people: int | None = None
+    """In the fit."""
+    state_people: tuple[int, ...] = ()
+    """Per state, the people whose likeliest it is."""
+    heldout: float | None = None
+    """Log-likelihood per comparison of people not in the fit,"""
+    heldout_people: int | None = None
+    """of whom there were so many."""
+    ties: float | None = None
+    """The share of comparisons that are ties."""
 
     @classmethod
     def of(cls, model: PreferenceModel) -> "FitRecord":
@@ -62,6 +72,11 @@ class FitRecord:
                 tuple(_never_compared(told.get("never_compared"), model)),
                 tuple(_row(row, f"report.curve[{i}]") for i, row in enumerate(curve)),
                 tuple(_text(value, f"report.warnings[{i}]") for i, value in enumerate(warnings)),
+                _count(report, "people"),
+                tuple(_state_people(report.get("state_people"), model)),
+                _number(report, "heldout_log_likelihood", low=-_LARGEST, high=0.0),
+                _count(report, "heldout_people"),
+                _number(report, "ties", low=0.0, high=1.0),
             )
         except InvalidInput as error:
             raise FileFormatError(
@@ -81,6 +96,25 @@ def _never_compared(value: Any, model: PreferenceModel) -> Iterator[tuple[int, .
         if len(set(numbers)) < len(numbers):
             raise InvalidInput(f"{name}[{z}] names an action twice")
         yield numbers
+
+
+def _state_people(value: Any, model: PreferenceModel) -> Iterator[int]:
+    name = "report.state_people"
+    counts = _list(value, name, model.n_states)
+    if value is not None and len(counts) != model.n_states:
+        raise InvalidInput(f"{name} has {len(counts)} counts for {model.n_states} states")
+    for z, count in enumerate(counts):
+        yield validate.as_count(count, f"{name}[{z}]", low=0, high=int(_LARGEST))
+
+
+def _count(report: Json, key: str) -> int | None:
+    value = report.get(key)
+    return None if value is None else validate.as_count(value, f"report.{key}", low=0, high=int(_LARGEST))
+
+
+def _number(report: Json, key: str, *, low: float, high: float) -> float | None:
+    value = report.get(key)
+    return None if value is None else validate.as_number(value, f"report.{key}", low=low, high=high)
 
 
 def _row(value: Any, name: str) -> CurveRow:

@@ -1,4 +1,4 @@
-"""What a model says, for people: its states, how far apart they are, and where they disagree.
+"""What a model says, for people: its states, how sure they are, how they differ, and what else the model knows.
 
 An `Inspection` has labels as they are, for programs; the tables made of it have them as they are shown.
 """
@@ -16,16 +16,24 @@ from lpbandits.recovery.certainty import DRAWS, LEVEL, chance_above, pairs_right
 from lpbandits.recovery.record import CurveRow, FitRecord
 from lpbandits.recovery.report import share_text
 from lpbandits.text import shown
-from lpbandits.typing import BoolArray, FloatArray, IntArray, Json, Label
+from lpbandits.typing import IntArray, Json, Label
+from lpbandits.views.contrasts import NEVER, TIES, Contrasts, known_actions, silences
+from lpbandits.views.model_facts import TasteView, Verdict
+from lpbandits.views.pair_tables import percent
 
-PAIRS, FIRST = "pairs right", "first above second"
+PAIRS, FIRST, MEANS = "pairs right", "first above second", "mean rewards"
+WHOLE = "prefers first … likes least"
 PAIR_RULE = "Pairs right: the share of pairs of actions expected to be in the right order, by the errors of utilities."
 CURVE_RULE = "Chosen: the fewest states whose score on unseen people is at most one standard error below the best."
+WHY = {TIES: "all actions tie", NEVER: "no actions were compared"}
 
 
 @dataclass(frozen=True)
 class State:
-    """One state: its share of people, and its most and least preferred known actions, best first."""
+    """One state: its share of people, and its most and least preferred known actions, best first.
+
+    No action is in both lists: of few actions they are the whole ordering.
+    """
 
     state: int
     share: float
@@ -35,6 +43,14 @@ class State:
     """How many actions nobody in the state compared: where they stand in its ordering is not its people's word."""
     certainty: "Certainty | None" = None
     """None if the model has no errors."""
+    between: int = 0
+    """How many known actions stand between the two lists."""
+    silent: str | None = None
+    """Why nothing is known of what the state prefers; None if something is."""
+    people: int | None = None
+    """How many people of the fit are most likely in the state."""
+    means: tuple[float, float] | None = None
+    """The lowest and the highest mean reward, if the model has them."""
 
 
 @dataclass(frozen=True)
@@ -50,60 +66,71 @@ class Certainty:
 
 
 @dataclass(frozen=True)
-class Disagreement:
-    """An action that states place very differently; `ranks` has its place among each state's known actions, from 1."""
-
-    action: Label
-    ranks: tuple[int | None, ...]
-    """None in a state where the action's place is unknown."""
-    spread: float
-    """Distance between the best and the worst place, as a share of the places known in each state."""
-
-
-@dataclass(frozen=True)
 class Inspection:
     """A model for people."""
 
     actions: int
     states: tuple[State, ...]
-    kendall: tuple[tuple[float | None, ...], ...]
-    """The share of action pairs known in both states that two states order differently; None without such pairs."""
-    disagreements: tuple[Disagreement, ...]
+    contrasts: Contrasts
+    """How the states differ."""
     provenance: Json
     fit: FitRecord
     """What the provenance says of a fit."""
+    noise: float | None = None
+    taste: TasteView | None = None
+    evaluation: Json | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What an evaluation found."""
+        return Verdict.of(self.evaluation)
+
+    @property
+    def silence(self) -> str | None:
+        """What to say when nothing is known of what people prefer, in any state; else None."""
+        reasons = {state.silent for state in self.states}
+        if None in reasons:
+            return None
+        why = " or ".join(text for reason, text in WHY.items() if reason in reasons)
+        return f"This model does not know what people prefer: {why}. The order of its actions means nothing."
 
     def first(self, most: int) -> "Inspection":
         """Return what is said of the first states, and as many disagreements: more than that nobody sees at once."""
-        return replace(
-            self,
-            states=self.states[:most],
-            kendall=tuple(row[:most] for row in self.kendall[:most]),
-            disagreements=tuple(replace(d, ranks=d.ranks[:most]) for d in self.disagreements[:most]),
-        )
+        return replace(self, states=self.states[:most], contrasts=self.contrasts.first(most))
 
     def to_dict(self) -> Json:
         """Return it as a JSON object."""
+        fit = self.fit
         return {
             "actions": self.actions,
+            "people": fit.people,
             "states": [asdict(state) for state in self.states],
-            "kendall": self.kendall,
-            "disagreements": [asdict(disagreement) for disagreement in self.disagreements],
+            **self.contrasts.to_dict(),
+            "heldout": fit.heldout,
+            "heldout_people": fit.heldout_people,
+            "ties": fit.ties,
+            "noise": self.noise,
+            "taste": None if self.taste is None else asdict(self.taste),
+            "warnings": list(fit.warnings),
+            "evaluation": self.evaluation,
             "provenance": self.provenance,
         }
 
 
 @door("inspecting a model")
 def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, str] | None = None) -> Inspection:
-    """Return what a model says, with `top` actions at each end and as many disagreements.
+    """Return what a model says, with `top` actions at each end, and as many disagreements and pairs.
 
-    `names` maps labels (as text) to names for people; labels without one stand for themselves. Actions that a fit never
-    compared in a state (as its provenance says) are left out of that state's lists and distances.
+    `names` maps labels (as text) to names for people; labels without one have the model's name, or stand for
+    themselves. Actions that a fit never compared in a state (as its provenance says) are left out of that state's lists
+    and distances, and so are all actions of a state where they tie.
 
     >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
     >>> seen = inspect_model(model, top=1)
-    >>> seen.states[1].top, seen.disagreements[0].action, seen.disagreements[0].spread
+    >>> seen.states[1].top, seen.contrasts.disagreements[0].action, seen.contrasts.disagreements[0].spread
     (('drug B',), 'rest', 1.0)
+    >>> [(pair.first, pair.second, pair.chance_first, pair.tells) for pair in seen.contrasts.pairs]
+    [('rest', 'drug B', (1.0, 0.0), 1.0)]
     """
     top = min(validate.as_count(top, "top"), model.n_actions)
     m = model.n_states
@@ -113,22 +140,40 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
         size=100 * m * m + 200 * m * top + (8 * DRAWS * top if model.errors is not None else 0),
         operations=(10 * DRAWS * m * model.n_actions if model.errors is not None else 0),
     )
-    called = tuple((names or {}).get(str(label), label) for label in model.actions)
+    own = model.actions if model.names is None else model.names
+    called = [(names or {}).get(str(label), name) for label, name in zip(model.actions, own, strict=True)]
     fit = FitRecord.of(model)
     known = known_actions(model, fit)
+    unknown = model.n_actions - known.sum(axis=1)
+    silent = silences(model, known, fit)
+    known[[reason is not None for reason in silent]] = False
     states = []
     for z, order in enumerate(model.orderings):
-        listed = [called[a] for a in order[known[z][order]].tolist()]
-        unknown = model.n_actions - len(listed)
-        certainty = _certainty(model, z, order[known[z][order]], top)
-        states.append(State(z, float(model.prior[z]), tuple(listed[:top]), tuple(listed[-top:]), unknown, certainty))
+        placed = order[known[z][order]]
+        listed, last = [called[a] for a in placed.tolist()], max(top, len(placed) - top)
+        states.append(
+            State(
+                z,
+                float(model.prior[z]),
+                tuple(listed[:top]),
+                tuple(listed[last:]),
+                int(unknown[z]),
+                _certainty(model, z, placed, top),
+                between=max(last - top, 0) if listed else 0,
+                silent=silent[z],
+                people=fit.state_people[z] if fit.state_people else None,
+                means=None if model.means is None else (float(model.means[z].min()), float(model.means[z].max())),
+            )
+        )
     return Inspection(
         model.n_actions,
         tuple(states),
-        _distances(model, known),
-        _disagreements(model, known, called, top),
+        Contrasts.of(model, known, called, top),
         model.provenance,
         fit,
+        noise=model.noise,
+        taste=None if model.taste is None else TasteView.of(model.taste, called, top),
+        evaluation=model.evaluation,
     )
 
 
@@ -145,32 +190,26 @@ def _certainty(model: PreferenceModel, state: int, order: IntArray, top: int) ->
     )
 
 
-def known_actions(model: PreferenceModel, fit: FitRecord) -> BoolArray:
-    """Return m×k: whether the action's place in the state is known; everywhere, when the fit does not tell.
-
-    >>> model = PreferenceModel([[1, 0, 2]], provenance={"never_compared": [[2]]})
-    >>> known_actions(model, FitRecord.of(model)).tolist()
-    [[True, True, False]]
-    """
-    known = np.ones((model.n_states, model.n_actions), dtype=np.bool_)
-    for z, absent in enumerate(fit.never_compared):
-        known[z, list(absent)] = False
-    return known
-
-
 def state_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
-    """Return the states as columns and rows of text; columns of certainty and unknown actions only if there are any."""
-    columns = ["state", "share", "prefers", "likes least"]
-    rows = [[str(s.state), share_text(s.share), _listed(s.top), "… " + _listed(s.bottom)] for s in seen.states]
-    if any(s.unknown for s in seen.states):
-        columns.append("never compared")
-        for row, state in zip(rows, seen.states, strict=True):
-            row.append(f"{state.unknown:,} unknown" if state.unknown else "")
-    if any(s.certainty for s in seen.states):
-        columns.append(PAIRS)
-        for row, state in zip(rows, seen.states, strict=True):
-            row.append(_percent(state.certainty.pairs_right if state.certainty else None))
-    return columns, rows
+    """Return the states as columns and rows of text; what no state has gets no column.
+
+    Where all orderings are short each is listed once, as a whole.
+    """
+    states = seen.states
+    whole = not any(s.between for s in states)
+    columns = {"state": [str(s.state) for s in states], "share": [share_text(s.share) for s in states]}
+    if any(s.people is not None for s in states):
+        columns["people"] = ["–" if s.people is None else f"{s.people:,}" for s in states]
+    columns[WHOLE if whole else "prefers"] = list(map(_first, states))
+    if not whole:
+        columns["likes least"] = ["… " + _listed(s.bottom) if s.between else "" for s in states]
+    if any(s.means for s in states):
+        columns[MEANS] = [f"{s.means[0]:.3g} to {s.means[1]:.3g}" if s.means else "" for s in states]
+    if any(s.unknown for s in states):
+        columns["never compared"] = [f"{s.unknown:,} unknown" if s.unknown else "" for s in states]
+    if any(s.certainty and s.top for s in states):
+        columns[PAIRS] = [percent(s.certainty.pairs_right if s.certainty else None) for s in states]
+    return list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
 
 
 def place_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
@@ -179,10 +218,10 @@ def place_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
         [
             str(state.state),
             " · ".join(
-                f"{shown(action)} {low}–{high}" if low < high else f"{shown(action)} {low}"
+                f"{shown(action)}: {low}–{high}" if low < high else f"{shown(action)}: {low}"
                 for action, (low, high) in zip(state.top, state.certainty.places, strict=True)
             ),
-            _percent(state.certainty.first_above_second),
+            percent(state.certainty.first_above_second),
         ]
         for state in seen.states
         if state.certainty and state.certainty.places
@@ -197,11 +236,6 @@ def place_rule(seen: Inspection) -> str:
     if any(start > 0 for start in starts):
         text += " Where one begins below the action's own place, some of the many uncertain actions are surely better."
     return text
-
-
-def _percent(share: float | None) -> str:
-    """Return a probability for people: only certainty itself is 100 %."""
-    return "–" if share is None else ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
 def curve_table(curve: Sequence[CurveRow]) -> tuple[list[str], list[list[str]]]:
@@ -219,46 +253,11 @@ def curve_table(curve: Sequence[CurveRow]) -> tuple[list[str], list[list[str]]]:
     return ["states", "held-out", "score", "below best", ""], rows
 
 
-def _distances(model: PreferenceModel, known: BoolArray) -> tuple[tuple[float | None, ...], ...]:
-    if known.all():
-        return tuple(tuple(float(x) for x in row) for row in model.kendall)
-    from lpbandits.kernels.kendall import kendall_distances  # noqa: PLC0415 - compiled code only when asked for
-
-    table: list[list[float | None]] = [[0.0] * model.n_states for _ in range(model.n_states)]
-    for y in range(model.n_states):
-        for z in range(y + 1, model.n_states):
-            both = known[y] & known[z]
-            pairs = int(both.sum()) * (int(both.sum()) - 1) // 2
-            orders = np.stack([_renumbered(model.orderings[s], both) for s in (y, z)])
-            differ = int(kendall_distances(orders, np.argsort(orders, axis=1))[0, 1])
-            table[y][z] = table[z][y] = differ / pairs if pairs else None
-    return tuple(tuple(row) for row in table)
-
-
-def _renumbered(order: IntArray, kept: BoolArray) -> IntArray:
-    """Return the order of the kept actions alone, numbered anew from 0."""
-    number = np.cumsum(kept) - 1
-    return number[order[kept[order]]]
-
-
-def _disagreements(
-    model: PreferenceModel, known: BoolArray, called: tuple[Label, ...], top: int
-) -> tuple[Disagreement, ...]:
-    along = np.take_along_axis(known, model.orderings, axis=1)
-    ranks = np.take_along_axis(np.cumsum(along, axis=1), model.ranks, axis=1)  # places among known actions, from 1
-    places: FloatArray = (ranks - 1) / np.maximum(known.sum(axis=1, keepdims=True) - 1, 1)
-    best = np.where(known, places, np.inf).min(axis=0)
-    worst = np.where(known, places, -np.inf).max(axis=0)
-    spread = np.where(known.sum(axis=0) > 1, worst - best, 0.0)
-    return tuple(
-        Disagreement(
-            called[a],
-            tuple(int(ranks[z, a]) if known[z, a] else None for z in range(model.n_states)),
-            float(spread[a]),
-        )
-        for a in np.argsort(-spread, kind="stable")[:top].tolist()
-        if spread[a] > 0
-    )
+def _first(state: State) -> str:
+    """Return the first actions of a state, all if they are few, or why nothing is known."""
+    if state.silent:
+        return f"nothing is known: {WHY[state.silent]}"
+    return _listed(state.top if state.between else state.top + state.bottom)
 
 
 def _listed(actions: tuple[object, ...]) -> str:

@@ -1,14 +1,11 @@
-"""Charts and a report of a model: shares, distances and disagreements of its states."""
+"""A report of a model: what it says, how sure it is, and what tells its states apart."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-import altair as alt
-import polars as pl
-
-from lpbandits.recovery.report import counted, share_text
-from lpbandits.text import LINE, shown, shown_apart
-from lpbandits.views.charts import INK, Chart
+from lpbandits.recovery.report import counted
+from lpbandits.text import shown
+from lpbandits.views.charts import Chart
 from lpbandits.views.inspection import (
     CURVE_RULE,
     PAIR_RULE,
@@ -18,213 +15,77 @@ from lpbandits.views.inspection import (
     place_table,
     state_table,
 )
+from lpbandits.views.model_charts import (
+    DOTS,
+    MOST,
+    PLACES,
+    curve_chart,
+    disagreement_chart,
+    kendall_chart,
+    place_chart,
+    share_chart,
+)
+from lpbandits.views.model_facts import TASTE_RULE, fit_lines, noise_line, taste_lines, taste_table, warning_lines
 from lpbandits.views.page import Section, Table
+from lpbandits.views.pair_charts import pair_chart, taste_chart
+from lpbandits.views.pair_tables import ASK, TRAIT_RULE, TRAITS, pair_rule, pair_table, trait_table
 from lpbandits.views.report import save_report
 
-STATE_COLOURS = [
-    *("#0b6e99", "#d9822b", "#4d8b57", "#c43c6b", "#7a4fa3", "#8a6d3b", "#3aa6a0", "#6b7280"),
-    *("#63b3d1", "#f0bc7e", "#a3cf8f", "#f097b5", "#b79ad6", "#d0b98a", "#12486b", "#8c2d04"),
-    *("#1b5e20", "#7b0f3b", "#3b1f6b", "#c9b000"),
-]
-"""The colours of states, all different; a model of more states has bars of one colour, named beside them."""
-DOTS = 8
-"""States whose places are told apart as dots; the places of more are a table of tints."""
-MOST = 60
-"""States, and disagreements, that charts show."""
+PLACE_NOTE = (
+    "Where each state has the actions whose places differ most. To try one of them alone tells little: what a reward "
+    "means depends on the person's scale. Ask for a pair, as above."
+)
 
 
 def save_inspection(seen: Inspection, folder: str | Path, *, source: str) -> Path:
     """Write charts (PNG and SVG) and an HTML report of a model; return the report's path."""
+    sizes = [counted(len(seen.states), "state"), counted(seen.actions, "action")]
+    if seen.fit.people is not None:
+        sizes.append(f"fitted to {counted(seen.fit.people, 'person', 'people')}")
     return save_report(
         folder,
         title="A model of preference orderings",
-        lead=f"{shown(source)}: {counted(len(seen.states), 'state')}, {counted(seen.actions, 'action')}.",
-        sections=_sections(seen),
+        lead=f"{shown(source)}: {', '.join(sizes)}.",
+        sections=list(_sections(seen)),
         foot=_made(seen),
     )
 
 
-def share_chart(seen: Inspection) -> Chart:
-    """Return the states' shares as bars."""
-    frame = pl.DataFrame(
-        {
-            "state": [_name(s.state) for s in seen.states],
-            "share": [s.share for s in seen.states],
-            "text": [share_text(s.share) for s in seen.states],
-        }
-    )
-    base = alt.Chart(frame).encode(alt.Y("state:N", title=None, sort=None), alt.X("share:Q", axis=None))
-    bars = base.mark_bar(height=20).encode(_state_colour(seen))
-    text = base.mark_text(align="left", dx=6, fontSize=13).encode(text="text:N")
-    return alt.layer(bars, text).properties(width=320, height=alt.Step(32), title="Share of people")
-
-
-def kendall_chart(seen: Inspection) -> Chart:
-    """Return the distances between states as a heat map."""
-    names = [_name(s.state) for s in seen.states]
-    rows = [
-        {"one": names[y], "other": names[z], "distance": seen.kendall[y][z]}
-        for y in range(len(names))
-        for z in range(len(names))
-        if seen.kendall[y][z] is not None
-    ]
-    side = max(34, min(64, 420 // len(names)))
-    base = alt.Chart(pl.DataFrame(rows)).encode(
-        alt.X("other:N", title=None, sort=None, axis=alt.Axis(orient="top", labelAngle=0 if len(names) < 9 else -60)),
-        alt.Y("one:N", title=None, sort=None),
-    )
-    cells = base.mark_rect().encode(
-        alt.Color("distance:Q", scale=alt.Scale(scheme="blues", domain=[0, 0.7]), legend=None),
-        tooltip=["one", "other", alt.Tooltip("distance:Q", format=".1%", title="pairs ordered differently")],
-    )
-    title = alt.TitleParams("How far apart the states are", subtitle="share of action pairs ordered differently")
-    layers: list[alt.Chart] = [cells]
-    if len(names) <= 12:
-        dark = alt.condition("datum.distance > 0.45", alt.value("white"), alt.value(INK))
-        layers.append(base.mark_text(fontSize=12).encode(text=alt.Text("distance:Q", format=".0%"), color=dark))
-    return alt.layer(*layers).properties(width=alt.Step(side), height=alt.Step(side), title=title)
-
-
-def place_chart(seen: Inspection) -> Chart:
-    """Return the intervals of the first actions' places, state by state: a dot where the ordering has the action."""
-    far = max((high for s in seen.states if s.certainty for _, high in s.certainty.places), default=2)
-    panels = [
-        _intervals(s.state, shown_apart(s.top[:MOST]), s.certainty.places[:MOST], max(far, 2), colour)
-        for s, colour in zip(seen.states, STATE_COLOURS, strict=False)
-        if s.certainty and s.top
-    ]
-    title = alt.TitleParams("How sure are the first places?", subtitle="bars: 90 % intervals of the place; 1 is best")
-    chart: Chart = alt.concat(*panels, columns=2, title=title).resolve_scale(y="independent")
-    return chart
-
-
-def _intervals(state: int, names: Sequence[str], places: Sequence[tuple[int, int]], far: int, colour: str) -> Chart:
-    """Return one state's intervals; all states have the same axis."""
-    frame = pl.DataFrame(
-        {
-            "action": names,
-            "place": range(1, len(names) + 1),
-            "low": [low for low, _ in places],
-            "high": [high for _, high in places],
-        }
-    )
-    scale = alt.Scale(domain=[1, far], nice=False, zero=False, padding=8)
-    axis = alt.Axis(tickMinStep=1, format="d")
-    base = alt.Chart(frame).encode(alt.Y("action:N", title=None, sort=None, axis=alt.Axis(labelLimit=220)))
-    tips = ["action:N", "place:Q", alt.Tooltip("low:Q", title="from"), alt.Tooltip("high:Q", title="to")]
-    bars = base.mark_rule(color=colour, strokeWidth=4, opacity=0.45).encode(
-        alt.X("low:Q", title="place", scale=scale, axis=axis), alt.X2("high:Q"), tooltip=tips
-    )
-    dots = base.mark_point(filled=True, opacity=1, size=80, color=colour).encode(
-        alt.X("place:Q", title="place", scale=scale, axis=axis), tooltip=tips
-    )
-    return alt.layer(bars, dots).properties(width=250, height=alt.Step(26), title=_name(state))
-
-
-def disagreement_chart(seen: Inspection) -> Chart:
-    """Return where each state places the actions that states disagree on most: as dots, or many states as a table."""
-    names = shown_apart(d.action for d in seen.disagreements)
-    rows = [
-        {"action": name, "state": _name(z), "number": str(z), "rank": rank}
-        for name, d in zip(names, seen.disagreements, strict=True)
-        for z, rank in enumerate(d.ranks)
-        if rank is not None
-    ]
-    frame = pl.DataFrame(rows, schema=["action", "state", "number", "rank"])
-    few = len(seen.states) <= DOTS
-    axis = alt.Axis(labelLimit=260, labelFontSize=13)
-    gap = alt.Scale(paddingInner=0.4 if few else 0.0, paddingOuter=0.2 if few else 0.0)
-    base = alt.Chart(frame).encode(alt.Y("action:N", title=None, sort=None, axis=axis, scale=gap))
-    return _dots(seen, base) if few else _places(seen, base)
-
-
-def _dots(seen: Inspection, base: alt.Chart) -> Chart:
-    """Return an action's places as dots, a colour per state, each a little below the one before: none is hidden."""
-    places = alt.Scale(domain=[1, max(seen.actions, 2)], nice=False, zero=False, padding=8)
-    whole = alt.Axis(tickMinStep=1, format="d")
-    title = "place in the ordering (1 is best)"
-    lines = base.mark_rule(color="#c9ced6", strokeWidth=2).encode(
-        alt.X("min(rank):Q", title=title, scale=places, axis=whole), alt.X2("max(rank):Q")
-    )
-    dots = base.mark_point(size=80, filled=True, opacity=1).encode(
-        alt.X("rank:Q", title=title, scale=places, axis=whole),
-        _state_colour(seen, legend=True),
-        yOffset=alt.YOffset("state:N", sort=None, scale=alt.Scale(domain=[_name(s.state) for s in seen.states])),
-        tooltip=["action:N", "state:N", "rank:Q"],
-    )
-    height = alt.Step(max(32, 9 * len(seen.states)), **{"for": "position"})
-    return alt.layer(lines, dots).properties(width=460, height=height, title="Where the states disagree most")
-
-
-def _places(seen: Inspection, base: alt.Chart) -> Chart:
-    """Return an action's places as a table: a column per state, the darker the better."""
-    x = alt.X("number:N", title="state", sort=None, axis=alt.Axis(orient="top", labelAngle=0, ticks=False))
-    half = seen.actions / 2
-    tint = alt.Scale(scheme="blues", domain=[1, max(seen.actions, 2)], reverse=True)
-    cells = base.mark_rect(stroke="white").encode(
-        x, alt.Color("rank:Q", scale=tint, legend=None), tooltip=["action:N", "state:N", "rank:Q"]
-    )
-    colour = alt.condition(f"datum.rank < {half}", alt.value("white"), alt.value(INK))
-    text = base.mark_text(fontSize=11).encode(x, text="rank:Q", color=colour)
-    title = alt.TitleParams(
-        "Where the states disagree most", subtitle="place in each state's ordering: 1, the darkest, is best"
-    )
-    wide = 26 if seen.actions < 1000 else 34
-    return alt.layer(cells, text).properties(width=alt.Step(wide), height=alt.Step(26), title=title)
-
-
-def curve_chart(seen: Inspection) -> Chart:
-    """Return how well each number of states did on unseen people, with one standard error and the choice marked."""
-    frame = pl.DataFrame(
-        [
-            {
-                "states": row.states,
-                "score": row.score,
-                "low": row.score - row.standard_error,
-                "high": row.score + row.standard_error,
-                "chosen": "chosen" if row.chosen else "tried",
-            }
-            for row in seen.fit.curve
-        ]
-    )
-    base = alt.Chart(frame).encode(
-        alt.X("states:Q", title="states", axis=alt.Axis(values=frame["states"].to_list(), format="d", grid=False))
-    )
-    height = alt.Y("score:Q", title="score on unseen people", scale=alt.Scale(zero=False))
-    colour = alt.Color(
-        "chosen:N",
-        scale=alt.Scale(domain=["tried", "chosen"], range=STATE_COLOURS[:2]),
-        legend=alt.Legend(title=None, orient="top", symbolSize=110, labelFontSize=12),
-    )
-    line = base.mark_line(color=STATE_COLOURS[0]).encode(height)
-    bars = base.mark_rule(color=STATE_COLOURS[0]).encode(alt.Y("low:Q", title="score on unseen people"), y2="high:Q")
-    dots = base.mark_point(filled=True, opacity=1, size=110).encode(height, colour)
-    title = alt.TitleParams("How many states?", subtitle="bars: one standard error of the distance from the best score")
-    return alt.layer(line, bars, dots).properties(width=420, height=260, title=title)
-
-
-def _sections(seen: Inspection) -> list[Section]:
+def _sections(seen: Inspection) -> Iterator[Section]:
+    if seen.verdict.lines():
+        yield Section("Does it help people?", seen.verdict.lines())
     few = seen.first(MOST)
-    shares = {"shares": share_chart(few), "kendall": kendall_chart(few)}
-    sections = [Section("States", _about_states(seen), shares, [Table(*state_table(seen))])]
+    shares: dict[str, Chart] = {"shares": share_chart(few)}
+    if len(seen.states) > 1 and not seen.silence:
+        shares["kendall"] = kendall_chart(few)
+    yield Section("States", _about_states(seen), shares, [Table(*state_table(seen))])
+    if seen.fit.warnings:
+        yield Section("Warnings of the fit", warning_lines(seen.fit))
+    if seen.contrasts.pairs:
+        text = pair_rule(seen.contrasts, actions=seen.actions, largest=max(s.share for s in seen.states))
+        yield Section(ASK, [text], {"pairs": pair_chart(few)}, [Table(*pair_table(seen.contrasts))])
+    if seen.contrasts.traits:
+        yield Section(TRAITS, [TRAIT_RULE], tables=[Table(*trait_table(seen.contrasts))])
     columns, rows = place_table(seen)
     if rows:
         chart = {"places": place_chart(seen.first(DOTS))}
-        sections.append(Section("How sure are the first places?", [place_rule(seen)], chart, [Table(columns, rows)]))
-    if seen.disagreements:
-        text = ["The actions whose places differ most between states: trying one of these tells states apart."]
-        sections.append(Section("Disagreements", text, {"disagreements": disagreement_chart(few)}))
+        yield Section("How sure are the first places?", [place_rule(seen)], chart, [Table(columns, rows)])
+    if seen.contrasts.disagreements:
+        yield Section(PLACES, [PLACE_NOTE], {"disagreements": disagreement_chart(few)})
+    if seen.taste is not None and seen.taste.directions:
+        chart, table = {"tastes": taste_chart(seen.taste)}, Table(*taste_table(seen.taste))
+        yield Section("What tastes are about", [*taste_lines(seen.taste), TASTE_RULE], chart, [table])
+    elif seen.taste is not None:
+        yield Section("Tastes", taste_lines(seen.taste))
     if seen.fit.curve:
         chart = {"how-many-states": curve_chart(seen)}
-        sections.append(Section("How many states?", [CURVE_RULE], chart, [Table(*curve_table(seen.fit.curve))]))
-    if seen.fit.warnings:
-        sections.append(Section("Warnings of the fit", [shown(warning, LINE) for warning in seen.fit.warnings]))
-    return sections
+        yield Section("How many states?", [CURVE_RULE], chart, [Table(*curve_table(seen.fit.curve))])
 
 
 def _about_states(seen: Inspection) -> list[str]:
-    text = ["Each state is an ordering of all actions, most preferred first."]
-    if any(s.certainty for s in seen.states):
+    text = [seen.silence or "Each state is an ordering of all actions, most preferred first."]
+    text += [*fit_lines(seen.fit), *noise_line(seen.noise)]
+    if any(s.certainty and s.top for s in seen.states):
         text.append(PAIR_RULE)
     if any(s.unknown for s in seen.states):
         text.append(
@@ -238,18 +99,3 @@ def _about_states(seen: Inspection) -> list[str]:
 def _made(seen: Inspection) -> str:
     versions = seen.fit.versions
     return "Fitted with " + ", ".join(f"{shown(k)} {shown(v)}" for k, v in versions.items()) + "." if versions else ""
-
-
-def _state_colour(seen: Inspection, *, legend: bool = False) -> alt.Color | alt.ColorValue:
-    """Return a colour of its own for every state; of more states than there are colours, one for all."""
-    names = [_name(s.state) for s in seen.states]
-    if len(names) > len(STATE_COLOURS):
-        return alt.ColorValue(STATE_COLOURS[0])
-    look = alt.Legend(title=None, orient="top", symbolSize=110, labelFontSize=12) if legend else None
-    return alt.Color(
-        "state:N", sort=None, scale=alt.Scale(domain=names, range=STATE_COLOURS[: len(names)]), legend=look
-    )
-
-
-def _name(state: int) -> str:
-    return f"state {state}"

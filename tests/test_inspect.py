@@ -1,0 +1,294 @@
+"""What `lpb inspect` says: pairs, people, ties, names, tastes and verdicts."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+import lpbandits as lpb
+from lpbandits.cli import app
+from lpbandits.recovery.record import FitRecord
+from lpbandits.taste import TasteModel
+from lpbandits.views.contrasts import Contrasts
+from lpbandits.views.inspection import WHOLE, inspect_model, state_table
+from lpbandits.views.model_facts import COIN, fit_lines, warning_lines
+from lpbandits.views.pair_tables import pair_rule, pair_table
+
+runner = CliRunner()
+
+
+def inspected(model: lpb.PreferenceModel, folder: Path, *options: str) -> Result:
+    path = folder / "model.json"
+    model.save(path)
+    return runner.invoke(app, ["inspect", str(path), *options], catch_exceptions=False)
+
+
+def in_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.fixture
+def model() -> lpb.PreferenceModel:
+    """Two kinds of people who disagree on Heat and Up, and agree that Cats is last."""
+    return lpb.PreferenceModel(
+        [[0, 1, 2], [1, 0, 2], [1, 2, 0]],
+        actions=["Heat", "Up", "Cats"],
+        prior=[0.5, 0.3, 0.2],
+        utilities=[[0.95, 0.5, 0.1], [0.3, 0.9, 0.1], [0.2, 0.7, 0.4]],
+        errors=np.full((3, 3), 0.4),
+    )
+
+
+def test_pairs_tell_states_apart(model: lpb.PreferenceModel, tmp_path: Path) -> None:
+    done = inspected(model, tmp_path, "--out", str(tmp_path / "out"))
+    assert "Which of two do they prefer?" in done.stdout
+    table = done.stdout[done.stdout.index("either") :].splitlines()
+    # Heat is 2.94 logits above Up in state 0: 1 / (1 + exp(−2.94 / √(1 + π · 0.32 / 8))) = 94 %; in the others 5 and
+    # 11 %. H(.508) − .5 H(.941) − .3 H(.054) − .2 H(.109) = .65; and .5 · .941 + .3 · .946 = 75 % are guessed.
+    assert in_one_line(table[1]) == "Heat state 0 (94%) Up states 1, 2 (89 to 95%) 0.65 bits 75%"
+    assert "One action alone" not in done.stdout
+    assert "one action alone tells nothing" in in_one_line(done.stdout)
+    assert "(50% unasked)" in in_one_line(done.stdout)
+    assert "What sets each state apart" in done.stdout
+    assert "tells states apart" not in (tmp_path / "out" / "report.html").read_text()
+    assert (tmp_path / "out" / "pairs.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_pairs_in_json(model: lpb.PreferenceModel, tmp_path: Path) -> None:
+    content = json.loads(inspected(model, tmp_path, "--json").stdout)
+    pair = content["pairs"][0]
+    assert set(pair) == {"first", "second", "chance_first", "says_first", "tells", "guessed"}
+    assert (pair["first"], pair["second"]) == ("Heat", "Up")
+    assert pair["chance_first"][0] == pytest.approx(1.0, abs=1e-6)
+    assert pair["says_first"][0] == pytest.approx(0.9413, abs=1e-4)
+    assert pair["tells"] == pytest.approx(0.649, abs=1e-3)
+    assert pair["guessed"] == pytest.approx(0.7545, abs=1e-3)
+    assert content["bits"] == pytest.approx(-sum(p * np.log2(p) for p in (0.5, 0.3, 0.2)))
+    assert [trait["state"] for trait in content["traits"]] == [0, 1, 2]
+    assert content["disagreements"][0]["action"] == "Heat"
+
+
+def test_orders_that_are_not_sure_are_marked() -> None:
+    utilities = [[0.9, 0.1, 0.5], [0.4, 0.6, 0.3], [0.1, 0.9, 0.5]]
+    errors = [[0.1] * 3, [1.5] * 3, [0.1] * 3]
+    seen = inspect_model(lpb.PreferenceModel([[0, 2, 1], [1, 0, 2], [1, 2, 0]], utilities=utilities, errors=errors))
+    columns, rows = pair_table(seen.contrasts)
+    assert columns[1] == columns[3]
+    assert rows[0][1] == "state 0 (99%)"
+    assert rows[0][3].startswith("states 1?, 2 (")
+    assert "?: how the state orders the two is not sure (90%)" in pair_rule(seen.contrasts, actions=3, largest=1 / 3)
+
+
+def test_many_states_are_counted_not_listed() -> None:
+    rng = np.random.default_rng(0)
+    seen = inspect_model(lpb.PreferenceModel([rng.permutation(8) for _ in range(20)]), top=3)
+    for row in pair_table(seen.contrasts)[1]:
+        assert {row[1], row[3]} <= {f"{n} states" for n in range(7, 14)}
+    rule = pair_rule(seen.contrasts, actions=8, largest=0.05)
+    assert "taken at their word" in rule
+    assert "most contested" not in rule
+    assert "300 most contested" in pair_rule(seen.contrasts, actions=301, largest=0.05)
+    few = seen.first(4).contrasts
+    assert len(few.pairs) == 3
+    assert len(few.pairs[0].says_first) == len(few.kendall) == len(few.kendall[0]) == len(few.traits) == 4
+
+
+def test_few_actions_are_listed_once() -> None:
+    model = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
+    columns, rows = state_table(inspect_model(model))
+    assert columns == ["state", "share", WHOLE]
+    assert rows[0] == ["0", "50%", "rest · drug A · drug B"]
+    columns, rows = state_table(inspect_model(model, top=1))
+    assert columns == ["state", "share", "prefers", "likes least"]
+    assert rows[1] == ["1", "50%", "drug B", "… rest"]
+
+
+@pytest.mark.parametrize("top", [1, 2, 3, 4, 5, 9])
+def test_no_action_is_at_both_ends(top: int) -> None:
+    (state,) = inspect_model(lpb.PreferenceModel([list(range(7))]), top=top).states
+    assert len(state.top) + state.between + len(state.bottom) == 7
+    assert list(state.top) == list(range(min(top, 7)))
+    assert list(state.bottom) == list(range(max(top, 7 - top), 7))
+
+
+def test_a_short_list_beside_long_ones_is_whole() -> None:
+    told = {"never_compared": [[], [0, 1, 2]]}
+    seen = inspect_model(lpb.PreferenceModel([range(6), range(5, -1, -1)], provenance=told), top=2)
+    columns, rows = state_table(seen)
+    assert rows[0][2:4] == ["0 · 1", "… 4 · 5"]
+    assert rows[1][2:4] == ["5 · 4 · 3", ""]
+    assert columns[4] == "never compared"
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"utilities": [[0.5] * 3] * 2, "errors": [[0.1] * 3] * 2}, "all actions tie"),
+        ({"utilities": [[0.3] * 3] * 2}, "all actions tie"),
+        ({"means": [[2.0] * 3] * 2}, "all actions tie"),
+        ({"provenance": {"report": {"ties": 1.0}}}, "all actions tie"),
+        ({"provenance": {"never_compared": [[0, 1, 2]] * 2}}, "no actions were compared"),
+        (
+            {"utilities": [[0.5] * 3] * 2, "provenance": {"never_compared": [[0, 1, 2], []]}},
+            "all actions tie or no actions were compared",
+        ),
+    ],
+)
+def test_a_model_that_knows_nothing_says_so(parts: dict[str, Any], words: str, tmp_path: Path) -> None:
+    model = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"], **parts)
+    done = inspected(model, tmp_path, "--out", str(tmp_path / "out")).stdout
+    assert f"This model does not know what people prefer: {words}." in in_one_line(done)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "This model does not know what people prefer" in page
+    for text in (done, page[page.index("<main>") : page.index("</main>")]):
+        assert "drug" not in text, "no action is put before another"
+    content = json.loads(inspected(model, tmp_path, "--json").stdout)
+    assert content["pairs"] == content["traits"] == content["disagreements"] == []
+    assert all(state["top"] == state["bottom"] == [] and state["silent"] for state in content["states"])
+
+
+def test_one_state_of_ties_beside_others(tmp_path: Path) -> None:
+    utilities = [[0.5] * 3, [0.1, 0.5, 0.9], [0.9, 0.5, 0.1]]
+    model = lpb.PreferenceModel([[0, 2, 1], [2, 1, 0], [0, 1, 2]], utilities=utilities, actions=list("abc"))
+    seen = inspect_model(model)
+    assert [state.silent for state in seen.states] == ["ties", None, None]
+    assert seen.silence is None
+    assert seen.contrasts.kendall[0][1] is None
+    assert seen.contrasts.pairs[0].says_first[0] is None
+    assert "nothing is known: all actions tie" in inspected(model, tmp_path).stdout
+
+
+def told(**report: Any) -> dict[str, Any]:
+    return {"report": report}
+
+
+def test_people_score_and_warnings_are_shown(tmp_path: Path) -> None:
+    report = {
+        "people": 1234,
+        "state_people": [1000, 234],
+        "heldout_log_likelihood": -0.5,
+        "heldout_people": 1,
+        "ties": 0.25,
+        "warnings": ["few people\x1b"],
+    }
+    model = lpb.PreferenceModel([[0, 1], [1, 0]], provenance=told(**report))
+    done = inspected(model, tmp_path, "--out", str(tmp_path / "out")).stdout
+    page = (tmp_path / "out" / "report.html").read_text()
+    for text in (in_one_line(done), page):
+        assert "fitted to 1,234 people" in text
+        assert "of 1 person not in the fit: -0.5000 (a coin toss: -0.6931; certainty: 0)" in text
+        assert "25% of the comparisons in the log are ties" in text
+        assert r"few people\x1b" in text
+        assert "no better than a coin" not in text
+    assert "1,000" in done
+    assert "234" in done
+    content = json.loads(inspected(model, tmp_path, "--json").stdout)
+    assert (content["people"], content["heldout"], content["ties"]) == (1234, -0.5, 0.25)
+    assert [state["people"] for state in content["states"]] == [1000, 234]
+
+
+@pytest.mark.parametrize(("score", "worse"), [(COIN, True), (-0.8, True), (-0.69, False)])
+def test_a_score_no_better_than_a_coin_is_called_so(score: float, worse: bool) -> None:
+    model = lpb.PreferenceModel([[0, 1]], provenance=told(heldout_log_likelihood=score))
+    assert any("no better than a coin" in line for line in fit_lines(FitRecord.of(model))) is worse
+
+
+def test_of_very_many_warnings_the_first_are_shown() -> None:
+    model = lpb.PreferenceModel([[0, 1]], provenance=told(warnings=[f"warning {i}" for i in range(40)]))
+    lines = warning_lines(FitRecord.of(model))
+    assert lines[0] == "warning 0"
+    assert lines[-1] == "and 28 more (--json)"
+    assert len(lines) == 13
+
+
+def test_means_and_noise_are_shown(tmp_path: Path) -> None:
+    model = lpb.PreferenceModel([[0, 1], [1, 0]], means=[[3.0, -1.0], [0.5, 4.25]], noise=0.75)
+    done = inspected(model, tmp_path).stdout
+    assert "-1 to 3" in done
+    assert "0.5 to 4.25" in done
+    assert "by 0.75 (standard deviation)" in done
+    content = json.loads(inspected(model, tmp_path, "--json").stdout)
+    assert content["noise"] == 0.75
+    assert content["states"][1]["means"] == [0.5, 4.25]
+
+
+def with_taste(about: dict[str, Any]) -> lpb.PreferenceModel:
+    factors = np.array([[0.9, 0.0], [0.5, 0.0], [0.0, 0.0], [-0.4, 0.0], [-0.8, 0.0]])
+    taste = TasteModel(np.zeros(5), factors, np.full(5, 0.5), about=about)
+    return lpb.PreferenceModel([range(5)], actions=list("abcde"), taste=taste)
+
+
+def test_a_taste_is_told_by_its_ends(tmp_path: Path) -> None:
+    about = {"score": -1.2, "score_without": -1.25, "heldout_people": 30, "level": 0.8, "coverage": 0.815}
+    done = inspected(with_taste(about), tmp_path, "--top", "3", "--out", str(tmp_path / "out")).stdout
+    assert "Taste: 2 factors; log density per rating of 30 people not in the fit -1.2000, 0.0500 better" in done
+    assert "Its 80% intervals covered 81.5% of their ratings." in done
+    content = json.loads(inspected(with_taste(about), tmp_path, "--top", "3", "--json").stdout)["taste"]
+    # Two of five at each end, so that none is at both; the second factor has no ends.
+    assert content["directions"] == [
+        {"factor": 1, "one_end": [["a", 0.9], ["b", 0.5]], "other_end": [["e", -0.8], ["d", -0.4]]}
+    ]
+    assert (tmp_path / "out" / "tastes.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("about", [{}, {"score": "x", "score_without": 1}, {"level": True, "coverage": None, "a": []}])
+def test_a_taste_with_an_odd_account_is_shown_without_it(about: dict[str, Any], tmp_path: Path) -> None:
+    assert "Taste: 2 factors\n" in inspected(with_taste(about), tmp_path).stdout
+
+
+def test_the_verdict_comes_first(tmp_path: Path) -> None:
+    found = {"verdict": "taste helps.", "best": "taste", "policies": {"taste": {"gain": 1}, "popular": {}}}
+    model = lpb.PreferenceModel([[0, 1], [1, 0]], evaluation=found)
+    done = inspected(model, tmp_path, "--out", str(tmp_path / "out")).stdout
+    assert done.startswith(
+        "Verdict: taste helps.\nBest policy for people not in the fit: taste (tried: taste, popular)."
+    )
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert page.index("Verdict: taste helps.") < page.index("<h2>States</h2>")
+    assert json.loads(inspected(model, tmp_path, "--json").stdout)["evaluation"] == found
+
+
+@pytest.mark.parametrize(
+    "found",
+    [None, {}, {"verdict": 3, "best": None}, {"verdict": "", "policies": 7}, {"verdict": ["x"], "best": {"a": 1}}],
+)
+def test_an_odd_evaluation_is_left_out(found: dict[str, Any] | None, tmp_path: Path) -> None:
+    done = inspected(lpb.PreferenceModel([[0, 1], [1, 0]], evaluation=found), tmp_path)
+    assert done.exit_code == 0
+    assert "Verdict" not in done.stdout
+    assert "Best policy" not in done.stdout
+
+
+def test_names_of_the_model_and_names_given(tmp_path: Path) -> None:
+    model = lpb.PreferenceModel([[0, 1], [1, 0]], actions=[10, 20], names=["Heat", "Up"])
+    assert json.loads(inspected(model, tmp_path, "--json").stdout)["states"][0]["top"] == ["Heat", "Up"]
+    names = tmp_path / "names.csv"
+    names.write_text("id,title\n10,Heat (1995)\n")
+    done = inspected(model, tmp_path, "--names", str(names), "--json")
+    assert json.loads(done.stdout)["states"][0]["top"] == ["Heat (1995)", "Up"]
+    assert done.stderr == ""
+
+
+def test_a_word_when_no_name_matches(tmp_path: Path) -> None:
+    names = tmp_path / "names.csv"
+    names.write_text("id,title\ntt0010,Heat (1995)\n")
+    done = inspected(lpb.PreferenceModel([[0, 1]], actions=[10, 20]), tmp_path, "--names", str(names), "--json")
+    assert done.stderr.startswith("warning: none of the 1 names is of an action")
+    assert "'tt0010'" in done.stderr
+    assert "'10'" in done.stderr
+    assert json.loads(done.stdout)["states"][0]["top"] == [10, 20]
+
+
+def test_places_of_few_actions_have_whole_ticks(tmp_path: Path) -> None:
+    model = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]])
+    inspected(model, tmp_path, "--out", str(tmp_path / "out"))
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert '"values":[1,2,3]' in page
+
+
+def test_contrasts_of_one_state_are_empty() -> None:
+    seen = inspect_model(lpb.PreferenceModel([[0, 1]])).contrasts
+    assert seen == Contrasts(((0.0,),), (), (), (), 0.0)
