@@ -1,6 +1,5 @@
 """Which column of a table is the person, the action and the rating."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from lpbandits import validate
@@ -56,10 +55,10 @@ def like(columns: Iterable[str], role: str) -> list[str]:
     return [column for column in columns if word_of(column) in GUESSES[role]]
 
 
-def check_distinct(columns: Sequence[str], name: str) -> None:
+def check_distinct(columns: Sequence[str], chosen: Iterable[int], name: str) -> None:
     """Refuse a table in which two columns have the same name, where every name counts."""
-    for column in columns:
-        _once(columns, column, name)
+    for place in chosen:
+        _once(columns, columns[place], name)
 
 
 def word_of(column: str) -> str:
@@ -80,11 +79,6 @@ def apart(columns: Iterable[str]) -> list[str]:
         out.append(column if column not in times else f"{column}{AGAIN}{times[column] - 1}")
         times[column] = times.get(column, 0) + 1
     return out
-
-
-def first_name(column: str) -> str:
-    """Return a column's name as the file has it."""
-    return re.sub(f"{AGAIN}[0-9]+$", "", column)
 
 
 def listed(names: Iterable[str]) -> str:
@@ -117,5 +111,6 @@ def _rank_hint(columns: Sequence[str]) -> str:
 
 
 def _header_hint(columns: Sequence[str]) -> str:
-    numeric = sum(column.replace(".", "", 1).lstrip("-").isdigit() for column in columns)
-    return "; the first line looks like data: add a header line" if 2 * numeric > len(columns) else ""
+    numeric = [column.replace(".", "", 1).lstrip("-").isdigit() for column in columns]
+    data = numeric[:1] == [True] and 2 * sum(numeric) > len(columns)
+    return "; the first line looks like data: add a header line" if data else ""

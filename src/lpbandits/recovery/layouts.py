@@ -78,14 +78,15 @@ def laid_out(source: Source, wanted: Wanted) -> Long:
             )
         return Long(read_preflib(source).lazy(), "rankings", ranks=True)
     table = open_table(source, wide=layout == "wide")
+    person: int | None = None
     if layout == "auto":
-        layout = _recognised(table, wanted)
+        layout, person = _recognised(table, wanted)
     if layout == "long":
         return _long(table, wanted)
     _refuse(
         wanted, ("action", "rating", "rank"), f"in a table laid out as {layout} only the person has a column to name"
     )
-    person = _person(table, wanted)
+    person = _person(table, wanted) if person is None else person
     others = _others(table, person)
     if layout == "wide":
         rows, left_out = unfolded(table, person, others, decimal_comma=wanted.decimal_comma)
@@ -101,37 +102,29 @@ def _long(table: Table, wanted: Wanted) -> Long:
     return Long(table.columns(**places), "long", ranks=ranks)
 
 
-def _recognised(table: Table, wanted: Wanted) -> str:
-    """Return the layout that a table surely has; long, whose columns must be found by name, for any other."""
+def _recognised(table: Table, wanted: Wanted) -> tuple[str, int | None]:
+    """Return the layout that a table surely has, and its person; long, whose columns have names, for any other."""
     names = table.names
-    if (
-        table.source.columns
-        or wanted.given("action", "rating", "rank")
-        or like(names, "action")
-        or like(names, "rating")
-    ):
-        return "long"
-    people = [name for name in [wanted.columns.get("person")] if name is not None] or like(names, "person")
-    if len(people) != 1 or people[0] not in names:
-        return "long"
+    told = table.source.columns or wanted.given("action", "rating", "rank")
+    people = [wanted.columns["person"]] if wanted.given("person") else like(names, "person")
+    if told or like(names, "action") or like(names, "rating") or len(people) != 1 or people[0] not in names:
+        return "long", None
     person = names.index(people[0])
     others = [i for i in range(len(names)) if i != person]
     words = [names[i].strip().lower() for i in others]
     found = [PLACES.fullmatch(word) for word in words]
-    if all(found):
-        counted = [int(match[1] or match[2]) for match in found if match]
-        return "rankings" if counted == list(range(1, len(others) + 1)) and len(others) > 1 else "long"
-    sure = len(others) > 1 and not any(found) and not any(word_of(word) in DOUBTFUL or AGAIN in word for word in words)
-    return "wide" if sure and is_wide(table, person, others, decimal_comma=wanted.decimal_comma) else "long"
+    places = [int(match[1] or match[2]) for match in found if match]
+    if len(others) > 1 and places == list(range(1, len(others) + 1)):
+        return "rankings", person
+    if len(others) < 2 or places or any(word_of(word) in DOUBTFUL for word in words):
+        return "long", None
+    return ("wide", person) if is_wide(table, person, others) else ("long", None)
 
 
 def _person(table: Table, wanted: Wanted) -> int:
-    """Return which column is the person: the one named, else the only one that is called so, else the first."""
+    """Return which column is the person: the one named, or the first."""
     name = wanted.columns.get("person")
-    if name is not None:
-        return table.names.index(named(table.names, name, "person", table.source.name))
-    found = like(table.names, "person")
-    return table.names.index(found[0]) if len(found) == 1 else 0
+    return 0 if name is None else table.names.index(named(table.names, name, "person", table.source.name))
 
 
 def _others(table: Table, person: int) -> list[int]:
@@ -150,7 +143,7 @@ def _others(table: Table, person: int) -> list[int]:
         raise InvalidInput(
             f"{source.name} has one column; give a person and at least one column more, or one rating per row"
         )
-    check_distinct([table.names[i] for i in kept], source.name)
+    check_distinct(table.names, kept, source.name)
     return kept
 
 

@@ -43,8 +43,8 @@ def read_preflib(source: Source) -> pl.DataFrame:
         size=20 * source.path.stat().st_size,
     )
     found = _File()
-    with source.path.open(encoding="utf-8-sig", newline=None) as text:
-        for number, line in _lines(text, source):
+    with source.path.open("rb") as raw:
+        for number, line in _lines(raw, source):
             if line.startswith("#"):
                 _take_note(found, line[1:], source.place(number))
             else:
@@ -70,15 +70,15 @@ def read_preflib(source: Source) -> pl.DataFrame:
     )
 
 
-def _lines(text: Iterator[str], source: Source) -> Iterator[tuple[int, str]]:
+def _lines(raw: Iterable[bytes], source: Source) -> Iterator[tuple[int, str]]:
     """Give the lines that are not blank, with their numbers from 0."""
-    number = -1
-    try:
-        for number, line in enumerate(text):
-            if line.strip():
-                yield number, line.strip()
-    except UnicodeDecodeError:
-        raise InvalidInput(f"{source.place(number + 1)}: it is not UTF-8 text; save the file as UTF-8") from None
+    for number, line in enumerate(raw):
+        try:
+            text = line.decode("utf-8-sig" if number == 0 else "utf-8").strip()
+        except UnicodeDecodeError:
+            raise InvalidInput(f"{source.place(number)}: it is not UTF-8 text; save the file as UTF-8") from None
+        if text:
+            yield number, text
 
 
 def _take_note(found: _File, note: str, place: str) -> None:
@@ -159,7 +159,7 @@ def _check(found: _File, source: Source) -> None:
     }
     for key, number in found.told.items():
         if number != have[key]:
-            raise InvalidInput(f"{source.name} says {key.lower()} {number:,}, but has {have[key]:,}; {SHORT}")
+            raise InvalidInput(f"{source.name} says '{key}: {number}', but has {have[key]:,}; {SHORT}")
     most = min(many, MOST_ALTERNATIVES)
     odd = [alternative for alternative in (min(seen), max(seen)) if not 1 <= alternative <= most]
     if odd:

@@ -18,6 +18,7 @@ from lpbandits.files.parquet import size_of
 from lpbandits.files.places import as_path
 from lpbandits.files.unpacking import LONGEST_LINE, Limit, check_lines, extract, plain, temporary, zipped
 from lpbandits.recovery.frames import is_pandas
+from lpbandits.validate import ODD
 
 MEMBERS = ("ratings.csv", "ratings.csv.gz", "ratings.dat", "ratings.parquet", "u.data")
 """What MovieLens (and we) call the ratings inside a folder or zip."""
@@ -64,6 +65,12 @@ class Source:
             return f"{self.name}, row {index + 1}"
         word = "row" if self.kind == "excel" else "line"
         return f"{self.name}, {word} {index + (1 if self.columns or self.kind == 'preflib' else 2)}"
+
+    @property
+    def faults(self) -> tuple[type[BaseException], ...]:
+        """What reading it may raise: errors of polars, and of functions of the user's that a lazy frame may hold."""
+        own = ODD if isinstance(self.frame, pl.LazyFrame) else ()
+        return pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, *own
 
     @property
     def remedy(self) -> str:

@@ -121,7 +121,9 @@ def _rows(source: Source, wanted: Wanted) -> tuple[Long, pl.DataFrame, dict[str,
     try:
         long = laid_out(source, wanted)
         frame, blank = _checked(long, source, decimal_comma=wanted.decimal_comma)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+    except InvalidInput:
+        raise
+    except source.faults as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise InvalidInput(find_fault(source) or f"cannot read {source.name}: {first}; {source.remedy}") from None
     return long, frame, {**long.left_out, "blank_lines": blank + long.left_out.get("blank_lines", 0)}
@@ -176,10 +178,18 @@ def _checked(long: Long, source: Source, *, decimal_comma: bool) -> tuple[pl.Dat
     rows = {what: int(found[f"{what}|row"]) for what in bad if found[f"{what}|row"] is not None}
     if rows:
         what = min(rows, key=lambda reason: rows[reason])
-        raise _bad_row(table, source, rows[what], what, int(found[f"{what}|count"]))
-    labels = [pl.col(role).cast(pl.Int64 if found[role] else pl.String) for role in ("person", "action")]
+        count = counted(int(found[f"{what}|count"]), "such row" if long.layout == "long" else "such rating")
+        raise _bad_row(table, source, rows[what], what, count)
+    labels = [_label(role, schema[role], whole=found[role]) for role in ("person", "action")]
     clean = table.filter(~pl.col("blank")).select("row", *labels, value.alias("rating"))
     return clean.collect(engine="streaming"), int(found["blank"])
+
+
+def _label(role: str, dtype: pl.DataType, *, whole: bool) -> pl.Expr:
+    column = (
+        pl.col(role).cast(pl.String) if is_text(dtype) else pl.col(role)
+    )  # categories do not become numbers at once
+    return column.cast(pl.Int64 if whole else pl.String)
 
 
 def _is_missing(role: str, dtype: pl.DataType) -> pl.Expr:
@@ -212,13 +222,11 @@ def _bytes_of(role: str, dtype: pl.DataType) -> pl.Expr:
     return pl.lit(0)
 
 
-def _bad_row(table: pl.LazyFrame, source: Source, row: int, what: str, count: int) -> InvalidInput:
+def _bad_row(table: pl.LazyFrame, source: Source, row: int, what: str, count: str) -> InvalidInput:
     value = table.filter(pl.col("row") == row).collect().row(0, named=True)["rating"]
     shown = what.replace(" is not", f" is {value!r}, not")
-    return InvalidInput(
-        f"{source.place(row)}: {shown} ({counted(count, 'such row')} in all); "
-        + (comma_hint(value) or "correct or remove the row")
-    )
+    hint = comma_hint(value) or "correct or remove the row"
+    return InvalidInput(f"{source.place(row)}: {shown} ({count} in all); {hint}")
 
 
 def _filtered(frame: pl.DataFrame, low_person: int, low_action: int) -> tuple[pl.DataFrame, dict[str, int]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -27,14 +28,20 @@ class Table:
 
 
 def open_table(source: Source, *, wide: bool = False) -> Table:
-    """Open what a source holds."""
+    """Open what a source holds; `wide` if the user says that it is so laid out."""
+    table = _opened(source, wide=wide)
+    if not table.names:
+        raise InvalidInput(f"{source.name} has no columns; give a person, an action and a rating")
+    check_width(len(table.names), source.name)
+    return table
+
+
+def _opened(source: Source, *, wide: bool) -> Table:
     if is_pandas(source.frame):
         names, columns = columns_of(source.frame, wide=wide)
-        check_width(len(names), source.name)
-        return Table(source, names, lambda chosen: _of_pandas(chosen, names, columns))
+        return Table(source, names, _taker(names, columns))
     raw = _raw(source)
     names = raw.collect_schema().names()
-    check_width(len(names), source.name)
     kept = names[:: source.step]
     if source.columns:
         if len(kept) < len(source.columns):
@@ -81,6 +88,15 @@ def _of_excel(source: Source) -> pl.LazyFrame:
     return cells.slice(1).rename(dict(zip(cells.columns, apart(header), strict=True))).lazy()
 
 
-def _of_pandas(chosen: Mapping[str, int], names: list[str], columns: list[Any]) -> pl.LazyFrame:
-    made = {name: as_series(columns[place], names[place]) for name, place in chosen.items()}
-    return pl.LazyFrame({"blank": pl.repeat(False, len(columns[0]), eager=True), **made})
+def _taker(names: list[str], columns: list[Any]) -> Callable[[Mapping[str, int]], pl.LazyFrame]:
+    """Return what takes columns of a pandas frame, each of them converted once."""
+
+    @cache
+    def made(place: int) -> pl.Series:
+        return as_series(columns[place], names[place])
+
+    def take(chosen: Mapping[str, int]) -> pl.LazyFrame:
+        blank = pl.repeat(False, len(columns[0]), eager=True)
+        return pl.LazyFrame({"blank": blank, **{name: made(place) for name, place in chosen.items()}})
+
+    return take
