@@ -123,7 +123,7 @@ def test_fit_says_which_layout_it_took_unless_told(tmp_path: Path) -> None:
     path.write_text("user,tea,jam\n" + "".join(f"{n},{n % 3},2\n" for n in range(6)))
     args = ["fit", str(path), "--no-taste", "--states", "1", "--json"]
     done = runner.invoke(app, args, catch_exceptions=False)
-    assert done.stderr == "note: read as wide: a column per action (--layout says otherwise)\n"
+    assert done.stderr == "note: read as wide: a column per action (see --layout)\n"
     assert json.loads(done.stdout)["ratings"] == 12
     assert runner.invoke(app, [*args, "--layout", "wide"], catch_exceptions=False).stderr == ""
 

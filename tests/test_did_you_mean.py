@@ -26,9 +26,9 @@ def test_the_nearest_name_is_offered(given: str | int, known: list[str | int], n
     assert validate.did_you_mean(given, reversed(known)) == f" (did you mean {near}?)"
 
 
-@pytest.mark.parametrize("given", ["zzz", "", None, 1.5, True, b"tea", ["tea"], "tea" * 10_000, 10**400])
+@pytest.mark.parametrize("given", ["zzz", "", None, 1.5, True, b"tea", ["tea"], "tea" * 10_000, "x" * 99, 10**400])
 def test_what_is_like_nothing_gets_nothing(given: object) -> None:
-    assert validate.did_you_mean(given, ["tea", "jam", 7, "x" * 10_000]) == ""
+    assert validate.did_you_mean(given, ["tea", "jam", 7, "x" * 100]) == ""
 
 
 def test_odd_words_are_harmless() -> None:

@@ -125,6 +125,11 @@ def test_a_wide_frame_of_other_things_is_refused() -> None:
     assert ratings_of(lpb.read_ratings(frame.select("user", "tea"), layout="wide")) == {1: {"tea": 1.0}}
 
 
+def test_a_log_without_a_header_is_long(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"u\.data has one rating per row, not wide"):
+        lpb.read_ratings(write(tmp_path, "1\t10\t3\t99\n", "u.data"), layout="wide")
+
+
 def test_an_absurd_width_is_refused(tmp_path: Path) -> None:
     wide = write(tmp_path, "user," + ",".join(map(str, range(10_000))) + "\nann" + ",1" * 10_000 + "\n")
     with pytest.raises(InvalidInput, match="has 10,001 columns; at most 10,000 are read"):

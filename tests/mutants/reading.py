@@ -31,7 +31,7 @@ FAULTS = [
         "recovery/numbers.py",
         "column.is_null() | column.is_nan() if",
         "column.is_null() if",
-        FRAMES,
+        LAYOUTS,
     ),
     Fault("wide: n/a is a rating", "recovery/numbers.py", '"n/a", ', "", LAYOUTS),
     Fault("layout: time is an action", "recovery/layouts.py", '"timestamp",\n', "", LAYOUTS),

@@ -81,5 +81,5 @@ def read_log(
         )
         report("read", 1, 1)
     if layout == "auto" and log.layout in _TAKEN:
-        typer.echo(f"note: read as {log.layout}: {_TAKEN[log.layout]} (--layout says otherwise)", err=True)
+        typer.echo(f"note: read as {log.layout}: {_TAKEN[log.layout]} (see --layout)", err=True)
     return log, time.perf_counter() - start

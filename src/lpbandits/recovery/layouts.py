@@ -77,6 +77,8 @@ def laid_out(source: Source, wanted: Wanted) -> Long:
                 f"{source.name} is a PrefLib file of rankings, not {layout}; leave layout out (--layout)"
             )
         return Long(read_preflib(source).lazy(), "rankings", ranks=True)
+    if source.columns and layout not in ("auto", "long"):
+        raise InvalidInput(f"{source.name} has one rating per row, not {layout}; leave layout out (--layout)")
     table = open_table(source, wide=layout == "wide")
     person: int | None = None
     if layout == "auto":
