@@ -50,7 +50,6 @@ FAULTS = [
     Fault("rankings: ties do not share", "recovery/rankings.py", 'rank("average")', 'rank("ordinal")', LAYOUTS),
     Fault("rankings: places over all", "recovery/rankings.py", '.over("person")', "", LAYOUTS),
     Fault("rankings: from nought", "recovery/rankings.py", "rating=actions + 1 -", "rating=actions -", LAYOUTS),
-    Fault("rankings: twice is fine", "recovery/read.py", "check_repeats(frame, found)\n", "pass\n", LAYOUTS),
     Fault("repeats: the first is kept", "recovery/repeats.py", 'keep="last"', 'keep="first"', LAYOUTS),
     Fault("repeats: the median", "recovery/repeats.py", '"rating").mean()', '"rating").median()', LAYOUTS),
     Fault(

@@ -15,7 +15,7 @@ from lpbandits.recovery.numbers import comma_hint, is_text, number
 from lpbandits.recovery.rankings import by_place
 from lpbandits.recovery.rating_files import Source, find_fault, open_source
 from lpbandits.recovery.ratings import MOST, Ratings
-from lpbandits.recovery.repeats import DUPLICATES, check_repeats, one_each, repeat_error
+from lpbandits.recovery.repeats import DUPLICATES, one_each, repeat_error
 from lpbandits.recovery.report import counted
 from lpbandits.typing import IntArray, Label
 
@@ -108,7 +108,6 @@ def read_ratings(
         if repeats != "error":
             frame, dropped["repeated_ratings"] = one_each(frame, repeats)
         if long.ranks:
-            check_repeats(frame, found)
             frame = by_place(frame)
         kept, few = _filtered(frame, low["person"], low["action"])
         if kept.is_empty():

@@ -26,12 +26,6 @@ def one_each(frame: pl.DataFrame, how: str) -> tuple[pl.DataFrame, int]:
     return left, len(frame) - len(left)
 
 
-def check_repeats(frame: pl.DataFrame, source: Source) -> None:
-    """Refuse a person who ranks an action twice, before places are counted."""
-    if frame.select(pl.struct("person", "action").is_duplicated().any()).item():
-        raise repeat_error(frame, source)
-
-
 def repeat_error(frame: pl.DataFrame, source: Source) -> InvalidInput:
     """Return the error for a (person, action) that occurs twice: which, and where."""
     again = frame.sort("row").filter(pl.struct("person", "action").is_duplicated())
