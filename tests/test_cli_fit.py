@@ -100,6 +100,34 @@ def test_fit_reports_what_the_filters_left_out(log: Path) -> None:
     assert "left out: 1 people below min person" in done.stdout
 
 
+def test_fit_reads_what_it_is_told_to(tmp_path: Path) -> None:
+    rows = [(n, a, (a if n % 2 else 3 - a) + 0.5) for n in range(8) for a in range(4)]
+    comma = [f"p{n};a{a};{x}".replace(".", ",") for n, a, x in [*rows, rows[-1]]]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(["who;what;how", *comma]))
+    names = ["--person", "who", "--action", "what", "--no-taste", "--states", "1", "--json"]
+    args = ["fit", str(path), *names, "--decimal-comma", "--duplicates", "last"]
+    content = json.loads(runner.invoke(app, [*args, "--rating", "how"], catch_exceptions=False).stdout)
+    assert (content["ratings"], content["people"], content["dropped"]["repeated_ratings"]) == (32, 8, 1)
+    out = tmp_path / "model.json"
+    orders = {}
+    path.write_text("\n".join(["who,what,how", *(f"{n},a{a},{a + 1}" for n in range(8) for a in range(4))]))
+    for word in ("--rating", "--rank"):
+        runner.invoke(app, ["fit", str(path), *names, word, "how", "--out", str(out)], catch_exceptions=False)
+        orders[word] = lpb.PreferenceModel.load(out).orderings[0].tolist()
+    assert orders == {"--rating": [3, 2, 1, 0], "--rank": [0, 1, 2, 3]}
+
+
+def test_fit_says_which_layout_it_took_unless_told(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("user,tea,jam\n" + "".join(f"{n},{n % 3},2\n" for n in range(6)))
+    args = ["fit", str(path), "--no-taste", "--states", "1", "--json"]
+    done = runner.invoke(app, args, catch_exceptions=False)
+    assert done.stderr == "note: read as wide: a column per action (see --layout)\n"
+    assert json.loads(done.stdout)["ratings"] == 12
+    assert runner.invoke(app, [*args, "--layout", "wide"], catch_exceptions=False).stderr == ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -108,6 +136,10 @@ def test_fit_reports_what_the_filters_left_out(log: Path) -> None:
         (["--method", "magic"], ["'magic'", "two-stage, em"]),
         (["--scale", "odd"], ["'odd'", "raw, centered, standardized, cosine"]),
         (["--person", "who"], ["'who'", "userId"]),
+        (["--person", "usrId"], ["did you mean 'userId'?"]),
+        (["--layout", "tall"], ["layout is 'tall'", "auto, long, wide, rankings"]),
+        (["--duplicates", "first"], ["duplicates is 'first'", "error, last, mean"]),
+        (["--rank", "place"], ["no column 'place' for the rank"]),
         (["--min-person", "100"], ["min_person 100", "lower"]),
         (["--out", "nowhere/model.json"], ["nowhere", "make it first"]),
         (["--out", "."], ["cannot write .: it is a folder", "model.json"]),

@@ -49,7 +49,7 @@ class Agent:
     >>> agent.tell("drug C", 1.0)
     Traceback (most recent call last):
     ...
-    lpbandits.errors.InvalidInput: unknown action 'drug C'; the 3 actions are 'rest', 'drug A', 'drug B'
+    lpbandits.errors.InvalidInput: unknown action 'drug C'; the 3 actions are 'rest', 'drug A', 'drug B' (did you ...
     """
 
     def __init__(

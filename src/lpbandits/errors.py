@@ -94,7 +94,7 @@ class MachineFault(LpbError, RuntimeError):
     """
 
 
-LIBRARIES = ("polars", "pyo3_runtime", "numba", "llvmlite", "joblib", "vl_convert", "zipfile", "zlib")
+LIBRARIES = ("polars", "pyo3_runtime", "numba", "llvmlite", "joblib", "vl_convert", "zipfile", "zlib", "fastexcel")
 """Libraries that fail in ways of their own; what they say is passed on."""
 
 

@@ -186,7 +186,8 @@ class PreferenceModel:
         given: dict[str, Any] = {name: getattr(self, name) for name in ("orderings", *PARTS, "evaluation")}
         unknown = [name for name in parts if name not in given]
         if unknown:
-            raise InvalidInput(f"a model has no part {validate.quoted(unknown[0])}; it has {', '.join(given)}")
+            near = validate.did_you_mean(unknown[0], given)
+            raise InvalidInput(f"a model has no part {validate.quoted(unknown[0])}; it has {', '.join(given)}{near}")
         return PreferenceModel(**given | parts)
 
     def relabelled(self, actions: Sequence[Label]) -> "PreferenceModel":

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 import lpbandits as lpb
+from tests.workbooks import workbook
 
 MOST_MEGABYTES = 1000
 
@@ -109,6 +110,24 @@ def _keys(folder: Path) -> Path:
     return place
 
 
+def _one_text(folder: Path) -> Path:
+    text = "x" * 32_000
+    rows: list[list[Any]] = [["user", "item", "rating"], *([n, text, 1] for n in range(100_000))]
+    return workbook(folder / "ratings.xlsx", rows)
+
+
+def _voters(folder: Path) -> Path:
+    place = folder / "ratings.soc"
+    place.write_text("".join(f"{10**9}: 1,2,3\n" for _ in range(1000)), encoding="utf-8")
+    return place
+
+
+def _wide_and_long(folder: Path) -> Path:
+    place = folder / "ratings.csv"
+    place.write_bytes(b"user," + b",".join(b"%d" % i for i in range(9_000)) + b"\n" + (b"," * 9_000 + b"\n") * 3_000)
+    return place
+
+
 BOMBS: dict[str, tuple[Callable[[Path], Path], Callable[[Path], Any]]] = {
     "gzip": (_gzip_of_zeros, lpb.read_ratings),
     "zip": (_zip_of_zeros, lpb.read_ratings),
@@ -122,6 +141,9 @@ BOMBS: dict[str, tuple[Callable[[Path], Path], Callable[[Path], Any]]] = {
     "parquet footer": (_footer, lpb.read_ratings),
     "no header": (_no_header, lpb.read_ratings),
     "keys twice": (_keys, lpb.PreferenceModel.load),
+    "workbook": (_one_text, lpb.read_ratings),
+    "voters": (_voters, lpb.read_ratings),
+    "wide": (_wide_and_long, lpb.read_ratings),
 }
 
 

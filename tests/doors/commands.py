@@ -38,6 +38,10 @@ ODD = (
         "bradley-terry",
         "cliff",
         "student",
+        "wide",
+        "rankings",
+        "last",
+        "rating",
     ),
 )
 
@@ -118,6 +122,10 @@ BASES: dict[str, tuple[list[str], dict[str, str]]] = {
                     "--person",
                     "--action",
                     "--rating",
+                    "--rank",
+                    "--layout",
+                    "--duplicates",
+                    "--decimal-comma",
                     "--method",
                     "--scale",
                     "--min-person",
@@ -137,7 +145,7 @@ BASES: dict[str, tuple[list[str], dict[str, str]]] = {
     ),
     "demo": (["--draws", "0"], dict.fromkeys(("--seed", "--out"), "-1")),
 }
-FLAGS = ("--json", "--list")
+FLAGS = ("--json", "--list", "--decimal-comma")
 
 
 @st.composite

@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import gzip
+import importlib
 import io
 import json
 import tempfile
@@ -26,6 +27,7 @@ from lpbandits.views.pair_tables import pair_table, trait_table
 from tests.doors.deciding import MODEL, live
 from tests.doors.hostile import NAMES, Code, anything, mostly, one_of, text
 from tests.doors.runner import Door
+from tests.workbooks import workbook
 
 TOKENS = (
     "NaN",
@@ -256,6 +258,16 @@ def use_ratings_file(given: Any) -> Any:
     return log.rating, log.counts, log.sha256
 
 
+def use_frame(given: Any) -> Any:
+    columns, change, settings = given
+    try:
+        made = change(pl.DataFrame(columns, strict=False))
+    except (ValueError, TypeError, LookupError, pl.exceptions.PolarsError) as error:
+        raise lpb.InvalidInput("such a frame cannot be made") from error
+    log = lpb.read_ratings(made, **settings)
+    return log.rating, log.counts, log.sha256
+
+
 def use_names_file(given: Any) -> Any:
     name, data = given
     with a_file(name, data) as place:
@@ -356,6 +368,8 @@ _COLUMNS: tuple[Any, ...] = (
     [None, None, None],
     [2**63 - 1, -(2**63), 0],
     [b"x", b"y", b"z"],
+    ["4,5", "3", ""],
+    ["tea", "jam", None],
 )
 
 
@@ -373,11 +387,50 @@ def _zipped(name: str, data: bytes) -> bytes:
 
 
 @st.composite
+def other_tables(draw: st.DrawFn) -> bytes:
+    """Draw a wide table, or rankings, with odd cells and odd names of columns now and then."""
+    names = draw(
+        st.lists(st.sampled_from(["tea", "jam", "10", "rank1", "rank2", "", "row", "blank", "time"]), max_size=4)
+    )
+    lines = [["user", *names]]
+    for n in range(draw(st.integers(0, 3))):
+        cells = st.sampled_from(["1", "2.5", "4,5", "", "tea", "jam", " ", *CELLS])
+        lines.append([str(n), *(draw(cells if draw(st.integers(0, 4)) == 0 else st.just("3")) for _ in names)])
+    return "\n".join(";".join(line) for line in lines).encode("utf-8", "replace")
+
+
+@cache
+def a_workbook() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        rows: list[list[Any]] = [
+            ["user", "item", "rating"],
+            [1, "tea", 4.5],
+            [2, "jam", 3],
+            [None, None, None],
+            [2, "tea", 1],
+        ]
+        return workbook(Path(folder) / "a.xlsx", rows).read_bytes()
+
+
+ORDERS = (
+    b"# NUMBER ALTERNATIVES: 3\n# NUMBER VOTERS: 3\n# NUMBER UNIQUE ORDERS: 2\n# ALTERNATIVE NAME 1: tea\n"
+    b"# ALTERNATIVE NAME 2: jam\n# ALTERNATIVE NAME 3: milk\n2: 3,{1,2}\n1: 1,2,3\n"
+)
+
+
+@st.composite
 def rating_files(draw: st.DrawFn) -> str:
     """Draw a log in one of its forms, often damaged."""
     data = draw(tables())
-    kind = draw(st.sampled_from(["csv", "csv", "tsv", "gz", "zip", "parquet", "dat", "u.data", "txt"]))
+    kinds = ["csv", "csv", "tsv", "gz", "zip", "parquet", "dat", "u.data", "txt", "wide", "wide", "xlsx", "toc", "toi"]
+    kind = draw(st.sampled_from(kinds))
     name = "ratings.csv"
+    if kind == "wide":
+        data = draw(other_tables())
+    elif kind == "xlsx":
+        name, data = "ratings.xlsx", a_workbook()
+    elif kind in ("toc", "toi"):
+        name, data = f"ratings.{kind}", ORDERS
     if kind == "gz":
         name, data = "ratings.csv.gz", gzip.compress(data, mtime=0)
     elif kind == "zip":
@@ -395,12 +448,66 @@ def rating_files(draw: st.DrawFn) -> str:
         data = draw(bytes_changed(data))
     options = draw(
         one_of("{}", "{}", "dict(min_person=2)", "dict(min_action=2)", "dict(unpack_limit=10)", "dict(person='x')")
-        | one_of("dict(folder=True)", "dict(person='a', action='b', rating='c')")
+        | one_of("dict(folder=True)", "dict(person='a', action='b', rating='c')", "dict(rank='rating')")
+        | one_of(
+            "dict(layout='wide')", "dict(layout='rankings')", "dict(duplicates='mean')", "dict(decimal_comma=True)"
+        )
+        | one_of("dict(layout='wide', duplicates='last', decimal_comma=True)", "dict(layout='rankings', person='user')")
+        | st.tuples(one_of("layout", "duplicates", "decimal_comma", "rank"), anything()).map(
+            lambda p: f"dict({p[0]}={p[1]})"
+        )
         | anything().map(lambda a: f"dict(min_person={a})")
         | anything().map(lambda a: f"dict(rating={a})")
         | anything().map(lambda a: f"dict(unpack_limit={a})")
     )
     return f"[{name!r}, {source_of(data)}, {options}]"
+
+
+_GOOD: tuple[dict[str, Any], ...] = (
+    {"person": [1, 1, 2], "action": ["tea", "jam", "tea"], "rating": [1.0, 2.5, -3.0]},
+    {"user": ["ann", "bo", "cy"], "tea": [1, 2, None], "jam": [float("nan"), 2.0, 3.0]},
+    {"voter": [1, 2, 3], "rank1": ["tea", "jam", "tea"], "rank2": ["jam", None, "milk"]},
+)
+
+
+@st.composite
+def frames(draw: st.DrawFn) -> str:
+    """Draw a frame of odd columns, as polars or pandas has it."""
+    good = draw(st.sampled_from(_GOOD))
+    columns = {name: draw(st.sampled_from(_COLUMNS)) if draw(st.integers(0, 5)) == 3 else good[name] for name in good}
+    change = draw(
+        one_of(
+            "lambda f: f", "lambda f: f.lazy()", "in_pandas", "in_pandas", "lambda f: in_pandas(f).set_index('user')"
+        )
+        | one_of("lambda f: f.cast(pl.Categorical, strict=False)", "lambda f: f.clear()", "lambda f: f.select()")
+        | one_of(
+            "lambda f: f.lazy().select(pl.col('nope'))", "lambda f: in_pandas(f).astype('category')", "lambda f: {}"
+        )
+    )
+    options = draw(
+        one_of(
+            "{}",
+            "{}",
+            "dict(layout='wide')",
+            "dict(layout='rankings')",
+            "dict(rank='rating')",
+            "dict(duplicates='last')",
+        )
+        | anything().map(lambda a: f"dict(person={a})")
+    )
+    return f"[{columns!r}, {change}, {options}]"
+
+
+def in_pandas(frame: pl.DataFrame) -> Any:
+    """Return a frame as pandas has it, if that is installed."""
+    try:
+        pandas = importlib.import_module("pandas")
+    except ImportError:
+        return frame
+    return pandas.DataFrame(frame.to_dict(as_series=False))
+
+
+NAMES |= {"pl": pl, "in_pandas": in_pandas}
 
 
 def _belief_changed(valid: tuple[str, bytes]) -> Code:
@@ -451,7 +558,8 @@ DOORS = [
         budget=30,
         share=2.0,
     ),
-    Door("ratings-file", rating_files(), use_ratings_file, budget=40, share=3.0),
+    Door("ratings-file", rating_files(), use_ratings_file, budget=60, share=4.0),
+    Door("ratings-frame", frames(), use_frame, budget=40, share=2.0),
     Door(
         "names-file",
         st.tuples(

@@ -17,7 +17,12 @@ NAMES |= {"LOG": LOG}
 
 def use_ratings(given: Any) -> Any:
     kind, settings = given
-    calls: dict[str, Any] = {"arrays": lpb.Ratings.from_arrays, "codes": lpb.Ratings.from_codes, "whole": lpb.Ratings}
+    calls: dict[str, Any] = {
+        "arrays": lpb.Ratings.from_arrays,
+        "matrix": lpb.Ratings.from_matrix,
+        "codes": lpb.Ratings.from_codes,
+        "whole": lpb.Ratings,
+    }
     made = calls[kind](**settings)
     repr(made)
     assert len(made.sha256) == 64
@@ -122,6 +127,14 @@ DOORS = [
                 ),
             ),
             st.tuples(
+                st.just("'matrix'"),
+                arguments(
+                    matrix_=mostly(one_of("[[1, nan, 3], [2, 2, nan]]", "np.eye(3)", "[[nan, nan]]"), array()),
+                    people=mostly(one_of("['ann', 'bo']", "[1, 2, 3]"), listed(text(), text())),
+                    actions=mostly(one_of("['tea', 'jam', 'milk']"), listed(text(), text())),
+                ),
+            ),
+            st.tuples(
                 st.just("'codes'"),
                 arguments(
                     person_=mostly(one_of("np.array([0, 0, 1])"), array()),
@@ -130,6 +143,7 @@ DOORS = [
                     people_=mostly(one_of("('ann', 'bo')"), listed(text(), text())),
                     actions_=mostly(one_of("('tea', 'jam')"), listed(text(), text())),
                     dropped=one_of("{'blank_lines': 1}"),
+                    layout=one_of("'wide'", "'tall'"),
                 ),
             ),
             st.tuples(

@@ -16,11 +16,12 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.mutants import claims, figures, inspection, methods, movielens, policies
+from tests.mutants import claims, figures, inspection, methods, movielens, policies, reading
 from tests.mutants.fault import Fault
 
 ROOT = Path(__file__).parents[2]
-FAULTS = [*movielens.FAULTS, *figures.FAULTS, *methods.FAULTS, *policies.FAULTS, *claims.FAULTS, *inspection.FAULTS]
+LISTS = (movielens, figures, methods, policies, claims, inspection, reading)
+FAULTS = [fault for one in LISTS for fault in one.FAULTS]
 NOBODY = "nobody"
 LONGEST = 600
 """Seconds: a fault may also make a loop endless."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from lpbandits.cli import reading
 from lpbandits.cli.screen import print_json, print_table, say, stage_bars
 from lpbandits.text import LINE, shown
 
@@ -14,27 +15,29 @@ if TYPE_CHECKING:
 
 
 def fit(
-    ratings: Path = typer.Argument(help="CSV or TSV (may be gzipped), Parquet, or a MovieLens folder or zip."),
+    ratings: Path = typer.Argument(help=reading.KINDS),
     out: Path | None = typer.Option(None, help="File for the model (JSON)."),
     states: str = typer.Option("5", help="Number of latent states, or **auto**: what predicts unseen people best."),
-    person: str | None = typer.Option(None, help="Column that holds the person; guessed when obvious."),
-    action: str | None = typer.Option(None, help="Column that holds the action; guessed when obvious."),
-    rating: str | None = typer.Option(None, help="Column that holds the rating; guessed when obvious."),
+    layout: reading.Layout = "auto",
+    person: reading.Person = None,
+    action: reading.Action = None,
+    rating: reading.Rating = None,
+    rank: reading.Rank = None,
+    duplicates: reading.Duplicates = "error",
+    decimal_comma: reading.DecimalComma = False,
     method: str = typer.Option("two-stage", help="**two-stage** (cluster, then Bradley-Terry) or **em** (mixture)."),
     scale: str = typer.Option(
         "raw", help="What clustering sees: **raw**, **centered**, **standardized** or **cosine**."
     ),
-    min_person: int = typer.Option(0, help="Keep people with at least this many ratings."),
-    min_action: int = typer.Option(0, help="Then keep actions with at least this many ratings."),
+    min_person: reading.MinPerson = 0,
+    min_action: reading.MinAction = 0,
     prior_sd: float = typer.Option(1.0, help="Standard deviation of the Gaussian prior of a utility."),
     pairs_per_person: int | None = typer.Option(None, help="Use at most this many comparisons per person."),
     shrink: bool = typer.Option(True, help="Let states borrow from each other what their people said too little of."),
     restarts: int | None = typer.Option(None, help="Starts of the clustering (10; 2 for huge logs) or of EM (3)."),
     no_taste: bool = typer.Option(False, "--no-taste", help="Do not learn how tastes vary (for the policy **taste**)."),
     taste_states: int = typer.Option(1, help="States that the taste has of its own, beside its factors."),
-    unpack_limit: str | None = typer.Option(
-        None, help="What a compressed file may unpack to, such as **50GB**; 20 GB and 200 times its size by default."
-    ),
+    unpack_limit: reading.UnpackLimit = None,
     seed: int = typer.Option(0, help="Seed of all random choices."),
     threads: int | None = typer.Option(None, help="Threads; by default all cores. It never changes a result."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a summary."),
@@ -45,9 +48,8 @@ def fit(
     """
     from lpbandits import validate
     from lpbandits.files.writing import check_place
-    from lpbandits.recovery import Em, TwoStage, fit_states, read_ratings
+    from lpbandits.recovery import Em, TwoStage, fit_states
     from lpbandits.recovery.em import slow_note
-    from lpbandits.recovery.report import Stopwatch
 
     validate.as_choice(method, "method", ("two-stage", "em"))
     number = _states(states)
@@ -57,18 +59,19 @@ def fit(
     if restarts is not None:
         settings["restarts"] = validate.as_count(restarts, "restarts", high=1000)
     estimator = TwoStage(**settings) if method == "two-stage" else Em(**settings)
-    with stage_bars() as report:
-        clock = Stopwatch(report)
-        with clock.part("read"):
-            log = read_ratings(
-                ratings,
-                person=person,
-                action=action,
-                rating=rating,
-                min_person=min_person,
-                min_action=min_action,
-                unpack_limit=None if unpack_limit is None else validate.as_bytes(unpack_limit, "--unpack-limit"),
-            )
+    log, read_seconds = reading.read_log(
+        ratings,
+        layout=layout,
+        person=person,
+        action=action,
+        rating=rating,
+        rank=rank,
+        duplicates=duplicates,
+        decimal_comma=decimal_comma,
+        min_person=min_person,
+        min_action=min_action,
+        unpack_limit=unpack_limit,
+    )
     note = slow_note(log) if method == "em" else None
     if note:
         typer.echo(f"note: {note}", err=True)
@@ -85,7 +88,7 @@ def fit(
         )
     if out is not None:
         made.model.save(out)
-    seconds = {"read": round(clock.seconds["read"], 3), **made.report.seconds}
+    seconds = {"read": round(read_seconds, 3), **made.report.seconds}
     made = replace(made, report=replace(made.report, seconds=seconds))
     if as_json:
         print_json({**made.report.to_dict(), "out": None if out is None else str(out)})

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from lpbandits.cli.reading import read_log
 from lpbandits.cli.screen import notes, print_json, print_table, progress_bar, say
 from lpbandits.text import shown
 
@@ -162,6 +163,7 @@ def world_of(name: str, given: dict[str, Any], settings: list[str]) -> "World":
         if not equals or key not in takes:
             raise InvalidInput(
                 f"--set {validate.quoted(pair)} is not a setting of the world {name!r}; it has {', '.join(takes)}"
+                + validate.did_you_mean(key, takes)
             )
         if key in given:
             raise InvalidInput(f"{key} is given twice, once by --set {validate.quoted(pair)}; give it once")
@@ -176,9 +178,7 @@ def world_of(name: str, given: dict[str, Any], settings: list[str]) -> "World":
     if isinstance(given.get("model"), Path):
         given["model"] = PreferenceModel.load(given["model"])
     if isinstance(given.get("log"), Path):
-        from lpbandits.recovery import read_ratings
-
-        given["log"] = read_ratings(given["log"])
+        given["log"], _ = read_log(given["log"])
     try:
         world: World = made(**given)
     except TypeError as error:

@@ -272,6 +272,7 @@ class Policy:
             names = ", ".join(map(quoted, self.model.actions[:5])) + (", …" if self.model.n_actions > 5 else "")
             raise InvalidInput(
                 f"unknown action {quoted(label)}; the {self.model.n_actions} actions are {names}"
+                + validate.did_you_mean(label, self.model.actions)
             ) from None
 
     def with_model(self, model: PreferenceModel) -> "Policy":

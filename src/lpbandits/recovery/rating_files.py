@@ -1,16 +1,24 @@
-"""Which file holds the ratings, and how it is laid out: plain tables, MovieLens folders and zips."""
+"""Where ratings come from, and in which form: tables, workbooks, rankings, MovieLens folders, frames in memory."""
 
 import contextlib
 import csv
+import importlib.util
+import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+import polars as pl
 
 from lpbandits.errors import InvalidInput, reason
+from lpbandits.files.excel import check_workbook
 from lpbandits.files.parquet import size_of
 from lpbandits.files.places import as_path
 from lpbandits.files.unpacking import LONGEST_LINE, Limit, check_lines, extract, plain, temporary, zipped
+from lpbandits.recovery.frames import is_pandas
+from lpbandits.validate import ODD
 
 MEMBERS = ("ratings.csv", "ratings.csv.gz", "ratings.dat", "ratings.parquet", "u.data")
 """What MovieLens (and we) call the ratings inside a folder or zip."""
@@ -20,6 +28,11 @@ NO_HEADER = ("userId", "movieId", "rating")
 
 MOST_COLUMNS = 10_000
 """Columns of a table that is read."""
+
+PREFLIB = (".soc", ".soi", ".toc", ".toi")
+"""How the names of PrefLib's files of rankings end."""
+
+Kind = Literal["text", "parquet", "excel", "preflib", "frame"]
 
 UNREADABLE = (OSError, EOFError, zlib.error)
 AGAIN = "it may be cut short or damaged: copy or download it again"
@@ -31,7 +44,7 @@ class Source:
 
     path: Path
     name: str
-    parquet: bool = False
+    kind: Kind = "text"
     separator: str = ","
     columns: tuple[str, ...] | None = None
     """Given when the file has no header line."""
@@ -39,6 +52,8 @@ class Source:
     """Bytes that its labels may take: as many as the file may unpack to."""
     step: int = 1
     """Fields from one column to the next: 2 for the '::' of MovieLens, read as ':' with an empty field between."""
+    frame: Any = None
+    """A frame in memory, of polars or pandas, instead of a path."""
 
     def place(self, index: int) -> str:
         """Return how a user finds data row `index`.
@@ -46,14 +61,41 @@ class Source:
         >>> Source(Path("a.csv"), "a.csv").place(0)
         'a.csv, line 2'
         """
-        if self.parquet:
+        if self.kind in ("parquet", "frame"):
             return f"{self.name}, row {index + 1}"
-        return f"{self.name}, line {index + (1 if self.columns else 2)}"
+        word = "row" if self.kind == "excel" else "line"
+        return f"{self.name}, {word} {index + (1 if self.columns or self.kind == 'preflib' else 2)}"
+
+    @property
+    def faults(self) -> tuple[type[BaseException], ...]:
+        """What reading it may raise: errors of polars, and of functions of the user's that a lazy frame may hold."""
+        own = ODD if isinstance(self.frame, pl.LazyFrame) else ()
+        return pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, *own
+
+    @property
+    def remedy(self) -> str:
+        """What to do about a table that a library cannot read."""
+        return "mend the frame" if self.kind == "frame" else AGAIN
 
 
 @contextlib.contextmanager
-def open_source(path: str | Path, limit: Limit = Limit()) -> Iterator[Source]:  # noqa: B008 - it never changes
-    """Find the table in a file, folder or zip; what is compressed is unpacked to a temporary file meanwhile."""
+def open_source(given: Any, limit: Limit = Limit()) -> Iterator[Source]:  # noqa: B008 - it never changes
+    """Give the table that a path or a frame stands for; what is packed is unpacked to a temporary file meanwhile."""
+    if isinstance(given, pl.DataFrame | pl.LazyFrame) or is_pandas(given):
+        yield Source(Path(), "the frame", kind="frame", frame=given)
+        return
+    if not isinstance(given, str | os.PathLike):
+        raise InvalidInput(
+            f"ratings come from a file or a frame of polars or pandas, not from a {type(given).__name__}; for arrays "
+            "use Ratings.from_arrays(…) or Ratings.from_matrix(…)"
+        )
+    with _open_path(given, limit) as source:
+        yield source
+
+
+@contextlib.contextmanager
+def _open_path(path: str | os.PathLike[str], limit: Limit) -> Iterator[Source]:
+    """Find the table in a file, folder or zip."""
     place = as_path(path)
     try:
         is_folder, is_file = place.is_dir(), place.is_file()
@@ -66,7 +108,7 @@ def open_source(path: str | Path, limit: Limit = Limit()) -> Iterator[Source]:  
         place, name = found[0], str(found[0])
     elif not is_file:
         what = "is not a file that can be read twice" if place.exists() else "does not exist"
-        raise InvalidInput(f"{place} {what}; give a CSV, TSV, Parquet or zip file, or a MovieLens folder")
+        raise InvalidInput(f"{place} {what}; give a CSV, TSV, Parquet, Excel or zip file, or a MovieLens folder")
     else:
         name = place.name
     with contextlib.ExitStack() as open_:
@@ -98,15 +140,26 @@ def _described(path: Path, name: str, limit: Limit) -> Iterator[Source]:
         raise InvalidInput(f"{name} is gzipped Parquet, which is compressed already; unpack it first: gunzip {name}")
     if ".parquet" in suffixes[-1:]:
         _check_parquet(path, name, limit)
-        yield Source(path, name, parquet=True, most=limit.of(path.stat().st_size))
+        yield Source(path, name, kind="parquet", most=limit.of(path.stat().st_size))
+        return
+    if ".xlsx" in suffixes[-1:]:
+        if importlib.util.find_spec("fastexcel") is None:
+            raise InvalidInput(
+                f"{name} is a workbook, for which a reader is missing: pip install fastexcel, or save it as CSV"
+            )
+        check_workbook(path, name, limit)
+        yield Source(path, name, kind="excel", most=limit.of(path.stat().st_size))
         return
     with plain(path, name, limit) as text:
-        yield _of_text(text, name, path)
+        ranked = [suffix for suffix in suffixes[-2:] if suffix != ".gz"][-1:]
+        yield _of_text(text, name, path, preflib=bool(ranked) and ranked[0] in PREFLIB)
 
 
-def _of_text(text: Path, name: str, path: Path) -> Source:
+def _of_text(text: Path, name: str, path: Path, *, preflib: bool) -> Source:
     line = _first_line(text, name)
     check_lines(text, name)
+    if preflib:
+        return Source(text, name, kind="preflib")
     check_width(max(line.count(mark) for mark in ",\t;|:") + 1, name)
     if path.name == "u.data":
         return Source(text, name, separator="\t", columns=NO_HEADER)
@@ -148,7 +201,7 @@ def _check_parquet(path: Path, name: str, limit: Limit) -> None:
 
 def find_fault(source: Source) -> str | None:
     """Return where and why a text table cannot be read, by going through it slowly; None if nothing is found."""
-    if source.parquet:
+    if source.kind != "text":
         return None
     line, width = 0, 0
     try:
@@ -160,7 +213,7 @@ def find_fault(source: Source) -> str | None:
                 if fields > width:
                     return (
                         f"{source.name}, line {line}: it has {fields} fields, but the first line has {width}; "
-                        "correct or remove the line"
+                        "correct or remove the line" + _DECIMALS.get(source.separator, "")
                     )
     except UnicodeDecodeError:
         return f"{source.name}, line {line}: it is not UTF-8 text; save the file as UTF-8"
@@ -169,6 +222,9 @@ def find_fault(source: Source) -> str | None:
     except UNREADABLE as error:
         return f"cannot read {source.name} beyond line {line}: {error}; {AGAIN}"
     return None
+
+
+_DECIMALS = {",": ", or separate columns by semicolons if numbers have a decimal comma"}
 
 
 def _first_line(path: Path, name: str) -> str:

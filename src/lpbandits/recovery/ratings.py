@@ -34,6 +34,8 @@ class Ratings:
         Labels, sorted.
     dropped
         What was left out on the way in, by reason.
+    layout
+        How the source had them: `long`, `wide`, or `rankings`, whose ratings stand for places.
 
     >>> Ratings.from_arrays(["ann", "ann", "bo"], ["tea", "jam", "tea"], [5, 3, 4]).counts.tolist()
     [2, 1]
@@ -45,6 +47,7 @@ class Ratings:
     people: tuple[Label, ...]
     actions: tuple[Label, ...]
     dropped: Mapping[str, int] = field(default_factory=dict)
+    layout: str = "long"
 
     def __post_init__(self) -> None:
         offsets, action = (validate.as_indices(getattr(self, name), name) for name in ("offsets", "action"))
@@ -63,6 +66,7 @@ class Ratings:
             raise InvalidInput(f"actions must rise within a person, and be numbers from 0 to {len(actions) - 1}")
         dropped = {validate.as_text(key, "a reason"): value for key, value in _as_mapping(self.dropped).items()}
         dropped = {key: validate.as_count(value, f"dropped[{key!r:.60}]", low=0) for key, value in dropped.items()}
+        object.__setattr__(self, "layout", validate.as_choice(self.layout, "layout", ("long", "wide", "rankings")))
         arrays = {"offsets": offsets, "action": action.astype(np.int32, copy=False), "rating": rating}
         for name, value in {**arrays, "people": people, "actions": actions, "dropped": dropped}.items():
             object.__setattr__(self, name, value)
@@ -95,9 +99,33 @@ class Ratings:
         if unknown:
             raise InvalidInput(
                 f"action {validate.quoted(unknown[0])} is rated but not among the {len(names)} actions; add it there"
+                + validate.did_you_mean(unknown[0], names)
             )
         place = np.array([index[label] for label in labels], dtype=np.int64)
         return cls.from_codes(n, place[a] if len(place) else a, values, people=people, actions=names)
+
+    @classmethod
+    def from_matrix(
+        cls, matrix: Any, *, people: Sequence[Label] | None = None, actions: Sequence[Label] | None = None
+    ) -> "Ratings":
+        """Return the log of a people×actions matrix, NaN where there is no rating.
+
+        People and actions keep their order, also those without ratings; by default their labels are 0, 1, …
+
+        >>> log = Ratings.from_matrix([[5, np.nan, 3], [np.nan, 4, 1]], actions=["tea", "jam", "milk"])
+        >>> log.counts.tolist(), log.rating.tolist()
+        ([2, 2], [5.0, 3.0, 4.0, 1.0])
+        """
+        values = validate.as_floats(matrix, "matrix", shape=(None, None), largest=validate.LARGEST, gaps=True)
+        n, a = np.nonzero(~np.isnan(values))
+        return cls.from_codes(
+            n,
+            a,
+            values[n, a],
+            people=_labels_of(people, values.shape[0], "people"),
+            actions=_labels_of(actions, values.shape[1], "actions"),
+            layout="wide",
+        )
 
     @classmethod
     def from_codes(
@@ -109,6 +137,7 @@ class Ratings:
         people: tuple[Label, ...],
         actions: tuple[Label, ...],
         dropped: Mapping[str, int] | None = None,
+        layout: str = "long",
     ) -> "Ratings":
         """Return the log from indexes into `people` and `actions`; a pair that occurs twice is an error."""
         rating = validate.as_floats(rating, "rating", shape=(None,), largest=validate.LARGEST, copy=None)
@@ -134,6 +163,7 @@ class Ratings:
             people=people,
             actions=actions,
             dropped={} if dropped is None else dropped,
+            layout=layout,
         )
 
     def __len__(self) -> int:
@@ -178,6 +208,7 @@ class Ratings:
             people=tuple(self.people[n] for n in people.tolist()),
             actions=self.actions,
             dropped={},
+            layout=self.layout,
         )
         return some
 
@@ -214,6 +245,16 @@ def _coded(labels: Any, name: str) -> tuple[tuple[Label, ...], IntArray]:
     except validate.ODD:
         raise InvalidInput(f"{name} holds labels that cannot be sorted; give text, or whole numbers") from None
     return tuple(found.tolist()), codes
+
+
+def _labels_of(labels: Sequence[Label] | None, count: int, name: str) -> tuple[Label, ...]:
+    """Return a label for each row or column of a matrix."""
+    if labels is None:
+        return tuple(range(count))
+    given = _as_labels(labels, name)
+    if len(given) != count:
+        raise InvalidInput(f"{name} has {len(given)} labels, but the matrix has {count} {name}; give one for each")
+    return given
 
 
 def _as_labels(labels: Any, name: str) -> tuple[Label, ...]:

@@ -1,8 +1,8 @@
 """Reading a log of ratings from a table, lazily, and saying exactly what is wrong with it."""
 
 import math
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+import os
+from typing import Any, Protocol, get_args
 
 import numpy as np
 import polars as pl
@@ -10,38 +10,60 @@ import polars as pl
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
 from lpbandits.files.unpacking import Limit
-from lpbandits.recovery.rating_files import AGAIN, Source, find_fault, open_source
+from lpbandits.recovery.layouts import Layout, Long, Wanted, laid_out
+from lpbandits.recovery.numbers import comma_hint, is_text, number
+from lpbandits.recovery.rankings import by_place
+from lpbandits.recovery.rating_files import Source, find_fault, open_source
 from lpbandits.recovery.ratings import MOST, Ratings
+from lpbandits.recovery.repeats import DUPLICATES, one_each, repeat_error
 from lpbandits.recovery.report import counted
 from lpbandits.typing import IntArray, Label
 
-GUESSES = {
-    "person": ["person", "user", "reader", "customer", "patient", "people", "uid", "member", "viewer"],
-    "action": ["action", "item", "movie", "book", "isbn", "product", "film", "song", "artist", "track", "arm"],
-    "rating": ["rating", "score", "stars", "reward", "grade", "ratings", "bookrating", "value"],
-}
-"""Column names that are recognised, ignoring case, punctuation and a final 'id'."""
+
+class Frame(Protocol):
+    """What a frame of pandas has."""
+
+    columns: Any
+    index: Any
+    iloc: Any
 
 
 @door("reading ratings")
 def read_ratings(
-    path: str | Path,
+    source: "str | os.PathLike[str] | pl.DataFrame | pl.LazyFrame | Frame",
     *,
+    layout: str = "auto",
     person: str | None = None,
     action: str | None = None,
     rating: str | None = None,
+    rank: str | None = None,
+    duplicates: str = "error",
+    decimal_comma: bool = False,
     min_person: int = 0,
     min_action: int = 0,
     unpack_limit: int | None = None,
 ) -> Ratings:
-    r"""Read a log of ratings: CSV or TSV (gzipped or not), Parquet, or a MovieLens folder or zip.
+    r"""Read a log of ratings or rankings from a file, or from a frame of polars or pandas.
 
     Parameters
     ----------
-    path
-        One rating per row. Further columns are ignored.
+    source
+        CSV or TSV (gzipped or not), Parquet, Excel (if `fastexcel` is installed), rankings of PrefLib, a MovieLens
+        folder or zip; or a frame.
+    layout
+        `long`: one rating per row, further columns are ignored. `wide`: a row per person, a column per action, empty
+        (or NaN) where there is no rating. `rankings`: a row per person, then its actions in order of preference.
+        `auto` recognises what is certain, and `Ratings.layout` tells.
     person, action, rating
-        Names of the columns; guessed from the header when obvious.
+        Names of the columns; guessed from the header when obvious. In a wide table and in rankings only the person has
+        one, by default the first column.
+    rank
+        Name of a column with ranks, 1 the best, instead of ratings. Ranks, and places in rankings, become ratings: of k
+        actions the first gets k; only their order within a person has a meaning.
+    duplicates
+        What to do about a person's second rating of the same action: `error`, keep the `last` row, or the `mean`.
+    decimal_comma
+        Whether 4,5 is four and a half.
     min_person
         Keep people with at least this many ratings. People are filtered first, then actions, one pass each (the order
         that gives the paper's MovieLens data), so some people may end up below it.
@@ -50,8 +72,8 @@ def read_ratings(
     unpack_limit
         Bytes that a compressed file may unpack to; by default 20 GB, and 200 times its own size.
 
-    Nothing is dropped silently: `Ratings.dropped` counts what the filters left out, and a missing or non-numeric value
-    or a repeated (person, action) is an error that names the row.
+    Nothing is dropped silently: `Ratings.dropped` counts what was left out, and a missing or non-numeric value or a
+    repeated (person, action) is an error that names the row.
 
     >>> import pathlib, tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -62,111 +84,76 @@ def read_ratings(
     >>> read_ratings(table, min_person=2).dropped["people_below_min_person"]
     1
     >>> folder.cleanup()
+    >>> wide = read_ratings(pl.DataFrame({"person": ["ann", "bo"], "tea": [5, None], "jam": [3, 4]}))
+    >>> wide.layout, wide.actions, wide.rating.tolist()
+    ('wide', ('jam', 'tea'), [3.0, 5.0, 4.0])
     """
-    low_person = validate.as_count(min_person, "min_person", low=0)
-    low_action = validate.as_count(min_action, "min_action", low=0)
+    low = {
+        "person": validate.as_count(min_person, "min_person", low=0),
+        "action": validate.as_count(min_action, "min_action", low=0),
+    }
+    repeats = validate.as_choice(duplicates, "duplicates", DUPLICATES)
+    columns = {"person": person, "action": action, "rating": rating, "rank": rank}
+    columns = {role: None if name is None else validate.as_text(name, role) for role, name in columns.items()}
+    wanted = Wanted(
+        validate.as_choice(layout, "layout", get_args(Layout)),
+        columns,
+        validate.as_flag(decimal_comma, "decimal_comma"),
+    )
     limit = Limit()
     if unpack_limit is not None:
         limit = Limit(validate.as_count(unpack_limit, "unpack_limit", high=2**63 - 1), math.inf)
-    with open_source(path, limit) as source:
-        try:
-            table = _scan(source, {"person": person, "action": action, "rating": rating})
-            frame, blank = _checked(table, source)
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-            first = (str(error).splitlines() or [type(error).__name__])[0]
-            raise InvalidInput(find_fault(source) or f"cannot read {source.name}: {first}; {AGAIN}") from None
-        kept, dropped = _filtered(frame, low_person, low_action)
+    with open_source(source, limit) as found:
+        long, frame, dropped = _rows(found, wanted)
+        if repeats != "error":
+            frame, dropped["repeated_ratings"] = one_each(frame, repeats)
+        if long.ranks:
+            frame = by_place(frame)
+        kept, few = _filtered(frame, low["person"], low["action"])
         if kept.is_empty():
-            raise InvalidInput(
-                f"no rating is left of the {len(frame)} in {source.name} with min_person {low_person} and min_action "
-                f"{low_action}; lower these limits"
-                if len(frame)
-                else f"{source.name} has no ratings below its header; give at least one row"
-            )
-        return _ratings(kept, {"blank_lines": blank, **dropped}, source)
+            raise _nothing_left(len(frame), found, low)
+        return _ratings(kept, {**dropped, **few}, found, long.layout)
 
 
-def guess_columns(columns: list[str], given: Mapping[str, str | None], name: str) -> dict[str, str]:
-    """Return which column is the person, the action and the rating.
-
-    >>> guess_columns(["User-ID", "ISBN", "Book-Rating"], {}, "books.csv")
-    {'person': 'User-ID', 'action': 'ISBN', 'rating': 'Book-Rating'}
-    """
-    chosen = {}
-    for role, words in GUESSES.items():
-        wanted = given.get(role)
-        if wanted is not None:
-            wanted = validate.as_text(wanted, role)
-            if wanted not in columns:
-                raise InvalidInput(
-                    f"{name} has no column {wanted!r} for the {role}; its columns are {_listed(columns)}"
-                )
-            chosen[role] = wanted
-            continue
-        found = [column for column in columns if _word(column) in words]
-        if len(found) != 1:
-            why = "no column" if not found else f"{len(found)} columns ({_listed(found)})"
-            raise InvalidInput(
-                f"{why} of {name} could be the {role}; its columns are {_listed(columns)}: name one with "
-                f"{role}=… (--{role})" + _header_hint(columns)
-            )
-        chosen[role] = found[0]
-    if len(set(chosen.values())) < len(chosen):
-        raise InvalidInput(
-            f"person, action and rating must be three columns of {name}; chosen are {_listed(chosen.values())}"
-        )
-    return chosen
+def _rows(source: Source, wanted: Wanted) -> tuple[Long, pl.DataFrame, dict[str, int]]:
+    """Return how a table is laid out, its rows with clean labels and numbers, and what was left out of it."""
+    try:
+        long = laid_out(source, wanted)
+        frame, blank = _checked(long, source, decimal_comma=wanted.decimal_comma)
+    except InvalidInput:
+        raise
+    except source.faults as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InvalidInput(find_fault(source) or f"cannot read {source.name}: {first}; {source.remedy}") from None
+    return long, frame, {**long.left_out, "blank_lines": blank + long.left_out.get("blank_lines", 0)}
 
 
-def _word(column: str) -> str:
-    word = "".join(letter for letter in column.lower() if letter.isalnum())
-    return word.removesuffix("id") if len(word) > 3 else word
+def _nothing_left(ratings: int, source: Source, low: dict[str, int]) -> InvalidInput:
+    if not ratings:
+        below = "" if source.kind == "frame" else " below its header"
+        return InvalidInput(f"{source.name} has no ratings{below}; give at least one row")
+    return InvalidInput(
+        f"no rating is left of the {ratings} in {source.name} with min_person {low['person']} and min_action "
+        f"{low['action']}; lower these limits"
+    )
 
 
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(repr(name) for name in names)
-
-
-def _header_hint(columns: list[str]) -> str:
-    numeric = sum(column.replace(".", "", 1).lstrip("-").isdigit() for column in columns)
-    return "; the first line looks like data: add a header line" if 2 * numeric > len(columns) else ""
-
-
-def _scan(source: Source, given: Mapping[str, str | None]) -> pl.LazyFrame:
-    """Return row, blank (is the whole line empty?), person, action and rating, as the file has them."""
-    if source.parquet:
-        raw = pl.scan_parquet(source.path)
-    else:
-        raw = pl.scan_csv(
-            source.path, separator=source.separator, has_header=source.columns is None, infer_schema=False
-        )
-    names = raw.collect_schema().names()
-    if source.columns:
-        names = names[:: source.step]
-        if len(names) < len(source.columns):
-            raise InvalidInput(f"{source.name} has {len(names)} columns; it must have {', '.join(source.columns)}")
-        renamed = dict(zip(names, source.columns, strict=False))
-        raw = raw.rename(renamed)
-        names = list(renamed.values())
-    chosen = guess_columns(names, given, source.name)
-    blank = pl.lit(False) if source.parquet else pl.all_horizontal(pl.all().is_null())
-    columns = [pl.col(column).alias(role) for role, column in chosen.items()]
-    return raw.select(blank.alias("blank"), *columns).with_row_index("row")
-
-
-def _checked(table: pl.LazyFrame, source: Source) -> tuple[pl.DataFrame, int]:
+def _checked(long: Long, source: Source, *, decimal_comma: bool) -> tuple[pl.DataFrame, int]:
     """Return the table with clean labels and numbers, and how many lines were blank: two passes over the file."""
+    table, word = long.rows, "rank" if long.ranks else "rating"
     schema = table.collect_schema()
-    if schema["rating"] != pl.String and not schema["rating"].is_numeric():
-        raise InvalidInput(f"the ratings of {source.name} are {schema['rating']} values; they must be numbers")
-    text = schema["rating"] == pl.String
-    number = (pl.col("rating").str.strip_chars() if text else pl.col("rating")).cast(pl.Float64, strict=False)
+    if not (is_text(schema["rating"]) or schema["rating"].is_numeric() or schema["rating"] == pl.Null):
+        raise InvalidInput(
+            f"the {word}s of {source.name} are {schema['rating']} values; they must be numbers: name another column, "
+            "or write them as numbers"
+        )
+    value = number(pl.col("rating"), schema["rating"], decimal_comma=decimal_comma)
     bad = {
-        "person is missing": pl.col("person").is_null(),
-        "action is missing": pl.col("action").is_null(),
-        "rating is missing": pl.col("rating").is_null() | number.is_nan(),
-        "rating is not a finite number": pl.col("rating").is_not_null() & (number.is_null() | number.is_infinite()),
-        f"rating is not within ±{validate.LARGEST:g}": number.is_finite() & (number.abs() > validate.LARGEST),
+        "person is missing": _is_missing("person", schema["person"]),
+        "action is missing": _is_missing("action", schema["action"]),
+        f"{word} is missing": pl.col("rating").is_null() | value.is_nan(),
+        f"{word} is not a finite number": pl.col("rating").is_not_null() & (value.is_null() | value.is_infinite()),
+        f"{word} is not within ±{validate.LARGEST:g}": value.is_finite() & (value.abs() > validate.LARGEST),
     }
     tests = {what: test.fill_null(False) & ~pl.col("blank") for what, test in bad.items()}
     found = (
@@ -190,23 +177,37 @@ def _checked(table: pl.LazyFrame, source: Source) -> tuple[pl.DataFrame, int]:
     rows = {what: int(found[f"{what}|row"]) for what in bad if found[f"{what}|row"] is not None}
     if rows:
         what = min(rows, key=lambda reason: rows[reason])
-        raise _bad_row(table, source, rows[what], what, int(found[f"{what}|count"]))
-    labels = [pl.col(role).cast(pl.Int64 if found[role] else pl.String) for role in ("person", "action")]
-    clean = table.filter(~pl.col("blank")).select("row", *labels, number.alias("rating"))
+        count = counted(int(found[f"{what}|count"]), "such row" if long.layout == "long" else "such rating")
+        raise _bad_row(table, source, rows[what], what, count)
+    labels = [_label(role, schema[role], whole=found[role]) for role in ("person", "action")]
+    clean = table.filter(~pl.col("blank")).select("row", *labels, value.alias("rating"))
     return clean.collect(engine="streaming"), int(found["blank"])
+
+
+def _label(role: str, dtype: pl.DataType, *, whole: bool) -> pl.Expr:
+    column = (
+        pl.col(role).cast(pl.String) if is_text(dtype) else pl.col(role)
+    )  # categories do not become numbers at once
+    return column.cast(pl.Int64 if whole else pl.String)
+
+
+def _is_missing(role: str, dtype: pl.DataType) -> pl.Expr:
+    column = pl.col(role)
+    return column.is_null() | column.is_nan() if dtype.is_float() else column.is_null()
 
 
 def _is_whole(role: str, dtype: pl.DataType, source: Source) -> pl.Expr:
     """Return whether all labels are whole numbers; text counts when it is spelt exactly as the number would be."""
     column = pl.col(role)
     if dtype.is_integer():
-        return pl.lit(True)
-    if dtype == pl.String:
-        return (column.cast(pl.Int64, strict=False).cast(pl.String) == column).fill_null(column.is_null()).all()
+        return ((column <= 2**63 - 1) & (column >= -(2**63))).all()
+    if is_text(dtype):
+        text = column if dtype == pl.String else column.unique().cast(pl.String)
+        return (text.cast(pl.Int64, strict=False).cast(pl.String) == text).fill_null(text.is_null()).all()
     if dtype.is_float():
-        return (column == column.round()).all()
-    if isinstance(dtype, pl.Categorical | pl.Enum):
-        return pl.lit(False)
+        return ((column == column.round()) & (column.abs() < 2**63)).all()
+    if dtype == pl.Null:
+        return pl.lit(True)
     raise InvalidInput(f"the {role} column of {source.name} holds {dtype} values; labels must be text or whole numbers")
 
 
@@ -220,12 +221,11 @@ def _bytes_of(role: str, dtype: pl.DataType) -> pl.Expr:
     return pl.lit(0)
 
 
-def _bad_row(table: pl.LazyFrame, source: Source, row: int, what: str, count: int) -> InvalidInput:
+def _bad_row(table: pl.LazyFrame, source: Source, row: int, what: str, count: str) -> InvalidInput:
     value = table.filter(pl.col("row") == row).collect().row(0, named=True)["rating"]
-    shown = what.replace("rating is not", f"rating is {value!r}, not")
-    return InvalidInput(
-        f"{source.place(row)}: {shown} ({counted(count, 'such row')} in all); correct or remove the row"
-    )
+    shown = what.replace(" is not", f" is {value!r}, not")
+    hint = comma_hint(value) or "correct or remove the row"
+    return InvalidInput(f"{source.place(row)}: {shown} ({count} in all); {hint}")
 
 
 def _filtered(frame: pl.DataFrame, low_person: int, low_action: int) -> tuple[pl.DataFrame, dict[str, int]]:
@@ -244,17 +244,17 @@ def _filtered(frame: pl.DataFrame, low_person: int, low_action: int) -> tuple[pl
     return frame, dropped
 
 
-def _ratings(frame: pl.DataFrame, dropped: dict[str, int], source: Source) -> Ratings:
+def _ratings(frame: pl.DataFrame, dropped: dict[str, int], source: Source, layout: str) -> Ratings:
     if len(frame) > MOST:
         raise InvalidInput(f"there are {len(frame)} ratings; at most {MOST} fit: keep a sample of the people")
     people, person = _coded(frame["person"])
     actions, action = _coded(frame["action"])
     try:
         return Ratings.from_codes(
-            person, action, frame["rating"].to_numpy(), people=people, actions=actions, dropped=dropped
+            person, action, frame["rating"].to_numpy(), people=people, actions=actions, dropped=dropped, layout=layout
         )
     except InvalidInput:
-        raise _repeat(frame, source) from None
+        raise repeat_error(frame, source) from None
 
 
 def _coded(column: pl.Series) -> tuple[tuple[Label, ...], IntArray]:
@@ -269,15 +269,3 @@ def _coded(column: pl.Series) -> tuple[tuple[Label, ...], IntArray]:
     places = labels.to_frame().with_row_index("code")
     codes = column.to_frame().join(places, on=column.name, how="left", maintain_order="left")["code"]
     return tuple(labels.to_list()), codes.to_numpy().astype(np.int64)
-
-
-def _repeat(frame: pl.DataFrame, source: Source) -> InvalidInput:
-    """Return the error for a (person, action) that occurs twice: which, and where."""
-    again = frame.sort("row").filter(pl.struct("person", "action").is_duplicated())
-    person, action = again.row(0, named=True)["person"], again.row(0, named=True)["action"]
-    rows = again.filter((pl.col("person") == person) & (pl.col("action") == action))["row"].to_list()
-    repeats = len(again) - again.select("person", "action").n_unique()
-    return InvalidInput(
-        f"{source.place(rows[1])}: person {person!r} rated action {action!r} again, first on {source.place(rows[0])} "
-        f"({counted(repeats, 'repeat')} in all); keep one rating per person and action, for instance the latest"
-    )

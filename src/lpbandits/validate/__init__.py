@@ -18,6 +18,7 @@ from lpbandits.validate.values import (
     as_number,
     as_seed,
     as_text,
+    did_you_mean,
     quoted,
     same,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "as_states",
     "as_text",
     "check_ordered",
+    "did_you_mean",
     "quoted",
     "same",
 ]

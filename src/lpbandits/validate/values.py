@@ -1,5 +1,7 @@
 """Single values from outside: numbers, flags, texts, counts, labels, and lists gone through one by one."""
 
+import difflib
+import itertools
 import json
 import math
 import operator
@@ -23,6 +25,11 @@ LONGEST_LIST = 2**20
 """Entries of a list that is gone through one by one: an iterator may have no end."""
 
 LARGEST_LABEL = 10**100
+
+MOST_GUESSES = 10_000
+"""Names that one which is not there is compared with."""
+LONGEST_GUESS = 60
+"""Characters of a name that is worth comparing."""
 
 
 def as_number(value: Any, name: str, *, low: float = -math.inf, high: float = math.inf, above: bool = False) -> float:
@@ -142,12 +149,38 @@ def as_choice(value: Any, name: str, choices: Iterable[str]) -> str:
     >>> as_choice("refitt", "likelihood", ["refit", "incremental"])
     Traceback (most recent call last):
     ...
-    lpbandits.errors.InvalidInput: likelihood is 'refitt'; choose one of: refit, incremental
+    lpbandits.errors.InvalidInput: likelihood is 'refitt'; choose one of: refit, incremental (did you mean 'refit'?)
     """
     known = list(choices)
     if not isinstance(value, str) or str.__str__(value) not in known:
-        raise InvalidInput(f"{name} is {quoted(value)}; choose one of: {', '.join(known)}")
+        raise InvalidInput(f"{name} is {quoted(value)}; choose one of: {', '.join(known)}{did_you_mean(value, known)}")
     return str.__str__(value)
+
+
+def did_you_mean(value: Any, known: Iterable[Label]) -> str:
+    """Return which of the names that there are is nearest to one that is not, for the end of a message; or nothing.
+
+    >>> did_you_mean("usrid", ["movieId", "userId"]), did_you_mean("7", [7, 8]), did_you_mean("x", ["tea"])
+    (" (did you mean 'userId'?)", ' (did you mean 7?)', '')
+    """
+    word = _folded(value)
+    if word is None:
+        return ""
+    names: dict[str, Label] = {}
+    for name in itertools.islice(known, MOST_GUESSES):
+        folded = _folded(name)
+        if folded is not None:
+            names.setdefault(folded, name)
+    near = difflib.get_close_matches(word, names, n=1)
+    return f" (did you mean {quoted(names[near[0]])}?)" if near else ""
+
+
+def _folded(name: Any) -> str | None:
+    """Return a name for comparing, without case; None for what is no name, or a long one."""
+    if isinstance(name, bool) or not isinstance(name, str | int):
+        return None
+    text = str.__str__(name) if isinstance(name, str) else quoted(int.__index__(name))
+    return text.casefold() if 0 < len(text) <= LONGEST_GUESS else None
 
 
 def as_list(values: Any, name: str, what: str, *, most: int = LONGEST_LIST) -> Iterator[Any]:

@@ -1,0 +1,116 @@
+"""Which column of a table is the person, the action and the rating."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from lpbandits import validate
+from lpbandits.errors import InvalidInput
+
+GUESSES = {
+    "person": ["person", "user", "reader", "customer", "patient", "people", "uid", "member", "viewer", "voter"],
+    "action": ["action", "item", "movie", "book", "isbn", "product", "film", "song", "artist", "track", "arm"],
+    "rating": ["rating", "score", "stars", "reward", "grade", "ratings", "bookrating", "value"],
+}
+"""Column names that are recognised, ignoring case, punctuation and a final 'id'."""
+
+RANKS = ("rank", "ranking", "place", "position")
+"""Column names that look like ranks, which are not guessed: who names them says that 1 is best."""
+
+AGAIN = "_duplicated_"
+"""What polars, and we, put between a column's name that stood before and a number."""
+
+LAYOUTS = "if it is not one rating per row, say how it is laid out: layout=… (--layout wide, --layout rankings)"
+
+
+def guess_columns(columns: Sequence[str], given: Mapping[str, str | None], name: str) -> dict[str, str]:
+    """Return which column is the person, the action and the rating (or the rank, if that is given).
+
+    >>> guess_columns(["User-ID", "ISBN", "Book-Rating"], {}, "books.csv")
+    {'person': 'User-ID', 'action': 'ISBN', 'rating': 'Book-Rating'}
+    """
+    chosen = {}
+    last = "rating" if given.get("rank") is None else "rank"
+    for role in ("person", "action", last):
+        wanted = given.get(role)
+        chosen[role] = _guessed(columns, role, name) if wanted is None else named(columns, wanted, role, name)
+    if len(set(chosen.values())) < len(chosen):
+        raise InvalidInput(
+            f"person, action and {last} must be three columns of {name}; chosen are {listed(chosen.values())}"
+        )
+    return chosen
+
+
+def named(columns: Sequence[str], wanted: str, role: str, name: str) -> str:
+    """Return the name of a column that must be there, and once."""
+    wanted = validate.as_text(wanted, role)
+    if wanted not in columns:
+        raise InvalidInput(
+            f"{name} has no column {wanted!r} for the {role}; its columns are {listed(columns)}"
+            + validate.did_you_mean(wanted, columns)
+        )
+    return _once(columns, wanted, name)
+
+
+def like(columns: Iterable[str], role: str) -> list[str]:
+    """Return the columns that could be the person, the action or the rating, by their names."""
+    return [column for column in columns if word_of(column) in GUESSES[role]]
+
+
+def check_distinct(columns: Sequence[str], chosen: Iterable[int], name: str) -> None:
+    """Refuse a table in which two columns have the same name, where every name counts."""
+    for place in chosen:
+        _once(columns, columns[place], name)
+
+
+def word_of(column: str) -> str:
+    """Return what a column's name says, without case, punctuation and a final 'id'."""
+    word = "".join(letter for letter in column.lower() if letter.isalnum())
+    return word.removesuffix("id") if len(word) > 3 else word
+
+
+def apart(columns: Iterable[str]) -> list[str]:
+    """Return names of which each stands once: one that stood before is marked, as polars does.
+
+    >>> apart(["tea", "jam", "tea"])
+    ['tea', 'jam', 'tea_duplicated_0']
+    """
+    times: dict[str, int] = {}
+    out = []
+    for column in columns:
+        out.append(column if column not in times else f"{column}{AGAIN}{times[column] - 1}")
+        times[column] = times.get(column, 0) + 1
+    return out
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names for a message."""
+    return ", ".join(repr(name) for name in names)
+
+
+def _once(columns: Sequence[str], column: str, name: str) -> str:
+    if f"{column}{AGAIN}0" in columns:
+        first, second = columns.index(column) + 1, columns.index(f"{column}{AGAIN}0") + 1
+        raise InvalidInput(f"{name} has two columns {column!r}, number {first} and {second}; rename or remove one")
+    return column
+
+
+def _guessed(columns: Sequence[str], role: str, name: str) -> str:
+    found = like(columns, role)
+    if len(found) == 1:
+        return _once(columns, found[0], name)
+    why = "no column" if not found else f"{len(found)} columns ({listed(found)})"
+    raise InvalidInput(
+        f"{why} of {name} could be the {role}; its columns are {listed(columns)}: name one with {role}=… (--{role})"
+        + (_rank_hint(columns) if role == "rating" else "")
+        + (_header_hint(columns) or (f"; {LAYOUTS}" if not found else ""))
+    )
+
+
+def _rank_hint(columns: Sequence[str]) -> str:
+    found = [column for column in columns if word_of(column) in RANKS]
+    return f"; if {found[0]!r} holds ranks, 1 the best: rank={found[0]!r} (--rank {found[0]})" if found else ""
+
+
+def _header_hint(columns: Sequence[str]) -> str:
+    numeric = [column.replace(".", "", 1).lstrip("-").isdigit() for column in columns]
+    data = numeric[:1] == [True] and 2 * sum(numeric) > len(columns)
+    return "; the first line looks like data: add a header line" if data else ""

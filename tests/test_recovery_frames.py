@@ -1,0 +1,203 @@
+"""Ratings from frames of polars and pandas and from workbooks: the same rows give the same log as a file."""
+
+import datetime
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lpbandits as lpb
+from lpbandits.errors import InvalidInput
+from lpbandits.recovery.frames import is_pandas
+from tests.workbooks import workbook
+
+ROWS = [(2, "tea", 4.5), (1, "jam", 3.0), (1, "tea", -1.0), (7, "é, milk", 2.0), (7, "jam", 2.25)]
+COLUMNS: dict[str, Any] = dict(zip(("userId", "item", "rating"), map(list, zip(*ROWS, strict=True)), strict=True))
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> lpb.Ratings:
+    """The same rows, read from a CSV."""
+    pl.DataFrame(COLUMNS).write_csv(tmp_path / "log.csv")
+    return lpb.read_ratings(tmp_path / "log.csv")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda frame: frame,
+        lambda frame: frame.lazy(),
+        lambda frame: frame.with_columns(pl.col("userId").cast(pl.String)),
+        lambda frame: frame.with_columns(pl.col("userId").cast(pl.Float32), pl.col("rating").cast(pl.String)),
+        lambda frame: frame.with_columns(pl.col("userId").cast(pl.String).cast(pl.Categorical)),
+        lambda frame: frame.with_columns(pl.col("item").cast(pl.Categorical), pl.lit(datetime.date(2020, 1, 1))),
+        lambda frame: frame.with_columns(pl.col("userId").cast(pl.UInt64), pl.col("rating").cast(pl.Decimal(10, 3))),
+        lambda frame: frame.sample(fraction=1.0, shuffle=True, seed=1),
+    ],
+)
+def test_a_polars_frame_gives_the_log_of_the_file(log: lpb.Ratings, change: Any) -> None:
+    found = lpb.read_ratings(change(pl.DataFrame(COLUMNS)))
+    assert found.sha256 == log.sha256
+    assert found.layout == "long"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda frame, pd: frame,  # noqa: ARG005
+        lambda frame, pd: frame.astype({"userId": "Int64", "rating": "Float64"}),  # noqa: ARG005
+        lambda frame, pd: frame.astype({"userId": "category", "item": "category"}),  # noqa: ARG005
+        lambda frame, pd: frame.astype({"userId": str, "item": object}),  # noqa: ARG005
+        lambda frame, pd: frame.astype({"userId": object, "rating": object}),  # noqa: ARG005
+        lambda frame, pd: frame.astype({"userId": "float64"}),  # noqa: ARG005
+        lambda frame, pd: frame.assign(when=pd.Timestamp("2020-01-01"), tags=[{}] * len(frame)),
+        lambda frame, pd: frame.set_index(["userId", "item"]),  # noqa: ARG005
+        lambda frame, pd: frame.iloc[::-1],  # noqa: ARG005
+    ],
+)
+def test_a_pandas_frame_gives_the_log_of_the_file(log: lpb.Ratings, change: Any) -> None:
+    pd = pytest.importorskip("pandas")
+    found = lpb.read_ratings(change(pd.DataFrame(COLUMNS), pd))
+    assert found.sha256 == log.sha256
+
+
+def test_a_pivoted_pandas_frame_is_wide(log: lpb.Ratings) -> None:
+    pd = pytest.importorskip("pandas")
+    wide = pd.DataFrame(COLUMNS).pivot_table(index="userId", columns="item", values="rating")
+    found = lpb.read_ratings(wide)
+    assert (found.layout, found.sha256) == ("wide", log.sha256)
+    nameless = wide.rename_axis(None).rename(index=lambda person: f"p{person}")
+    people = lpb.read_ratings(nameless, layout="wide").people
+    assert people == ("p1", "p2", "p7")
+
+
+def test_a_workbook_gives_the_log_of_the_file(log: lpb.Ratings, tmp_path: Path) -> None:
+    pytest.importorskip("fastexcel")
+    header = ["userId", "item", "rating", "note"]
+    rows = [[*row, "x"] for row in ROWS]
+    path = workbook(tmp_path / "log.xlsx", [header, *rows[:2], [None] * 4, *rows[2:]])
+    found = lpb.read_ratings(path)
+    assert found.sha256 == log.sha256
+    assert found.dropped["blank_lines"] == 1
+    workbook(path, [header, *rows, [9, "tea", "good", None]])
+    with pytest.raises(InvalidInput, match=r"log\.xlsx, row 7: rating is 'good', not a finite number"):
+        lpb.read_ratings(path)
+    workbook(path, [["user", "item", "item", "rating"], [1, "a", "b", 2]])
+    with pytest.raises(InvalidInput, match="two columns 'item', number 2 and 3"):
+        lpb.read_ratings(path)
+
+
+def test_a_workbook_that_cannot_be_read_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fastexcel")
+    path = tmp_path / "log.xlsx"
+    path.write_bytes(b"no workbook")
+    with pytest.raises(InvalidInput, match="cannot unpack"):
+        lpb.read_ratings(path)
+    with pytest.raises(InvalidInput, match=r"the first sheet of log\.xlsx is empty"):
+        lpb.read_ratings(workbook(path, []))
+    workbook(path, [["user", "item", "rating"], *([n, "x" * 30_000, 1] for n in range(5_000))])
+    with pytest.raises(InvalidInput, match=r"log\.xlsx has 5,003 cells of text, of up to 30,0\d\d bytes"):
+        lpb.read_ratings(path)
+    with pytest.raises(InvalidInput, match=r"log\.xlsx unpacks to more than a file of its size may"):
+        lpb.read_ratings(path, unpack_limit=10)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "fastexcel" else 1)
+    with pytest.raises(InvalidInput, match="a reader is missing: pip install fastexcel"):
+        lpb.read_ratings(path)
+
+
+class DataFrame:
+    """Called as that of pandas, and nothing of it."""
+
+    __module__ = "pandas.stand_in"
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (pl.DataFrame(), "the frame has no columns"),
+        (pl.DataFrame(COLUMNS).clear(), "the frame has no ratings; give at least one row"),
+        (pl.DataFrame(COLUMNS).with_columns(rating=pl.lit(True)), "the ratings of the frame are Boolean values"),
+        (pl.DataFrame(COLUMNS).with_columns(rating=pl.lit(None)), "the frame, row 1: rating is missing"),
+        (pl.DataFrame(COLUMNS).with_columns(item=pl.lit(datetime.date(2020, 1, 1))), "action column .* holds Date"),
+        (pl.DataFrame(COLUMNS).with_columns(userId=pl.lit(np.nan)), "the frame, row 1: person is missing"),
+        (pl.DataFrame(COLUMNS).with_columns(userId=pl.Series([object()] * 5)), "person column .* holds Object"),
+        (pl.DataFrame(COLUMNS).lazy().select("nothing"), "cannot read the frame: .*; mend the frame"),
+        (pl.DataFrame(COLUMNS).lazy().map_batches(lambda _: 1 / 0), "cannot read the frame: .*; mend the frame"),  # type: ignore[arg-type,return-value] # that is the point
+        (pl.DataFrame({f"c{i}": [1] for i in range(10_001)}), "the frame has 10,001 columns; at most 10,000"),
+        (DataFrame(), "the frame cannot be read"),
+        (np.zeros((2, 2)), r"not from a ndarray; for arrays use .*Ratings.from_matrix"),
+        (COLUMNS, "not from a dict"),
+    ],
+)
+def test_a_bad_frame_gets_a_clear_message(frame: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        lpb.read_ratings(frame)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        ("userId", [1, None, 2, 3, 4], "the frame, row 2: person is missing"),
+        ("userId", [{}] * 5, "column 'userId' of the frame holds dict values"),
+        ("userId", [b"x"] * 5, "column 'userId' of the frame holds bytes values"),
+        ("rating", [True] * 5, "ratings of the frame are Boolean"),
+        ("rating", [None] * 5, "the frame, row 1: rating is missing"),
+        ("rating", ["4,5"] * 5, "it looks like a decimal comma"),
+        ("item", [datetime.datetime(2020, 1, 1)] * 5, "column 'item' of the frame holds datetime64"),
+        ("item", ["\ud800"] * 5, "cannot be read|UTF-8"),
+        ("item", [1, "x", 2.5, None, 3], "the frame, row 4: action is missing"),
+    ],
+)
+def test_a_bad_pandas_frame_gets_a_clear_message(column: str, values: list[Any], message: str) -> None:
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(InvalidInput, match=message):
+        lpb.read_ratings(pd.DataFrame({**COLUMNS, column: pd.Series(values, dtype=None)}))
+
+
+def test_pandas_columns_need_plain_names() -> None:
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(InvalidInput, match=r"a column \('a', 'b'\); a name must be text or a whole number"):
+        lpb.read_ratings(pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")])))
+    with pytest.raises(InvalidInput, match="two columns 'item', number 2 and 3"):
+        lpb.read_ratings(pd.DataFrame([[1, 2, 3, 4]], columns=["user", "item", "item", "rating"]))
+    with pytest.raises(InvalidInput, match="not from a Series"):
+        lpb.read_ratings(pd.Series([1]))
+
+
+def test_whole_numbers_beyond_64_bits_are_text() -> None:
+    pd = pytest.importorskip("pandas")
+    many = [2**70, 1]
+    for frame in (
+        pd.DataFrame({"user": pd.Series(many, dtype=object), "item": [1, 1], "rating": [1, 2]}),
+        pl.DataFrame({"user": ["1180591620717411303424", "1"], "item": [1, 1], "rating": [1, 2]}),
+    ):
+        assert lpb.read_ratings(frame).people == ("1", str(2**70))
+    assert lpb.read_ratings(pl.DataFrame({"user": [2**64 - 1], "item": [1], "rating": [1]})).people == (str(2**64 - 1),)
+
+
+def test_pandas_is_recognised_without_being_imported() -> None:
+    assert is_pandas(DataFrame())
+    assert not is_pandas(pl.DataFrame())
+    assert not is_pandas(int)
+
+
+def test_a_matrix_with_nan_is_a_log() -> None:
+    log = lpb.Ratings.from_matrix(
+        [[5, np.nan], [np.nan, np.nan], [1, 2]], people=["cy", "bo", "ann"], actions=["x", "y"]
+    )
+    assert (log.people, log.actions, log.layout) == (("cy", "bo", "ann"), ("x", "y"), "wide")
+    assert log.counts.tolist() == [1, 0, 2]
+    np.testing.assert_array_equal(log.matrix().toarray(), [[5, 0], [0, 0], [1, 2]])
+    assert lpb.Ratings.from_matrix(np.eye(2)).actions == (0, 1)
+    for matrix, labels, message in (
+        ([[1, 2]], {"people": ["a", "b"]}, "people has 2 labels, but the matrix has 1 people"),
+        ([[1, 2]], {"actions": ["a", "a"]}, "label 'a' is given to actions 0 and 1"),
+        ([1, 2], {}, "it must be any×any"),
+        ([[np.nan]], {}, "there are no ratings"),
+        ([[np.inf]], {}, "every entry must be a finite number"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            lpb.Ratings.from_matrix(matrix, **labels)

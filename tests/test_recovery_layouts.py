@@ -1,0 +1,276 @@
+"""Tables that are not one rating per row: a column per action, or actions in order of preference."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lpbandits as lpb
+from lpbandits.errors import InvalidInput
+
+WIDE = "user,tea,jam\nann,5,3\nbo,,-4.5\n"
+RANKED = "person,action,rank\nann,tea,1\nann,jam,2\nann,milk,2\nbo,jam,10\nbo,tea,3\n"
+
+
+def write(folder: Path, content: str, name: str = "a.csv") -> Path:
+    path = folder / name
+    path.write_text(content, encoding="utf-8", newline="")
+    return path
+
+
+def ratings_of(log: lpb.Ratings) -> dict[Any, dict[Any, float]]:
+    """Return who rated what how highly."""
+    names = [log.actions[a] for a in log.action.tolist()]
+    owners = [log.people[n] for n in log.owner.tolist()]
+    out: dict[Any, dict[Any, float]] = {}
+    for person, action, rating in zip(owners, names, log.rating.tolist(), strict=True):
+        out.setdefault(person, {})[action] = rating
+    return out
+
+
+SAME = {"ann": {"tea": 5.0, "jam": 3.0}, "bo": {"jam": -4.5}}
+
+
+@pytest.mark.parametrize(
+    ("content", "settings"),
+    [
+        (WIDE, {}),
+        (WIDE, {"layout": "wide"}),
+        ("\ufeff" + WIDE.replace("\n", "\r\n") + "\r\n", {}),
+        (WIDE.replace("5,3", '"5"," 3 "').replace(",,", ",NaN,"), {}),
+        (WIDE.replace(",,", ",n/a,"), {}),
+        (WIDE.replace(",", ";").replace("4.5", "4,5"), {"decimal_comma": True}),
+        (WIDE.replace(",", "\t"), {}),
+        (WIDE.replace("user", "who"), {"layout": "wide"}),
+        (WIDE.replace("user", ""), {"layout": "wide"}),
+        (WIDE.replace("user", "who"), {"person": "who"}),
+        ("tea,who,jam\n5,ann,3\n,bo,-4.5\n", {"layout": "wide", "person": "who"}),
+        ("user,tea,jam,,\nann,5,3,,\nbo,,-4.5,,\n", {}),
+        ("user,tea,jam,milk\nann,5,3,\nbo,,-4.5,\ncy,,,\n", {}),
+    ],
+)
+def test_a_wide_table(tmp_path: Path, content: str, settings: dict[str, Any]) -> None:
+    log = lpb.read_ratings(write(tmp_path, content), **settings)
+    assert ratings_of(log) == SAME
+    assert log.layout == "wide"
+    assert (log.dropped["columns_without_ratings"], log.dropped["rows_without_ratings"]) == (("milk" in content),) * 2
+    assert log.dropped["blank_lines"] == content.endswith("\n\r\n")
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(-9, 9)), min_size=1, unique_by=lambda r: r[:2])
+)
+def test_a_wide_table_is_the_same_log_as_a_long_one(rows: list[tuple[int, int, int]]) -> None:
+    long = pl.DataFrame(rows, schema=["person", "action", "rating"], orient="row")
+    wide = long.with_columns(pl.col("action").cast(pl.String)).pivot("action", index="person", values="rating")
+    assert lpb.read_ratings(wide, layout="wide").sha256 == lpb.read_ratings(long).sha256
+
+
+def test_columns_of_a_wide_table_may_be_called_anything() -> None:
+    names = ["row", "blank", "person", "action", "rating", "0", "1"]
+    frame = pl.DataFrame({"who": ["ann"], **{name: [float(i)] for i, name in enumerate(names)}})
+    assert ratings_of(lpb.read_ratings(frame, layout="wide")) == {"ann": {name: i for i, name in enumerate(names)}}
+
+
+@pytest.mark.parametrize(
+    ("content", "settings", "message"),
+    [
+        ("user,tea,jam,tea\nann,1,2,3\n", {}, "a.csv has two columns 'tea', number 2 and 4; rename or remove one"),
+        ("user,tea,,jam\nann,1,2,3\n", {"layout": "wide"}, "column 3 of a.csv has no name"),
+        (
+            "user,city,tea\nann,Rome,3\n",
+            {"layout": "wide"},
+            "line 2: the rating of 'city' is 'Rome', not a finite .*1 s",
+        ),
+        ("user,tea,jam\nann,inf,3\n", {"layout": "wide"}, "line 2: the rating of 'tea' is 'inf'"),
+        ("user,tea,jam\nann,3,1e101\n", {"layout": "wide"}, "line 2: the rating of 'jam' is '1e101'"),
+        ("user;tea;jam\nann;3;2,5\n", {}, r"the rating of 'jam' is '2,5'.* decimal comma: .*--decimal-comma"),
+        ("user,tea,jam\nann,3,1\n,2,2\n", {}, r"line 3: person is missing \(2 such ratings"),
+        ("user,tea,jam\nann,,\n", {"layout": "wide"}, "has no ratings below its header"),
+        ("user,tea,jam\n", {"layout": "wide"}, "has no ratings below its header"),
+        ("user,tea,jam\nann,3,1\nann,2,2\n", {"layout": "wide"}, "line 3: person 'ann' rated action .* again"),
+        (WIDE, {"layout": "wide", "action": "tea"}, "only the person has a column to name; leave it out"),
+        (WIDE, {"layout": "wide", "person": "usr"}, r"no column 'usr' for the person.*did you mean 'user'\?"),
+        (WIDE, {"layout": "long"}, "no column of a.csv could be the action"),
+        (WIDE, {"layout": "tall"}, "layout is 'tall'; choose one of: auto, long, wide, rankings"),
+        # not certain: a person twice, a column of time, no person by name, text, places out of order, nothing at all
+        ("user,tea,jam\nann,3,1\nann,2,2\n", {}, "say how it is laid out: layout=… .--layout wide, --layout rankings"),
+        ("user,timestamp,jam\nann,3,1\n", {}, "say how it is laid out"),
+        ("who,tea,jam\nann,3,1\n", {}, "say how it is laid out"),
+        ("user,city,jam\nann,Rome,1\n", {}, "say how it is laid out"),
+        ("user,rank2,rank1\nann,tea,jam\n", {}, "say how it is laid out"),
+        ("user,tea,jam\nann,,\n", {}, "say how it is laid out"),
+        ("user,tea\nann,3\n", {}, "say how it is laid out"),
+        ("user\nann\n", {"layout": "wide"}, "is not a table of ratings"),
+    ],
+)
+def test_what_is_wrong_or_uncertain_is_said(
+    tmp_path: Path, content: str, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        lpb.read_ratings(write(tmp_path, content), **settings)
+
+
+def test_a_wide_frame_of_other_things_is_refused() -> None:
+    frame = pl.DataFrame({"user": [1, 2], "tea": [1.0, np.nan], "seen": [True, False]})
+    with pytest.raises(InvalidInput, match="column 'seen' of the frame holds Boolean values; in a wide table"):
+        lpb.read_ratings(frame, layout="wide")
+    with pytest.raises(InvalidInput, match="say how it is laid out"):
+        lpb.read_ratings(frame)
+    assert ratings_of(lpb.read_ratings(frame.select("user", "tea"), layout="wide")) == {1: {"tea": 1.0}}
+
+
+def test_a_log_without_a_header_is_long(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"u\.data has one rating per row, not wide"):
+        lpb.read_ratings(write(tmp_path, "1\t10\t3\t99\n", "u.data"), layout="wide")
+
+
+def test_an_absurd_width_is_refused(tmp_path: Path) -> None:
+    wide = write(tmp_path, "user," + ",".join(map(str, range(10_000))) + "\nann" + ",1" * 10_000 + "\n")
+    with pytest.raises(InvalidInput, match="has 10,001 columns; at most 10,000 are read"):
+        lpb.read_ratings(wide, layout="wide")
+
+
+@pytest.mark.parametrize(
+    ("content", "settings"),
+    [
+        ("voter,rank1,rank2,rank3\nann,tea,jam,milk\nbo,milk,tea,\ncy,jam,,\n\n", {}),
+        ("person,1st,2nd,3rd\nann,tea,jam,milk\nbo,milk,tea,\ncy,jam,,\n\n", {}),
+        ("who,best,next,then\nann,tea,jam,milk\nbo,milk,,tea\ncy,jam,, \n\n", {"layout": "rankings"}),
+        ("best,who,next,then\ntea,ann,jam,milk\nmilk,bo,,tea\njam,cy,,\n\n", {"layout": "rankings", "person": "who"}),
+    ],
+)
+def test_rankings_in_columns(tmp_path: Path, content: str, settings: dict[str, Any]) -> None:
+    log = lpb.read_ratings(write(tmp_path, content), **settings)
+    assert ratings_of(log) == {
+        "ann": {"tea": 3.0, "jam": 2.0, "milk": 1.0},
+        "bo": {"milk": 3.0, "tea": 2.0},
+        "cy": {"jam": 3.0},
+    }
+    assert log.layout == "rankings"
+    assert log.dropped["blank_lines"] == 1
+
+
+def test_rankings_of_numbers_are_of_numbers() -> None:
+    frame = pl.DataFrame({"who": [7, 8], "best": [10, 20], "next": [20.0, np.nan], "then": [None, None]})
+    assert ratings_of(lpb.read_ratings(frame, layout="rankings")) == {7: {10: 2.0, 20: 1.0}, 8: {20: 2.0}}
+    with pytest.raises(InvalidInput, match="column 'next' of the frame holds Boolean values; in a table of rankings"):
+        lpb.read_ratings(frame.with_columns(next=pl.lit(True)), layout="rankings")
+
+
+def test_ranks_become_ratings_by_place_and_ties_share(tmp_path: Path) -> None:
+    path = write(tmp_path, RANKED)
+    log = lpb.read_ratings(path, rank="rank")
+    assert ratings_of(log) == {"ann": {"tea": 3.0, "jam": 1.5, "milk": 1.5}, "bo": {"tea": 3.0, "jam": 2.0}}
+    assert log.layout == "long"
+    with pytest.raises(InvalidInput, match=r"could be the rating.*if 'rank' holds ranks, 1 the best: .*--rank rank"):
+        lpb.read_ratings(path)
+    with pytest.raises(InvalidInput, match="both a rating and a rank are named"):
+        lpb.read_ratings(path, rank="rank", rating="rank")
+    with pytest.raises(InvalidInput, match="line 2: rank is 'x', not a finite number"):
+        lpb.read_ratings(write(tmp_path, RANKED.replace("tea,1\n", "tea,x\n")), rank="rank")
+
+
+def test_an_action_ranked_twice_is_an_error_or_counts_once(tmp_path: Path) -> None:
+    path = write(tmp_path, "who,best,next,then\nann,tea,jam,tea\n")
+    with pytest.raises(InvalidInput, match=r"line 2: person 'ann' rated action 'tea' again"):
+        lpb.read_ratings(path, layout="rankings")
+    assert ratings_of(lpb.read_ratings(path, layout="rankings", duplicates="last")) == {"ann": {"jam": 2.0, "tea": 1.0}}
+
+
+@given(st.lists(st.permutations("abcd").flatmap(lambda p: st.integers(1, 4).map(lambda n: p[:n])), min_size=1))
+def test_ways_to_give_rankings_agree_and_keep_the_order(orders: list[list[str]]) -> None:
+    columns = pl.DataFrame(
+        [[n, *order, *[None] * (4 - len(order))] for n, order in enumerate(orders)],
+        schema={"voter": pl.Int64, **{f"rank{i}": pl.String for i in range(1, 5)}},
+        orient="row",
+    )
+    rows = [(n, action, place) for n, order in enumerate(orders) for place, action in enumerate(order, start=5)]
+    ranks = pl.DataFrame(rows, schema=["person", "action", "rank"], orient="row")
+    log = lpb.read_ratings(columns)
+    assert log.sha256 == lpb.read_ratings(ranks, rank="rank").sha256
+    for n, rated in ratings_of(log).items():
+        assert sorted(rated, key=lambda action: -rated[action]) == orders[n]
+        assert max(rated.values()) == len(log.actions)
+
+
+def test_recovery_from_rankings_finds_the_orderings() -> None:
+    orders = [order for order in (["a", "b", "c", "d"], ["d", "c", "b", "a"]) for _ in range(20)]
+    frame = pl.DataFrame(
+        [[n, *order] for n, order in enumerate(orders)],
+        schema={"voter": pl.Int64, **{f"rank{i}": pl.String for i in range(1, 5)}},
+        orient="row",
+    )
+    model = lpb.recover_two_stage(lpb.read_ratings(frame), states=2, scale="cosine")
+    found = {"".join(str(model.actions[a]) for a in ordering) for ordering in model.orderings.tolist()}
+    assert found == {"abcd", "dcba"}
+
+
+@pytest.mark.parametrize(("how", "kept"), [("last", [3.0, 4.0]), ("mean", [13 / 3, 4.0])])
+def test_a_second_rating_is_kept_as_told(tmp_path: Path, how: str, kept: list[float]) -> None:
+    rows = ["1,a,5", "1,b,4", "1,a,5", "1,a,3"]
+    log = lpb.read_ratings(write(tmp_path, "\n".join(["user,item,rating", *rows])), duplicates=how)
+    np.testing.assert_allclose(log.rating, kept)
+    assert log.dropped["repeated_ratings"] == 2
+    again = lpb.read_ratings(write(tmp_path, "\n".join(["user,item,rating", *rows])), duplicates=how, min_person=2)
+    assert again.dropped["people_below_min_person"] == 0
+    with pytest.raises(InvalidInput, match=r"2 repeats in all.*--duplicates last"):
+        lpb.read_ratings(write(tmp_path, "\n".join(["user,item,rating", *rows])))
+
+
+def test_the_last_rating_is_the_last_row_however_rows_are_ordered() -> None:
+    rng = np.random.default_rng(3)
+    rows = [(n, a, float(rng.integers(100))) for n, a in itertools.product(range(30), range(5)) for _ in range(3)]
+    rows = [rows[i] for i in rng.permutation(len(rows))]
+    wanted = {(n, a): x for n, a, x in rows}
+    log = lpb.read_ratings(pl.DataFrame(rows, schema=["user", "item", "rating"], orient="row"), duplicates="last")
+    assert {(n, a): x for n, rated in ratings_of(log).items() for a, x in rated.items()} == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "hint"),
+    [
+        ("4,5", 4.5, "it looks like a decimal comma: decimal_comma=True .--decimal-comma. reads it"),
+        ("-0,25", -0.25, "it looks like a decimal comma"),
+        ("1.234,5", 1234.5, "it looks like a decimal comma"),
+        ("1,234", 1.234, "if that is a decimal comma, .*; if it separates thousands, leave it out"),
+        ("1,234,567.5", None, "leave out what separates thousands"),
+        ("4;5", None, "correct or remove the row"),
+    ],
+)
+def test_a_decimal_comma_is_recognised_and_read_when_told(
+    tmp_path: Path, text: str, number: float | None, hint: str
+) -> None:
+    path = write(tmp_path, f"user\titem\trating\n1\ta\t{text}\n1\tb\t3\n")
+    with pytest.raises(InvalidInput, match=hint):
+        lpb.read_ratings(path)
+    if number is None:
+        with pytest.raises(InvalidInput, match="line 2: rating is"):
+            lpb.read_ratings(path, decimal_comma=True)
+    else:
+        assert lpb.read_ratings(path, decimal_comma=True).rating.tolist() == [number, 3.0]
+
+
+def test_with_decimal_commas_a_point_is_no_decimal_point(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"line 2: rating is '4\.5', not a finite number"):
+        lpb.read_ratings(write(tmp_path, "user;item;rating\n1;a;4.5\n"), decimal_comma=True)
+    thousand = lpb.read_ratings(write(tmp_path, "user;item;rating\n1;a;1.234\n"), decimal_comma=True)
+    assert thousand.rating.tolist() == [1234.0]
+
+
+def test_decimal_commas_between_commas_are_one_field_too_many(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="separate columns by semicolons if numbers have a decimal comma"):
+        lpb.read_ratings(write(tmp_path, "user,item,rating\n1,a,4,5\n"))
+
+
+def test_a_named_column_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, "user,item,item,rating,note,note\n1,a,b,4,x,y\n")
+    with pytest.raises(InvalidInput, match=r"a\.csv has two columns 'item', number 2 and 3"):
+        lpb.read_ratings(path)
+    path = write(tmp_path, "user,item,rating,note,note\n1,a,4,x,y\n")
+    assert len(lpb.read_ratings(path)) == 1
