@@ -14,6 +14,7 @@ from lpbandits import __version__
 from lpbandits.cli.bound import bound
 from lpbandits.cli.data import data
 from lpbandits.cli.demo import demo
+from lpbandits.cli.evaluate import evaluate
 from lpbandits.cli.fit import fit
 from lpbandits.cli.inspect import inspect
 from lpbandits.cli.policies import policies
@@ -31,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, simulate, policies, fit, inspect, reproduce, data, bound):
+for command in (demo, simulate, policies, fit, inspect, evaluate, reproduce, data, bound):
     app.command()(command)
 
 

@@ -83,7 +83,7 @@ def evaluate(
         found = run(
             log,
             model=given,
-            states=reading.states_of(states),
+            states=reading.number_of_states(states),
             scale=scale,
             policies=None if policies is None else [name.strip() for name in policies.split(",") if name.strip()],
             rounds=rounds,

@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -83,3 +83,14 @@ def read_log(
     if layout == "auto" and log.layout in _TAKEN:
         typer.echo(f"note: read as {log.layout}: {_TAKEN[log.layout]} (see --layout)", err=True)
     return log, time.perf_counter() - start
+
+
+def number_of_states(text: str) -> "int | Literal['auto']":
+    """Return what `--states` says."""
+    import re
+
+    from lpbandits import validate
+
+    if text == "auto":
+        return "auto"
+    return validate.as_count(int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else text, "states", high=10_000)

@@ -41,7 +41,9 @@ class Source:
             what = counted(dropped, "rating was", "ratings were")
             notes.append(f"{what} of actions that the model does not have, and left out")
         if share != 0.0 and how is not None:
-            notes.append("people of this log were in the model's fit: it was fitted anew, in the same way, without them")
+            notes.append(
+                "people of this log were in the model's fit: it was fitted anew, in the same way, without them"
+            )
             return cls(log, None, Settings(*how), notes)
         if share == 0.0:
             notes.append("the model was used as it is: none of these people were in its fit")

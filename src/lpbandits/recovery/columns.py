@@ -6,8 +6,20 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput
 
 GUESSES = {
-    "person": ["person", "user", "reader", "customer", "patient", "people", "uid", "member", "viewer", "voter"],
-    "action": ["action", "item", "movie", "book", "isbn", "product", "film", "song", "artist", "track", "arm"],
+    "person": [
+        "person",
+        "user",
+        "reader",
+        "customer",
+        "patient",
+        "people",
+        "uid",
+        "member",
+        "viewer",
+        "voter",
+        "guest",
+    ],
+    "action": ["action", "item", "movie", "book", "isbn", "product", "film", "song", "artist", "track", "dish", "arm"],
     "rating": ["rating", "score", "stars", "reward", "grade", "ratings", "bookrating", "value"],
 }
 """Column names that are recognised, ignoring case, punctuation and a final 'id'."""
