@@ -7,6 +7,9 @@ from .errors import LpbError as LpbError
 from .errors import MachineFault as MachineFault
 from .errors import NotSupported as NotSupported
 from .errors import SlowFunction as SlowFunction
+from .evaluation import Evaluation as Evaluation
+from .evaluation import evaluate as evaluate
+from .evaluation import fit_as_chosen as fit_as_chosen
 from .explain import Explanation as Explanation
 from .explain import expected as expected
 from .fits import isotonic as isotonic

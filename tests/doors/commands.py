@@ -20,6 +20,10 @@ LOG = "person,action,rating\n" + "".join(
     f"{n},{a},{(a if n < 4 else 5 - a) + n % 2}\n" for n in range(8) for a in range(4)
 )
 
+CROWD = "person,action,rating\n" + "".join(
+    f"{n},{a},{(a if n % 2 else 5 - a) + (7 * n + 3 * a) % 5 / 10}\n" for n in range(24) for a in range(5)
+)
+
 ODD = (
     *("", " ", "x", "-1", "0", "1", "2", "3", "1.5", "nan", "inf", "-inf", "1e400", "1e-320", "1e308", "1e3", "0x10"),
     *("1_000", "٣", "²", "--", "-", "=", "a=b", ",", ",,", "\x00", "\n", "\x1b[31m", "\ud800", "x" * 5000, "9" * 5000),
@@ -136,16 +140,27 @@ BASES: dict[str, tuple[list[str], dict[str, str]]] = {
             "1",
         ),
     ),
+    "evaluate": (
+        ["crowd.csv", "--states", "2", "--scale", "cosine", "--policies", "lpbts", "--rounds", "2", "--threads", "1"],
+        dict.fromkeys(
+            (
+                *("--states", "--scale", "--rounds", "--policies", "--people", "--seed", "--model", "--repeats", "--json"),
+                *("--layout", "--min-person", "--min-action", "--duplicates", "--person"),
+            ),
+            "2",
+        ),
+    ),
     "inspect": (["model.json"], dict.fromkeys(("--top", "--names", "--json"), "1")),
     "policies": ([], dict.fromkeys(("--feedback", "--json"), "rewards")),
     "data": (["movielens", "1m", "--from", "missing"], {"--from": "log.csv", "--json": ""}),
+    "example": (["example", "--out", "example"], {"--out": "here", "--json": "", "--from": "log.csv"}),
     "reproduce": (
         ["nothing-such"],
         dict.fromkeys(("--list", "--rounds", "--draws", "--people", "--jobs", "--seed"), "1"),
     ),
     "demo": (["--draws", "0"], dict.fromkeys(("--seed", "--out"), "-1")),
 }
-FLAGS = ("--json", "--list", "--decimal-comma")
+FLAGS = ("--json", "--list", "--decimal-comma", "--repeats")
 
 
 @st.composite
@@ -153,7 +168,7 @@ def command_lines(draw: st.DrawFn) -> str:
     """Draw a command that would work, with a few options more or other."""
     name = draw(st.sampled_from(sorted(BASES)))
     base, options = BASES[name]
-    words = [{"replay": "simulate", "means": "simulate", "bound-model": "bound"}.get(name, name), *base]
+    words = [{"replay": "simulate", "means": "simulate", "bound-model": "bound", "example": "data"}.get(name, name), *base]
     for _ in range(draw(st.integers(0, 3))):
         option = draw(st.sampled_from(sorted(options)))
         if option in FLAGS:
@@ -198,6 +213,7 @@ def use_command(given: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         MODEL.save("model.json")
         Path("log.csv").write_text(LOG, encoding="utf-8")
+        Path("crowd.csv").write_text(CROWD, encoding="utf-8")
         code, out, err = run(given)
     assert "Traceback" not in out + err, err[-300:]
     assert code in (0, 2), f"exit code {code}: {err[-300:]}"

@@ -12,7 +12,10 @@ from tests.doors.runner import Door
 
 _ROWS = [(n, a, (a if n < 6 else -a) + 0.1 * ((7 * n + 3 * a) % 5)) for n in range(12) for a in range(4) if (n + a) % 5]
 LOG = lpb.Ratings.from_arrays(*zip(*_ROWS, strict=True))
-NAMES |= {"LOG": LOG}
+_CROWD = [(n, a, (a if n % 2 else -a) + 0.1 * ((7 * n + 3 * a) % 5)) for n in range(24) for a in range(5)]
+CROWD = lpb.Ratings.from_arrays(*zip(*_CROWD, strict=True))
+CROWD_MODEL = lpb.PreferenceModel([[4, 3, 2, 1, 0], [0, 1, 2, 3, 4]])
+NAMES |= {"LOG": LOG, "CROWD": CROWD, "CROWD_MODEL": CROWD_MODEL}
 
 
 def use_ratings(given: Any) -> Any:
@@ -59,6 +62,13 @@ def use_bradley_terry(given: Any) -> Any:
     fit = lpb.fit_bradley_terry(**given)
     assert np.isfinite(fit.utilities).all()
     return fit.utilities, fit.standard_errors, fit.components, fit.ordering
+
+
+def use_evaluate(given: Any) -> Any:
+    found = lpb.evaluate(**given)
+    repr(found)
+    assert found.table.height == found.people
+    return json.loads(json.dumps([found.to_dict(), found.note()], allow_nan=False))
 
 
 _labels = one_of("['ann', 'ann', 'bo']", "[1, 1, 2]", "np.array(['a', 'a', 'b'])")
@@ -173,6 +183,23 @@ DOORS = [
         budget=20,
     ),
     Door("states", state_runs(), use_states, budget=20),
+    Door(
+        "evaluate",
+        arguments(
+            ratings_=mostly(one_of("CROWD", "CROWD", "LOG", "lpb.Ratings.from_arrays([0, 0], [0, 1], [1, 2])")),
+            model=mostly(one_of("CROWD_MODEL", "MODEL")),
+            states_=mostly(whole(1, 3), one_of("'auto'", "13")),
+            scale_=one_of("'raw'", "'cosine'"),
+            policies_=mostly(one_of("['lpbts']", "['uniform', 'ease']", "['popular']", "[]"), listed(text(), text())),
+            rounds=mostly(whole(1, 3), whole(0, 10**6)),
+            people=whole(1, 9),
+            repeats=one_of("True", "False"),
+            seed=whole(0, 2**63 - 1),
+            threads_=whole(1, 2),
+        ),
+        use_evaluate,
+        budget=20,
+    ),
     Door(
         "match",
         st.tuples(
