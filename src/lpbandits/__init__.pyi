@@ -7,6 +7,9 @@ from .errors import LpbError as LpbError
 from .errors import MachineFault as MachineFault
 from .errors import NotSupported as NotSupported
 from .errors import SlowFunction as SlowFunction
+from .evaluation.decide import Decisions as Decisions
+from .evaluation.decide import decide as decide
+from .evaluation.histories import Histories as Histories
 from .explain import Explanation as Explanation
 from .explain import expected as expected
 from .fits import isotonic as isotonic
