@@ -24,7 +24,11 @@ def address_of(person: Label) -> int:
     """
     if isinstance(person, int) and 0 <= person < MOST:
         return person
-    return int.from_bytes(hashlib.sha256(str(person).encode()).digest()[:4], "little")
+    return int.from_bytes(_hashed(str(person)), "little")
+
+
+def _hashed(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()[:4]
 
 
 def addresses_of(people: Sequence[Label] | IntArray) -> IntArray:
@@ -38,6 +42,8 @@ def addresses_of(people: Sequence[Label] | IntArray) -> IntArray:
         for i in np.flatnonzero((numbers < 0) | (numbers >= MOST)).tolist():
             numbers[i] = address_of(int(people[i]))
         return numbers
+    if all(type(person) is str for person in people):
+        return np.frombuffer(b"".join(map(_hashed, people)), dtype="<u4").astype(np.int64)
     return np.fromiter(map(address_of, people), dtype=np.int64, count=len(people))
 
 

@@ -64,8 +64,8 @@ class Batch:
     not_again
         Whether what a person tried is not allowed.
     noise
-        The noise of a next reward about what is expected of it: by default what the policy knows, or the model says; 0 is
-        what the policy learns of each person, NaN is unknown.
+        The noise of a next reward about what is expected of it: by default what the policy knows, or the model says; 0
+        is what the policy learns of each person, NaN is unknown.
     """
 
     def __init__(
@@ -127,6 +127,10 @@ class Batch:
         """Return decisions for people whose outcomes stand at offsets[p] up to offsets[p + 1]."""
         people = len(address)
         policy = self.policy
+        offsets, address = (
+            np.require(one, np.int64, ["C", "W"]) for one in (offsets, address)
+        )  # one type for the compiler
+        action, reward = np.require(action, np.int32, ["C", "W"]), np.require(reward, np.float64, ["C", "W"])
         k, m = policy.model.n_actions, policy.model.n_states
         found = Found(np.empty(people, dtype=np.int32), np.empty(people, dtype=np.int32), np.empty((people, 4)))
         room = max(min(int(np.diff(offsets).max(initial=0)), k), 1)
@@ -194,10 +198,7 @@ class Batch:
 
     def may_have(self, p: int, tried: Int32Array, personal: Personal | None) -> IntArray:
         """Return what a person may have, by index in rising order; empty: everything."""
-        if personal is None:
-            mine = self.common
-        else:
-            mine = personal.lists[personal.starts[p] : personal.starts[p + 1]]
+        mine = self.common if personal is None else personal.lists[personal.starts[p] : personal.starts[p + 1]]
         if self.not_again and len(tried):
             mine = np.setdiff1d(mine if len(mine) else np.arange(self.policy.model.n_actions), tried)
         return mine

@@ -1,6 +1,5 @@
 """`decide`: the next action for many people, each by their own history."""
 
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.address import addresses_of
-from lpbandits.errors import InvalidInput, LocksIn, NotSupported, door
+from lpbandits.errors import InvalidInput, LocksIn, door
 from lpbandits.evaluation.batch import Batch, Found, Personal
 from lpbandits.evaluation.histories import Histories
 from lpbandits.model import PreferenceModel
@@ -66,7 +65,8 @@ class Decisions:
         """
         from lpbandits.evaluation.decision_files import decision_table, labels_as_series  # noqa: PLC0415 - polars
 
-        found = Found(self.action, self.runner_up, np.column_stack([self.probability, self.expected, self.low, self.high]))
+        numbers = np.column_stack([self.probability, self.expected, self.low, self.high])
+        found = Found(self.action, self.runner_up, numbers)
         return decision_table(labels_as_series("person", self.people), found, self.model)
 
     def __len__(self) -> int:
@@ -89,8 +89,8 @@ def decide(
 ) -> Decisions:
     """Return the next action for everybody: what an `Agent` of theirs that was told their history would answer.
 
-    Exactly, to the last bit, `Agent(policy, seed=seed, person=label, asked=outcomes)`, where `outcomes` is the number of
-    outcomes in the history: so luck goes on as a history grows, and the same history gives the same action.
+    To the last bit that is `Agent(policy, seed=seed, person=label, asked=outcomes)`, with the number of outcomes in the
+    history: so luck goes on as a history grows, and the same history gives the same action.
 
     Parameters
     ----------
@@ -144,7 +144,8 @@ def decide(
             progress("deciding", part.stop, len(past))
     warn_of_again(batch)
     whole = Found.joined(found)
-    return Decisions(past.people, whole.action, whole.runner_up, *whole.numbers.T.copy(), policy.model)
+    chance, expected, low, high = whole.numbers.T.copy()
+    return Decisions(past.people, whole.action, whole.runner_up, chance, expected, low, high, policy.model)
 
 
 def warn_of_again(batch: Batch) -> None:
@@ -152,8 +153,8 @@ def warn_of_again(batch: Batch) -> None:
     rule = batch.policy.rule
     if batch.again and not rule.repeats and not batch.policy.explore:
         warnings.warn(
-            f"the rule '{rule.kind}' plays again what {batch.again:,} people had already, and may never leave it; it is "
-            "for actions that each person gets once: not_again=True (--not-again)",
+            f"the rule '{rule.kind}' plays again what {batch.again:,} people had already, and may never leave it; give "
+            "each action once: not_again=True (--not-again)",
             LocksIn,
             stacklevel=4,
         )

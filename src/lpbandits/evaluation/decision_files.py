@@ -1,13 +1,19 @@
-"""Decisions as tables."""
+"""Decisions as tables and files: written in pieces, and joined at the end."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.batch import Found
+from lpbandits.files.places import as_path
+from lpbandits.files.writing import check_place, whole_file
 from lpbandits.model import PreferenceModel
 from lpbandits.typing import Int32Array, Label
+
+SUFFIXES = (".parquet", ".csv")
 
 
 def labels_as_series(name: str, labels: Sequence[Label]) -> pl.Series:
@@ -22,7 +28,7 @@ def labels_as_series(name: str, labels: Sequence[Label]) -> pl.Series:
 
 
 def decision_table(people: pl.Series, found: Found, model: PreferenceModel) -> pl.DataFrame:
-    """Return a row per person: action, chance, runner-up, expected reward and its interval; null where there is none."""
+    """Return a row per person: action, chance, runner-up, expected reward and its interval; null where none is."""
     labels = labels_as_series("action", model.actions)
     columns = {
         "person": people,
@@ -38,5 +44,58 @@ def decision_table(people: pl.Series, found: Found, model: PreferenceModel) -> p
 
 
 def _named(labels: pl.Series, index: Int32Array) -> pl.Series:
-    places = pl.Series(np.maximum(index, 0)).set(pl.Series(index < 0), None)
-    return labels.gather(places)
+    return labels.gather(pl.Series(np.maximum(index, 0)).set(pl.Series(index < 0), None))
+
+
+def as_table_place(path: str | Path) -> Path:
+    """Return where decisions are written to, if they can be: a name that says in what form."""
+    place = as_path(path)
+    if place.suffix.lower() not in SUFFIXES:
+        raise InvalidInput(f"--out is {str(place)!r}; give a name that ends in {' or '.join(SUFFIXES)}")
+    check_place(place)
+    return place
+
+
+class Pieces:
+    """A table that is written piece by piece to a folder, and then to one file.
+
+    Pieces may have a column `first`, in whose order rows are then put: it rises in every piece.
+    """
+
+    def __init__(self, folder: Path, window: int) -> None:
+        self._folder = folder
+        self._window = window
+        self._ordered: list[Path] = []
+        self._apart: list[Path] = []
+
+    def add(self, table: pl.DataFrame) -> None:
+        """Write a piece."""
+        pieces = self._apart if "first" in table.columns else self._ordered
+        place = self._folder / f"{len(self._ordered) + len(self._apart)}.parquet"
+        table.write_parquet(place, compression="lz4", row_group_size=2**16)
+        pieces.append(place)
+
+    def write(self, path: Path, rows: int) -> None:
+        """Join all pieces in one file: those with `first` in its order, which is below `rows`, then the others."""
+        merged = [] if not self._apart else list(self._merged(rows))
+        table = pl.scan_parquet([*merged, *self._ordered])
+        with whole_file(path) as part:
+            if path.suffix.lower() == ".csv":
+                table.sink_csv(part)
+            else:
+                table.sink_parquet(part)
+
+    def _merged(self, rows: int) -> Iterator[Path]:
+        """Give pieces in the order of `first`, each of a window of rows: no more is held at a time."""
+        if len(self._apart) == 1:
+            place = self._folder / "merged.parquet"
+            pl.scan_parquet(self._apart).drop("first").sink_parquet(place, compression="lz4")
+            yield place
+            return
+        for start in range(0, rows, self._window):
+            mine = pl.col("first").is_between(start, start + self._window - 1)
+            table = pl.scan_parquet(self._apart).filter(mine).collect().sort("first").drop("first")
+            if len(table):
+                place = self._folder / f"merged-{start}.parquet"
+                table.write_parquet(place, compression="lz4")
+                yield place

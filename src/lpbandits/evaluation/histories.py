@@ -10,6 +10,7 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
 from lpbandits.model import PreferenceModel
 from lpbandits.recovery.ratings import Ratings
+from lpbandits.recovery.report import counted
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 from lpbandits.validate.values import LONGEST_LIST
 
@@ -171,9 +172,7 @@ def _distinct(labels: Any, name: str, rows: int) -> tuple[list[Label], IntArray]
     return [validate.as_label(label, name) for label in different], codes
 
 
-def _places(
-    found: Sequence[Label], known: Sequence[Label], rows: IntArray, what: str, plural: str
-) -> IntArray:
+def _places(found: Sequence[Label], known: Sequence[Label], rows: IntArray, what: str, plural: str) -> IntArray:
     """Return where each label that was found stands among those known; one that does not is an error."""
     index = {label: i for i, label in enumerate(known)}
     places = np.array([index.get(label, -1) for label in found], dtype=np.int64)
@@ -181,7 +180,7 @@ def _places(
     if len(unknown):
         count = int(np.isin(rows, unknown).sum())
         raise InvalidInput(
-            f"{what} {validate.quoted(found[int(unknown[0])])} is not among the {len(known):,} {plural} ({count:,} such "
-            "rows in all); correct or leave out such rows"
+            f"{what} {validate.quoted(found[int(unknown[0])])} is not among the {len(known):,} {plural} "
+            f"({counted(count, 'such row')} in all); correct or leave out such rows"
         )
     return places

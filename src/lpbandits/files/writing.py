@@ -90,6 +90,39 @@ def write_bytes(path: str | Path, content: bytes) -> None:
         raise cannot_write(named, error) from None
 
 
+@contextlib.contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """Give a place beside a file's own, to be written to by others; at the end it is brought to the disk and put there.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with whole_file(Path(folder) / "a.txt") as part:
+    ...         _ = part.write_text("tea")
+    ...     (Path(folder) / "a.txt").read_text()
+    'tea'
+    """
+    named = as_path(path)
+    try:
+        mode = _mode(named)
+        if mode is not None and not stat.S_ISREG(mode):
+            raise InvalidInput(f"cannot write {named}: it is there and not a file; choose another name")
+        place = Path(os.path.realpath(named))
+        part = place.with_name(f"{UNFINISHED}{secrets.token_hex(8)}{place.suffix}")
+        try:
+            yield part
+            if mode is not None:
+                part.chmod(stat.S_IMODE(mode))
+            _to_disk(part)
+            part.replace(place)
+        finally:
+            part.unlink(missing_ok=True)
+        _to_disk(place.parent)
+    except InvalidInput:
+        raise
+    except (OSError, ValueError) as error:
+        raise cannot_write(named, error) from None
+
+
 def check_place(path: str | Path) -> None:
     """Refuse a place for a file before the long work, not after it."""
     place = as_path(path)

@@ -35,8 +35,8 @@ class Allowed(NamedTuple):
     starts   where sets are personal, those of person p stand at lists[starts[p]:starts[p + 1]], rising; else empty
     lists
     once     whether what was tried is not allowed
-    prefer   the ranks by which a rule limits itself to favourites, and the favourites of `common`; 0×0 and 0: it does not
-    tops
+    prefer   the ranks by which a rule limits itself to favourites; 0×0: it does not
+    tops     the favourites among those of `common`
     taken    scratch, a place per action: who tried it last
     choices  scratch, 2×k
     """
@@ -230,16 +230,17 @@ def deciding(
     `ranks` to `work` are the policy and one belief, which starts as `start_states` and `start_own` for everyone;
     `orders` to `choices` are described in `Allowed`; `scratch` (2×any) has room for states and actions. Person p's
     outcomes stand at offsets[p] up to offsets[p + 1], and their number is the round that addresses the luck. `plays`,
-    `seconds` (the runner-up), `numbers` and `seen` take the results; -1 is no action, NaN no number. Everybody's results
-    depend on nothing but their own history and address.
+    `seconds` (the runner-up), `numbers` and `seen` take the results; -1 is no action, NaN no number. What a person gets
+    depends on nothing but their own history and address.
     """
     b = Arrays(ranks, table, settings, slots, states, own, order, work)
     ask = Allowed(orders, common, starts, lists, once, prefer, tops, taken, choices)
     k = len(taken)
-    none: Any = np.int64(-1)
+    none: Any = np.int64(-1)  # literals would have every kernel below compiled once more
+    zero: Any = np.int64(0)
     for p in range(low, high):
         mark = p - low + 1
-        n = np.int64(0)
+        n = zero
         for row in range(states.shape[0]):
             for z in range(states.shape[1]):
                 states[row, z] = start_states[row, z]
@@ -269,7 +270,7 @@ def deciding(
         else:
             free = len(starts) == 0 and len(common) == 0 and (n == 0 or not once)
             for turn in range(2):
-                size = np.int64(0)
+                size = zero
                 if turn > 0 or not free:
                     size = gather(ask, p, mark, first)
                     if size == 0:

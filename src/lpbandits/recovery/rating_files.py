@@ -52,8 +52,16 @@ class Source:
 
 
 @contextlib.contextmanager
-def open_source(path: str | Path, limit: Limit = Limit()) -> Iterator[Source]:  # noqa: B008 - it never changes
-    """Find the table in a file, folder or zip; what is compressed is unpacked to a temporary file meanwhile."""
+def open_source(
+    path: str | Path,
+    limit: Limit = Limit(),  # noqa: B008 - it never changes
+    *,
+    narrow: bool = False,
+) -> Iterator[Source]:
+    """Find the table in a file, folder or zip; what is compressed is unpacked to a temporary file meanwhile.
+
+    A `narrow` table may have a single column.
+    """
     place = as_path(path)
     try:
         is_folder, is_file = place.is_dir(), place.is_file()
@@ -73,7 +81,7 @@ def open_source(path: str | Path, limit: Limit = Limit()) -> Iterator[Source]:  
         if place.suffix.lower() == ".zip":
             place, name = _unpack(place, open_.enter_context(temporary()), limit)
         try:
-            source = open_.enter_context(_described(place, name, limit))
+            source = open_.enter_context(_described(place, name, limit, narrow))
         except UNREADABLE as error:
             raise InvalidInput(f"cannot read {name}: {error}; {AGAIN}") from None
         yield source
@@ -91,7 +99,7 @@ def _unpack(archive: Path, folder: Path, limit: Limit) -> tuple[Path, str]:
 
 
 @contextlib.contextmanager
-def _described(path: Path, name: str, limit: Limit) -> Iterator[Source]:
+def _described(path: Path, name: str, limit: Limit, narrow: bool) -> Iterator[Source]:
     """Give the form of one file, from its name and first line."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes[-2:] == [".parquet", ".gz"]:
@@ -101,10 +109,10 @@ def _described(path: Path, name: str, limit: Limit) -> Iterator[Source]:
         yield Source(path, name, parquet=True, most=limit.of(path.stat().st_size))
         return
     with plain(path, name, limit) as text:
-        yield _of_text(text, name, path)
+        yield _of_text(text, name, path, narrow)
 
 
-def _of_text(text: Path, name: str, path: Path) -> Source:
+def _of_text(text: Path, name: str, path: Path, narrow: bool) -> Source:
     line = _first_line(text, name)
     check_lines(text, name)
     check_width(max(line.count(mark) for mark in ",\t;|:") + 1, name)
@@ -113,7 +121,7 @@ def _of_text(text: Path, name: str, path: Path) -> Source:
     if "::" in line and path.suffix.lower() == ".dat":
         return Source(text, name, separator=":", columns=NO_HEADER, step=2)
     separator = max(",\t;|", key=line.count)
-    if not line.count(separator):
+    if not line.count(separator) and not narrow:
         raise InvalidInput(
             f"{name} is not a table of ratings: its first line {line[:60]!r} has no comma, tab, semicolon or bar; "
             "give a CSV, TSV or Parquet file with one rating per row"

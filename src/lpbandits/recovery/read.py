@@ -70,8 +70,9 @@ def read_ratings(
         limit = Limit(validate.as_count(unpack_limit, "unpack_limit", high=2**63 - 1), math.inf)
     with open_source(path, limit) as source:
         try:
-            table = _scan(source, {"person": person, "action": action, "rating": rating})
-            frame, blank = _checked(table, source)
+            table = scan_table(source, {"person": person, "action": action, "rating": rating})
+            clean, blank = checked_table(table, source)
+            frame = clean.collect(engine="streaming")
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             first = (str(error).splitlines() or [type(error).__name__])[0]
             raise InvalidInput(find_fault(source) or f"cannot read {source.name}: {first}; {AGAIN}") from None
@@ -86,14 +87,16 @@ def read_ratings(
         return _ratings(kept, {"blank_lines": blank, **dropped}, source)
 
 
-def guess_columns(columns: list[str], given: Mapping[str, str | None], name: str) -> dict[str, str]:
-    """Return which column is the person, the action and the rating.
+def guess_columns(
+    columns: list[str], given: Mapping[str, str | None], name: str, roles: Iterable[str] = tuple(GUESSES)
+) -> dict[str, str]:
+    """Return which column is the person, the action and the rating, or those of them that are asked for.
 
     >>> guess_columns(["User-ID", "ISBN", "Book-Rating"], {}, "books.csv")
     {'person': 'User-ID', 'action': 'ISBN', 'rating': 'Book-Rating'}
     """
     chosen = {}
-    for role, words in GUESSES.items():
+    for role, words in ((role, GUESSES[role]) for role in roles):
         wanted = given.get(role)
         if wanted is not None:
             wanted = validate.as_text(wanted, role)
@@ -103,7 +106,7 @@ def guess_columns(columns: list[str], given: Mapping[str, str | None], name: str
                 )
             chosen[role] = wanted
             continue
-        found = [column for column in columns if _word(column) in words]
+        found = [column for column in columns if word_of(column) in words]
         if len(found) != 1:
             why = "no column" if not found else f"{len(found)} columns ({_listed(found)})"
             raise InvalidInput(
@@ -118,7 +121,8 @@ def guess_columns(columns: list[str], given: Mapping[str, str | None], name: str
     return chosen
 
 
-def _word(column: str) -> str:
+def word_of(column: str) -> str:
+    """Return what a column is called, without case, punctuation and a final "id"."""
     word = "".join(letter for letter in column.lower() if letter.isalnum())
     return word.removesuffix("id") if len(word) > 3 else word
 
@@ -132,7 +136,7 @@ def _header_hint(columns: list[str]) -> str:
     return "; the first line looks like data: add a header line" if 2 * numeric > len(columns) else ""
 
 
-def _scan(source: Source, given: Mapping[str, str | None]) -> pl.LazyFrame:
+def scan_table(source: Source, given: Mapping[str, str | None]) -> pl.LazyFrame:
     """Return row, blank (is the whole line empty?), person, action and rating, as the file has them."""
     if source.parquet:
         raw = pl.scan_parquet(source.path)
@@ -154,8 +158,8 @@ def _scan(source: Source, given: Mapping[str, str | None]) -> pl.LazyFrame:
     return raw.select(blank.alias("blank"), *columns).with_row_index("row")
 
 
-def _checked(table: pl.LazyFrame, source: Source) -> tuple[pl.DataFrame, int]:
-    """Return the table with clean labels and numbers, and how many lines were blank: two passes over the file."""
+def checked_table(table: pl.LazyFrame, source: Source) -> tuple[pl.LazyFrame, int]:
+    """Return the table with clean labels and numbers, and how many lines were blank, after a pass over the file."""
     schema = table.collect_schema()
     if schema["rating"] != pl.String and not schema["rating"].is_numeric():
         raise InvalidInput(f"the ratings of {source.name} are {schema['rating']} values; they must be numbers")
@@ -172,7 +176,7 @@ def _checked(table: pl.LazyFrame, source: Source) -> tuple[pl.DataFrame, int]:
     found = (
         table.select(
             pl.col("blank").sum(),
-            *(_is_whole(role, schema[role], source).alias(role) for role in ("person", "action")),
+            *(is_whole(role, schema[role], source).alias(role) for role in ("person", "action")),
             *(_bytes_of(role, schema[role]).alias(f"{role}|bytes") for role in ("person", "action")),
             *(pl.col("row").filter(test).min().alias(f"{what}|row") for what, test in tests.items()),
             *(test.sum().alias(f"{what}|count") for what, test in tests.items()),
@@ -193,10 +197,10 @@ def _checked(table: pl.LazyFrame, source: Source) -> tuple[pl.DataFrame, int]:
         raise _bad_row(table, source, rows[what], what, int(found[f"{what}|count"]))
     labels = [pl.col(role).cast(pl.Int64 if found[role] else pl.String) for role in ("person", "action")]
     clean = table.filter(~pl.col("blank")).select("row", *labels, number.alias("rating"))
-    return clean.collect(engine="streaming"), int(found["blank"])
+    return clean, int(found["blank"])
 
 
-def _is_whole(role: str, dtype: pl.DataType, source: Source) -> pl.Expr:
+def is_whole(role: str, dtype: pl.DataType, source: Source) -> pl.Expr:
     """Return whether all labels are whole numbers; text counts when it is spelt exactly as the number would be."""
     column = pl.col(role)
     if dtype.is_integer():

@@ -75,7 +75,7 @@ def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
 @kernel
 def expect_one(b: Arrays, n: int, state: int, action: int) -> float:
     """Return the known mean of one action."""
-    return b.table[state, action]
+    return float(b.table[state, action])
 
 
 @dataclass(frozen=True)

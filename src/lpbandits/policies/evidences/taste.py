@@ -89,7 +89,7 @@ def expect_one(b: Arrays, n: int, state: int, action: int) -> float:
     if slot < 0:
         return mean
     count = b.slots[COUNT, slot]
-    return mean + taste.lasting_share(b.table, count) * (b.slots[SUM, slot] / count - mean)
+    return float(mean + taste.lasting_share(b.table, count) * (b.slots[SUM, slot] / count - mean))
 
 
 @kernel
@@ -97,7 +97,7 @@ def doubt_one(b: Arrays, n: int, action: int) -> float:
     """Return what `doubt` writes for one action."""
     slot = find(b.order, n, action)
     count = b.slots[COUNT, slot] if slot >= 0 else 0.0
-    return taste.foreseen_sd(b.table, b.own, action, count) * b.table[taste.COMMON, taste.CALIBRATION]
+    return float(taste.foreseen_sd(b.table, b.own, action, count) * b.table[taste.COMMON, taste.CALIBRATION])
 
 
 @kernel

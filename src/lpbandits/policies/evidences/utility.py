@@ -179,12 +179,12 @@ def expect_one(b: Arrays, n: int, state: int, action: int) -> float:
     """Return what `expect` writes for one action; of somebody unknown the level is not known: NaN."""
     if n == 0:
         return np.nan
-    mean = b.own[LEVEL, state] + b.own[SLOPE, state] * b.table[state, action]
+    mean: float = b.own[LEVEL, state] + b.own[SLOPE, state] * b.table[state, action]
     slot = find(b.order, n, action)
     if slot < 0:
         return mean
-    c = (b.own[COMMON, SCALE] / b.own[COMMON, SIGMA]) ** 2 * b.table[b.states.shape[1], action]
-    return (mean + c * b.slots[SUM, slot]) / (1.0 + c * b.slots[COUNT, slot])
+    c: float = (b.own[COMMON, SCALE] / b.own[COMMON, SIGMA]) ** 2 * b.table[b.states.shape[1], action]
+    return float((mean + c * b.slots[SUM, slot]) / (1.0 + c * b.slots[COUNT, slot]))
 
 
 @kernel
@@ -194,7 +194,7 @@ def doubt_one(b: Arrays, n: int, action: int) -> float:
     slot = find(b.order, n, action)
     if slot >= 0:
         c /= 1.0 + c * b.slots[COUNT, slot]
-    return b.own[COMMON, SIGMA] * np.sqrt(c)
+    return float(b.own[COMMON, SIGMA] * np.sqrt(c))
 
 
 def units(model: PreferenceModel) -> tuple[FloatArray, FloatArray]:
