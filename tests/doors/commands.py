@@ -20,6 +20,8 @@ LOG = "person,action,rating\n" + "".join(
     f"{n},{a},{(a if n < 4 else 5 - a) + n % 2}\n" for n in range(8) for a in range(4)
 )
 
+HISTORY = "person,action,reward\nann,tea,1\nann,jam,0.5\nbo,7,2\nann,tea,1.5\n"
+
 ODD = (
     *("", " ", "x", "-1", "0", "1", "2", "3", "1.5", "nan", "inf", "-inf", "1e400", "1e-320", "1e308", "1e3", "0x10"),
     *("1_000", "٣", "²", "--", "-", "=", "a=b", ",", ",,", "\x00", "\n", "\x1b[31m", "\ud800", "x" * 5000, "9" * 5000),
@@ -128,6 +130,15 @@ BASES: dict[str, tuple[list[str], dict[str, str]]] = {
             "1",
         ),
     ),
+    "decide": (
+        ["--model", "model.json", "history.csv", "--threads", "1"],
+        {
+            **dict.fromkeys(("--policy", "--allowed", "--people", "--unknown", "--rewards", "--noise"), "lpbts"),
+            **dict.fromkeys(("--seed", "--threads", "--person", "--action", "--rating", "--out", "--model"), "1"),
+            **dict.fromkeys(("--not-again", "--json"), ""),
+            "--explore": "0.1",
+        },
+    ),
     "inspect": (["model.json"], dict.fromkeys(("--top", "--names", "--json"), "1")),
     "policies": ([], dict.fromkeys(("--feedback", "--json"), "rewards")),
     "data": (["movielens", "1m", "--from", "missing"], {"--from": "log.csv", "--json": ""}),
@@ -137,7 +148,7 @@ BASES: dict[str, tuple[list[str], dict[str, str]]] = {
     ),
     "demo": (["--draws", "0"], dict.fromkeys(("--seed", "--out"), "-1")),
 }
-FLAGS = ("--json", "--list")
+FLAGS = ("--json", "--list", "--not-again")
 
 
 @st.composite
@@ -190,6 +201,7 @@ def use_command(given: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         MODEL.save("model.json")
         Path("log.csv").write_text(LOG, encoding="utf-8")
+        Path("history.csv").write_text(HISTORY, encoding="utf-8")
         code, out, err = run(given)
     assert "Traceback" not in out + err, err[-300:]
     assert code in (0, 2), f"exit code {code}: {err[-300:]}"

@@ -47,6 +47,11 @@ class Found(NamedTuple):
     numbers: FloatArray
 
     @classmethod
+    def nothing(cls) -> "Found":
+        """Return no decisions."""
+        return cls(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty((0, 4)))
+
+    @classmethod
     def joined(cls, parts: "Sequence[Found]") -> "Found":
         """Return several as one."""
         return cls(*(np.concatenate(list(column)) for column in zip(*parts, strict=True)))

@@ -144,6 +144,8 @@ def decide_file(
             if progress is not None:
                 progress("deciding", min(done, past.rows), max(past.rows, 1))
         if pieces is not None and place is not None:
+            if not summary.people:
+                pieces.add(decision_table(pl.Series("person", [], pl.String), Found.nothing(), model))
             pieces.write(place, past.rows)
     warn_of_again(batch)
     summary.seconds = round(time.perf_counter() - started, 3)

@@ -134,22 +134,21 @@ def _some(frame: pl.DataFrame, starts: IntArray) -> Some:
 @contextlib.contextmanager
 def open_history(path: str | Path, given: Mapping[str, str | None]) -> Iterator[HistoryFile]:
     """Check a table of outcomes, and give it to be read; text is first brought into a temporary Parquet file."""
-    with open_source(path) as source:
+    with open_source(path) as source, contextlib.ExitStack() as open_:
         try:
             clean, _ = checked_table(scan_table(source, given), source)
             text = clean.collect_schema()["person"] == pl.String
-            direct = _direct(source, given, clean) if source.parquet else None
-            if direct is not None:
-                yield HistoryFile(source.path, direct, _rows(source.path), text)
-                return
-            with temporary() as folder:
-                plain = folder / "history.parquet"
-                clean.drop("row").sink_parquet(plain, compression="lz4")
+            columns = _direct(source, given, clean) if source.parquet else None
+            place = source.path
+            if columns is None:
+                place = open_.enter_context(temporary()) / "history.parquet"
+                clean.drop("row").sink_parquet(place, compression="lz4")
                 columns = (pl.col("person"), pl.col("action"), pl.col("rating").alias("reward"))
-                yield HistoryFile(plain, columns, _rows(plain), text)
+            rows = int(pl.scan_parquet(place).select(pl.len()).collect().item())
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             first = (str(error).splitlines() or [type(error).__name__])[0]
             raise InvalidInput(find_fault(source) or f"cannot read {source.name}: {first}; {AGAIN}") from None
+        yield HistoryFile(place, columns, rows, text)
 
 
 def _direct(
@@ -163,7 +162,3 @@ def _direct(
     wanted = clean.collect_schema()
     person, action = (pl.col(chosen[role]).cast(wanted[role]).alias(role) for role in ("person", "action"))
     return person, action, pl.col(chosen["rating"]).cast(pl.Float64).alias("reward")
-
-
-def _rows(path: Path) -> int:
-    return int(pl.scan_parquet(path).select(pl.len()).collect().item())
