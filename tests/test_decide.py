@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lpbandits as lpb
+from lpbandits.address import address_of, addresses_of
 from lpbandits.agent import Agent
 from lpbandits.evaluation.decide import decide
 from lpbandits.evaluation.histories import Histories
@@ -253,6 +254,12 @@ def test_luck_goes_on_as_a_history_grows() -> None:
     # each pair is equal with chance 1/20: more than 10 of 50 has a chance below 10⁻⁴
     assert (one == other).sum() <= 10
     np.testing.assert_array_equal(decide(lpb.Uniform(model), short).action, one)
+
+
+def test_an_array_of_people_has_the_same_addresses() -> None:
+    people = [0, 7, 2**32 - 1, 2**32, -1, -(2**63), 2**63 - 1]
+    np.testing.assert_array_equal(addresses_of(np.array(people)), [address_of(person) for person in people])
+    np.testing.assert_array_equal(addresses_of(["7", "ann"]), [address_of("7"), address_of("ann")])
 
 
 def test_ratings_are_histories() -> None:

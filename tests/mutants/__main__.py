@@ -16,11 +16,18 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.mutants import claims, figures, methods, movielens, policies
+from tests.mutants import claims, decisions, figures, methods, movielens, policies
 from tests.mutants.fault import Fault
 
 ROOT = Path(__file__).parents[2]
-FAULTS = [*movielens.FAULTS, *figures.FAULTS, *methods.FAULTS, *policies.FAULTS, *claims.FAULTS]
+FAULTS = [
+    *movielens.FAULTS,
+    *figures.FAULTS,
+    *methods.FAULTS,
+    *policies.FAULTS,
+    *claims.FAULTS,
+    *decisions.FAULTS,
+]
 NOBODY = "nobody"
 LONGEST = 600
 """Seconds: a fault may also make a loop endless."""

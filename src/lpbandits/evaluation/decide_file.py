@@ -116,12 +116,13 @@ def decide_file(
     started = time.perf_counter()
     place = None if out is None else as_table_place(out)
     validate.as_choice(unknown, "unknown", ("error", "skip"))
+    rows = validate.as_count(rows, "rows")
     model = chosen.policy.model
     limits = Allowed(model, allowed)
     batch = Batch(
         chosen.policy,
         common=limits.common,
-        not_again=not_again,
+        not_again=validate.as_flag(not_again, "not_again"),
         seed=validate.as_seed(seed),
         threads=workers_of(threads),
         noise=chosen.noise,
