@@ -20,7 +20,7 @@ def address_of(person: Label) -> int:
     digits.
 
     >>> address_of(7), address_of("alice"), address_of(-1) == address_of("-1")
-    (7, 1685620779, True)
+    (7, 3372668971, True)
     """
     if isinstance(person, int) and 0 <= person < MOST:
         return person
@@ -35,7 +35,7 @@ def addresses_of(people: Sequence[Label] | IntArray) -> IntArray:
     """Return the address of everybody.
 
     >>> addresses_of([3, "alice"]).tolist()
-    [3, 1685620779]
+    [3, 3372668971]
     """
     if isinstance(people, np.ndarray) and people.dtype.kind == "i":
         numbers: IntArray = people.astype(np.int64)

@@ -22,7 +22,7 @@ FAULTS = [
     Fault("decide: what was tried is allowed", LOOP, "[order[0, slot]] = mark", "[order[0, slot]] = zero", LPBTS),
     Fault(
         "decide: sets of others",
-        LOOP,
+        "kernels/allowance.py",
         "    for i in range(ask.starts[p], ask.starts[p + 1]):",
         "    for i in range(ask.starts[0], ask.starts[1]):",
         LPBTS,

@@ -9,7 +9,7 @@ import polars as pl
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.batch import Found
 from lpbandits.files.places import as_path
-from lpbandits.files.writing import check_place, whole_file
+from lpbandits.files.writing import check_place, write_stream, write_table
 from lpbandits.model import PreferenceModel
 from lpbandits.typing import Int32Array, Label
 
@@ -72,30 +72,20 @@ class Pieces:
         """Write a piece."""
         pieces = self._apart if "first" in table.columns else self._ordered
         place = self._folder / f"{len(self._ordered) + len(self._apart)}.parquet"
-        table.write_parquet(place, compression="lz4", row_group_size=2**16)
+        write_table(place, table)
         pieces.append(place)
 
     def write(self, path: Path, rows: int) -> None:
         """Join all pieces in one file: those with `first` in its order, which is below `rows`, then the others."""
         merged = [] if not self._apart else list(self._merged(rows))
-        table = pl.scan_parquet([*merged, *self._ordered])
-        with whole_file(path) as part:
-            if path.suffix.lower() == ".csv":
-                table.sink_csv(part)
-            else:
-                table.sink_parquet(part)
+        write_stream(path, pl.scan_parquet([*merged, *self._ordered]))
 
     def _merged(self, rows: int) -> Iterator[Path]:
         """Give pieces in the order of `first`, each of a window of rows: no more is held at a time."""
-        if len(self._apart) == 1:
-            place = self._folder / "merged.parquet"
-            pl.scan_parquet(self._apart).drop("first").sink_parquet(place, compression="lz4")
-            yield place
-            return
         for start in range(0, rows, self._window):
             mine = pl.col("first").is_between(start, start + self._window - 1)
             table = pl.scan_parquet(self._apart).filter(mine).collect().sort("first").drop("first")
             if len(table):
                 place = self._folder / f"merged-{start}.parquet"
-                table.write_parquet(place, compression="lz4")
+                write_table(place, table)
                 yield place

@@ -11,6 +11,7 @@ import polars as pl
 
 from lpbandits.errors import InvalidInput
 from lpbandits.files.unpacking import temporary
+from lpbandits.files.writing import write_stream
 from lpbandits.recovery.rating_files import AGAIN, Source, find_fault, open_source
 from lpbandits.recovery.read import checked_table, guess_columns, scan_table
 from lpbandits.typing import IntArray
@@ -142,7 +143,7 @@ def open_history(path: str | Path, given: Mapping[str, str | None]) -> Iterator[
             place = source.path
             if columns is None:
                 place = open_.enter_context(temporary()) / "history.parquet"
-                clean.drop("row").sink_parquet(place, compression="lz4")
+                write_stream(place, clean.drop("row"))
                 columns = (pl.col("person"), pl.col("action"), pl.col("rating").alias("reward"))
             rows = int(pl.scan_parquet(place).select(pl.len()).collect().item())
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:

@@ -41,6 +41,16 @@ class Table(Protocol):
         """Write the table to an open file."""
 
 
+class Stream(Protocol):
+    """A table that writes itself as it is worked out, as those of polars that are lazy do."""
+
+    def sink_parquet(self, path: Path, /) -> Any:
+        """Write the table as Parquet."""
+
+    def sink_csv(self, path: Path, /) -> Any:
+        """Write the table as CSV."""
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Write a text file in UTF-8."""
     write_bytes(path, text.encode())
@@ -54,6 +64,15 @@ def write_json(path: str | Path, content: Any) -> None:
 def write_table(path: str | Path, table: Table) -> None:
     """Write a table as Parquet."""
     write_bytes(path, as_parquet(table))
+
+
+def write_stream(path: str | Path, table: Stream) -> None:
+    """Write a table as it is worked out: as CSV if its name ends so, otherwise as Parquet."""
+    with whole_file(path) as part:
+        if part.suffix.lower() == ".csv":
+            table.sink_csv(part)
+        else:
+            table.sink_parquet(part)
 
 
 def as_parquet(table: Table) -> bytes:
