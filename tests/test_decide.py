@@ -193,6 +193,14 @@ def test_neither_threads_nor_pieces_nor_company_change_a_decision(
     assert decide(lpb.LpbTS(model), alone, seed=SEED).action[0] == again.action[LABELS.index("bo")]
 
 
+def test_chances_that_take_long_say_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lpbandits.evaluation.batch.SLOW", 10)
+    model = model_for(lpb.Rewards(), k=K)
+    told: list[tuple[str, int, int]] = []
+    decide(lpb.TS(model), some_histories(GAUSSIAN[0], model), progress=lambda *words: told.append(words))
+    assert told == [("probabilities", done, 28) for done in (0, 10, 20)] + [("deciding", 28, 28)]
+
+
 @pytest.mark.jitless
 @pytest.mark.parametrize("case", CASES, ids=str)
 @settings(max_examples=15)

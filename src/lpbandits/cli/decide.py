@@ -53,7 +53,7 @@ def decide(
     from lpbandits.model import PreferenceModel
 
     chosen = choose_policy(PreferenceModel.load(model), policy, rewards=rewards, noise=noise, explore=explore)
-    if not as_json:
+    if policy == "auto" and not as_json:
         typer.echo(f"note: {chosen.name}: {shown(chosen.why, None)}", err=True)
     with notes(), progress_bar("deciding (a first run also compiles)") as report:
         summary = decide_file(
@@ -84,12 +84,12 @@ def _show(summary: "Summary") -> None:
     rows = [[shown(one["name"]), f"{one['people']:,}", f"{one['share']:.1%}"] for one in summary.chosen]
     title = f"{summary.decided:,} of {summary.people:,} people, by {summary.policy}"
     print_table(title, ["most chosen", "people", "share"], rows, right=NUMBERS)
-    said = [f"{summary.without_history:,} have no history" if summary.without_history else ""]
-    said += [f"{summary.nothing_left:,} have nothing left to get" if summary.nothing_left else ""]
-    said += [f"{count:,} {what} skipped" for what, count in summary.skipped.items() if count]
+    counts = {"without history": summary.without_history, "with nothing left to get": summary.nothing_left}
+    counts |= {f"{what} skipped": count for what, count in summary.skipped.items()}
+    said = [f"{what}: {count:,}" for what, count in counts.items() if count]
     if summary.mean_probability is not None:
-        said.append(f"mean probability {summary.mean_probability:.2f}")
-    say("\n" + "; ".join(filter(None, said)) + f"; {summary.seconds:.2f} s", style="dim")
+        said.append(f"mean probability: {summary.mean_probability:.2f}")
+    say("\n" + "; ".join([*said, f"{summary.seconds:.2f} s"]), style="dim")
     if summary.out is not None:
         say(f"Decisions: {shown(summary.out, None)}")
 

@@ -11,7 +11,7 @@ from lpbandits.errors import InvalidInput, NotSupported
 from lpbandits.explain import QUANTILE
 from lpbandits.kernels import deciding
 from lpbandits.kernels.deciding import deciding_of
-from lpbandits.parallel import Threads
+from lpbandits.parallel import Progress, Threads
 from lpbandits.policies import Policy
 from lpbandits.policies.outside import asking
 from lpbandits.policies.parts import certain, certain_one
@@ -19,6 +19,9 @@ from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 BLOCK = 2000
 """People whom a thread decides for at once, at least."""
+
+SLOW = 1000
+"""People whose chances are worked out one by one between two words of progress."""
 
 
 class Personal(NamedTuple):
@@ -71,6 +74,8 @@ class Batch:
     noise
         The noise of a next reward about what is expected of it: by default what the policy knows, or the model says; 0
         is what the policy learns of each person, NaN is unknown.
+    progress
+        Called while chances are worked out one by one, which takes about a millisecond each.
     """
 
     def __init__(
@@ -82,6 +87,7 @@ class Batch:
         seed: int,
         threads: int = 1,
         noise: float | None = None,
+        progress: Progress | None = None,
     ) -> None:
         if policy.feedback != "rewards":
             raise NotSupported(
@@ -91,7 +97,9 @@ class Batch:
         self.policy = policy
         self.common, self.not_again, self.seed, self.threads = common, not_again, seed, threads
         self.noise = noise_about(policy) if noise is None else noise
+        self.progress = progress
         self.again = 0
+        """People who got an action that they had."""
         model, top = policy.model, policy.rule.top
         may = np.isin(model.orderings, common) if len(common) else np.ones(model.orderings.shape, dtype=bool)
         orders = model.orderings[may].reshape(model.n_states, -1)
@@ -119,7 +127,9 @@ class Batch:
             try:
                 self.policy.rewards.check(float(rewards[odd[0]]))
             except InvalidInput as error:
-                raise InvalidInput(f"{error} ({len(odd):,} such rewards in all); say what rewards there are") from None
+                raise InvalidInput(
+                    f"{error} ({len(odd):,} such rewards in all); use another family (--rewards)"
+                ) from None
 
     def run(
         self,
@@ -190,7 +200,10 @@ class Batch:
         """Write the chances of a rule that tells them to Python alone, person by person."""
         policy = self.policy
         labels = policy.model.actions
-        for p in np.flatnonzero(found.action >= 0).tolist():
+        given = np.flatnonzero(found.action >= 0).tolist()
+        for done, p in enumerate(given):
+            if self.progress is not None and done % SLOW == 0:
+                self.progress("probabilities", done, len(given))
             agent = Agent(policy, seed=0)
             past = slice(offsets[p], offsets[p + 1])
             for a, value in zip(action[past].tolist(), reward[past].tolist(), strict=True):

@@ -131,6 +131,7 @@ def decide(
         not_again=validate.as_flag(not_again, "not_again"),
         seed=validate.as_seed(seed),
         threads=workers_of(threads),
+        progress=progress,
     )
     batch.check_rewards(past.reward)
     address = addresses_of(past.people)

@@ -126,6 +126,7 @@ def decide_file(
         seed=validate.as_seed(seed),
         threads=workers_of(threads),
         noise=chosen.noise,
+        progress=progress,
     )
     wanted = None if people is None else read_labels(people, "person")["person"]
     summary = Summary(model, chosen.name, chosen.why, out=None if place is None else str(place))
