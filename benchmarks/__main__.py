@@ -4,10 +4,16 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks import core, kernels, recovery, theory
+from benchmarks import core, decide, kernels, recovery, theory
 from benchmarks.measure import show
 
-GROUPS = {"core": core.rows, "kernels": kernels.rows, "recovery": recovery.rows, "theory": theory.rows}
+GROUPS = {
+    "core": core.rows,
+    "decide": decide.rows,
+    "kernels": kernels.rows,
+    "recovery": recovery.rows,
+    "theory": theory.rows,
+}
 
 
 def main() -> None:

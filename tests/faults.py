@@ -119,6 +119,10 @@ def try_full_disk() -> bool:
                 seed,
             ],
             "inspect": lambda disk, seed: ["inspect", str(model), "--top", seed + "1", "--out", f"{disk}/out"],
+            "decide": lambda disk, seed: [
+                *("decide", "--model", str(model), str(ratings), "--not-again", "--json", "--seed", seed),
+                *("--out", f"{disk}/decisions.parquet"),
+            ],
             "bound": lambda disk, seed: ["bound", "--people", "2", "--out", f"{disk}/out", "--seed", seed],
             "reproduce": lambda disk, seed: ["reproduce", *FIGURES, "--quick", "--out", f"{disk}/out", "--seed", seed],
             "data": lambda disk, seed: ["data", "movielens", "latest-small", "--from", str(small)],  # noqa: ARG005

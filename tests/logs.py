@@ -6,7 +6,14 @@ from lpbandits.recovery import Ratings
 
 
 def log_of(
-    people: int, actions: int, *, share: float = 1.0, states: int = 1, noise: float = 1.0, levels: int = 0, seed: int = 0
+    people: int,
+    actions: int,
+    *,
+    share: float = 1.0,
+    states: int = 1,
+    noise: float = 1.0,
+    levels: int = 0,
+    seed: int = 0,
 ) -> Ratings:
     """Return a log in which each state has an ordering of its own, and each person a level and a scale.
 

@@ -97,11 +97,19 @@ def test_a_seed_is_a_whole_number(seed: Any) -> None:
 
 
 def test_a_person_is_a_number_or_a_name_and_a_policy_a_policy() -> None:
-    for person in (-1, 2**32, 1.5, None, True, ("a",), "\ud800"):
+    for person in (1.5, None, True, ("a",), "\ud800", 10**101):
         with pytest.raises(InvalidInput, match="person is"):
             Agent(lpb.LpbTS(MODEL), seed=0, person=person)  # type: ignore[arg-type] # that is the point
     with pytest.raises(InvalidInput, match="give a policy such as LpbTS"):
         Agent("lpbts", seed=0)  # type: ignore[arg-type] # that is the point
+
+
+def test_numbers_that_are_no_address_have_the_luck_of_their_digits() -> None:
+    model = PreferenceModel([list(range(40))])
+    for number in (-1, 2**32, 10**30):
+        one, other = (Agent(lpb.Uniform(model), seed=0, person=person) for person in (number, str(number)))
+        assert [one.ask() for _ in range(5)] == [other.ask() for _ in range(5)]
+        assert Agent.from_json(one.to_json()).person == number
 
 
 def test_people_with_names_have_luck_of_their_own_and_keep_it() -> None:

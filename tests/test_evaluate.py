@@ -19,7 +19,6 @@ from lpbandits.evaluation.references import (
     best_possible,
     ease,
     foreseen_from_others,
-    in_order,
     item_knn,
 )
 from lpbandits.evaluation.replay import Replay, after
@@ -81,7 +80,7 @@ def test_nothing_that_is_chosen_or_fitted_depends_on_report_people() -> None:
 
 def test_development_people_are_not_in_the_fit_that_they_judge(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted: list[set[Any]] = []
-    from lpbandits.evaluation import choices  # noqa: PLC0415 - to see what it is given
+    from lpbandits.evaluation import choices
 
     real = choices.fit_states
 
@@ -138,7 +137,7 @@ def _of(log: Ratings, n: int) -> tuple[list[int], list[float]]:
 
 
 def _quiet() -> Any:
-    import contextlib  # noqa: PLC0415
+    import contextlib
 
     return contextlib.nullcontext()
 
@@ -199,7 +198,9 @@ def test_item_knn_and_ease_equal_their_twins(seed: int) -> None:
     for a in range(k):
         for b in range(k):
             if a != b:
-                near[a, b] = products[a, b] / np.sqrt(products[a, a] * products[b, b]) * raters[a, b] / (raters[a, b] + 30)
+                near[a, b] = (
+                    products[a, b] / np.sqrt(products[a, a] * products[b, b]) * raters[a, b] / (raters[a, b] + 30)
+                )
     regression = np.zeros((k, k))  # of action b on all others, by ridge
     for b in range(k):
         others = [a for a in range(k) if a != b]
@@ -252,7 +253,12 @@ def test_the_ceiling_conditions_on_all_other_ratings(seed: int, rated: int, fact
     rng = np.random.default_rng(seed)
     k = 9
     taste = TasteModel(
-        rng.normal(size=k), rng.normal(size=(k, factors)), rng.uniform(0.3, 1, k), offset=0.7, level=3.0, log_scale_sd=0.0
+        rng.normal(size=k),
+        rng.normal(size=(k, factors)),
+        rng.uniform(0.3, 1, k),
+        offset=0.7,
+        level=3.0,
+        log_scale_sd=0.0,
     )
     which, rewards = np.sort(rng.permutation(k)[:rated]), rng.normal(3, 2, rated)
     got = foreseen_from_others(taste, which, rewards)

@@ -143,6 +143,8 @@ def test_nothing_else_writes_files() -> None:
         ".write_bytes(",
         ".write_parquet(",
         ".write_csv(",
+        ".sink_parquet(",
+        ".sink_csv(",
         "json.dump(",
         '.open("w',
         "np.save",

@@ -10,6 +10,9 @@ from .errors import SlowFunction as SlowFunction
 from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate as evaluate
 from .evaluation import fit_as_chosen as fit_as_chosen
+from .evaluation.decide import Decisions as Decisions
+from .evaluation.decide import decide as decide
+from .evaluation.histories import Histories as Histories
 from .explain import Explanation as Explanation
 from .explain import expected as expected
 from .fits import isotonic as isotonic

@@ -1,12 +1,12 @@
 """`Agent`: one person's decisions. Ask for an action, tell its reward."""
 
-import hashlib
 import math
 import warnings
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Never
 
 from lpbandits import validate
+from lpbandits.address import address_of, as_person
 from lpbandits.errors import InvalidInput, LocksIn, NotSupported
 from lpbandits.explain import Explanation, explain
 from lpbandits.kernels import layout
@@ -30,7 +30,7 @@ class Agent:
     seed
         Every decision is a function of (seed, person, number of the ask): the same inputs give the same actions.
     person
-        Who it is, as text or a number below 2³², so that people who share a seed do not share their luck.
+        Who it is, as text or a whole number, so that people who share a seed do not share their luck.
     asked
         How often the person was asked before: where their luck goes on.
     belief
@@ -63,7 +63,8 @@ class Agent:
             )
         self.policy = policy
         self.seed = validate.as_seed(seed)
-        self.person, self._address = _address(person)
+        self.person = as_person(person)
+        self._address = address_of(self.person)
         self.asked = validate.as_count(asked, "asked", low=0, high=2**32 - 1)
         self._index = policy.model.index
         self._labels = policy.model.actions
@@ -334,15 +335,6 @@ def _rebuilt(
     agent.told.outcomes[:] = [outcome for _, outcome in rows]
     agent.told.ids, agent.told.missing = dict(ids), missing
     return agent
-
-
-def _address(person: Any) -> tuple[int | str, int]:
-    """Return a person, and their place in the addresses of random draws: their number, or 32 bits of a name's hash."""
-    if isinstance(person, str):
-        name = validate.as_text(person, "person")
-        return name, int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")
-    number = validate.as_count(person, "person", low=0, high=2**32 - 1)
-    return number, number
 
 
 def _only_duels(*_: object) -> Never:

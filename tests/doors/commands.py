@@ -23,6 +23,7 @@ LOG = "person,action,rating\n" + "".join(
 CROWD = "person,action,rating\n" + "".join(
     f"{n},{a},{(a if n % 2 else 5 - a) + (7 * n + 3 * a) % 5 / 10}\n" for n in range(24) for a in range(5)
 )
+HISTORY = "person,action,reward\nann,tea,1\nann,jam,0.5\nbo,7,2\nann,tea,1.5\n"
 
 ODD = (
     *("", " ", "x", "-1", "0", "1", "2", "3", "1.5", "nan", "inf", "-inf", "1e400", "1e-320", "1e308", "1e3", "0x10"),
@@ -144,11 +145,30 @@ BASES: dict[str, tuple[list[str], dict[str, str]]] = {
         ["crowd.csv", "--states", "2", "--scale", "cosine", "--policies", "lpbts", "--rounds", "2", "--threads", "1"],
         dict.fromkeys(
             (
-                *("--states", "--scale", "--rounds", "--policies", "--people", "--seed", "--model", "--repeats", "--json"),
+                *(
+                    "--states",
+                    "--scale",
+                    "--rounds",
+                    "--policies",
+                    "--people",
+                    "--seed",
+                    "--model",
+                    "--repeats",
+                    "--json",
+                ),
                 *("--layout", "--min-person", "--min-action", "--duplicates", "--person"),
             ),
             "2",
         ),
+    ),
+    "decide": (
+        ["--model", "model.json", "history.csv", "--threads", "1"],
+        {
+            **dict.fromkeys(("--policy", "--allowed", "--people", "--unknown", "--rewards", "--noise"), "lpbts"),
+            **dict.fromkeys(("--seed", "--threads", "--person", "--action", "--rating", "--out", "--model"), "1"),
+            **dict.fromkeys(("--not-again", "--json"), ""),
+            "--explore": "0.1",
+        },
     ),
     "inspect": (["model.json"], dict.fromkeys(("--top", "--names", "--json"), "1")),
     "policies": ([], dict.fromkeys(("--feedback", "--json"), "rewards")),
@@ -160,7 +180,7 @@ BASES: dict[str, tuple[list[str], dict[str, str]]] = {
     ),
     "demo": (["--draws", "0"], dict.fromkeys(("--seed", "--out"), "-1")),
 }
-FLAGS = ("--json", "--list", "--decimal-comma", "--repeats")
+FLAGS = ("--json", "--list", "--decimal-comma", "--repeats", "--not-again")
 
 
 @st.composite
@@ -168,7 +188,10 @@ def command_lines(draw: st.DrawFn) -> str:
     """Draw a command that would work, with a few options more or other."""
     name = draw(st.sampled_from(sorted(BASES)))
     base, options = BASES[name]
-    words = [{"replay": "simulate", "means": "simulate", "bound-model": "bound", "example": "data"}.get(name, name), *base]
+    words = [
+        {"replay": "simulate", "means": "simulate", "bound-model": "bound", "example": "data"}.get(name, name),
+        *base,
+    ]
     for _ in range(draw(st.integers(0, 3))):
         option = draw(st.sampled_from(sorted(options)))
         if option in FLAGS:
@@ -214,6 +237,7 @@ def use_command(given: Any) -> Any:
         MODEL.save("model.json")
         Path("log.csv").write_text(LOG, encoding="utf-8")
         Path("crowd.csv").write_text(CROWD, encoding="utf-8")
+        Path("history.csv").write_text(HISTORY, encoding="utf-8")
         code, out, err = run(given)
     assert "Traceback" not in out + err, err[-300:]
     assert code in (0, 2), f"exit code {code}: {err[-300:]}"

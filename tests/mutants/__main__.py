@@ -16,11 +16,11 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.mutants import claims, figures, inspection, methods, movielens, policies, reading
+from tests.mutants import claims, decisions, figures, inspection, methods, movielens, policies, reading
 from tests.mutants.fault import Fault
 
 ROOT = Path(__file__).parents[2]
-LISTS = (movielens, figures, methods, policies, claims, inspection, reading)
+LISTS = (movielens, figures, methods, policies, claims, inspection, reading, decisions)
 FAULTS = [fault for one in LISTS for fault in one.FAULTS]
 NOBODY = "nobody"
 LONGEST = 600

@@ -13,6 +13,7 @@ import typer
 from lpbandits import __version__
 from lpbandits.cli.bound import bound
 from lpbandits.cli.data import data
+from lpbandits.cli.decide import decide
 from lpbandits.cli.demo import demo
 from lpbandits.cli.evaluate import evaluate
 from lpbandits.cli.fit import fit
@@ -32,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, simulate, policies, fit, inspect, evaluate, reproduce, data, bound):
+for command in (demo, simulate, policies, fit, inspect, evaluate, decide, reproduce, data, bound):
     app.command()(command)
 
 

@@ -41,6 +41,16 @@ class Table(Protocol):
         """Write the table to an open file."""
 
 
+class Stream(Protocol):
+    """A table that writes itself as it is worked out, as those of polars that are lazy do."""
+
+    def sink_parquet(self, path: Path, /) -> Any:
+        """Write the table as Parquet."""
+
+    def sink_csv(self, path: Path, /) -> Any:
+        """Write the table as CSV."""
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Write a text file in UTF-8."""
     write_bytes(path, text.encode())
@@ -54,6 +64,15 @@ def write_json(path: str | Path, content: Any) -> None:
 def write_table(path: str | Path, table: Table) -> None:
     """Write a table as Parquet."""
     write_bytes(path, as_parquet(table))
+
+
+def write_stream(path: str | Path, table: Stream) -> None:
+    """Write a table as it is worked out: as CSV if its name ends so, otherwise as Parquet."""
+    with whole_file(path) as part:
+        if part.suffix.lower() == ".csv":
+            table.sink_csv(part)
+        else:
+            table.sink_parquet(part)
 
 
 def as_parquet(table: Table) -> bytes:
@@ -87,6 +106,39 @@ def write_bytes(path: str | Path, content: bytes) -> None:
             part.unlink(missing_ok=True)
         _to_disk(place.parent)
     except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
+        raise cannot_write(named, error) from None
+
+
+@contextlib.contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """Give a place beside a file's own, to be written to by others; at the end it is brought to the disk and put there.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with whole_file(Path(folder) / "a.txt") as part:
+    ...         _ = part.write_text("tea")
+    ...     (Path(folder) / "a.txt").read_text()
+    'tea'
+    """
+    named = as_path(path)
+    try:
+        mode = _mode(named)
+        if mode is not None and not stat.S_ISREG(mode):
+            raise InvalidInput(f"cannot write {named}: it is there and not a file; choose another name")
+        place = Path(os.path.realpath(named))
+        part = place.with_name(f"{UNFINISHED}{secrets.token_hex(8)}{place.suffix}")
+        try:
+            yield part
+            if mode is not None:
+                part.chmod(stat.S_IMODE(mode))
+            _to_disk(part)
+            part.replace(place)
+        finally:
+            part.unlink(missing_ok=True)
+        _to_disk(place.parent)
+    except InvalidInput:
+        raise
+    except (OSError, ValueError) as error:
         raise cannot_write(named, error) from None
 
 

@@ -106,6 +106,37 @@ def fitted_means(b: Arrays, n: int, state: int, out: FloatArray) -> None:
             out[a] = out[before] + share * (out[behind] - out[before])
 
 
+@kernel
+def fitted_one(b: Arrays, n: int, state: int, action: int) -> float:
+    """Return what `fitted_means` writes for one action; NaN with nothing tried."""
+    if n == 0:
+        return np.nan
+    row = 1 + state
+    pool(b, row, n)
+    rank = b.ranks[state, action]
+    block = 0
+    left = b.work[BLOCK_COUNT, 0]
+    before = 0  # the block and rank of the tried action before
+    rank_before = -1
+    for i in range(n):
+        if left <= 0.0:
+            block += 1
+            left = b.work[BLOCK_COUNT, block]
+        slot = b.order[row, i]
+        left -= b.slots[COUNT, slot]
+        behind = b.ranks[state, b.order[0, slot]]
+        if behind >= rank:
+            mean = b.work[BLOCK_SUM, block] / b.work[BLOCK_COUNT, block]
+            if behind == rank or i == 0:
+                return mean
+            mean_before = b.work[BLOCK_SUM, before] / b.work[BLOCK_COUNT, before]
+            share = (rank - rank_before) / (behind - rank_before)
+            return mean_before + share * (mean - mean_before)
+        before = block
+        rank_before = behind
+    return b.work[BLOCK_SUM, block] / b.work[BLOCK_COUNT, block]
+
+
 @jit
 def isotonic(values: FloatArray, weights: FloatArray) -> FloatArray:
     """Return the non-increasing weighted least-squares fit to `values` (weights > 0, any real)."""

@@ -21,12 +21,18 @@ from lpbandits.validate import quoted
 _KINDS: dict[str, type[Evidence | Rule]] = {"evidence": Evidence, "rule": Rule}
 _EXAMPLES = {"evidence": "Refit()", "rule": "Sample()"}
 _FUNCTIONS = {"evidence": ("tell", "expect", "doubt", "sway"), "rule": ("choose",)}
+_OPTIONAL = {"evidence": ("weigh", "expect_one", "doubt_one"), "rule": ("chance", "follow")}
 _ARGUMENTS = {
     "tell": ("b", "n", "action", "outcome"),
     "expect": ("b", "n", "state", "out"),
     "doubt": ("b", "n", "out"),
     "sway": ("b", "n", "action", "out"),
+    "weigh": ("b", "n"),
+    "expect_one": ("b", "n", "state", "action"),
+    "doubt_one": ("b", "n", "action"),
     "choose": ("b", "n", "offered", "seed", "person", "round_"),
+    "chance": ("b", "n", "offered", "play", "action"),
+    "follow": ("b", "n", "seed", "person", "round_"),
 }
 
 
@@ -39,7 +45,8 @@ def check_part(part: Any, name: Literal["evidence", "rule"]) -> None:
         if not hasattr(type(part), member):
             raise InvalidInput(f"{called} has no {member}; see lpbandits.policies.parts")
     validate.as_choice(part.feedback, f"the feedback of {called}", get_args(Feedback))
-    for member in _FUNCTIONS[name]:
+    given = [member for member in _OPTIONAL[name] if getattr(part, member) is not None]
+    for member in (*_FUNCTIONS[name], *given):
         _check_function(getattr(part, member), member, called)
     try:
         json.dumps(settings_of(part), allow_nan=False)

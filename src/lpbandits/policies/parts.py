@@ -10,16 +10,20 @@ and `n`, the number of tried actions:
     doubt(b, n, out)                                      evidence: write how uncertain that is (0 by default)
     sway(b, n, action, out)                               evidence, if it can: write how far an outcome moves all that
     weigh(b, n)                                           evidence, if it can: write scores and posterior anew
+    reward = expect_one(b, n, state, action)              evidence, if it can: what it expects of one action
+    sd = doubt_one(b, n, action)                          evidence, if it can: how uncertain that is
     action = choose(b, n, offered, seed, person, round_)  rule: `offered` rises, and is empty where all are allowed
     first, second = choose(…)                             … for duels
+    p = chance(b, n, offered, play, action)               rule, if it can: how likely it plays an action
+    state = follow(b, n, seed, person, round_)            rule, if it does: whose order it follows
 
 A `tell` records the outcome (`kernels.tally.record`) and leaves the normalised posterior in row POSTERIOR of
 `b.states`; it may keep what it likes in `b.own`. What a saved belief says is not believed where it can be worked out:
 `weigh` writes its scores and posterior anew from the slots and `b.own` (and all of `b.own`, if the evidence is
 `derived`), and `check_own` refuses what no outcomes lead to. A `choose` changes nothing but scratch, and takes its luck
 from `kernels.random.uniform` by address. A rule with `asks = True` may call `expect`, `doubt` and `sway`, imported from
-here, and so work with any evidence. Functions decorated with `lpbandits.kernel` run at full speed; plain Python works
-too.
+here, and so work with any evidence. `expect_one`, `doubt_one`, `chance` and `follow` spare work where many people are
+decided for (`lpb.decide`). Functions decorated with `lpbandits.kernel` run at full speed; plain Python works too.
 """
 
 from collections.abc import Callable
@@ -50,6 +54,24 @@ def unmoved(b: Any, n: int, action: int, out: FloatArray) -> None:  # noqa: ARG0
     """Write that no outcome moves anything, for an evidence that does not tell what it would learn."""
     for other in range(len(out)):
         out[other] = 0.0
+
+
+@kernel
+def certain_one(b: Any, n: int, action: int) -> float:  # noqa: ARG001
+    """Return that nothing is uncertain about an action."""
+    return 0.0
+
+
+@kernel
+def unknown_one(b: Any, n: int, state: int, action: int) -> float:  # noqa: ARG001
+    """Return that no reward is expected, for an evidence that knows places in an order and no rewards."""
+    return np.nan
+
+
+@kernel
+def surely(b: Any, n: int, offered: IntArray, play: int, action: int) -> float:  # noqa: ARG001
+    """Return the chance of an action where nothing is random: the play, which `choose` returned, is certain."""
+    return 1.0 if action == play else 0.0
 
 
 Feedback = Literal["rewards", "duels"]
@@ -89,6 +111,8 @@ class Evidence:
     """Whether what it expects of tried actions keeps to the state's order, and so bounds the others between them."""
     ordered: ClassVar[bool] = True
     """Whether the tried actions are kept in the order of every state, as fits need; False spares the work."""
+    settles: ClassVar[bool] = False
+    """Whether `tell` is exactly this: `record`, then `weigh`. Many outcomes can then be recorded and weighed once."""
     tell: ClassVar[Callable[..., int]]
     expect: ClassVar[Callable[..., None]]
     doubt: ClassVar[Callable[..., None]] = staticmethod(certain)
@@ -98,6 +122,10 @@ class Evidence:
     standard deviation above what is expected."""
     weigh: ClassVar[Callable[..., None] | None] = None
     """None: the posterior of a saved belief is taken as it is, if it is a probability of each state."""
+    expect_one: ClassVar[Callable[..., float] | None] = None
+    """What `expect` writes for one action, NaN where that is no reward that it knows of; None: `expect` is asked."""
+    doubt_one: ClassVar[Callable[..., float] | None] = None
+    """What `doubt` writes for one action; None: `doubt` is asked."""
 
     def table(self, model: PreferenceModel) -> FloatArray:  # noqa: ARG002
         """Return what it knows beforehand, in a shape of its own; raise `InvalidInput` if the model lacks it."""
@@ -139,6 +167,10 @@ class Rule:
     asks: ClassVar[bool] = False
     """Whether it calls `expect`, `doubt` or `sway`."""
     choose: ClassVar[Callable[..., Any]]
+    chance: ClassVar[Callable[..., float] | None] = None
+    """The exact chance of an action, asked right after `choose` returned the play; None: `probabilities` is asked."""
+    follow: ClassVar[Callable[..., int] | None] = None
+    """The state, drawn from the posterior, whose first allowed action is the play; -1: this time it is none's."""
 
     @property
     def top(self) -> bool:

@@ -33,15 +33,17 @@ AGAIN = "_duplicated_"
 LAYOUTS = "if it is not one rating per row, say how it is laid out: layout=… (--layout wide, --layout rankings)"
 
 
-def guess_columns(columns: Sequence[str], given: Mapping[str, str | None], name: str) -> dict[str, str]:
-    """Return which column is the person, the action and the rating (or the rank, if that is given).
+def guess_columns(
+    columns: Sequence[str], given: Mapping[str, str | None], name: str, roles: Sequence[str] = tuple(GUESSES)
+) -> dict[str, str]:
+    """Return which column is the person, the action and the rating (or the rank, if that is given), or some of these.
 
     >>> guess_columns(["User-ID", "ISBN", "Book-Rating"], {}, "books.csv")
     {'person': 'User-ID', 'action': 'ISBN', 'rating': 'Book-Rating'}
     """
     chosen = {}
     last = "rating" if given.get("rank") is None else "rank"
-    for role in ("person", "action", last):
+    for role in (last if role == "rating" else role for role in roles):
         wanted = given.get(role)
         chosen[role] = _guessed(columns, role, name) if wanted is None else named(columns, wanted, role, name)
     if len(set(chosen.values())) < len(chosen):

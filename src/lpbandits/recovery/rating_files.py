@@ -79,8 +79,16 @@ class Source:
 
 
 @contextlib.contextmanager
-def open_source(given: Any, limit: Limit = Limit()) -> Iterator[Source]:  # noqa: B008 - it never changes
-    """Give the table that a path or a frame stands for; what is packed is unpacked to a temporary file meanwhile."""
+def open_source(
+    given: Any,
+    limit: Limit = Limit(),  # noqa: B008 - it never changes
+    *,
+    narrow: bool = False,
+) -> Iterator[Source]:
+    """Give the table that a path or a frame stands for; what is packed is unpacked to a temporary file meanwhile.
+
+    A `narrow` table may have a single column.
+    """
     if isinstance(given, pl.DataFrame | pl.LazyFrame) or is_pandas(given):
         yield Source(Path(), "the frame", kind="frame", frame=given)
         return
@@ -89,12 +97,12 @@ def open_source(given: Any, limit: Limit = Limit()) -> Iterator[Source]:  # noqa
             f"ratings come from a file or a frame of polars or pandas, not from a {type(given).__name__}; for arrays "
             "use Ratings.from_arrays(…) or Ratings.from_matrix(…)"
         )
-    with _open_path(given, limit) as source:
+    with _open_path(given, limit, narrow) as source:
         yield source
 
 
 @contextlib.contextmanager
-def _open_path(path: str | os.PathLike[str], limit: Limit) -> Iterator[Source]:
+def _open_path(path: str | os.PathLike[str], limit: Limit, narrow: bool) -> Iterator[Source]:
     """Find the table in a file, folder or zip."""
     place = as_path(path)
     try:
@@ -115,7 +123,7 @@ def _open_path(path: str | os.PathLike[str], limit: Limit) -> Iterator[Source]:
         if place.suffix.lower() == ".zip":
             place, name = _unpack(place, open_.enter_context(temporary()), limit)
         try:
-            source = open_.enter_context(_described(place, name, limit))
+            source = open_.enter_context(_described(place, name, limit, narrow))
         except UNREADABLE as error:
             raise InvalidInput(f"cannot read {name}: {error}; {AGAIN}") from None
         yield source
@@ -133,7 +141,7 @@ def _unpack(archive: Path, folder: Path, limit: Limit) -> tuple[Path, str]:
 
 
 @contextlib.contextmanager
-def _described(path: Path, name: str, limit: Limit) -> Iterator[Source]:
+def _described(path: Path, name: str, limit: Limit, narrow: bool) -> Iterator[Source]:
     """Give the form of one file, from its name and first line."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes[-2:] == [".parquet", ".gz"]:
@@ -152,10 +160,10 @@ def _described(path: Path, name: str, limit: Limit) -> Iterator[Source]:
         return
     with plain(path, name, limit) as text:
         ranked = [suffix for suffix in suffixes[-2:] if suffix != ".gz"][-1:]
-        yield _of_text(text, name, path, preflib=bool(ranked) and ranked[0] in PREFLIB)
+        yield _of_text(text, name, path, preflib=bool(ranked) and ranked[0] in PREFLIB, narrow=narrow)
 
 
-def _of_text(text: Path, name: str, path: Path, *, preflib: bool) -> Source:
+def _of_text(text: Path, name: str, path: Path, *, preflib: bool, narrow: bool) -> Source:
     line = _first_line(text, name)
     check_lines(text, name)
     if preflib:
@@ -166,7 +174,7 @@ def _of_text(text: Path, name: str, path: Path, *, preflib: bool) -> Source:
     if "::" in line and path.suffix.lower() == ".dat":
         return Source(text, name, separator=":", columns=NO_HEADER, step=2)
     separator = max(",\t;|", key=line.count)
-    if not line.count(separator):
+    if not line.count(separator) and not narrow:
         raise InvalidInput(
             f"{name} is not a table of ratings: its first line {line[:60]!r} has no comma, tab, semicolon or bar; "
             "give a CSV, TSV or Parquet file with one rating per row"

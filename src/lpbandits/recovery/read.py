@@ -119,7 +119,8 @@ def _rows(source: Source, wanted: Wanted) -> tuple[Long, pl.DataFrame, dict[str,
     """Return how a table is laid out, its rows with clean labels and numbers, and what was left out of it."""
     try:
         long = laid_out(source, wanted)
-        frame, blank = _checked(long, source, decimal_comma=wanted.decimal_comma)
+        clean, blank = checked_table(long, source, decimal_comma=wanted.decimal_comma)
+        frame = clean.collect(engine="streaming")
     except InvalidInput:
         raise
     except source.faults as error:
@@ -138,8 +139,8 @@ def _nothing_left(ratings: int, source: Source, low: dict[str, int]) -> InvalidI
     )
 
 
-def _checked(long: Long, source: Source, *, decimal_comma: bool) -> tuple[pl.DataFrame, int]:
-    """Return the table with clean labels and numbers, and how many lines were blank: two passes over the file."""
+def checked_table(long: Long, source: Source, *, decimal_comma: bool = False) -> tuple[pl.LazyFrame, int]:
+    """Return the table with clean labels and numbers, and how many lines were blank, after a pass over the file."""
     table, word = long.rows, "rank" if long.ranks else "rating"
     schema = table.collect_schema()
     if not (is_text(schema["rating"]) or schema["rating"].is_numeric() or schema["rating"] == pl.Null):
@@ -159,7 +160,7 @@ def _checked(long: Long, source: Source, *, decimal_comma: bool) -> tuple[pl.Dat
     found = (
         table.select(
             pl.col("blank").sum(),
-            *(_is_whole(role, schema[role], source).alias(role) for role in ("person", "action")),
+            *(is_whole(role, schema[role], source).alias(role) for role in ("person", "action")),
             *(_bytes_of(role, schema[role]).alias(f"{role}|bytes") for role in ("person", "action")),
             *(pl.col("row").filter(test).min().alias(f"{what}|row") for what, test in tests.items()),
             *(test.sum().alias(f"{what}|count") for what, test in tests.items()),
@@ -179,12 +180,13 @@ def _checked(long: Long, source: Source, *, decimal_comma: bool) -> tuple[pl.Dat
         what = min(rows, key=lambda reason: rows[reason])
         count = counted(int(found[f"{what}|count"]), "such row" if long.layout == "long" else "such rating")
         raise _bad_row(table, source, rows[what], what, count)
-    labels = [_label(role, schema[role], whole=found[role]) for role in ("person", "action")]
+    labels = [label_of(role, schema[role], whole=found[role]) for role in ("person", "action")]
     clean = table.filter(~pl.col("blank")).select("row", *labels, value.alias("rating"))
-    return clean.collect(engine="streaming"), int(found["blank"])
+    return clean, int(found["blank"])
 
 
-def _label(role: str, dtype: pl.DataType, *, whole: bool) -> pl.Expr:
+def label_of(role: str, dtype: pl.DataType, *, whole: bool) -> pl.Expr:
+    """Return a column's labels: whole numbers, or text."""
     column = (
         pl.col(role).cast(pl.String) if is_text(dtype) else pl.col(role)
     )  # categories do not become numbers at once
@@ -196,7 +198,7 @@ def _is_missing(role: str, dtype: pl.DataType) -> pl.Expr:
     return column.is_null() | column.is_nan() if dtype.is_float() else column.is_null()
 
 
-def _is_whole(role: str, dtype: pl.DataType, source: Source) -> pl.Expr:
+def is_whole(role: str, dtype: pl.DataType, source: Source) -> pl.Expr:
     """Return whether all labels are whole numbers; text counts when it is spelt exactly as the number would be."""
     column = pl.col(role)
     if dtype.is_integer():

@@ -12,7 +12,7 @@ from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import EVIDENCE, LOG_PRIOR, NOISE, POSTERIOR, REWARDS, SCORE, Arrays
 from lpbandits.kernels.tally import record
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.evidences.known_means import expect, means_of
+from lpbandits.policies.evidences.known_means import expect, expect_one, means_of
 from lpbandits.policies.parts import Evidence, settle
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray
@@ -86,6 +86,7 @@ class Consistency(Evidence):
     probabilistic: ClassVar[bool] = False
     tell = staticmethod(tell)
     expect = staticmethod(expect)
+    expect_one = staticmethod(expect_one)
     weigh = staticmethod(weigh)
 
     def __post_init__(self) -> None:

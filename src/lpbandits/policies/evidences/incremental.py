@@ -7,7 +7,7 @@ import numpy as np
 
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels.compiler import kernel
-from lpbandits.kernels.isotonic import fitted_mean, fitted_means, pool
+from lpbandits.kernels.isotonic import fitted_mean, fitted_means, fitted_one, pool
 from lpbandits.kernels.layout import FAMILY, NOISE, REWARDS, SCORE, Arrays
 from lpbandits.kernels.likelihood import log_likelihood
 from lpbandits.kernels.posterior import normalise
@@ -55,6 +55,7 @@ class Incremental(Evidence):
     fitted: ClassVar[bool] = True
     tell = staticmethod(tell)
     expect = staticmethod(fitted_means)
+    expect_one = staticmethod(fitted_one)
     weigh = staticmethod(weigh)
 
     def __post_init__(self) -> None:

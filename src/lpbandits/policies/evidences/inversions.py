@@ -13,7 +13,7 @@ from lpbandits.kernels.layout import EVIDENCE, LOG_PRIOR, SCORE, Arrays
 from lpbandits.kernels.posterior import normalise
 from lpbandits.kernels.tally import record
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.parts import Evidence, Feedback, settle
+from lpbandits.policies.parts import Evidence, Feedback, settle, unknown_one
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray
 
@@ -133,6 +133,7 @@ class Paired(Evidence):
     ordered: ClassVar[bool] = False
     tell = staticmethod(tell_paired)
     expect = staticmethod(expect)
+    expect_one = staticmethod(unknown_one)
     weigh = staticmethod(weigh)
 
     def __post_init__(self) -> None:

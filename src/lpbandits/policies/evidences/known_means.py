@@ -72,6 +72,12 @@ def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
         out[action] = b.table[state, action]
 
 
+@kernel
+def expect_one(b: Arrays, n: int, state: int, action: int) -> float:
+    """Return the known mean of one action."""
+    return float(b.table[state, action])
+
+
 @dataclass(frozen=True)
 class KnownMeans(Evidence):
     """The likelihood of all rewards at the state's known means: the full latent bandit of Hong et al. (2020).
@@ -85,6 +91,7 @@ class KnownMeans(Evidence):
     ordered: ClassVar[bool] = False
     tell = staticmethod(tell)
     expect = staticmethod(expect)
+    expect_one = staticmethod(expect_one)
     weigh = staticmethod(weigh)
 
     def table(self, model: PreferenceModel) -> FloatArray:

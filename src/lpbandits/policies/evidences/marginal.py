@@ -7,7 +7,7 @@ import numpy as np
 
 from lpbandits.kernels.chain import WORK_COLUMNS, WORK_ROWS, legendre_rule, log_chance
 from lpbandits.kernels.compiler import kernel
-from lpbandits.kernels.isotonic import fitted_means, pool
+from lpbandits.kernels.isotonic import fitted_means, fitted_one, pool
 from lpbandits.kernels.layout import BLOCK_COUNT, BLOCK_SUM, COUNT, LOG_PRIOR, SCORE, SUM, Arrays
 from lpbandits.kernels.likelihood import noise_of
 from lpbandits.kernels.posterior import normalise
@@ -94,8 +94,10 @@ class Marginal(Evidence):
     rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "marginal"
     fitted: ClassVar[bool] = True
+    settles: ClassVar[bool] = True
     tell = staticmethod(tell)
     expect = staticmethod(fitted_means)
+    expect_one = staticmethod(fitted_one)
     weigh = staticmethod(weigh)
 
     def table(self, model: PreferenceModel) -> FloatArray:

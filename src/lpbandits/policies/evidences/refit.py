@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from lpbandits.kernels.compiler import kernel
-from lpbandits.kernels.isotonic import fitted_means, pool
+from lpbandits.kernels.isotonic import fitted_means, fitted_one, pool
 from lpbandits.kernels.layout import (
     BLOCK_COUNT,
     BLOCK_SUM,
@@ -82,6 +82,8 @@ class Refit(Evidence):
     rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "refit"
     fitted: ClassVar[bool] = True
+    settles: ClassVar[bool] = True
     tell = staticmethod(tell)
     expect = staticmethod(fitted_means)
+    expect_one = staticmethod(fitted_one)
     weigh = staticmethod(weigh)

@@ -8,7 +8,7 @@ import numpy as np
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import COUNT, SUM, Arrays
-from lpbandits.kernels.tally import record
+from lpbandits.kernels.tally import find, record
 from lpbandits.policies.parts import Evidence
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray
@@ -30,6 +30,13 @@ def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
         out[b.order[0, slot]] = b.slots[SUM, slot] / b.slots[COUNT, slot]
 
 
+@kernel
+def expect_one(b: Arrays, n: int, state: int, action: int) -> float:
+    """Return the mean of one action, NaN if it was not tried."""
+    slot = find(b.order, n, action)
+    return b.slots[SUM, slot] / b.slots[COUNT, slot] if slot >= 0 else np.nan
+
+
 @dataclass(frozen=True)
 class Tally(Evidence):
     """Counts and sums alone: for policies that know nothing of latent states.
@@ -45,6 +52,7 @@ class Tally(Evidence):
     probabilistic: ClassVar[bool] = False
     tell = staticmethod(tell)
     expect = staticmethod(expect)
+    expect_one = staticmethod(expect_one)
 
     def __post_init__(self) -> None:
         if not as_rewards(self.rewards).noise_known:

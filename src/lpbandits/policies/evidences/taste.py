@@ -81,6 +81,26 @@ def doubt(b: Arrays, n: int, out: FloatArray) -> None:
 
 
 @kernel
+def expect_one(b: Arrays, n: int, state: int, action: int) -> float:
+    """Return what `expect` writes for one action, but for rounding."""
+    taste.lean(b.table, b.own)
+    mean = taste.expect_one(b.table, b.own, action)
+    slot = find(b.order, n, action)
+    if slot < 0:
+        return mean
+    count = b.slots[COUNT, slot]
+    return float(mean + taste.lasting_share(b.table, count) * (b.slots[SUM, slot] / count - mean))
+
+
+@kernel
+def doubt_one(b: Arrays, n: int, action: int) -> float:
+    """Return what `doubt` writes for one action."""
+    slot = find(b.order, n, action)
+    count = b.slots[COUNT, slot] if slot >= 0 else 0.0
+    return float(taste.foreseen_sd(b.table, b.own, action, count) * b.table[taste.COMMON, taste.CALIBRATION])
+
+
+@kernel
 def sway(b: Arrays, n: int, action: int, out: FloatArray) -> None:
     """Write Cov(b, next reward of a)/its sd; a tried b follows the taste by h, and a has its lasting liking too."""
     slot = find(b.order, n, action)
@@ -120,6 +140,8 @@ class TasteEvidence(Evidence):
     tell = staticmethod(tell)
     expect = staticmethod(expect)
     doubt = staticmethod(doubt)
+    expect_one = staticmethod(expect_one)
+    doubt_one = staticmethod(doubt_one)
     sway = staticmethod(sway)
     weigh = staticmethod(weigh)
 

@@ -16,7 +16,7 @@ from lpbandits.kernels.isotonic import pool
 from lpbandits.kernels.layout import BLOCK_COUNT, BLOCK_SUM, COUNT, EVIDENCE, LOG_PRIOR, POSTERIOR, SCORE, SUM, Arrays
 from lpbandits.kernels.likelihood import noise_of
 from lpbandits.kernels.posterior import normalise
-from lpbandits.kernels.tally import record
+from lpbandits.kernels.tally import find, record
 from lpbandits.model import PreferenceModel, even_utilities
 from lpbandits.policies.parts import Evidence, settle
 from lpbandits.rewards import Rewards
@@ -174,6 +174,29 @@ def doubt(b: Arrays, n: int, out: FloatArray) -> None:
         out[a] = b.own[COMMON, SIGMA] * np.sqrt(out[a])
 
 
+@kernel
+def expect_one(b: Arrays, n: int, state: int, action: int) -> float:
+    """Return what `expect` writes for one action; of somebody unknown the level is not known: NaN."""
+    if n == 0:
+        return np.nan
+    mean: float = b.own[LEVEL, state] + b.own[SLOPE, state] * b.table[state, action]
+    slot = find(b.order, n, action)
+    if slot < 0:
+        return mean
+    c: float = (b.own[COMMON, SCALE] / b.own[COMMON, SIGMA]) ** 2 * b.table[b.states.shape[1], action]
+    return float((mean + c * b.slots[SUM, slot]) / (1.0 + c * b.slots[COUNT, slot]))
+
+
+@kernel
+def doubt_one(b: Arrays, n: int, action: int) -> float:
+    """Return what `doubt` writes for one action."""
+    c = (b.own[COMMON, SCALE] / b.own[COMMON, SIGMA]) ** 2 * b.table[b.states.shape[1], action]
+    slot = find(b.order, n, action)
+    if slot >= 0:
+        c /= 1.0 + c * b.slots[COUNT, slot]
+    return float(b.own[COMMON, SIGMA] * np.sqrt(c))
+
+
 def units(model: PreferenceModel) -> tuple[FloatArray, FloatArray]:
     """Return m×k utilities with mean 0 and spread 1 in every state, and per action the variance of their errors.
 
@@ -215,9 +238,12 @@ class Utility(Evidence):
     isotonic: float = 0.5
     kind: ClassVar[str] = "utility"
     derived: ClassVar[bool] = True
+    settles: ClassVar[bool] = True
     tell = staticmethod(tell)
     expect = staticmethod(expect)
     doubt = staticmethod(doubt)
+    expect_one = staticmethod(expect_one)
+    doubt_one = staticmethod(doubt_one)
     weigh = staticmethod(weigh)
 
     def __post_init__(self) -> None:

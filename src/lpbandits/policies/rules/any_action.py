@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from lpbandits.kernels.choices import pick
+from lpbandits.kernels.choices import pick, position
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import Arrays
 from lpbandits.kernels.random import FIRST, uniform
@@ -19,6 +19,14 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
     return pick(b, offered, uniform(seed, person, round_, FIRST, 0))
 
 
+@kernel
+def chance(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
+    """Return the same chance for every allowed action."""
+    if position(offered, action) < 0:
+        return 0.0
+    return 1.0 / (b.ranks.shape[1] if len(offered) == 0 else len(offered))
+
+
 @dataclass(frozen=True)
 class AnyAction(Rule):
     """Play any allowed action, each with equal chance.
@@ -30,6 +38,7 @@ class AnyAction(Rule):
     kind: ClassVar[str] = "any"
     latent: ClassVar[bool] = False
     choose = staticmethod(choose)
+    chance = staticmethod(chance)
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:  # noqa: ARG002
         """Return equal chances."""

@@ -8,7 +8,7 @@ import numpy as np
 from lpbandits.kernels import layout
 from lpbandits.kernels.choices import largest
 from lpbandits.kernels.compiler import kernel
-from lpbandits.kernels.layout import RULE_WORK, Arrays
+from lpbandits.kernels.layout import POSTERIOR, RULE_WORK, Arrays
 from lpbandits.kernels.posterior import draw_state
 from lpbandits.kernels.random import STATE, uniform
 from lpbandits.model import PreferenceModel
@@ -25,6 +25,18 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
     return largest(b.work[RULE_WORK], b.ranks.shape[1], offered)
 
 
+@kernel
+def chance(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
+    """Return the posterior mass of the states that expect most of an action."""
+    out = 0.0
+    for z in range(b.states.shape[1]):
+        if b.states[POSTERIOR, z] > 0.0:
+            expect(b, n, z, b.work[RULE_WORK])
+            if largest(b.work[RULE_WORK], b.ranks.shape[1], offered) == action:
+                out += b.states[POSTERIOR, z]
+    return out
+
+
 @dataclass(frozen=True)
 class BestExpected(Rule):
     """Draw a state from the posterior, play the action of which it expects most, given all that was seen.
@@ -38,6 +50,7 @@ class BestExpected(Rule):
     kind: ClassVar[str] = "best-expected"
     asks: ClassVar[bool] = True
     choose = staticmethod(choose)
+    chance = staticmethod(chance)
 
     def work(self, model: PreferenceModel) -> tuple[int, int]:
         """Return a row, as long as there are actions."""

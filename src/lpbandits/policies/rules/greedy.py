@@ -13,7 +13,7 @@ from lpbandits.kernels.layout import POSTERIOR, RULE, RULE_WORK, Arrays
 from lpbandits.kernels.posterior import counted_states
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.parts import Rule, expect, settle, sway, unmoved
+from lpbandits.policies.parts import Rule, expect, settle, surely, sway, unmoved
 from lpbandits.policies.policy import Policy
 from lpbandits.typing import FloatArray, IntArray
 
@@ -108,6 +108,7 @@ class Greedy(Rule):
     asks: ClassVar[bool] = True
     repeats: ClassVar[bool] = False
     choose = staticmethod(choose)
+    chance = staticmethod(surely)
 
     def __post_init__(self) -> None:
         settle(self, lookahead=validate.as_number(self.lookahead, "lookahead", low=0, high=1000))

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from lpbandits import validate
+from lpbandits.kernels.choices import position
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import POSTERIOR, RULE, RULE_WORK, Arrays
 from lpbandits.kernels.posterior import counted_states
@@ -122,6 +123,14 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
     return at if len(offered) == 0 else offered[at]
 
 
+@kernel
+def chance(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
+    """Return an action's share of the best mix, of the gaps and information that `choose` left."""
+    first, last, share = best_mix(b.work, b.ranks.shape[1] if len(offered) == 0 else len(offered))
+    at = position(offered, action)
+    return (1.0 - share if at == first else 0.0) + (share if at == last else 0.0)
+
+
 @dataclass(frozen=True)
 class InformationDirected(Rule):
     """Play the mix of actions with the least (expected loss)² / information (Russo and Van Roy 2018).
@@ -137,6 +146,7 @@ class InformationDirected(Rule):
     kind: ClassVar[str] = "information-directed"
     asks: ClassVar[bool] = True
     choose = staticmethod(choose)
+    chance = staticmethod(chance)
 
     def __post_init__(self) -> None:
         settle(self, hope=validate.as_number(self.hope, "hope", low=0, high=100))

@@ -11,7 +11,7 @@ from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import POSTERIOR, Arrays
 from lpbandits.kernels.posterior import favourite
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.parts import Rule
+from lpbandits.policies.parts import Rule, surely
 from lpbandits.policies.policy import Policy
 from lpbandits.typing import FloatArray, IntArray
 
@@ -40,6 +40,7 @@ class Optimism(Rule):
 
     kind: ClassVar[str] = "optimism"
     choose = staticmethod(choose)
+    chance = staticmethod(surely)
 
     def check(self, policy: Policy) -> None:
         """Refuse an evidence without known means."""

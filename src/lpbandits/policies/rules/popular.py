@@ -9,7 +9,7 @@ from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import LOG_PRIOR, RULE_WORK, Arrays
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.parts import Rule
+from lpbandits.policies.parts import Rule, surely
 from lpbandits.policies.policy import Policy
 from lpbandits.typing import FloatArray, IntArray
 
@@ -46,6 +46,7 @@ class Popularity(Rule):
 
     kind: ClassVar[str] = "popular"
     choose = staticmethod(choose)
+    chance = staticmethod(surely)
 
     def work(self, model: PreferenceModel) -> tuple[int, int]:
         """Return a row, as long as there are actions."""

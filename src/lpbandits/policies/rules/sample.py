@@ -7,9 +7,9 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.kernels import layout
-from lpbandits.kernels.choices import pick
+from lpbandits.kernels.choices import pick, position
 from lpbandits.kernels.compiler import kernel
-from lpbandits.kernels.layout import RULE, Arrays
+from lpbandits.kernels.layout import POSTERIOR, RULE, Arrays
 from lpbandits.kernels.posterior import draw_state, favourite
 from lpbandits.kernels.random import FIRST, STATE, uniform
 from lpbandits.policies.belief import Belief
@@ -28,6 +28,28 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
     return favourite(b, draw_state(b, uniform(seed, person, round_, STATE, 0)), offered)
 
 
+@kernel
+def follow(b: Arrays, n: int, seed: int, person: int, round_: int) -> int:
+    """Return the state that is drawn, -1 where the first action is uniform."""
+    if n == 0 and b.settings[RULE, UNIFORM_FIRST] > 0.0:
+        return -1
+    return draw_state(b, uniform(seed, person, round_, STATE, 0))
+
+
+@kernel
+def chance(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
+    """Return the posterior mass of the states that prefer an action."""
+    if n == 0 and b.settings[RULE, UNIFORM_FIRST] > 0.0:
+        if position(offered, action) < 0:
+            return 0.0
+        return 1.0 / (b.ranks.shape[1] if len(offered) == 0 else len(offered))
+    out = 0.0
+    for z in range(b.states.shape[1]):
+        if favourite(b, z, offered) == action:
+            out += b.states[POSTERIOR, z]
+    return out
+
+
 @dataclass(frozen=True)
 class Sample(Rule):
     """Draw a state from the posterior, play its best allowed action (Algorithm 1).
@@ -41,6 +63,8 @@ class Sample(Rule):
     first: str = "prior"
     kind: ClassVar[str] = "sample"
     choose = staticmethod(choose)
+    chance = staticmethod(chance)
+    follow = staticmethod(follow)
 
     def __post_init__(self) -> None:
         settle(self, first=validate.as_choice(self.first, "first", ("prior", "uniform")))

@@ -11,6 +11,7 @@ from lpbandits.kernels.choices import pick_untried, position
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import COUNT, NOISE, REWARDS, SUM, Arrays
 from lpbandits.kernels.random import FIRST, uniform
+from lpbandits.kernels.tally import find
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.parts import Rule, settle
 from lpbandits.policies.policy import Policy
@@ -42,6 +43,18 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
     return action
 
 
+@kernel
+def chance(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
+    """Return equal chances for untried actions while there are any, then 1 for the play."""
+    untried = b.ranks.shape[1] if len(offered) == 0 else len(offered)
+    for slot in range(n):
+        if position(offered, b.order[0, slot]) >= 0:
+            untried -= 1
+    if untried == 0:
+        return 1.0 if action == play else 0.0
+    return 1.0 / untried if position(offered, action) >= 0 and find(b.order, n, action) < 0 else 0.0
+
+
 @dataclass(frozen=True)
 class UpperBound(Rule):
     """Play the largest upper confidence bound (UCB1); `top`: among the states' best actions.
@@ -54,6 +67,7 @@ class UpperBound(Rule):
     kind: ClassVar[str] = "upper-bound"
     latent: ClassVar[bool] = False
     choose = staticmethod(choose)
+    chance = staticmethod(chance)
 
     def __post_init__(self) -> None:
         settle(self, top=validate.as_flag(self.top, "top"))

@@ -1,0 +1,58 @@
+"""The address of a person's luck: the number by which random draws tell people apart (docs/adr/0003)."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lpbandits import validate
+from lpbandits.typing import IntArray, Label
+
+MOST = 2**32
+"""Addresses are 32 bits of a counter."""
+
+
+def address_of(person: Label) -> int:
+    """Return the address of a person, by a checked label.
+
+    A whole number from 0 to 2³² − 1 is itself; text has 32 bits of its SHA-256, and any other number those of its
+    digits.
+
+    >>> address_of(7), address_of("alice"), address_of(-1) == address_of("-1")
+    (7, 3372668971, True)
+    """
+    if isinstance(person, int) and 0 <= person < MOST:
+        return person
+    return int.from_bytes(_hashed(str(person)), "little")
+
+
+def _hashed(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()[:4]
+
+
+def addresses_of(people: Sequence[Label] | IntArray) -> IntArray:
+    """Return the address of everybody.
+
+    >>> addresses_of([3, "alice"]).tolist()
+    [3, 3372668971]
+    """
+    if isinstance(people, np.ndarray) and people.dtype.kind == "i":
+        numbers: IntArray = people.astype(np.int64)
+        for i in np.flatnonzero((numbers < 0) | (numbers >= MOST)).tolist():
+            numbers[i] = address_of(int(people[i]))
+        return numbers
+    if all(type(person) is str for person in people):
+        return np.frombuffer(b"".join(map(_hashed, people)), dtype="<u4").astype(np.int64)
+    return np.fromiter(map(address_of, people), dtype=np.int64, count=len(people))
+
+
+def as_person(person: Any) -> Label:
+    """Return who a person is, text or a whole number, as a plain label.
+
+    >>> as_person(1.5)
+    Traceback (most recent call last):
+    ...
+    lpbandits.errors.InvalidInput: person is 1.5; a label must be a str or an int
+    """
+    return validate.as_label(person, "person")

@@ -1,0 +1,258 @@
+"""`Batch`: one policy, asked for many people; arrays in, arrays out."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lpbandits.agent import Agent
+from lpbandits.errors import InvalidInput, NotSupported
+from lpbandits.explain import QUANTILE
+from lpbandits.kernels import deciding
+from lpbandits.kernels.deciding import deciding_of
+from lpbandits.parallel import Progress, Threads
+from lpbandits.policies import Policy
+from lpbandits.policies.outside import asking
+from lpbandits.policies.parts import certain, certain_one
+from lpbandits.typing import FloatArray, Int32Array, IntArray
+
+BLOCK = 2000
+"""People whom a thread decides for at once, at least."""
+
+SLOW = 1000
+"""People whose chances are worked out one by one between two words of progress."""
+
+
+class Personal(NamedTuple):
+    """Sets of allowed actions of each person's own: those of person p stand at lists[starts[p]:starts[p + 1]]."""
+
+    starts: IntArray
+    lists: IntArray
+
+    @classmethod
+    def of(cls, sets: Sequence[IntArray]) -> "Personal":
+        """Return given sets, each in rising order."""
+        starts = np.zeros(len(sets) + 1, dtype=np.int64)
+        np.cumsum([len(one) for one in sets], out=starts[1:])
+        return cls(starts, np.concatenate([np.empty(0, dtype=np.int64), *sets]))
+
+    def part(self, people: slice) -> "Personal":
+        """Return those of some people."""
+        return Personal(self.starts[people.start : people.stop + 1], self.lists)
+
+
+class Found(NamedTuple):
+    """Decisions: action and runner-up by index (-1: none), and people × chance, expected reward, low and high."""
+
+    action: Int32Array
+    runner_up: Int32Array
+    numbers: FloatArray
+
+    @classmethod
+    def nothing(cls) -> "Found":
+        """Return no decisions."""
+        return cls(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty((0, 4)))
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Found]") -> "Found":
+        """Return several as one."""
+        return cls(*(np.concatenate(list(column)) for column in zip(*parts, strict=True)))
+
+
+class Batch:
+    """A policy that decides for many people, with what they may have.
+
+    Parameters
+    ----------
+    policy
+        One that learns from rewards.
+    common
+        What everybody may have, by index in rising order; empty: everything.
+    not_again
+        Whether what a person tried is not allowed.
+    noise
+        The noise of a next reward about what is expected of it: by default what the policy knows, or the model says; 0
+        is what the policy learns of each person, NaN is unknown.
+    progress
+        Called while chances are worked out one by one, which takes about a millisecond each.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        common: IntArray,
+        not_again: bool,
+        seed: int,
+        threads: int = 1,
+        noise: float | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        if policy.feedback != "rewards":
+            raise NotSupported(
+                "this policy plays pairs of actions and learns from who wins; give one that learns from rewards, such "
+                "as LpbTS(model)"
+            )
+        self.policy = policy
+        self.common, self.not_again, self.seed, self.threads = common, not_again, seed, threads
+        self.noise = noise_about(policy) if noise is None else noise
+        self.progress = progress
+        self.again = 0
+        """People who got an action that they had."""
+        model, top = policy.model, policy.rule.top
+        may = np.isin(model.orderings, common) if len(common) else np.ones(model.orderings.shape, dtype=bool)
+        orders = model.orderings[may].reshape(model.n_states, -1)
+        self._constants = (
+            policy.start_states,
+            policy.start_own,
+            orders.astype(np.int32),
+            common,
+        )
+        self._prefer = np.array(model.ranks if top else np.zeros((0, 0)), dtype=np.int32, order="C")
+        self._tops = policy.limited(common) if top else np.empty(0, dtype=np.int64)
+        self._means = np.zeros((0, 0)) if model.means is None else np.array(model.means)
+        self._kernel = kernel_of(policy)
+        self._chances_by_python = policy.rule.chance is None
+
+    def check_rewards(self, rewards: FloatArray) -> None:
+        """Refuse a reward that the policy's family does not have."""
+        family = self.policy.rewards.family
+        odd = np.empty(0, dtype=np.int64)
+        if family == "bernoulli":
+            odd = np.flatnonzero((rewards != 0.0) & (rewards != 1.0))
+        elif family == "poisson":
+            odd = np.flatnonzero((rewards < 0.0) | (rewards != np.floor(rewards)))
+        if len(odd):
+            try:
+                self.policy.rewards.check(float(rewards[odd[0]]))
+            except InvalidInput as error:
+                raise InvalidInput(
+                    f"{error} ({len(odd):,} such rewards in all); use another family (--rewards)"
+                ) from None
+
+    def run(
+        self,
+        offsets: IntArray,
+        action: Int32Array,
+        reward: FloatArray,
+        address: IntArray,
+        personal: Personal | None = None,
+    ) -> Found:
+        """Return decisions for people whose outcomes stand at offsets[p] up to offsets[p + 1]."""
+        people = len(address)
+        policy = self.policy
+        offsets, address = (
+            np.require(one, np.int64, ["C", "W"]) for one in (offsets, address)
+        )  # one type for the compiler
+        action, reward = np.require(action, np.int32, ["C", "W"]), np.require(reward, np.float64, ["C", "W"])
+        k, m = policy.model.n_actions, policy.model.n_states
+        found = Found(np.empty(people, dtype=np.int32), np.empty(people, dtype=np.int32), np.empty((people, 4)))
+        room = max(min(int(np.diff(offsets).max(initial=0)), k), 1)
+        starts, lists = personal or Personal(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+        notes: list[IntArray] = []
+
+        def part(low: int, high: int) -> None:
+            belief = policy.new_belief(room)
+            seen = np.zeros(2, dtype=np.int64)
+            notes.append(seen)
+            self._kernel(
+                low,
+                high,
+                *policy.arrays(belief),
+                *self._constants,
+                starts,
+                lists,
+                self.not_again,
+                self._prefer,
+                self._tops,
+                np.zeros(k, dtype=np.int64),
+                np.empty((2, k), dtype=np.int64),
+                np.empty((2, max(k, m))),
+                self._means,
+                policy.model.prior,
+                self.noise,
+                QUANTILE,
+                policy.explore,
+                self.seed,
+                address,
+                offsets,
+                action,
+                reward,
+                *found,
+                seen,
+            )
+
+        part(0, min(people, 1))  # compiles, if that is still to be done, before threads start
+        notes.clear()
+        with Threads(self.threads) as threads:
+            threads.run(part, people, blocks=4, smallest=BLOCK)
+        seen = np.array(notes).reshape(-1, 2)
+        policy.check_floor(int(seen[:, deciding.MOST_ALLOWED].max(initial=0)))
+        self.again += int(seen[:, deciding.AGAIN].sum())
+        if self._chances_by_python:
+            self._add_chances(found, offsets, action, reward, personal)
+        return found
+
+    def _add_chances(
+        self, found: Found, offsets: IntArray, action: Int32Array, reward: FloatArray, personal: Personal | None
+    ) -> None:
+        """Write the chances of a rule that tells them to Python alone, person by person."""
+        policy = self.policy
+        labels = policy.model.actions
+        given = np.flatnonzero(found.action >= 0).tolist()
+        for done, p in enumerate(given):
+            if self.progress is not None and done % SLOW == 0:
+                self.progress("probabilities", done, len(given))
+            agent = Agent(policy, seed=0)
+            past = slice(offsets[p], offsets[p + 1])
+            for a, value in zip(action[past].tolist(), reward[past].tolist(), strict=True):
+                agent.tell(labels[a], value)
+            try:
+                chances = policy.probabilities(agent.belief, self.may_have(p, action[past], personal))
+            except NotSupported:
+                return
+            found.numbers[p, deciding.CHANCE] = chances[found.action[p]]
+
+    def may_have(self, p: int, tried: Int32Array, personal: Personal | None) -> IntArray:
+        """Return what a person may have, by index in rising order; empty: everything."""
+        mine = self.common if personal is None else personal.lists[personal.starts[p] : personal.starts[p + 1]]
+        if self.not_again and len(tried):
+            mine = np.setdiff1d(mine if len(mine) else np.arange(self.policy.model.n_actions), tried)
+        return mine
+
+
+def noise_about(policy: Policy) -> float:
+    """Return the noise of a next reward, as `Batch` takes it; negative where the evidence's doubt holds it already.
+
+    Only Gaussian rewards have one: four of five cases are no interval of a 0 or 1.
+    """
+    rewards, told = policy.rewards, policy.model.noise
+    if policy.evidence.foresees:
+        return -1.0
+    if rewards.family != "gaussian":
+        return math.nan
+    if not rewards.noise_known:
+        return 0.0 if rewards.noise is not None else math.nan if told is None else told
+    return rewards.sd
+
+
+def kernel_of(policy: Policy) -> Callable[..., None]:
+    """Return the loop over people, compiled around a policy."""
+    evidence, rule = policy.evidence, policy.rule
+    settles = evidence.settles and evidence.weigh is not None
+    chance: Any = rule.chance
+    if chance is not None and rule.asks:
+        chance = asking(chance, evidence.expect, evidence.doubt, evidence.sway)
+    doubt_one = certain_one if evidence.doubt is certain else evidence.doubt_one
+    return deciding_of(
+        deciding.recorded if settles else policy.tell,
+        evidence.weigh if settles and evidence.weigh is not None else deciding.settled,
+        policy.choose,
+        chance or deciding.untold,
+        rule.follow or deciding.nobodys,
+        evidence.expect_one or evidence.expect,
+        evidence.expect_one is not None,
+        doubt_one or evidence.doubt,
+        doubt_one is not None,
+    )

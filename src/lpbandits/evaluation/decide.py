@@ -1,0 +1,187 @@
+"""`decide`: the next action for many people, each by their own history."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lpbandits import validate
+from lpbandits.address import addresses_of
+from lpbandits.errors import InvalidInput, LocksIn, door
+from lpbandits.evaluation.batch import Batch, Found, Personal
+from lpbandits.evaluation.histories import Histories
+from lpbandits.model import PreferenceModel
+from lpbandits.parallel import Progress, workers_of
+from lpbandits.policies import Policy
+from lpbandits.recovery.ratings import Ratings
+from lpbandits.typing import FloatArray, Int32Array, Label
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PIECE = 100_000
+"""People who are decided for between two words of progress."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """What `decide` chose for everybody.
+
+    Attributes
+    ----------
+    people
+        Their labels.
+    action, runner_up
+        By index, -1 where nothing was allowed: the action, and what it would have been were that one not allowed.
+    probability
+        The exact chance that the action had; NaN where the rule does not say.
+    expected
+        Its expected reward, over the states by their probability; NaN where nothing is known of the person yet.
+    low, high
+        Between what the next reward will lie in four cases of five, as far as the policy knows; NaN without a noise.
+    model
+        Whose actions they are.
+    """
+
+    people: tuple[Label, ...]
+    action: Int32Array
+    runner_up: Int32Array
+    probability: FloatArray
+    expected: FloatArray
+    low: FloatArray
+    high: FloatArray
+    model: PreferenceModel
+
+    def table(self) -> "pl.DataFrame":
+        """Return a row per person, actions by their labels, and by their names where the model has them.
+
+        >>> from lpbandits import LpbTS
+        >>> model = PreferenceModel([[0, 1], [1, 0]], actions=["tea", "jam"])
+        >>> past = Histories.from_arrays(["ann", "ann"], ["tea", "jam"], [1, 4], model)
+        >>> decide(LpbTS(model), past).table().select("person", "action", "runner_up").rows()
+        [('ann', 'jam', 'tea')]
+        """
+        from lpbandits.evaluation.decision_files import decision_table, labels_as_series  # noqa: PLC0415 - polars
+
+        numbers = np.column_stack([self.probability, self.expected, self.low, self.high])
+        found = Found(self.action, self.runner_up, numbers)
+        return decision_table(labels_as_series("person", self.people), found, self.model)
+
+    def __len__(self) -> int:
+        return len(self.people)
+
+    def __repr__(self) -> str:
+        return f"<Decisions: {int((self.action >= 0).sum()):,} of {len(self):,} people>"
+
+
+@door("deciding")
+def decide(
+    policy: Policy,
+    histories: Histories | Ratings,
+    *,
+    allowed: Sequence[Label] | Mapping[Label, Sequence[Label]] | None = None,
+    not_again: bool = False,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Decisions:
+    """Return the next action for everybody: what an `Agent` of theirs that was told their history would answer.
+
+    To the last bit that is `Agent(policy, seed=seed, person=label, asked=outcomes)`, with the number of outcomes in the
+    history: so luck goes on as a history grows, and the same history gives the same action.
+
+    Parameters
+    ----------
+    policy
+        Any policy that learns from rewards, such as `LpbTS(model)`.
+    histories
+        What people did and how it went; `Ratings`, as `read_ratings` gives, are taken for histories too.
+    allowed
+        Actions that everybody may have, or a mapping from a person to theirs (who is not in it may have none); by
+        default all.
+    not_again
+        Whether what is in a person's history is not allowed.
+    seed
+        Of everybody's luck.
+    threads
+        Threads to use; by default all cores. It never changes a result.
+    progress
+        Called with (what, done, total) as people are decided for.
+
+    >>> from lpbandits import LpbTS
+    >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
+    >>> past = Histories.from_arrays([1, 1, 2], ["rest", "drug B", "drug A"], [1.0, 3.0, 2.0], model, people=[1, 2, 3])
+    >>> made = decide(LpbTS(model), past, seed=7)
+    >>> [model.actions[a] for a in made.action], made.probability.round(2).tolist(), made.expected.round(2).tolist()
+    (['drug B', 'drug B', 'rest'], [0.73, 0.5, 0.5], [2.73, 2.0, nan])
+    """
+    if not isinstance(policy, Policy):
+        raise InvalidInput(f"policy is {validate.quoted(policy)}; give a policy such as LpbTS(model)")
+    past = _histories(histories, policy.model)
+    if progress is not None and not callable(progress):
+        raise InvalidInput(
+            f"progress is {validate.quoted(progress)}; give a function of (what, done, total), or nothing"
+        )
+    common, personal = _allowed(policy, allowed, past.people)
+    batch = Batch(
+        policy,
+        common=common,
+        not_again=validate.as_flag(not_again, "not_again"),
+        seed=validate.as_seed(seed),
+        threads=workers_of(threads),
+        progress=progress,
+    )
+    batch.check_rewards(past.reward)
+    address = addresses_of(past.people)
+    found = []
+    for start in range(0, max(len(past), 1), PIECE):
+        part = slice(start, min(start + PIECE, len(past)))
+        offsets = past.offsets[part.start : part.stop + 1]
+        sets = None if personal is None else personal.part(part)
+        found.append(batch.run(offsets, past.action, past.reward, address[part], sets))
+        if progress is not None:
+            progress("deciding", part.stop, len(past))
+    warn_of_again(batch)
+    whole = Found.joined(found)
+    chance, expected, low, high = whole.numbers.T.copy()
+    return Decisions(past.people, whole.action, whole.runner_up, chance, expected, low, high, policy.model)
+
+
+def warn_of_again(batch: Batch) -> None:
+    """Warn of a rule that does not go on learning where actions repeat, if it gave somebody what they had."""
+    rule = batch.policy.rule
+    if batch.again and not rule.repeats and not batch.policy.explore:
+        warnings.warn(
+            f"the rule '{rule.kind}' plays again what {batch.again:,} people had already, and may never leave it; give "
+            "each action once: not_again=True (--not-again)",
+            LocksIn,
+            stacklevel=4,
+        )
+
+
+def _histories(given: Any, model: PreferenceModel) -> Histories:
+    if isinstance(given, Ratings):
+        return Histories.from_ratings(given, model)
+    if not isinstance(given, Histories):
+        raise InvalidInput(
+            f"histories is {validate.quoted(given)}; give Histories.from_arrays(person, action, reward, model)"
+        )
+    if given.actions != model.actions:
+        raise InvalidInput(
+            f"the histories are of {len(given.actions)} actions, which are not the policy's {model.n_actions}, or not "
+            "in their order; make them with its model"
+        )
+    return given
+
+
+def _allowed(policy: Policy, allowed: Any, people: Sequence[Label]) -> tuple[Any, Personal | None]:
+    if not isinstance(allowed, Mapping):
+        return policy.indices(allowed), None
+    sets = []
+    for person in people:
+        given = allowed.get(person)
+        labels = [] if given is None else list(validate.as_list(given, "allowed", "actions"))
+        sets.append(policy.indices(labels) if labels else np.empty(0, dtype=np.int64))
+    return policy.indices(None), Personal.of(sets)
