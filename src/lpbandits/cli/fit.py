@@ -22,7 +22,8 @@ def fit(
     rating: str | None = typer.Option(None, help="Column that holds the rating; guessed when obvious."),
     method: str = typer.Option("two-stage", help="**two-stage** (cluster, then Bradley-Terry) or **em** (mixture)."),
     scale: str = typer.Option(
-        "raw", help="What clustering sees: **raw**, **centered**, **standardized** or **cosine**."
+        "cosine",
+        help="What clustering sees: **cosine** (taste alone), **raw** (the paper's), **centered** or **standardized**.",
     ),
     min_person: int = typer.Option(0, help="Keep people with at least this many ratings."),
     min_action: int = typer.Option(0, help="Then keep actions with at least this many ratings."),
@@ -41,7 +42,7 @@ def fit(
 ) -> None:
     """Learn the states' preference orderings from a log of ratings.
 
-    Example: `lpb fit ratings.csv --states 5 --scale cosine --min-person 200 --min-action 200 --out model.json`
+    Example: `lpb fit ratings.csv --states 5 --min-person 200 --min-action 200 --out model.json`
     """
     from lpbandits import validate
     from lpbandits.files.writing import check_place

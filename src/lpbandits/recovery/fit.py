@@ -45,7 +45,7 @@ def recover_two_stage(
     ratings: Ratings,
     *,
     states: States = 5,
-    scale: Scale = "raw",
+    scale: Scale = "cosine",
     prior_sd: float = 1.0,
     pairs_per_person: int | None = None,
     heldout: float = 0.1,
@@ -63,7 +63,8 @@ def recover_two_stage(
     states
         How many, or "auto": the fewest that predict unseen people about as well as the best number does.
     scale
-        What KMeans sees: "raw" (the paper's), "centered", "standardized" or "cosine"; see `cluster_people`.
+        What KMeans sees: "cosine", which looks at taste alone, "raw" (the paper's), "centered" or "standardized"; see
+        `cluster_people`.
     prior_sd
         Standard deviation of the Gaussian prior of each utility.
     pairs_per_person
@@ -109,7 +110,7 @@ def recover_em(
     ratings: Ratings,
     *,
     states: States = 5,
-    scale: Scale = "raw",
+    scale: Scale = "cosine",
     prior_sd: float = 1.0,
     pairs_per_person: int | None = None,
     heldout: float = 0.1,
@@ -127,7 +128,7 @@ def recover_em(
 
     Each step weighs every person's comparisons by the probability that they are in a state; the log-posterior never
     falls. The first start is the clustering that `recover_two_stage` would make on `scale`, the second the same on
-    the cosine scale, the others assign people at random; the start that ends highest is kept.
+    the cosine scale if that is another, the others assign people at random; the start that ends highest is kept.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ def choose_states(
     Parameters
     ----------
     estimator
-        `TwoStage(…)` (by default on the cosine scale) or `Em(…)`.
+        `TwoStage(…)`, the default, or `Em(…)`.
     heldout
         The share of people set aside for scoring.
 
@@ -184,7 +184,7 @@ def choose_states(
     2
     """
     as_log(ratings)
-    model = TwoStage(scale="cosine", seed=seed) if estimator is None else as_estimator(estimator)
+    model = TwoStage(seed=seed) if estimator is None else as_estimator(estimator)
     watch = Stopwatch(progress)
     whole, scores = [], []
     with Threads(threads) as pool:
