@@ -28,6 +28,7 @@ from .policies.evidences import KnownMeans as KnownMeans
 from .policies.evidences import Marginal as Marginal
 from .policies.evidences import Paired as Paired
 from .policies.evidences import Refit as Refit
+from .policies.evidences import Standing as Standing
 from .policies.evidences import Tally as Tally
 from .policies.evidences import TasteEvidence as TasteEvidence
 from .policies.evidences import Utility as Utility
