@@ -67,6 +67,7 @@ from .recovery import match_orderings as match_orderings
 from .recovery import read_ratings as read_ratings
 from .recovery import recover_em as recover_em
 from .recovery import recover_two_stage as recover_two_stage
+from .recovery import states_of as states_of
 from .register import register as register
 from .rewards import Rewards as Rewards
 from .simulation import Results as Results

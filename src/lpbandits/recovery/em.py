@@ -110,7 +110,7 @@ class Em:
             replace(fit, standard_errors=some.errors(self.prior_sd))
             for fit, some in zip(estimate.fits, scatters, strict=True)
         )
-        whole = replace(estimate, fits=fits)
+        whole = replace(estimate, fits=fits, chance=chance)
         return shrunk_over_states(whole, scatters, prior_sd=self.prior_sd) if self.shrink else whole
 
     def _labels(self, ratings: Ratings, states: int, run: int, threads: Threads) -> IntArray:

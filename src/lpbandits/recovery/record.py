@@ -33,8 +33,9 @@ class CurveRow:
 class FitRecord:
     """What the provenance of a fitted model says; nothing, where there are no such keys.
 
-    >>> FitRecord.of(PreferenceModel([[1, 0, 2]], provenance={"never_compared": [[2]]})).never_compared
-    ((2,),)
+    >>> told = FitRecord.of(PreferenceModel([[1, 0, 2]], provenance={"never_compared": [[2]], "report": {"people": 9}}))
+    >>> told.never_compared, told.people, told.ties
+    (((2,),), 9, None)
     >>> FitRecord.of(PreferenceModel([[0, 1]], provenance={"report": "x"}))
     Traceback (most recent call last):
     ...
@@ -47,6 +48,16 @@ class FitRecord:
     curve: tuple[CurveRow, ...]
     """How well different numbers of states did, if the fit chose it."""
     warnings: tuple[str, ...]
+    people: int | None
+    """How many were in the fit; None, here and below, where the model does not tell."""
+    people_per_state: tuple[int, ...]
+    """Per state, whose likeliest it is; empty where the model does not tell."""
+    heldout_log_likelihood: float | None
+    """Mean log-likelihood per comparison of people not in the fit."""
+    heldout_people: int | None
+    """How many people that is."""
+    ties: float | None
+    """The share of comparisons that are ties."""
 
     @classmethod
     def of(cls, model: PreferenceModel) -> "FitRecord":
@@ -62,6 +73,11 @@ class FitRecord:
                 tuple(_never_compared(told.get("never_compared"), model)),
                 tuple(_row(row, f"report.curve[{i}]") for i, row in enumerate(curve)),
                 tuple(_text(value, f"report.warnings[{i}]") for i, value in enumerate(warnings)),
+                _count(report.get("people"), "report.people"),
+                _people_per_state(report.get("people_per_state"), model),
+                _number(report.get("heldout_log_likelihood"), "report.heldout_log_likelihood"),
+                _count(report.get("heldout_people"), "report.heldout_people"),
+                _number(report.get("ties"), "report.ties", low=0, high=1),
             )
         except InvalidInput as error:
             raise FileFormatError(
@@ -81,6 +97,22 @@ def _never_compared(value: Any, model: PreferenceModel) -> Iterator[tuple[int, .
         if len(set(numbers)) < len(numbers):
             raise InvalidInput(f"{name}[{z}] names an action twice")
         yield numbers
+
+
+def _people_per_state(value: Any, model: PreferenceModel) -> tuple[int, ...]:
+    name = "report.people_per_state"
+    sizes = _list(value, name, model.n_states)
+    if value is not None and len(sizes) != model.n_states:
+        raise InvalidInput(f"{name} has {len(sizes)} numbers for {model.n_states} states")
+    return tuple(validate.as_count(size, f"{name}[{z}]", low=0) for z, size in enumerate(sizes))
+
+
+def _count(value: Any, name: str) -> int | None:
+    return None if value is None else validate.as_count(value, name, low=0)
+
+
+def _number(value: Any, name: str, *, low: float = -_LARGEST, high: float = _LARGEST) -> float | None:
+    return None if value is None else validate.as_number(value, name, low=low, high=high)
 
 
 def _row(value: Any, name: str) -> CurveRow:
