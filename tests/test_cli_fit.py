@@ -115,8 +115,8 @@ def test_a_fit_goes_on_to_simulate_and_bound(log: Path, tmp_path: Path) -> None:
         assert told["noise"] == wanted
         assert told["noise_of_model"] == (wanted == noise)
     for more, wanted in (([], noise), (["--noise", "2"], 2.0)):
-        done = runner.invoke(app, ["bound", "--model", str(out), *more, "--json"], catch_exceptions=False)
-        assert json.loads(done.stdout)["settings"]["noise"] == wanted
+        told = json.loads(runner.invoke(app, ["bound", "--model", str(out), *more, "--json"]).stdout)["settings"]
+        assert told["noise"] == wanted
     shown = runner.invoke(app, ["bound", "--model", str(out)], catch_exceptions=False).stdout
     assert f"noise {noise:.4g} (as the model says)" in shown
 

@@ -52,7 +52,7 @@ def test_raw_ratings_of_a_dense_log_sort_by_level_with_a_word() -> None:
 def test_who_rates_everything_alike_says_nothing_of_taste() -> None:
     rows = [
         (n, a, r)
-        for n, row in enumerate([(5, 1, 1), (1, 5, 1), (1, 1, 5), (3, 3, 3), (1, 1, 1)])
+        for n, row in enumerate([(5, 1, 1), (5, 2, 1), (1, 2, 5), (3, 3, 3), (1, 1, 1)])
         for a, r in enumerate(row)
     ]
     log = Ratings.from_arrays(*zip(*rows, (5, 0, 4.0), strict=True))

@@ -13,8 +13,7 @@ from lpbandits.recovery import Em, Ratings, TwoStage, fit_states, match_ordering
 from lpbandits.recovery.estimate import Estimate, Estimator, distinct
 from lpbandits.recovery.pairs import compare
 from lpbandits.recovery.report import Stopwatch
-from lpbandits.recovery.state_means import PSEUDO_RATERS, state_means
-from lpbandits.recovery.taste import PSEUDO_RATERS as AVERAGE_RATERS
+from lpbandits.recovery.state_means import state_means
 from lpbandits.recovery.taste import popular_ordering
 from lpbandits.simulation.bounds import bound_model
 from lpbandits.typing import FloatArray, IntArray
@@ -23,6 +22,8 @@ from tests.test_recovery_ratings import movielens
 
 ESTIMATORS: list[Estimator] = [TwoStage(), Em(restarts=1)]
 ZERO_ONE, COUNTS = "zeros and ones", "counts"
+PSEUDO_RATERS, AVERAGE_RATERS = 5, 20
+"""Who say what utilities foretell, and who have average opinions of what is popular."""
 
 
 def planted(
@@ -159,7 +160,7 @@ def test_means_of_counts_are_positive() -> None:
 def test_a_slip_of_the_pen_does_not_drown_the_others() -> None:
     rng = np.random.default_rng(0)
     values = rng.integers(1, 6, (61, 5)).astype(np.float64)
-    values[60] = (1, 2, 99999, 3, 4)
+    values[60] = (1, 2, 10**9, 3, 4)
     model = fit_states(log_of(values), TwoStage(), states=2, heldout=0, taste=False).model
     assert model.means is not None
     np.testing.assert_allclose(model.means[0], values[:60].mean(axis=0), atol=0.5)
