@@ -24,6 +24,7 @@ from lpbandits.policies.evidences import (
     Marginal,
     Paired,
     Refit,
+    Standing,
     Tally,
     TasteEvidence,
     Utility,
@@ -628,8 +629,16 @@ def actions_of(policy: Policy, kind: str, history: History, allowed: Sequence[in
             doubts = utility_of(policy, history).doubts() if isinstance(policy.evidence, Utility) else 0.0
             return play_information(np.array(expected), weights, hope * doubts, candidates, unit(draw(STATE, 0)[0]))
         case Popularity():
-            return best_of(-(model.prior @ model.ranks), candidates)
+            return best_of(standing(policy), candidates)
     raise NotImplementedError(rule.kind)
+
+
+def standing(policy: Policy) -> Floats:
+    """How high each action stands: by the popular ordering, or by its mean place over the states."""
+    model = policy.model
+    if model.popular is None:
+        return np.asarray(-(model.prior @ model.ranks))
+    return np.array([-model.popular.tolist().index(a) for a in range(model.n_actions)], dtype=np.float64)
 
 
 def taste_given(taste: TasteModel, lasting: float, history: History, spreads: bool) -> tuple[Floats, Floats, Floats]:
@@ -721,7 +730,7 @@ def expected_of(policy: Policy, history: History, z: int) -> Floats:
             return taste_of(policy, history)[0]
         case Utility():
             return utility_of(policy, history).expected(z)
-        case Tally():
+        case Tally() | Standing():
             return np.array([np.mean(told[a]) if a in told else np.nan for a in range(k)])
         case Paired():
             return np.array([(k - 1 - model.ranks[z, a]) / max(k - 1, 1) for a in range(k)])

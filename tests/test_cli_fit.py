@@ -73,6 +73,66 @@ def test_fit_says_how_sure_it_is_and_shrinks_unless_told_not_to(log: Path, tmp_p
     assert models["--shrink"] != models["--no-shrink"]
 
 
+def test_fit_names_actions_and_says_who_is_in_which_state(log: Path, tmp_path: Path) -> None:
+    names, people, out = tmp_path / "titles.csv", tmp_path / "people.csv", tmp_path / "model.json"
+    names.write_text("movieId,title\n10,Heat\n11,Ran\n13,M\n")
+    args = ["fit", str(log), "--states", "2", "--names", str(names), "--assignments", str(people), "--out", str(out)]
+    done = runner.invoke(app, args, catch_exceptions=False).stdout
+    assert "Heat · Ran · 12 · M" in done
+    assert "Names: 3 of 4 actions" in done
+    assert f"Who is in which state: {people}" in done.replace("\n", "")
+    rows = [line.split()[:3] for line in done.splitlines() if "50%" in line]
+    assert rows == [["0", "50%", "20"], ["1", "50%", "20"]]
+    assert lpb.PreferenceModel.load(out).names == ("Heat", "Ran", "12", "M")
+    header, *lines = people.read_text().splitlines()
+    assert header == "person,state,probability,ratings,left_out"
+    assert len(lines) == 40
+    assert len({line.split(",")[1] for line in lines[::2]}) == 1  # those of one state are together
+    assert lines[0].split(",")[1] != lines[1].split(",")[1]
+    told = json.loads(runner.invoke(app, [*args, "--json"], catch_exceptions=False).stdout)
+    assert (told["named"], told["state_people"], told["assignments"]) == (3, [20, 20], str(people))
+
+
+def test_fit_says_so_when_no_name_fits(log: Path, tmp_path: Path) -> None:
+    names = tmp_path / "titles.csv"
+    names.write_text("movieId,title\ntt10,Heat\n")
+    done = runner.invoke(app, ["fit", str(log), "--states", "2", "--names", str(names)], catch_exceptions=False).stdout
+    assert "none of 4 actions has a name: the log has labels such as '10'" in done.replace("\n", " ")
+    assert "Names:" not in done
+
+
+def test_a_fit_goes_on_to_simulate_and_bound(log: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model.json"
+    runner.invoke(app, ["fit", str(log), "--states", "2", "--out", str(out)], catch_exceptions=False)
+    noise = lpb.PreferenceModel.load(out).noise
+    assert noise is not None
+    args = ["simulate", "--model", str(out), "--people", "2", "--rounds", "5"]
+    done = runner.invoke(app, args, catch_exceptions=False).stdout
+    assert f"noise {noise:.4g} (as the model says)" in done
+    assert "mTS" in done
+    for more, wanted in (([], noise), (["--rewards", "gaussian"], noise), (["--noise", "2"], 2.0)):
+        told = json.loads(runner.invoke(app, [*args, *more, "--json"], catch_exceptions=False).stdout)["settings"]
+        assert told["noise"] == wanted
+        assert told["noise_of_model"] == (wanted == noise)
+    for more, wanted in (([], noise), (["--noise", "2"], 2.0)):
+        told = json.loads(runner.invoke(app, ["bound", "--model", str(out), *more, "--json"]).stdout)["settings"]
+        assert told["noise"] == wanted
+    shown = runner.invoke(app, ["bound", "--model", str(out)], catch_exceptions=False).stdout
+    assert f"noise {noise:.4g} (as the model says)" in shown
+
+
+def test_zeros_and_ones_go_on_as_bernoulli_rewards(tmp_path: Path) -> None:
+    log, out = tmp_path / "log.csv", tmp_path / "model.json"
+    rng = np.random.default_rng(0)
+    likes = [f"{n},{a},{int(rng.random() < (0.9 if (a + n) % 2 else 0.1))}" for n in range(40) for a in range(6)]
+    log.write_text("\n".join(["person,action,rating", *likes]) + "\n")
+    runner.invoke(app, ["fit", str(log), "--states", "2", "--out", str(out)], catch_exceptions=False)
+    args = ["simulate", "--model", str(out), "--rewards", "bernoulli", "--people", "2", "--rounds", "5", "--json"]
+    told = json.loads(runner.invoke(app, args, catch_exceptions=False).stdout)
+    assert (told["settings"]["rewards"], told["settings"]["noise"]) == ("bernoulli", 0.5)
+    assert "mts" in told["policies"]
+
+
 def test_inspect_shows_where_first_actions_may_stand(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     lpb.PreferenceModel(
@@ -144,6 +204,10 @@ def test_fit_says_which_layout_it_took_unless_told(tmp_path: Path) -> None:
         (["--out", "nowhere/model.json"], ["nowhere", "make it first"]),
         (["--out", "."], ["cannot write .: it is a folder", "model.json"]),
         (["--prior-sd", "0"], ["prior_sd is 0", "greater than 0"]),
+        (["--assignments", "people.xlsx"], ["people.xlsx", ".parquet or .csv"]),
+        (["--names", "nowhere.csv"], ["nowhere.csv", "name a file"]),
+        (["--max-states", "3"], ["max_states is 3", "--states auto"]),
+        (["--states", "auto", "--max-states", "0"], ["max_states is 0"]),
     ],
 )
 def test_fit_errors_are_one_line(log: Path, arguments: list[str], words: list[str]) -> None:

@@ -1,5 +1,6 @@
 """Evaluations: who is set aside, what the replay does, what references know, and whether the verdict is right."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -118,9 +119,11 @@ def test_a_replay_is_what_an_agent_would_have_done(name: str, once: bool) -> Non
     for row, n in enumerate(replay.person.tolist()):
         own = {log.actions[a]: r for a, r in zip(*_of(log, n), strict=True)}
         agent = lpb.Agent(policy, seed=4, person=row)
-        left, rewarded = list(own), []
+        left: list[Any] = list(own)
+        rewarded: list[float] = []
         for _ in range(int(replay.rounds[row])):
-            with pytest.warns() if name == "taste" and not once and rewarded else _quiet():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", lpb.LocksIn)  # greedy, where actions repeat
                 action = agent.ask(allowed=left)
             agent.tell(action, float(own[action]))
             rewarded.append(own[action])
@@ -309,23 +312,21 @@ def test_the_verdict_in_words() -> None:
         "random": gain("random", -0.7, -0.8, -0.6),
     }
     against = {"item-knn": Gain(0.002, -0.01, 0.01), "ease": Gain(0.02, 0.01, 0.03)}
-    about = {"people": 556, "log_people": 1589, "rounds": 20}
-    assert sentence("taste", played, against, **about) == (
-        "On 556 of your 1,589 people, whom no fit had seen, taste gains 0.059 [0.044, 0.073] over popularity in 20 rounds; "
-        "it beats EASE by 0.020 and ties item kNN; lpbTS loses 0.030."
+
+    def said(promising: bool = True) -> str:
+        return sentence("taste", played, against, promising=promising, people=556, log_people=1589, rounds=20)
+
+    assert said() == (
+        "On 556 of your 1,589 people, whom no fit had seen, taste gains 0.059 [0.044, 0.073] over popularity in 20 "
+        "rounds; it beats EASE by 0.020 and ties item kNN; lpbTS loses 0.030."
     )
     played["taste"] = gain("taste", 0.001, -0.01, 0.02)
-    assert "nothing beats popularity here: taste, the best of the others, gains 0.001 [-0.010, 0.020]" in sentence(
-        "taste", played, against, **about
-    )
+    assert "nothing beats popularity here: taste, the best of the others, gains 0.001 [-0.010, 0.020]" in said()
     played["taste"] = gain("taste", -0.02, -0.03, -0.01)
-    assert "nothing beats popularity here: taste, the best of the others, loses 0.020 [0.010, 0.030]" in sentence(
-        "taste", played, against, **about
-    )
+    assert "nothing beats popularity here: taste, the best of the others, loses 0.020 [0.010, 0.030]" in said()
     played["taste"] = gain("taste", 0.02, 0.01, 0.03)
-    found = sentence("taste", played, against, promising=False, **about)
-    assert "nothing beats popularity here" in found
-    assert "but nothing on the people by whom it was chosen" in found
+    assert "nothing beats popularity here" in said(promising=False)
+    assert "but nothing on the people by whom it was chosen" in said(promising=False)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -341,7 +342,7 @@ def test_planted_states_are_found_to_help(seed: int) -> None:
     log = log_of(240, 24, states=3, noise=0.7, levels=5 * (seed % 2), seed=seed)
     found = evaluate(log, seed=seed)
     assert found.best == found.candidate != "popular"
-    assert found.policies[found.best].vs_popularity.low > 0.02
+    assert (found.policies[found.best].vs_popularity.low or 0.0) > 0.02
     assert f"{lpb.POLICIES[found.best].title} gains" in found.verdict
 
 
@@ -360,7 +361,7 @@ def test_what_an_evaluation_says() -> None:
     assert found.table.height == found.people == len(found.gaps)
     np.testing.assert_allclose(found.gaps.mean(), found.policies[found.candidate].vs_popularity.mean)  # type: ignore[index] # there is one
     assert found.groups[0].people == found.people
-    assert [group.name.split()[0] for group in found.groups[1:]][0] == "state"
+    assert {group.name.split()[0] for group in found.groups[1:]} == {"state"}
     assert sum(group.people for group in found.groups[1:]) == found.people
 
 

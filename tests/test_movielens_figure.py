@@ -14,7 +14,7 @@ from lpbandits.paper.figures.movielens import NOTHING, RECOVERED, SHRUNK, TRUE, 
 from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, Environment, MovieLensTask, read_log
 from lpbandits.paper.spec import FULL, QUICK, Case
 from lpbandits.policies import Policy
-from lpbandits.policies.evidences import KnownMeans, Refit, Tally, Utility
+from lpbandits.policies.evidences import KnownMeans, Refit, Standing, Tally, Utility
 from lpbandits.policies.lpb_ids import LpbIDS
 from lpbandits.policies.lpb_utility import LpbUtility
 from lpbandits.policies.lpbts import LpbTS
@@ -97,7 +97,7 @@ def _check_parts(policy: str, one: Policy) -> None:
     """All are told the noise, two as a guess; lpbTS starts uniformly, mTS from its prior; only ts-top is limited."""
     assert one.rewards.sd == NOISE
     assert one.rewards.noise_known == (policy not in {"lpb-utility", "lpb-ids"})
-    evidences = {"lpbts": Refit, "popular": Refit, "mts": KnownMeans, "mts-common": KnownMeans}
+    evidences = {"lpbts": Refit, "popular": Standing, "mts": KnownMeans, "mts-common": KnownMeans}
     evidences |= {"ts": Tally, "ts-top": Tally, "lpb-utility": Utility, "lpb-ids": Utility}
     assert isinstance(one.evidence, evidences[policy])
     others = {"lpb-utility": BestExpected, "lpb-ids": InformationDirected, "popular": Popularity}

@@ -143,5 +143,5 @@ def test_a_top_rule_is_limited_to_favourites(case: Case) -> None:
     if agent.policy.rule.top or agent.policy.rule.kind in ("sample", "optimism"):
         assert set(np.flatnonzero(agent.probabilities())) == {0}
         assert set(np.flatnonzero(agent.probabilities([1, 2, 3]))) <= {1, 3}
-    elif agent.policy.rule.latent is False:
+    elif agent.policy.rule.kind in ("any", "thompson", "upper-bound"):
         assert np.all(agent.probabilities() > 0)

@@ -22,6 +22,61 @@ def test_raw_ratings_sort_by_activity_and_the_cosine_scale_by_taste() -> None:
     assert cosine.warnings == ()
 
 
+def dense(seed: int, *, people: int, actions: int, states: int, levels: float = 2.0) -> tuple[Ratings, IntArray]:
+    """Everybody rates everything, each on a level of their own that has nothing to do with their state."""
+    rng = np.random.default_rng(seed)
+    state = np.arange(people) % states
+    values = rng.normal(0, 1, (states, actions))[state] + rng.normal(0, levels, (people, 1))
+    values += rng.normal(0, 0.5, (people, actions))
+    person, action = np.indices(values.shape)
+    return Ratings.from_arrays(person.ravel(), action.ravel(), values.ravel()), state
+
+
+def test_raw_ratings_of_a_dense_log_sort_by_level_with_a_word() -> None:
+    log, state = dense(0, people=300, actions=12, states=3)
+    raw = cluster_people(log, 3, scale="raw")
+    assert raw.count_variance_explained == 0  # all rate everything: activity tells nothing
+    assert raw.mean_variance_explained > 0.75
+    assert adjusted_rand_score(state, raw.labels) < 0.1
+    assert len(raw.warnings) == 1
+    assert raw.warnings[0].startswith(
+        f"the clusters sort people by level: they explain {raw.mean_variance_explained:.0%}"
+    )
+    assert "--scale cosine" in raw.warnings[0]
+    cosine = cluster_people(log, 3)
+    assert adjusted_rand_score(state, cosine.labels) > 0.95
+    assert cosine.mean_variance_explained < 0.1
+    assert cosine.warnings == ()
+
+
+def test_who_rates_everything_alike_says_nothing_of_taste() -> None:
+    rows = [
+        (n, a, r)
+        for n, row in enumerate([(5, 1, 1), (5, 2, 1), (1, 2, 5), (3, 3, 3), (1, 1, 1)])
+        for a, r in enumerate(row)
+    ]
+    log = Ratings.from_arrays(*zip(*rows, (5, 0, 4.0), strict=True))
+    for factor, shift in ((1.0, 0.0), (1e-12, 0.0), (1.0, 1e7), (1e90, 0.0)):
+        moved = Ratings(log.offsets, log.action, log.rating * factor + shift, log.people, log.actions)
+        rows_ = scaled(moved, "cosine").toarray()
+        np.testing.assert_array_equal(rows_[3:], 0.0)
+        np.testing.assert_allclose(np.linalg.norm(rows_[:3], axis=1), 1.0)
+
+
+@pytest.mark.parametrize(
+    "values", [[[1, 0], [0, 1], [1, 1]], [[1, 0], [1, 0]], [[2, 2], [2, 2], [7, 7]], [[0.1] * 10] * 4]
+)
+@pytest.mark.parametrize("scale", ["raw", "centered", "standardized", "cosine"])
+def test_tiny_logs_and_ties_are_clustered_without_noise(values: list[list[float]], scale: Scale) -> None:
+    person, action = np.indices(np.shape(values))
+    log = Ratings.from_arrays(person.ravel(), action.ravel(), np.ravel(values))
+    clusters = cluster_people(log, 2, scale=scale)
+    assert np.isfinite(scaled(log, scale).toarray()).all()
+    np.testing.assert_allclose(clusters.shares.sum(), 1.0)
+    alike = len({tuple(row) for row in scaled(log, scale).toarray().tolist()})
+    assert len(clusters.shares) == min(alike, 2)
+
+
 @pytest.mark.parametrize("scale", ["standardized", "cosine"])
 def test_a_persons_own_scale_does_not_matter(scale: Scale) -> None:
     log, _ = readers(1, people=40, actions=30, states=2)

@@ -122,7 +122,7 @@ def test_the_best_of_several_starts_is_kept() -> None:
         log = small(seed)
         starts = starts_of(log, 4, seed)
         best, ends = naive.best_em(log, starts, STATES, prior_sd=PRIOR_SD, steps=15)
-        several = climb(Em(restarts=4, prior_sd=PRIOR_SD, max_steps=15, tolerance=0, seed=seed), log)
+        several = climb(Em(scale="raw", restarts=4, prior_sd=PRIOR_SD, max_steps=15, tolerance=0, seed=seed), log)
         np.testing.assert_allclose(several.history[-1], max(ends), atol=5e-3)
         alone = climb(Em(start=tuple(starts[best].tolist()), prior_sd=PRIOR_SD, max_steps=15, tolerance=0), log)
         np.testing.assert_array_equal(several.utilities, alone.utilities)

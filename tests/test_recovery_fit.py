@@ -135,7 +135,7 @@ def _errors(people: int, *, same_scale: bool, draws: int = 6) -> dict[str, float
         truth, log, _ = paper_world(seed, people=people, same_scale=same_scale, rounds=40)
         start = cluster_people(log, 5, scale="cosine").labels.tolist()
         models: dict[str, PreferenceModel] = {
-            "raw": recover_two_stage(log, states=5, heldout=0),
+            "raw": recover_two_stage(log, states=5, scale="raw", heldout=0),
             "cosine": recover_two_stage(log, states=5, scale="cosine", heldout=0),
             "em": recover_em(log, states=5, start=start, heldout=0),
         }
@@ -160,7 +160,7 @@ def test_error_falls_with_people_and_em_is_no_worse_from_the_same_start(same_sca
 
 def test_equal_orderings_are_joined() -> None:
     rows = [(n, a, 10 * (n % 2) + a) for n in range(12) for a in range(3)]  # one taste, two levels
-    fit = fit_states(Ratings.from_arrays(*zip(*rows, strict=True)), TwoStage(), states=2)
+    fit = fit_states(Ratings.from_arrays(*zip(*rows, strict=True)), TwoStage(scale="raw"), states=2)
     assert fit.model.orderings.tolist() == [[2, 1, 0]]
     assert fit.report.states == 1
     assert fit.report.shares == [1.0]
@@ -199,7 +199,7 @@ def test_em_warns_when_its_states_sort_people_by_activity() -> None:
     busy = [(n, a, a + rng.normal()) for n in range(20) for a in range(40)]
     idle = [(n, a, -a + rng.normal()) for n in range(20, 60) for a in rng.choice(40, 5, replace=False).tolist()]
     log = Ratings.from_arrays(*zip(*busy, *idle, strict=True))
-    for estimator in (Em(), Em(scale="cosine")):
+    for estimator in (Em(scale="raw"), Em()):
         report = fit_states(log, estimator, states=2, heldout=0).report
         assert report.count_variance_explained > 0.9
         warned = [note for note in report.warnings if "sort people by activity" in note]
@@ -262,7 +262,7 @@ def test_the_heldout_score_of_a_huge_log_is_of_its_clusters_without_the_people_a
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _, log, _ = paper_world(8, people=50, same_scale=True, rounds=8, states=2)
-    labels = cluster_people(log, 2).labels
+    labels = cluster_people(log, 2, scale="raw").labels
     used, unused = split_people(50, 0.2, 0)
     without = np.isin(np.arange(50), used)
     histories = naive.histories(log)
@@ -279,10 +279,10 @@ def test_the_heldout_score_of_a_huge_log_is_of_its_clusters_without_the_people_a
             pairs += len(histories[n]) * (len(histories[n]) - 1) / 2
         return total / pairs
 
-    plain = fit_states(log, TwoStage(shrink=False), states=2, heldout=0.2)
+    plain = fit_states(log, TwoStage(scale="raw", shrink=False), states=2, heldout=0.2)
     huge(monkeypatch)
-    fit = fit_states(log, TwoStage(shrink=False), states=2, heldout=0.2)
-    shrunk = fit_states(log, TwoStage(), states=2, heldout=0.2).report.heldout_log_likelihood
+    fit = fit_states(log, TwoStage(scale="raw", shrink=False), states=2, heldout=0.2)
+    shrunk = fit_states(log, TwoStage(scale="raw"), states=2, heldout=0.2).report.heldout_log_likelihood
     assert shrunk is not None
     assert shrunk > score(without) + 0.01  # what was shrunk predicts people better
     assert fit.report.heldout_log_likelihood is not None
@@ -355,7 +355,7 @@ def test_people_with_one_rating_are_kept_and_harmless() -> None:
     np.testing.assert_array_equal(few.utilities, more.utilities)
 
 
-@pytest.mark.parametrize("estimator", [TwoStage(), TwoStage(scale="cosine")], ids=["raw", "cosine"])
+@pytest.mark.parametrize("estimator", [TwoStage(scale="raw"), TwoStage()], ids=["raw", "cosine"])
 def test_movielens_1m(estimator: Estimator) -> None:
     log = read_ratings(movielens("ml-1m"), min_person=200, min_action=200)
     fit = fit_states(log, estimator, states=5)

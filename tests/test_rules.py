@@ -59,6 +59,31 @@ def test_thompson_follows_its_prior(data: st.DataObject, prior_mean: float, prio
         assert {agent.ask()} == naive.actions_of(policy, "gaussian", history, allowed, draw_at(3, 0, round_))
 
 
+@pytest.mark.jitless
+@settings(max_examples=30)
+@given(data=st.data())
+def test_popular_plays_the_models_popular_ordering_and_learns_nothing(data: st.DataObject) -> None:
+    plain = data.draw(models())
+    model = plain.replace(popular=data.draw(st.permutations(range(plain.n_actions))))
+    policy = lpb.Popular(model)
+    agent = Agent(policy, seed=1)
+    for action, reward in data.draw(outcomes_for(model, "gaussian", 6)):
+        agent.tell(action, reward)
+    allowed = data.draw(st.lists(st.integers(0, model.n_actions - 1), min_size=1, unique=True))
+    assert {agent.ask(allowed)} == naive.actions_of(policy, "gaussian", [], allowed, draw_at(1, 0, 0))
+    assert agent.probabilities(allowed).max() == 1.0
+    assert model.popular is not None
+    assert agent.ask() == model.popular[0]
+
+
+def test_popularity_needs_an_evidence_that_says_where_actions_stand() -> None:
+    model = PreferenceModel([[0, 1], [1, 0]])
+    with pytest.raises(lpb.InvalidInput, match="'tally' does not tell; combine it with 'standing'"):
+        lpb.Policy(model, lpb.Tally(), lpb.Popularity())
+    with pytest.raises(lpb.InvalidInput, match="uses no states, so 'refit' would be wasted"):
+        lpb.Policy(model, lpb.Refit(), lpb.Popularity())
+
+
 def test_mucb_slack_keeps_a_state_that_falls_a_little_short() -> None:
     model = PreferenceModel([[0, 1], [1, 0]], means=[[9.0, 1.0], [1.0, 8.0]])
     strict, lenient = Agent(lpb.MUCB(model), seed=0), Agent(lpb.MUCB(model, slack=2.0), seed=0)

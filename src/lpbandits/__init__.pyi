@@ -34,6 +34,7 @@ from .policies.evidences import KnownMeans as KnownMeans
 from .policies.evidences import Marginal as Marginal
 from .policies.evidences import Paired as Paired
 from .policies.evidences import Refit as Refit
+from .policies.evidences import Standing as Standing
 from .policies.evidences import Tally as Tally
 from .policies.evidences import TasteEvidence as TasteEvidence
 from .policies.evidences import Utility as Utility
@@ -72,6 +73,7 @@ from .recovery import match_orderings as match_orderings
 from .recovery import read_ratings as read_ratings
 from .recovery import recover_em as recover_em
 from .recovery import recover_two_stage as recover_two_stage
+from .recovery import states_of as states_of
 from .register import register as register
 from .rewards import Rewards as Rewards
 from .simulation import Results as Results

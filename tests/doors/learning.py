@@ -7,7 +7,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 import lpbandits as lpb
-from tests.doors.hostile import NAMES, arguments, array, floats, listed, mostly, one_of, text, whole
+from lpbandits.recovery.overlap import share_in_fit, sketch_of
+from lpbandits.recovery.record import FitRecord
+from lpbandits.recovery.refit import estimator_of
+from tests.doors.hostile import NAMES, anything, arguments, array, floats, listed, mostly, one_of, text, whole
 from tests.doors.runner import Door
 
 _ROWS = [(n, a, (a if n < 6 else -a) + 0.1 * ((7 * n + 3 * a) % 5)) for n in range(12) for a in range(4) if (n + a) % 5]
@@ -15,7 +18,16 @@ LOG = lpb.Ratings.from_arrays(*zip(*_ROWS, strict=True))
 _CROWD = [(n, a, (a if n % 2 else -a) + 0.1 * ((7 * n + 3 * a) % 5)) for n in range(24) for a in range(5)]
 CROWD = lpb.Ratings.from_arrays(*zip(*_CROWD, strict=True))
 CROWD_MODEL = lpb.PreferenceModel([[4, 3, 2, 1, 0], [0, 1, 2, 3, 4]])
-NAMES |= {"LOG": LOG, "CROWD": CROWD, "CROWD_MODEL": CROWD_MODEL}
+FITTED = lpb.PreferenceModel(
+    [[3, 2, 1, 0], [0, 1, 2, 3]],
+    utilities=[[0.1, 0.4, 0.6, 0.9], [0.9, 0.6, 0.4, 0.1]],
+    provenance={
+        "people_sketch": sketch_of(range(12)),
+        "settings": {"method": "em", "states": 2, **lpb.Em().settings(), "heldout": 0.1, "taste": False},
+        "report": {"people": 12, "state_people": [6, 6], "ties": 0.0},
+    },
+)
+NAMES |= {"LOG": LOG, "FITTED": FITTED, "CROWD": CROWD, "CROWD_MODEL": CROWD_MODEL}
 
 
 def use_ratings(given: Any) -> Any:
@@ -53,6 +65,23 @@ def use_states(given: Any) -> Any:
     return curve.rows()
 
 
+def use_states_of(given: Any) -> Any:
+    table = lpb.states_of(**given)
+    assert table["probability"].is_between(0.0, 1.0 + 1e-9).all()
+    return table.to_dict(as_series=False)
+
+
+def use_overlap(given: Any) -> Any:
+    model, people = given
+    return share_in_fit(model, people)
+
+
+def use_refit(given: Any) -> Any:
+    told = estimator_of(lpb.PreferenceModel([[0, 1], [1, 0]], provenance=given))
+    FitRecord.of(lpb.PreferenceModel([[0, 1], [1, 0]], provenance=given))
+    return None if told is None else (told[0].settings(), told[1], told[2])
+
+
 def use_match(given: Any) -> Any:
     found = lpb.match_orderings(*given[:2], **given[2])
     return found.assignment, found.errors, found.error, found.top_overlap
@@ -81,6 +110,8 @@ _shared = {
     "heldout": floats(0, 0.9),
     "restarts_": whole(1, 2),
     "shrink": one_of("True", "False"),
+    "max_states": whole(1, 4),
+    "names": mostly(one_of("{'0': 'Heat'}", "{'x': 'Heat'}", "{}", "{0: 'Heat', '0': 'Ran'}", "{'0': 7}", "['0']")),
     "seed": whole(0, 2**63 - 1),
     "threads_": whole(1, 2),
 }
@@ -114,7 +145,10 @@ def state_runs(draw: st.DrawFn) -> str:
     estimator, of = draw(_estimators)
     if draw(st.booleans()):
         kind = "fit"
-        settings = {name: _shared[name] for name in ("ratings_", "states_", "pairs_per_person", "heldout", "threads_")}
+        settings = {
+            name: _shared[name]
+            for name in ("ratings_", "states_", "pairs_per_person", "heldout", "threads_", "max_states", "names")
+        }
     else:
         kind = "choose"
         settings = {name: _shared[name] for name in ("ratings_", "pairs_per_person", "heldout", "seed", "threads_")}
@@ -199,6 +233,35 @@ DOORS = [
         ),
         use_evaluate,
         budget=20,
+    ),
+    Door(
+        "states-of",
+        arguments(
+            model_=mostly(one_of("FITTED", "MODEL", "BARE", "FITTED.relabelled(['a', 'b', 'c', 'd'])")),
+            ratings_=mostly(one_of("LOG", "lpb.Ratings.from_arrays([0, 0, 1], [0, 9, 9], [1, 2, 3])", "LOG.rating")),
+            threads=whole(1, 2),
+        ),
+        use_states_of,
+        share=2.0,
+    ),
+    Door(
+        "overlap",
+        st.tuples(
+            mostly(one_of("FITTED", "BARE", "BARE.replace(provenance={'people_sketch': ['x']})")),
+            mostly(one_of("[0, 1, 99]", "['0', 'x']", "LOG.people", "[]", "[0.5]", "'ann'"), array()),
+        ).map(lambda parts: f"[{', '.join(parts)}]"),
+        use_overlap,
+    ),
+    Door(
+        "refit",
+        mostly(
+            one_of("FITTED.provenance", "{}", "{'settings': 7}", "{'settings': {'method': 'em', 'states': 'auto'}}"),
+            st.tuples(
+                st.sampled_from(["method", "states", "scale", "seed", "restarts", "taste", "heldout", "max_states"]),
+                anything(),
+            ).map(lambda pair: f"{{'settings': {{**FITTED.provenance['settings'], {pair[0]!r}: {pair[1]}}}}}"),
+        ),
+        use_refit,
     ),
     Door(
         "match",

@@ -14,7 +14,72 @@ MARGINAL = ("tests/test_marginal.py",)
 TASTE = ("tests/test_taste.py",)
 TASTE_FIT = ("tests/test_recovery_taste.py",)
 
+MEANS = ("tests/test_recovery_means.py",)
+PEOPLE = ("tests/test_recovery_people.py",)
+STATE_MEANS = "recovery/state_means.py"
+
 FAULTS = [
+    Fault("means: nobody foretells", STATE_MEANS, "PSEUDO_RATERS = 5.0", "PSEUDO_RATERS = 1e-9", MEANS),
+    Fault("means: a line that does not rise", STATE_MEANS, "max(slope, 0.0) * away", "0.0 * away", MEANS),
+    Fault("means: equal in a block", STATE_MEANS, "if away[0] > 0 > away[-1]:", "if False and away[0] > 0:", MEANS),
+    Fault(
+        "means: chances are not counted",
+        STATE_MEANS,
+        "weight = estimate.chance[:, z][ratings.owner]",
+        "weight = (estimate.labels[ratings.owner] == z) * 1.0",
+        MEANS,
+    ),
+    Fault("means: unknown actions are average", STATE_MEANS, "= means[z, known[-1]]", "= pulled.mean()", MEANS),
+    Fault("means: of zeros and ones at the ends", STATE_MEANS, "return EDGE, 1 - EDGE", "return 0.0, 1.0", MEANS),
+    Fault("means: counts of 0", STATE_MEANS, "(EDGE if counts and low == 0 else low)", "low", MEANS),
+    Fault(
+        "means: digits of the range",
+        STATE_MEANS,
+        "float(last - first) or float(np.ptp(rating))",
+        "float(np.ptp(rating))",
+        MEANS,
+    ),
+    Fault("means: noise without blocks", STATE_MEANS, "max(len(ratings) - blocks, 1)", "len(ratings)", MEANS),
+    Fault("means: the model's noise is not taken", "worlds/means.py", "max(model.noise, SMALLEST)", "1.0", MEANS),
+    Fault("popular: raw means", "recovery/taste.py", "/ _spreads(some)[some.owner]", "/ 1.0", MEANS),
+    Fault(
+        "popular: unrated in the middle",
+        "recovery/taste.py",
+        "(-_likings(some, y)[0], unrated)",
+        "(-_likings(some, y)[0],)",
+        MEANS,
+    ),
+    Fault(
+        "people: all comparisons count",
+        "recovery/assignments.py",
+        "values * (2 / np.maximum(counts, 2))[:, None]",
+        "values",
+        PEOPLE,
+    ),
+    Fault(
+        "people: no prior",
+        "recovery/assignments.py",
+        "[:, None], model.prior)",
+        "[:, None], model.prior * 0 + 1)",
+        PEOPLE,
+    ),
+    Fault("overlap: no threshold", "recovery/overlap.py", "if len(sketch) == SIZE:", "if False:", PEOPLE),
+    Fault("overlap: the largest hashes", "recovery/overlap.py", "heapq.nsmallest(SIZE", "heapq.nlargest(SIZE", PEOPLE),
+    Fault("refit: a given start is forgotten", "recovery/refit.py", ' or given.get("start") is not None', "", PEOPLE),
+    Fault(
+        "ties: runs instead of pairs",
+        "recovery/account.py",
+        "- comparisons.below - 1) / 2",
+        "- comparisons.below - 1)",
+        PEOPLE,
+    ),
+    Fault("auto: the edge is not told", "recovery/account.py", "curve.states < max(curve.candidates)", "True", PEOPLE),
+    Fault(
+        "level: not warned of", "recovery/cluster.py", '("level", "highly", level)', '("level", "highly", 0.0)', CLUSTER
+    ),
+    Fault(
+        "cosine: who says nothing counts", "recovery/cluster.py", "np.minimum(norms, spread) <=", "norms <=", CLUSTER
+    ),
     Fault(
         "marginal: from below",
         "kernels/chain.py",

@@ -7,7 +7,30 @@ EXPLORE = ("tests/test_explore.py",)
 UTILITY_FILE = "policies/evidences/utility.py"
 IDS_FILE = "policies/rules/ids.py"
 
+POPULAR = ("tests/test_rules.py",)
+
 FAULTS = [
+    Fault(
+        "popular: the model's own ordering is not read",
+        "policies/evidences/standing.py",
+        "if model.popular is not None:",
+        "if False:",
+        POPULAR,
+    ),
+    Fault(
+        "popular: an ordering is taken for places",
+        "policies/evidences/standing.py",
+        "np.argsort(model.popular)[None, :]",
+        "model.popular[None, :]",
+        POPULAR,
+    ),
+    Fault(
+        "popular: what stands lowest",
+        "policies/rules/popular.py",
+        "if b.table[0, action] < b.table[0, best]:",
+        "if b.table[0, action] > b.table[0, best]:",
+        POPULAR,
+    ),
     Fault(
         "utility: errors are ignored",
         UTILITY_FILE,

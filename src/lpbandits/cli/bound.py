@@ -16,7 +16,9 @@ def bound(
     actions: int = typer.Option(20, help="Actions (k)."),
     people: int = typer.Option(20, help="Random people, each with fresh orderings."),
     gap: float = typer.Option(0.2, help="Least difference between neighbours' means (Δ)."),
-    noise: float = typer.Option(1.0, help="Standard deviation of rewards (σ)."),
+    noise: float | None = typer.Option(
+        None, show_default="1; with --model what it says", help="Standard deviation of rewards (σ)."
+    ),
     seed: int = typer.Option(0, help="Seed of everything random."),
     policies: str = typer.Option("", help="Also measure how these policies' regret grows, by name, with commas."),
     rounds: int = typer.Option(20_000, help="Rounds of that measurement (T)."),
@@ -46,7 +48,7 @@ def bound(
     names = _split(policies)
     _refuse_idle(context, model is not None, bool(names))
     workers = check_growth(names, rounds, repeats, threads)[2]
-    sizes = {"states": states, "actions": actions, "gap": gap, "noise": noise}
+    sizes = {"states": states, "actions": actions, "gap": gap, "noise": 1.0 if noise is None else noise}
     places = [] if model is not None else [SyntheticWorld(**sizes)]  # type: ignore[arg-type] # it looks at all
     places += [world_at(axis, value, **sizes) for axis in axes for value in AXES[axis][1]]  # type: ignore[arg-type]
     crowd = validate.as_count(people, "people", high=MOST_PEOPLE)

@@ -27,8 +27,14 @@ def fit(
     decimal_comma: reading.DecimalComma = False,
     method: str = typer.Option("two-stage", help="**two-stage** (cluster, then Bradley-Terry) or **em** (mixture)."),
     scale: str = typer.Option(
-        "raw", help="What clustering sees: **raw**, **centered**, **standardized** or **cosine**."
+        "cosine",
+        help="What clustering sees: **cosine** (taste alone), **raw** (the paper's), **centered** or **standardized**.",
     ),
+    max_states: int | None = typer.Option(None, help="The most states that **auto** tries; 12 by default."),
+    names: Path | None = typer.Option(
+        None, help="What to call actions: a CSV of labels and names, a MovieLens folder, or its movies.dat."
+    ),
+    assignments: Path | None = typer.Option(None, help="File for everybody's likeliest state (.parquet or .csv)."),
     min_person: reading.MinPerson = 0,
     min_action: reading.MinAction = 0,
     prior_sd: float = typer.Option(1.0, help="Standard deviation of the Gaussian prior of a utility."),
@@ -44,17 +50,22 @@ def fit(
 ) -> None:
     """Learn the states' preference orderings from a log of ratings.
 
-    Example: `lpb fit ratings.csv --states 5 --scale cosine --min-person 200 --min-action 200 --out model.json`
+    Example: `lpb fit ratings.csv --states 5 --min-person 200 --min-action 200 --out model.json`
     """
     from lpbandits import validate
     from lpbandits.files.writing import check_place
     from lpbandits.recovery import Em, TwoStage, fit_states
+    from lpbandits.recovery.action_names import read_names
+    from lpbandits.recovery.assignments import check_assignments, write_assignments
     from lpbandits.recovery.em import slow_note
 
     validate.as_choice(method, "method", ("two-stage", "em"))
-    number = _states(states)
+    number = reading.number_of_states(states)
     if out is not None:
         check_place(out)
+    if assignments is not None:
+        check_assignments(assignments)
+    called = None if names is None else read_names(names)
     settings: dict[str, Any] = {"scale": scale, "prior_sd": prior_sd, "shrink": shrink, "seed": validate.as_seed(seed)}
     if restarts is not None:
         settings["restarts"] = validate.as_count(restarts, "restarts", high=1000)
@@ -79,34 +90,29 @@ def fit(
         made = fit_states(
             log,
             estimator,
-            states=number,  # type: ignore[arg-type] # a number or "auto"
+            states=number,
+            max_states=max_states,
             pairs_per_person=pairs_per_person,
             taste=not no_taste,
             taste_states=taste_states,
+            names=called,
             threads=threads,
             progress=report,
         )
     if out is not None:
         made.model.save(out)
+    if assignments is not None:
+        write_assignments(assignments, made.states_of(log, threads=threads))
     seconds = {"read": round(read_seconds, 3), **made.report.seconds}
     made = replace(made, report=replace(made.report, seconds=seconds))
     if as_json:
-        print_json({**made.report.to_dict(), "out": None if out is None else str(out)})
+        places = {"out": out, "assignments": assignments}
+        print_json(made.report.to_dict() | {name: None if path is None else str(path) for name, path in places.items()})
         return
-    _show(made, out)
+    _show(made, out, assignments)
 
 
-def _states(text: str) -> int | str:
-    import re
-
-    from lpbandits import validate
-
-    if text == "auto":
-        return text
-    return validate.as_count(int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else text, "states", high=10_000)
-
-
-def _show(made: "Fit", out: Path | None) -> None:
+def _show(made: "Fit", out: Path | None, assignments: Path | None) -> None:
     from lpbandits.recovery.report import counted
     from lpbandits.views.inspection import CURVE_RULE, PAIR_RULE, PAIRS, curve_table, inspect_model, state_table
 
@@ -119,12 +125,21 @@ def _show(made: "Fit", out: Path | None) -> None:
     for reason, count in report.dropped.items():
         if count:
             say(f"  left out: {count:,} {reason.replace('_', ' ')}")
-    seen = inspect_model(made.model, top=4)
+    model = made.model
+    names = dict(zip(map(str, model.actions), model.names, strict=True)) if model.names else None
+    seen = inspect_model(model, top=4, names=names)
     if seen.fit.curve:
         columns, rows = curve_table(seen.fit.curve)
         print_table("\nHow many states?", columns, rows, right=set(columns[:-1]))
         say(CURVE_RULE, style="dim")
-    print_table(f"\n{counted(report.states, 'state')}, by {report.method}", *state_table(seen), right={"share", PAIRS})
+    columns, rows = state_table(seen)
+    if "people" not in columns:
+        columns.insert(2, "people")
+        for row, people in zip(rows, report.state_people, strict=True):
+            row.insert(2, f"{people:,}")
+    print_table(
+        f"\n{counted(report.states, 'state')}, by {report.method}", columns, rows, right={"share", "people", PAIRS}
+    )
     say(PAIR_RULE, style="dim")
     unseen = "unknown, with too few people to set some aside"
     if report.heldout_log_likelihood is not None:
@@ -136,8 +151,11 @@ def _show(made: "Fit", out: Path | None) -> None:
         f"\nLog-likelihood per comparison {report.log_likelihood:.4f} (a coin toss: -0.6931)\n"
         f"of people not in the fit {unseen}\n"
         f"The states explain {report.count_variance_explained:.0%} of the variance in how much people rate, "
-        f"{report.mean_variance_explained:.0%} in how highly"
+        f"{report.mean_variance_explained:.0%} in how highly\n"
+        f"Ratings lie {report.noise:.3g} (sd) from the means of the person's state, which the model keeps"
     )
+    if report.named:
+        say(f"Names: {report.named:,} of {counted(report.actions, 'action')}")
     if report.taste is not None:
         _show_taste(report.taste)
     for warning in report.warnings:
@@ -146,6 +164,8 @@ def _show(made: "Fit", out: Path | None) -> None:
     if out is not None:
         name = shown(out, None)
         say(f"Model: {name}   (look at it: lpb inspect {name})")
+    if assignments is not None:
+        say(f"Who is in which state: {shown(assignments, None)}")
 
 
 def _show_taste(taste: dict[str, Any]) -> None:

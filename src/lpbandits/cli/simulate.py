@@ -48,7 +48,9 @@ def simulate(
         "same", help="**same**: people of a state share their means; **different**: everyone has their own."
     ),
     gap: float = typer.Option(0.2, help="Least difference between neighbours' means (Δ)."),
-    noise: float | None = typer.Option(None, help="Standard deviation of rewards (σ): 1, and 0.5 for Bernoulli."),
+    noise: float | None = typer.Option(
+        None, help="Standard deviation of rewards (σ): 1, and 0.5 for Bernoulli; for a --model from a fit, what it saw."
+    ),
     draws: int = typer.Option(1, help="Independent draws of the orderings."),
     policies: str | None = typer.Option(
         None,
@@ -151,7 +153,6 @@ def world_of(name: str, given: dict[str, Any], settings: list[str]) -> "World":
     from lpbandits.errors import InvalidInput
     from lpbandits.model import PreferenceModel
     from lpbandits.policies.registry import load_outside
-    from lpbandits.rewards import Rewards
     from lpbandits.worlds import WORLDS
 
     if name not in WORLDS:
@@ -168,15 +169,16 @@ def world_of(name: str, given: dict[str, Any], settings: list[str]) -> "World":
         if key in given:
             raise InvalidInput(f"{key} is given twice, once by --set {validate.quoted(pair)}; give it once")
         given[key] = Path(value) if key in ("model", "log") else _value(value)
-    if "rewards" in takes and {"rewards", "noise"} & set(given):
-        given["rewards"] = Rewards(given.get("rewards", "gaussian"), given.pop("noise", None))
+    understood = {*takes, "noise"} if "rewards" in takes else takes
     for key in given:
-        _refuse(given if key not in takes else {}, key, f"is not a setting of the world {name!r}")
+        _refuse(given if key not in understood else {}, key, f"is not a setting of the world {name!r}")
     for key, option in (("model", "--model model.json"), ("log", "--log ratings.csv")):
         if key in takes and key not in given:
             raise InvalidInput(f"the world {name!r} needs a {key}; give {option}")
     if isinstance(given.get("model"), Path):
         given["model"] = PreferenceModel.load(given["model"])
+    if "rewards" in takes:
+        _describe_rewards(given, made)
     if isinstance(given.get("log"), Path):
         given["log"], _ = read_log(given["log"])
     try:
@@ -188,6 +190,20 @@ def world_of(name: str, given: dict[str, Any], settings: list[str]) -> "World":
             f"the world {name!r} cannot be made: {error}; give what is missing by --set name=value"
         ) from None
     return world
+
+
+def _describe_rewards(given: dict[str, Any], made: Any) -> None:
+    """Make rewards of a family and a noise; without a noise, those of a model's people are as noisy as it says."""
+    from lpbandits.model import as_model
+    from lpbandits.rewards import Rewards
+    from lpbandits.worlds import MeansWorld
+    from lpbandits.worlds.means import rewards_seen
+
+    if not {"rewards", "noise"} & set(given):
+        return
+    family, noise = given.get("rewards", "gaussian"), given.pop("noise", None)
+    seen = noise is None and made is MeansWorld
+    given["rewards"] = rewards_seen(as_model(given["model"]), family) if seen else Rewards(family, noise)
 
 
 def _value(text: str) -> Any:

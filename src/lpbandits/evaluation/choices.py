@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from lpbandits.model import PreferenceModel
 from lpbandits.recovery.estimate import Estimator
-from lpbandits.recovery.fit import fit_states
+from lpbandits.recovery.fit import States, fit_states
 from lpbandits.recovery.ratings import Ratings
+from lpbandits.recovery.refit import estimator_of
 from lpbandits.recovery.report import Fit
 from lpbandits.recovery.two_stage import TwoStage
 from lpbandits.typing import Json
@@ -17,22 +19,34 @@ PEOPLE_A_STATE = 5
 
 @dataclass(frozen=True)
 class Settings:
-    """How a model is fitted: by what estimator, and with how many states."""
+    """How a model is fitted: by what estimator, and what else `fit_states` takes."""
 
     estimator: Estimator
-    states: int
+    states: States
+    max_states: int | None = None
     pairs_per_person: int | None = None
+    taste: bool = True
     taste_states: int = 1
 
+    @classmethod
+    def of(cls, model: PreferenceModel) -> "Settings | None":
+        """Return how a model was fitted, as far as it tells."""
+        told = estimator_of(model)
+        if told is None:
+            return None
+        estimator, states, others = told
+        return cls(estimator, states, **{name: value for name, value in others.items() if name != "heldout"})
+
     def fitted(self, log: Ratings, *, taste: bool, threads: int) -> Fit:
-        """Fit a log; of fewer people than states, as many states as people."""
+        """Fit a log, with a taste if that is wanted and the settings have one."""
         return fit_states(
             log,
             self.estimator,
-            states=min(self.states, len(log.people)),
+            states=self.states,
+            max_states=self.max_states,
             pairs_per_person=self.pairs_per_person,
             heldout=0.0,
-            taste=taste,
+            taste=taste and self.taste,
             taste_states=self.taste_states,
             threads=threads,
         )

@@ -128,6 +128,8 @@ def _with_taste(
     """Return the model with a taste, fitted to the same people; or without one, and why."""
     if isinstance(given, PreferenceModel):
         return model, "the model has no taste; fit one from a log (lpb fit)"
+    if not given[0].taste:
+        return model, "the model was fitted without a taste (--no-taste)"
     with Threads(contest.workers) as pool:
         made: TasteFit = recover_taste(
             log, states=given[0].taste_states, seed=given[0].estimator.seed, watch=Stopwatch(), threads=pool

@@ -102,7 +102,7 @@ def evaluate(
     played = accounts(scores, rounds=rounds, seed=seed)
     candidate = choice.candidate
     against = {} if candidate is None else gains_over(candidate, played, seed=seed)
-    own_states = likeliest_states(known.model, log.subset(replay.person))
+    own_states = likeliest_states(known.model, log.subset(replay.person), contest.workers)
     gap = differences(played[candidate or "popular"].people, played["popular"].people)
     return Evaluation(
         verdict=sentence(
@@ -181,9 +181,11 @@ def usual_spread(log: Ratings) -> float:
     return float(spreads(log)[telling(log)].mean())
 
 
-def likeliest_states(model: PreferenceModel, log: Ratings) -> IntArray:
-    """Return the state of each person that all their ratings speak for."""
-    return states_of(model, log)["state"].to_numpy().astype(np.int64)
+def likeliest_states(model: PreferenceModel, log: Ratings, threads: int) -> IntArray:
+    """Return the state of each person that all their ratings speak for; 0 where the model has no utilities to tell."""
+    if model.utilities is None:
+        return np.zeros(len(log.people), dtype=np.int64)
+    return states_of(model, log, threads=threads)["state"].to_numpy().astype(np.int64)
 
 
 @door("fitting as was chosen")

@@ -12,7 +12,6 @@ from lpbandits.evaluation.choices import Settings
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.recovery.overlap import share_in_fit
 from lpbandits.recovery.ratings import Ratings
-from lpbandits.recovery.refit import estimator_of
 from lpbandits.recovery.report import counted
 
 
@@ -34,17 +33,17 @@ class Source:
             return cls(log)
         model = as_model(model)
         share = share_in_fit(model, log.people)
-        how = estimator_of(model)
+        settings = Settings.of(model)
         log, dropped = aligned(log, model)
         notes = []
         if dropped:
             what = counted(dropped, "rating was", "ratings were")
             notes.append(f"{what} of actions that the model does not have, and left out")
-        if share != 0.0 and how is not None:
+        if share != 0.0 and settings is not None:
             notes.append(
                 "people of this log were in the model's fit: it was fitted anew, in the same way, without them"
             )
-            return cls(log, None, Settings(*how), notes)
+            return cls(log, None, settings, notes)
         if share == 0.0:
             notes.append("the model was used as it is: none of these people were in its fit")
         else:

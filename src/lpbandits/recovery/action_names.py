@@ -3,8 +3,11 @@
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput, door, reason
 from lpbandits.files.places import as_path
 from lpbandits.files.reading import read_bytes
@@ -39,15 +42,16 @@ def read_names(path: str | Path) -> dict[str, str]:
     return names
 
 
-def unmatched(names: Mapping[str, str], actions: Sequence[Label]) -> str | None:
-    """Return a warning if no action has a name, with an example of both; else None.
+def unmatched(names: Mapping[str, str], actions: Sequence[Label]) -> str:
+    """Return a warning that no action has a name, with an example of both; nothing if one has.
 
     >>> print(unmatched({"tt1": "Heat"}, [1, 2]))
     none of the 1 names is of an action: names are for labels such as 'tt1', and actions are labelled such as '1'; ...
     >>> unmatched({"1": "Heat"}, [1, 2])
+    ''
     """
     if any(str(label) in names for label in actions):
-        return None
+        return ""
     return (
         f"none of the {len(names):,} names is of an action: names are for labels such as "
         f"{shown(next(iter(names), ''))!r}, and actions are labelled such as {shown(actions[0])!r}; give a table with "
@@ -59,6 +63,45 @@ def unmatched(names: Mapping[str, str], actions: Sequence[Label]) -> str | None:
 def read_genres(path: str | Path) -> dict[str, tuple[str, ...]]:
     """Return the genres of each action's label from MovieLens' third column, where they are separated by '|'."""
     return {row[0]: tuple(row[2].split("|")) for row in _rows(path) if len(row) > 2}
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What a log's actions are called: nothing else than their labels, if no names were given or none fitted."""
+
+    names: tuple[str, ...] | None = None
+    matched: int | None = None
+    """How many actions have a name; None if none were given."""
+    warnings: tuple[str, ...] = ()
+
+
+def named(actions: Sequence[Label], names: Mapping[str, str] | None) -> Naming:
+    """Look up the names of actions by their labels as text; a label without a name stands for itself.
+
+    >>> named([1, 7], {"1": "Heat"}).names, named([1, 7], {"x": "Heat"}).warnings
+    (('Heat', '7'), ("none of the 1 names is of an action: names are for labels such as 'x', and actions are ...",))
+    """
+    if names is None:
+        return Naming()
+    table = _as_names(names)
+    texts = [str(label) for label in actions]
+    matched = sum(text in table for text in texts)
+    if matched:
+        return Naming(tuple(table.get(text, text) for text in texts), matched)
+    return Naming(matched=0, warnings=(unmatched(table, actions),))
+
+
+def _as_names(names: Any) -> dict[str, str]:
+    if not isinstance(names, Mapping):
+        raise InvalidInput(f"names is {validate.quoted(names)}; give a dict of names by label, as read_names(…) does")
+    try:
+        pairs = list(names.items())
+    except validate.ODD:
+        raise InvalidInput(f"names is {validate.quoted(names)}, which cannot be gone through; give a dict") from None
+    return {
+        str(validate.as_label(label, "a label of names")): validate.as_text(name, f"names[{validate.quoted(label)}]")
+        for label, name in pairs
+    }
 
 
 def _rows(path: str | Path) -> list[list[str]]:

@@ -15,8 +15,11 @@ from lpbandits.typing import FloatArray, IntArray
 
 Scale = Literal["raw", "centered", "standardized", "cosine"]
 
-ACTIVITY = 0.5
-"""Clusters that explain this share of the variance of people's rating counts are said to sort by activity."""
+SORTED = 0.5
+"""Groups that explain this share of the variance of how much, or how highly, people rate are said to sort by it."""
+
+ALIKE = 1e-9
+"""Ratings of one person that differ by less than this share of their size are all alike, but for rounding."""
 
 HUGE = 5_000_000
 """A log with more ratings than this is huge: a KMeans run takes seconds, and only two are made by default."""
@@ -49,7 +52,7 @@ def cluster_people(
     ratings: Ratings,
     states: int,
     *,
-    scale: Scale = "raw",
+    scale: Scale = "cosine",
     restarts: int | None = None,
     seed: int = 0,
     threads: int | None = None,
@@ -59,16 +62,17 @@ def cluster_people(
     Parameters
     ----------
     scale
-        "raw", the paper's: the ratings as they are. "centered": minus the person's mean, so that absent means average.
-        "standardized": also divided by the person's standard deviation. "cosine": minus the person's and then the
-        action's mean, each person's row scaled to length 1; it sees neither a person's scale nor their activity.
+        "cosine": minus the person's and then the action's mean, each person's row scaled to length 1; it sees neither a
+        person's level and scale nor their activity, and who rates everything alike has a row of zeros. "raw", the
+        paper's: the ratings as they are. "centered": minus the person's mean, so that absent means average.
+        "standardized": also divided by the person's standard deviation.
     restarts
         KMeans runs from different starts; the one with least inertia is kept. By default 10, or 2 for a log of more
         than five million ratings.
 
     >>> likes = {"tea": (5, 4, 1, 2, 5), "jam": (1, 2, 5, 5, 3)}
     >>> rows = [(n, a, r) for a, column in likes.items() for n, r in enumerate(column)]
-    >>> cluster_people(Ratings.from_arrays(*zip(*rows)), 2, scale="centered").labels.tolist()
+    >>> cluster_people(Ratings.from_arrays(*zip(*rows)), 2).labels.tolist()
     [0, 0, 1, 1, 0]
     """
     count = validate.as_count(states, "states")
@@ -79,9 +83,8 @@ def cluster_people(
     features = scaled(ratings, scale)
     labels = _kmeans(features, count, starts_of(ratings, restarts), validate.as_seed(seed), threads)
     labels, shares = by_size(labels, count)
-    activity = variance_explained(ratings.counts.astype(np.float64), labels)
-    level = variance_explained(ratings.means, labels)
-    notes = activity_note(activity, scale)
+    activity, level = sorted_by(ratings, labels)
+    notes = sorting_notes(activity, level, scale)
     if len(shares) < count:
         notes.append(
             f"KMeans found only {len(shares)} of {count} clusters: too few people differ; ask for fewer states"
@@ -96,14 +99,22 @@ def starts_of(ratings: Ratings, restarts: int | None) -> int:
     return 10 if len(ratings) <= HUGE else 2
 
 
-def activity_note(activity: float, scale: str) -> list[str]:
-    """Return a warning if the groups explain much of the variance in how much people rate."""
-    if activity < ACTIVITY:
-        return []
+def sorted_by(ratings: Ratings, labels: IntArray) -> tuple[float, float]:
+    """Return the share of the variance of people's number of ratings, and of their mean rating, that labels explain."""
+    return variance_explained(ratings.counts.astype(np.float64), labels), variance_explained(ratings.means, labels)
+
+
+def sorting_notes(activity: float, level: float, scale: str) -> list[str]:
+    """Return warnings if the groups explain much of the variance in how much people rate, or in how highly.
+
+    >>> sorting_notes(0.1, 0.79, "raw")
+    ["the clusters sort people by level: they explain 79% of the variance in how highly people rate; ..."]
+    """
     remedy = "" if scale == "cosine" else "; scale='cosine' (--scale cosine) looks at taste alone"
     return [
-        f"the clusters sort people by activity: they explain {activity:.0%} of the variance in how much people "
-        f"rate{remedy}"
+        f"the clusters sort people by {what}: they explain {share:.0%} of the variance in how {way} people rate{remedy}"
+        for what, way, share in (("activity", "much", activity), ("level", "highly", level))
+        if share >= SORTED
     ]
 
 
@@ -119,17 +130,23 @@ def scaled(ratings: Ratings, scale: str) -> sparse.csr_array:
         return ratings.matrix()
     owner = ratings.owner
     values = ratings.rating - ratings.means[owner]
+    if scale == "centered":
+        return ratings.matrix(values)
+    spread = _lengths(ratings, values)
     if scale == "cosine":
         raters = np.bincount(ratings.action, minlength=len(ratings.actions))
         sums = np.bincount(ratings.action, weights=values, minlength=len(ratings.actions))
         values = values - (sums / np.maximum(raters, 1))[ratings.action]
-    if scale != "centered":
-        norms = np.sqrt(np.bincount(owner, weights=values**2, minlength=len(ratings.people)))
-        if scale == "standardized":
-            norms /= np.sqrt(np.maximum(ratings.counts, 1))
-        norms[norms < 1e-9] = 1.0
-        values = values / norms[owner]
-    return ratings.matrix(values)
+    norms = _lengths(ratings, values)
+    if scale == "standardized":
+        norms /= np.sqrt(np.maximum(ratings.counts, 1))
+    silent = np.minimum(norms, spread) <= ALIKE * _lengths(ratings, ratings.rating)
+    return ratings.matrix(np.where(silent[owner], 0.0, values / np.where(silent, 1.0, norms)[owner]))
+
+
+def _lengths(ratings: Ratings, values: FloatArray) -> FloatArray:
+    """Return the length of each person's row."""
+    return np.sqrt(np.bincount(ratings.owner, weights=values**2, minlength=len(ratings.people)))
 
 
 def variance_explained(values: FloatArray, labels: IntArray) -> float:

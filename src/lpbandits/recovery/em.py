@@ -9,7 +9,7 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads
 from lpbandits.recovery.bradley_terry import BradleyTerry, as_prior_sd, maximise
-from lpbandits.recovery.cluster import Scale, activity_note, cluster_people, variance_explained
+from lpbandits.recovery.cluster import Scale, cluster_people, sorted_by, sorting_notes
 from lpbandits.recovery.estimate import Estimate, mixture, shrunk_over_states
 from lpbandits.recovery.pairs import Comparisons, count_state, log_likelihoods
 from lpbandits.recovery.ratings import Ratings
@@ -34,7 +34,7 @@ class Em:
     1
     """
 
-    scale: Scale = "raw"
+    scale: Scale = "cosine"
     prior_sd: float = 1.0
     restarts: int = 3
     tolerance: float = 1e-7
@@ -94,8 +94,8 @@ class Em:
                 best, chance = ended, here
         assert best is not None  # noqa: S101 - there is at least one start
         best, chance = _without_empty(best, chance)
-        activity = variance_explained(ratings.counts.astype(np.float64), best.labels)
-        best = replace(best, warnings=(*best.warnings, *activity_note(activity, self.scale)))
+        notes = sorting_notes(*sorted_by(ratings, best.labels), self.scale)
+        best = replace(best, warnings=(*best.warnings, *notes))
         return self._with_errors(best, comparisons, chance, watch, threads)
 
     def _with_errors(
@@ -110,7 +110,7 @@ class Em:
             replace(fit, standard_errors=some.errors(self.prior_sd))
             for fit, some in zip(estimate.fits, scatters, strict=True)
         )
-        whole = replace(estimate, fits=fits)
+        whole = replace(estimate, fits=fits, chance=chance)
         return shrunk_over_states(whole, scatters, prior_sd=self.prior_sd) if self.shrink else whole
 
     def _labels(self, ratings: Ratings, states: int, run: int, threads: Threads) -> IntArray:

@@ -17,7 +17,6 @@ from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch, counted, share_text
 from lpbandits.recovery.scatter import Scatter
 from lpbandits.recovery.shrinkage import Shrunk, shrink
-from lpbandits.taste import TasteModel
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
 from lpbandits.validate import ODD, quoted
 
@@ -48,6 +47,8 @@ class Estimate:
     """The same states, fitted without some of the people: to be scored on them."""
     shrunk: Shrunk | None = None
     """What is believed instead of the fits' utilities and errors, if they were shrunk over states."""
+    chance: FloatArray | None = None
+    """people × states: how probably each is in which; None: everybody is in their likeliest for certain."""
 
     @property
     def utilities(self) -> FloatArray:
@@ -178,12 +179,14 @@ def distinct(estimate: Estimate) -> Estimate:
     shrunk = estimate.shrunk
     if shrunk is not None:
         shrunk = Shrunk(shrunk.utilities[kept], shrunk.errors[kept])
-    return replace(estimate, fits=fits, shares=shares, labels=new[estimate.labels], warnings=notes, shrunk=shrunk)
+    chance = estimate.chance
+    if chance is not None:
+        chance = np.stack([chance[:, new == z].sum(axis=1) for z in range(len(kept))], axis=1)
+    labels = new[estimate.labels]
+    return replace(estimate, fits=fits, shares=shares, labels=labels, warnings=notes, shrunk=shrunk, chance=chance)
 
 
-def to_model(
-    estimate: Estimate, ratings: Ratings, provenance: Mapping[str, Any], taste: TasteModel | None = None
-) -> PreferenceModel:
+def to_model(estimate: Estimate, ratings: Ratings, provenance: Mapping[str, Any]) -> PreferenceModel:
     """Return the model: orderings, the sigmoid of the utilities, their errors, and shares as prior.
 
     An unknown action comes last and gets the lowest utility of those known.
@@ -198,7 +201,6 @@ def to_model(
         prior=estimate.shares,
         utilities=utilities,
         errors=np.minimum(estimate.errors, LARGEST_ERROR),
-        taste=taste,
         provenance=provenance,
     )
 

@@ -42,15 +42,16 @@ def write_example(folder: str | Path) -> dict[str, int]:
     places = np.argsort(rng.random(stars.shape), axis=1)  # in which order a guest comes to the dishes
     eaten = places[:GUESTS] < FEWEST + rng.beta(1.5, 3, (GUESTS, 1)) * (len(titles) - FEWEST)
     few = places[GUESTS:] < rng.integers(1, 7, (NEWCOMERS, 1))
-    tables = {
-        "ratings.csv": (("guest", "dish", "stars"), _rows("guest", labels, stars[:GUESTS], eaten)),
-        "titles.csv": (("dish", "title"), list(zip(labels, titles, strict=True))),
-        "newcomers.csv": (("guest", "dish", "stars"), _rows("newcomer", labels, stars[GUESTS:], few)),
+    rated = ("guest", "dish", "stars")
+    tables: dict[str, list[tuple[object, ...]]] = {
+        "ratings.csv": [rated, *_rows("guest", labels, stars[:GUESTS], eaten)],
+        "titles.csv": [("dish", "title"), *zip(labels, titles, strict=True)],
+        "newcomers.csv": [rated, *_rows("newcomer", labels, stars[GUESTS:], few)],
     }
     with whole_folder(folder, {"format": FORMAT, "version": VERSION}) as place:
-        for name, (columns, rows) in tables.items():
-            write_text(place / name, _csv([columns, *rows]))
-    return {name: len(rows) for name, (_, rows) in tables.items()}
+        for name, rows in tables.items():
+            write_text(place / name, _csv(rows))
+    return {name: len(rows) - 1 for name, rows in tables.items()}
 
 
 def _stars() -> FloatArray:

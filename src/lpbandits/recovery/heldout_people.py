@@ -19,6 +19,18 @@ from lpbandits.typing import FloatArray, IntArray, Json
 CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12)
 
 
+def candidates_up_to(most: int | None) -> tuple[int, ...]:
+    """Return the numbers of states to try, up to the most: finely at first, then by a fifth to a third more each time.
+
+    >>> candidates_up_to(None) == CANDIDATES, candidates_up_to(3), candidates_up_to(30)
+    (True, (1, 2, 3), (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 30))
+    """
+    if most is None:
+        return CANDIDATES
+    doubled = (step * 2**power for power in range(most.bit_length()) for step in (4, 5, 6))
+    return tuple(sorted({m for m in (1, 2, 3, *doubled) if m < most} | {most}))
+
+
 @dataclass(frozen=True, eq=False)
 class HeldOut:
     """A log cut in two: people to fit, and people to score."""
@@ -143,6 +155,11 @@ class StateCurve:
     states: int
     people: int
 
+    def score_of_choice(self, people: int) -> HeldOutScore:
+        """Return how the choice did on the people set aside, of so many in the log."""
+        value = float(self.log_likelihood[self.candidates.index(self.states)])
+        return HeldOutScore(value, self.people, people - self.people)
+
     def rows(self) -> list[Json]:
         """Return the curve as one JSON object per number of states."""
         return [
@@ -175,7 +192,7 @@ def choose_states(
     Parameters
     ----------
     estimator
-        `TwoStage(…)` (by default on the cosine scale) or `Em(…)`.
+        `TwoStage(…)`, the default, or `Em(…)`.
     heldout
         The share of people set aside for scoring.
 
@@ -184,7 +201,7 @@ def choose_states(
     2
     """
     as_log(ratings)
-    model = TwoStage(scale="cosine", seed=seed) if estimator is None else as_estimator(estimator)
+    model = TwoStage(seed=seed) if estimator is None else as_estimator(estimator)
     watch = Stopwatch(progress)
     whole, scores = [], []
     with Threads(threads) as pool:

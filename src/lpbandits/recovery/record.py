@@ -33,8 +33,9 @@ class CurveRow:
 class FitRecord:
     """What the provenance of a fitted model says; nothing, where there are no such keys.
 
-    >>> FitRecord.of(PreferenceModel([[1, 0, 2]], provenance={"never_compared": [[2]]})).never_compared
-    ((2,),)
+    >>> told = FitRecord.of(PreferenceModel([[1, 0, 2]], provenance={"never_compared": [[2]], "report": {"people": 9}}))
+    >>> told.never_compared, told.people, told.ties
+    (((2,),), 9, None)
     >>> FitRecord.of(PreferenceModel([[0, 1]], provenance={"report": "x"}))
     Traceback (most recent call last):
     ...

@@ -4,10 +4,15 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
 
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Progress
+from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import Json
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,13 @@ class FitReport:
     dropped: Mapping[str, int]
     states: int
     shares: Sequence[float]
+    state_people: Sequence[int]
+    """How many people's cluster, or with EM likeliest state, each is."""
     comparisons: float
+    ties: float
+    """The share of comparisons that are ties: two actions rated alike."""
+    noise: float
+    """Standard deviation of ratings about the means of the person's state."""
     log_likelihood: float
     heldout_log_likelihood: float | None
     """Of people not used: a second fit without them is scored on them. None when there were too few people."""
@@ -55,6 +66,8 @@ class FitReport:
     """Held-out log-likelihood by number of states, when that was chosen automatically."""
     taste: Json | None
     """How the taste was chosen; see `TasteReport`. None when none was fitted."""
+    named: int | None
+    """How many actions got a name; None if no names were given."""
     warnings: Sequence[str]
     seconds: Mapping[str, float]
 
@@ -69,6 +82,12 @@ class Fit:
 
     model: PreferenceModel
     report: FitReport
+
+    def states_of(self, ratings: Ratings, *, threads: int | None = None) -> "pl.DataFrame":
+        """Return each person's likeliest state, of people in the fit or not; see `lpbandits.states_of`."""
+        from lpbandits.recovery.assignments import states_of  # noqa: PLC0415 - polars only where a table is made
+
+        return states_of(self.model, ratings, threads=threads)
 
 
 def counted(count: int, one: str, many: str | None = None) -> str:

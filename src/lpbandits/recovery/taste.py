@@ -85,19 +85,16 @@ def spreads(ratings: Ratings) -> FloatArray:
 def moments(ratings: Ratings, states: int = 1, seed: int = 0) -> Moments:
     """Return the sums that a fit needs, of people who all are `telling`."""
     owner, action, k = ratings.owner, ratings.action, len(ratings.actions)
-    people, raters = len(ratings.people), np.bincount(action, minlength=k)
+    raters = np.bincount(action, minlength=k)
     spread = spreads(ratings)
     y = (ratings.rating - ratings.means[owner]) / spread[owner]
-    means, offsets = np.zeros(k), np.zeros(people)
-    for _ in range(SWEEPS):
-        means = np.bincount(action, weights=y - offsets[owner], minlength=k) / (raters + PSEUDO_RATERS)
-        offsets = np.bincount(owner, weights=y - means[action], minlength=people) / ratings.counts
+    means, offsets = _likings(ratings, y)
     left, prior = y - means[action], np.ones(1)
     if states > 1:
         found = mixture(ratings, left, states, seed)
         for shift, chance in zip(found.shifts, found.chance.T, strict=True):
             left -= chance[owner] * shift[action]
-        offsets = np.bincount(owner, weights=left, minlength=people) / ratings.counts
+        offsets = np.bincount(owner, weights=left, minlength=len(ratings.people)) / ratings.counts
         means, prior = means + found.shifts, found.prior
     left -= offsets[owner]
     squares = np.bincount(action, weights=left**2, minlength=k)
@@ -120,6 +117,37 @@ def moments(ratings: Ratings, states: int = 1, seed: int = 0) -> Moments:
         log_scale=float(logs.mean()),
         log_scale_sd=float(np.sqrt(max(logs.var() - noise, 0.01))),
     )
+
+
+def _likings(ratings: Ratings, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return u and the people's offsets, of standardised ratings y: each is a mean of what the other leaves."""
+    owner, action, k, people = ratings.owner, ratings.action, len(ratings.actions), len(ratings.people)
+    raters = np.bincount(action, minlength=k)
+    means, offsets = np.zeros(k), np.zeros(people)
+    for _ in range(SWEEPS):
+        means = np.bincount(action, weights=y - offsets[owner], minlength=k) / (raters + PSEUDO_RATERS)
+        offsets = np.bincount(owner, weights=y - means[action], minlength=people) / ratings.counts
+    return means, offsets
+
+
+def popular_ordering(ratings: Ratings) -> IntArray | None:
+    """Return all actions, what everybody together likes most first; None where nobody's ratings differ.
+
+    By the means u of one state, over people who are `telling`, or where nobody has three ratings, over all whose
+    ratings differ. What nobody rated comes last.
+
+    >>> popular_ordering(Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 2], [1, 5, 2, 8], actions=range(4))).tolist()
+    [1, 2, 0, 3]
+    """
+    people = telling(ratings)
+    if not len(people):
+        people = np.flatnonzero(spreads(ratings) > 1e-9 * (1 + np.abs(ratings.means)))
+    if not len(people):
+        return None
+    some = ratings.subset(people)
+    y = (some.rating - some.means[some.owner]) / spreads(some)[some.owner]
+    unrated = np.bincount(ratings.action, minlength=len(ratings.actions)) == 0
+    return np.lexsort((-_likings(some, y)[0], unrated))
 
 
 def _crossed(ratings: Ratings, left: FloatArray, actions: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -191,18 +191,18 @@ def recover_taste(ratings: Ratings, *, states: int = 1, seed: int, watch: Stopwa
     if len(people) * crossed**2 > MOST_PAIRS:
         people = np.sort(rng.permutation(people)[: max(MOST_PAIRS // crossed**2, FEWEST_PEOPLE)])
     used, aside = split_people(len(people), SHARE, seed)
-    with watch.part("taste, choice"):
-        others = ratings.subset(people[aside[:MOST_ASIDE]])
-        report = _chosen(ratings.subset(people[used]), others, states, seed, threads)
-    with watch.part("taste"):
-        seen = moments(ratings.subset(people), states, seed)
-        factors = leading_factors(seen, max(_numbers(seen, len(people))), report.shrinkage)[:, : report.factors]
-        report = replace(report, states=len(seen.prior))
-        about = {name: value for name, value in report.to_dict().items() if name != "curve"}
-        try:
+    try:
+        with watch.part("taste, choice"):
+            others = ratings.subset(people[aside[:MOST_ASIDE]])
+            report = _chosen(ratings.subset(people[used]), others, states, seed, threads)
+        with watch.part("taste"):
+            seen = moments(ratings.subset(people), states, seed)
+            factors = leading_factors(seen, max(_numbers(seen, len(people))), report.shrinkage)[:, : report.factors]
+            report = replace(report, states=len(seen.prior))
+            about = {name: value for name, value in report.to_dict().items() if name != "curve"}
             taste = taste_with(seen, factors, calibration=report.calibration, about=about)
-        except InvalidInput as error:  # the orderings are none the worse for it
-            return TasteFit(warnings=(f"no taste was fitted: {error}",))
+    except InvalidInput as error:  # the orderings are none the worse for it
+        return TasteFit(warnings=(f"no taste was fitted: {error}",))
     notes = []
     if crossed < k:
         notes.append(

@@ -19,13 +19,15 @@ from lpbandits.typing import IntArray, Json
 
 @dataclass(frozen=True)
 class TwoStage:
-    """The paper's recovery (appendix "Two-Stage Latent Preference Order Recovery"); see `recover_two_stage`.
+    """Clusters, and a Bradley-Terry model of each; see `recover_two_stage`.
 
-    >>> TwoStage(scale="cosine").settings()["scale"]
+    With `scale="raw"` and `shrink=False` it is the paper's (appendix "Two-Stage Latent Preference Order Recovery").
+
+    >>> TwoStage().settings()["scale"]
     'cosine'
     """
 
-    scale: Scale = "raw"
+    scale: Scale = "cosine"
     prior_sd: float = 1.0
     restarts: int | None = None
     seed: int = 0

@@ -183,9 +183,15 @@ def bound_world(
 
 @door("computing bounds")
 def bound_model(
-    model: PreferenceModel, *, means: Sequence[float] | None = None, state: int | None = None, noise: float = 1.0
+    model: PreferenceModel,
+    *,
+    means: Sequence[float] | None = None,
+    state: int | None = None,
+    noise: float | None = None,
 ) -> Bounds:
     """Return the bounds of one person per state of a model with means, or of one person with the given `means`.
+
+    `noise` is by default the model's own, as a fit saw it; 1 where it has none.
 
     >>> model = PreferenceModel([[0, 1], [1, 0]], means=[[2.0, 1.0], [1.0, 2.0]])
     >>> bound_model(model).column("plain").tolist()
@@ -203,12 +209,14 @@ def bound_model(
     known = model.means if means is None else {state: means}
     if known is None:
         raise InvalidInput("the model has no means; give the person's: --state 0 --means 3.1,2.5,…")
-    found = [_bounds(model, z, known[z], noise, 0) for z in states]
+    sd = (model.noise or 1.0) if noise is None else noise
+    found = [_bounds(model, z, known[z], sd, 0) for z in states]
     settings: Json = {
         "world": "means",
         "states": model.n_states,
         "actions": model.n_actions,
-        "noise": noise,
+        "noise": sd,
+        "noise_of_model": sd == model.noise,
         "model_sha256": model.sha256,
         "people": len(found),
     }

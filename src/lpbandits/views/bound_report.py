@@ -18,7 +18,7 @@ from lpbandits.views.charts import Chart
 from lpbandits.views.names import name_of
 from lpbandits.views.page import Section, Table
 from lpbandits.views.report import made_with, save_report
-from lpbandits.views.tables import gaps_of
+from lpbandits.views.tables import gaps_of, noise_of
 
 FORMAT = "lpbandits-bounds"
 VERSION = 1
@@ -80,7 +80,7 @@ def described(bounds: Bounds) -> str:
     s = bounds.settings
     words = [f"{s['states']} states", f"{s['actions']} actions"]
     words += [gaps_of(s)] if "gap" in s else []
-    words += [f"noise {s['noise']:g}", f"{s['people']} people"]
+    words += [noise_of(s), f"{s['people']} people"]
     words += [f"seed {s['seed']}"] if "seed" in s else []
     return ", ".join(words)
 

@@ -30,13 +30,24 @@ def described(results: Results) -> str:
     if "scale" in s:
         words += [f"{s['scale']} scale{'s' if s['scale'] == 'different' else ''}", gaps_of(s)]
     if "noise" in s:
-        words.append(f"noise {s['noise']:g}")
+        words.append(noise_of(s))
     words += _broken(s)
     people = f"{s['people']:,} {'person' if s['people'] == 1 else 'people'}{' a state' if 'states' in s else ''}"
     words += [people, _many(s["rounds"], "round")]
     words += [_many(s["draws"], "draw")] if s["draws"] > 1 else []
     words += [f"every action at least {s['explore']:g}"] if s.get("explore") else []
     return ", ".join([*words, f"seed {s['seed']}"])
+
+
+def noise_of(settings: Json) -> str:
+    """Return how noisy rewards are, in words, and whether a model said so.
+
+    >>> noise_of({"noise": 0.5}), noise_of({"noise": 0.92713, "noise_of_model": True})
+    ('noise 0.5', 'noise 0.9271 (as the model says)')
+    """
+    if settings.get("noise_of_model"):
+        return f"noise {settings['noise']:.4g} (as the model says)"
+    return f"noise {settings['noise']:g}"
 
 
 def gaps_of(settings: Json) -> str:

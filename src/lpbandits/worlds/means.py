@@ -8,7 +8,7 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import affordable
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.rewards import Rewards, as_rewards
+from lpbandits.rewards import SMALLEST, Family, Rewards, as_rewards
 from lpbandits.typing import FloatArray, IntArray, Json
 from lpbandits.worlds.base import Population, told_with
 
@@ -25,7 +25,7 @@ class MeansWorld:
     truth
         The state of each person, when `means` has one row per person.
     rewards
-        Family and noise of the rewards; Gaussian with noise 1 by default.
+        Family and noise of the rewards; by default Gaussian with the model's own noise, as a fit saw it, or with 1.
     told_noise
         The noise that policies are told; by default that of the rewards.
 
@@ -46,13 +46,13 @@ class MeansWorld:
         told_noise: float | None = None,
     ) -> None:
         self.model = as_model(model)
-        self.rewards = Rewards() if rewards is None else as_rewards(rewards)
+        self.rewards = rewards_seen(model) if rewards is None else as_rewards(rewards)
         self.told = None if told_noise is None else told_with(self.rewards, told_noise)
         given = model.means if means is None else means
         if given is None:
             raise InvalidInput(
-                "the model has no means and none were given; give `means`, one row per state or person, or replay a "
-                "log (ReplayWorld; lpb simulate --world replay --log ratings.csv)"
+                "the model has no means and none were given; give `means`, one row per state or person, fit the model "
+                "to a log (lpb fit), or replay one (ReplayWorld; lpb simulate --world replay --log ratings.csv)"
             )
         self.truth: IntArray | None = None
         if truth is not None:
@@ -81,6 +81,18 @@ class MeansWorld:
             "actions": self.model.n_actions,
             "rewards": self.rewards.family,
             "noise": self.rewards.noise,
+            "noise_of_model": self.rewards.noise == self.model.noise,
             "told_noise": None if self.told is None else self.told.noise,
             "model_sha256": self.model.sha256,
         }
+
+
+def rewards_seen(model: PreferenceModel, family: Family = "gaussian") -> Rewards:
+    """Return rewards with the noise that a fit saw; without one, and for 0 and 1, with the family's own.
+
+    >>> model = PreferenceModel([[0, 1]], noise=0.9)
+    >>> rewards_seen(model).noise, rewards_seen(model, "bernoulli").noise
+    (0.9, 0.5)
+    """
+    noise = None if family == "bernoulli" or model.noise is None else max(model.noise, SMALLEST)
+    return Rewards(family, noise)

@@ -7,6 +7,7 @@ from lpbandits.policies.evidences.inversions import Paired as Paired
 from lpbandits.policies.evidences.known_means import KnownMeans as KnownMeans
 from lpbandits.policies.evidences.marginal import Marginal as Marginal
 from lpbandits.policies.evidences.refit import Refit as Refit
+from lpbandits.policies.evidences.standing import Standing as Standing
 from lpbandits.policies.evidences.tally import Tally as Tally
 from lpbandits.policies.evidences.taste import TasteEvidence as TasteEvidence
 from lpbandits.policies.evidences.utility import Utility as Utility
@@ -21,6 +22,7 @@ _ALL: tuple[type[Evidence], ...] = (
     Utility,
     Consistency,
     Tally,
+    Standing,
     TasteEvidence,
     Inversions,
     Paired,

@@ -1,0 +1,45 @@
+"""Standing: what everybody likes, and nothing of the person. The evidence of popular."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from lpbandits.model import PreferenceModel
+from lpbandits.policies.evidences.tally import expect, tell
+from lpbandits.policies.parts import Evidence, settle
+from lpbandits.rewards import Rewards, as_rewards
+from lpbandits.typing import FloatArray
+
+
+@dataclass(frozen=True)
+class Standing(Evidence):
+    """Where each action stands with everybody; what a person shows is recorded and changes nothing.
+
+    >>> Standing().table(PreferenceModel([[0, 1, 2], [2, 1, 0]], prior=[0.75, 0.25])).tolist()
+    [[0.5, 1.0, 1.5]]
+    >>> Standing().table(PreferenceModel([[0, 1, 2], [2, 1, 0]], popular=[1, 2, 0])).tolist()
+    [[2.0, 0.0, 1.0]]
+    """
+
+    rewards: Rewards = field(default_factory=Rewards)
+    kind: ClassVar[str] = "standing"
+    latent: ClassVar[bool] = False
+    ordered: ClassVar[bool] = False
+    probabilistic: ClassVar[bool] = False
+    tell = staticmethod(tell)
+    expect = staticmethod(expect)
+
+    def __post_init__(self) -> None:
+        settle(self, rewards=as_rewards(self.rewards))
+
+    def table(self, model: PreferenceModel) -> FloatArray:
+        """Return 1×k: the place of each action in `model.popular`; without that, its mean place over the states."""
+        if model.popular is not None:
+            return np.argsort(model.popular)[None, :].astype(np.float64)
+        places = np.zeros((1, model.n_actions))
+        with np.errstate(divide="ignore"):  # a state may have share 0
+            shares = np.exp(np.log(model.prior))  # as beliefs hold it: its rounding decides where places are equal
+        for share, ranks in zip(shares, model.ranks, strict=True):
+            places += share * ranks
+        return places

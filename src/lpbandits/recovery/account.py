@@ -1,0 +1,170 @@
+"""The account of a fit: its report, with what a user should know, and the provenance of its model."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import numpy as np
+
+from lpbandits.recovery.action_names import Naming
+from lpbandits.recovery.bradley_terry import BradleyTerry
+from lpbandits.recovery.certainty import pairs_right
+from lpbandits.recovery.cluster import sorted_by
+from lpbandits.recovery.estimate import Estimate, Estimator, warnings_about
+from lpbandits.recovery.heldout_people import HeldOutScore, StateCurve
+from lpbandits.recovery.overlap import KEY, sketch_of
+from lpbandits.recovery.pairs import Comparisons
+from lpbandits.recovery.ratings import Ratings
+from lpbandits.recovery.report import FitReport, counted
+from lpbandits.recovery.state_means import StateMeans
+from lpbandits.recovery.taste_choice import TasteFit
+from lpbandits.typing import FloatArray, IntArray, Json
+
+TIED = 0.95
+"""A log of which this share of comparisons are ties gets a warning."""
+
+SHOWN = 20
+"""How many labels of never-compared actions a report lists; it always counts them all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What a fit found: the states, how well they do, and what goes with them."""
+
+    estimate: Estimate
+    comparisons: Comparisons
+    seen: float
+    """Mean log-likelihood of all comparisons."""
+    unseen: HeldOutScore
+    curve: StateCurve | None
+    """Of the numbers of states, if the fit chose one."""
+    means: StateMeans
+    popular: IntArray | None
+    """All actions, what everybody likes most first; None where nobody's ratings differ."""
+    tastes: TasteFit
+
+
+def report_of(
+    found: Findings, ratings: Ratings, estimator: Estimator, called: Naming, seconds: Mapping[str, float]
+) -> FitReport:
+    """Return the report on a fit."""
+    estimate, unseen, tastes = found.estimate, found.unseen, found.tastes
+    absent = estimate.never_compared
+    activity, level = sorted_by(ratings, estimate.labels)
+    ties = tied_share(found.comparisons)
+    return FitReport(
+        method=estimator.method,
+        people=len(ratings.people),
+        actions=len(ratings.actions),
+        ratings=len(ratings),
+        dropped=dict(ratings.dropped),
+        states=len(estimate.fits),
+        shares=estimate.shares.tolist(),
+        state_people=np.bincount(estimate.labels, minlength=len(estimate.fits)).tolist(),
+        comparisons=float(found.comparisons.pairs.sum()),
+        ties=ties,
+        noise=found.means.noise,
+        log_likelihood=found.seen,
+        heldout_log_likelihood=unseen.log_likelihood,
+        heldout_people=unseen.people,
+        heldout_fit_people=unseen.fit_people,
+        count_variance_explained=activity,
+        mean_variance_explained=level,
+        never_compared=[_never_compared(fit, ratings) for fit in estimate.fits],
+        components=[fit.components for fit in estimate.fits],
+        passes=[fit.passes for fit in estimate.fits],
+        standard_error=[_median(errors[~never]) for errors, never in zip(estimate.errors, absent, strict=True)],
+        pairs_right=[
+            pairs_right(utilities[~never], errors[~never])
+            for utilities, errors, never in zip(estimate.utilities, estimate.errors, absent, strict=True)
+        ],
+        iterations=max(len(estimate.history) - 1, 0),
+        history=list(estimate.history),
+        curve=[] if found.curve is None else found.curve.rows(),
+        taste=None if tastes.report is None else tastes.report.to_dict(),
+        named=called.matched,
+        warnings=[
+            *_all_ties(ties),
+            *_edge(found.curve),
+            *estimate.warnings,
+            *warnings_about(estimate, ratings),
+            *_no_better(unseen),
+            *tastes.warnings,
+            *called.warnings,
+        ],
+        seconds={stage: round(time, 3) for stage, time in seconds.items()},
+    )
+
+
+def tied_share(comparisons: Comparisons) -> float:
+    """Return which share of all comparisons are ties.
+
+    >>> from lpbandits.recovery.pairs import compare
+    >>> tied_share(compare(Ratings.from_arrays([0, 0, 0], ["jam", "rum", "tea"], [2, 2, 5])))
+    0.3333333333333333
+    """
+    tied = (comparisons.through - comparisons.below - 1) / 2  # each run of n ties has n entries, and n(n − 1)/2 pairs
+    each = np.add.reduceat(np.append(tied, 0.0), comparisons.offsets[:-1]) * (np.diff(comparisons.offsets) > 0)
+    return float(comparisons.weight @ each / comparisons.pairs.sum())
+
+
+def _all_ties(ties: float) -> list[str]:
+    """Return a warning if hardly anybody says what they like better."""
+    if ties < TIED:
+        return []
+    what = "all" if ties == 1 else f"{ties:.1%} of"
+    return [
+        f"{what} comparisons are ties: people rated actions alike, so the orderings say next to nothing; give ratings "
+        "that tell what people like better"
+    ]
+
+
+def _edge(curve: StateCurve | None) -> list[str]:
+    """Return a warning if the number of states that was chosen is the largest tried."""
+    if curve is None or curve.states < max(curve.candidates):
+        return []
+    return [
+        f"{counted(curve.states, 'state')}, the most that were tried, did best on people not in the fit: more may do "
+        "better; try more (max_states; --max-states), if there are people enough"
+    ]
+
+
+def _no_better(unseen: HeldOutScore) -> list[str]:
+    """Return a warning if people not in the fit are foreseen no better than by tossing a coin."""
+    if unseen.log_likelihood is None or unseen.log_likelihood > math.log(0.5):
+        return []
+    return [
+        f"the comparisons of {unseen.people:,} people not in the fit are foreseen no better than by a coin "
+        f"({unseen.log_likelihood:.3f}, a coin {math.log(0.5):.3f}): the states may mean nothing; ask for fewer, or "
+        "give more ratings"
+    ]
+
+
+def _never_compared(fit: BradleyTerry, ratings: Ratings) -> Json:
+    absent = np.flatnonzero(fit.never_compared)
+    return {"count": len(absent), "actions": [ratings.actions[a] for a in absent[:SHOWN].tolist()]}
+
+
+def _median(values: FloatArray) -> float | None:
+    return float(np.median(values)) if len(values) else None
+
+
+def provenance_of(report: FitReport, settings: Json, ratings: Ratings, estimate: Estimate) -> Json:
+    """Return how the model was made; no times, so that the same data and seed give an equal model.
+
+    "never_compared" lists, per state, the indexes of all actions that nobody in it compared; "people_sketch" tells who
+    was in the fit without naming anybody (see `overlap`).
+    """
+    account = report.to_dict()
+    del account["seconds"]
+    packages = ("lpbandits", "numba", "numpy", "scikit-learn", "scipy")
+    return {
+        "made_by": f"recovery, {report.method}",
+        "data_sha256": ratings.sha256,
+        "settings": settings,
+        "versions": {name: version(name) for name in packages},
+        "never_compared": [np.flatnonzero(row).tolist() for row in estimate.never_compared],
+        KEY: sketch_of(ratings.people),
+        "report": account,
+    }

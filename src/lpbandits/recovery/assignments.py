@@ -1,0 +1,120 @@
+"""Who is in which state: every person's likeliest state, by what they rated above what."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.special import logit
+
+from lpbandits.errors import InvalidInput, door
+from lpbandits.files.places import as_path
+from lpbandits.files.writing import check_place, write_table, write_text
+from lpbandits.limits import affordable
+from lpbandits.model import EDGE, PreferenceModel, as_model
+from lpbandits.parallel import Threads
+from lpbandits.recovery.estimate import mixture
+from lpbandits.recovery.pairs import compare, log_likelihoods
+from lpbandits.recovery.ratings import Ratings, as_log
+from lpbandits.typing import FloatArray, IntArray, Label
+from lpbandits.validate import quoted
+
+KINDS = (".parquet", ".csv")
+"""What a table of states is written as."""
+
+LARGEST = 2**63
+"""Numbers from here on are written as text: a column of 64 bits does not hold them."""
+
+
+@door("assigning people to states")
+def states_of(model: PreferenceModel, ratings: Ratings, *, threads: int | None = None) -> pl.DataFrame:
+    """Return each person's likeliest state, with its probability; of people in the fit or not.
+
+    A row per person: `person`, `state`, `probability` (of that state), `ratings` (of the model's actions, matched by
+    label) and `left_out` (of others). The probability is that of the Bradley-Terry mixture, when a person's n ratings
+    count as n − 1 comparisons: all n(n − 1)/2 share the noise of n ratings, and would be far too sure. Who rated fewer
+    than two of the model's actions has the largest state, with the probability that it has for anybody.
+
+    >>> model = PreferenceModel([[0, 1], [1, 0]], prior=[0.6, 0.4], utilities=[[0.9, 0.1], [0.1, 0.9]])
+    >>> log = Ratings.from_arrays(["ann", "ann", "bo", "bo", "eve"], [0, 1, 0, 1, 1], [5, 1, 2, 3, 4])
+    >>> for row in states_of(model, log).rows(): print(row)
+    ('ann', 0, 0.991..., 2, 0)
+    ('bo', 1, 0.981..., 2, 0)
+    ('eve', 0, 0.6, 1, 0)
+    """
+    as_model(model)
+    as_log(ratings)
+    if model.utilities is None:
+        raise InvalidInput("the model has no utilities, so nobody's state can be told from a log; fit it to one")
+    people = len(ratings.people)
+    affordable(
+        f"{people:,} people's probabilities of {model.n_states:,} states",
+        "assign fewer people at a time",
+        size=48 * people * model.n_states,
+    )
+    place = np.array([model.index.get(label, -1) for label in ratings.actions], dtype=np.int64)
+    action = place[ratings.action]
+    known = action >= 0
+    counts = np.bincount(ratings.owner[known], minlength=people)
+    chance = np.tile(model.prior, (people, 1))
+    if np.any(counts > 1):
+        chance = _chance(model, ratings, action, known, counts, threads)
+    elif not known.any():
+        raise InvalidInput(
+            f"none of the log's {len(ratings.actions):,} actions is in the model: the log has "
+            f"{quoted(ratings.actions[0])}, the model {quoted(model.actions[0])}; give a log of the model's actions"
+        )
+    state = chance.argmax(axis=1)
+    return pl.DataFrame(
+        {
+            "person": _column(ratings.people),
+            "state": state,
+            "probability": chance[np.arange(people), state],
+            "ratings": counts,
+            "left_out": ratings.counts - counts,
+        }
+    )
+
+
+def check_assignments(path: str | Path) -> None:
+    """Refuse a place for a table of states before the long work, or a kind of file that is not written."""
+    place = as_path(path)
+    if place.suffix.lower() not in KINDS:
+        raise InvalidInput(f"cannot write {place}: tables of states are {' or '.join(KINDS)}; name such a file")
+    check_place(place)
+
+
+def write_assignments(path: str | Path, table: pl.DataFrame) -> None:
+    r"""Write what `states_of` gave, as Parquet or CSV, by the file's name.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_assignments(Path(folder) / "people.csv", pl.DataFrame({"person": ["ann"], "state": [0]}))
+    ...     (Path(folder) / "people.csv").read_text()
+    'person,state\nann,0\n'
+    """
+    check_assignments(path)
+    if as_path(path).suffix.lower() == ".csv":
+        write_text(path, table.write_csv())
+    else:
+        write_table(path, table)
+
+
+def _chance(
+    model: PreferenceModel, ratings: Ratings, action: IntArray, known: Any, counts: IntArray, threads: int | None
+) -> FloatArray:
+    """Return people × states, from the ratings of actions that the model knows."""
+    some = Ratings.from_codes(
+        ratings.owner[known], action[known], ratings.rating[known], people=ratings.people, actions=model.actions
+    )
+    assert model.utilities is not None  # noqa: S101 - looked at before
+    beta = np.asarray(logit(np.clip(model.utilities, EDGE, 1.0 - EDGE)))
+    with Threads(threads) as pool:
+        values = log_likelihoods(compare(some, threads=pool), beta, threads=pool)
+    return mixture(values * (2 / np.maximum(counts, 2))[:, None], model.prior)[1]
+
+
+def _column(labels: tuple[Label, ...]) -> list[Label]:
+    """Return labels that one column can hold: numbers if all are, else text."""
+    whole = all(isinstance(label, int) and -LARGEST <= label < LARGEST for label in labels)
+    return list(labels) if whole else [str(label) for label in labels]

@@ -1,0 +1,290 @@
+"""Who is in which state, whether somebody was in a fit, and fitting once more in the same way."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lpbandits as lpb
+from lpbandits.errors import FileFormatError, InvalidInput
+from lpbandits.model import PreferenceModel
+from lpbandits.recovery import Em, Ratings, TwoStage, fit_states, match_orderings
+from lpbandits.recovery.assignments import write_assignments
+from lpbandits.recovery.estimate import Estimator
+from lpbandits.recovery.overlap import share_in_fit, sketch_of
+from lpbandits.recovery.record import FitRecord
+from lpbandits.recovery.refit import estimator_of
+from tests import naive_recovery as naive
+from tests.synthetic_recovery import paper_world, raters
+
+
+def test_people_are_found_in_their_states_also_those_not_in_the_fit() -> None:
+    truth, log, state = paper_world(0, people=200, same_scale=False, rounds=60, states=3)
+    fit = fit_states(log.subset(np.arange(100)), TwoStage(), states=3, heldout=0, taste=False)
+    table = fit.states_of(log)
+    assert table.columns == ["person", "state", "probability", "ratings", "left_out"]
+    assert table["person"].to_list() == list(log.people)
+    true = np.argsort(match_orderings(truth, fit.model).assignment)[table["state"].to_numpy()]
+    for part in (slice(0, 100), slice(100, 200)):
+        assert np.mean(true[part] == state[part]) > 0.95
+    assert lpb.states_of(fit.model, log, threads=2).equals(table)
+
+
+def test_probabilities_are_those_of_the_mixture_with_n_minus_1_comparisons() -> None:
+    _, log, _ = raters(1, people=30, actions=7, rated=4, states=2)
+    model = fit_states(log, TwoStage(), states=2, heldout=0, taste=False).model
+    assert model.utilities is not None
+    beta = np.log(model.utilities / (1 - model.utilities))
+    table = lpb.states_of(model, log)
+    for history, row in zip(naive.histories(log), table.iter_rows(named=True), strict=True):
+        scores = [
+            np.log(share) + naive.log_likelihood(history, own) * 2 / len(history)
+            for share, own in zip(model.prior, beta, strict=True)
+        ]
+        chance = np.exp(scores - np.logaddexp.reduce(scores))
+        assert row["state"] == int(np.argmax(chance))
+        assert row["probability"] == pytest.approx(chance.max())
+
+
+def test_probabilities_are_calibrated_where_the_model_holds() -> None:
+    _, log, state = raters(2, people=4000, actions=12, rated=6, states=2)
+    fit = fit_states(log, Em(restarts=1), states=2, heldout=0, taste=False)
+    table = fit.states_of(log)
+    found, sure = table["state"].to_numpy(), table["probability"].to_numpy()
+    right = max((found == state).mean(), (found != state).mean())
+    # 0.84 and 0.85, with a standard error of 0.006; counted as n(n − 1)/2 comparisons they would be 0.94 sure
+    assert sure.mean() == pytest.approx(right, abs=0.03)
+
+
+def test_other_actions_are_left_out_and_counted() -> None:
+    model = PreferenceModel(
+        [[0, 1], [1, 0]], actions=["tea", "jam"], prior=[0.3, 0.7], utilities=[[0.9, 0.1], [0.2, 0.8]]
+    )
+    rows = [("ann", "tea", 5), ("ann", "jam", 1), ("ann", "rum", 9), ("bo", "rum", 2), ("cy", "tea", 3)]
+    table = lpb.states_of(model, Ratings.from_arrays(*zip(*rows, strict=True)))
+    assert table["state"].to_list() == [0, 1, 1]
+    assert table["ratings"].to_list() == [2, 0, 1]
+    assert table["left_out"].to_list() == [1, 1, 0]
+    np.testing.assert_allclose(table["probability"][1:], 0.7)  # what they have for anybody
+    with pytest.raises(InvalidInput, match="none of the log's 1 actions is in the model: the log has 'gin', the model"):
+        lpb.states_of(model, Ratings.from_arrays(["ann"], ["gin"], [1]))
+    with pytest.raises(InvalidInput, match="no utilities"):
+        lpb.states_of(PreferenceModel([[0, 1]]), Ratings.from_arrays([0, 0], [0, 1], [1, 2]))
+
+
+@pytest.mark.parametrize("name", ["people.parquet", "people.csv", "PEOPLE.CSV"])
+def test_assignments_are_written_by_the_name_of_the_file(name: str, tmp_path: Path) -> None:
+    model = PreferenceModel([[0, 1], [1, 0]], utilities=[[0.9, 0.1], [0.2, 0.8]])
+    people: list[Any] = ["ann", 7, 2**70]
+    log = Ratings.from_codes(
+        np.array([0, 0, 1, 2]), np.array([0, 1, 0, 1]), np.array([1.0, 2, 3, 4]), people=tuple(people), actions=(0, 1)
+    )
+    table = lpb.states_of(model, log)
+    write_assignments(tmp_path / name, table)
+    read = pl.read_parquet(tmp_path / name) if name.endswith("parquet") else pl.read_csv(tmp_path / name)
+    assert read["person"].to_list() == ["ann", "7", str(2**70)]
+    assert read.drop("person").equals(table.drop("person"))
+    with pytest.raises(InvalidInput, match=r"tables of states are .parquet or .csv"):
+        write_assignments(tmp_path / "people.xlsx", table)
+
+
+def fitted_to(people: int) -> PreferenceModel:
+    """A model with the sketch that a fit to people 0, 1, … has."""
+    return PreferenceModel([[0, 1]], provenance={"people_sketch": sketch_of(range(people))})
+
+
+@pytest.mark.parametrize("people", [40, 255, 256, 20_000])
+def test_the_share_of_people_in_a_fit_is_told(people: int) -> None:
+    model = fitted_to(people)
+    assert len(model.provenance["people_sketch"]) == min(people, 256)
+    everybody = list(range(people))
+    others = list(range(people, 2 * people))
+    half = [*range(people // 2), *range(people, people + people - people // 2)]
+    assert share_in_fit(model, everybody) == 1.0
+    assert share_in_fit(model, [str(n) for n in everybody]) == 1.0  # however a log is read
+    assert share_in_fit(model, others) == 0.0
+    told = share_in_fit(model, half)
+    assert told is not None
+    # exact for a small fit; else some 256 people tell, with a standard error of 0.5 / √256
+    assert told == pytest.approx(people // 2 / len(half), abs=1e-9 if people < 256 else 4 * 0.5 / 16)
+
+
+def test_a_fit_says_who_was_in_it_without_naming_anybody() -> None:
+    _, log, _ = paper_world(1, people=60, same_scale=True, rounds=20, states=2)
+    named = Ratings(log.offsets, log.action, log.rating, tuple(f"person {n}" for n in range(60)), log.actions)
+    model = fit_states(named.subset(np.arange(40)), TwoStage(), states=2, heldout=0, taste=False).model
+    assert "person 3" not in json.dumps(model.to_dict())
+    assert share_in_fit(model, named.people) == pytest.approx(40 / 60)
+    assert share_in_fit(model, []) is None
+    assert share_in_fit(PreferenceModel([[0, 1]]), ["ann"]) is None
+    few = fitted_to(100_000)
+    assert (
+        share_in_fit(few, [next(n for n in range(100) if sketch_of([n])[0] > few.provenance["people_sketch"][-1])])
+        is None
+    )
+
+
+@pytest.mark.parametrize("sketch", ["x", [], [1], ["zz"], ["0" * 16] * 300, {"a": 1}, [["0" * 16]]])
+def test_a_sketch_that_no_fit_wrote_is_refused(sketch: Any) -> None:
+    model = PreferenceModel([[0, 1]], provenance={"people_sketch": sketch})
+    with pytest.raises(FileFormatError, match="people_sketch is no list of up to 256 hashes"):
+        share_in_fit(model, ["ann"])
+
+
+ESTIMATORS: list[Estimator] = [
+    TwoStage(scale="raw", prior_sd=2.0, restarts=3, seed=5, shrink=False),
+    Em(restarts=2, tolerance=1e-5, max_steps=30, seed=2),
+]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: one.method)
+def test_a_model_can_be_fitted_again_in_the_same_way(estimator: Estimator, tmp_path: Path) -> None:
+    _, log, _ = paper_world(2, people=60, same_scale=True, rounds=20, states=2)
+    settings: dict[str, Any] = {"pairs_per_person": 20, "heldout": 0.2, "taste": False, "taste_states": 2}
+    for states, most in ((2, None), ("auto", 3)):
+        made = fit_states(log, estimator, states=states, max_states=most, **settings).model  # type: ignore[arg-type] # "auto"
+        made.save(tmp_path / "model.json")
+        told = estimator_of(PreferenceModel.load(tmp_path / "model.json"))
+        assert told is not None
+        assert told == (estimator, states, {**settings, "max_states": most})
+        assert fit_states(log, told[0], states=told[1], **told[2]).model == made
+
+
+def test_what_cannot_be_fitted_again_is_none() -> None:
+    _, log, _ = paper_world(2, people=20, same_scale=True, rounds=20, states=2)
+    given = lpb.recover_em(log, states=2, start=[0, 1] * 10, heldout=0, taste=False)
+    assert estimator_of(given) is None
+    assert estimator_of(PreferenceModel([[0, 1]])) is None
+    for odd in ({"settings": "x"}, {"settings": {"method": "magic"}}, {"settings": {"method": ["em"]}}, {"report": 3}):
+        assert estimator_of(PreferenceModel([[0, 1]], provenance=odd)) is None
+
+
+def test_an_older_model_tells_its_method_in_the_report() -> None:
+    told = {"settings": {"states": 3, "scale": "raw", "seed": 4}, "report": {"method": "em"}}
+    found = estimator_of(PreferenceModel([[0, 1]], provenance=told))
+    assert found is not None
+    assert found[:2] == (Em(scale="raw", seed=4), 3)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"states": "many"},
+        {"states": None},
+        {"scale": "odd"},
+        {"seed": -1},
+        {"prior_sd": "1"},
+        {"taste": "yes"},
+        {"heldout": 3},
+        {"taste_states": 0},
+        {"pairs_per_person": 1.5},
+        {"max_states": []},
+    ],
+)
+def test_settings_that_no_fit_wrote_are_refused(odd: dict[str, Any]) -> None:
+    told = {"settings": {"method": "two-stage", "states": 2} | odd}
+    with pytest.raises(FileFormatError, match=f"not what a fit writes: {next(iter(odd))}"):
+        estimator_of(PreferenceModel([[0, 1]], provenance=told))
+
+
+def test_the_record_of_a_fit_has_people_score_and_ties() -> None:
+    _, log, _ = paper_world(2, people=60, same_scale=True, rounds=20, states=2)
+    fit = fit_states(log, TwoStage(), states=2, taste=False)
+    record, report = FitRecord.of(fit.model), fit.report
+    assert record.people == 60
+    assert record.state_people == tuple(report.state_people)
+    assert sum(record.state_people) == 60
+    np.testing.assert_allclose(np.array(record.state_people) / 60, fit.model.prior)
+    assert record.heldout == report.heldout_log_likelihood
+    assert record.heldout_people == 6
+    assert record.ties == report.ties == 0.0
+    bare = FitRecord.of(PreferenceModel([[0, 1]]))
+    assert (bare.people, bare.state_people, bare.heldout, bare.ties) == (None, (), None, None)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"people": "x"},
+        {"people": -1},
+        {"state_people": [1]},
+        {"state_people": [1, 2, 3]},
+        {"state_people": [1, "2"]},
+        {"heldout_log_likelihood": "x"},
+        {"heldout_people": 0.5},
+        {"ties": 2},
+        {"ties": True},
+    ],
+)
+def test_a_report_that_no_fit_wrote_is_refused(odd: dict[str, Any]) -> None:
+    model = PreferenceModel([[0, 1], [1, 0]], provenance={"report": odd})
+    with pytest.raises(FileFormatError, match=f"report.{next(iter(odd))}"):
+        FitRecord.of(model)
+
+
+def tied_log(share: float, people: int = 40) -> Ratings:
+    """Pairs rated alike, but for a share of the people."""
+    rows = [(n, a, 3.0 + (a if n < share * people else 0)) for n in range(people) for a in range(2)]
+    return Ratings.from_arrays(*zip(*rows, strict=True))
+
+
+def test_ties_are_counted_and_warned_of_when_nothing_else_is_there() -> None:
+    rows = [(0, 0, 1), (0, 1, 1), (0, 2, 1), (0, 3, 2), (1, 0, 5), (1, 1, 5), (2, 0, 1)]
+    log = Ratings.from_arrays(*zip(*rows, strict=True))
+    assert fit_states(log, TwoStage(), states=1, heldout=0).report.ties == pytest.approx(4 / 7)
+    for share, words in ((0.0, "all comparisons are ties"), (0.025, "97.5% of comparisons are ties"), (0.1, None)):
+        report = fit_states(tied_log(share), TwoStage(), states=1, heldout=0).report
+        assert report.ties == pytest.approx(1 - share)
+        told = [note for note in report.warnings if "comparisons are ties" in note]
+        assert [note.startswith(words or "") for note in told] == ([True] if words else [])
+
+
+def test_the_largest_number_of_states_that_was_tried_is_warned_of() -> None:
+    _, log, _ = paper_world(7, people=240, same_scale=False, rounds=80, states=4)
+    few = fit_states(log, TwoStage(), states="auto", max_states=2, taste=False).report
+    assert [row["states"] for row in few.curve] == [1, 2]
+    assert few.states == 2
+    assert any(note.startswith("2 states, the most that were tried, did best") for note in few.warnings)
+    more = fit_states(log, TwoStage(), states="auto", max_states=7, taste=False).report
+    assert [row["states"] for row in more.curve] == [1, 2, 3, 4, 5, 6, 7]
+    assert more.states == 4
+    assert not any("most that were tried" in note for note in more.warnings)
+    with pytest.raises(InvalidInput, match="max_states is 7, but states is 2; it is for states='auto'"):
+        fit_states(log, TwoStage(), states=2, max_states=7)
+    with pytest.raises(InvalidInput, match="max_states is 0"):
+        fit_states(log, TwoStage(), states="auto", max_states=0)
+
+
+def test_names_are_kept_and_counted() -> None:
+    rows = [(n, a, a - 10.0) for n in range(12) for a in (10, 20, 30)]
+    log = Ratings.from_arrays(*zip(*rows, strict=True))
+    fit = fit_states(log, TwoStage(), states=1, heldout=0, names={"10": "Heat", "30": "Ran", "77": "M"})
+    assert fit.model.names == ("Heat", "20", "Ran")
+    assert fit.report.named == 2
+    assert not any("name" in note for note in fit.report.warnings)
+    none = fit_states(log, TwoStage(), states=1, heldout=0, names={"tt10": "Heat"})
+    assert none.model.names is None
+    assert none.report.named == 0
+    assert [note for note in none.report.warnings if "name" in note] == [
+        "none of 3 actions has a name: the log has labels such as '10', the names are of such as 'tt10'; give a table "
+        "with the log's labels in its first column"
+    ]
+    assert fit_states(log, TwoStage(), states=1, heldout=0).report.named is None
+    for wrong in ("x", {"10": 3}, {1.5: "x"}, [("10", "Heat")]):
+        with pytest.raises(InvalidInput, match="name"):
+            fit_states(log, TwoStage(), states=1, names=wrong)  # type: ignore[arg-type] # what a user might give
+
+
+def test_a_taste_on_a_scale_beyond_all_is_left_out_with_a_word() -> None:
+    rng = np.random.default_rng(0)
+    person, action = np.divmod(np.arange(240), 6)
+    log = Ratings.from_arrays(person, action, rng.normal(size=240) * 1e90)
+    fit = fit_states(log, TwoStage(), states=2, heldout=0)
+    assert fit.model.taste is None
+    assert any(note.startswith("no taste was fitted: log_scale is") for note in fit.report.warnings)
+    assert fit.model.noise is not None
+    assert math.log10(fit.model.noise) == pytest.approx(90, abs=0.3)
