@@ -270,8 +270,8 @@ def test_names_are_kept_and_counted() -> None:
     assert none.model.names is None
     assert none.report.named == 0
     assert [note for note in none.report.warnings if "name" in note] == [
-        "none of 3 actions has a name: the log has labels such as '10', the names are of such as 'tt10'; give a table "
-        "with the log's labels in its first column"
+        "none of the 1 names is of an action: names are for labels such as 'tt10', and actions are labelled such as "
+        "'10'; give a table with the actions' labels in its first column"
     ]
     assert fit_states(log, TwoStage(), states=1, heldout=0).report.named is None
     for wrong in ("x", {"10": 3}, {1.5: "x"}, [("10", "Heat")]):

@@ -194,9 +194,9 @@ def fit_as_chosen(ratings: Ratings, found: Evaluation, *, threads: int | None = 
 
     >>> n, a = np.divmod(np.arange(60 * 8), 8)
     >>> log = Ratings.from_arrays(n, a, np.where(n % 2, a, 7 - a) + 0.1 * ((7 * n + 3 * a) % 5))
-    >>> found = evaluate(log, policies=["lpbts"], states=2)
+    >>> found = evaluate(log, policies=["taste"], states=2)
     >>> fit_as_chosen(log, found).evaluation["best"]
-    'lpbts'
+    'taste'
     """
     if not isinstance(found, Evaluation):
         raise InvalidInput(f"found is {validate.quoted(found)}; give what evaluate(…) returned")
