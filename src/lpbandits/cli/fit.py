@@ -163,7 +163,7 @@ def _show(made: "Fit", out: Path | None, assignments: Path | None) -> None:
     say(", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in report.seconds.items()), style="dim")
     if out is not None:
         name = shown(out, None)
-        say(f"Model: {name}   (look at it: lpb inspect {name})")
+        say(f"Model: {name}   (look at it: lpb inspect {name}; does it help? lpb evaluate RATINGS --model {name})")
     if assignments is not None:
         say(f"Who is in which state: {shown(assignments, None)}")
 

@@ -9,7 +9,9 @@ from lpbandits.evaluation.contest import kind_of
 from lpbandits.evaluation.intervals import differences, intervals
 from lpbandits.evaluation.replay import Replay, after
 from lpbandits.evaluation.results import Gain, Group, Played
+from lpbandits.model import PreferenceModel
 from lpbandits.recovery.ratings import Ratings
+from lpbandits.text import shown
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 CHECKPOINTS = (5, 10, 20)
@@ -48,15 +50,18 @@ def gains_over(candidate: str, policies: Mapping[str, Played], *, seed: int) -> 
     return {name: Gain.of(gap.mean(), interval) for name, gap, interval in found}
 
 
-def groups_of(gap: FloatArray, ratings: IntArray, states: IntArray, *, seed: int) -> list[Group]:
-    """Return what groups of people gain: light and heavy raters, and each state's."""
+def groups_of(
+    gap: FloatArray, ratings: IntArray, states: IntArray, model: PreferenceModel, *, seed: int
+) -> list[Group]:
+    """Return what groups of people gain: light and heavy raters, and each state's, told by what it prefers."""
     middle = float(np.median(ratings))
     kinds: dict[str, BoolArray] = {"everybody": np.ones(len(gap), dtype=np.bool_)}
     if ratings.min() < ratings.max():
         kinds[f"light raters (up to {middle:,.0f} ratings)"] = ratings <= middle
         kinds[f"heavy raters (more than {middle:,.0f})"] = ratings > middle
     if len(np.unique(states)) > 1:
-        kinds |= {f"state {z}": states == z for z in np.unique(states).tolist()}
+        first = [shown(model.name_of(a)) for a in model.orderings[:, 0].tolist()]
+        kinds |= {f"state {z} ({first[z]} …)": states == z for z in np.unique(states).tolist()}
     return [_group(name, gap[who], seed) for name, who in kinds.items() if who.sum() >= FEWEST]
 
 

@@ -102,7 +102,8 @@ def evaluate(
     played = accounts(scores, rounds=rounds, seed=seed)
     candidate = choice.candidate
     against = {} if candidate is None else gains_over(candidate, played, seed=seed)
-    own_states = likeliest_states(known.model, log.subset(replay.person), contest.workers)
+    grouped_by = known.model if model is None else model  # whose states the user knows by their numbers
+    own_states = likeliest_states(grouped_by, log.subset(replay.person), contest.workers)
     gap = differences(played[candidate or "popular"].people, played["popular"].people)
     return Evaluation(
         verdict=sentence(
@@ -124,7 +125,7 @@ def evaluate(
         once=once,
         policies=played,
         against=against,
-        groups=groups_of(gap, log.counts[replay.person], own_states, seed=seed),
+        groups=groups_of(gap, log.counts[replay.person], own_states, grouped_by, seed=seed),
         chosen=choice.to_dict(),
         left_out=choice.left_out,
         warnings=source.notes,

@@ -16,7 +16,7 @@ TITLES = {
     "popular": "popularity",
     "item-knn": "item kNN",
     "ease": "EASE",
-    "ceiling": "ceiling: all other ratings known",
+    "ceiling": "ceiling",
     "best-possible": "best possible",
 }
 """What people call those that are no registered policies, or are known by another name."""

@@ -12,7 +12,12 @@ from lpbandits.views.report import made_with, save_report
 
 FORMAT = "lpbandits-evaluation"
 VERSION = 1
-KINDS = {"policy": "policy", "reference": "no bandit, for reference", "bound": "knows what nobody can"}
+REMARKS = {
+    "item-knn": "no bandit, for reference",
+    "ease": "no bandit, for reference",
+    "ceiling": "knows all other ratings",
+    "best-possible": "knows all ratings",
+}
 GAIN = "gain over popularity [95 %]"
 HOW_TO_READ = (
     "Each of these people was played again, by every policy alike: in each round a policy chose among the actions that "
@@ -31,9 +36,8 @@ def score_table(found: Evaluation) -> tuple[list[str], list[list[str]]]:
     for name, played in sorted(found.policies.items(), key=lambda item: -item[1].curve[-1]):
         scores = [f"{played.z[t]:.3f}" for t in told]
         gain = "" if name == "popular" else gain_text(played.vs_popularity)
-        mark = "← best" if name == found.best else ""
-        kind = KINDS[played.kind] if played.kind != "policy" else mark
-        rows.append([titled(name), *scores, f"{played.se:.3f}", gain, kind])
+        remark = "← best" if name == found.best else REMARKS.get(name, "")
+        rows.append([titled(name), *scores, f"{played.se:.3f}", gain, remark])
     return columns, rows
 
 
