@@ -35,9 +35,12 @@ _REMEDIES = {
 
 
 class Table(Protocol):
-    """A table that can write itself as Parquet, as those of polars can."""
+    """A table that can write itself as Parquet and CSV, as those of polars can."""
 
     def write_parquet(self, file: IO[bytes], /) -> None:
+        """Write the table to an open file."""
+
+    def write_csv(self, file: IO[bytes], /) -> Any:
         """Write the table to an open file."""
 
 
@@ -54,6 +57,13 @@ def write_json(path: str | Path, content: Any) -> None:
 def write_table(path: str | Path, table: Table) -> None:
     """Write a table as Parquet."""
     write_bytes(path, as_parquet(table))
+
+
+def write_csv(path: str | Path, table: Table) -> None:
+    """Write a table as CSV in UTF-8, with a header."""
+    buffer = io.BytesIO()
+    table.write_csv(buffer)
+    write_bytes(path, buffer.getvalue())
 
 
 def as_parquet(table: Table) -> bytes:
