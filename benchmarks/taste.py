@@ -94,7 +94,8 @@ def main() -> None:
     fit = fit_states(fitted, TwoStage(scale="cosine", seed=given.seed), states=5)
     print({name: value for name, value in (fit.report.taste or {}).items() if name != "curve"})
     popular = lpb.recover_two_stage(fitted, states=1, heldout=0, taste=False, seed=given.seed)
-    policies = {"taste": lpb.Taste(fit.model), "popularity": lpb.Popular(popular.replace(popular=None)), "lpbts": lpb.LpbTS(fit.model)}
+    one_state = popular.replace(popular=None)  # its ordering, as docs/taste.md has it
+    policies = {"taste": lpb.Taste(fit.model), "popularity": lpb.Popular(one_state), "lpbts": lpb.LpbTS(fit.model)}
     rewards, plays, people = {}, {}, people_of(others, fit.model)
     for name, policy in policies.items():
         lpb.roll(policy, people.cut(slice(1)), rounds=1, seed=0)

@@ -281,6 +281,7 @@ def part_pairs(draw: st.DrawFn) -> str:
             "horizon": whole(1, 300),
             "slack": floats(0, 9),
             "lasting": floats(0, 0.99),
+            "lookahead": floats(0, 9),
             "isotonic": floats(0, 1),
             "hope": floats(0, 100),
             "top": truths,

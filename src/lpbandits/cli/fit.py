@@ -126,17 +126,12 @@ def _show(made: "Fit", out: Path | None, assignments: Path | None) -> None:
         if count:
             say(f"  left out: {count:,} {reason.replace('_', ' ')}")
     model = made.model
-    names = dict(zip(map(str, model.actions), model.names, strict=True)) if model.names else None
-    seen = inspect_model(model, top=4, names=names)
+    seen = inspect_model(model, top=4)
     if seen.fit.curve:
         columns, rows = curve_table(seen.fit.curve)
         print_table("\nHow many states?", columns, rows, right=set(columns[:-1]))
         say(CURVE_RULE, style="dim")
     columns, rows = state_table(seen)
-    if "people" not in columns:
-        columns.insert(2, "people")
-        for row, people in zip(rows, report.state_people, strict=True):
-            row.insert(2, f"{people:,}")
     print_table(
         f"\n{counted(report.states, 'state')}, by {report.method}", columns, rows, right={"share", "people", PAIRS}
     )

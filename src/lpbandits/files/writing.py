@@ -35,7 +35,7 @@ _REMEDIES = {
 
 
 class Table(Protocol):
-    """A table that can write itself as Parquet, as those of polars can."""
+    """A table that can write itself as Parquet and CSV, as those of polars can."""
 
     def write_parquet(self, file: IO[bytes], /) -> None:
         """Write the table to an open file."""

@@ -9,7 +9,7 @@ from scipy.special import logit
 
 from lpbandits.errors import InvalidInput, door
 from lpbandits.files.places import as_path
-from lpbandits.files.writing import check_place, write_table, write_text
+from lpbandits.files.writing import check_place, write_stream
 from lpbandits.limits import affordable
 from lpbandits.model import EDGE, PreferenceModel, as_model
 from lpbandits.parallel import Threads
@@ -94,10 +94,7 @@ def write_assignments(path: str | Path, table: pl.DataFrame) -> None:
     'person,state\nann,0\n'
     """
     check_assignments(path)
-    if as_path(path).suffix.lower() == ".csv":
-        write_text(path, table.write_csv())
-    else:
-        write_table(path, table)
+    write_stream(path, table.lazy())
 
 
 def _chance(

@@ -31,7 +31,7 @@ class Standing(Evidence):
     expect = staticmethod(expect)
 
     def __post_init__(self) -> None:
-        settle(self, rewards=as_rewards(self.rewards))
+        settle(self, rewards=as_rewards(self.rewards).as_known)  # other rules than popular may ask for the noise
 
     def table(self, model: PreferenceModel) -> FloatArray:
         """Return 1×k: the place of each action in `model.popular`; without that, its mean place over the states."""
