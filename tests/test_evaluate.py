@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 import lpbandits as lpb
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation import evaluate
+from lpbandits.evaluation.choices import Settings
 from lpbandits.evaluation.contest import DEFAULT, Contest, Known, seen_of
+from lpbandits.evaluation.development import Trial, unbiased
 from lpbandits.evaluation.evaluate import names_of, usual_spread
 from lpbandits.evaluation.intervals import intervals
 from lpbandits.evaluation.references import (
@@ -281,6 +283,66 @@ def test_many_actions_leave_references_the_most_rated_ones(monkeypatch: pytest.M
     np.testing.assert_array_equal(seen.products, whole.products[np.ix_(seen.crossed, seen.crossed)])
     rewards = ease(seen, 10.0).played(Replay.of(log, np.arange(10), rounds=4))
     assert np.isfinite(rewards).all()
+
+
+# Choices, and models that are given
+
+
+def test_one_half_chooses_for_the_other() -> None:
+    rng = np.random.default_rng(12)
+    luck = [{"lpbts": rng.normal(size=400)} for _ in range(20)]  # twenty ways that are all alike
+    trials = [Trial(Settings(lpb.TwoStage(), 2), scores) for scores in luck]
+    seeming = max(trial.value(np.ones(400, dtype=bool)) for trial in trials)
+    assert seeming > 0.05
+    assert abs(unbiased(trials, 400)["lpbts"]) < 3 / np.sqrt(400)
+    assert unbiased(trials, 400)["lpbts"] < seeming - 0.05
+
+
+def test_a_model_that_saw_these_people_is_fitted_anew() -> None:
+    fit = lpb.fit_states(PLANTED, lpb.TwoStage(seed=5, prior_sd=2.0), states=3)
+    found = evaluate(PLANTED, model=fit.model, policies=["lpbts", "taste"], seed=0)
+    assert "fitted anew" in found.warnings[-1]
+    assert found.chosen["settings"]["prior_sd"] == 2.0
+    assert found.chosen["settings"]["states"] == 3
+
+
+def test_a_model_of_other_people_is_used_as_it_is() -> None:
+    person, action, rating = rows_of(log_of(150, 20, states=3, noise=0.5, seed=1))
+    other = Ratings.from_arrays([f"other {n}" for n in person], action, rating)
+    fit = lpb.fit_states(other, lpb.TwoStage(), states=3)
+    found = evaluate(PLANTED, model=fit.model, policies=["lpbts", "taste"], seed=0)
+    assert "used as it is" in found.warnings[-1]
+    assert found.way is None
+    with pytest.raises(InvalidInput, match="keep that model"):
+        lpb.fit_as_chosen(PLANTED, found)
+    replay = Replay.of(PLANTED, split(PLANTED, least=4, seed=0).report, rounds=20)
+    noise = usual_spread(PLANTED.subset(split(PLANTED, least=4, seed=0).fitted))
+    want = replay.played(lpb.Taste(fit.model), Rewards(noise=noise), seed=0, workers=1)
+    np.testing.assert_allclose(found.policies["taste"].curve[-1], after(want, 10).mean())
+
+
+def test_a_model_limits_the_log_to_its_actions() -> None:
+    some = lpb.PreferenceModel([list(range(10)), list(range(10))[::-1]])
+    found = evaluate(PLANTED, model=some, policies=["lpbts"])
+    assert found.warnings[0] == "1,500 ratings were of actions that the model does not have, and left out"
+    assert found.rounds == 5
+    with pytest.raises(InvalidInput, match=r"none of the log's actions, such as 0, is one of the model's, such as 'x'"):
+        evaluate(PLANTED, model=lpb.PreferenceModel([[0]], actions=["x"]))
+
+
+def test_a_model_without_a_taste_leaves_it_out() -> None:
+    fit = lpb.fit_states(PLANTED, lpb.TwoStage(), states=2, taste=False)
+    found = evaluate(PLANTED, model=fit.model, policies=["lpbts", "taste"])
+    assert found.left_out == {"taste": "the model was fitted without a taste (--no-taste)"}
+
+
+def test_what_was_chosen_can_be_fitted_to_everybody() -> None:
+    found = evaluate(PLANTED, policies=["taste", "lpbts"], seed=0)
+    model = lpb.fit_as_chosen(PLANTED, found)
+    assert model.evaluation == found.note()
+    assert model.n_states == found.chosen["settings"]["states"]
+    with pytest.raises(InvalidInput, match="give what evaluate"):
+        lpb.fit_as_chosen(PLANTED, "x")  # type: ignore[arg-type] # on purpose
 
 
 # Intervals and the verdict

@@ -41,7 +41,7 @@ FAULTS = [
     ),
     Fault("means: noise without blocks", STATE_MEANS, "max(len(ratings) - blocks, 1)", "len(ratings)", MEANS),
     Fault("means: the model's noise is not taken", "worlds/means.py", "max(model.noise, SMALLEST)", "1.0", MEANS),
-    Fault("popular: raw means", "recovery/taste.py", "/ _spreads(some)[some.owner]", "/ 1.0", MEANS),
+    Fault("popular: raw means", "recovery/taste.py", "/ spreads(some)[some.owner]", "/ 1.0", MEANS),
     Fault(
         "popular: unrated in the middle",
         "recovery/taste.py",

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.evidences.tally import expect, tell
+from lpbandits.policies.evidences.tally import expect, expect_one, tell
 from lpbandits.policies.parts import Evidence, settle
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray
@@ -29,6 +29,7 @@ class Standing(Evidence):
     probabilistic: ClassVar[bool] = False
     tell = staticmethod(tell)
     expect = staticmethod(expect)
+    expect_one = staticmethod(expect_one)
 
     def __post_init__(self) -> None:
         settle(self, rewards=as_rewards(self.rewards).as_known)  # other rules than popular may ask for the noise
