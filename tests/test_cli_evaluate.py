@@ -71,7 +71,7 @@ def test_out_has_a_report_and_a_model_to_decide_with(folder: Path, tmp_path: Pat
     model = lpb.PreferenceModel.load(tmp_path / "verdict" / "model.json")
     assert model.n_states == 2
     assert model.evaluation is not None
-    assert "taste gains" in (tmp_path / "verdict" / "report.html").read_text()
+    assert model.evaluation["verdict"] in (tmp_path / "verdict" / "report.html").read_text()
     assert "← best" in said
     assert "Who gains by taste, and who loses?" in said
 

@@ -80,9 +80,7 @@ FAULTS = [
         "means[:, None] + ends.T",
         (f"{TESTS}test_intervals_cover_what_they_say",),
     ),
-    Fault(
-        "evaluate: gains unpromised", "evaluation/verdict.py", "if promising and gain", "if gain", WORDS
-    ),
+    Fault("evaluate: gains unpromised", "evaluation/verdict.py", "if promising and gain", "if gain", WORDS),
     Fault("evaluate: losses are gains", "evaluation/verdict.py", "Gain(-gain.mean,", "Gain(gain.mean,", WORDS),
     Fault(
         "evaluate: best whatever the interval",
