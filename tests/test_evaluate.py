@@ -20,7 +20,6 @@ from lpbandits.evaluation.intervals import intervals
 from lpbandits.evaluation.references import (
     REFERENCES,
     best_possible,
-    ease,
     foreseen_from_others,
     item_knn,
 )
@@ -29,7 +28,6 @@ from lpbandits.evaluation.results import Gain, Played
 from lpbandits.evaluation.split import split
 from lpbandits.evaluation.verdict import sentence
 from lpbandits.recovery import Ratings
-from lpbandits.recovery.taste import telling
 from lpbandits.rewards import Rewards
 from lpbandits.taste import TasteModel
 from lpbandits.typing import FloatArray
@@ -272,18 +270,6 @@ def test_the_ceiling_conditions_on_all_other_ratings(seed: int, rated: int, fact
         others = np.arange(rated) != i
         weights = np.linalg.solve(whole[np.ix_(others, others)], y[others])
         np.testing.assert_allclose(got[i], taste.means[which[i]] + likeness[i, others] @ weights, rtol=1e-9, atol=1e-9)
-
-
-def test_many_actions_leave_references_the_most_rated_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    log = log_of(60, 10, share=0.8, seed=9)
-    whole = seen_of(log)
-    monkeypatch.setattr("lpbandits.evaluation.contest.MOST_NEIGHBOURS", 6)
-    seen = seen_of(log)
-    raters = np.bincount(log.subset(telling(log)).action, minlength=10)
-    assert sorted(raters[seen.crossed].tolist()) == sorted(raters.tolist())[4:]
-    np.testing.assert_array_equal(seen.products, whole.products[np.ix_(seen.crossed, seen.crossed)])
-    rewards = ease(seen, 10.0).played(Replay.of(log, np.arange(10), rounds=4))
-    assert np.isfinite(rewards).all()
 
 
 # Choices, and models that are given

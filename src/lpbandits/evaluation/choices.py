@@ -3,16 +3,21 @@
 from dataclasses import dataclass
 
 from lpbandits.model import PreferenceModel
+from lpbandits.parallel import Threads
 from lpbandits.recovery.estimate import Estimator
 from lpbandits.recovery.fit import States, fit_states
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.refit import estimator_of
-from lpbandits.recovery.report import Fit
+from lpbandits.recovery.report import Fit, Stopwatch
+from lpbandits.recovery.taste_choice import TasteFit, TasteReport, recover_taste
 from lpbandits.recovery.two_stage import TwoStage
 from lpbandits.typing import Json
 
-STATES = (2, 5, 10, 20)
+STATES = (2, 5, 10)
 SCALES = ("cosine", "raw")
+RESTARTS = 3
+"""Of KMeans: what is tried is fitted many times."""
+
 PEOPLE_A_STATE = 5
 """Fitted people that a state needs to be tried."""
 
@@ -37,8 +42,18 @@ class Settings:
         estimator, states, others = told
         return cls(estimator, states, **{name: value for name, value in others.items() if name != "heldout"})
 
+    def tasted(self, log: Ratings, *, chosen: TasteReport | None = None, threads: int) -> TasteFit:
+        """Fit a taste to a log, as the settings say; or as was `chosen` before."""
+        if not self.taste:
+            return TasteFit(warnings=("the model was fitted without a taste (--no-taste)",))
+        seed = self.estimator.seed
+        with Threads(threads) as pool:
+            return recover_taste(
+                log, states=self.taste_states, seed=seed, chosen=chosen, watch=Stopwatch(), threads=pool
+            )
+
     def fitted(self, log: Ratings, *, taste: bool, threads: int) -> Fit:
-        """Fit a log, with a taste if that is wanted and the settings have one."""
+        """Fit states to a log; with a taste if that is wanted and the settings have one."""
         return fit_states(
             log,
             self.estimator,
@@ -65,7 +80,7 @@ def candidates(people: int, *, states: int | None, scale: str | None, seed: int)
     numbers = [m for m in STATES if PEOPLE_A_STATE * m <= people] or [1]
     scales = SCALES if scale is None else (scale,)
     return [
-        Settings(TwoStage(scale=one, seed=seed), m)  # type: ignore[arg-type] # it looks at it
+        Settings(TwoStage(scale=one, restarts=RESTARTS, seed=seed), m)  # type: ignore[arg-type] # it looks at it
         for m in (numbers if states is None else [states])
         for one in scales
     ]

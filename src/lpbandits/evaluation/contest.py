@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.references import (
     REFERENCES,
@@ -30,9 +28,6 @@ BOUNDS = ("ceiling", "best-possible")
 """Who knows what nobody can."""
 
 YARDSTICKS = ("random", "popular")
-
-MOST_NEIGHBOURS = 2_500
-"""Actions that references see as neighbours, the most rated ones; the others have their means."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,16 +127,7 @@ def mean_score(scores: FloatArray) -> float:
 
 def seen_of(log: Ratings) -> Moments:
     """Return the sums over a log's people that references and popularity rest on."""
-    seen = moments(log.subset(telling(log)))
-    if len(seen.crossed) <= MOST_NEIGHBOURS:
-        return seen
-    kept = np.sort(np.argsort(-np.diag(seen.raters), kind="stable")[:MOST_NEIGHBOURS])
-    return replace(
-        seen,
-        crossed=seen.crossed[kept],
-        products=seen.products[np.ix_(kept, kept)],
-        raters=seen.raters[np.ix_(kept, kept)],
-    )
+    return moments(log.subset(telling(log)))
 
 
 def _is_taste(name: str) -> bool:

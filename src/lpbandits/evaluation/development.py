@@ -9,10 +9,9 @@ from lpbandits.evaluation.choices import Settings
 from lpbandits.evaluation.contest import Contest, Known, mean_score, person_scores, seen_of
 from lpbandits.evaluation.replay import Replay
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Threads
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch
-from lpbandits.recovery.taste_choice import TasteFit, recover_taste
+from lpbandits.recovery.taste_choice import TasteFit, TasteReport
 from lpbandits.typing import BoolArray, FloatArray, Json
 
 
@@ -66,6 +65,8 @@ class Choice:
     """Mean scores on development people; half of whom chose the states for the other half."""
     candidate: str | None
     """The policy that did best, popularity apart; None if there is none."""
+    taste: TasteReport | None = None
+    """How the taste is made."""
     trials: Sequence[Trial] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Whom it is impossible to try, and why."""
@@ -79,6 +80,7 @@ class Choice:
         """Return it as a JSON object."""
         return {
             "settings": self.way.to_dict() if isinstance(self.way, Settings) else None,
+            "taste": None if self.taste is None else {"factors": self.taste.factors, "shrinkage": self.taste.shrinkage},
             "constants": {name: list(values) for name, values in self.constants.items()},
             "scores": dict(self.scores),
             "trials": [trial.to_dict() for trial in self.trials],
@@ -106,10 +108,13 @@ def develop(
         way = best_trial(trials, np.ones(len(replay), dtype=np.bool_)).settings
     model = models[way] if isinstance(way, Settings) else way
     left_out: dict[str, str] = {}
-    if contest.tastes:
+    made = TasteFit(warnings=("the model has no taste; fit one from a log (lpb fit)",))
+    if contest.tastes and isinstance(way, Settings):
         with watch.part("choose taste"):
-            model, why = _with_taste(model, given, log, contest)
-        left_out = dict.fromkeys(contest.tastes, why) if model.taste is None else {}
+            made = way.tasted(log, threads=contest.workers)
+            model = model.replace(taste=made.taste)
+    if model.taste is None:
+        left_out = dict.fromkeys(contest.tastes, " ".join(made.warnings))
     contest = contest.without(list(left_out))
     with watch.part("choose policy"):
         seen = seen_of(log)
@@ -119,19 +124,4 @@ def develop(
         done |= {name: mean_score(contest.scores(name, known, replay)) for name in contest.names if name not in done}
     personal = contest.personal
     candidate = max(personal, key=lambda name: done[name]) if personal else None
-    return Choice(way, constants, done, candidate, trials, left_out)
-
-
-def _with_taste(
-    model: PreferenceModel, given: PreferenceModel | Sequence[Settings], log: Ratings, contest: Contest
-) -> tuple[PreferenceModel, str]:
-    """Return the model with a taste, fitted to the same people; or without one, and why."""
-    if isinstance(given, PreferenceModel):
-        return model, "the model has no taste; fit one from a log (lpb fit)"
-    if not given[0].taste:
-        return model, "the model was fitted without a taste (--no-taste)"
-    with Threads(contest.workers) as pool:
-        made: TasteFit = recover_taste(
-            log, states=given[0].taste_states, seed=given[0].estimator.seed, watch=Stopwatch(), threads=pool
-        )
-    return model.replace(taste=made.taste), " ".join(made.warnings)
+    return Choice(way, constants, done, candidate, made.report, trials, left_out)

@@ -169,7 +169,9 @@ def known_of(choice: Choice, log: Ratings, contest: Contest) -> Known:
     """Fit everybody but the report people, as was chosen."""
     model = choice.way
     if isinstance(model, Settings):
-        model = model.fitted(log, taste=bool(contest.tastes), threads=contest.workers).model
+        way, model = model, model.fitted(log, taste=False, threads=contest.workers).model
+        if contest.tastes:
+            model = model.replace(taste=way.tasted(log, chosen=choice.taste, threads=contest.workers).taste)
     return Known(model, seen_of(log), choice.constants)
 
 

@@ -13,7 +13,7 @@ from lpbandits.typing import IntArray
 REPORT, DEVELOPMENT = 0.35, 0.2
 """Shares of the people who can be replayed."""
 
-MOST_REPORTED, MOST_DEVELOPMENT = 2_000, 1_000
+MOST_REPORTED, MOST_DEVELOPMENT = 2_000, 500
 """With more people, the others are fitted: so many settle a difference of a hundredth."""
 
 FEWEST = 12

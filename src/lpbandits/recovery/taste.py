@@ -32,7 +32,7 @@ LEAST_SPREAD = 0.05
 LEAST_RATINGS = 3
 """Of a person who counts: fewer do not show a scale."""
 
-MOST_CROSSED = 5_000
+MOST_CROSSED = 2_000
 """Actions whose covariances are known; of more, those of the most rated are, and the others have means alone."""
 
 TINY = 1e-300

@@ -161,8 +161,18 @@ def _calibrated(orders: list[tuple[FloatArray, FloatArray]]) -> tuple[float, lis
     return width, [float(count / sum(map(len, halves))) for count, halves in zip(covered, orders, strict=True)]
 
 
-def recover_taste(ratings: Ratings, *, states: int = 1, seed: int, watch: Stopwatch, threads: Threads) -> TasteFit:
+def recover_taste(
+    ratings: Ratings,
+    *,
+    states: int = 1,
+    seed: int,
+    chosen: TasteReport | None = None,
+    watch: Stopwatch,
+    threads: Threads,
+) -> TasteFit:
     """Fit a taste with so many states of its own, and say how it was chosen; without one, say why.
+
+    `chosen` is the report on a taste of other people, whose factors, shrinkage and width of intervals are taken over.
 
     >>> n, a = np.divmod(np.arange(300), 5)
     >>> log = Ratings.from_arrays(n, a, np.where(n % 2, 1, -1) * (a - 2) + 0.3 * ((5 * n + 3 * a) % 7))
@@ -194,10 +204,11 @@ def recover_taste(ratings: Ratings, *, states: int = 1, seed: int, watch: Stopwa
     try:
         with watch.part("taste, choice"):
             others = ratings.subset(people[aside[:MOST_ASIDE]])
-            report = _chosen(ratings.subset(people[used]), others, states, seed, threads)
+            report = chosen or _chosen(ratings.subset(people[used]), others, states, seed, threads)
         with watch.part("taste"):
             seen = moments(ratings.subset(people), states, seed)
-            factors = leading_factors(seen, max(_numbers(seen, len(people))), report.shrinkage)[:, : report.factors]
+            most = max(*_numbers(seen, len(people)), report.factors)
+            factors = leading_factors(seen, most, report.shrinkage)[:, : report.factors]
             report = replace(report, states=len(seen.prior))
             about = {name: value for name, value in report.to_dict().items() if name != "curve"}
             taste = taste_with(seen, factors, calibration=report.calibration, about=about)
