@@ -313,3 +313,29 @@ def test_a_summary_is_of_everybody() -> None:
     summary = Summary(MODEL, "lpbts", "asked for")
     assert summary.mean_probability is None
     assert summary.chosen == []
+
+
+def test_categories_of_a_history_are_read_as_their_labels(tmp_path: Path) -> None:
+    rows = {"person": ["30", "30", "10"], "action": ["0", "1", "0"], "reward": [1.0, 2.0, 3.0]}
+    plain = pl.DataFrame(rows)
+    plain.write_parquet(tmp_path / "plain.parquet")
+    plain.with_columns(pl.col("person", "action").cast(pl.Categorical)).write_parquet(tmp_path / "kinds.parquet")
+    chosen = choose_policy(lpb.PreferenceModel([[0, 1], [1, 0]]), "lpbts")
+    tables = []
+    for name in ("plain", "kinds"):
+        decide_file(chosen, tmp_path / f"{name}.parquet", out=tmp_path / f"{name}.out.parquet")
+        tables.append(pl.read_parquet(tmp_path / f"{name}.out.parquet"))
+    assert tables[0].equals(tables[1])
+
+
+def test_a_name_among_numbers_changes_nobodys_luck(tmp_path: Path) -> None:
+    people = list(range(40))
+    history = pl.DataFrame({"person": people, "action": [0] * 40, "reward": [1.0] * 40})
+    history.write_parquet(tmp_path / "history.parquet")
+    pl.DataFrame({"person": [*map(str, people), "ann"]}).write_csv(tmp_path / "people.csv")
+    chosen = choose_policy(lpb.PreferenceModel([[0, 1, 2], [2, 1, 0], [1, 0, 2]]), "lpbts")
+    decide_file(chosen, tmp_path / "history.parquet", out=tmp_path / "one.parquet")
+    decide_file(chosen, tmp_path / "history.parquet", people=tmp_path / "people.csv", out=tmp_path / "two.parquet")
+    one, two = (pl.read_parquet(tmp_path / f"{name}.parquet")["action"].to_list() for name in ("one", "two"))
+    assert len(set(one)) > 1
+    assert two[:40] == one

@@ -13,10 +13,11 @@ import lpbandits as lpb
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation import evaluate
 from lpbandits.evaluation.choices import Settings
-from lpbandits.evaluation.contest import DEFAULT, Contest, Known, seen_of
+from lpbandits.evaluation.contest import DEFAULT, Contest, known_of
 from lpbandits.evaluation.development import Trial, unbiased
-from lpbandits.evaluation.evaluate import names_of, usual_spread
+from lpbandits.evaluation.evaluate import names_of
 from lpbandits.evaluation.intervals import intervals
+from lpbandits.evaluation.policy_choice import choose_policy
 from lpbandits.evaluation.references import (
     REFERENCES,
     best_possible,
@@ -28,13 +29,18 @@ from lpbandits.evaluation.results import Gain, Played
 from lpbandits.evaluation.split import split
 from lpbandits.evaluation.verdict import sentence
 from lpbandits.recovery import Ratings
-from lpbandits.rewards import Rewards
+from lpbandits.recovery.overlap import strangers_to
+from lpbandits.recovery.taste import Moments, moments, telling
 from lpbandits.taste import TasteModel
 from lpbandits.typing import FloatArray
 from tests.logs import log_of
 
 PLANTED = log_of(150, 20, states=3, noise=0.5, seed=1)
 """Three kinds of people whose orderings differ."""
+
+
+def seen_by(log: Ratings) -> Moments:
+    return moments(log.subset(telling(log)))
 
 
 def rows_of(log: Ratings) -> tuple[Any, Any, Any]:
@@ -111,9 +117,8 @@ def test_a_replay_is_what_an_agent_would_have_done(name: str, once: bool) -> Non
     log = log_of(60, 12, share=0.8, states=2, seed=3)
     model = lpb.recover_two_stage(log, states=2, scale="cosine", heldout=0)
     replay = Replay.of(log, np.arange(20, 32), rounds=5, once=once)
-    rewards = Rewards(noise=0.7)
-    policy = lpb.policies.make_policy(name, lpb.Setting(model, rewards, replay.most))
-    got = replay.played(policy, rewards, seed=4, workers=1)
+    policy = choose_policy(model, name).policy
+    got = replay.played(policy, seed=4, workers=1)
     for row, n in enumerate(replay.person.tolist()):
         own = {log.actions[a]: r for a, r in zip(*_of(log, n), strict=True)}
         agent = lpb.Agent(policy, seed=4, person=row)
@@ -145,18 +150,20 @@ def _quiet() -> Any:
 
 def test_popularity_is_the_policy_of_that_name() -> None:
     log = log_of(80, 15, share=0.7, seed=4)
+    person, action, rating = rows_of(log)
+    kept = (action != 3) | (person >= 50)  # nobody who is fitted rated this one
+    log = Ratings.from_arrays(person[kept], action[kept], rating[kept])
     first = log.subset(np.arange(50))
     model = lpb.recover_two_stage(first, states=2, scale="cosine", heldout=0)
     replay = Replay.of(log, np.arange(50, 80), rounds=5)
-    contest = Contest(["popular"], Rewards(), 0, 1)
-    got = contest.scores("popular", Known(model, seen_of(first)), replay)
-    np.testing.assert_array_equal(got, replay.played(lpb.Popular(model), Rewards(), seed=0, workers=1))
+    got = Contest(["popular"], 0, 1).scores("popular", known_of(model, first), replay)
+    np.testing.assert_array_equal(got, replay.played(lpb.Popular(model), seed=0, workers=1))
 
 
 def test_scores_mean_what_they_say() -> None:
     replay = Replay.of(PLANTED, np.arange(150), rounds=10)
     best = after(replay.scored(best_possible(replay)), 10)
-    chance = replay.played(lpb.Uniform(lpb.PreferenceModel([list(range(20))])), Rewards(), seed=0, workers=1)
+    chance = replay.played(lpb.Uniform(lpb.PreferenceModel([list(range(20))])), seed=0, workers=1)
     assert abs(after(chance, 10).mean()) < 4 * after(chance, 10).std() / np.sqrt(150)
     assert best.min() > after(chance, 10).max()
     given = replay.given[0]
@@ -192,7 +199,7 @@ def played_by(score: Callable[[list[int], FloatArray], FloatArray], replay: Repl
 def test_item_knn_and_ease_equal_their_twins(seed: int) -> None:
     log = log_of(60, 12, share=0.8, states=2, seed=seed)
     first, replay = log.subset(np.arange(40)), Replay.of(log, np.arange(40, 60), rounds=5)
-    seen = seen_of(first)
+    seen = seen_by(first)
     products, raters = seen.products, seen.raters
     k = len(products)
     near = np.zeros((k, k))
@@ -229,15 +236,15 @@ def test_item_knn_and_ease_equal_their_twins(seed: int) -> None:
 def test_a_reference_that_may_repeat_stays_with_what_it_knows_to_be_good() -> None:
     log = log_of(60, 8, seed=7)
     replay = Replay.of(log, np.arange(40, 60), rounds=30, once=False)
-    rewards = item_knn(seen_of(log.subset(np.arange(40))), 10.0).played(replay)
+    rewards = item_knn(seen_by(log.subset(np.arange(40))), 10.0).played(replay)
     assert (rewards[:, -1] >= rewards[:, 0]).all()
     assert (rewards[:, -1] == rewards[:, -2]).all()
 
 
 def test_constants_are_those_that_do_best() -> None:
     log = log_of(120, 12, states=3, seed=8)
-    seen, replay = seen_of(log.subset(np.arange(80))), Replay.of(log, np.arange(80, 120), rounds=5)
-    contest = Contest(["ease"], Rewards(), 0, 1)
+    seen, replay = seen_by(log.subset(np.arange(80))), Replay.of(log, np.arange(80, 120), rounds=5)
+    contest = Contest(["ease"], 0, 1)
     found = contest.tuned("ease", seen, replay)
     value = {
         (ridge, gain): after(replay.scored(REFERENCES["ease"].made(seen, ridge, gain).played(replay)), 5).mean()
@@ -303,9 +310,26 @@ def test_a_model_of_other_people_is_used_as_it_is() -> None:
     with pytest.raises(InvalidInput, match="keep that model"):
         lpb.fit_as_chosen(PLANTED, found)
     replay = Replay.of(PLANTED, split(PLANTED, least=4, seed=0).report, rounds=20)
-    noise = usual_spread(PLANTED.subset(split(PLANTED, least=4, seed=0).fitted))
-    want = replay.played(lpb.Taste(fit.model), Rewards(noise=noise), seed=0, workers=1)
+    want = replay.played(lpb.Taste(fit.model), seed=0, workers=1)
     np.testing.assert_allclose(found.policies["taste"].curve[-1], after(want, 10).mean())
+
+
+def test_a_model_of_a_crowd_of_whom_too_few_can_be_looked_up_is_not_trusted() -> None:
+    crowd = lpb.fit_states(log_of(2000, 4, seed=3), lpb.TwoStage(restarts=1), states=1, heldout=0, taste=False).model
+    people, actions = np.repeat(np.arange(30), 4), np.tile(np.arange(4), 30)
+    some = Ratings.from_arrays([f"new {n}" for n in people], actions, np.arange(120) % 7)
+    assert strangers_to(crowd, some.people) is None
+    found = evaluate(some, model=crowd, policies=["lpbts"])
+    assert "cannot be told: it was fitted anew" in found.warnings[-1]
+    found = evaluate(some, model=crowd.replace(provenance={}), policies=["lpbts"])
+    assert "used as it is; whether these people were in its fit cannot be told" in found.warnings[-1]
+    assert "whom no fit had seen" not in found.verdict
+
+
+def test_a_model_and_ways_of_fitting_are_not_both_given() -> None:
+    for odd in ({"states": 3}, {"scale": "raw"}, {"states": "nonsense"}):
+        with pytest.raises(InvalidInput, match="not both"):
+            evaluate(PLANTED, model=lpb.PreferenceModel([[0]]), **odd)
 
 
 def test_a_model_limits_the_log_to_its_actions() -> None:
@@ -333,6 +357,12 @@ def test_what_was_chosen_can_be_fitted_to_everybody() -> None:
 
 
 # Intervals and the verdict
+
+
+def test_intervals_of_a_few_values_are_not_narrow() -> None:
+    rng = np.random.default_rng(11)
+    found = np.concatenate([intervals(rng.integers(-1, 2, (1, 6)).astype(float), seed=i) for i in range(400)])
+    assert (found[:, 0] > 0).mean() < 0.05  # 2.5 % are due, and three standard errors are 2.3 %
 
 
 @pytest.mark.parametrize(("people", "skew"), [(10, False), (40, False), (40, True)])
@@ -367,11 +397,14 @@ def test_the_verdict_in_words() -> None:
         "rounds; it beats EASE by 0.020 and ties item kNN; lpbTS loses 0.030."
     )
     played["taste"] = gain("taste", 0.001, -0.01, 0.02)
-    assert "nothing beats popularity here: taste, the best of the others, gains 0.001 [-0.010, 0.020]" in said()
+    assert "nothing beats popularity here: taste, the best of the policies, gains 0.001 [-0.010, 0.020]" in said()
     played["taste"] = gain("taste", -0.02, -0.03, -0.01)
-    assert "nothing beats popularity here: taste, the best of the others, loses 0.020 [0.010, 0.030]" in said()
+    assert "nothing beats popularity here: taste, the best of the policies, loses 0.020 [0.010, 0.030]" in said()
     played["taste"] = gain("taste", 0.02, 0.01, 0.03)
     assert "nothing beats popularity here" in said(promising=False)
+    played["ease"] = gain("ease", 0.2, 0.1, 0.3, "reference")
+    assert "no policy beats popularity here, though a recommender does" in said(promising=False)
+    assert "EASE gains 0.200 [0.100, 0.300]" in said(promising=False)
     assert "but nothing on the people by whom it was chosen" in said(promising=False)
 
 
@@ -429,6 +462,7 @@ def test_repeats_let_a_policy_return_to_the_best() -> None:
     assert again.rounds == 20
     assert again.policies["best-possible"].curve[-1] > once.policies["best-possible"].curve[-1]
     assert not again.once
+    assert "ceiling" not in evaluate(PLANTED, policies=["ceiling"], repeats=True).policies
 
 
 def test_names() -> None:
@@ -444,8 +478,3 @@ def test_too_few_for_a_taste_leaves_it_out_and_says_why() -> None:
     assert {"taste", "ceiling"} == set(found.left_out)
     assert "at least 20 are needed" in found.left_out["taste"]
     assert "taste" not in found.policies
-
-
-def test_the_usual_spread() -> None:
-    spreads = [PLANTED.rating[PLANTED.offsets[n] : PLANTED.offsets[n + 1]].std() for n in range(150)]
-    np.testing.assert_allclose(usual_spread(PLANTED), np.mean(spreads))

@@ -97,10 +97,10 @@ def fitted_to(people: int) -> PreferenceModel:
     return PreferenceModel([[0, 1]], provenance={"people_sketch": sketch_of(range(people))})
 
 
-@pytest.mark.parametrize("people", [40, 255, 256, 20_000])
+@pytest.mark.parametrize("people", [40, 1023, 1024, 20_000])
 def test_the_share_of_people_in_a_fit_is_told(people: int) -> None:
     model = fitted_to(people)
-    assert len(model.provenance["people_sketch"]) == min(people, 256)
+    assert len(model.provenance["people_sketch"]) == min(people, 1024)
     everybody = list(range(people))
     others = list(range(people, 2 * people))
     half = [*range(people // 2), *range(people, people + people - people // 2)]
@@ -109,8 +109,8 @@ def test_the_share_of_people_in_a_fit_is_told(people: int) -> None:
     assert share_in_fit(model, others) == 0.0
     told = share_in_fit(model, half)
     assert told is not None
-    # exact for a small fit; else some 256 people tell, with a standard error of 0.5 / √256
-    assert told == pytest.approx(people // 2 / len(half), abs=1e-9 if people < 256 else 4 * 0.5 / 16)
+    # exact for a small fit; else some 1,024 people tell, with a standard error of 0.5 / √1024
+    assert told == pytest.approx(people // 2 / len(half), abs=1e-9 if people < 1024 else 4 * 0.5 / 32)
 
 
 def test_a_fit_says_who_was_in_it_without_naming_anybody() -> None:
@@ -128,10 +128,10 @@ def test_a_fit_says_who_was_in_it_without_naming_anybody() -> None:
     )
 
 
-@pytest.mark.parametrize("sketch", ["x", [], [1], ["zz"], ["0" * 16] * 300, {"a": 1}, [["0" * 16]]])
+@pytest.mark.parametrize("sketch", ["x", [], [1], ["zz"], ["0" * 16] * 1100, {"a": 1}, [["0" * 16]]])
 def test_a_sketch_that_no_fit_wrote_is_refused(sketch: Any) -> None:
     model = PreferenceModel([[0, 1]], provenance={"people_sketch": sketch})
-    with pytest.raises(FileFormatError, match="people_sketch is no list of up to 256 hashes"):
+    with pytest.raises(FileFormatError, match="people_sketch is no list of up to 1024 hashes"):
         share_in_fit(model, ["ann"])
 
 

@@ -12,19 +12,22 @@ from lpbandits.typing import IntArray, Label
 MOST = 2**32
 """Addresses are 32 bits of a counter."""
 
+LONGEST = len(str(MOST))
+
 
 def address_of(person: Label) -> int:
     """Return the address of a person, by a checked label.
 
-    A whole number from 0 to 2³² − 1 is itself; text has 32 bits of its SHA-256, and any other number those of its
-    digits.
+    A whole number from 0 to 2³² − 1 is itself, also if it is written as text: in a table of people a single name makes
+    text of all numbers. Other text has 32 bits of its SHA-256, and any other number those of its digits.
 
-    >>> address_of(7), address_of("alice"), address_of(-1) == address_of("-1")
-    (7, 3372668971, True)
+    >>> address_of(7), address_of("7"), address_of("alice"), address_of(-1) == address_of("-1")
+    (7, 7, 3372668971, True)
     """
-    if isinstance(person, int) and 0 <= person < MOST:
-        return person
-    return int.from_bytes(_hashed(str(person)), "little")
+    text = str(person)
+    if text.isascii() and text.isdigit() and len(text) <= LONGEST and int(text) < MOST and str(int(text)) == text:
+        return int(text)
+    return int.from_bytes(_hashed(text), "little")
 
 
 def _hashed(text: str) -> bytes:
@@ -43,7 +46,10 @@ def addresses_of(people: Sequence[Label] | IntArray) -> IntArray:
             numbers[i] = address_of(int(people[i]))
         return numbers
     if all(type(person) is str for person in people):
-        return np.frombuffer(b"".join(map(_hashed, people)), dtype="<u4").astype(np.int64)
+        found = np.frombuffer(b"".join(map(_hashed, people)), dtype="<u4").astype(np.int64)
+        for i in [i for i, person in enumerate(people) if person.isdigit()]:
+            found[i] = address_of(people[i])
+        return found
     return np.fromiter(map(address_of, people), dtype=np.int64, count=len(people))
 
 

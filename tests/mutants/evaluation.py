@@ -100,8 +100,8 @@ FAULTS = [
     Fault(
         "evaluate: a model as it is, though it saw these people",
         "evaluation/source.py",
-        "if share != 0.0 and settings is not None:",
-        "if share == 1.5 and settings is not None:",
+        "        if strangers:\n",
+        "        if not strangers:\n",
         (f"{TESTS}test_a_model_that_saw_these_people_is_fitted_anew",),
     ),
 ]

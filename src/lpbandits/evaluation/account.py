@@ -33,7 +33,7 @@ def accounts(scores: Mapping[str, FloatArray], *, rounds: int, seed: int) -> dic
             name,
             kind_of(name),
             {t: float(after(scores[name], t).mean()) if t <= most else None for t in told},
-            float(end.std(ddof=min(1, len(end) - 1)) / np.sqrt(len(end))),
+            float(end.std(ddof=1) / np.sqrt(len(end))) if len(end) > 1 else None,
             Gain.of(gap.mean(), interval),
             [float(after(scores[name], t + 1).mean()) for t in range(most)],
             end,

@@ -3,21 +3,23 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from lpbandits.errors import InvalidInput
+from lpbandits.evaluation.policy_choice import choose_policy
 from lpbandits.evaluation.references import (
     REFERENCES,
     best_possible,
     ceiling,
     in_order,
-    prior_means,
 )
 from lpbandits.evaluation.replay import Replay, after
 from lpbandits.model import PreferenceModel
-from lpbandits.policies import Setting, entry_of, make_policy
+from lpbandits.policies import entry_of
+from lpbandits.policies.evidences.taste import taste_of
 from lpbandits.policies.registry import NOTHING, TASTES
 from lpbandits.recovery.ratings import Ratings
-from lpbandits.recovery.taste import Moments, moments, telling
-from lpbandits.rewards import Rewards
+from lpbandits.recovery.taste import Moments, moments, popular_ordering, telling
 from lpbandits.typing import FloatArray
 
 DEFAULT = (
@@ -35,8 +37,9 @@ class Known:
     """What contestants know: a model, sums over people, and the constants of references; nothing of those replayed."""
 
     model: PreferenceModel
-    seen: Moments | None = None
-    """None where no reference plays."""
+    seen: Moments
+    popular: FloatArray
+    """The higher, the more everybody likes the action."""
     constants: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
@@ -45,7 +48,6 @@ class Contest:
     """Contestants by name, and how they play."""
 
     names: Sequence[str]
-    rewards: Rewards
     seed: int
     workers: int
 
@@ -73,31 +75,27 @@ class Contest:
         """Return the same without some."""
         return replace(self, names=[name for name in self.names if name not in names])
 
+    def of_policy(self, name: str, model: PreferenceModel, replay: Replay) -> FloatArray:
+        """Return how a policy does, people × rounds: the one that `lpb decide` would take."""
+        policy = choose_policy(model, "uniform" if name == "random" else name).policy
+        return replay.played(policy, seed=self.seed, workers=self.workers)
+
     def scores(self, name: str, known: Known, replay: Replay) -> FloatArray:
-        """Return how one does, people × rounds."""
-        return played(name, known, replay, self.rewards, seed=self.seed, workers=self.workers)
+        """Return how a policy, a reference or a bound does, people × rounds."""
+        if name == "popular":
+            return replay.scored(in_order(known.popular, replay))
+        if name in REFERENCES:
+            made = REFERENCES[name].made(known.seen, *known.constants[name])
+            return replay.scored(made.played(replay))
+        if name == "best-possible":
+            return replay.scored(best_possible(replay))
+        if name == "ceiling":
+            return replay.scored(ceiling(taste_of(known.model), replay))
+        return self.of_policy(name, known.model, replay)
 
     def tuned(self, name: str, seen: Moments, replay: Replay) -> tuple[float, float]:
         """Return a reference's constants that do best with people who are replayed."""
         return REFERENCES[name].tuned(seen, lambda made: mean_score(replay.scored(made.played(replay))))
-
-
-def played(name: str, known: Known, replay: Replay, rewards: Rewards, *, seed: int, workers: int) -> FloatArray:
-    """Return the scores of a policy, a reference or a bound."""
-    seen = known.seen
-    if seen is not None and name == "popular":
-        return replay.scored(in_order(prior_means(seen.means, seen.prior), replay))
-    if seen is not None and name in REFERENCES:
-        made = REFERENCES[name].made(seen, *known.constants[name])
-        return replay.scored(made.played(replay))
-    if name == "best-possible":
-        return replay.scored(best_possible(replay))
-    if name == "ceiling":
-        if known.model.taste is None:
-            raise InvalidInput("the ceiling needs a model with a taste; leave it out of --policies")
-        return replay.scored(ceiling(known.model.taste, replay))
-    policy = make_policy("uniform" if name == "random" else name, Setting(known.model, rewards, replay.most))
-    return replay.played(policy, rewards, seed=seed, workers=workers)
 
 
 def kind_of(name: str) -> str:
@@ -125,9 +123,11 @@ def mean_score(scores: FloatArray) -> float:
     return float(person_scores(scores).mean())
 
 
-def seen_of(log: Ratings) -> Moments:
-    """Return the sums over a log's people that references and popularity rest on."""
-    return moments(log.subset(telling(log)))
+def known_of(model: PreferenceModel, log: Ratings, constants: Mapping[str, tuple[float, float]] | None = None) -> Known:
+    """Return what is known by a model and a log's people; popularity is that of the policy `popular`."""
+    order = popular_ordering(log)
+    popular = np.zeros(len(log.actions)) if order is None else -np.argsort(order).astype(np.float64)
+    return Known(model, moments(log.subset(telling(log))), popular, constants or {})
 
 
 def _is_taste(name: str) -> bool:

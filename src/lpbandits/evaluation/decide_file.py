@@ -61,7 +61,7 @@ class Summary:
         self._chosen += np.bincount(mine, minlength=self.model.n_actions)
         told = found.numbers[:, 0][~np.isnan(found.numbers[:, 0])]
         self._chances = self._chances[0] + float(told.sum()), self._chances[1] + len(told)
-        if self.first is None:
+        if self.first is None and len(table):
             self.first = table.head(FIRST)
 
     @property

@@ -1,12 +1,12 @@
 """What development people decide: how many states and on what scale, the constants of references, and the policy."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from lpbandits.evaluation.choices import Settings
-from lpbandits.evaluation.contest import Contest, Known, mean_score, person_scores, seen_of
+from lpbandits.evaluation.contest import Contest, known_of, mean_score, person_scores
 from lpbandits.evaluation.replay import Replay
 from lpbandits.model import PreferenceModel
 from lpbandits.recovery.ratings import Ratings
@@ -99,11 +99,12 @@ def develop(
     models: dict[Settings, PreferenceModel] = {}
     way: Settings | PreferenceModel = given if isinstance(given, PreferenceModel) else given[0]
     if not isinstance(given, PreferenceModel):
+        given = given if contest.on_states else given[:1]
         for i, settings in enumerate(given):
             with watch.part("choose states", i, len(given)):
                 models[settings] = settings.fitted(log, taste=False, threads=contest.workers).model
-                known = Known(models[settings])
-                scores = {name: person_scores(contest.scores(name, known, replay)) for name in contest.on_states}
+                played = {name: contest.of_policy(name, models[settings], replay) for name in contest.on_states}
+                scores = {name: person_scores(one) for name, one in played.items()}
                 trials.append(Trial(settings, scores))
         way = best_trial(trials, np.ones(len(replay), dtype=np.bool_)).settings
     model = models[way] if isinstance(way, Settings) else way
@@ -117,9 +118,9 @@ def develop(
         left_out = dict.fromkeys(contest.tastes, " ".join(made.warnings))
     contest = contest.without(list(left_out))
     with watch.part("choose policy"):
-        seen = seen_of(log)
-        constants = {name: contest.tuned(name, seen, replay) for name in contest.references}
-        known = Known(model, seen, constants)
+        known = known_of(model, log)
+        constants = {name: contest.tuned(name, known.seen, replay) for name in contest.references}
+        known = replace(known, constants=constants)
         done = unbiased(trials, len(replay)) if trials else {}
         done |= {name: mean_score(contest.scores(name, known, replay)) for name in contest.names if name not in done}
     personal = contest.personal

@@ -9,7 +9,7 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
 from lpbandits.evaluation.account import accounts, gains_over, groups_of, table_of
 from lpbandits.evaluation.choices import Settings, candidates
-from lpbandits.evaluation.contest import BOUNDS, DEFAULT, YARDSTICKS, Contest, Known, kind_of, seen_of
+from lpbandits.evaluation.contest import BOUNDS, DEFAULT, YARDSTICKS, Contest, Known, kind_of, known_of
 from lpbandits.evaluation.development import Choice, develop
 from lpbandits.evaluation.intervals import differences
 from lpbandits.evaluation.references import REFERENCES
@@ -24,8 +24,6 @@ from lpbandits.policies import entry_of
 from lpbandits.recovery.assignments import states_of
 from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.report import Stopwatch
-from lpbandits.recovery.taste import spreads, telling
-from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, IntArray
 
 
@@ -78,12 +76,16 @@ def evaluate(
     names = names_of(policies)
     once = not validate.as_flag(repeats, "repeats")
     rounds, seed = validate.as_count(rounds, "rounds", high=10_000), validate.as_seed(seed)
+    if model is not None and (states != "auto" or scale is not None):
+        raise InvalidInput("states and scale are those of the model; give a model, or say how to fit one, not both")
     source = Source.of(model, as_log(ratings))
     log = source.log
     most = None if people is None else validate.as_count(people, "people")
     parts = split(log, least=LEAST[once], seed=seed, people=most)
     first = log.subset(parts.fitted)
-    contest = Contest(names, Rewards(noise=usual_spread(first)), seed, workers_of(threads))
+    if not once:
+        names = [name for name in names if name != "ceiling"]  # whoever may repeat an action learns its own reward, too
+    contest = Contest(names, seed, workers_of(threads))
     choice = develop(
         contest,
         source.model or ways(source, len(parts.fitted), states, scale, seed),
@@ -93,7 +95,7 @@ def evaluate(
     )
     contest = contest.without(list(choice.left_out))
     with watch.part("fit all others"):
-        known = known_of(choice, log.subset(parts.known), contest)
+        known = all_known(choice, log.subset(parts.known), contest)
     replay = Replay.of(log, parts.report, rounds=rounds, once=once)
     scores: dict[str, FloatArray] = {}
     for done, name in enumerate(contest.names):
@@ -111,6 +113,7 @@ def evaluate(
             played,
             against,
             promising=choice.promising,
+            unseen=source.unseen,
             people=len(replay),
             log_people=len(log.people),
             rounds=replay.most,
@@ -165,23 +168,14 @@ def ways(source: Source, people: int, states: int | str, scale: str | None, seed
     return candidates(people, states=number, scale=scale, seed=seed)
 
 
-def known_of(choice: Choice, log: Ratings, contest: Contest) -> Known:
+def all_known(choice: Choice, log: Ratings, contest: Contest) -> Known:
     """Fit everybody but the report people, as was chosen."""
     model = choice.way
     if isinstance(model, Settings):
         way, model = model, model.fitted(log, taste=False, threads=contest.workers).model
         if contest.tastes:
             model = model.replace(taste=way.tasted(log, chosen=choice.taste, threads=contest.workers).taste)
-    return Known(model, seen_of(log), choice.constants)
-
-
-def usual_spread(log: Ratings) -> float:
-    """Return the mean standard deviation of a person's ratings, which policies take for the noise.
-
-    >>> usual_spread(Ratings.from_arrays([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 1, 2, 4, 6, 8])).__round__(3)
-    1.225
-    """
-    return float(spreads(log)[telling(log)].mean())
+    return known_of(model, log, choice.constants)
 
 
 def likeliest_states(model: PreferenceModel, log: Ratings, threads: int) -> IntArray:

@@ -15,7 +15,7 @@ from lpbandits.files.writing import write_stream
 from lpbandits.recovery.columns import guess_columns
 from lpbandits.recovery.layouts import Wanted, laid_out
 from lpbandits.recovery.rating_files import Source, find_fault, open_source
-from lpbandits.recovery.read import checked_table
+from lpbandits.recovery.read import checked_table, label_of
 from lpbandits.typing import IntArray
 
 ROWS = 1_000_000
@@ -163,5 +163,8 @@ def _direct(
     if not schema[chosen["rating"]].is_numeric():
         return None
     wanted = clean.collect_schema()
-    person, action = (pl.col(chosen[role]).cast(wanted[role]).alias(role) for role in ("person", "action"))
+    person, action = (
+        label_of(chosen[role], schema[chosen[role]], whole=wanted[role] == pl.Int64).alias(role)
+        for role in ("person", "action")
+    )
     return person, action, pl.col(chosen["rating"]).cast(pl.Float64).alias("reward")

@@ -51,9 +51,7 @@ def choose_policy(
         wanted = wanted.as_guess if told is not None else Rewards(noise_known=False)
     try:
         policy = make_policy(name, Setting(model, wanted))
-    except InvalidInput as error:
-        if "known noise" not in str(error):
-            raise
+    except InvalidInput:  # perhaps it cannot learn the noise; what else is wrong is wrong again
         policy = make_policy(name, Setting(model, wanted.as_known))
     guessed = told is None and policy.rewards.noise_known and not policy.evidence.foresees
     return Chosen(policy.exploring(explore) if explore else policy, name, why, math.nan if guessed else None)
@@ -64,7 +62,8 @@ def _best(model: PreferenceModel) -> tuple[str, str]:
     load_outside()
     best: Any = (model.evaluation or {}).get("best")
     if isinstance(best, str) and best in POLICIES and POLICIES[best].feedback == "rewards":
-        return best, "the evaluation in the model found it best"
+        once = validate.same((model.evaluation or {}).get("repeats"), False)
+        return best, "the evaluation in the model found it best" + (", each action given once" * once)
     name, has = ("taste", "a taste") if model.taste is not None else ("lpbts", "orderings and no taste")
     lacks = "no evaluation, which lpb evaluate would add"
     if model.evaluation is not None:

@@ -4,12 +4,14 @@
 what they chose so far. `ceiling` and `best_possible` know more, and say so.
 """
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lpbandits.evaluation.replay import Replay
+from lpbandits.parallel import one_thread
 from lpbandits.recovery.taste import Moments
 from lpbandits.taste import TasteModel
 from lpbandits.typing import FloatArray, IntArray
@@ -86,8 +88,9 @@ def ease(seen: Moments, ridge: float) -> Neighbours:
     """Return EASE (Steck 2019): the ridge regression of each action on all others, which follows from one inverse."""
     from scipy.linalg.lapack import dpotrf, dpotri  # noqa: PLC0415 - heavy, and only this needs it
 
-    factor, _ = dpotrf(seen.products + ridge * np.eye(len(seen.products)), lower=True)
-    half, _ = dpotri(factor, lower=True)  # half the work of a plain inverse; the part below the diagonal
+    with one_thread("blas"):  # so that sums have one order
+        factor, _ = dpotrf(seen.products + ridge * np.eye(len(seen.products)), lower=True)
+        half, _ = dpotri(factor, lower=True)  # half the work of a plain inverse; the part below the diagonal
     inverse = np.tril(half) + np.tril(half, -1).T
     weights = -inverse / np.diag(inverse)
     np.fill_diagonal(weights, 0.0)
@@ -156,20 +159,22 @@ def foreseen_from_others(taste: TasteModel, rated: IntArray, rewards: FloatArray
 
     With g_a = (√offset, factors of a), M = I + Σ g gᵀ/ψ and θ = M⁻¹ Σ g y/ψ, without action a θ is less by
     M⁻¹g_a (y_a − g_a·θ) / (ψ_a − g_aᵀM⁻¹g_a). How high the person rates in general is left out: without a high rating
-    it seems lower, which says nothing of the action. Their scale is the likeliest of nine, by all ratings.
+    it seems lower, which says nothing of the action. Their scale (of nine) and state are the likeliest,
+    by all ratings.
     """
-    means, own = prior_means(taste.means, taste.prior)[rated], taste.variances[rated]
+    own = taste.variances[rated]
     factors = np.column_stack([np.full(len(rated), np.sqrt(taste.offset)), taste.factors[rated]])
     inner = np.linalg.inv(np.eye(factors.shape[1]) + factors.T @ (factors / own[:, None]))
     pull = factors @ inner
     free = own - np.einsum("ij,ij->i", pull, factors)
-    best, found = -np.inf, means
-    for x in np.linspace(-2.0, 2.0, 9):
+    best, found = -np.inf, np.zeros(len(rated))
+    states = zip(taste.means.reshape(taste.n_states, -1)[:, rated], np.log(taste.prior), strict=True)
+    for (means, log_share), x in itertools.product(states, np.linspace(-2.0, 2.0, 9)):
         scale = float(np.exp(taste.log_scale + taste.log_scale_sd * x))
         away = (rewards - taste.level) / scale - means
         person = inner @ (factors.T @ (away / own))
         left = away - factors @ person
-        log_density = -0.5 * float(away @ (left / own)) - len(rated) * np.log(scale) - 0.5 * x * x
+        log_density = -0.5 * float(away @ (left / own)) - len(rated) * np.log(scale) - 0.5 * x * x + log_share
         if log_density > best:
             others = person - pull * (left / free)[:, None]
             best, found = log_density, means + np.einsum("ij,ij->i", factors[:, 1:], others[:, 1:])

@@ -10,12 +10,13 @@ from lpbandits.limits import affordable
 from lpbandits.parallel import each
 from lpbandits.policies import Policy
 from lpbandits.recovery.ratings import Ratings
+from lpbandits.recovery.taste import LEAST_RATINGS
 from lpbandits.rewards import Rewards
 from lpbandits.simulation.roll import play
 from lpbandits.typing import FloatArray, IntArray
 from lpbandits.worlds import Population
 
-LEAST = {True: 4, False: 2}
+LEAST = {True: 4, False: LEAST_RATINGS}
 """Ratings of a person who can be replayed, if each action is given once, and if they repeat."""
 
 TOGETHER = 128
@@ -78,7 +79,7 @@ class Replay:
         scores: FloatArray = (rewards[:, : self.most] - centre[:, None]) / spread[:, None] + self.beyond
         return scores
 
-    def played(self, policy: Policy, rewards: Rewards, *, seed: int, workers: int) -> FloatArray:
+    def played(self, policy: Policy, *, seed: int, workers: int) -> FloatArray:
         """Return the scores of a policy, which is told nothing but the rewards of what it chose."""
         out = np.full((len(self), self.most), np.nan)
         edges = np.flatnonzero(np.diff(self.rounds, prepend=0, append=0))
@@ -87,17 +88,17 @@ class Replay:
             for begin, end in pairwise(edges.tolist())
             for start in range(begin, end, TOGETHER)
         ]
-        jobs = ((policy, rewards, seed, start, end) for start, end in pieces)
+        jobs = ((policy, seed, start, end) for start, end in pieces)
         for (start, end), found in zip(pieces, each(self._play, jobs, workers=workers), strict=True):
             out[start:end, : found.shape[1]] = found
         return self.scored(out)
 
-    def _play(self, policy: Policy, rewards: Rewards, seed: int, start: int, end: int) -> FloatArray:
+    def _play(self, policy: Policy, seed: int, start: int, end: int) -> FloatArray:
         people = Population(
             policy.model,
             None,  # type: ignore[arg-type] # their states are not known
             self.given[start:end],
-            rewards,
+            Rewards(),
             once=self.once,
             replayed=True,
         )

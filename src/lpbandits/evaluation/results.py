@@ -66,8 +66,8 @@ class Played:
     """"policy"; "reference": no bandit; "bound": it knows what nobody can."""
     z: Mapping[int, float | None]
     """Mean score after so many rounds; None where nobody plays so many."""
-    se: float
-    """The standard error of the last of these."""
+    se: float | None
+    """The standard error of the last of these; None for a single person."""
     vs_popularity: Gain
     curve: Sequence[float]
     """Mean score after 1, 2, … rounds."""

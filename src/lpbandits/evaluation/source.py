@@ -10,7 +10,7 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.choices import Settings
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.recovery.overlap import share_in_fit
+from lpbandits.recovery.overlap import strangers_to
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import counted
 
@@ -25,6 +25,8 @@ class Source:
     settings: Settings | None = None
     """How they are fitted; None: as development people choose, among what the user left open."""
     notes: Sequence[str] = ()
+    unseen: bool = True
+    """Whether nobody who is replayed was in a fit, as far as that can be known."""
 
     @classmethod
     def of(cls, model: Any, log: Ratings) -> "Source":
@@ -32,23 +34,29 @@ class Source:
         if model is None:
             return cls(log)
         model = as_model(model)
-        share = share_in_fit(model, log.people)
+        strangers = strangers_to(model, log.people)
         settings = Settings.of(model)
         log, dropped = aligned(log, model)
         notes = []
         if dropped:
             what = counted(dropped, "rating was", "ratings were")
             notes.append(f"{what} of actions that the model does not have, and left out")
-        if share != 0.0 and settings is not None:
-            notes.append(
-                "people of this log were in the model's fit: it was fitted anew, in the same way, without them"
-            )
-            return cls(log, None, settings, notes)
-        if share == 0.0:
+        if strangers:
             notes.append("the model was used as it is: none of these people were in its fit")
+            return cls(log, model, None, notes)
+        if settings is not None:
+            why = "people of this log were in the model's fit"
+            if strangers is None:
+                why = "whether people of this log were in the model's fit cannot be told"
+            notes.append(f"{why}: it was fitted anew, in the same way, without those replayed")
+            return cls(log, None, settings, notes)
+        if strangers is None:
+            notes.append("the model was used as it is; whether these people were in its fit cannot be told")
         else:
-            notes.append("the model was used as it is; it does not tell whether these people were in its fit")
-        return cls(log, model, None, notes)
+            notes.append(
+                "the model was used as it is, though people of this log were in its fit: how it was made is lost"
+            )
+        return cls(log, model, None, notes, unseen=False)
 
 
 def aligned(log: Ratings, model: PreferenceModel) -> tuple[Ratings, int]:

@@ -49,8 +49,8 @@ def split(log: Ratings, *, least: int, seed: int, people: int | None = None) -> 
     able = able[log.counts[able] >= least]
     if len(able) < FEWEST:
         raise InvalidInput(
-            f"{counted(len(able), 'person has', 'people have')} {least} ratings that are not all alike; at least "
-            f"{FEWEST} are needed to fit some and to replay others: give ratings of more people"
+            f"{counted(len(able), 'person has', 'people have')} {least} ratings that are not all nearly alike; at "
+            f"least {FEWEST} are needed to fit some and to replay others: give ratings of more people"
         )
     order = np.random.default_rng([seed, 12]).permutation(able)
     reported = min(round(REPORT * len(able)), MOST_REPORTED if people is None else people)

@@ -15,17 +15,20 @@ def sentence(
     against: Mapping[str, Gain],
     *,
     promising: bool = True,
+    unseen: bool = True,
     people: int,
     log_people: int,
     rounds: int,
 ) -> str:
     """Return what was found, as one would tell it; `promising`: the candidate did better on other people, too.
 
-    >>> played = {"taste": Played("taste", "policy", {20: 0.8}, 0.01, Gain(0.059, 0.044, 0.073), [0.8], None)}
+    `unseen`: it is known that nobody of them was in a fit.
+
+    >>> played = {"taste": Played("taste", "policy", {20: 0.8}, 0.01, Gain(0.059, 0.044, 0.073), [0.8], [])}
     >>> sentence("taste", played, {"item-knn": Gain(0.0, -0.01, 0.01)}, people=600, log_people=1589, rounds=20)
     'On 600 of your 1,589 people, whom no fit had seen, taste gains 0.059 [0.044, 0.073] over popularity in 20 ...
     """
-    whom = f"On {people:,} of your {counted(log_people, 'person', 'people')}, whom no fit had seen"
+    whom = f"On {people:,} of your {counted(log_people, 'person', 'people')}" + (", whom no fit had seen" * unseen)
     within = f"in {counted(rounds, 'round')}"
     if candidate is None:
         return f"{whom}, no policy was tried; name one (--policies taste)."
@@ -35,10 +38,16 @@ def sentence(
         parts = [f"{titled(candidate)} gains {gain} over popularity {within}", *_beside(against), *losers]
         return f"{whom}, {'; '.join(parts)}."
     change = f"gains {gain}" if gain.mean >= 0 else f"loses {_turned(gain)}"
-    best = f"{titled(candidate)}, the best of the others, {change} {within}"
+    best = f"{titled(candidate)}, the best of the policies, {change} {within}"
     if gain.sign > 0:
         best += ", but nothing on the people by whom it was chosen"
-    return f"{whom}, nothing beats popularity here: {'; '.join([best, *losers])}."
+    ahead = [
+        f"{titled(name)} gains {policies[name].vs_popularity}"
+        for name in ("item-knn", "ease")
+        if name in policies and policies[name].vs_popularity.sign > 0
+    ]
+    what = "no policy beats popularity here, though a recommender does" if ahead else "nothing beats popularity here"
+    return f"{whom}, {what}: {'; '.join([best, *ahead, *losers])}."
 
 
 def _turned(gain: Gain) -> Gain:

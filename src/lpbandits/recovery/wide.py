@@ -21,6 +21,7 @@ def is_wide(table: Table, person: int, others: list[int]) -> bool:
         return False
     if people.select(pl.col("person").is_duplicated().any()).collect(engine="streaming").item():
         return False
+    _count(table, person, others)
     cells = _cells(table, person, others)
     return len(cells) > 0 and any(_faults(cells, decimal_comma=comma).is_empty() for comma in (False, True))
 
@@ -37,13 +38,7 @@ def unfolded(
                 f"column {name!r} of {table.source.name} holds {types[str(i)]} values; in a wide table every column "
                 "but the person's is an action, with numbers: leave the column out"
             )
-    count = table.columns(person=person).select(pl.len(), pl.col("blank").sum())
-    rows, blank = count.collect(engine="streaming").row(0)
-    affordable(
-        f"a wide table of {rows:,} rows and {len(others):,} columns",
-        "give one rating per row instead, in three columns",
-        size=40 * rows * len(others),
-    )
+    rows, blank = _count(table, person, others)
     cells = _cells(table, person, others)
     faults = _faults(cells, decimal_comma=decimal_comma)
     if len(faults):
@@ -55,6 +50,18 @@ def unfolded(
         "columns_without_ratings": len(others) - cells["action"].n_unique(),
     }
     return cells.with_columns(action=labels, blank=pl.lit(False)), left_out
+
+
+def _count(table: Table, person: int, others: list[int]) -> tuple[int, int]:
+    """Return how many rows there are, and how many of them are blank, if all cells can be held."""
+    count = table.columns(person=person).select(pl.len(), pl.col("blank").sum())
+    rows, blank = count.collect(engine="streaming").row(0)
+    affordable(
+        f"a wide table of {rows:,} rows and {len(others):,} columns",
+        "give one rating per row instead, in three columns",
+        size=40 * rows * len(others),
+    )
+    return int(rows), int(blank)
 
 
 def _columns(table: Table, person: int, others: list[int]) -> pl.LazyFrame:

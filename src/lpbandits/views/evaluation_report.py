@@ -9,6 +9,7 @@ from lpbandits.text import shown
 from lpbandits.views.evaluation_charts import curve_chart, gain_chart, group_chart, people_chart
 from lpbandits.views.page import Section, Table
 from lpbandits.views.report import made_with, save_report
+from lpbandits.views.tables import number
 
 FORMAT = "lpbandits-evaluation"
 VERSION = 1
@@ -37,7 +38,7 @@ def score_table(found: Evaluation) -> tuple[list[str], list[list[str]]]:
         scores = [f"{played.z[t]:.3f}" for t in told]
         gain = "" if name == "popular" else gain_text(played.vs_popularity)
         remark = "← best" if name == found.best else REMARKS.get(name, "")
-        rows.append([titled(name), *scores, f"{played.se:.3f}", gain, remark])
+        rows.append([titled(name), *scores, number(played.se, 3), gain, remark])
     return columns, rows
 
 
@@ -78,7 +79,8 @@ def losers(found: Evaluation) -> str:
         f"{-lost.mean():.2f} on average; {(gap > 0).mean():.0%} are better off, by {gained:.2f}."
     )
     worse = [group.name for group in found.groups if group.gain.sign < 0]
-    return text + (f" As groups, these lose: {', '.join(worse)}." if worse else " No group of them loses as a whole.")
+    text += f" As groups, these lose: {', '.join(worse)}." if worse else " No group of them loses as a whole."
+    return text + " (Groups describe: with several of them one may lose, or gain, by chance.)"
 
 
 def save_evaluation(found: Evaluation, folder: str | Path, *, source: str) -> Path:
