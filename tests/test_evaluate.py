@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 import lpbandits as lpb
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation import evaluate
+from lpbandits.evaluation.account import accounts, best_of
 from lpbandits.evaluation.choices import Settings
 from lpbandits.evaluation.contest import DEFAULT, Contest, known_of
-from lpbandits.evaluation.development import Trial, unbiased
+from lpbandits.evaluation.development import Choice, Trial, unbiased
 from lpbandits.evaluation.evaluate import names_of
 from lpbandits.evaluation.intervals import intervals
 from lpbandits.evaluation.policy_choice import choose_policy
@@ -66,6 +67,20 @@ def test_who_cannot_be_replayed_is_fitted() -> None:
     log = Ratings.from_arrays(person[kept], action[kept], rating[kept])
     for seed in range(20):
         assert {3, 5} <= set(split(log, least=4, seed=seed).fitted.tolist())
+
+
+def test_what_leaves_nothing_to_choose_is_refused_with_its_reason() -> None:
+    for log, said in (
+        (log_of(50, 3), r"nobody rated 4 actions \(the most are 3\).*--repeats"),
+        (
+            log_of(50, 2),
+            r"nobody rated 4 actions \(the most are 2\), of which half would be played: there is nothing.*from$",
+        ),
+        (Ratings.from_arrays(*np.divmod(np.arange(200), 4), np.ones(200)), "everybody rates everything alike"),
+    ):
+        with pytest.raises(InvalidInput, match=said):
+            evaluate(log)
+    assert evaluate(log_of(50, 3), policies=["lpbts"], states=1, repeats=True).people == 17
 
 
 def test_too_few_people_are_refused() -> None:
@@ -320,7 +335,8 @@ def test_a_model_of_a_crowd_of_whom_too_few_can_be_looked_up_is_not_trusted() ->
     some = Ratings.from_arrays([f"new {n}" for n in people], actions, np.arange(120) % 7)
     assert strangers_to(crowd, some.people) is None
     found = evaluate(some, model=crowd, policies=["lpbts"])
-    assert "cannot be told: it was fitted anew" in found.warnings[-1]
+    assert "cannot be told: it was fitted anew" in found.warnings[0]
+    assert "another log" in found.warnings[1]
     found = evaluate(some, model=crowd.replace(provenance={}), policies=["lpbts"])
     assert "used as it is; whether these people were in its fit cannot be told" in found.warnings[-1]
     assert "whom no fit had seen" not in found.verdict
@@ -389,23 +405,44 @@ def test_the_verdict_in_words() -> None:
     }
     against = {"item-knn": Gain(0.002, -0.01, 0.01), "ease": Gain(0.02, 0.01, 0.03)}
 
-    def said(promising: bool = True) -> str:
-        return sentence("taste", played, against, promising=promising, people=556, log_people=1589, rounds=20)
+    def said(best: str) -> str:
+        return sentence(best, "taste", played, against, people=556, log_people=1589, rounds=20)
 
-    assert said() == (
+    assert said("taste") == (
         "On 556 of your 1,589 people, whom no fit had seen, taste gains 0.059 [0.044, 0.073] over popularity in 20 "
         "rounds; it beats EASE by 0.020 and ties item kNN; lpbTS loses 0.030."
     )
     played["taste"] = gain("taste", 0.001, -0.01, 0.02)
-    assert "nothing beats popularity here: taste, the best of the policies, gains 0.001 [-0.010, 0.020]" in said()
-    played["taste"] = gain("taste", -0.02, -0.03, -0.01)
-    assert "nothing beats popularity here: taste, the best of the policies, loses 0.020 [0.010, 0.030]" in said()
+    assert said("popular") == (
+        "On 556 of your 1,589 people, whom no fit had seen, nothing beats popularity here: taste, which other people "
+        "chose, is at +0.001 [-0.010, +0.020] in 20 rounds; lpbTS loses 0.030."
+    )
+    played["taste"] = gain("taste", 0.1, -0.1, 0.3)
+    assert "[-0.100, +0.300] in 20 rounds, too few people to rule out a gain of 0.30" in said("popular")
+    played["taste"] = gain("taste", 0.0, 0.0, 0.0)
+    assert "taste, which other people chose, gives everybody the same" in said("popular")
     played["taste"] = gain("taste", 0.02, 0.01, 0.03)
-    assert "nothing beats popularity here" in said(promising=False)
+    assert "is at +0.020 [+0.010, +0.030] in 20 rounds, but was not above it with those who chose" in said("popular")
     played["ease"] = gain("ease", 0.2, 0.1, 0.3, "reference")
-    assert "no policy beats popularity here, though a recommender does" in said(promising=False)
-    assert "EASE gains 0.200 [0.100, 0.300]" in said(promising=False)
-    assert "but nothing on the people by whom it was chosen" in said(promising=False)
+    assert "no policy beats popularity here, though a recommender does" in said("popular")
+    assert "EASE gains 0.200 [0.100, 0.300]" in said("popular")
+
+
+def test_the_best_is_what_was_chosen_or_what_stands_a_harder_test() -> None:
+    def found(gains: dict[str, float], *, chosen: str = "lpbts", promising: bool = True, sd: float = 1.0) -> str:
+        noise = np.random.default_rng(0).normal(size=100)
+        noise = sd * (noise - noise.mean()) / noise.std(ddof=1)
+        scores = {"popular": np.zeros(100)} | {name: mean + noise for name, mean in gains.items()}
+        played = accounts({name: one[:, None] for name, one in scores.items()}, rounds=1, seed=0)
+        own = {"popular": 0.0, **dict.fromkeys(gains, -1.0), chosen: 1.0 if promising else -1.0}
+        way = Settings(lpb.TwoStage(), 2)
+        return best_of(Choice(way, {}, own, chosen), played)
+
+    assert found({"lpbts": 0.25, "taste": 0.9}) == "lpbts"  # standard errors are 0.1
+    assert found({"lpbts": 0.15, "taste": 0.25}) == "popular"
+    assert found({"lpbts": 0.15, "taste": 0.32}) == "taste"  # 99 % for two together: 2.63
+    assert found({"lpbts": 0.25, "taste": 0.1}, promising=False) == "popular"
+    assert found({"lpbts": 0.32, "taste": 0.1}, promising=False) == "lpbts"
 
 
 @pytest.mark.parametrize("seed", range(5))

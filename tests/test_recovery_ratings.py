@@ -241,3 +241,11 @@ def test_a_pipe_is_called_what_it_is(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(InvalidInput, match=r"pipe\.csv is not a file that can be read twice"):
         read_ratings(tmp_path / "pipe.csv")
+
+
+def test_whole_numbers_that_were_once_floats_are_whole(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("user,item,rating\n1.0,10.0,5\n1.0,20.0,3\n2.0,10.0,4\n")
+    log = read_ratings(tmp_path / "log.csv")
+    assert (log.people, log.actions) == ((1, 2), (10, 20))
+    (tmp_path / "log.csv").write_text("user,item,rating\n1.0,10.5,5\n1.0,20.0,3\n2.0,x,4\n")
+    assert read_ratings(tmp_path / "log.csv").actions == ("10.5", "20.0", "x")

@@ -8,6 +8,7 @@ REPLAY = (f"{TESTS}test_a_replay_is_what_an_agent_would_have_done",)
 WORDS = (f"{TESTS}test_the_verdict_in_words",)
 AWARE = (f"{TESTS}test_nothing_that_is_chosen_or_fitted_depends_on_report_people",)
 APART = (f"{TESTS}test_development_people_are_not_in_the_fit_that_they_judge",)
+BEST = (f"{TESTS}test_the_best_is_what_was_chosen_or_what_stands_a_harder_test",)
 SAYS = (f"{TESTS}test_what_an_evaluation_says",)
 
 FAULTS = [
@@ -80,14 +81,15 @@ FAULTS = [
         "means[:, None] + ends.T",
         (f"{TESTS}test_intervals_cover_what_they_say",),
     ),
-    Fault("evaluate: gains unpromised", "evaluation/verdict.py", "if promising and gain", "if gain", WORDS),
-    Fault("evaluate: losses are gains", "evaluation/verdict.py", "Gain(-gain.mean,", "Gain(gain.mean,", WORDS),
+    Fault("evaluate: gains unpromised", "evaluation/account.py", "(choice.promising and ", "(", BEST),
+    Fault("evaluate: no harder test", "evaluation/account.py", "1.0 - 2 * HARDER / len(gaps)", "0.95", BEST),
+    Fault("evaluate: what is open is not said", "evaluation/verdict.py", "if high > OPEN else", "if False else", WORDS),
     Fault(
         "evaluate: best whatever the interval",
-        "evaluation/evaluate.py",
-        "choice.promising and played[candidate].vs_popularity.sign > 0",
+        "evaluation/account.py",
+        "choice.promising and policies[candidate].vs_popularity.sign > 0",
         "choice.promising",
-        (f"{TESTS}test_where_all_share_one_ordering_nothing_beats_popularity",),
+        BEST,
     ),
     Fault(
         "evaluate: who chose is judged by the same choice",

@@ -109,8 +109,8 @@ FAULTS = [
     Fault(
         "frames: categories are text",
         "recovery/read.py",
-        "text = column if dtype == pl.String else column.unique().cast(pl.String)",
-        "text = column if dtype == pl.String else pl.lit('x')",
+        "text = _plain(column if dtype == pl.String else column.unique().cast(pl.String))",
+        "text = _plain(column if dtype == pl.String else pl.lit('x'))",
         FRAMES,
     ),
     Fault("excel: texts are not counted", "files/excel.py", "cells * longest > most", "False", FRAMES),

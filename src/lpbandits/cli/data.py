@@ -46,8 +46,8 @@ def _example(folder: Path, as_json: bool) -> None:
         ("titles.csv", "what the dishes are called"),
         ("newcomers.csv", "a few ratings of guests who are not in the log, to decide for"),
     ):
-        say(f"  {place}/{file}   {what}")
-    say(f"Next: lpb fit {place}/ratings.csv --names {place}/titles.csv --out model.json")
+        say(f"  {place}/{file:<13}   {what}")
+    say(f"Next: lpb fit {place}/ratings.csv --states 4 --names {place}/titles.csv --out model.json")
 
 
 def _movielens(name: str | None, source: Path | None, as_json: bool) -> None:

@@ -5,18 +5,24 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from lpbandits.evaluation.contest import kind_of
+from lpbandits.evaluation.contest import YARDSTICKS, kind_of
+from lpbandits.evaluation.development import Choice
 from lpbandits.evaluation.intervals import differences, intervals
 from lpbandits.evaluation.replay import Replay, after
 from lpbandits.evaluation.results import Gain, Group, Played
 from lpbandits.model import PreferenceModel
 from lpbandits.recovery.ratings import Ratings
+from lpbandits.simulation.intervals import reach
 from lpbandits.text import shown
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 CHECKPOINTS = (5, 10, 20)
 """Rounds after which scores are told, and after the last."""
 
+HARDER = 0.01
+"""The chance that any of the policies that were not chosen is taken for better than popularity, if none is."""
+
+ALL = "everybody"
 FEWEST = 5
 """People of a group that is told of."""
 
@@ -27,7 +33,7 @@ def accounts(scores: Mapping[str, FloatArray], *, rounds: int, seed: int) -> dic
     ends = {name: after(one, most) for name, one in scores.items()}
     gaps = np.stack([differences(end, ends["popular"]) for end in ends.values()])
     found = intervals(gaps, seed=seed)
-    told = sorted({t for t in CHECKPOINTS if t <= rounds} | {rounds, min(rounds, most)})
+    told = sorted({*CHECKPOINTS, rounds, min(rounds, most)})
     return {
         name: Played(
             name,
@@ -40,6 +46,27 @@ def accounts(scores: Mapping[str, FloatArray], *, rounds: int, seed: int) -> dic
         )
         for (name, end), gap, interval in zip(ends.items(), gaps, found, strict=True)
     }
+
+
+def best_of(choice: Choice, policies: Mapping[str, Played]) -> str:
+    """Return the policy that surely helps: the one that was chosen before, or else one that stands a harder test.
+
+    The chosen one must beat popularity with those who chose it and, by its 95 % interval, with others. If it does not,
+    any other may, with 99 % for all of them together: development people are few, and may choose badly.
+    """
+    candidate = choice.candidate
+    if candidate is None or (choice.promising and policies[candidate].vs_popularity.sign > 0):
+        return candidate or "popular"
+    personal = [played for played in policies.values() if played.kind == "policy" and played.name not in YARDSTICKS]
+    gaps = {played.name: differences(played.people, policies["popular"].people) for played in personal}
+    people = len(policies["popular"].people)
+    far = reach(people, 1.0 - 2 * HARDER / len(gaps))
+    sure = {
+        name: float(gap.mean())
+        for name, gap in gaps.items()
+        if people > 1 and gap.mean() > far * gap.std(ddof=1) / np.sqrt(people)
+    }
+    return max(sure, key=lambda name: sure[name], default="popular")
 
 
 def gains_over(candidate: str, policies: Mapping[str, Played], *, seed: int) -> dict[str, Gain]:
@@ -55,14 +82,15 @@ def groups_of(
 ) -> list[Group]:
     """Return what groups of people gain: light and heavy raters, and each state's, told by what it prefers."""
     middle = float(np.median(ratings))
-    kinds: dict[str, BoolArray] = {"everybody": np.ones(len(gap), dtype=np.bool_)}
+    kinds: dict[str, BoolArray] = {ALL: np.ones(len(gap), dtype=np.bool_)}
     if ratings.min() < ratings.max():
         kinds[f"light raters (up to {middle:,.0f} ratings)"] = ratings <= middle
         kinds[f"heavy raters (more than {middle:,.0f})"] = ratings > middle
     if len(np.unique(states)) > 1:
         first = [shown(model.name_of(a)) for a in model.orderings[:, 0].tolist()]
         kinds |= {f"state {z} ({first[z]} …)": states == z for z in np.unique(states).tolist()}
-    return [_group(name, gap[who], seed) for name, who in kinds.items() if who.sum() >= FEWEST]
+    some = {name: who for name, who in kinds.items() if who.sum() >= FEWEST and (name == ALL or not who.all())}
+    return [_group(name, gap[who], seed) for name, who in some.items()]
 
 
 def _group(name: str, gap: FloatArray, seed: int) -> Group:

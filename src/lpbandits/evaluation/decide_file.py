@@ -61,8 +61,10 @@ class Summary:
         self._chosen += np.bincount(mine, minlength=self.model.n_actions)
         told = found.numbers[:, 0][~np.isnan(found.numbers[:, 0])]
         self._chances = self._chances[0] + float(told.sum()), self._chances[1] + len(told)
-        if self.first is None and len(table):
+        if self.first is None:
             self.first = table.head(FIRST)
+        elif len(self.first) < FIRST:
+            self.first = pl.concat([self.first, table.head(FIRST - len(self.first))], how="vertical_relaxed")
 
     @property
     def mean_probability(self) -> float | None:

@@ -26,6 +26,10 @@ class Trial:
         """Return the mean score of its best policy with some people; without any policy, fewer states are as good."""
         return max((float(one[who].mean()) for one in self.scores.values()), default=0.0)
 
+    def scores_of_best(self, who: BoolArray) -> FloatArray:
+        """Return the scores of some people by the policy that does best with them; nobody differs without one."""
+        return max((one[who] for one in self.scores.values()), key=np.mean, default=np.zeros(int(who.sum())))
+
     def to_dict(self) -> Json:
         """Return it as a JSON object."""
         return {
@@ -35,8 +39,13 @@ class Trial:
 
 
 def best_trial(trials: Sequence[Trial], who: BoolArray) -> Trial:
-    """Return what does best with some people; of equal ones the first."""
-    return max(trials, key=lambda trial: trial.value(who))
+    """Return the first that does no worse, by a standard error, than what does best with some people."""
+    best = max(trials, key=lambda trial: trial.value(who))
+    for trial in trials:
+        gap = best.scores_of_best(who) - trial.scores_of_best(who)
+        if gap.mean() <= gap.std() / np.sqrt(max(len(gap), 1)):
+            return trial
+    return best
 
 
 def unbiased(trials: Sequence[Trial], people: int) -> dict[str, float]:

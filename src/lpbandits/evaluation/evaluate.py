@@ -7,7 +7,7 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
-from lpbandits.evaluation.account import accounts, gains_over, groups_of, table_of
+from lpbandits.evaluation.account import accounts, best_of, gains_over, groups_of, table_of
 from lpbandits.evaluation.choices import Settings, candidates
 from lpbandits.evaluation.contest import BOUNDS, DEFAULT, YARDSTICKS, Contest, Known, kind_of, known_of
 from lpbandits.evaluation.development import Choice, develop
@@ -20,7 +20,8 @@ from lpbandits.evaluation.split import split
 from lpbandits.evaluation.verdict import sentence
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Progress, workers_of
-from lpbandits.policies import entry_of
+from lpbandits.policies import POLICIES
+from lpbandits.policies.registry import load_outside
 from lpbandits.recovery.assignments import states_of
 from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.report import Stopwatch
@@ -103,23 +104,25 @@ def evaluate(
             scores[name] = contest.scores(name, known, replay)
     played = accounts(scores, rounds=rounds, seed=seed)
     candidate = choice.candidate
-    against = {} if candidate is None else gains_over(candidate, played, seed=seed)
+    best = best_of(choice, played)
+    shown = candidate if best == "popular" else best
+    against = {} if shown is None else gains_over(shown, played, seed=seed)
     grouped_by = known.model if model is None else model  # whose states the user knows by their numbers
     own_states = likeliest_states(grouped_by, log.subset(replay.person), contest.workers)
-    gap = differences(played[candidate or "popular"].people, played["popular"].people)
+    gap = differences(played[shown or "popular"].people, played["popular"].people)
     return Evaluation(
         verdict=sentence(
+            best,
             candidate,
             played,
             against,
-            promising=choice.promising,
             unseen=source.unseen,
             people=len(replay),
             log_people=len(log.people),
             rounds=replay.most,
         ),
-        best=candidate if candidate and choice.promising and played[candidate].vs_popularity.sign > 0 else "popular",
-        candidate=candidate,
+        best=best,
+        candidate=shown,
         people=len(replay),
         log_people=len(log.people),
         fitted_people=len(parts.fitted),
@@ -146,13 +149,15 @@ def names_of(policies: Sequence[str] | None) -> list[str]:
     """
     if policies is None:
         return list(DEFAULT)
-    known = (*YARDSTICKS, *REFERENCES, *BOUNDS)
+    load_outside()
+    mine = [name for name, entry in POLICIES.items() if entry.feedback == "rewards" and name != "uniform"]
+    known = list(dict.fromkeys((*mine, *YARDSTICKS, *REFERENCES, *BOUNDS)))
     out = ["popular"]
     for given in validate.as_list(policies, "policies", "names", most=1000):
-        name = "random" if given == "uniform" else given
-        if name not in known:
-            name = entry_of(name).name
-        kind_of(name)
+        name = "random" if validate.same(given, "uniform") else given
+        if isinstance(name, str) and name in POLICIES:
+            kind_of(name)  # of duels there are none in a log
+        name = validate.as_choice(name, "policy", known)
         if name not in out:
             out.append(name)
     return out
@@ -164,7 +169,9 @@ def ways(source: Source, people: int, states: int | str, scale: str | None, seed
         return [source.settings]
     if isinstance(states, str) and states != "auto":
         raise InvalidInput(f"states is {validate.quoted(states)}; give a number, or 'auto'")
-    number = None if isinstance(states, str) else validate.as_count(states, "states", high=people)
+    number = None if isinstance(states, str) else validate.as_count(states, "states")
+    if number is not None and number > people:
+        raise InvalidInput(f"states is {number:,}, but only {people:,} people are fitted; ask for fewer states")
     return candidates(people, states=number, scale=scale, seed=seed)
 
 

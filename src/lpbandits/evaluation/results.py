@@ -101,8 +101,7 @@ class Group:
 class Evaluation:
     """Whether policies help the people of a log more than what is popular.
 
-    `best` is the policy that did best on development people, if it beats popularity there and surely on report people;
-    else "popular".
+    `best` is a policy that surely helps (see `account.best_of`), else "popular".
 
     >>> from lpbandits import Ratings, evaluate
     >>> n, a = np.divmod(np.arange(60 * 8), 8)
@@ -114,7 +113,7 @@ class Evaluation:
     verdict: str
     best: str
     candidate: str | None
-    """The policy that did best on development people; None if none was tried."""
+    """The policy of which groups and people are told: the best, or what development people chose; None: none."""
     people: int
     """Report people, who were replayed once with everything chosen."""
     log_people: int
@@ -146,7 +145,7 @@ class Evaluation:
         """Return it as the JSON object that `lpb evaluate --json` prints."""
         return {
             "people": self.people,
-            "policies": {name: played.to_dict() for name, played in self.policies.items()},
+            "policies": {name: played.to_dict() for name, played in self.policies.items()} | self._absent(),
             "verdict": self.verdict,
             "best": self.best,
             "candidate": self.candidate,
@@ -165,6 +164,13 @@ class Evaluation:
             "warnings": list(self.warnings),
             "seconds": dict(self.seconds),
         }
+
+    def _absent(self) -> Json:
+        """Return who could not be tried, in the form of the others, with nothing known."""
+        told = next(iter(self.policies.values())).z
+        nothing: Json = {"z": {str(t): None for t in told}, "se": None}
+        nothing["vs_popularity"] = {"mean": None, "low": None, "high": None}
+        return {name: {"title": titled(name), "kind": "left out", **nothing, "curve": []} for name in self.left_out}
 
     def note(self) -> Json:
         """Return what a model keeps of it (`model.evaluation`)."""

@@ -36,6 +36,7 @@ class Source:
         model = as_model(model)
         strangers = strangers_to(model, log.people)
         settings = Settings.of(model)
+        whole = log
         log, dropped = aligned(log, model)
         notes = []
         if dropped:
@@ -49,6 +50,8 @@ class Source:
             if strangers is None:
                 why = "whether people of this log were in the model's fit cannot be told"
             notes.append(f"{why}: it was fitted anew, in the same way, without those replayed")
+            if not validate.same(model.provenance.get("data_sha256"), whole.sha256):
+                notes.append("this is another log, or another part of it, than the model was fitted to")
             return cls(log, None, settings, notes)
         if strangers is None:
             notes.append("the model was used as it is; whether these people were in its fit cannot be told")

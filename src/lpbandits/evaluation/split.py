@@ -7,7 +7,7 @@ import numpy as np
 from lpbandits.errors import InvalidInput
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import counted
-from lpbandits.recovery.taste import telling
+from lpbandits.recovery.taste import LEAST_RATINGS, telling
 from lpbandits.typing import IntArray
 
 REPORT, DEVELOPMENT = 0.35, 0.2
@@ -48,13 +48,26 @@ def split(log: Ratings, *, least: int, seed: int, people: int | None = None) -> 
     able = telling(log)
     able = able[log.counts[able] >= least]
     if len(able) < FEWEST:
-        raise InvalidInput(
-            f"{counted(len(able), 'person has', 'people have')} {least} ratings that are not all nearly alike; at "
-            f"least {FEWEST} are needed to fit some and to replay others: give ratings of more people"
-        )
+        raise InvalidInput(_too_few(log, len(able), least))
     order = np.random.default_rng([seed, 12]).permutation(able)
     reported = min(round(REPORT * len(able)), MOST_REPORTED if people is None else people)
     developed = min(round(DEVELOPMENT * len(able)), MOST_DEVELOPMENT)
     report, development = order[:reported], order[reported : reported + developed]
     fitted = np.setdiff1d(np.arange(len(log.people)), order[: reported + developed])
     return Parts(fitted, np.sort(development), np.sort(report))
+
+
+def _too_few(log: Ratings, able: int, least: int) -> str:
+    most = int(log.counts.max(initial=0))
+    if most < least:
+        again = "; where actions may be played again (--repeats) three are enough" if most >= LEAST_RATINGS else ""
+        return (
+            f"nobody rated {least} actions (the most are {most}), of which half would be played: there is nothing to "
+            f"choose from{again}"
+        )
+    if not len(telling(log)):
+        return "everybody rates everything alike, so there is nothing to choose; give ratings that differ"
+    return (
+        f"{counted(able, 'person has', 'people have')} {least} ratings that are not all nearly alike; at least "
+        f"{FEWEST} are needed to fit some and to replay others: give ratings of more people"
+    )

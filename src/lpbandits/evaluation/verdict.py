@@ -5,54 +5,62 @@ from collections.abc import Mapping
 from lpbandits.evaluation.results import Gain, Played, titled
 from lpbandits.recovery.report import counted
 
+OPEN = 0.1
+"""A gain that would be worth more people, if it cannot be ruled out."""
+
 MOST_LOSERS = 2
 """Policies that lose to popularity, of which the sentence speaks."""
 
 
 def sentence(
+    best: str,
     candidate: str | None,
     policies: Mapping[str, Played],
     against: Mapping[str, Gain],
     *,
-    promising: bool = True,
     unseen: bool = True,
     people: int,
     log_people: int,
     rounds: int,
 ) -> str:
-    """Return what was found, as one would tell it; `promising`: the candidate did better on other people, too.
+    """Return what was found, as one would tell it: of the `best`, or of the candidate if that is popularity.
 
-    `unseen`: it is known that nobody of them was in a fit.
+    `against` is what the best, or else the candidate, gains over others; `unseen`: nobody of them was in a fit.
 
     >>> played = {"taste": Played("taste", "policy", {20: 0.8}, 0.01, Gain(0.059, 0.044, 0.073), [0.8], [])}
-    >>> sentence("taste", played, {"item-knn": Gain(0.0, -0.01, 0.01)}, people=600, log_people=1589, rounds=20)
+    >>> sentence("taste", "taste", played, {"item-knn": Gain(0.0, -0.01, 0.01)}, people=600, log_people=1589, rounds=20)
     'On 600 of your 1,589 people, whom no fit had seen, taste gains 0.059 [0.044, 0.073] over popularity in 20 ...
     """
     whom = f"On {people:,} of your {counted(log_people, 'person', 'people')}" + (", whom no fit had seen" * unseen)
     within = f"in {counted(rounds, 'round')}"
     if candidate is None:
         return f"{whom}, no policy was tried; name one (--policies taste)."
-    gain = policies[candidate].vs_popularity
     losers = _losers(candidate, policies)
-    if promising and gain.sign > 0:
-        parts = [f"{titled(candidate)} gains {gain} over popularity {within}", *_beside(against), *losers]
+    if best != "popular":
+        gain = policies[best].vs_popularity
+        parts = [f"{titled(best)} gains {gain} over popularity {within}", *_beside(against), *losers]
         return f"{whom}, {'; '.join(parts)}."
-    change = f"gains {gain}" if gain.mean >= 0 else f"loses {_turned(gain)}"
-    best = f"{titled(candidate)}, the best of the policies, {change} {within}"
-    if gain.sign > 0:
-        best += ", but nothing on the people by whom it was chosen"
     ahead = [
         f"{titled(name)} gains {policies[name].vs_popularity}"
         for name in ("item-knn", "ease")
         if name in policies and policies[name].vs_popularity.sign > 0
     ]
     what = "no policy beats popularity here, though a recommender does" if ahead else "nothing beats popularity here"
-    return f"{whom}, {what}: {'; '.join([best, *ahead, *losers])}."
+    told = [_not_better(candidate, policies[candidate].vs_popularity, within), *ahead, *losers]
+    return f"{whom}, {what}: {'; '.join(told)}."
 
 
-def _turned(gain: Gain) -> Gain:
-    """Return a loss as a positive number."""
-    return Gain(-gain.mean, None if gain.high is None else -gain.high, None if gain.low is None else -gain.low)
+def _not_better(candidate: str, gain: Gain, within: str) -> str:
+    """Return how the policy did that other people chose, and what cannot be ruled out."""
+    who = f"{titled(candidate)}, which other people chose,"
+    if gain.mean == gain.low == gain.high == 0.0:
+        return f"{who} gives everybody the same"
+    interval = "" if gain.low is None or gain.high is None else f" [{gain.low:+.3f}, {gain.high:+.3f}]"
+    text = f"{who} is at {gain.mean:+.3f}{interval} {within}"
+    if gain.sign > 0:
+        return f"{text}, but was not above it with those who chose"
+    high = gain.high if gain.high is not None else float("inf")
+    return f"{text}, too few people to rule out a gain of {high:.2f}" if high > OPEN else text
 
 
 def _beside(against: Mapping[str, Gain]) -> list[str]:

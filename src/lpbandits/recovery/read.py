@@ -187,10 +187,15 @@ def checked_table(long: Long, source: Source, *, decimal_comma: bool = False) ->
 
 def label_of(role: str, dtype: pl.DataType, *, whole: bool) -> pl.Expr:
     """Return a column's labels: whole numbers, or text."""
-    column = (
-        pl.col(role).cast(pl.String) if is_text(dtype) else pl.col(role)
-    )  # categories do not become numbers at once
-    return column.cast(pl.Int64 if whole else pl.String)
+    if not is_text(dtype):
+        return pl.col(role).cast(pl.Int64 if whole else pl.String)
+    text = pl.col(role).cast(pl.String)  # categories do not become numbers at once
+    return _plain(text).cast(pl.Int64) if whole else text
+
+
+def _plain(text: pl.Expr) -> pl.Expr:
+    """Return labels as numbers are spelt: 7.0, as tables have it that once had gaps, is 7."""
+    return text.str.replace(r"^(-?[0-9]+)\.0$", "${1}")
 
 
 def _is_missing(role: str, dtype: pl.DataType) -> pl.Expr:
@@ -204,7 +209,7 @@ def is_whole(role: str, dtype: pl.DataType, source: Source) -> pl.Expr:
     if dtype.is_integer():
         return ((column <= 2**63 - 1) & (column >= -(2**63))).all()
     if is_text(dtype):
-        text = column if dtype == pl.String else column.unique().cast(pl.String)
+        text = _plain(column if dtype == pl.String else column.unique().cast(pl.String))
         return (text.cast(pl.Int64, strict=False).cast(pl.String) == text).fill_null(text.is_null()).all()
     if dtype.is_float():
         return ((column == column.round()) & (column.abs() < 2**63)).all()

@@ -16,8 +16,8 @@ VERSION = 1
 REMARKS = {
     "item-knn": "no bandit, for reference",
     "ease": "no bandit, for reference",
-    "ceiling": "knows all other ratings",
-    "best-possible": "knows all ratings",
+    "ceiling": "taste, told all other ratings",
+    "best-possible": "told all ratings",
 }
 GAIN = "gain over popularity [95 %]"
 HOW_TO_READ = (
@@ -78,7 +78,7 @@ def losers(found: Evaluation) -> str:
         f"{(gap < 0).mean():.0%} of the people would have been better off with popularity than with {who}, by "
         f"{-lost.mean():.2f} on average; {(gap > 0).mean():.0%} are better off, by {gained:.2f}."
     )
-    worse = [group.name for group in found.groups if group.gain.sign < 0]
+    worse = [group.name for group in found.groups[1:] if group.gain.sign < 0]
     text += f" As groups, these lose: {', '.join(worse)}." if worse else " No group of them loses as a whole."
     return text + " (Groups describe: with several of them one may lose, or gain, by chance.)"
 
