@@ -17,6 +17,7 @@ MODEL = "model.json"
 
 
 def evaluate(
+    context: typer.Context,
     ratings: Path = typer.Argument(help=reading.KINDS),
     model: Path | None = typer.Option(
         None,
@@ -66,19 +67,7 @@ def evaluate(
         check_place(model)
     if out is not None:
         as_folder(out)
-    log, seconds = reading.read_log(
-        ratings,
-        layout=layout,
-        person=person,
-        action=action,
-        rating=rating,
-        rank=rank,
-        duplicates=duplicates,
-        decimal_comma=decimal_comma,
-        min_person=min_person,
-        min_action=min_action,
-        unpack_limit=unpack_limit,
-    )
+    log, seconds = reading.read_log(ratings, **reading.options_of(context))
     with stage_bars() as report:
         found = run(
             log,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 def fit(
+    context: typer.Context,
     ratings: Path = typer.Argument(help=reading.KINDS),
     out: Path | None = typer.Option(None, help="File for the model (JSON)."),
     states: str = typer.Option("5", help="Number of latent states, or **auto**: what predicts unseen people best."),
@@ -70,19 +71,7 @@ def fit(
     if restarts is not None:
         settings["restarts"] = validate.as_count(restarts, "restarts", high=1000)
     estimator = TwoStage(**settings) if method == "two-stage" else Em(**settings)
-    log, read_seconds = reading.read_log(
-        ratings,
-        layout=layout,
-        person=person,
-        action=action,
-        rating=rating,
-        rank=rank,
-        duplicates=duplicates,
-        decimal_comma=decimal_comma,
-        min_person=min_person,
-        min_action=min_action,
-        unpack_limit=unpack_limit,
-    )
+    log, read_seconds = reading.read_log(ratings, **reading.options_of(context))
     note = slow_note(log) if method == "em" else None
     if note:
         typer.echo(f"note: {note}", err=True)

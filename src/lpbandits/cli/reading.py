@@ -1,8 +1,9 @@
 """How commands read a log of ratings: the options that they share, and the one call behind them."""
 
+import inspect
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -83,6 +84,11 @@ def read_log(
     if layout == "auto" and log.layout in _TAKEN:
         typer.echo(f"note: read as {log.layout}: {_TAKEN[log.layout]} (see --layout)", err=True)
     return log, time.perf_counter() - start
+
+
+def options_of(context: typer.Context) -> dict[str, Any]:
+    """Return what a command was told of how to read its log."""
+    return {name: context.params[name] for name in inspect.signature(read_log).parameters if name != "source"}
 
 
 def number_of_states(text: str) -> "int | Literal['auto']":
