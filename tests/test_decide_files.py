@@ -339,3 +339,13 @@ def test_a_name_among_numbers_changes_nobodys_luck(tmp_path: Path) -> None:
     one, two = (pl.read_parquet(tmp_path / f"{name}.parquet")["action"].to_list() for name in ("one", "two"))
     assert len(set(one)) > 1
     assert two[:40] == one
+
+
+def test_what_evaluations_call_otherwise_is_known(tmp_path: Path) -> None:
+    model = lpb.PreferenceModel([[0, 1], [1, 0]])
+    assert choose_policy(model, "random").name == "uniform"
+    with pytest.raises(lpb.InvalidInput, match="'ease' is a reference of evaluations"):
+        choose_policy(model, "ease")
+    (tmp_path / "x.soc").write_text("# NUMBER ALTERNATIVES: 2\n# NUMBER VOTERS: 1\n# NUMBER UNIQUE ORDERS: 1\n1: 1,2\n")
+    with pytest.raises(lpb.InvalidInput, match=r"x\.soc holds rankings, and a history is one outcome per row"):
+        decide_file(choose_policy(model, "lpbts"), tmp_path / "x.soc")

@@ -138,6 +138,11 @@ def _some(frame: pl.DataFrame, starts: IntArray) -> Some:
 def open_history(path: str | Path, given: Mapping[str, str | None]) -> Iterator[HistoryFile]:
     """Check a table of outcomes, and give it to be read; text is first brought into a temporary Parquet file."""
     with open_source(path) as source, contextlib.ExitStack() as open_:
+        if source.kind == "preflib":
+            raise InvalidInput(
+                f"{source.name} holds rankings, and a history is one outcome per row; give a person, an action and a "
+                "reward"
+            )
         try:
             clean, _ = checked_table(laid_out(source, Wanted("long", given)), source)
             text = clean.collect_schema()["person"] == pl.String

@@ -11,6 +11,7 @@ from lpbandits.policies.registry import load_outside
 from lpbandits.rewards import Rewards
 
 AUTO = "auto"
+REFERENCES = ("item-knn", "ease", "ceiling", "best-possible")
 
 
 class Chosen(NamedTuple):
@@ -42,6 +43,12 @@ def choose_policy(
     why = "asked for"
     if name == AUTO:
         name, why = _best(model)
+    if validate.same(name, "random"):  # what evaluations call it
+        name = "uniform"
+    if any(validate.same(name, other) for other in REFERENCES):
+        raise InvalidInput(
+            f"{name!r} is a reference of evaluations, which decides nothing; choose a policy: lpb policies"
+        )
     entry = entry_of(name)
     if entry.feedback != "rewards":
         raise InvalidInput(f"policy {name!r} learns from duels; choose one that learns from rewards, such as lpbts")
