@@ -32,6 +32,7 @@ from lpbandits.evaluation.verdict import sentence
 from lpbandits.recovery import Ratings
 from lpbandits.recovery.overlap import strangers_to
 from lpbandits.recovery.taste import Moments, moments, telling
+from lpbandits.simulation.intervals import reach
 from lpbandits.taste import TasteModel
 from lpbandits.typing import FloatArray
 from tests.logs import log_of
@@ -373,6 +374,14 @@ def test_what_was_chosen_can_be_fitted_to_everybody() -> None:
 
 
 # Intervals and the verdict
+
+
+def test_intervals_are_as_wide_as_students_where_these_are_right() -> None:
+    draws = np.random.default_rng(14).normal(size=(200, 25))
+    found = np.concatenate([intervals(row[None, :], seed=i) for i, row in enumerate(draws)])
+    student = reach(25) * draws.std(axis=1, ddof=1) / 5
+    # plain percentiles have 0.93 of that; the mean ratio of 200 has a standard error below 0.003
+    np.testing.assert_allclose(((found[:, 1] - found[:, 0]) / 2 / student).mean(), 1.0, atol=0.02)
 
 
 def test_intervals_of_a_few_values_are_not_narrow() -> None:

@@ -79,7 +79,7 @@ FAULTS = [
         "evaluation/intervals.py",
         "means[:, None] + wide * ends.T",
         "means[:, None] + ends.T",
-        (f"{TESTS}test_intervals_cover_what_they_say",),
+        (f"{TESTS}test_intervals_are_as_wide_as_students_where_these_are_right",),
     ),
     Fault("evaluate: gains unpromised", "evaluation/account.py", "(choice.promising and ", "(", BEST),
     Fault("evaluate: no harder test", "evaluation/account.py", "1.0 - 2 * HARDER / len(gaps)", "0.95", BEST),
