@@ -88,7 +88,7 @@ def test_assignments_are_written_by_the_name_of_the_file(name: str, tmp_path: Pa
     read = pl.read_parquet(tmp_path / name) if name.endswith("parquet") else pl.read_csv(tmp_path / name)
     assert read["person"].to_list() == ["ann", "7", str(2**70)]
     assert read.drop("person").equals(table.drop("person"))
-    with pytest.raises(InvalidInput, match=r"tables of states are .parquet or .csv"):
+    with pytest.raises(InvalidInput, match=r"give a name that ends in \.parquet or \.csv"):
         write_assignments(tmp_path / "people.xlsx", table)
 
 

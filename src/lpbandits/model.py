@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -176,6 +176,10 @@ class PreferenceModel:
     def index(self) -> dict[Label, int]:
         """From label to index."""
         return {label: i for i, label in enumerate(self.actions)}
+
+    def places_of(self, labels: Iterable[Label]) -> IntArray:
+        """Return the index of each label, -1 for one that the model does not have."""
+        return np.array([self.index.get(label, -1) for label in labels], dtype=np.int64)
 
     def replace(self, **parts: Any) -> "PreferenceModel":
         """Return the same model with other parts, such as `actions=…`, `names=…` or `evaluation=…`.

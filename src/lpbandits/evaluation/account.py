@@ -12,6 +12,7 @@ from lpbandits.evaluation.replay import Replay, after
 from lpbandits.evaluation.results import Gain, Group, Played
 from lpbandits.model import PreferenceModel
 from lpbandits.recovery.ratings import Ratings
+from lpbandits.recovery.tables import labels_as_series
 from lpbandits.simulation.intervals import reach
 from lpbandits.text import shown
 from lpbandits.typing import BoolArray, FloatArray, IntArray
@@ -102,11 +103,10 @@ def table_of(log: Ratings, replay: Replay, states: IntArray, policies: Mapping[s
     """Return a row per report person."""
     return pl.DataFrame(
         {
-            "person": [log.people[n] for n in replay.person.tolist()],
+            "person": labels_as_series("person", [log.people[n] for n in replay.person.tolist()]),
             "ratings": log.counts[replay.person],
             "rounds": replay.rounds,
             "state": states,
             **{name: played.people for name, played in policies.items()},
-        },
-        strict=False,
+        }
     )

@@ -63,7 +63,8 @@ class Decisions:
         >>> decide(LpbTS(model), past).table().select("person", "action", "runner_up").rows()
         [('ann', 'jam', 'tea')]
         """
-        from lpbandits.evaluation.decision_files import decision_table, labels_as_series  # noqa: PLC0415 - polars
+        from lpbandits.evaluation.decision_files import decision_table  # noqa: PLC0415 - polars
+        from lpbandits.recovery.tables import labels_as_series  # noqa: PLC0415
 
         numbers = np.column_stack([self.probability, self.expected, self.low, self.high])
         found = Found(self.action, self.runner_up, numbers)

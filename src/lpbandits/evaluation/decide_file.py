@@ -14,11 +14,12 @@ from lpbandits.address import addresses_of
 from lpbandits.errors import InvalidInput, door
 from lpbandits.evaluation.batch import Batch, Found
 from lpbandits.evaluation.decide import warn_of_again
-from lpbandits.evaluation.decision_files import Pieces, as_table_place, decision_table
+from lpbandits.evaluation.decision_files import Pieces, decision_table
 from lpbandits.evaluation.history_files import ROWS, HistoryFile, Some, open_history
 from lpbandits.evaluation.label_files import Allowed, Coder, read_labels
 from lpbandits.evaluation.policy_choice import Chosen
 from lpbandits.files.unpacking import temporary
+from lpbandits.files.writing import check_table_place
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Progress, workers_of
 from lpbandits.recovery.report import counted
@@ -116,7 +117,7 @@ def decide_file(
     history. About so many `rows` are held at a time, and all of anybody's; it changes no decision and no order.
     """
     started = time.perf_counter()
-    place = None if out is None else as_table_place(out)
+    place = None if out is None else check_table_place(out, "--out")
     validate.as_choice(unknown, "unknown", ("error", "skip"))
     rows = validate.as_count(rows, "rows")
     model = chosen.policy.model

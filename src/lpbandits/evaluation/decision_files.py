@@ -1,30 +1,16 @@
 """Decisions as tables and files: written in pieces, and joined at the end."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.batch import Found
-from lpbandits.files.places import as_path
-from lpbandits.files.writing import check_place, write_stream, write_table
+from lpbandits.files.writing import write_stream, write_table
 from lpbandits.model import PreferenceModel
-from lpbandits.typing import Int32Array, Label
-
-SUFFIXES = (".parquet", ".csv")
-
-
-def labels_as_series(name: str, labels: Sequence[Label]) -> pl.Series:
-    """Return labels as a column: whole numbers if all of them are, and fit; otherwise text.
-
-    >>> labels_as_series("person", [1, "ann"]).to_list()
-    ['1', 'ann']
-    """
-    if all(isinstance(label, int) and abs(label) < 2**63 for label in labels):
-        return pl.Series(name, labels, dtype=pl.Int64)
-    return pl.Series(name, [str(label) for label in labels], dtype=pl.String)
+from lpbandits.recovery.tables import labels_as_series
+from lpbandits.typing import Int32Array
 
 
 def decision_table(people: pl.Series, found: Found, model: PreferenceModel) -> pl.DataFrame:
@@ -45,15 +31,6 @@ def decision_table(people: pl.Series, found: Found, model: PreferenceModel) -> p
 
 def _named(labels: pl.Series, index: Int32Array) -> pl.Series:
     return labels.gather(pl.Series(np.maximum(index, 0)).set(pl.Series(index < 0), None))
-
-
-def as_table_place(path: str | Path) -> Path:
-    """Return where decisions are written to, if they can be: a name that says in what form."""
-    place = as_path(path)
-    if place.suffix.lower() not in SUFFIXES:
-        raise InvalidInput(f"--out is {str(place)!r}; give a name that ends in {' or '.join(SUFFIXES)}")
-    check_place(place)
-    return place
 
 
 class Pieces:

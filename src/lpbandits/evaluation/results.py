@@ -52,6 +52,16 @@ class Gain:
             return 0
         return int(self.low > 0.0) - int(self.high < 0.0)
 
+    @property
+    def signed(self) -> str:
+        """It for people, with its sign.
+
+        >>> Gain(0.059, 0.044, 0.073).signed, Gain(-0.03, None, None).signed
+        ('+0.059 [+0.044, +0.073]', '-0.030')
+        """
+        reach = "" if self.low is None or self.high is None else f" [{self.low:+.3f}, {self.high:+.3f}]"
+        return f"{self.mean:+.3f}{reach}"
+
     def __str__(self) -> str:
         reach = "" if self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
         return f"{self.mean:.3f}{reach}"

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.choices import Settings
@@ -69,8 +67,7 @@ def aligned(log: Ratings, model: PreferenceModel) -> tuple[Ratings, int]:
     >>> aligned(log, PreferenceModel([[0, 1]], actions=["tea", "jam"]))
     (<Ratings: 2 by 2 people of 2 actions>, 1)
     """
-    place = np.array([model.index.get(label, -1) for label in log.actions], dtype=np.int64)
-    action = place[log.action]
+    action = model.places_of(log.actions)[log.action]
     known = action >= 0
     if not known.any():
         raise InvalidInput(

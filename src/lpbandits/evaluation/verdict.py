@@ -55,8 +55,7 @@ def _not_better(candidate: str, gain: Gain, within: str) -> str:
     who = f"{titled(candidate)}, which other people chose,"
     if gain.mean == gain.low == gain.high == 0.0:
         return f"{who} gives everybody the same"
-    interval = "" if gain.low is None or gain.high is None else f" [{gain.low:+.3f}, {gain.high:+.3f}]"
-    text = f"{who} is at {gain.mean:+.3f}{interval} {within}"
+    text = f"{who} is at {gain.signed} {within}"
     if gain.sign > 0:
         return f"{text}, but was not above it with those who chose"
     high = gain.high if gain.high is not None else float("inf")

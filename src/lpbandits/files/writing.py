@@ -22,6 +22,9 @@ from lpbandits.errors import InvalidInput, reason
 from lpbandits.files.places import as_path
 
 MANIFEST = "manifest.json"
+TABLES = (".parquet", ".csv")
+"""What a table is written as, by what the file is called."""
+
 UNFINISHED = ".lpb-"
 """How the names of unfinished files and folders begin; what a killed process left of them can be deleted."""
 
@@ -64,6 +67,15 @@ def write_json(path: str | Path, content: Any) -> None:
 def write_table(path: str | Path, table: Table) -> None:
     """Write a table as Parquet."""
     write_bytes(path, as_parquet(table))
+
+
+def check_table_place(path: str | Path, name: str) -> Path:
+    """Return where a table is to be written to, if it can be: what the file is called says in what form."""
+    place = as_path(path)
+    if place.suffix.lower() not in TABLES:
+        raise InvalidInput(f"{name} is {str(place)!r}; give a name that ends in {' or '.join(TABLES)}")
+    check_place(place)
+    return place
 
 
 def write_stream(path: str | Path, table: Stream) -> None:

@@ -8,22 +8,16 @@ import polars as pl
 from scipy.special import logit
 
 from lpbandits.errors import InvalidInput, door
-from lpbandits.files.places import as_path
-from lpbandits.files.writing import check_place, write_stream
+from lpbandits.files.writing import check_table_place, write_stream
 from lpbandits.limits import affordable
 from lpbandits.model import EDGE, PreferenceModel, as_model
 from lpbandits.parallel import Threads
 from lpbandits.recovery.estimate import mixture
 from lpbandits.recovery.pairs import compare, log_likelihoods
 from lpbandits.recovery.ratings import Ratings, as_log
-from lpbandits.typing import FloatArray, IntArray, Label
+from lpbandits.recovery.tables import labels_as_series
+from lpbandits.typing import FloatArray, IntArray
 from lpbandits.validate import quoted
-
-KINDS = (".parquet", ".csv")
-"""What a table of states is written as."""
-
-LARGEST = 2**63
-"""Numbers from here on are written as text: a column of 64 bits does not hold them."""
 
 
 @door("assigning people to states")
@@ -52,7 +46,7 @@ def states_of(model: PreferenceModel, ratings: Ratings, *, threads: int | None =
         "assign fewer people at a time",
         size=48 * people * model.n_states,
     )
-    place = np.array([model.index.get(label, -1) for label in ratings.actions], dtype=np.int64)
+    place = model.places_of(ratings.actions)
     action = place[ratings.action]
     known = action >= 0
     counts = np.bincount(ratings.owner[known], minlength=people)
@@ -67,7 +61,7 @@ def states_of(model: PreferenceModel, ratings: Ratings, *, threads: int | None =
     state = chance.argmax(axis=1)
     return pl.DataFrame(
         {
-            "person": _column(ratings.people),
+            "person": labels_as_series("person", ratings.people),
             "state": state,
             "probability": chance[np.arange(people), state],
             "ratings": counts,
@@ -78,10 +72,7 @@ def states_of(model: PreferenceModel, ratings: Ratings, *, threads: int | None =
 
 def check_assignments(path: str | Path) -> None:
     """Refuse a place for a table of states before the long work, or a kind of file that is not written."""
-    place = as_path(path)
-    if place.suffix.lower() not in KINDS:
-        raise InvalidInput(f"cannot write {place}: tables of states are {' or '.join(KINDS)}; name such a file")
-    check_place(place)
+    check_table_place(path, "--assignments")
 
 
 def write_assignments(path: str | Path, table: pl.DataFrame) -> None:
@@ -109,9 +100,3 @@ def _chance(
     with Threads(threads) as pool:
         values = log_likelihoods(compare(some, threads=pool), beta, threads=pool)
     return mixture(values * (2 / np.maximum(counts, 2))[:, None], model.prior)[1]
-
-
-def _column(labels: tuple[Label, ...]) -> list[Label]:
-    """Return labels that one column can hold: numbers if all are, else text."""
-    whole = all(isinstance(label, int) and -LARGEST <= label < LARGEST for label in labels)
-    return list(labels) if whole else [str(label) for label in labels]

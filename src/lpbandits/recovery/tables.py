@@ -1,6 +1,6 @@
 """Tables of any origin, opened alike: the names of their columns, and some of these under other names."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -11,6 +11,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.recovery.columns import apart
 from lpbandits.recovery.frames import as_series, columns_of, is_pandas
 from lpbandits.recovery.rating_files import Source, check_width
+from lpbandits.typing import Label
 
 
 @dataclass(frozen=True)
@@ -100,3 +101,14 @@ def _taker(names: list[str], columns: list[Any]) -> Callable[[Mapping[str, int]]
         return pl.LazyFrame({"blank": blank, **{name: made(place) for name, place in chosen.items()}})
 
     return take
+
+
+def labels_as_series(name: str, labels: Sequence[Label]) -> pl.Series:
+    """Return labels as a column: whole numbers if all of them are, and fit; otherwise text.
+
+    >>> labels_as_series("person", [1, "ann"]).to_list()
+    ['1', 'ann']
+    """
+    if all(isinstance(label, int) and -(2**63) <= label < 2**63 for label in labels):
+        return pl.Series(name, labels, dtype=pl.Int64)
+    return pl.Series(name, [str(label) for label in labels], dtype=pl.String)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lpbandits.evaluation.results import Evaluation, Gain, titled
+from lpbandits.evaluation.results import Evaluation, titled
 from lpbandits.recovery.report import counted
 from lpbandits.simulation.results import versions
 from lpbandits.text import shown
@@ -36,7 +36,7 @@ def score_table(found: Evaluation) -> tuple[list[str], list[list[str]]]:
     rows = []
     for name, played in sorted(found.policies.items(), key=lambda item: -item[1].curve[-1]):
         scores = [f"{played.z[t]:.3f}" for t in told]
-        gain = "" if name == "popular" else gain_text(played.vs_popularity)
+        gain = "" if name == "popular" else played.vs_popularity.signed
         remark = "← best" if name == found.best else REMARKS.get(name, "")
         rows.append([titled(name), *scores, number(played.se, 3), gain, remark])
     return columns, rows
@@ -44,18 +44,8 @@ def score_table(found: Evaluation) -> tuple[list[str], list[list[str]]]:
 
 def group_table(found: Evaluation) -> tuple[list[str], list[list[str]]]:
     """Return what groups of people gain, as columns and rows of text."""
-    rows = [[g.name, f"{g.people:,}", gain_text(g.gain), f"{g.worse:.0%}"] for g in found.groups]
+    rows = [[g.name, f"{g.people:,}", g.gain.signed, f"{g.worse:.0%}"] for g in found.groups]
     return ["people", "how many", GAIN, "worse off"], rows
-
-
-def gain_text(gain: Gain) -> str:
-    """Return a gain for people, with its sign.
-
-    >>> gain_text(Gain(0.059, 0.044, 0.073)), gain_text(Gain(-0.03, None, None))
-    ('+0.059 [+0.044, +0.073]', '-0.030')
-    """
-    reach = "" if gain.low is None or gain.high is None else f" [{gain.low:+.3f}, {gain.high:+.3f}]"
-    return f"{gain.mean:+.3f}{reach}"
 
 
 def described(found: Evaluation) -> str:

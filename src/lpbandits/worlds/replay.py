@@ -86,9 +86,8 @@ class ReplayWorld:
 
 def _matrix(log: Log, model: PreferenceModel) -> FloatArray:
     """Return people × the model's actions."""
-    place = np.array([model.index.get(label, -1) for label in log.actions], dtype=np.int64)
     person = np.repeat(np.arange(len(log.offsets) - 1), np.diff(log.offsets))
-    action = place[log.action]
+    action = model.places_of(log.actions)[log.action]
     people = len(log.offsets) - 1
     affordable(
         f"to replay {people:,} people with {model.n_actions:,} actions",
