@@ -117,11 +117,11 @@ class PreferenceModel:
         self.utilities: FloatArray | None = None
         if utilities is not None:
             self.utilities = _frozen(validate.as_floats(utilities, "utilities", shape=(m, k)))
-            _check_unit(self.utilities)
+            validate.check_unit(self.utilities)
         self.errors: FloatArray | None = None
         if errors is not None:
             self.errors = _frozen(validate.as_floats(errors, "errors", shape=(m, k), largest=LARGEST_ERROR))
-            _check_errors(self.errors, self.utilities)
+            validate.check_errors(self.errors, self.utilities)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if getattr(self, "_sealed", False):
@@ -343,18 +343,3 @@ def _as_popular(popular: Any, actions: int) -> IntArray:
     if order.shape[1] != actions:
         raise InvalidInput(f"popular orders {order.shape[1]} actions, but there are {actions}; name each once")
     return _frozen(order[0])
-
-
-def _check_errors(errors: FloatArray, utilities: FloatArray | None) -> None:
-    if utilities is None:
-        raise InvalidInput("errors were given without utilities; they are the utilities' errors: give both")
-    if errors.min(initial=0.0) < 0:
-        z, a = (int(i) for i in np.argwhere(errors < 0)[0])
-        raise InvalidInput(f"errors[{z}, {a}] is {errors[z, a]:g}; a standard deviation cannot be negative")
-
-
-def _check_unit(utilities: FloatArray) -> None:
-    outside = np.argwhere((utilities < 0) | (utilities > 1))
-    if len(outside):
-        z, a = (int(i) for i in outside[0])
-        raise InvalidInput(f"utilities[{z}, {a}] is {utilities[z, a]:g}; utilities lie in [0, 1]")

@@ -5,7 +5,7 @@ number, or raises `InvalidInput` that names the value, the place and the remedy.
 """
 
 from lpbandits.validate.arrays import LARGEST, as_array, as_floats, as_indices, as_states
-from lpbandits.validate.orderings import as_labels, as_orderings, as_prior, check_ordered
+from lpbandits.validate.orderings import as_labels, as_orderings, as_prior, check_errors, check_ordered, check_unit
 from lpbandits.validate.values import (
     ODD,
     as_bytes,
@@ -43,7 +43,9 @@ __all__ = [
     "as_seed",
     "as_states",
     "as_text",
+    "check_errors",
     "check_ordered",
+    "check_unit",
     "did_you_mean",
     "quoted",
     "same",

@@ -124,3 +124,20 @@ def check_ordered(means: FloatArray, orderings: IntArray) -> None:
             f"means[{z}] contradict ordering {z}: action {a} comes before action {b} but has mean {means[z, a]:g} "
             f"< {means[z, b]:g}"
         )
+
+
+def check_errors(errors: FloatArray, utilities: FloatArray | None) -> None:
+    """Refuse errors without utilities, and negative ones."""
+    if utilities is None:
+        raise InvalidInput("errors were given without utilities; they are the utilities' errors: give both")
+    if errors.min(initial=0.0) < 0:
+        z, a = (int(i) for i in np.argwhere(errors < 0)[0])
+        raise InvalidInput(f"errors[{z}, {a}] is {errors[z, a]:g}; a standard deviation cannot be negative")
+
+
+def check_unit(utilities: FloatArray) -> None:
+    """Refuse utilities that do not lie in [0, 1]."""
+    outside = np.argwhere((utilities < 0) | (utilities > 1))
+    if len(outside):
+        z, a = (int(i) for i in outside[0])
+        raise InvalidInput(f"utilities[{z}, {a}] is {utilities[z, a]:g}; utilities lie in [0, 1]")
