@@ -1,4 +1,4 @@
-"""The one seam to more cores: order, interrupts, and who may use it."""
+"""The one seam to more cores and machines: order, tasks, deaths, interrupts, and what is refused."""
 
 import os
 import signal
@@ -6,11 +6,13 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from lpbandits.parallel import each
+from lpbandits.errors import InvalidInput, MachineFault, door
+from lpbandits.parallel import Team, Workers, engines, team_of
 
 ROOT = Path(__file__).parent.parent
 
@@ -20,28 +22,158 @@ def slow_square(x: int) -> int:
     return x * x
 
 
+def rest(seconds: float) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
+def note(folder: str, number: int) -> int:
+    """Leave word of who works on what, and of what was done."""
+    mine = Path(folder, f"now-{os.getpid()}")
+    mine.touch()
+    time.sleep(0.1)
+    Path(folder, f"done-{number}-{time.monotonic_ns()}").touch()
+    mine.unlink()
+    return number
+
+
+def kill_oneself(number: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
 def fails_at_three(x: int) -> int:
     if x == 3:
         raise ValueError("three")
     return x
 
 
-@pytest.mark.parametrize("kind", ["threads", "processes"])
-@pytest.mark.parametrize("workers", [1, 3])
-def test_results_come_in_the_order_of_the_jobs(kind: str, workers: int) -> None:
-    jobs = ((x,) for x in range(12))
-    assert list(each(slow_square, jobs, workers=workers, kind=kind)) == [x * x for x in range(12)]  # type: ignore[arg-type] # as declared
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """A cluster that is there already, as on a user's machines."""
+    from distributed import LocalCluster
+
+    with LocalCluster(  # type: ignore[no-untyped-call]
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
+    ) as cluster:
+        yield cluster.scheduler_address
 
 
-@pytest.mark.parametrize("kind", ["threads", "processes"])
-def test_an_error_in_a_job_is_the_error(kind: str) -> None:
-    with pytest.raises(ValueError, match="three"):
-        list(each(fails_at_three, ((x,) for x in range(9)), workers=2, kind=kind))  # type: ignore[arg-type] # as declared
-    assert list(each(slow_square, [(2,)], workers=2, kind=kind)) == [4]  # type: ignore[arg-type] # as declared
+Open = Callable[[], Team]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_ends_the_workers_and_says_so(number: signal.Signals, tmp_path: Path) -> None:
+@pytest.fixture(params=["alone", "threads", "processes", "dask"])
+def opened(request: pytest.FixtureRequest) -> Open:
+    def team() -> Team:
+        if request.param == "dask":
+            return team_of(Workers(2, "dask", request.getfixturevalue("address")))
+        if request.param == "processes":
+            return team_of(Workers(2))
+        return team_of(threads=3, threaded=request.param == "threads")
+
+    return team
+
+
+def test_results_come_in_the_order_of_the_jobs(opened: Open) -> None:
+    with opened() as team:
+        assert list(team.each(slow_square, ((x,) for x in range(12)))) == [x * x for x in range(12)]
+        ended = list(team.as_they_end(slow_square, ((x,) for x in range(12)), join=False))
+    assert sorted(ended) == [(x, x * x) for x in range(12)]
+
+
+def test_an_error_in_a_job_is_the_error(opened: Open) -> None:
+    with pytest.raises(ValueError, match="three"), opened() as team:
+        list(team.each(fails_at_three, ((x,) for x in range(9))))
+    with opened() as team:
+        assert list(team.each(slow_square, [(2,)])) == [4]
+
+
+def test_a_loop_left_early_does_no_harm(opened: Open) -> None:
+    with opened() as team:
+        for value in team.each(slow_square, ((x,) for x in range(50))):
+            assert value == 0
+            break
+        assert list(team.each(slow_square, [(3,), (4,)])) == [9, 16]
+
+
+@pytest.mark.parametrize(("seconds", "jobs", "least", "most"), [(0.001, 400, 2, 60), (0.6, 5, 5, 5)])
+def test_short_jobs_go_out_together_and_long_ones_alone(seconds: float, jobs: int, least: int, most: int) -> None:
+    with team_of(2) as team:
+        sent: list[object] = []
+        engine = team._engine
+        assert engine is not None
+        submit = engine.submit
+        engine.submit = lambda *task: (sent.append(task), submit(*task))[1]  # type: ignore[method-assign,func-returns-value] # counts
+        assert list(team.each(rest, [(seconds,)] * jobs)) == [seconds] * jobs
+    assert least <= len(sent) <= most
+
+
+def test_jobs_are_not_made_long_before_they_are_sent() -> None:
+    made: list[int] = []
+
+    def jobs() -> Iterator[tuple[int]]:
+        for number in range(10_000):
+            made.append(number)
+            yield (number,)
+
+    with team_of(2) as team:
+        results = team.each(slow_square, jobs(), join=False)
+        next(results)
+        assert len(made) < 30
+        results.close()
+
+
+@pytest.mark.parametrize("backend", ["processes", "dask"])
+def test_a_killed_worker_costs_its_task_and_not_the_run(backend: str, tmp_path: Path) -> None:
+    jobs = [(str(tmp_path), number) for number in range(40)]
+    with team_of(Workers(2, backend)) as team:  # type: ignore[arg-type] # as declared
+        found = []
+        for value in team.each(note, jobs, join=False):
+            found.append(value)
+            if len(found) == 5:
+                working = next(path for path in tmp_path.glob("now-*"))
+                os.kill(int(working.name.removeprefix("now-")), signal.SIGKILL)
+    assert found == [number for _, number in jobs]
+    done = [int(path.name.split("-")[1]) for path in tmp_path.glob("done-*")]
+    assert sorted(set(done)) == list(range(40))
+    assert len(done) <= 40 + 4  # what was under way, or waiting with it
+
+
+@pytest.mark.parametrize("backend", ["processes", "dask"])
+def test_a_job_that_kills_every_worker_is_given_up(backend: str) -> None:
+    with (
+        pytest.raises(MachineFault, match=r"died"),
+        door("working"),
+        team_of(Workers(2, backend)) as team,  # type: ignore[arg-type] # as declared
+    ):
+        list(team.each(kill_oneself, [(1,)]))
+
+
+def test_what_is_not_possible_is_refused_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "ANSWER", 1)
+    with pytest.raises(InvalidInput, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"):
+        team_of(Workers(backend="dask", address="tcp://127.0.0.1:9"))
+    with pytest.raises(InvalidInput, match="an address is for backend='dask'"):
+        Workers(2, address="tcp://127.0.0.1:9")
+    with pytest.raises(InvalidInput, match="backend is 'spark'"):
+        Workers(2, "spark")  # type: ignore[arg-type] # on purpose
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InvalidInput, match=r"pip install 'lpbandits\[dask\]'"):
+        team_of(Workers(2, "dask"))
+
+
+def test_a_cluster_with_other_versions_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "version", lambda _: "0.0.1")
+    with pytest.raises(InvalidInput, match=r"this machine has 0.0.1: results could differ"):
+        team_of(Workers(2, "dask", address))
+
+
+@pytest.mark.parametrize("backend", ["processes", "dask"])
+@pytest.mark.parametrize(("number", "whole"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
+def test_an_interrupt_ends_the_workers_and_says_so(
+    number: signal.Signals, whole: bool, backend: str, tmp_path: Path
+) -> None:
+    """A terminal sends Ctrl-C to the workers, too (`whole`); a service manager's SIGTERM comes to one process."""
     script = tmp_path / "long.py"
     script.write_text(
         textwrap.dedent(
@@ -49,7 +181,7 @@ def test_an_interrupt_ends_the_workers_and_says_so(number: signal.Signals, tmp_p
             import os, sys, time
             from pathlib import Path
             import lpbandits.cli as cli
-            from lpbandits.parallel import each
+            from lpbandits.parallel import Workers, team_of
 
             def endless(i):
                 Path(sys.argv[1], f"worker-{os.getpid()}").touch()
@@ -57,7 +189,8 @@ def test_an_interrupt_ends_the_workers_and_says_so(number: signal.Signals, tmp_p
 
             def command():
                 try:
-                    list(each(endless, [(i,) for i in range(4)], workers=2, kind="processes"))
+                    with team_of(Workers(2, sys.argv[2])) as team:
+                        list(team.each(endless, [(i,) for i in range(4)], join=False))
                 finally:
                     Path(sys.argv[1], "cleaned").touch()
 
@@ -68,17 +201,20 @@ def test_an_interrupt_ends_the_workers_and_says_so(number: signal.Signals, tmp_p
         )
     )
     process = subprocess.Popen(
-        [sys.executable, str(script), str(tmp_path)], stderr=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, str(script), str(tmp_path), backend], stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     deadline = time.monotonic() + 60
     while len(list(tmp_path.glob("worker-*"))) < 2 and time.monotonic() < deadline:
         time.sleep(0.05)
     workers = [int(path.name.removeprefix("worker-")) for path in tmp_path.glob("worker-*")]
     assert len(workers) == 2
-    process.send_signal(number)
+    if whole:
+        os.killpg(process.pid, number)
+    else:
+        process.send_signal(number)
     _, error = process.communicate(timeout=60)
     assert process.returncode == 128 + number
-    assert error.strip().endswith("lpb: stopped")
+    assert error.strip() == "lpb: stopped"
     assert (tmp_path / "cleaned").exists()
     for worker in workers:
         assert not Path(f"/proc/{worker}").exists() or _is_dead(worker)

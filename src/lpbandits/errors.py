@@ -94,7 +94,10 @@ class MachineFault(LpbError, RuntimeError):
     """
 
 
-LIBRARIES = ("polars", "pyo3_runtime", "numba", "llvmlite", "joblib", "vl_convert", "zipfile", "zlib", "fastexcel")
+LIBRARIES = (
+    *("polars", "pyo3_runtime", "numba", "llvmlite", "joblib", "distributed", "vl_convert"),
+    *("zipfile", "zlib", "fastexcel"),
+)
 """Libraries that fail in ways of their own; what they say is passed on."""
 
 

@@ -13,7 +13,7 @@ from lpbandits.errors import InvalidInput, LocksIn, door
 from lpbandits.evaluation.batch import Batch, Found, Personal
 from lpbandits.evaluation.histories import Histories
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Progress, workers_of
+from lpbandits.parallel import Progress, threads_of
 from lpbandits.policies import Policy
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import FloatArray, Int32Array, Label
@@ -131,7 +131,7 @@ def decide(
         common=common,
         not_again=validate.as_flag(not_again, "not_again"),
         seed=validate.as_seed(seed),
-        threads=workers_of(threads),
+        threads=threads_of(threads),
         progress=progress,
     )
     batch.check_rewards(past.reward)

@@ -21,7 +21,7 @@ from lpbandits.evaluation.policy_choice import Chosen
 from lpbandits.files.unpacking import temporary
 from lpbandits.files.writing import check_table_place
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Progress, workers_of
+from lpbandits.parallel import Progress, threads_of
 from lpbandits.recovery.report import counted
 from lpbandits.typing import BoolArray, Int32Array, IntArray, Json
 
@@ -127,7 +127,7 @@ def decide_file(
         common=limits.common,
         not_again=validate.as_flag(not_again, "not_again"),
         seed=validate.as_seed(seed),
-        threads=workers_of(threads),
+        threads=threads_of(threads),
         noise=chosen.noise,
         progress=progress,
     )

@@ -19,7 +19,7 @@ from lpbandits.evaluation.source import Source
 from lpbandits.evaluation.split import split
 from lpbandits.evaluation.verdict import sentence
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Progress, workers_of
+from lpbandits.parallel import Progress, threads_of
 from lpbandits.policies import POLICIES
 from lpbandits.policies.registry import load_outside
 from lpbandits.recovery.assignments import states_of
@@ -86,7 +86,7 @@ def evaluate(
     first = log.subset(parts.fitted)
     if not once:
         names = [name for name in names if name != "ceiling"]  # whoever may repeat an action learns its own reward, too
-    contest = Contest(names, seed, workers_of(threads))
+    contest = Contest(names, seed, threads_of(threads))
     choice = develop(
         contest,
         source.model or ways(source, len(parts.fitted), states, scale, seed),
@@ -206,5 +206,5 @@ def fit_as_chosen(ratings: Ratings, found: Evaluation, *, threads: int | None = 
         raise InvalidInput(f"found is {validate.quoted(found)}; give what evaluate(…) returned")
     if found.way is None:
         raise InvalidInput("the evaluation was of a model as it is, so nothing was chosen; keep that model")
-    made = found.way.fitted(as_log(ratings), taste=True, threads=workers_of(threads))
+    made = found.way.fitted(as_log(ratings), taste=True, threads=threads_of(threads))
     return made.model.replace(evaluation=found.note())

@@ -11,7 +11,6 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
 from lpbandits.files.places import as_path
 from lpbandits.files.writing import as_folder
-from lpbandits.limits import affordable
 from lpbandits.paper.cases import keep, kept
 from lpbandits.paper.claims import check_claims
 from lpbandits.paper.claims.check import Claim
@@ -19,11 +18,8 @@ from lpbandits.paper.datasets import locate, require
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.report import save_reproduction
 from lpbandits.paper.spec import FULL, GROUPS, Case, Figure, Size
-from lpbandits.parallel import Progress, cores, each, workers_of
+from lpbandits.parallel import Progress, Workers, team_of
 from lpbandits.typing import Json
-
-PROCESS = 2**28
-"""Bytes that a process takes before it does anything."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +42,7 @@ def reproduce(
     out: str | Path = "results",
     size: Size = FULL,
     seed: int = 0,
-    jobs: int | None = 1,
+    jobs: int | Workers | None = 1,
     resume: bool = False,
     progress: Progress | None = None,
 ) -> Reproduction:
@@ -56,33 +52,30 @@ def reproduce(
 
     With `resume`, cases that an earlier run of the same specification, size and seed finished are not run again; a file
     that is not exactly what that run wrote is not believed, and its case is run again.
-    Results do not depend on `jobs`, the number of processes; None is one per core.
+    `jobs` is how many processes run cases at a time, or `Workers(…)`; None is one per core. It changes no result.
     """
     figures, skipped = _chosen(names)
     seed = validate.as_seed(seed)
-    workers = workers_of(jobs, "jobs")
     work = [(figure, case) for figure in figures for case in figure.cases(size)]
     for figure, case in work:
         if figure.check is not None:
             figure.check(case)
-    processes = min(workers, len(work))
-    affordable(f"{processes:,} processes", "use fewer jobs", size=PROCESS * processes)
     started = time.perf_counter()
     folder = as_folder(as_path(out) / "cases")
     found = [kept(folder, figure, case, seed) if resume else None for figure, case in work]
     recomputed = [what for what in found if isinstance(what, str)]
-    tasks = [
-        (figure.name, case, seed, None if workers == 1 else max(1, cores() // workers), folder)
-        for (figure, case), table in zip(work, found, strict=True)
-        if not isinstance(table, pl.DataFrame)
-    ]
-    done = len(work) - len(tasks)
-    if progress is not None:
-        progress("starting", done, len(work))
-    for what in each(run_case, tasks, workers=workers, kind="processes"):
-        done += 1
+    left = [which for which, table in zip(work, found, strict=True) if not isinstance(table, pl.DataFrame)]
+    done = len(work) - len(left)
+    with team_of(Workers() if jobs is None else jobs, most=len(left)) as team:
         if progress is not None:
-            progress(what, done, len(work))
+            progress("starting", done, len(work))
+        tasks = ((figure.name, case, seed, team.threads) for figure, case in left)
+        for number, (table, taken) in team.as_they_end(run_case, tasks, join=False):
+            figure, case = left[number]
+            keep(folder, figure, case, seed, table, taken)  # at once: an interrupted run loses no case that ended
+            done += 1
+            if progress is not None:
+                progress(f"{figure.name}, {case.name}", done, len(work))
     tables = {figure.name: _table(folder, figure, size, seed) for figure in figures}
     claims = check_claims(tables)
     seconds = time.perf_counter() - started
@@ -92,16 +85,14 @@ def reproduce(
     return Reproduction(tables, claims, skipped, recomputed, seconds, report)
 
 
-def run_case(name: str, case: Case, seed: int, threads: int | None, folder: Path) -> str:
-    """Run one case, in whatever process, and keep its table in `folder`; return what was run.
+def run_case(name: str, case: Case, seed: int, threads: int) -> tuple[pl.DataFrame, float]:
+    """Run one case, in whatever process; return its table, and the seconds that it took.
 
-    It is kept here, so that an interrupted run loses no case that ended, in whatever order. Figures are found by name
-    because charts do not travel between processes.
+    Figures are found by name because charts do not travel between processes.
     """
     started = time.perf_counter()
     table = FIGURES[name].run(case, seed, threads)
-    keep(folder, FIGURES[name], case, seed, table, time.perf_counter() - started)
-    return f"{name}, {case.name}"
+    return table, time.perf_counter() - started
 
 
 def listing() -> list[Json]:

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.parallel import each, one_thread, workers_of
+from lpbandits.parallel import each, one_thread, threads_of
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import FloatArray, IntArray
 
@@ -179,7 +179,7 @@ def _kmeans(features: Any, count: int, restarts: int, seed: int, threads: int | 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # too few distinct people: seen in the result
         jobs = [(features, count, start) for start in seeds]
-        runs = list(each(_kmeans_once, jobs, workers=min(workers_of(threads), restarts)))
+        runs = list(each(_kmeans_once, jobs, workers=min(threads_of(threads), restarts)))
     best = min(range(restarts), key=lambda run: (runs[run][0], run))
     labels: IntArray = runs[best][1].astype(np.int64)
     return labels

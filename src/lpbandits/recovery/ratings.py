@@ -200,17 +200,36 @@ class Ratings:
         lengths = self.counts[people]
         offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
         take = np.repeat(self.offsets[people] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        some = object.__new__(Ratings)  # of a checked log: nothing is looked at again
-        some.__dict__.update(
-            offsets=offsets,
-            action=self.action[take],
-            rating=self.rating[take],
-            people=tuple(self.people[n] for n in people.tolist()),
-            actions=self.actions,
-            dropped={},
-            layout=self.layout,
+        labels = tuple(self.people[n] for n in people.tolist())
+        return Ratings.trusted(offsets, self.action[take], self.rating[take], labels, self.actions, self.layout)
+
+    def run(self, low: int, high: int) -> "Ratings":
+        """Return the log of people low..high−1, with all actions; nothing is copied.
+
+        >>> Ratings.from_arrays([0, 0, 1, 2], [0, 1, 1, 0], [5, 3, 4, 2]).run(1, 3).rating.tolist()
+        [4.0, 2.0]
+        """
+        offsets = self.offsets[low : high + 1]
+        rows = slice(int(offsets[0]), int(offsets[-1]))
+        return Ratings.trusted(
+            offsets - offsets[0], self.action[rows], self.rating[rows], self.people[low:high], self.actions
         )
-        return some
+
+    @classmethod
+    def trusted(
+        cls,
+        offsets: IntArray,
+        action: Int32Array,
+        rating: FloatArray,
+        people: Sequence[Label],
+        actions: tuple[Label, ...],
+        layout: str = "long",
+    ) -> "Ratings":
+        """Return a log of parts of one that was checked: nothing is looked at again."""
+        made = object.__new__(cls)
+        parts = {"offsets": offsets, "action": action, "rating": rating, "people": people, "actions": actions}
+        made.__dict__.update(parts, dropped={}, layout=layout)
+        return made
 
     @cached_property
     def sha256(self) -> str:

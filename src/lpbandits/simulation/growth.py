@@ -7,7 +7,7 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.parallel import Progress, each, workers_of
+from lpbandits.parallel import Progress, each, threads_of
 from lpbandits.policies import Setting, entry_of, make_policy
 from lpbandits.simulation.roll import roll
 from lpbandits.typing import FloatArray
@@ -38,7 +38,7 @@ def check_growth(policies: Sequence[str], rounds: int, repeats: int, threads: in
     return (
         validate.as_count(rounds, "rounds", low=10),
         validate.as_count(repeats, "repeats"),
-        workers_of(threads),
+        threads_of(threads),
     )
 
 

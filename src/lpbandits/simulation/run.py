@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
-from lpbandits.parallel import Progress, each, workers_of
+from lpbandits.parallel import Progress, each, threads_of
 from lpbandits.policies import Policy, Setting, entry_of, make_policy
 from lpbandits.simulation import sums
 from lpbandits.simulation.results import Account, Results
@@ -93,7 +93,7 @@ def simulate(
     settings |= {"people": people, "rounds": rounds, "draws": draws}
     settings |= {"seed": validate.as_seed(seed), "first": validate.as_choice(first, "first", ("prior", "uniform"))}
     settings["explore"] = validate.as_number(explore, "explore", low=0, high=1)
-    workers = workers_of(threads)
+    workers = threads_of(threads)
     check = partial(check_run, builders, rounds=rounds, draws=draws, traces=traces, workers=workers)
     populations = populations_of(world, people, draws, seed, check)
     if "states" not in settings:  # people of a log: there may be fewer than were asked for

@@ -1,24 +1,18 @@
-"""More cores: the only place that starts threads or processes, and the type of a progress callback.
-
-`each` runs jobs and gives their results in order, as they end; `Threads` runs one kernel over the rows of an array.
-Neither changes a result: every job and every row depends on nothing but its own arguments.
-"""
+"""Threads of one process: `Threads` runs a kernel over the rows of an array; libraries are kept to one."""
 
 import functools
 import itertools
 import os
-from collections.abc import Callable, Generator, Iterable
+import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from lpbandits import validate
 
 Progress = Callable[[str, int, int], None]
 """Called with what is under way, how much of it is done, and how much there is."""
-
-T = TypeVar("T")
-Kind = Literal["threads", "processes"]
 
 
 def cores() -> int:
@@ -29,8 +23,9 @@ def cores() -> int:
 
 
 @functools.cache
-def _libraries() -> Any:
+def _libraries(loaded: tuple[bool, ...]) -> Any:
     """Return what limits the threads of the libraries that are loaded: finding them takes longer than a small fit."""
+    del loaded  # others are found when more are
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # noqa: PLC0415 - it has no types
 
     return ThreadpoolController()
@@ -38,57 +33,19 @@ def _libraries() -> Any:
 
 def one_thread(of: Literal["blas", "openmp"]) -> Any:
     """Return a context in which libraries of a kind use one thread, so that their sums have one order."""
-    return _libraries().limit(limits=1, user_api=of)
+    loaded = tuple(name in sys.modules for name in ("numpy", "scipy.linalg", "sklearn.cluster"))
+    return _libraries(loaded).limit(limits=1, user_api=of)
 
 
-def workers_of(count: int | None, name: str = "threads") -> int:
-    """Return a checked number of workers; all cores for None.
+def threads_of(count: int | None, name: str = "threads") -> int:
+    """Return a checked number of threads; all cores for None.
 
-    >>> workers_of(0)
+    >>> threads_of(0)
     Traceback (most recent call last):
     ...
     lpbandits.errors.InvalidInput: threads is 0; it must be a whole number from 1 to 1024
     """
     return cores() if count is None else validate.as_count(count, name, high=1024)
-
-
-def each(
-    function: Callable[..., T], jobs: Iterable[tuple[Any, ...]], *, workers: int | None = None, kind: Kind = "threads"
-) -> Generator[T, None, None]:
-    """Call `function` with every job's arguments; give the results in the order of the jobs, as they end.
-
-    Threads suit kernels, which run without the GIL; processes suit everything else. Only a few jobs are under way or
-    waiting at a time, so `jobs` may be made on the way. Leaving the loop early, by an error or an interrupt, ends the
-    workers.
-
-    >>> list(each(pow, [(2, 3), (3, 2)], workers=2))
-    [8, 9]
-    """
-    count = workers_of(workers)
-    if count == 1:
-        yield from itertools.starmap(function, jobs)
-        return
-    import joblib  # noqa: PLC0415 - heavy, and only parallel work needs it
-
-    backend = "threading" if kind == "threads" else "loky"
-    results = joblib.Parallel(n_jobs=count, backend=backend, return_as="generator", pre_dispatch="2*n_jobs")(
-        joblib.delayed(function)(*job) for job in jobs
-    )
-    try:
-        yield from results
-    except BaseException:
-        if kind == "processes":
-            _end_processes()
-        raise
-    finally:
-        results.close()
-
-
-def _end_processes() -> None:
-    """End worker processes at once: one that computes would otherwise go on for as long as its job takes."""
-    from joblib.externals.loky import get_reusable_executor  # noqa: PLC0415
-
-    get_reusable_executor().shutdown(wait=True, kill_workers=True)
 
 
 class Threads:
@@ -106,7 +63,7 @@ class Threads:
     """
 
     def __init__(self, count: int | None = None) -> None:
-        self.count = workers_of(count)
+        self.count = threads_of(count)
         self._pool = ThreadPoolExecutor(self.count) if self.count > 1 else None
 
     def run(self, kernel: Callable[..., None], total: int, *arrays: Any, blocks: int = 1, smallest: int = 1) -> None:

@@ -1,0 +1,232 @@
+"""`Team`: workers that are there, to whom jobs are sent and from whom results come back.
+
+There is no scheduler here: an engine (`engines`) decides who does what. This loop keeps a few jobs on their way, joins
+short ones into tasks of half a second, sends again what died with its worker, and gives results in order.
+"""
+
+import collections
+import itertools
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, TypeVar
+
+from lpbandits.errors import MachineFault
+from lpbandits.parallel.engines import Engine, OnThreads, engine_of
+from lpbandits.parallel.threads import cores, one_thread, threads_of
+from lpbandits.parallel.workers import Workers, as_workers
+
+T = TypeVar("T")
+Jobs = list[tuple[int, tuple[Any, ...]]]
+
+LEAST = 0.5
+"""Seconds of work that are sent at a time, as far as earlier jobs tell: sending costs milliseconds."""
+
+MOST_JOINED = 4096
+
+DEATHS = 4
+"""A task with which so many workers died is given up: it is not their fault."""
+
+
+class Team:
+    """Workers, or this process alone.
+
+    >>> with Team() as team:
+    ...     list(team.each(pow, [(2, 3), (3, 2)]))
+    [8, 9]
+    """
+
+    def __init__(self, engine: Engine | None = None, *, threads: int | None = None) -> None:
+        self._engine = engine
+        self.count = 1 if engine is None else engine.count
+        """How many jobs are done at a time."""
+        self.threads = threads_of(threads)
+        """How many threads a job has for itself."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether jobs are done by this process, one after the other."""
+        return self._engine is None
+
+    def each(
+        self, function: Callable[..., T], jobs: Iterable[tuple[Any, ...]], *, join: bool = True
+    ) -> Generator[T, None, None]:
+        """Call `function` with every job's arguments; give the results in the order of the jobs, as they end.
+
+        Only a few jobs are under way or waiting at a time, so `jobs` may be made on the way. Leaving the loop early
+        takes back what waits; leaving the team by an error or an interrupt ends the workers. Without `join` every job
+        is sent alone.
+        """
+        results = self.as_they_end(function, jobs, join=join, ahead=8)
+        kept: dict[int, T] = {}
+        wanted = 0
+        try:
+            for number, result in results:
+                kept[number] = result
+                while wanted in kept:
+                    yield kept.pop(wanted)
+                    wanted += 1
+        finally:
+            results.close()
+
+    def as_they_end(
+        self,
+        function: Callable[..., T],
+        jobs: Iterable[tuple[Any, ...]],
+        *,
+        join: bool = True,
+        ahead: int | None = None,
+    ) -> Generator[tuple[int, T], None, None]:
+        """Do what `each` does, and give (number of the job, result) in whatever order they end.
+
+        At most `ahead` tasks per worker start before the first that has not ended.
+        """
+        numbered = enumerate(jobs)
+        if self._engine is None:
+            for number, job in numbered:
+                yield number, _alone(function, job)
+            return
+        yield from _Round(self._engine, function, numbered, join, ahead).results()
+
+    def close(self) -> None:
+        """End workers that are no longer needed."""
+        if self._engine is not None:
+            self._engine.close()
+
+    def __enter__(self) -> "Team":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._engine is not None and error is not None:
+            self._engine.stop()
+        self.close()
+
+
+class _Round:
+    """One call of `Team.each`: what is on its way, and how long jobs take."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        function: Callable[..., Any],
+        jobs: Iterator[tuple[int, tuple[Any, ...]]],
+        join: bool,
+        ahead: int | None,
+    ) -> None:
+        self.engine, self.function, self.jobs, self.join, self.ahead = engine, function, jobs, join, ahead
+        self.waiting: dict[Future[Any], Jobs] = {}
+        self.deaths: collections.Counter[int] = collections.Counter()
+        self.seconds, self.done = 0.0, 0
+
+    def results(self) -> Generator[tuple[int, Any], None, None]:
+        """Send jobs and give their results, until there are none left."""
+        try:
+            self.send()
+            while self.waiting:
+                ended = wait(self.waiting, return_when=FIRST_COMPLETED).done
+                lost = False
+                for future in sorted(ended, key=lambda one: self.waiting[one][0][0]):
+                    if isinstance(future.exception(), self.engine.lost):
+                        lost = True
+                        continue
+                    task = self.waiting.pop(future)
+                    seconds, values = future.result()
+                    self.seconds, self.done = self.seconds + seconds, self.done + len(values)
+                    yield from zip((number for number, _ in task), values, strict=True)
+                if lost:
+                    self.again()
+                self.send()
+        finally:
+            for future in self.waiting:
+                future.cancel()
+
+    def send(self) -> None:
+        """Keep two tasks per worker on their way."""
+        while len(self.waiting) < 2 * self.engine.count and not self.too_far():
+            task = list(itertools.islice(self.jobs, self.size()))
+            if not task:
+                return
+            self.submit(task)
+
+    def too_far(self) -> bool:
+        """Return whether the oldest task is far behind: then what has ended since would pile up."""
+        if self.ahead is None or not self.waiting:
+            return False
+        numbers = [task[0][0] for task in self.waiting.values()]
+        return max(numbers) - min(numbers) > self.ahead * self.engine.count * self.size()
+
+    def size(self) -> int:
+        """Return how many jobs make a task of half a second."""
+        if not self.join or not self.done:
+            return 1
+        return min(max(int(LEAST * self.done / max(self.seconds, 1e-9)), 1), MOST_JOINED)
+
+    def submit(self, task: Jobs) -> None:
+        self.waiting[self.engine.submit(_task, self.function, [job for _, job in task])] = task
+
+    def again(self) -> None:
+        """Send again what was under way when a worker died."""
+        tasks = sorted(self.waiting.values(), key=lambda task: task[0][0])
+        self.deaths.update(task[0][0] for task in tasks)
+        if max(self.deaths.values()) >= DEATHS:
+            raise MachineFault(
+                f"worker processes died {DEATHS} times over the same work; there may be too little memory: use fewer "
+                "jobs (--jobs), or make the problem smaller"
+            )
+        self.waiting.clear()
+        self.engine.renew()
+        for task in tasks:
+            self.submit(task)
+
+
+def _task(function: Callable[..., T], jobs: list[tuple[Any, ...]]) -> tuple[float, list[T]]:
+    """Do some jobs; return how long they took, and their results."""
+    started = time.perf_counter()
+    found = [function(*job) for job in jobs]
+    return time.perf_counter() - started, found
+
+
+def _alone(function: Callable[..., T], job: tuple[Any, ...]) -> T:
+    """Do one job with one thread of linear algebra, as workers do: another number could move the last bit."""
+    with one_thread("blas"):
+        return function(*job)
+
+
+def team_of(
+    jobs: int | Workers | None = None, *, threads: int | None = None, threaded: bool = False, most: int | None = None
+) -> Team:
+    """Return who does the work: workers, or for None or 1 this process.
+
+    `threads` are those of one job, by default as many as cores are left for it. In this process, `threaded` jobs, which
+    spend their time in kernels, run beside each other instead, on so many threads. `most` is how many jobs there are:
+    no more processes are started.
+
+    >>> with team_of(2, threads=1) as team: team.count, team.threads, team.alone
+    (2, 1, False)
+    >>> with team_of(threads=3, threaded=True) as team: team.count, team.threads
+    (3, 1)
+    """
+    workers = as_workers(jobs)
+    if workers is not None and most is not None and workers.address is None:
+        workers = as_workers(replace(workers, jobs=max(min(workers.here, most), 1)))
+    if workers is None:
+        count = threads_of(threads)
+        return Team(OnThreads(count), threads=1) if threaded and count > 1 else Team(threads=threads)
+    inside = 1 if workers.address is not None or threaded else max(cores() // workers.here, 1)
+    return Team(engine_of(workers), threads=inside if threads is None else threads)
+
+
+def each(
+    function: Callable[..., T], jobs: Iterable[tuple[Any, ...]], *, workers: int | None = None
+) -> Generator[T, None, None]:
+    """Call `function` with every job's arguments, on threads of this process; give the results in order.
+
+    >>> list(each(pow, [(2, 3), (3, 2)], workers=2))
+    [8, 9]
+    """
+    with team_of(threads=workers, threaded=True) as team:
+        yield from team.each(function, jobs, join=False)

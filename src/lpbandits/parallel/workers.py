@@ -1,0 +1,89 @@
+"""`Workers`: how many, of which kind, and where."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+from urllib.parse import urlsplit
+
+from lpbandits import validate
+from lpbandits.errors import InvalidInput
+from lpbandits.parallel.threads import cores
+
+Backend = Literal["processes", "dask"]
+
+MOST = 1024
+"""Workers that this machine may be asked to start."""
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Worker processes that jobs are sent to.
+
+    Parameters
+    ----------
+    jobs
+        How many jobs are worked on at a time; by default one per core, or per thread of the cluster.
+    backend
+        "processes" of this machine, or "dask": the cluster at `address`, or one that is started on this machine for
+        the time being and listens to nobody else.
+    address
+        Where the scheduler of a Dask cluster is, such as "tcp://10.0.0.1:8786".
+
+    >>> Workers(2)
+    Workers(jobs=2, backend='processes', address=None)
+    >>> Workers(backend="dask", address="10.0.0.1")
+    Traceback (most recent call last):
+    ...
+    lpbandits.errors.InvalidInput: address is '10.0.0.1'; give that of a Dask scheduler, such as tcp://10.0.0.1:8786
+    """
+
+    jobs: int | None = None
+    backend: Backend = "processes"
+    address: str | None = None
+
+    def __post_init__(self) -> None:
+        backend = validate.as_choice(self.backend, "backend", get_args(Backend))
+        jobs = None if self.jobs is None else validate.as_count(self.jobs, "jobs", high=MOST)
+        if self.address is not None:
+            if backend != "dask":
+                raise InvalidInput(
+                    f"address is {validate.quoted(self.address)}, but the backend is {backend!r}; an address is for "
+                    "backend='dask' (--backend dask): add that, or leave the address out"
+                )
+            object.__setattr__(self, "address", _as_address(self.address))
+        object.__setattr__(self, "backend", backend)
+        object.__setattr__(self, "jobs", jobs)
+
+    @property
+    def here(self) -> int:
+        """How many processes are started on this machine."""
+        return 0 if self.address is not None else cores() if self.jobs is None else self.jobs
+
+
+def as_workers(jobs: Any) -> Workers | None:
+    """Return who is to work; None for this process alone.
+
+    >>> as_workers(1), as_workers(None)
+    (None, None)
+    >>> as_workers(0)
+    Traceback (most recent call last):
+    ...
+    lpbandits.errors.InvalidInput: jobs is 0; it must be a whole number from 1 to 1024
+    """
+    if jobs is None or isinstance(jobs, Workers):
+        return jobs
+    count = validate.as_count(jobs, "jobs", high=MOST)
+    return None if count == 1 else Workers(count)
+
+
+def _as_address(value: Any) -> str:
+    text = validate.as_text(value, "address")
+    try:
+        parts = urlsplit(text)
+        known = parts.scheme in ("tcp", "tls", "ucx") and bool(parts.hostname) and parts.port is not None
+    except ValueError:  # a port that is no number
+        known = False
+    if not known:
+        raise InvalidInput(
+            f"address is {validate.quoted(text)}; give that of a Dask scheduler, such as tcp://10.0.0.1:8786"
+        )
+    return text

@@ -1,0 +1,124 @@
+"""A log as blocks of people: what a fit goes through, whether the log is in memory or in files, here or elsewhere.
+
+A block is a run of people with about `RATINGS` ratings. Where it ends depends on the log alone. A *stage* of a fit sees
+one block at a time, and what it returns is put together in the order of the blocks: so a fit is the same, to the last
+bit, whoever holds the blocks and whoever works on them.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from lpbandits.parallel import Threads
+from lpbandits.recovery.ratings import Ratings
+from lpbandits.typing import IntArray, Label
+
+RATINGS = 2**21
+"""Ratings of a block; a person's are never parted."""
+
+T = TypeVar("T")
+
+
+class Blocks(Protocol):
+    """A log, block by block."""
+
+    @property
+    def people(self) -> Sequence[Label]:
+        """Labels of all people, sorted."""
+
+    @property
+    def actions(self) -> tuple[Label, ...]:
+        """Labels of all actions, sorted."""
+
+    @property
+    def counts(self) -> IntArray:
+        """How many actions each person rated."""
+
+    @property
+    def edges(self) -> IntArray:
+        """Block b has the people edges[b] up to, not including, edges[b + 1]."""
+
+    @property
+    def threads(self) -> int:
+        """How many threads a stage has."""
+
+    def each(
+        self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = (), name: str | None = None
+    ) -> Iterator[T]:
+        """Give `stage(block, threads, *common, *own)` for every block, in order.
+
+        A stage is a function at the top of a module. The block is `Ratings` with all actions; its people have no labels
+        of their own. Arrays of `own` are indexed by person, and a stage gets its people's part of them.
+        """
+
+    def some(self, people: IntArray) -> Ratings:
+        """Return the log of some people, by index in rising order, in memory."""
+
+
+def edges_of(counts: IntArray, ratings: int = RATINGS) -> IntArray:
+    """Return where blocks of people begin, and where the last ends.
+
+    >>> edges_of(np.array([3, 3, 3, 1, 9, 1]), ratings=6).tolist()
+    [0, 2, 5, 6]
+    """
+    upto = np.cumsum(counts)
+    edges = [0]
+    while edges[-1] < len(counts):
+        before = int(upto[edges[-1] - 1]) if edges[-1] else 0
+        edges.append(min(int(np.searchsorted(upto, before + ratings)) + 1, len(counts)))
+    return np.array(edges, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class InMemory:
+    """The blocks of a log in memory; stages run here, one after the other, each on all threads."""
+
+    ratings: Ratings
+    pool: Threads
+
+    @property
+    def people(self) -> Sequence[Label]:
+        """Labels of all people."""
+        return self.ratings.people
+
+    @property
+    def actions(self) -> tuple[Label, ...]:
+        """Labels of all actions."""
+        return self.ratings.actions
+
+    @property
+    def counts(self) -> IntArray:
+        """How many actions each person rated."""
+        return self.ratings.counts
+
+    @property
+    def threads(self) -> int:
+        """How many threads a stage has."""
+        return self.pool.count
+
+    @cached_property
+    def edges(self) -> IntArray:
+        """Where blocks of people begin."""
+        return edges_of(self.ratings.counts)
+
+    @cached_property
+    def _blocks(self) -> list[Ratings]:
+        if len(self.edges) == 2:
+            return [self.ratings]
+        return [self.ratings.run(low, high) for low, high in itertools.pairwise(self.edges.tolist())]
+
+    def each(
+        self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = (), name: str | None = None
+    ) -> Iterator[T]:
+        """Give what a stage makes of each block."""
+        del name
+        for block, low, high in zip(self._blocks, self.edges[:-1], self.edges[1:], strict=True):
+            yield stage(block, self.pool, *common, *(array[low:high] for array in own))
+
+    def some(self, people: IntArray) -> Ratings:
+        """Return the log of some people."""
+        return self.ratings if len(people) == len(self.people) else self.ratings.subset(people)
