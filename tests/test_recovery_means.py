@@ -10,8 +10,8 @@ import lpbandits as lpb
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Threads
 from lpbandits.recovery import Em, Ratings, TwoStage, fit_states, match_orderings, read_ratings
+from lpbandits.recovery.blocks import InMemory
 from lpbandits.recovery.estimate import Estimate, Estimator, distinct
-from lpbandits.recovery.pairs import compare
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.recovery.state_means import state_means
 from lpbandits.recovery.taste import popular_ordering
@@ -94,7 +94,7 @@ def naive_means(log: Ratings, weight: FloatArray, utilities: FloatArray, orderin
 def test_means_and_noise_are_what_they_are_said_to_be(estimator: Estimator) -> None:
     _, log, _ = planted(5, people=60, actions=8, rated=5, states=2)
     with Threads(1) as pool:
-        estimate = distinct(estimator(log, compare(log), 2, watch=Stopwatch(), threads=pool))
+        estimate = distinct(estimator(InMemory(log, pool), 2, watch=Stopwatch()))
     found = state_means(log, estimate)
     weights = np.eye(2)[estimate.labels] if estimate.chance is None else estimate.chance
     squares, blocks = 0.0, 0
@@ -114,7 +114,7 @@ def test_means_and_noise_are_what_they_are_said_to_be(estimator: Estimator) -> N
 def test_chances_count_in_em_and_are_joined_with_their_states() -> None:
     _, log, _ = planted(6, people=80, actions=6, rated=4, states=2)
     with Threads(1) as pool:
-        estimate = Em(restarts=1)(log, compare(log), 2, watch=Stopwatch(), threads=pool)
+        estimate = Em(restarts=1)(InMemory(log, pool), 2, watch=Stopwatch())
     chance = estimate.chance
     assert chance is not None
     np.testing.assert_allclose(chance.sum(axis=1), 1.0)

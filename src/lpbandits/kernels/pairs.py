@@ -53,6 +53,7 @@ def split_histories(
     offsets: IntArray,
     cap: int,
     seed: int,
+    lowest: int,
     first: IntArray,
     action: Any,
     rating: FloatArray,
@@ -61,7 +62,10 @@ def split_histories(
     out_rating: FloatArray,
     weight: FloatArray,
 ) -> int:
-    """Write each person's histories, those with more than `cap` pairs split at random; return the ratings written."""
+    """Write each person's histories, those with more than `cap` pairs split at random; return the ratings written.
+
+    `lowest` is the number of the first person here among all of the log: the luck of a person is their own.
+    """
     at = 0
     out_offsets[0] = 0
     for person in range(len(offsets) - 1):
@@ -75,7 +79,7 @@ def split_histories(
             kept = extra * size + groups * (size * (size - 1) // 2)
             scale = (n * (n - 1) // 2) / kept
             for i in range(n - 1, 0, -1):
-                j = below_(uniform(seed, person, i, PARTS, 0), i + 1)
+                j = below_(uniform(seed, lowest + person, i, PARTS, 0), i + 1)
                 order[i], order[j] = order[j], order[i]
         taken = 0
         for group in range(groups):
@@ -150,14 +154,13 @@ def count_rows(
     weight: Any,
     counts: Any,
 ) -> None:
-    """Fill rows low..high−1 of H: counts[i, j] = Σ weight × (2 if i was rated above j, 1 if equal).
+    """Add to rows low..high−1 of H: counts[i, j] += Σ weight × (2 if i was rated above j, 1 if equal).
 
     One row is at work at a time and stays in the fast cache. `weight` has the type of `counts`: whole numbers for plain
     counting, floats for weighted. Whole numbers must be wide enough, which `2 × raters of i` decides beforehand.
     """
     for i in range(low, high):
         row = counts[i]
-        row[:] = 0
         for o in range(starts[i], starts[i + 1]):
             at = position[o]
             g = owner[o]

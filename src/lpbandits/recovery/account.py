@@ -8,14 +8,12 @@ from importlib.metadata import version
 import numpy as np
 
 from lpbandits.recovery.action_names import Naming
+from lpbandits.recovery.blocks import Log
 from lpbandits.recovery.bradley_terry import BradleyTerry
 from lpbandits.recovery.certainty import pairs_right
-from lpbandits.recovery.cluster import sorted_by
-from lpbandits.recovery.estimate import Estimate, Estimator, warnings_about
+from lpbandits.recovery.estimate import Estimate, Estimator, Told, warnings_about
 from lpbandits.recovery.heldout_people import HeldOutScore, StateCurve
 from lpbandits.recovery.overlap import KEY, sketch_of
-from lpbandits.recovery.pairs import Comparisons
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import FitReport, counted
 from lpbandits.recovery.state_means import StateMeans
 from lpbandits.recovery.taste_choice import TasteFit
@@ -33,9 +31,12 @@ class Findings:
     """What a fit found: the states, how well they do, and what goes with them."""
 
     estimate: Estimate
-    comparisons: Comparisons
-    seen: float
-    """Mean log-likelihood of all comparisons."""
+    raters: IntArray
+    """m×k: how many people of each state rated each action."""
+    sorts: tuple[float, float]
+    """Share of the variance of people's number of ratings, and of their mean rating, that the states explain."""
+    seen: Told
+    """All comparisons."""
     unseen: HeldOutScore
     curve: StateCurve | None
     """Of the numbers of states, if the fit chose one."""
@@ -46,13 +47,12 @@ class Findings:
 
 
 def report_of(
-    found: Findings, ratings: Ratings, estimator: Estimator, called: Naming, seconds: Mapping[str, float]
+    found: Findings, ratings: Log, estimator: Estimator, called: Naming, seconds: Mapping[str, float]
 ) -> FitReport:
     """Return the report on a fit."""
     estimate, unseen, tastes = found.estimate, found.unseen, found.tastes
     absent = estimate.never_compared
-    activity, level = sorted_by(ratings, estimate.labels)
-    ties = tied_share(found.comparisons)
+    activity, level = found.sorts
     return FitReport(
         method=estimator.method,
         people=len(ratings.people),
@@ -62,10 +62,10 @@ def report_of(
         states=len(estimate.fits),
         shares=estimate.shares.tolist(),
         state_people=np.bincount(estimate.labels, minlength=len(estimate.fits)).tolist(),
-        comparisons=float(found.comparisons.pairs.sum()),
-        ties=ties,
+        comparisons=found.seen.pairs,
+        ties=found.seen.tied,
         noise=found.means.noise,
-        log_likelihood=found.seen,
+        log_likelihood=found.seen.mean,
         heldout_log_likelihood=unseen.log_likelihood,
         heldout_people=unseen.people,
         heldout_fit_people=unseen.fit_people,
@@ -85,28 +85,16 @@ def report_of(
         taste=None if tastes.report is None else tastes.report.to_dict(),
         named=called.matched,
         warnings=[
-            *_all_ties(ties),
+            *_all_ties(found.seen.tied),
             *_edge(found.curve),
             *estimate.warnings,
-            *warnings_about(estimate, ratings),
+            *warnings_about(estimate, found.raters),
             *_no_better(unseen),
             *tastes.warnings,
             *called.warnings,
         ],
         seconds={stage: round(time, 3) for stage, time in seconds.items()},
     )
-
-
-def tied_share(comparisons: Comparisons) -> float:
-    """Return which share of all comparisons are ties.
-
-    >>> from lpbandits.recovery.pairs import compare
-    >>> tied_share(compare(Ratings.from_arrays([0, 0, 0], ["jam", "rum", "tea"], [2, 2, 5])))
-    0.3333333333333333
-    """
-    tied = (comparisons.through - comparisons.below - 1) / 2  # each run of n ties has n entries, and n(n − 1)/2 pairs
-    each = np.add.reduceat(np.append(tied, 0.0), comparisons.offsets[:-1]) * (np.diff(comparisons.offsets) > 0)
-    return float(comparisons.weight @ each / comparisons.pairs.sum())
 
 
 def _all_ties(ties: float) -> list[str]:
@@ -141,7 +129,7 @@ def _no_better(unseen: HeldOutScore) -> list[str]:
     ]
 
 
-def _never_compared(fit: BradleyTerry, ratings: Ratings) -> Json:
+def _never_compared(fit: BradleyTerry, ratings: Log) -> Json:
     absent = np.flatnonzero(fit.never_compared)
     return {"count": len(absent), "actions": [ratings.actions[a] for a in absent[:SHOWN].tolist()]}
 
@@ -150,7 +138,7 @@ def _median(values: FloatArray) -> float | None:
     return float(np.median(values)) if len(values) else None
 
 
-def provenance_of(report: FitReport, settings: Json, ratings: Ratings, estimate: Estimate) -> Json:
+def provenance_of(report: FitReport, settings: Json, ratings: Log, estimate: Estimate) -> Json:
     """Return how the model was made; no times, so that the same data and seed give an equal model.
 
     "never_compared" lists, per state, the indexes of all actions that nobody in it compared; "people_sketch" tells who

@@ -6,8 +6,7 @@ bit, whoever holds the blocks and whoever works on them.
 """
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
@@ -17,14 +16,14 @@ from lpbandits.parallel import Threads
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import IntArray, Label
 
-RATINGS = 2**21
+RATINGS = 2**22
 """Ratings of a block; a person's are never parted."""
 
 T = TypeVar("T")
 
 
-class Blocks(Protocol):
-    """A log, block by block."""
+class Log(Protocol):
+    """What is known of a log without looking at its ratings."""
 
     @property
     def people(self) -> Sequence[Label]:
@@ -39,86 +38,108 @@ class Blocks(Protocol):
         """How many actions each person rated."""
 
     @property
+    def dropped(self) -> Mapping[str, int]:
+        """What was left out on the way in, by reason."""
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the content."""
+
+    def __len__(self) -> int:
+        """Return the number of ratings."""
+
+
+class Blocks(Protocol):
+    """A log, block by block."""
+
+    @property
+    def log(self) -> Log:
+        """The log."""
+
+    @property
+    def pool(self) -> Threads:
+        """Threads of this process, for what is done here."""
+
+    @property
     def edges(self) -> IntArray:
         """Block b has the people edges[b] up to, not including, edges[b + 1]."""
 
-    @property
-    def threads(self) -> int:
-        """How many threads a stage has."""
-
-    def each(
-        self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = (), name: str | None = None
-    ) -> Iterator[T]:
+    def each(self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = ()) -> Iterator[T]:
         """Give `stage(block, threads, *common, *own)` for every block, in order.
 
         A stage is a function at the top of a module. The block is `Ratings` with all actions; its people have no labels
         of their own. Arrays of `own` are indexed by person, and a stage gets its people's part of them.
         """
 
+    def folded(self, stage: Callable[..., list[Any]], *common: Any, own: Sequence[Any] = ()) -> list[Any]:
+        """Return arrays of whole numbers that every block adds to.
+
+        `stage(block, threads, totals, *common, *own)` adds to `totals`, which are None at first, and returns them. Some
+        blocks may be folded apart from others, and their totals added: whole numbers do not mind the order.
+        """
+
     def some(self, people: IntArray) -> Ratings:
         """Return the log of some people, by index in rising order, in memory."""
 
 
-def edges_of(counts: IntArray, ratings: int = RATINGS) -> IntArray:
+def edges_of(counts: IntArray, ratings: int | None = None) -> IntArray:
     """Return where blocks of people begin, and where the last ends.
 
     >>> edges_of(np.array([3, 3, 3, 1, 9, 1]), ratings=6).tolist()
     [0, 2, 5, 6]
     """
+    size = RATINGS if ratings is None else ratings
     upto = np.cumsum(counts)
     edges = [0]
     while edges[-1] < len(counts):
         before = int(upto[edges[-1] - 1]) if edges[-1] else 0
-        edges.append(min(int(np.searchsorted(upto, before + ratings)) + 1, len(counts)))
+        edges.append(min(int(np.searchsorted(upto, before + size)) + 1, len(counts)))
     return np.array(edges, dtype=np.int64)
 
 
-@dataclass(frozen=True, eq=False)
 class InMemory:
-    """The blocks of a log in memory; stages run here, one after the other, each on all threads."""
+    """The blocks of a log in memory; stages run here, one after the other, each on all threads.
 
-    ratings: Ratings
-    pool: Threads
+    >>> log = Ratings.from_arrays([0, 0, 1], [0, 1, 1], [5, 3, 4])
+    >>> [len(block) for block in InMemory(log, Threads(1)).each(lambda block, threads: block)]
+    [3]
+    """
 
-    @property
-    def people(self) -> Sequence[Label]:
-        """Labels of all people."""
-        return self.ratings.people
-
-    @property
-    def actions(self) -> tuple[Label, ...]:
-        """Labels of all actions."""
-        return self.ratings.actions
+    def __init__(self, ratings: Ratings, pool: Threads) -> None:
+        self._log, self._pool = ratings, pool
 
     @property
-    def counts(self) -> IntArray:
-        """How many actions each person rated."""
-        return self.ratings.counts
+    def log(self) -> Ratings:
+        """The log."""
+        return self._log
 
     @property
-    def threads(self) -> int:
-        """How many threads a stage has."""
-        return self.pool.count
+    def pool(self) -> Threads:
+        """The threads."""
+        return self._pool
 
     @cached_property
     def edges(self) -> IntArray:
         """Where blocks of people begin."""
-        return edges_of(self.ratings.counts)
+        return edges_of(self._log.counts)
 
     @cached_property
     def _blocks(self) -> list[Ratings]:
-        if len(self.edges) == 2:
-            return [self.ratings]
-        return [self.ratings.run(low, high) for low, high in itertools.pairwise(self.edges.tolist())]
+        return [self._log.run(low, high) for low, high in itertools.pairwise(self.edges.tolist())]
 
-    def each(
-        self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = (), name: str | None = None
-    ) -> Iterator[T]:
+    def each(self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = ()) -> Iterator[T]:
         """Give what a stage makes of each block."""
-        del name
         for block, low, high in zip(self._blocks, self.edges[:-1], self.edges[1:], strict=True):
-            yield stage(block, self.pool, *common, *(array[low:high] for array in own))
+            yield stage(block, self._pool, *common, *(array[low:high] for array in own))
+
+    def folded(self, stage: Callable[..., list[Any]], *common: Any, own: Sequence[Any] = ()) -> list[Any]:
+        """Return the sums that all blocks add to."""
+        totals: Any = None
+        for block, low, high in zip(self._blocks, self.edges[:-1], self.edges[1:], strict=True):
+            totals = stage(block, self._pool, totals, *common, *(array[low:high] for array in own))
+        found: list[Any] = totals
+        return found
 
     def some(self, people: IntArray) -> Ratings:
         """Return the log of some people."""
-        return self.ratings if len(people) == len(self.people) else self.ratings.subset(people)
+        return self._log if len(people) == len(self._log.people) else self._log.subset(people)

@@ -1,5 +1,6 @@
 """Grouping people by their ratings with KMeans, and what the groups really track."""
 
+import functools
 import warnings
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -9,7 +10,8 @@ from scipy import sparse
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.parallel import each, one_thread, threads_of
+from lpbandits.parallel import Threads, each, one_thread
+from lpbandits.recovery.blocks import Blocks, InMemory, Log
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import FloatArray, IntArray
 
@@ -23,6 +25,10 @@ ALIKE = 1e-9
 
 HUGE = 5_000_000
 """A log with more ratings than this is huge: a KMeans run takes seconds, and only two are made by default."""
+
+ENORMOUS = 2**25
+"""Of a log with more ratings than this KMeans sees half as many, of people drawn at random; all others go to the
+nearest of its centres."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +55,7 @@ class Clusters:
 
 
 def cluster_people(
-    ratings: Ratings,
+    ratings: Ratings | Blocks,
     states: int,
     *,
     scale: Scale = "cosine",
@@ -76,14 +82,21 @@ def cluster_people(
     [0, 0, 1, 1, 0]
     """
     count = validate.as_count(states, "states")
-    if count > len(ratings.people):
-        raise InvalidInput(
-            f"states is {count}, but the log has only {len(ratings.people)} people; ask for fewer states"
-        )
-    features = scaled(ratings, scale)
-    labels = _kmeans(features, count, starts_of(ratings, restarts), validate.as_seed(seed), threads)
+    if isinstance(ratings, Ratings):
+        with Threads(threads) as pool:
+            return cluster_people(InMemory(ratings, pool), count, scale=scale, restarts=restarts, seed=seed)
+    log, people = ratings, len(ratings.log.people)
+    if count > people:
+        raise InvalidInput(f"states is {count}, but the log has only {people} people; ask for fewer states")
+    validate.as_choice(scale, "scale", get_args(Scale))
+    likings = _likings(log) if scale == "cosine" else None
+    shown = sample_of(log, count, validate.as_seed(seed))
+    features = scaled(log.some(shown), scale, likings)
+    centres, labels = _kmeans(features, count, starts_of(log.log, restarts), seed, log.pool.count)
+    if len(shown) < people:
+        labels = np.concatenate(list(log.each(_nearest, scale, likings, centres)))
     labels, shares = by_size(labels, count)
-    activity, level = sorted_by(ratings, labels)
+    activity, level = sorted_by(log, labels)
     notes = sorting_notes(activity, level, scale)
     if len(shares) < count:
         notes.append(
@@ -92,16 +105,54 @@ def cluster_people(
     return Clusters(labels, shares, activity, level, tuple(notes))
 
 
-def starts_of(ratings: Ratings, restarts: int | None) -> int:
+def sample_of(log: Blocks, states: int, seed: int) -> IntArray:
+    """Return the people that KMeans sees, by index: all, or of an enormous log as many as it needs, drawn by `seed`."""
+    counts = log.log.counts
+    if counts.sum() <= ENORMOUS:
+        return np.arange(len(counts))
+    order = np.random.default_rng([seed, 4]).permutation(len(counts))
+    most = int(np.searchsorted(np.cumsum(counts[order]), ENORMOUS // 2))
+    return np.sort(order[: max(most, states)])
+
+
+def _nearest(block: Ratings, _: Threads, scale: str, likings: FloatArray | None, centres: FloatArray) -> IntArray:
+    """Return the nearest centre of each of a block's people: the least |c|² − 2 x·c."""
+    away = (centres**2).sum(axis=1) - 2 * (scaled(block, scale, likings) @ centres.T)
+    labels: IntArray = away.argmin(axis=1)
+    return labels
+
+
+def _likings(log: Blocks) -> FloatArray:
+    """Return the mean of each action's ratings, each less its person's mean."""
+    return _likings_of(functools.reduce(np.add, log.each(_centred)))
+
+
+def _likings_of(sums: FloatArray) -> FloatArray:
+    means: FloatArray = sums[1] / np.maximum(sums[0], 1)
+    return means
+
+
+def _centred(block: Ratings, _: Threads | None = None) -> FloatArray:
+    values = block.rating - block.means[block.owner]
+    raters = np.bincount(block.action, minlength=len(block.actions))
+    return np.stack([raters, np.bincount(block.action, weights=values, minlength=len(block.actions))])
+
+
+def starts_of(ratings: Log, restarts: int | None) -> int:
     """Return how many times KMeans runs."""
     if restarts is not None:
         return validate.as_count(restarts, "restarts")
     return 10 if len(ratings) <= HUGE else 2
 
 
-def sorted_by(ratings: Ratings, labels: IntArray) -> tuple[float, float]:
+def sorted_by(log: Blocks, labels: IntArray) -> tuple[float, float]:
     """Return the share of the variance of people's number of ratings, and of their mean rating, that labels explain."""
-    return variance_explained(ratings.counts.astype(np.float64), labels), variance_explained(ratings.means, labels)
+    means = np.concatenate(list(log.each(_means)))
+    return variance_explained(log.log.counts.astype(np.float64), labels), variance_explained(means, labels)
+
+
+def _means(block: Ratings, _: Threads) -> FloatArray:
+    return block.means
 
 
 def sorting_notes(activity: float, level: float, scale: str) -> list[str]:
@@ -118,14 +169,13 @@ def sorting_notes(activity: float, level: float, scale: str) -> list[str]:
     ]
 
 
-def scaled(ratings: Ratings, scale: str) -> sparse.csr_array:
-    """Return people × actions on a scale of `cluster_people`.
+def scaled(ratings: Ratings, scale: str, likings: FloatArray | None = None) -> sparse.csr_array:
+    """Return people × actions on a scale of `cluster_people`; `likings`, what the cosine takes away, are of all people.
 
     >>> log = Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [5, 3, 2, 2])
     >>> scaled(log, "standardized").toarray().tolist()
     [[1.0, -1.0], [0.0, 0.0]]
     """
-    validate.as_choice(scale, "scale", get_args(Scale))
     if scale == "raw":
         return ratings.matrix()
     owner = ratings.owner
@@ -134,9 +184,7 @@ def scaled(ratings: Ratings, scale: str) -> sparse.csr_array:
         return ratings.matrix(values)
     spread = _lengths(ratings, values)
     if scale == "cosine":
-        raters = np.bincount(ratings.action, minlength=len(ratings.actions))
-        sums = np.bincount(ratings.action, weights=values, minlength=len(ratings.actions))
-        values = values - (sums / np.maximum(raters, 1))[ratings.action]
+        values = values - (_likings_of(_centred(ratings)) if likings is None else likings)[ratings.action]
     norms = _lengths(ratings, values)
     if scale == "standardized":
         norms /= np.sqrt(np.maximum(ratings.counts, 1))
@@ -171,7 +219,7 @@ def by_size(labels: IntArray, count: int) -> tuple[IntArray, FloatArray]:
     return place[labels], kept / len(labels)
 
 
-def _kmeans(features: Any, count: int, restarts: int, seed: int, threads: int | None) -> IntArray:
+def _kmeans(features: Any, count: int, restarts: int, seed: int, threads: int) -> tuple[FloatArray, IntArray]:
     """Run KMeans `restarts` times, each on one thread so that sums have one order; keep the least inertia."""
     from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - heavy, and only clustering needs it
 
@@ -179,15 +227,14 @@ def _kmeans(features: Any, count: int, restarts: int, seed: int, threads: int | 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # too few distinct people: seen in the result
         jobs = [(features, count, start) for start in seeds]
-        runs = list(each(_kmeans_once, jobs, workers=min(threads_of(threads), restarts)))
+        runs = list(each(_kmeans_once, jobs, workers=min(threads, restarts)))
     best = min(range(restarts), key=lambda run: (runs[run][0], run))
-    labels: IntArray = runs[best][1].astype(np.int64)
-    return labels
+    return runs[best][1], runs[best][2].astype(np.int64)
 
 
-def _kmeans_once(features: Any, count: int, seed: int) -> tuple[float, IntArray]:
+def _kmeans_once(features: Any, count: int, seed: int) -> tuple[float, FloatArray, IntArray]:
     from sklearn.cluster import KMeans  # noqa: PLC0415
 
     with one_thread("openmp"):
         fitted = KMeans(n_clusters=count, n_init=1, random_state=seed).fit(features)
-    return float(fitted.inertia_), fitted.labels_
+    return float(fitted.inertia_), fitted.cluster_centers_, fitted.labels_

@@ -8,10 +8,11 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads
+from lpbandits.recovery.blocks import Blocks, Log
 from lpbandits.recovery.bradley_terry import BradleyTerry, as_prior_sd, maximise
 from lpbandits.recovery.cluster import Scale, cluster_people, sorted_by, sorting_notes
 from lpbandits.recovery.estimate import Estimate, mixture, shrunk_over_states
-from lpbandits.recovery.pairs import Comparisons, count_state, log_likelihoods
+from lpbandits.recovery.pairs import Comparisons, compare, count_state, log_likelihoods
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.recovery.scatter import scatter
@@ -73,16 +74,19 @@ class Em:
 
     def __call__(
         self,
-        ratings: Ratings,
-        comparisons: Comparisons,
+        log: Blocks,
         states: int,
         *,
+        pairs_per_person: int | None = None,
         aside: IntArray | None = None,
         watch: Stopwatch,
-        threads: Threads,
     ) -> Estimate:
-        """Run EM from each start and keep the highest log-posterior."""
+        """Run EM from each start and keep the highest log-posterior; all of the log is in memory."""
         del aside  # without them every step would have to be made again: that is a second fit
+        threads = log.pool
+        with watch.part("sort"):
+            ratings = log.some(np.arange(len(log.log.people)))
+            comparisons = compare(ratings, pairs_per_person=pairs_per_person, seed=self.seed, threads=threads)
         best: Estimate | None = None
         chance = np.empty(0)
         runs = self.restarts if self.start is None else 1
@@ -94,7 +98,7 @@ class Em:
                 best, chance = ended, here
         assert best is not None  # noqa: S101 - there is at least one start
         best, chance = _without_empty(best, chance)
-        notes = sorting_notes(*sorted_by(ratings, best.labels), self.scale)
+        notes = sorting_notes(*sorted_by(log, best.labels), self.scale)
         best = replace(best, warnings=(*best.warnings, *notes))
         return self._with_errors(best, comparisons, chance, watch, threads)
 
@@ -167,7 +171,7 @@ class Em:
         return Estimate(fits, shares, chance.argmax(axis=1), warnings, tuple(history)), chance
 
 
-def slow_note(ratings: Ratings) -> str | None:
+def slow_note(ratings: Log) -> str | None:
     """Return what to tell a user before EM on a log with very many actions."""
     if len(ratings.actions) <= MANY_ACTIONS:
         return None

@@ -10,14 +10,15 @@ from scipy.special import expit, logsumexp
 from lpbandits.errors import InvalidInput
 from lpbandits.model import LARGEST_ERROR, PreferenceModel
 from lpbandits.parallel import Threads
+from lpbandits.recovery.blocks import Blocks
 from lpbandits.recovery.bradley_terry import BradleyTerry
 from lpbandits.recovery.certainty import chance_above
-from lpbandits.recovery.pairs import Comparisons, log_likelihoods
+from lpbandits.recovery.pairs import compare, compared, log_likelihoods
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch, counted, share_text
 from lpbandits.recovery.scatter import Scatter
 from lpbandits.recovery.shrinkage import Shrunk, shrink
-from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
+from lpbandits.typing import BoolArray, FloatArray, IntArray, Json, Label
 from lpbandits.validate import ODD, quoted
 
 FEW_PEOPLE = 10
@@ -85,7 +86,8 @@ class Estimator(Protocol):
     """A way of finding states: frozen settings, called with the data and how many states to find.
 
     It must depend on nothing but its settings and arguments, return shares that sum to 1 and fits with finite standard
-    errors (`scatter` makes them), and may return fewer states than asked for, with a warning.
+    errors (`scatter` makes them), and may return fewer states than asked for, with a warning. The data are blocks of
+    people; one that needs everybody at once takes `log.some(all people)`.
     """
 
     @property
@@ -104,13 +106,12 @@ class Estimator(Protocol):
 
     def __call__(
         self,
-        ratings: Ratings,
-        comparisons: Comparisons,
+        log: Blocks,
         states: int,
         *,
+        pairs_per_person: int | None = None,
         aside: IntArray | None = None,
         watch: Stopwatch,
-        threads: Threads,
     ) -> Estimate:
         """Return `states` fitted states; if that costs little, also `without` the people `aside` (by index)."""
 
@@ -140,10 +141,58 @@ def mixture(log_likelihoods: FloatArray, shares: FloatArray) -> tuple[FloatArray
     return total, np.exp(joint - total[:, None])
 
 
-def mean_log_likelihood(comparisons: Comparisons, estimate: Estimate, *, threads: Threads) -> float:
-    """Return the mean log-likelihood per comparison under the mixture over states."""
-    total, _ = mixture(log_likelihoods(comparisons, estimate.utilities, threads=threads), estimate.shares)
-    return float(total.sum() / comparisons.pairs.sum())
+@dataclass(frozen=True)
+class Told:
+    """How well states foresee comparisons: log-likelihoods and numbers, summed over people."""
+
+    log_likelihood: float
+    pairs: float
+    ties: float
+
+    @property
+    def mean(self) -> float:
+        """The mean log-likelihood of a comparison."""
+        return self.log_likelihood / self.pairs
+
+    @property
+    def tied(self) -> float:
+        """The share of comparisons that are ties."""
+        return self.ties / self.pairs
+
+
+def told(
+    log: Blocks,
+    estimate: Estimate,
+    *,
+    pairs_per_person: int | None = None,
+    seed: int = 0,
+    only: BoolArray | None = None,
+) -> Told:
+    """Return how well the mixture over states foresees the comparisons of all people, or only of some."""
+    people = len(log.log.people)
+    own = (np.arange(people), np.ones(people, dtype=np.bool_) if only is None else only)
+    common = (estimate.utilities, estimate.shares, pairs_per_person, seed)
+    sums = list(log.each(_told, *common, own=own))
+    return Told(*(float(sum(one)) for one in zip(*sums, strict=True)))
+
+
+def _told(
+    block: Ratings,
+    threads: Threads,
+    utilities: FloatArray,
+    shares: FloatArray,
+    pairs_per_person: int | None,
+    seed: int,
+    index: IntArray,
+    only: BoolArray,
+) -> tuple[float, float, float]:
+    if only.all():
+        first = int(index[0])
+        comparisons = compared(block, pairs_per_person=pairs_per_person, seed=seed, first=first, threads=threads)
+    else:
+        comparisons = compare(block.subset(np.flatnonzero(only)), threads=threads)
+    total, _ = mixture(log_likelihoods(comparisons, utilities, threads=threads), shares)
+    return float(total.sum()), float(comparisons.pairs.sum()), comparisons.ties
 
 
 def shrunk_over_states(estimate: Estimate, scatters: Sequence[Scatter], *, prior_sd: float) -> Estimate:
@@ -186,7 +235,7 @@ def distinct(estimate: Estimate) -> Estimate:
     return replace(estimate, fits=fits, shares=shares, labels=labels, warnings=notes, shrunk=shrunk, chance=chance)
 
 
-def to_model(estimate: Estimate, ratings: Ratings, provenance: Mapping[str, Any]) -> PreferenceModel:
+def to_model(estimate: Estimate, actions: Sequence[Label], provenance: Mapping[str, Any]) -> PreferenceModel:
     """Return the model: orderings, the sigmoid of the utilities, their errors, and shares as prior.
 
     An unknown action comes last and gets the lowest utility of those known.
@@ -197,7 +246,7 @@ def to_model(estimate: Estimate, ratings: Ratings, provenance: Mapping[str, Any]
             row[unknown] = row[~unknown].min()
     return PreferenceModel(
         estimate.orderings,
-        actions=ratings.actions,
+        actions=actions,
         prior=estimate.shares,
         utilities=utilities,
         errors=np.minimum(estimate.errors, LARGEST_ERROR),
@@ -205,11 +254,14 @@ def to_model(estimate: Estimate, ratings: Ratings, provenance: Mapping[str, Any]
     )
 
 
-def warnings_about(estimate: Estimate, ratings: Ratings) -> list[str]:
-    """Return what a user should know before trusting the states; people count in their likeliest one."""
+def warnings_about(estimate: Estimate, raters: IntArray) -> list[str]:
+    """Return what a user should know before trusting the states; people count in their likeliest one.
+
+    `raters` are m×k: how many people of each state rated each action.
+    """
     return [
         *_small_states(estimate),
-        *_shaky_tops(estimate, ratings),
+        *_shaky_tops(estimate, raters),
         *_unsure_firsts(estimate),
         *_loose_ends(estimate),
     ]
@@ -225,15 +277,13 @@ def _small_states(estimate: Estimate) -> list[str]:
     ]
 
 
-def _shaky_tops(estimate: Estimate, ratings: Ratings) -> list[str]:
+def _shaky_tops(estimate: Estimate, raters: IntArray) -> list[str]:
     """Return a warning when first places rest on the ratings of very few people."""
-    state = estimate.labels[ratings.owner]
     shaky = []
     never = estimate.never_compared
     for z, ordering in enumerate(estimate.orderings):
-        raters = np.bincount(ratings.action[state == z], minlength=len(ratings.actions))
         top = [a for a in ordering[:TOP].tolist() if not never[z, a]]
-        if any(raters[a] < FEW_RATERS for a in top):
+        if any(raters[z, a] < FEW_RATERS for a in top):
             shaky.append(str(z))
     if not shaky:
         return []

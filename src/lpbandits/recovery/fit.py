@@ -10,17 +10,18 @@ from lpbandits.errors import InvalidInput, door
 from lpbandits.parallel import Progress, Threads
 from lpbandits.recovery.account import Findings, provenance_of, report_of
 from lpbandits.recovery.action_names import named
-from lpbandits.recovery.cluster import HUGE
-from lpbandits.recovery.estimate import Estimator, as_estimator, distinct, mean_log_likelihood, to_model
+from lpbandits.recovery.blocks import Blocks, InMemory
+from lpbandits.recovery.cluster import HUGE, sorted_by
+from lpbandits.recovery.counting import raters_of
+from lpbandits.recovery.estimate import Estimator, as_estimator, distinct, to_model, told
 from lpbandits.recovery.heldout_people import (
     HeldOutScore,
     StateCurve,
     candidates_up_to,
-    choose_states,
+    curve_of,
     score_heldout,
     split_people,
 )
-from lpbandits.recovery.pairs import compare
 from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.report import Fit, Stopwatch
 from lpbandits.recovery.size import check_fit
@@ -77,15 +78,14 @@ def fit_states(
         asked["pairs_per_person"] = validate.as_count(pairs_per_person, "pairs_per_person")
     called = named(ratings.actions, names)
     watch = Stopwatch(progress)
-    curve = None
-    if asked["states"] == "auto":
-        curve = _curve(ratings, estimator, asked, watch, threads)
     with Threads(threads) as pool:
-        found = _findings(ratings, estimator, asked, curve, watch, pool)
+        log = InMemory(ratings, pool)
+        curve = _curve(log, estimator, asked, watch) if asked["states"] == "auto" else None
+        found = _findings(log, estimator, asked, curve, watch)
     report = report_of(found, ratings, estimator, called, watch.seconds)
     settings = {"method": estimator.method, **asked, **estimator.settings()}
     provenance = provenance_of(report, settings, ratings, found.estimate)
-    model = to_model(found.estimate, ratings, provenance).replace(
+    model = to_model(found.estimate, ratings.actions, provenance).replace(
         means=found.means.means,
         noise=found.means.noise,
         names=called.names,
@@ -95,46 +95,40 @@ def fit_states(
     return Fit(model, report)
 
 
-def _findings(
-    ratings: Ratings, estimator: Estimator, asked: Json, curve: StateCurve | None, watch: Stopwatch, pool: Threads
-) -> Findings:
+def _findings(log: Blocks, estimator: Estimator, asked: Json, curve: StateCurve | None, watch: Stopwatch) -> Findings:
     """Fit the number of states that was asked for, or chosen, and all that goes with them."""
     number = asked["states"] if curve is None else curve.states
-    cap, share = asked["pairs_per_person"], asked["heldout"]
-    check_fit(ratings, number, estimator, pairs_per_person=cap, workers=pool.count)
-    with watch.part("sort"):
-        comparisons = compare(ratings, pairs_per_person=cap, seed=estimator.seed, threads=pool)
-    quick = share > 0 and curve is None and cap is None and len(ratings) > HUGE
-    aside = split_people(len(ratings.people), share, estimator.seed)[1] if quick else None
-    estimate = distinct(estimator(ratings, comparisons, number, aside=aside, watch=watch, threads=pool))
+    cap, share, people = asked["pairs_per_person"], asked["heldout"], len(log.log.people)
+    check_fit(log.log, number, estimator, pairs_per_person=cap, workers=log.pool.count)
+    quick = share > 0 and curve is None and cap is None and len(log.log) > HUGE
+    aside = split_people(people, share, estimator.seed)[1] if quick else None
+    estimate = distinct(estimator(log, number, pairs_per_person=cap, aside=aside, watch=watch))
     with watch.part("likelihood"):
-        seen = mean_log_likelihood(comparisons, estimate, threads=pool)
-    unseen = HeldOutScore() if curve is None else curve.score_of_choice(len(ratings.people))
+        seen = told(log, estimate, pairs_per_person=cap, seed=estimator.seed)
+    unseen = HeldOutScore() if curve is None else curve.score_of_choice(people)
     if share and curve is None:
         with watch.part("held-out"):
-            unseen = score_heldout(
-                ratings, estimator, number, share=share, without=estimate.without, pairs_per_person=cap, threads=pool
-            )
+            unseen = score_heldout(log, estimator, number, share=share, without=estimate.without, pairs_per_person=cap)
     with watch.part("means"):
-        means, popular = state_means(ratings, estimate), popular_ordering(ratings)
+        whole = log.some(np.arange(people))
+        means, popular = state_means(whole, estimate), popular_ordering(whole)
+        raters = raters_of(log, estimate.labels, len(estimate.fits))
+        sorts = sorted_by(log, estimate.labels)
     tastes = TasteFit()
     if asked["taste"]:
-        states = asked["taste_states"]
-        tastes = recover_taste(ratings, states=states, seed=estimator.seed, watch=watch, threads=pool)
-    return Findings(estimate, comparisons, seen, unseen, curve, means, popular, tastes)
+        tastes = recover_taste(whole, states=asked["taste_states"], seed=estimator.seed, watch=watch, threads=log.pool)
+    return Findings(estimate, raters, sorts, seen, unseen, curve, means, popular, tastes)
 
 
-def _curve(ratings: Ratings, estimator: Estimator, asked: Json, watch: Stopwatch, threads: int | None) -> StateCurve:
+def _curve(log: Blocks, estimator: Estimator, asked: Json, watch: Stopwatch) -> StateCurve:
     """Find out how many states do well on unseen people."""
-    with Stopwatch(seconds=watch.seconds).part("how many states"):  # choose_states reports its own progress
-        return choose_states(
-            ratings,
-            estimator=estimator,
-            candidates=candidates_up_to(asked["max_states"]),
+    with Stopwatch(seconds=watch.seconds).part("how many states"):  # it reports its own progress
+        return curve_of(
+            log,
+            estimator,
+            candidates_up_to(asked["max_states"]),
             pairs_per_person=asked["pairs_per_person"],
-            seed=estimator.seed,
-            threads=threads,
-            progress=watch.progress,
+            watch=Stopwatch(watch.progress),
         )
 
 

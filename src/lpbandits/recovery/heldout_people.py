@@ -8,8 +8,10 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
 from lpbandits.parallel import Progress, Threads
-from lpbandits.recovery.estimate import Estimate, Estimator, as_estimator, mean_log_likelihood, mixture
-from lpbandits.recovery.pairs import Comparisons, compare, log_likelihoods
+from lpbandits.recovery.blocks import Blocks, InMemory
+from lpbandits.recovery.cluster import sample_of
+from lpbandits.recovery.estimate import Estimate, Estimator, as_estimator, mixture, told
+from lpbandits.recovery.pairs import compared, log_likelihoods
 from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.recovery.size import check_fit
@@ -37,45 +39,49 @@ class HeldOut:
 
     people: IntArray
     """The people to fit, by index."""
-    log: Ratings
-    comparisons: Comparisons
-    others: Comparisons
-    """The comparisons of the people set aside."""
+    log: Blocks
+    others: Blocks
+    """The people set aside."""
+    pairs_per_person: int | None
 
-    def fit(self, estimator: Estimator, states: int, *, threads: Threads) -> Estimate:
+    def fit(self, estimator: Estimator, states: int) -> Estimate:
         """Fit the people not set aside."""
-        return estimator.among(self.people)(self.log, self.comparisons, states, watch=Stopwatch(), threads=threads)
+        cap = self.pairs_per_person
+        return estimator.among(self.people)(self.log, states, pairs_per_person=cap, watch=Stopwatch())
 
-    def log_likelihood(self, estimate: Estimate, *, threads: Threads) -> float:
+    def log_likelihood(self, estimate: Estimate) -> float:
         """Return the mean log-likelihood per comparison of the people set aside."""
-        return mean_log_likelihood(self.others, estimate, threads=threads)
+        return told(self.others, estimate).mean
 
-    def score(self, estimate: Estimate, *, threads: Threads) -> tuple[FloatArray, FloatArray]:
+    def score(self, estimate: Estimate) -> tuple[FloatArray, FloatArray]:
         """Return the log-likelihood when a person's n ratings count as n − 1 comparisons, and those numbers n − 1.
 
         The n(n − 1)/2 comparisons of one person share the noise of n ratings. Counted in full, they reward states that
         mimic this noise, and more states always seem better; scaled by 2/n they do not.
         """
-        ratings = np.bincount(self.others.person, weights=np.diff(self.others.offsets), minlength=self.others.people)
-        values = log_likelihoods(self.others, estimate.utilities, threads=threads)
-        scaled = values * (2 / np.maximum(ratings, 2))[:, None]
-        return mixture(scaled, estimate.shares)[0], np.maximum(ratings - 1, 0)
+        counts = self.others.log.counts
+        scores = list(self.others.each(_scored, estimate.utilities, estimate.shares))
+        return np.concatenate(scores), np.maximum(counts - 1, 0).astype(np.float64)
 
 
-def set_aside(
-    ratings: Ratings, share: float, *, seed: int, pairs_per_person: int | None, threads: Threads
-) -> HeldOut | None:
-    """Set a share of the people aside, drawn by `seed`; None if nothing could then be fitted or scored."""
-    used, unused = split_people(len(ratings.people), share, seed)
-    if not np.any(ratings.counts[used] > 1) or not np.any(ratings.counts[unused] > 1):
+def _scored(block: Ratings, threads: Threads, utilities: FloatArray, shares: FloatArray) -> FloatArray:
+    comparisons = compared(block, pairs_per_person=None, seed=0, first=0, threads=threads)
+    values = log_likelihoods(comparisons, utilities, threads=threads)
+    return mixture(values * (2 / np.maximum(block.counts, 2))[:, None], shares)[0]
+
+
+def set_aside(log: Blocks, share: float, *, seed: int, pairs_per_person: int | None) -> HeldOut | None:
+    """Set a share of the people aside, drawn by `seed`; None if nothing could then be fitted or scored.
+
+    Both parts are in memory, so an enormous log is represented by a sample of its people.
+    """
+    shown = sample_of(log, 1, seed)
+    used, unused = (shown[part] for part in split_people(len(shown), share, seed))
+    counts = log.log.counts
+    if not np.any(counts[used] > 1) or not np.any(counts[unused] > 1):
         return None
-    log = ratings.subset(used)
-    return HeldOut(
-        people=used,
-        log=log,
-        comparisons=compare(log, pairs_per_person=pairs_per_person, seed=seed, threads=threads),
-        others=compare(ratings.subset(unused), threads=threads),
-    )
+    fitted, others = (InMemory(log.some(part), log.pool) for part in (used, unused))
+    return HeldOut(used, fitted, others, pairs_per_person)
 
 
 def split_people(people: int, share: float, seed: int) -> tuple[IntArray, IntArray]:
@@ -102,27 +108,27 @@ class HeldOutScore:
 
 
 def score_heldout(
-    ratings: Ratings,
+    log: Blocks,
     estimator: Estimator,
     states: int,
     *,
     share: float,
     without: Estimate | None,
     pairs_per_person: int | None,
-    threads: Threads,
 ) -> HeldOutScore:
     """Score a fit on a share of the people: `without`, made without them, or else a second fit."""
     if without is None:
-        parts = set_aside(ratings, share, seed=estimator.seed, pairs_per_person=pairs_per_person, threads=threads)
+        parts = set_aside(log, share, seed=estimator.seed, pairs_per_person=pairs_per_person)
         if parts is None or len(parts.people) < states:
             return HeldOutScore()
-        without, used, others = parts.fit(estimator, states, threads=threads), parts.people, parts.others
-    else:
-        used, unused = split_people(len(ratings.people), share, estimator.seed)
-        others = compare(ratings.subset(unused), threads=threads)
-        if not others.pairs.any():
-            return HeldOutScore()
-    return HeldOutScore(mean_log_likelihood(others, without, threads=threads), others.people, len(used))
+        value = parts.log_likelihood(parts.fit(estimator, states))
+        return HeldOutScore(value, len(parts.others.log.people), len(parts.people))
+    people = len(log.log.people)
+    used, unused = split_people(people, share, estimator.seed)
+    if not np.any(log.log.counts[unused] > 1):
+        return HeldOutScore()
+    scored = told(log, without, only=np.isin(np.arange(people), unused))
+    return HeldOutScore(scored.mean, len(unused), len(used))
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,26 +208,49 @@ def choose_states(
     """
     as_log(ratings)
     model = TwoStage(seed=seed) if estimator is None else as_estimator(estimator)
-    watch = Stopwatch(progress)
-    whole, scores = [], []
+    numbers = [validate.as_count(m, "candidates") for m in validate.as_list(candidates, "candidates", "numbers")]
     with Threads(threads) as pool:
-        parts = set_aside(ratings, heldout, seed=seed, pairs_per_person=pairs_per_person, threads=pool)
-        numbers = sorted(
-            {validate.as_count(m, "candidates") for m in validate.as_list(candidates, "candidates", "numbers")}
+        log = InMemory(ratings, pool)
+        return curve_of(
+            log,
+            model,
+            numbers,
+            heldout=heldout,
+            seed=seed,
+            pairs_per_person=pairs_per_person,
+            watch=Stopwatch(progress),
         )
-        numbers = [m for m in numbers if parts is not None and m <= len(parts.people)]
-        if parts is None or not numbers:
-            raise InvalidInput(
-                f"{len(ratings.people)} people are too few to set a share of {heldout:g} aside and fit the others; "
-                "give the number of states"
-            )
-        check_fit(parts.log, max(numbers), model, pairs_per_person=pairs_per_person, workers=pool.count)
-        for i, m in enumerate(numbers):
-            with watch.part("how many states", i, len(numbers)):
-                estimate = parts.fit(model, m, threads=pool)
-                whole.append(parts.log_likelihood(estimate, threads=pool))
-                score, weight = parts.score(estimate, threads=pool)
-                scores.append(score)
+
+
+def curve_of(
+    log: Blocks,
+    estimator: Estimator,
+    candidates: Sequence[int],
+    *,
+    heldout: float = 0.2,
+    seed: int | None = None,
+    pairs_per_person: int | None,
+    watch: Stopwatch,
+) -> StateCurve:
+    """Do what `choose_states` does, with a log in blocks."""
+    people = len(log.log.people)
+    luck = estimator.seed if seed is None else seed
+    parts = set_aside(log, heldout, seed=luck, pairs_per_person=pairs_per_person)
+    numbers = [m for m in sorted(set(candidates)) if parts is not None and m <= len(parts.people)]
+    if parts is None or not numbers:
+        raise InvalidInput(
+            f"{people} people are too few to set a share of {heldout:g} aside and fit the others; "
+            "give the number of states"
+        )
+    fitted = parts.log.log
+    check_fit(fitted, max(numbers), estimator, pairs_per_person=pairs_per_person, workers=log.pool.count)
+    whole, scores = [], []
+    for i, m in enumerate(numbers):
+        with watch.part("how many states", i, len(numbers)):
+            estimate = parts.fit(estimator, m)
+            whole.append(parts.log_likelihood(estimate))
+            score, weight = parts.score(estimate)
+            scores.append(score)
     return _choice(tuple(numbers), np.array(whole), np.stack(scores), float(weight.sum()))
 
 

@@ -41,6 +41,17 @@ class Comparisons:
         pairs = self.weight * lengths * (lengths - 1) / 2
         return np.bincount(self.person, weights=pairs, minlength=self.people).astype(np.float64)
 
+    @property
+    def ties(self) -> float:
+        """The number of comparisons, of all people, that are ties.
+
+        >>> compare(Ratings.from_arrays([0, 0, 0], ["jam", "rum", "tea"], [2, 2, 5])).ties
+        1.0
+        """
+        tied = (self.through - self.below - 1) / 2  # each run of n ties has n entries, and n(n − 1)/2 pairs
+        each = np.add.reduceat(np.append(tied, 0.0), self.offsets[:-1]) * (np.diff(self.offsets) > 0)
+        return float(self.weight @ each)
+
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
@@ -57,12 +68,18 @@ class PairCounts:
 
 
 def compare(
-    ratings: Ratings, *, pairs_per_person: int | None = None, seed: int = 0, threads: Threads | None = None
+    ratings: Ratings,
+    *,
+    pairs_per_person: int | None = None,
+    seed: int = 0,
+    first: int = 0,
+    threads: Threads | None = None,
 ) -> Comparisons:
     """Sort every person's ratings.
 
     With `pairs_per_person`, the ratings of a person with more pairs are split at random (by `seed`) into parts, only
-    pairs inside a part count, and they weigh more in proportion: the expected counts are those without a cap.
+    pairs inside a part count, and they weigh more in proportion: the expected counts are those without a cap. Of a
+    block of a log, `first` is the number of its first person.
 
     >>> log = Ratings.from_arrays([0, 0, 0, 1, 1], [0, 1, 2, 0, 2], [3, 5, 3, 1, 4])
     >>> compare(log).pairs.tolist()
@@ -77,12 +94,12 @@ def compare(
     if pairs_per_person is not None:
         cap = validate.as_count(pairs_per_person, "pairs_per_person")
         groups = kernels.count_groups(offsets, cap)
-        first = np.cumsum(groups) - groups
+        starts = np.cumsum(groups) - groups
         whole_offsets, offsets = offsets, np.zeros(int(groups.sum()) + 1, dtype=np.int64)
         weight = np.ones(len(offsets) - 1)
         arrays = np.empty_like(action), np.empty_like(rating)
         size = kernels.split_histories(
-            whole_offsets, cap, validate.as_seed(seed), first, action, rating, offsets, *arrays, weight
+            whole_offsets, cap, validate.as_seed(seed), first, starts, action, rating, offsets, *arrays, weight
         )
         action, rating = arrays[0][:size].copy(), arrays[1][:size].copy()
         person = np.repeat(person, groups)
@@ -100,6 +117,16 @@ def compare(
     )
 
 
+def compared(block: Ratings, *, pairs_per_person: int | None, seed: int, first: int, threads: Threads) -> Comparisons:
+    """Return the comparisons of a block of a log; they stay with it for as long as it is in memory."""
+    if pairs_per_person is not None:
+        return compare(block, pairs_per_person=pairs_per_person, seed=seed, first=first, threads=threads)
+    known: Comparisons | None = block.__dict__.get("comparisons")
+    if known is None:
+        known = block.__dict__["comparisons"] = compare(block, threads=threads)
+    return known
+
+
 def count_wins(
     comparisons: Comparisons, person_weight: FloatArray | None = None, *, threads: Threads | None = None
 ) -> NDArray[Any]:
@@ -114,10 +141,24 @@ def count_wins(
            [2, 0, 2],
            [3, 0, 0]], dtype=uint16)
     """
-    pool = threads or Threads(1)
     weight = comparisons.weight
     if person_weight is not None:
         weight = weight * person_weight[comparisons.person]
+    used = np.repeat(weight > 0, np.diff(comparisons.offsets))
+    raters = np.bincount(comparisons.action[used], minlength=comparisons.actions)
+    cell = np.dtype(cell_type(weight[weight > 0], raters))
+    affordable(
+        f"counts of {comparisons.actions:,} × {comparisons.actions:,} actions",
+        "leave out actions with few ratings (min_action; --min-action)",
+        size=cell.itemsize * comparisons.actions**2,
+    )
+    counts = np.zeros((comparisons.actions, comparisons.actions), dtype=cell)
+    add_wins(counts, comparisons, weight, threads=threads)
+    return counts
+
+
+def add_wins(counts: NDArray[Any], comparisons: Comparisons, weight: FloatArray, *, threads: Threads | None) -> None:
+    """Add the wins of histories, each with its weight, to H."""
     chosen = np.flatnonzero(weight > 0)
     lengths = np.diff(comparisons.offsets)[chosen]
     starts = np.zeros(comparisons.actions + 1, dtype=np.int64)
@@ -125,24 +166,17 @@ def count_wins(
     owner = np.empty(len(position), dtype=np.int32)
     layout = comparisons.offsets, comparisons.action
     kernels.group_by_action(chosen, *layout, starts, position, owner)
-    typed = weight.astype(_cell_type(weight[chosen], np.diff(starts)))
-    affordable(
-        f"counts of {comparisons.actions:,} × {comparisons.actions:,} actions",
-        "leave out actions with few ratings (min_action; --min-action)",
-        size=typed.dtype.itemsize * comparisons.actions**2,
-    )
-    counts = np.empty((comparisons.actions, comparisons.actions), dtype=typed.dtype)
-    pool.run(
+    (threads or Threads(1)).run(
         kernels.count_rows,
         comparisons.actions,
-        *(starts, position, owner, *layout, comparisons.below, comparisons.through, typed, counts),
+        *(starts, position, owner, *layout, comparisons.below, comparisons.through, weight.astype(counts.dtype)),
+        counts,
         blocks=16,
         smallest=8,
     )
-    return counts
 
 
-def _cell_type(weight: FloatArray, raters: IntArray) -> type[np.generic]:
+def cell_type(weight: FloatArray, raters: IntArray) -> type[np.generic]:
     """Return the smallest type that H and H + Hᵀ fit: an action's cells are at most twice its number of raters."""
     if np.any(weight != 1.0):
         return np.float64
@@ -182,22 +216,6 @@ def count_state(comparisons: Comparisons, weight: FloatArray, *, threads: Thread
         fewer = replace(comparisons, action=number[comparisons.action], actions=len(kept))
     counts = gather(count_wins(fewer, weight, threads=threads), threads=threads)
     return replace(counts, kept=kept, actions=comparisons.actions)
-
-
-def take_away(counts: PairCounts, some: PairCounts) -> PairCounts:
-    """Return what is left of counts, which are overwritten, without those of some of the people.
-
-    >>> log = Ratings.from_arrays([0, 0, 1, 1], [0, 1, 1, 2], [3, 5, 4, 1])
-    >>> all_people, second = (count_state(compare(log), np.array(weight)) for weight in ([1.0, 1.0], [0.0, 1.0]))
-    >>> take_away(all_people, second).wins.tolist(), all_people.halves.tolist()
-    ([0.0, 1.0, 0.0], [[0, 2, 0], [2, 0, 0], [0, 0, 0]])
-    """
-    places = np.searchsorted(counts.kept, some.kept)
-    for row, place in zip(some.halves, places.tolist(), strict=True):
-        counts.halves[place, places] -= row
-    wins = counts.wins.copy()
-    wins[places] -= some.wins
-    return replace(counts, wins=wins)
 
 
 def log_likelihoods(comparisons: Comparisons, utilities: FloatArray, *, threads: Threads | None = None) -> FloatArray:

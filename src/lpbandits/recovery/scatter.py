@@ -32,6 +32,18 @@ class Scatter:
     squares: FloatArray
     curvature: FloatArray
 
+    @classmethod
+    def of(cls, sums: FloatArray) -> "Scatter":
+        """Return the scatter from a state's sums over people.
+
+        The pool's G / H, the factor by which people differ more than independent comparisons would, is that of all
+        actions of the state, and at least 1: G ← (n G + 5 (pool) H) / (n + 5), for n raters.
+        """
+        curvature = np.maximum(sums[CURVATURE], 0.0)
+        pool = max(float(sums[SQUARES].sum() / max(curvature.sum(), 1e-300)), 1.0)
+        smoothed = sums[RATERS] * sums[SQUARES] + PSEUDO_RATERS * pool * curvature
+        return cls(smoothed / (sums[RATERS] + PSEUDO_RATERS), curvature)
+
     def errors(self, prior_sd: float) -> FloatArray:
         """Return the standard errors of utilities fitted with a Gaussian prior of precision λ: √(G + λ) / (H + λ).
 
@@ -45,9 +57,6 @@ class Scatter:
 def scatter(comparisons: Comparisons, weight: FloatArray, utilities: FloatArray, *, threads: Threads) -> Scatter:
     """Return one state's scatter around its utilities; people have weights, by index.
 
-    The pool's G / H, the factor by which people differ more than independent comparisons would, is that of all actions
-    of the state, and at least 1: G ← (n G + 5 (pool) H) / (n + 5), for n raters.
-
     >>> from lpbandits.recovery.pairs import compare
     >>> from lpbandits.recovery.ratings import Ratings
     >>> log = Ratings.from_arrays([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [3, 2, 1, 3, 2, 1])
@@ -55,6 +64,13 @@ def scatter(comparisons: Comparisons, weight: FloatArray, utilities: FloatArray,
     >>> found.squares.tolist(), found.curvature.tolist()  # G = [2, 0, 2], H = 1 everywhere, pool 4/3
     ([1.5238095238095237, 0.9523809523809523, 1.5238095238095237], [1.0, 1.0, 1.0])
     """
+    return Scatter.of(scatter_sums(comparisons, weight, utilities, threads=threads))
+
+
+def scatter_sums(
+    comparisons: Comparisons, weight: FloatArray, utilities: FloatArray, *, threads: Threads
+) -> FloatArray:
+    """Return 3×k sums over people: of g², of curvature, and of people; those of several blocks may be added."""
     parts = max(min(PARTS, len(comparisons.person)), 1)
     edges = np.linspace(0, len(comparisons.person), parts + 1).astype(np.int64)
     sums = np.empty((parts, 3, comparisons.actions))
@@ -66,8 +82,5 @@ def scatter(comparisons: Comparisons, weight: FloatArray, utilities: FloatArray,
         *(people, people * comparisons.weight, np.exp(utilities), sums),
         blocks=PARTS,
     )
-    total = sums.sum(axis=0)
-    curvature = np.maximum(total[CURVATURE], 0.0)
-    pool = max(float(total[SQUARES].sum() / max(curvature.sum(), 1e-300)), 1.0)
-    smoothed = total[RATERS] * total[SQUARES] + PSEUDO_RATERS * pool * curvature
-    return Scatter(smoothed / (total[RATERS] + PSEUDO_RATERS), curvature)
+    total: FloatArray = sums.sum(axis=0)
+    return total

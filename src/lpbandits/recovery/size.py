@@ -3,10 +3,10 @@
 import numpy as np
 
 from lpbandits.limits import affordable
+from lpbandits.recovery.blocks import Log
 from lpbandits.recovery.cluster import starts_of
 from lpbandits.recovery.em import Em
 from lpbandits.recovery.estimate import Estimator
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.scatter import PARTS
 from lpbandits.recovery.two_stage import TwoStage
 
@@ -14,9 +14,7 @@ STEPS = 20
 """Of KMeans, or of EM, from one start: few."""
 
 
-def check_fit(
-    ratings: Ratings, states: int, estimator: Estimator, *, pairs_per_person: int | None, workers: int
-) -> None:
+def check_fit(ratings: Log, states: int, estimator: Estimator, *, pairs_per_person: int | None, workers: int) -> None:
     """Refuse a fit of so many states, by what it surely takes.
 
     >>> log = Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [5, 3, 2, 4])

@@ -43,11 +43,11 @@ def state_means(ratings: Ratings, estimate: Estimate) -> StateMeans:
 
     >>> from lpbandits.parallel import Threads
     >>> from lpbandits.recovery import TwoStage
-    >>> from lpbandits.recovery.pairs import compare
+    >>> from lpbandits.recovery.blocks import InMemory
     >>> from lpbandits.recovery.report import Stopwatch
     >>> log = Ratings.from_arrays(*zip(*[(n, a, 3 - a + (n % 3) / 10) for n in range(60) for a in range(3)]))
     >>> with Threads(1) as pool:
-    ...     made = TwoStage()(log, compare(log), 1, watch=Stopwatch(), threads=pool)
+    ...     made = TwoStage()(InMemory(log, pool), 1, watch=Stopwatch())
     >>> found = state_means(log, made)
     >>> found.means.tolist(), round(found.noise, 3)
     ([[3.1, 2.1, 1.1]], 0.082)

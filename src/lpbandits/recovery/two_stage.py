@@ -1,5 +1,6 @@
 """Two-stage recovery: cluster people, then fit one Bradley-Terry model per cluster."""
 
+import functools
 from dataclasses import asdict, dataclass, replace
 from typing import get_args
 
@@ -7,14 +8,16 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.parallel import Threads
+from lpbandits.recovery.blocks import Blocks
 from lpbandits.recovery.bradley_terry import BradleyTerry, as_prior_sd, maximise
 from lpbandits.recovery.cluster import Scale, cluster_people
+from lpbandits.recovery.counting import count_states, without
 from lpbandits.recovery.estimate import Estimate, shrunk_over_states
-from lpbandits.recovery.pairs import Comparisons, count_state, take_away
+from lpbandits.recovery.pairs import compared
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch
-from lpbandits.recovery.scatter import Scatter, scatter
-from lpbandits.typing import IntArray, Json
+from lpbandits.recovery.scatter import Scatter, scatter_sums
+from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
 
 
 @dataclass(frozen=True)
@@ -57,59 +60,88 @@ class TwoStage:
 
     def __call__(
         self,
-        ratings: Ratings,
-        comparisons: Comparisons,
+        log: Blocks,
         states: int,
         *,
+        pairs_per_person: int | None = None,
         aside: IntArray | None = None,
         watch: Stopwatch,
-        threads: Threads,
     ) -> Estimate:
-        """Cluster, and fit one cluster at a time, so that only one k×k matrix is in memory, or two with `aside`.
+        """Cluster, and fit the states one after the other, so that few k×k matrices are in memory.
 
         Fits without the people aside have the clusters of all, and cost little: their counts are what is left when
         those of the people aside are taken away, and they start from the utilities of all. The scatter of all people is
         taken for theirs.
         """
         with watch.part("cluster"):
-            clusters = cluster_people(
-                ratings,
-                states,
-                scale=self.scale,
-                restarts=self.restarts,
-                seed=self.seed,
-                threads=threads.count,
-            )
+            clusters = cluster_people(log, states, scale=self.scale, restarts=self.restarts, seed=self.seed)
+        found, labels = len(clusters.shares), clusters.labels
+        apart = None if aside is None else np.isin(np.arange(len(labels)), aside)
+        fits, fewer = self._fitted(log, labels, found, apart, pairs_per_person, watch)
+        with watch.part("errors"):
+            utilities = np.stack([fit.utilities for fit in fits])
+            own = (np.arange(len(labels)), labels)
+            parts = log.each(_scattered, utilities, pairs_per_person, self.seed, own=own)
+            scatters = [Scatter.of(one) for one in functools.reduce(np.add, parts)]
+            fits = [
+                replace(fit, standard_errors=some.errors(self.prior_sd))
+                for fit, some in zip(fits, scatters, strict=True)
+            ]
+        others = None
+        if apart is not None:
+            left = labels[~apart]
+            others = Estimate(tuple(fewer), np.bincount(left, minlength=found) / len(left), left)
+        whole = Estimate(tuple(fits), clusters.shares, labels, clusters.warnings, without=others)
+        return shrunk_over_states(whole, scatters, prior_sd=self.prior_sd) if self.shrink else whole
+
+    def _fitted(
+        self,
+        log: Blocks,
+        labels: IntArray,
+        states: int,
+        aside: BoolArray | None,
+        pairs_per_person: int | None,
+        watch: Stopwatch,
+    ) -> tuple[list[BradleyTerry], list[BradleyTerry]]:
+        """Return a fit of every state, and one without the people aside."""
         fits: list[BradleyTerry] = []
         fewer: list[BradleyTerry] = []
-        scatters: list[Scatter] = []
-        found = len(clusters.shares)
-        for z in range(found):
-            with watch.part("count pairs", z, found):
-                members = (clusters.labels == z).astype(np.float64)
-                counts = count_state(comparisons, members, threads=threads)
-            with watch.part("Bradley-Terry", z, found):
-                fit = maximise(counts, prior_sd=self.prior_sd, errors=False, threads=threads)
-            with watch.part("errors", z, found):
-                scatters.append(scatter(comparisons, members, fit.utilities, threads=threads))
-                fits.append(replace(fit, standard_errors=scatters[z].errors(self.prior_sd)))
-            if aside is not None:
-                with watch.part("held-out", z, found):
-                    members[np.setdiff1d(np.arange(len(members)), aside)] = 0
-                    counts = take_away(counts, count_state(comparisons, members, threads=threads))
+        counted = count_states(log, labels, states, aside=aside, pairs_per_person=pairs_per_person, seed=self.seed)
+        for z in range(states):
+            with watch.part("count pairs", z, states):
+                counts, some = next(counted)
+            with watch.part("Bradley-Terry", z, states):
+                fits.append(maximise(counts, prior_sd=self.prior_sd, errors=False, threads=log.pool))
+            if some is not None:
+                with watch.part("held-out", z, states):
                     fewer.append(
                         maximise(
-                            counts,
+                            without(counts, some),
                             prior_sd=self.prior_sd,
                             tolerance=1e-3,  # moves a mean log-likelihood by a millionth
                             start=fits[z].utilities,
                             errors=False,
-                            threads=threads,
+                            threads=log.pool,
                         )
                     )
-        without = None
-        if aside is not None:
-            labels = np.delete(clusters.labels, aside)
-            without = Estimate(tuple(fewer), np.bincount(labels, minlength=found) / len(labels), labels)
-        whole = Estimate(tuple(fits), clusters.shares, clusters.labels, clusters.warnings, without=without)
-        return shrunk_over_states(whole, scatters, prior_sd=self.prior_sd) if self.shrink else whole
+            del counts, some  # before the next ones are made
+        return fits, fewer
+
+
+def _scattered(
+    block: Ratings,
+    threads: Threads,
+    utilities: FloatArray,
+    pairs_per_person: int | None,
+    seed: int,
+    index: IntArray,
+    labels: IntArray,
+) -> FloatArray:
+    """Return every state's sums over a block's people."""
+    comparisons = compared(block, pairs_per_person=pairs_per_person, seed=seed, first=int(index[0]), threads=threads)
+    return np.stack(
+        [
+            scatter_sums(comparisons, (labels == z).astype(np.float64), row, threads=threads)
+            for z, row in enumerate(utilities)
+        ]
+    )
