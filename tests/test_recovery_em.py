@@ -7,6 +7,7 @@ import pytest
 
 from lpbandits.parallel import Threads
 from lpbandits.recovery import Em, Ratings, cluster_people
+from lpbandits.recovery.blocks import InMemory
 from lpbandits.recovery.bradley_terry import BradleyTerry
 from lpbandits.recovery.em import expectation, maximisation
 from lpbandits.recovery.estimate import Estimate
@@ -34,8 +35,7 @@ def small(seed: int) -> Ratings:
 
 def climb(em: Em, log: Ratings) -> Estimate:
     with Threads(1) as threads:
-        comparisons = compare(log, threads=threads)
-        return replace(em, shrink=False)(log, comparisons, STATES, watch=Stopwatch(), threads=threads)
+        return replace(em, shrink=False)(InMemory(log, threads), STATES, watch=Stopwatch())
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads
 from lpbandits.recovery import Ratings
-from lpbandits.recovery.pairs import compare, count_state, count_wins, gather, log_likelihoods, take_away
+from lpbandits.recovery.blocks import InMemory
+from lpbandits.recovery.counting import count_states, without
+from lpbandits.recovery.pairs import compare, count_state, count_wins, gather, log_likelihoods
 from tests import naive_recovery as naive
 from tests.synthetic_recovery import readers
 
@@ -135,7 +137,12 @@ def test_counts_without_some_people_are_those_of_the_others() -> None:
     log, _ = readers(2, people=30, actions=25, states=2)
     comparisons = compare(log)
     some = np.arange(30) % 3 == 0
-    left = take_away(count_state(comparisons, np.ones(30)), count_state(comparisons, some * 1.0))
+    ((counts, aside),) = count_states(InMemory(log, Threads(1)), np.zeros(30, dtype=np.int64), 1, aside=some)
+    assert aside is not None
+    both = count_state(comparisons, np.ones(30))
+    np.testing.assert_array_equal(counts.halves, both.halves)
+    np.testing.assert_array_equal(counts.wins, both.wins)
+    left = without(counts, aside)
     others = count_state(comparisons, ~some * 1.0)
     np.testing.assert_array_equal(left.halves[np.ix_(others.kept, others.kept)], others.halves)
     np.testing.assert_array_equal(left.wins[others.kept], others.wins)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lpbandits.cli import reading
+from lpbandits.cli import reading, workers
 from lpbandits.cli.screen import print_json, print_table, say, stage_bars
 from lpbandits.text import LINE, shown
 
@@ -46,12 +46,23 @@ def fit(
     taste_states: int = typer.Option(1, help="States that the taste has of its own, beside its factors."),
     unpack_limit: reading.UnpackLimit = None,
     seed: int = typer.Option(0, help="Seed of all random choices."),
-    threads: int | None = typer.Option(None, help="Threads; by default all cores. It never changes a result."),
+    max_memory: str | None = typer.Option(
+        None, help="Memory to keep below, such as **8GB**: a log that needs more goes through files."
+    ),
+    scratch: Path | None = typer.Option(
+        None, help="Folder for these files; workers on other machines must see it. A temporary one by default."
+    ),
+    threads: workers.Threads = None,
+    jobs: workers.Jobs = None,
+    backend: workers.Backend = "processes",
+    address: workers.Address = None,
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a summary."),
 ) -> None:
     """Learn the states' preference orderings from a log of ratings.
 
     Example: `lpb fit ratings.csv --states 5 --min-person 200 --min-action 200 --out model.json`
+
+    More than fits in memory: `lpb fit 'ratings/*.parquet' --max-memory 8GB --jobs 2 --out model.json`
     """
     from lpbandits import validate
     from lpbandits.files.writing import check_place
@@ -71,27 +82,32 @@ def fit(
     if restarts is not None:
         settings["restarts"] = validate.as_count(restarts, "restarts", high=1000)
     estimator = TwoStage(**settings) if method == "two-stage" else Em(**settings)
-    log, read_seconds = reading.read_log(ratings, **reading.options_of(context))
-    note = slow_note(log) if method == "em" else None
-    if note:
-        typer.echo(f"note: {note}", err=True)
-    with stage_bars() as report:
-        made = fit_states(
-            log,
-            estimator,
-            states=number,
-            max_states=max_states,
-            pairs_per_person=pairs_per_person,
-            taste=not no_taste,
-            taste_states=taste_states,
-            names=called,
-            threads=threads,
-            progress=report,
-        )
-    if out is not None:
-        made.model.save(out)
-    if assignments is not None:
-        write_assignments(assignments, made.states_of(log, threads=threads))
+    team = workers.workers_of(jobs, backend, address)
+    most = None if max_memory is None else validate.as_bytes(max_memory, "--max-memory")
+    with reading.open_log(
+        ratings, max_memory=most, folder=scratch, files=team not in (None, 1), **reading.options_of(context)
+    ) as (log, read_seconds):
+        note = slow_note(log) if method == "em" else None
+        if note:
+            typer.echo(f"note: {note}", err=True)
+        with stage_bars() as report:
+            made = fit_states(
+                log,
+                estimator,
+                states=number,
+                max_states=max_states,
+                pairs_per_person=pairs_per_person,
+                taste=not no_taste,
+                taste_states=taste_states,
+                names=called,
+                threads=threads,
+                jobs=team,
+                progress=report,
+            )
+        if out is not None:
+            made.model.save(out)
+        if assignments is not None:
+            write_assignments(assignments, made.states_of(log, threads=threads))
     seconds = {"read": round(read_seconds, 3), **made.report.seconds}
     made = replace(made, report=replace(made.report, seconds=seconds))
     if as_json:

@@ -2,6 +2,8 @@
 
 import inspect
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,8 +13,12 @@ from lpbandits.cli.screen import stage_bars
 
 if TYPE_CHECKING:
     from lpbandits.recovery import Ratings
+    from lpbandits.recovery.parted import PartedRatings
 
-KINDS = "CSV or TSV (may be gzipped), Parquet, Excel, rankings of PrefLib, or a MovieLens folder or zip."
+KINDS = (
+    "CSV or TSV (may be gzipped), Parquet or many of them (**'ratings/*.parquet'**), Excel, rankings of PrefLib, or a "
+    "MovieLens folder or zip."
+)
 
 Layout = Annotated[
     str,
@@ -60,30 +66,48 @@ def read_log(
     unpack_limit: str | None = None,
 ) -> "tuple[Ratings, float]":
     """Return a log, read under a progress bar, and the seconds that took; what was taken unasked is said on stderr."""
-    from lpbandits import validate
     from lpbandits.recovery import read_ratings
 
-    limit = None if unpack_limit is None else validate.as_bytes(unpack_limit, "--unpack-limit")
+    options = {name: value for name, value in locals().items() if name not in ("source", "read_ratings")}
     start = time.perf_counter()
     with stage_bars() as report:
         report("read", 0, 1)
-        log = read_ratings(
-            source,
-            layout=layout,
-            person=person,
-            action=action,
-            rating=rating,
-            rank=rank,
-            duplicates=duplicates,
-            decimal_comma=decimal_comma,
-            min_person=min_person,
-            min_action=min_action,
-            unpack_limit=limit,
-        )
+        log = read_ratings(source, **_options(options))
         report("read", 1, 1)
-    if layout == "auto" and log.layout in _TAKEN:
-        typer.echo(f"note: read as {log.layout}: {_TAKEN[log.layout]} (see --layout)", err=True)
+    _say_layout(log.layout, layout)
     return log, time.perf_counter() - start
+
+
+@contextmanager
+def open_log(
+    source: Path, *, max_memory: int | None, folder: Path | None, files: bool, **options: Any
+) -> "Iterator[tuple[Ratings | PartedRatings, float]]":
+    """Give the same, in memory or in files."""
+    from lpbandits.recovery.partition import open_ratings
+
+    start = time.perf_counter()
+    with ExitStack() as open_:
+        with stage_bars() as report:
+            log = open_.enter_context(
+                open_ratings(
+                    source, max_memory=max_memory, folder=folder, files=files, progress=report, **_options(options)
+                )
+            )
+        _say_layout(log.layout, options["layout"])
+        yield log, time.perf_counter() - start
+
+
+def _options(given: dict[str, Any]) -> dict[str, Any]:
+    """Return options as the library takes them."""
+    from lpbandits import validate
+
+    limit = given["unpack_limit"]
+    return given | {"unpack_limit": None if limit is None else validate.as_bytes(limit, "--unpack-limit")}
+
+
+def _say_layout(found: str, asked: str) -> None:
+    if asked == "auto" and found in _TAKEN:
+        typer.echo(f"note: read as {found}: {_TAKEN[found]} (see --layout)", err=True)
 
 
 def options_of(context: typer.Context) -> dict[str, Any]:

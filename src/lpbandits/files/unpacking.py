@@ -89,11 +89,15 @@ def zipped(archive: Path) -> Iterator[zipfile.ZipFile]:
 
 
 @contextlib.contextmanager
-def temporary() -> Iterator[Path]:
-    """Give a folder that is gone afterwards."""
+def temporary(inside: Path | None = None) -> Iterator[Path]:
+    """Give a folder that is gone afterwards; in another one, if that is named."""
     try:
-        holder = tempfile.TemporaryDirectory(prefix="lpbandits-")
+        holder = tempfile.TemporaryDirectory(prefix="lpbandits-", dir=inside)
     except OSError as error:
+        if inside is not None:
+            raise InvalidInput(
+                f"there is no place for temporary files in {inside}: {reason(error)}; name a folder that is there"
+            ) from None
         raise InvalidInput(f"there is no place for temporary files: {reason(error)}; set TMPDIR to a folder") from None
     with holder as folder:
         yield Path(folder)

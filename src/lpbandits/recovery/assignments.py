@@ -14,6 +14,7 @@ from lpbandits.model import EDGE, PreferenceModel, as_model
 from lpbandits.parallel import Threads
 from lpbandits.recovery.estimate import mixture
 from lpbandits.recovery.pairs import compare, log_likelihoods
+from lpbandits.recovery.parted import PartedRatings
 from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.tables import labels_as_series
 from lpbandits.typing import FloatArray, IntArray
@@ -21,7 +22,7 @@ from lpbandits.validate import quoted
 
 
 @door("assigning people to states")
-def states_of(model: PreferenceModel, ratings: Ratings, *, threads: int | None = None) -> pl.DataFrame:
+def states_of(model: PreferenceModel, ratings: Ratings | PartedRatings, *, threads: int | None = None) -> pl.DataFrame:
     """Return each person's likeliest state, with its probability; of people in the fit or not.
 
     A row per person: `person`, `state`, `probability` (of that state), `ratings` (of the model's actions, matched by
@@ -37,6 +38,9 @@ def states_of(model: PreferenceModel, ratings: Ratings, *, threads: int | None =
     ('eve', 0, 0.6, 1, 0)
     """
     as_model(model)
+    if isinstance(ratings, PartedRatings):
+        tables = [states_of(model, block, threads=threads) for block in ratings.blocks()]
+        return pl.concat(tables).with_columns(labels_as_series("person", ratings.people))
     as_log(ratings)
     if model.utilities is None:
         raise InvalidInput("the model has no utilities, so nobody's state can be told from a log; fit it to one")

@@ -90,9 +90,8 @@ def _passes(raters: IntArray, parts: int, *, exact: bool) -> list[list[_State]]:
     held = 0
     for z, row in enumerate(raters):
         kept = np.flatnonzero(row)
-        kept = (
-            kept if len(kept) else np.zeros(1, dtype=np.int64)
-        )  # a state without people has one action, never compared
+        if not len(kept):
+            kept = np.zeros(1, dtype=np.int64)  # a state without people keeps one action, never compared
         cell = np.dtype(cell_type(np.ones(1), row) if exact else np.float64)
         cells = parts * len(kept) ** 2
         affordable(
@@ -147,7 +146,7 @@ def _added(parts: Iterator[list[NDArray[Any]]]) -> list[NDArray[Any]]:
     totals = next(parts)
     for some in parts:
         for total, part in zip(totals, some, strict=True):
-            total += part
+            np.add(total, part, out=total)
     return totals
 
 

@@ -1,13 +1,15 @@
 """From a log of ratings to a model: the whole way, with a report."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
-from lpbandits.parallel import Progress, Threads
+from lpbandits.files.unpacking import temporary
+from lpbandits.parallel import Progress, Threads, Workers, team_of
 from lpbandits.recovery.account import Findings, provenance_of, report_of
 from lpbandits.recovery.action_names import named
 from lpbandits.recovery.blocks import Blocks, InMemory
@@ -22,6 +24,7 @@ from lpbandits.recovery.heldout_people import (
     score_heldout,
     split_people,
 )
+from lpbandits.recovery.parted import InFiles, PartedRatings, parted
 from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.report import Fit, Stopwatch
 from lpbandits.recovery.size import check_fit
@@ -34,9 +37,23 @@ from lpbandits.typing import Json
 States = int | Literal["auto"]
 
 
+@contextlib.contextmanager
+def opened(ratings: Ratings | PartedRatings, jobs: int | Workers | None, threads: int | None) -> Iterator[Blocks]:
+    """Give a log in blocks: in memory, or in files that workers read, too."""
+    with contextlib.ExitStack() as open_:
+        team = open_.enter_context(team_of(jobs, threads=threads))
+        pool = open_.enter_context(Threads(threads))
+        if isinstance(ratings, Ratings) and team.alone:
+            yield InMemory(ratings, pool)
+            return
+        if isinstance(ratings, Ratings):
+            ratings = parted(ratings, open_.enter_context(temporary()))
+        yield InFiles(ratings, team, pool)
+
+
 @door("fitting states")
 def fit_states(
-    ratings: Ratings,
+    ratings: Ratings | PartedRatings,
     estimator: Estimator,
     *,
     states: States = 5,
@@ -47,12 +64,14 @@ def fit_states(
     taste_states: int = 1,
     names: Mapping[str, str] | None = None,
     threads: int | None = None,
+    jobs: int | Workers | None = None,
     progress: Progress | None = None,
 ) -> Fit:
     """Fit with any estimator, `TwoStage(…)` or `Em(…)`, and report; the arguments are those of `recover_two_stage`.
 
-    `taste_states` is the number of states that the taste has of its own, each with its means, whatever the number of
-    orderings; beside factors, more than one gained nothing on real people (docs/taste.md).
+    Of a log in files (`part_ratings`) no more than a few blocks of people are in memory at a time. `taste_states` is
+    the number of states that the taste has of its own, each with its means, whatever the number of orderings; beside
+    factors, more than one gained nothing on real people (docs/taste.md).
 
     >>> from lpbandits import TwoStage
     >>> rows = [(n, a, a if n < 6 else -a) for n in range(10) for a in range(3)]
@@ -62,7 +81,8 @@ def fit_states(
     >>> fit.model.means.round(1).tolist()
     [[0.0, 1.0, 2.0], [0.0, -1.0, -2.0]]
     """
-    as_log(ratings)
+    if not isinstance(ratings, PartedRatings):
+        as_log(ratings)
     as_estimator(estimator)
     if not np.any(ratings.counts > 1):
         raise InvalidInput("nobody rated two actions, so there is nothing to compare; give more ratings per person")
@@ -78,8 +98,7 @@ def fit_states(
         asked["pairs_per_person"] = validate.as_count(pairs_per_person, "pairs_per_person")
     called = named(ratings.actions, names)
     watch = Stopwatch(progress)
-    with Threads(threads) as pool:
-        log = InMemory(ratings, pool)
+    with opened(ratings, jobs, threads) as log:
         curve = _curve(log, estimator, asked, watch) if asked["states"] == "auto" else None
         found = _findings(log, estimator, asked, curve, watch)
     report = report_of(found, ratings, estimator, called, watch.seconds)

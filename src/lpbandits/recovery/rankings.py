@@ -32,16 +32,15 @@ def ranked(table: Table, person: int, others: list[int]) -> tuple[pl.DataFrame, 
     return long, {"blank_lines": blank, "rows_without_ratings": rows - blank - long["row"].n_unique()}
 
 
-def by_place(frame: pl.DataFrame) -> pl.DataFrame:
+def by_place(frame: pl.DataFrame, actions: int) -> pl.DataFrame:
     """Return ratings for ranks, such that higher is better: of k actions the first gets k, the last of all of them 1.
 
     What is tied shares the mean of its places. An action that a person did not rank has no rating.
 
     >>> ranks = pl.DataFrame({"person": [1, 1, 1, 2], "action": ["a", "b", "c", "b"], "rating": [1.0, 2.0, 2.0, 1.0]})
-    >>> by_place(ranks)["rating"].to_list()
+    >>> by_place(ranks, 3)["rating"].to_list()
     [3.0, 1.5, 1.5, 3.0]
     """
-    actions = frame["action"].n_unique()
     return frame.with_columns(rating=actions + 1 - pl.col("rating").rank("average").over("person"))
 
 

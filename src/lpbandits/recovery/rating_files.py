@@ -1,8 +1,11 @@
 """Where ratings come from, and in which form: tables, workbooks, rankings, MovieLens folders, frames in memory."""
 
+import bisect
 import contextlib
 import csv
+import glob
 import importlib.util
+import itertools
 import os
 import zlib
 from collections.abc import Iterator
@@ -14,7 +17,7 @@ import polars as pl
 
 from lpbandits.errors import InvalidInput, reason
 from lpbandits.files.excel import check_workbook
-from lpbandits.files.parquet import size_of
+from lpbandits.files.parquet import Size, size_of
 from lpbandits.files.places import as_path
 from lpbandits.files.unpacking import LONGEST_LINE, Limit, check_lines, extract, plain, temporary, zipped
 from lpbandits.recovery.frames import is_pandas
@@ -54,6 +57,10 @@ class Source:
     """Fields from one column to the next: 2 for the '::' of MovieLens, read as ':' with an empty field between."""
     frame: Any = None
     """A frame in memory, of polars or pandas, instead of a path."""
+    paths: tuple[Path, ...] = ()
+    """All files of a log in several, each with a part of the rows."""
+    rows: tuple[int, ...] = ()
+    """How many rows each Parquet file has."""
 
     def place(self, index: int) -> str:
         """Return how a user finds data row `index`.
@@ -61,6 +68,10 @@ class Source:
         >>> Source(Path("a.csv"), "a.csv").place(0)
         'a.csv, line 2'
         """
+        if len(self.paths) > 1:
+            ends = list(itertools.accumulate(self.rows))
+            file = bisect.bisect_right(ends, index)
+            return f"{self.paths[file].name}, row {index - ends[file] + self.rows[file] + 1}"
         if self.kind in ("parquet", "frame"):
             return f"{self.name}, row {index + 1}"
         word = "row" if self.kind == "excel" else "line"
@@ -105,6 +116,10 @@ def open_source(
 def _open_path(path: str | os.PathLike[str], limit: Limit, narrow: bool) -> Iterator[Source]:
     """Find the table in a file, folder or zip."""
     place = as_path(path)
+    several = _several(place)
+    if several:
+        yield _of_several(several, str(place), limit)
+        return
     try:
         is_folder, is_file = place.is_dir(), place.is_file()
     except (OSError, ValueError) as error:  # a name too long, or with a zero byte
@@ -129,6 +144,54 @@ def _open_path(path: str | os.PathLike[str], limit: Limit, narrow: bool) -> Iter
         yield source
 
 
+def _several(place: Path) -> list[Path]:
+    """Return the Parquet files that a pattern or a folder stands for; none if it is one file, or something else."""
+    try:
+        if place.is_dir():
+            found = [] if any((place / name).is_file() for name in MEMBERS) else sorted(place.glob("*.parquet"))
+            return [path for path in found if path.is_file()]
+        if place.exists() or not glob.has_magic(str(place)):
+            return []
+        found = sorted(Path(name) for name in glob.iglob(str(place), recursive=True))  # noqa: PTH207 - a pattern of the user's
+    except (OSError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"cannot read {str(place)[:80]!r}: {reason(error)}") from None
+    if not found:
+        raise InvalidInput(
+            f"no file matches {str(place)!r}; give a pattern of Parquet files, such as 'ratings/*.parquet'"
+        )
+    other = [path for path in found if path.suffix.lower() != ".parquet" or not path.is_file()]
+    if other:
+        raise InvalidInput(
+            f"{str(place)!r} matches {other[0].name}, which is no Parquet file; of several files all must be Parquet"
+        )
+    return found
+
+
+def _of_several(paths: list[Path], name: str, limit: Limit) -> Source:
+    """Return the log that several Parquet files make up."""
+    rows = tuple(_check_parquet(path, path.name, limit).rows for path in paths)
+    packed = sum(path.stat().st_size for path in paths)
+    most = max(limit.of(packed), limit.most)
+    return Source(paths[0], name, kind="parquet", most=most, paths=tuple(paths), rows=rows)
+
+
+def rows_in(given: Any) -> int:
+    """Return about how many ratings there are in files that may hold very many; 0 for everything else.
+
+    Parquet says it. Of text it is a guess: a short line has 16 bytes, and packed, four.
+    """
+    if not isinstance(given, str | os.PathLike):
+        return 0
+    place = as_path(given)
+    several = _several(place)
+    try:
+        if several or place.suffix.lower() == ".parquet":
+            return sum(size_of(path).rows for path in several or [place])
+        return place.stat().st_size // (4 if place.suffix.lower() in (".gz", ".zip") else 16) if place.is_file() else 0
+    except (OSError, ValueError):
+        return 0  # whoever reads it says what is wrong
+
+
 def _unpack(archive: Path, folder: Path, limit: Limit) -> tuple[Path, str]:
     """Unpack the ratings of a zip file to `folder`; return where they are and what to call them."""
     with zipped(archive) as bundle:
@@ -147,8 +210,8 @@ def _described(path: Path, name: str, limit: Limit, narrow: bool) -> Iterator[So
     if suffixes[-2:] == [".parquet", ".gz"]:
         raise InvalidInput(f"{name} is gzipped Parquet, which is compressed already; unpack it first: gunzip {name}")
     if ".parquet" in suffixes[-1:]:
-        _check_parquet(path, name, limit)
-        yield Source(path, name, kind="parquet", most=limit.of(path.stat().st_size))
+        size = _check_parquet(path, name, limit)
+        yield Source(path, name, kind="parquet", most=limit.of(path.stat().st_size), paths=(path,), rows=(size.rows,))
         return
     if ".xlsx" in suffixes[-1:]:
         if importlib.util.find_spec("fastexcel") is None:
@@ -191,8 +254,8 @@ def check_width(columns: int, name: str) -> None:
         )
 
 
-def _check_parquet(path: Path, name: str, limit: Limit) -> None:
-    """Refuse what is not whole, and what says that it unpacks to more than it may."""
+def _check_parquet(path: Path, name: str, limit: Limit) -> Size:
+    """Return what a file says of its size; refuse what is not whole, or says that it unpacks to more than it may."""
     try:
         size = size_of(path)
     except ValueError as error:
@@ -205,6 +268,7 @@ def _check_parquet(path: Path, name: str, limit: Limit) -> None:
             f"size may unpack to ({most:,} bytes); if that is right, raise the limit: unpack_limit=… "
             "(--unpack-limit 50GB)"
         )
+    return size
 
 
 def find_fault(source: Source) -> str | None:

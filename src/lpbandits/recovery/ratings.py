@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -234,10 +234,15 @@ class Ratings:
     @cached_property
     def sha256(self) -> str:
         """The hash of the content: the same however the rows of the file were ordered."""
-        digest = hashlib.sha256(json.dumps([self.people, self.actions], ensure_ascii=False).encode())
-        for array in (self.offsets, self.action, self.rating):
-            digest.update(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).data)
-        return digest.hexdigest()
+        return hash_of(self.people, self.actions, (self.offsets, self.action, self.rating))
+
+
+def hash_of(people: Sequence[Label], actions: Sequence[Label], arrays: Iterable[Any]) -> str:
+    """Return the hash of a log: its labels, then all offsets, all actions and all ratings, in however many pieces."""
+    digest = hashlib.sha256(json.dumps([people, actions], ensure_ascii=False).encode())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).data)
+    return digest.hexdigest()
 
 
 def _first_repeat(person: IntArray, action: IntArray, actions: int) -> tuple[int, int, int]:

@@ -1,15 +1,18 @@
 """Reading a log of ratings from a table, lazily, and saying exactly what is wrong with it."""
 
+import contextlib
 import math
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol, get_args
 
-import numpy as np
 import polars as pl
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
 from lpbandits.files.unpacking import Limit
+from lpbandits.recovery.codes import Codes
 from lpbandits.recovery.layouts import Layout, Long, Wanted, laid_out
 from lpbandits.recovery.numbers import comma_hint, is_text, number
 from lpbandits.recovery.rankings import by_place
@@ -17,7 +20,6 @@ from lpbandits.recovery.rating_files import Source, find_fault, open_source
 from lpbandits.recovery.ratings import MOST, Ratings
 from lpbandits.recovery.repeats import DUPLICATES, one_each, repeat_error
 from lpbandits.recovery.report import counted
-from lpbandits.typing import IntArray, Label
 
 
 class Frame(Protocol):
@@ -88,54 +90,102 @@ def read_ratings(
     >>> wide.layout, wide.actions, wide.rating.tolist()
     ('wide', ('jam', 'tea'), [3.0, 5.0, 4.0])
     """
-    low = {
-        "person": validate.as_count(min_person, "min_person", low=0),
-        "action": validate.as_count(min_action, "min_action", low=0),
-    }
-    repeats = validate.as_choice(duplicates, "duplicates", DUPLICATES)
-    columns = {"person": person, "action": action, "rating": rating, "rank": rank}
-    columns = {role: None if name is None else validate.as_text(name, role) for role, name in columns.items()}
-    wanted = Wanted(
-        validate.as_choice(layout, "layout", get_args(Layout)),
-        columns,
-        validate.as_flag(decimal_comma, "decimal_comma"),
+    reading = Reading.of(
+        layout=layout,
+        person=person,
+        action=action,
+        rating=rating,
+        rank=rank,
+        duplicates=duplicates,
+        decimal_comma=decimal_comma,
+        min_person=min_person,
+        min_action=min_action,
+        unpack_limit=unpack_limit,
     )
-    limit = Limit()
-    if unpack_limit is not None:
-        limit = Limit(validate.as_count(unpack_limit, "unpack_limit", high=2**63 - 1), math.inf)
-    with open_source(source, limit) as found:
-        long, frame, dropped = _rows(found, wanted)
-        if repeats != "error":
-            frame, dropped["repeated_ratings"] = one_each(frame, repeats)
+    with open_source(source, reading.limit) as found:
+        long, clean, dropped = rows_of(found, reading)
+        with unreadable(found):
+            frame = clean.collect(engine="streaming")
+        if reading.duplicates != "error":
+            frame, dropped["repeated_ratings"] = one_each(frame, reading.duplicates)
         if long.ranks:
-            frame = by_place(frame)
-        kept, few = _filtered(frame, low["person"], low["action"])
+            frame = by_place(frame, frame["action"].n_unique())
+        kept, few = _filtered(frame, reading.min_person, reading.min_action)
         if kept.is_empty():
-            raise _nothing_left(len(frame), found, low)
+            raise nothing_left(len(frame), found, reading)
         return _ratings(kept, {**dropped, **few}, found, long.layout)
 
 
-def _rows(source: Source, wanted: Wanted) -> tuple[Long, pl.DataFrame, dict[str, int]]:
+@dataclass(frozen=True)
+class Reading:
+    """How a log is read, of arguments that were looked at; see `read_ratings`."""
+
+    wanted: Wanted
+    duplicates: str
+    min_person: int
+    min_action: int
+    limit: Limit
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        layout: str = "auto",
+        person: str | None = None,
+        action: str | None = None,
+        rating: str | None = None,
+        rank: str | None = None,
+        duplicates: str = "error",
+        decimal_comma: bool = False,
+        min_person: int = 0,
+        min_action: int = 0,
+        unpack_limit: int | None = None,
+    ) -> "Reading":
+        """Check the arguments of `read_ratings`."""
+        people = validate.as_count(min_person, "min_person", low=0)
+        actions = validate.as_count(min_action, "min_action", low=0)
+        repeats = validate.as_choice(duplicates, "duplicates", DUPLICATES)
+        columns = {"person": person, "action": action, "rating": rating, "rank": rank}
+        columns = {role: None if name is None else validate.as_text(name, role) for role, name in columns.items()}
+        wanted = Wanted(
+            validate.as_choice(layout, "layout", get_args(Layout)),
+            columns,
+            validate.as_flag(decimal_comma, "decimal_comma"),
+        )
+        limit = Limit()
+        if unpack_limit is not None:
+            limit = Limit(validate.as_count(unpack_limit, "unpack_limit", high=2**63 - 1), math.inf)
+        return cls(wanted, repeats, people, actions, limit)
+
+
+def rows_of(source: Source, reading: Reading) -> tuple[Long, pl.LazyFrame, dict[str, int]]:
     """Return how a table is laid out, its rows with clean labels and numbers, and what was left out of it."""
+    with unreadable(source):
+        long = laid_out(source, reading.wanted)
+        clean, blank = checked_table(long, source, decimal_comma=reading.wanted.decimal_comma)
+    return long, clean, {**long.left_out, "blank_lines": blank + long.left_out.get("blank_lines", 0)}
+
+
+@contextlib.contextmanager
+def unreadable(source: Source) -> Iterator[None]:
+    """Say what is wrong with a table that a library cannot read."""
     try:
-        long = laid_out(source, wanted)
-        clean, blank = checked_table(long, source, decimal_comma=wanted.decimal_comma)
-        frame = clean.collect(engine="streaming")
+        yield
     except InvalidInput:
         raise
     except source.faults as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise InvalidInput(find_fault(source) or f"cannot read {source.name}: {first}; {source.remedy}") from None
-    return long, frame, {**long.left_out, "blank_lines": blank + long.left_out.get("blank_lines", 0)}
 
 
-def _nothing_left(ratings: int, source: Source, low: dict[str, int]) -> InvalidInput:
+def nothing_left(ratings: int, source: Source, reading: Reading) -> InvalidInput:
+    """Return the error for a log that is empty, or was left empty by the limits."""
     if not ratings:
         below = "" if source.kind == "frame" else " below its header"
         return InvalidInput(f"{source.name} has no ratings{below}; give at least one row")
     return InvalidInput(
-        f"no rating is left of the {ratings} in {source.name} with min_person {low['person']} and min_action "
-        f"{low['action']}; lower these limits"
+        f"no rating is left of the {ratings} in {source.name} with min_person {reading.min_person} and min_action "
+        f"{reading.min_action}; lower these limits"
     )
 
 
@@ -254,25 +304,16 @@ def _filtered(frame: pl.DataFrame, low_person: int, low_action: int) -> tuple[pl
 def _ratings(frame: pl.DataFrame, dropped: dict[str, int], source: Source, layout: str) -> Ratings:
     if len(frame) > MOST:
         raise InvalidInput(f"there are {len(frame)} ratings; at most {MOST} fit: keep a sample of the people")
-    people, person = _coded(frame["person"])
-    actions, action = _coded(frame["action"])
+    people, actions = Codes(frame["person"]), Codes(frame["action"])
     try:
         return Ratings.from_codes(
-            person, action, frame["rating"].to_numpy(), people=people, actions=actions, dropped=dropped, layout=layout
+            people.of(frame["person"]),
+            actions.of(frame["action"]),
+            frame["rating"].to_numpy(),
+            people=people.labels,
+            actions=actions.labels,
+            dropped=dropped,
+            layout=layout,
         )
     except InvalidInput:
         raise repeat_error(frame, source) from None
-
-
-def _coded(column: pl.Series) -> tuple[tuple[Label, ...], IntArray]:
-    """Return the sorted labels, and the place of each row's label among them."""
-    labels = column.unique().sort()
-    if column.dtype == pl.Int64:
-        low, high = int(labels[0]), int(labels[-1])
-        if high - low < 2 * len(column) + 1_000_000:  # a table of all whole numbers between is small enough
-            table = np.zeros(high - low + 1, dtype=np.int64)
-            table[labels.to_numpy() - low] = np.arange(len(labels))
-            return tuple(labels.to_list()), table[column.to_numpy() - low]
-    places = labels.to_frame().with_row_index("code")
-    codes = column.to_frame().join(places, on=column.name, how="left", maintain_order="left")["code"]
-    return tuple(labels.to_list()), codes.to_numpy().astype(np.int64)

@@ -5,17 +5,18 @@ from collections.abc import Mapping, Sequence
 from lpbandits import validate
 from lpbandits.errors import door
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Progress
+from lpbandits.parallel import Progress, Workers
 from lpbandits.recovery.cluster import Scale
 from lpbandits.recovery.em import Em
 from lpbandits.recovery.fit import States, fit_states
+from lpbandits.recovery.parted import PartedRatings
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.two_stage import TwoStage
 
 
 @door("fitting states")
 def recover_two_stage(
-    ratings: Ratings,
+    ratings: Ratings | PartedRatings,
     *,
     states: States = 5,
     max_states: int | None = None,
@@ -29,6 +30,7 @@ def recover_two_stage(
     names: Mapping[str, str] | None = None,
     seed: int = 0,
     threads: int | None = None,
+    jobs: int | Workers | None = None,
     progress: Progress | None = None,
 ) -> PreferenceModel:
     """Recover preference orderings by clustering people and fitting a Bradley-Terry model to each cluster.
@@ -60,7 +62,9 @@ def recover_two_stage(
     names
         What to call actions before people, by label (as text), such as `read_names` gives; kept in `model.names`.
     threads
-        By default all cores; the result does not depend on it.
+        Of a process; by default as many as there are cores for it. The result does not depend on it.
+    jobs
+        Worker processes, or `Workers(…)`; by default this process alone. The result does not depend on it.
 
     The model has orderings, utilities in [0, 1] with errors clustered by person, cluster shares as prior, each state's
     mean ratings (`means`) and how far ratings lie from them (`noise`), and what everybody likes most (`popular`); its
@@ -83,13 +87,14 @@ def recover_two_stage(
         taste=taste,
         names=names,
         threads=threads,
+        jobs=jobs,
         progress=progress,
     ).model
 
 
 @door("fitting states")
 def recover_em(
-    ratings: Ratings,
+    ratings: Ratings | PartedRatings,
     *,
     states: States = 5,
     max_states: int | None = None,
@@ -106,6 +111,7 @@ def recover_em(
     names: Mapping[str, str] | None = None,
     seed: int = 0,
     threads: int | None = None,
+    jobs: int | Workers | None = None,
     progress: Progress | None = None,
 ) -> PreferenceModel:
     """Recover preference orderings as a mixture of Bradley-Terry models, by EM.
@@ -152,5 +158,6 @@ def recover_em(
         taste=taste,
         names=names,
         threads=threads,
+        jobs=jobs,
         progress=progress,
     ).model

@@ -14,6 +14,8 @@ from lpbandits.typing import Json
 if TYPE_CHECKING:
     import polars as pl
 
+    from lpbandits.recovery.parted import PartedRatings
+
 
 @dataclass(frozen=True)
 class FitReport:
@@ -83,7 +85,7 @@ class Fit:
     model: PreferenceModel
     report: FitReport
 
-    def states_of(self, ratings: Ratings, *, threads: int | None = None) -> "pl.DataFrame":
+    def states_of(self, ratings: "Ratings | PartedRatings", *, threads: int | None = None) -> "pl.DataFrame":
         """Return each person's likeliest state, of people in the fit or not; see `lpbandits.states_of`."""
         from lpbandits.recovery.assignments import states_of  # noqa: PLC0415 - polars only where a table is made
 

@@ -17,6 +17,7 @@ STEPS = 20
 def check_fit(ratings: Log, states: int, estimator: Estimator, *, pairs_per_person: int | None, workers: int) -> None:
     """Refuse a fit of so many states, by what it surely takes.
 
+    >>> from lpbandits.recovery.ratings import Ratings
     >>> log = Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [5, 3, 2, 4])
     >>> check_fit(log, 2, TwoStage(restarts=2**31 - 1), pairs_per_person=None, workers=1)
     Traceback (most recent call last):

@@ -62,7 +62,7 @@ def _raw(source: Source) -> pl.LazyFrame:
     if source.kind == "frame":
         return source.frame.lazy()  # type: ignore[no-any-return] # a frame of polars, as `source_of` found
     if source.kind == "parquet":
-        return pl.scan_parquet(source.path)
+        return pl.scan_parquet(list(source.paths) or source.path)
     if source.kind == "excel":
         return _of_excel(source)
     return pl.scan_csv(source.path, separator=source.separator, has_header=source.columns is None, infer_schema=False)

@@ -1,0 +1,272 @@
+"""A log in files is the log in memory, and a fit of it is the same to the last bit, whoever does the work."""
+
+import itertools
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lpbandits.errors import InvalidInput
+from lpbandits.parallel import Threads, Workers, team_of
+from lpbandits.recovery import Em, Ratings, TwoStage, cluster, fit_states, partition, read_ratings, states_of
+from lpbandits.recovery import blocks as blocks_
+from lpbandits.recovery.blocks import InMemory, edges_of
+from lpbandits.recovery.counting import count_states
+from lpbandits.recovery.parted import InFiles, parted
+from lpbandits.recovery.partition import open_ratings, part_ratings
+
+READINGS: list[dict[str, Any]] = [
+    {},
+    {"min_person": 4, "min_action": 5},
+    {"duplicates": "last"},
+    {"duplicates": "mean", "min_action": 3},
+    {"rank": "rating"},
+]
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many blocks, buckets and batches in a log of a few hundred rows."""
+    monkeypatch.setattr(blocks_, "RATINGS", 60)
+    monkeypatch.setattr(partition, "SMALLEST", 100)
+    monkeypatch.setattr(partition, "LARGEST", 100)
+    monkeypatch.setattr(partition, "BATCH", 37)
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    from distributed import LocalCluster
+
+    with LocalCluster(  # type: ignore[no-untyped-call]
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+def rows(seed: int, *, people: int = 60, actions: int = 12, each: int = 6, repeats: int = 0) -> pl.DataFrame:
+    """Ratings of three tastes, in no order."""
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(people), each)
+    action = np.concatenate([rng.choice(actions, each, replace=False) for _ in range(people)])
+    again = rng.choice(len(person), repeats, replace=False)
+    person, action = np.append(person, person[again]), np.append(action, action[again])
+    taste = rng.normal(0, 1.5, (3, actions))
+    rating = np.rint(taste[person % 3, action] + rng.normal(0, 0.7, len(person))) + 10.0
+    return pl.DataFrame({"person": person * 7, "action": action, "rating": rating}).sample(
+        fraction=1.0, shuffle=True, seed=seed
+    )
+
+
+def assert_same(log: Any, whole: Ratings) -> None:
+    assert (tuple(log.people), log.actions, log.dropped, log.layout) == (
+        whole.people,
+        whole.actions,
+        whole.dropped,
+        whole.layout,
+    )
+    assert log.sha256 == whole.sha256
+    np.testing.assert_array_equal(log.counts, whole.counts)
+    for name in ("action", "rating"):
+        parts = [getattr(block, name) for block in log.blocks()]
+        np.testing.assert_array_equal(np.concatenate(parts), getattr(whole, name))
+
+
+@pytest.mark.parametrize("reading", READINGS, ids=str)
+@pytest.mark.parametrize("kind", ["numbers", "text", "sorted"])
+def test_what_is_in_the_files_is_what_is_read_into_memory(reading: dict[str, Any], kind: str) -> None:
+    frame = rows(3, repeats=20 if "duplicates" in reading else 0)
+    if kind == "text":
+        frame = frame.with_columns(
+            pl.format("p{}", "person").alias("person"), pl.format("a {}", "action").alias("action")
+        )
+    if kind == "sorted":
+        frame = frame.sort("person", maintain_order=True)
+    with part_ratings(frame, **reading) as log:
+        assert_same(log, read_ratings(frame, **reading))
+        assert len(log.edges) > 4
+
+
+@given(st.data())
+@settings(max_examples=25, deadline=None)
+def test_logs_of_any_shape(data: st.DataObject) -> None:
+    pairs = data.draw(st.sets(st.tuples(st.integers(-5, 30), st.integers(0, 9)), min_size=1, max_size=120))
+    order = data.draw(st.permutations(sorted(pairs)))
+    frame = pl.DataFrame(order, schema=["person", "action"], orient="row").with_columns(
+        rating=pl.Series([float(i % 5) for i in range(len(order))])
+    )
+    reading: dict[str, Any] = {"min_person": data.draw(st.integers(0, 3)), "min_action": data.draw(st.integers(0, 3))}
+    refused = ""
+    try:
+        whole = read_ratings(frame, **reading)
+    except InvalidInput as error:
+        refused = str(error)
+    if refused:
+        with pytest.raises(InvalidInput) as here, part_ratings(frame, **reading):
+            pass
+        assert str(here.value) == refused
+        return
+    with part_ratings(frame, **reading) as log:
+        assert_same(log, whole)
+
+
+@pytest.mark.parametrize("fault", ["repeat", "missing", "infinite", "empty"])
+def test_what_is_refused_is_refused_in_the_same_words(fault: str, tmp_path: Path) -> None:
+    frame = rows(1)
+    if fault == "repeat":
+        frame = pl.concat([frame, frame.slice(200, 3), frame.slice(5, 1)])
+    if fault == "missing":
+        frame = frame.with_columns(rating=pl.when(pl.int_range(pl.len()) != 77).then("rating"))
+    if fault == "infinite":
+        frame = frame.with_columns(rating=pl.when(pl.int_range(pl.len()) != 77).then("rating").otherwise(np.inf))
+    if fault == "empty":
+        frame = frame.head(0)
+    frame.write_parquet(tmp_path / "log.parquet")
+    with pytest.raises(InvalidInput) as whole:
+        read_ratings(tmp_path / "log.parquet")
+    with pytest.raises(InvalidInput) as here, part_ratings(tmp_path / "log.parquet", folder=tmp_path):
+        pass
+    assert str(here.value) == str(whole.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["log.parquet"]
+
+
+def test_many_files_are_one_log(tmp_path: Path) -> None:
+    frame = rows(2)
+    folder = tmp_path / "ratings"
+    folder.mkdir()
+    for number in range(5):
+        frame.slice(72 * number, 72).write_parquet(folder / f"part-{number}.parquet", row_group_size=10)
+    whole = read_ratings(frame)
+    for source in (folder, folder / "*.parquet", str(folder / "part-[0-9].parquet")):
+        assert read_ratings(source).sha256 == whole.sha256
+        with part_ratings(source) as log:
+            assert_same(log, whole)
+    frame.slice(4, 1).write_parquet(folder / "part-5.parquet")
+    with pytest.raises(InvalidInput, match=r"part-5\.parquet, row 1: .* first on part-0\.parquet, row 5"):
+        read_ratings(folder)
+    (folder / "notes.txt").write_text("x")
+    with pytest.raises(InvalidInput, match=r"notes\.txt, which is no Parquet file"):
+        read_ratings(folder / "*")
+    with pytest.raises(InvalidInput, match="no file matches"):
+        read_ratings(folder / "*.csv")
+
+
+def test_a_log_stays_in_memory_where_it_fits(tmp_path: Path) -> None:
+    rows(2).write_parquet(tmp_path / "log.parquet")
+    with open_ratings(tmp_path / "log.parquet") as log:
+        assert isinstance(log, Ratings)
+    with open_ratings(tmp_path / "log.parquet", max_memory=30_000) as log:
+        assert not isinstance(log, Ratings)
+        assert log.folder.exists()
+    assert not log.folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options"),
+    [
+        (TwoStage(), {"states": 3}),
+        (TwoStage(scale="raw", shrink=False), {"states": 3, "pairs_per_person": 8}),
+        (TwoStage(seed=4), {"states": "auto", "max_states": 3}),
+        (Em(restarts=1, max_steps=3), {"states": 2}),
+    ],
+    ids=["plain", "capped", "auto", "em"],
+)
+def test_a_fit_is_the_same_wherever_its_blocks_are(estimator: Any, options: dict[str, Any], address: str) -> None:
+    frame = rows(5, people=90, each=8)
+    whole = fit_states(read_ratings(frame), estimator, **options, threads=1)
+    with part_ratings(frame) as log:
+        assert len(log.edges) > 10
+        for jobs in (None, Workers(2), Workers(2, "dask", address)):
+            made = fit_states(log, estimator, **options, jobs=jobs)
+            assert made.model == whole.model
+            assert made.model.sha256 == whole.model.sha256
+            assert made.report.to_dict() | {"seconds": 0} == whole.report.to_dict() | {"seconds": 0}
+        assert made.states_of(log).equals(states_of(whole.model, read_ratings(frame)))
+    assert fit_states(read_ratings(frame), estimator, **options, jobs=2).model == whole.model
+
+
+@pytest.mark.parametrize(("name", "least"), [("HUGE", 100), ("ENORMOUS", 300)])
+def test_large_logs_too(name: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With held-out people taken away from counts, and with clusters found in a sample."""
+    from lpbandits.recovery import fit as fit_
+
+    monkeypatch.setattr(cluster, name, least)
+    monkeypatch.setattr(fit_, "HUGE", 100)
+    frame = rows(6, people=90, each=8)
+    whole = fit_states(read_ratings(frame), TwoStage(), states=3)
+    assert whole.report.heldout_people == 9
+    with part_ratings(frame) as log:
+        assert fit_states(log, TwoStage(), states=3).model == whole.model
+        assert fit_states(log, TwoStage(), states=3, jobs=2).model == whole.model
+
+
+def test_clusters_of_a_sample_are_those_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = read_ratings(rows(7, people=600, each=8))
+    whole = cluster.cluster_people(log, 3, seed=1)
+    monkeypatch.setattr(cluster, "ENORMOUS", 2400)
+    sampled = cluster.cluster_people(log, 3, seed=1)
+    agree = max(
+        float(np.mean(np.array(order)[sampled.labels] == whole.labels)) for order in itertools.permutations(range(3))
+    )
+    assert agree > 0.95  # 150 people of 600 were looked at; by chance 0.4
+
+
+@pytest.mark.parametrize("cap", [None, 5])
+def test_counts_of_any_blocks_and_workers_are_equal(cap: int | None, tmp_path: Path) -> None:
+    log = read_ratings(rows(8))
+    labels, aside = np.arange(60) % 3, np.arange(60) % 5 == 0
+    settings_ = {"aside": aside, "pairs_per_person": cap, "seed": 3}
+    with Threads(1) as pool, team_of(2) as team:
+        places = [InMemory(log, pool), InFiles(parted(log, tmp_path), team, pool)]
+        found = [list(count_states(place, labels, 3, **settings_)) for place in places]  # type: ignore[arg-type]
+    for one, other in zip(*found, strict=True):
+        for mine, theirs in zip(one, other, strict=True):
+            assert mine is not None
+            assert theirs is not None
+            np.testing.assert_array_equal(mine.halves, theirs.halves)
+            np.testing.assert_array_equal(mine.wins, theirs.wins)
+
+
+@pytest.mark.parametrize("backend", ["processes", "dask"])
+def test_a_killed_worker_does_not_change_a_fit(backend: Any) -> None:
+    frame = rows(9, people=200, each=8)
+    whole = fit_states(read_ratings(frame), TwoStage(), states=3, taste=False)
+    killed: list[int] = []
+    others = set(children(os.getpid()))  # of the cluster that other tests use
+
+    def kill(stage: str, done: int, total: int) -> None:
+        del done, total
+        mark = "popen_loky" if backend == "processes" else "spawn_main"
+        working = [child for child in children(os.getpid()) if mark in command_of(child)]
+        if stage == "count pairs" and not killed:
+            killed.append(next(child for child in working if backend == "processes" or child not in others))
+            os.kill(killed[0], signal.SIGKILL)
+
+    with part_ratings(frame) as log:
+        made = fit_states(log, TwoStage(), states=3, taste=False, jobs=Workers(2, backend), progress=kill)
+    assert killed
+    assert made.model == whole.model
+
+
+def children(process: int) -> list[int]:
+    listed = Path(f"/proc/{process}/task").glob("*/children")
+    return [int(child) for path in listed for child in path.read_text().split()]
+
+
+def command_of(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+def test_blocks_end_with_people() -> None:
+    counts = np.array([1, 200, 3, 3, 60, 1])
+    assert edges_of(counts).tolist() == [0, 2, 5, 6]
+    assert edges_of(counts[:0]).tolist() == [0]
