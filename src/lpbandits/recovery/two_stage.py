@@ -107,6 +107,7 @@ class TwoStage:
                             threads=threads,
                         )
                     )
+            del counts  # before the next state's are made
         without = None
         if aside is not None:
             labels = np.delete(clusters.labels, aside)
