@@ -78,13 +78,13 @@ class Watched(np.ndarray[Any, Any]):
         super().__setitem__(key, value)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **rest: Any) -> Any:
-        self.touch(max(getattr(one, "size", 1) for one in inputs))
+        self.touch(sum(one.size for one in (*inputs, *out) if isinstance(one, Watched)))
         if out:
             rest["out"] = tuple(np.asarray(one) for one in out)
         return getattr(ufunc, method)(*map(np.asarray, inputs), **rest)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        self.touch(max((one.size for one in args if isinstance(one, Watched)), default=0))
+        self.touch(sum(one.size for one in args if isinstance(one, Watched)))
         return super().__array_function__(func, types, args, kwargs)
 
 
