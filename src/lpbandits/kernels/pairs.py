@@ -68,10 +68,15 @@ def split_histories(
     """
     at = 0
     out_offsets[0] = 0
+    longest = 0
+    for person in range(len(offsets) - 1):
+        longest = max(longest, offsets[person + 1] - offsets[person])
+    order = np.empty(longest, dtype=np.int64)
     for person in range(len(offsets) - 1):
         start = offsets[person]
         n = offsets[person + 1] - start
-        order = np.arange(n)
+        for i in range(n):
+            order[i] = i
         groups, size, extra = 1, n, 0
         scale = 1.0
         if n * (n - 1) // 2 > cap:

@@ -96,7 +96,9 @@ def _check_size(array: np.ndarray[Any, Any], name: str) -> None:
 
 
 def as_indices(values: Any, name: str) -> IntArray:
-    """Return `values` as a contiguous array of whole numbers, of any shape.
+    """Return `values` as a contiguous array of whole numbers, of any shape; one that is read-only is copied.
+
+    Kernels would be compiled once more for it.
 
     >>> as_indices([[0, 1], [2]], "offered")
     Traceback (most recent call last):
@@ -105,7 +107,7 @@ def as_indices(values: Any, name: str) -> IntArray:
     """
     array = as_array(values, name)
     if array.dtype.kind in "iu" and (array.dtype.kind == "i" or array.itemsize < 8):
-        return np.array(array, dtype=np.int64, order="C", subok=False, copy=None)
+        return np.require(array, np.int64, ["C", "W"])
     numbers = as_floats(array, name, shape=array.shape)
     odd = np.argwhere((numbers != np.rint(numbers)) | (np.abs(numbers) > 2**53))
     if len(odd):

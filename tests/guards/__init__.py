@@ -1,0 +1,1 @@
+"""What guards of the cost need: a way through the whole library, counted operations and counted allocations."""

@@ -1,0 +1,197 @@
+"""What work costs without a clock: lines that kernels run and numbers that they touch, with the compiler off.
+
+`NUMBA_DISABLE_JIT=1 python -m tests.guards.operations` prints the tables that tests/test_guards_operations.py judges.
+"""
+
+import json
+import sys
+import warnings
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+import lpbandits as lpb
+from lpbandits.evaluation.batch import Batch
+from lpbandits.kernels.compiler import HOMES
+from lpbandits.kernels.layout import Arrays
+from lpbandits.parallel import Threads
+from lpbandits.policies import Belief
+from lpbandits.recovery.bradley_terry import maximise
+from lpbandits.recovery.pairs import gather
+from lpbandits.simulation import roll
+from tests.conftest import random_orderings, taste_for
+
+KERNELS = tuple(str(Path(lpb.__file__).parent / home) for home in HOMES)
+TRIED = 4
+"""Actions that are tried, whatever the number of all."""
+FEW, MORE = 10, 40
+MANY = (1_000, 8_777)
+"""Numbers of actions; many only where more cost what few do."""
+CYCLES = 9
+"""Times that the same outcomes are told: the first tries the actions."""
+
+
+class Counter:
+    """Counts, while it is entered, numbers of watched arrays that are touched, and lines that kernels run."""
+
+    def __init__(self, *, lines: bool = True) -> None:
+        self.total = 0
+        self.lines = lines
+
+    def __enter__(self) -> "Counter":
+        Watched.counter = self
+        if self.lines:
+            sys.settrace(self._called)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+        Watched.counter = None
+
+    def _called(self, frame: FrameType, event: str, _: Any) -> Any:  # noqa: ARG002 - as sys.settrace calls it
+        return self._ran if frame.f_code.co_filename.startswith(KERNELS) else None
+
+    def _ran(self, frame: FrameType, event: str, _: Any) -> Any:  # noqa: ARG002
+        self.total += event == "line"
+        return self._ran
+
+
+class Watched(np.ndarray[Any, Any]):
+    """An array that tells the counter how many of its numbers are read, written or computed with."""
+
+    counter: Counter | None = None
+
+    def touch(self, size: int) -> None:
+        if Watched.counter is not None:
+            Watched.counter.total += size
+
+    def __getitem__(self, key: Any) -> Any:
+        out = super().__getitem__(key)
+        self.touch(0 if isinstance(out, np.ndarray) else 1)  # a view costs nothing until it is read
+        return out
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.touch(getattr(super().__getitem__(key), "size", 1))
+        super().__setitem__(key, value)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **rest: Any) -> Any:
+        self.touch(sum(one.size for one in (*inputs, *out) if isinstance(one, Watched)))
+        if out:
+            rest["out"] = tuple(np.asarray(one) for one in out)
+        return getattr(ufunc, method)(*map(np.asarray, inputs), **rest)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        self.touch(sum(one.size for one in args if isinstance(one, Watched)))
+        return super().__array_function__(func, types, args, kwargs)
+
+
+def watched_arrays(policy: lpb.Policy, belief: Belief) -> Arrays:
+    return Arrays(*(one.view(Watched) for one in unwatched_arrays(policy, belief)))
+
+
+unwatched_arrays = lpb.Policy.arrays
+
+
+def model_of(k: int, m: int = 3) -> lpb.PreferenceModel:
+    """Return states that think the same, whatever k is, of the tried actions; the others are worse, in one order."""
+    tried, rest = random_orderings(m, TRIED, seed=1), np.tile(np.arange(TRIED, k), (m, 1))
+    orderings = np.concatenate([tried, rest], axis=1)
+    falling = np.concatenate([np.linspace(4.0, 2.0, TRIED), np.linspace(1.9, 1.0, k - TRIED)])
+    means = np.empty((m, k))
+    np.put_along_axis(means, orderings, np.tile(falling, (m, 1)), axis=1)
+    return lpb.PreferenceModel(orderings, means=means, utilities=means / 4.0, taste=taste_for(k))
+
+
+def policy_of(name: str, k: int) -> lpb.Policy:
+    return lpb.POLICIES[name].build(lpb.Setting(model_of(k), lpb.Rewards(), 50))
+
+
+def cycles(name: str, k: int, count: int) -> list[int]:
+    """Return what each cycle through the same outcomes costs: a choice and an outcome for each tried action."""
+    policy = policy_of(name, k)
+    offered, arrays = policy.offer(None), policy.arrays(policy.new_belief(TRIED))
+    costs, n = [], 0
+    for _ in range(count):
+        with Counter() as counter:
+            for action in range(TRIED):
+                policy.choose(arrays, n, offered, 1, 2, action)
+                rival = (action + 1) % TRIED
+                n = policy.tell(arrays, n, action, rival if policy.feedback == "duels" else 3.0 - 0.25 * action)
+        costs.append(counter.total)
+    return costs
+
+
+def by_actions(name: str) -> dict[str, int]:
+    """Return what two cycles cost, by the number of all actions."""
+    costs = {k: sum(cycles(name, k, 2)) for k in (FEW, MORE)}
+    if costs[MORE] < 1.1 * costs[FEW]:
+        with suppress(lpb.InvalidInput):  # more actions than it can be told of
+            for k in MANY:
+                costs[k] = sum(cycles(name, k, 2))
+    return {str(k): cost for k, cost in costs.items()}
+
+
+def beyond_people(name: str) -> list[int]:
+    """Return what 2, 4 and 8 people cost less than their two halves, each played alone: what is not for a person."""
+    policy = policy_of(name, FEW)
+    people = lpb.Population(
+        policy.model, np.arange(8) % 3, np.linspace(1.0, 4.0, 8 * FEW).reshape(8, FEW), lpb.Rewards()
+    )
+
+    def cost(low: int, high: int) -> int:
+        with Counter() as counter:
+            roll(policy, people.cut(slice(low, high)), rounds=3, seed=1, first_person=low)
+        return counter.total
+
+    cost(0, 1)  # builds the loop
+    return [cost(0, n) + cost(n, 2 * n) - cost(0, 2 * n) for n in (1, 2, 4)]
+
+
+def by_person_decided(name: str) -> dict[str, int]:
+    """Return what one more person costs in `decide`, by the number of all actions."""
+    past, costs = np.tile([0, 1, 2], 2), {}
+    for k in (FEW, MORE, *MANY[:1]):
+        batch = Batch(policy_of(name, k), common=np.empty(0, dtype=np.int64), not_again=False, seed=1)
+        totals = []
+        for people in (1, 2):
+            with Counter() as counter:
+                some = past[: 3 * people]
+                batch.run(3 * np.arange(people + 1), some.astype(np.int32), 3.0 - 0.5 * some, np.arange(people))
+            totals.append(counter.total)
+        costs[str(k)] = totals[1] - totals[0]
+    return costs
+
+
+def passes(k: int) -> list[int]:
+    """Return the passes that a Bradley-Terry fit tells, and the numbers of k×k counts that it touches, per k²."""
+    rng = np.random.default_rng(k)
+    wins = rng.integers(1, 9, (k, k)).astype(np.float64)
+    np.fill_diagonal(wins, 0.0)
+    counts = gather(wins)
+    watched = type(counts)(counts.halves.view(Watched), counts.wins, counts.kept, counts.actions)
+    with Counter(lines=False) as counter:
+        fit = maximise(watched, prior_sd=1.0, errors=False, threads=Threads(1))
+    whole, part = divmod(counter.total, k * k)
+    return [fit.passes, whole, part]
+
+
+def main() -> None:
+    """Count everything, and print it."""
+    warnings.simplefilter("ignore")
+    lpb.Policy.arrays = watched_arrays  # type: ignore[method-assign,assignment] # nothing but counting is done in this process
+    on_rewards = [name for name, entry in lpb.POLICIES.items() if entry.feedback == "rewards"]
+    tables = {
+        "actions": {name: by_actions(name) for name in lpb.POLICIES},
+        "cycles": {name: cycles(name, FEW, CYCLES) for name in lpb.POLICIES},
+        "people": {name: beyond_people(name) for name in lpb.POLICIES},
+        "decided": {name: by_person_decided(name) for name in on_rewards},
+        "passes": {str(k): passes(k) for k in (5, 30)},
+    }
+    sys.stdout.write(json.dumps(tables))
+
+
+if __name__ == "__main__":
+    main()
