@@ -37,6 +37,7 @@ ALLOCATES = {
     "kernels.pairs.sort_histories": "see PER_PERSON",
     "kernels.pairs.split_histories": "scratch for the longest history",
     "kernels.scatter.scatter_parts": "scratch for the longest history",
+    "kernels.sorting.order_by": "the order that it returns, and where each key stands",
 }
 """Kernels that may make arrays, and what for. All others are compiled so that they cannot."""
 

@@ -64,12 +64,15 @@ from .policies.ucb import UCB as UCB
 from .policies.uniform import Uniform as Uniform
 from .recovery import BradleyTerry as BradleyTerry
 from .recovery import Em as Em
+from .recovery import PartedRatings as PartedRatings
 from .recovery import Ratings as Ratings
 from .recovery import TwoStage as TwoStage
 from .recovery import choose_states as choose_states
 from .recovery import fit_bradley_terry as fit_bradley_terry
 from .recovery import fit_states as fit_states
 from .recovery import match_orderings as match_orderings
+from .recovery import open_ratings as open_ratings
+from .recovery import part_ratings as part_ratings
 from .recovery import read_ratings as read_ratings
 from .recovery import recover_em as recover_em
 from .recovery import recover_two_stage as recover_two_stage

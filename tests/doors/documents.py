@@ -254,8 +254,18 @@ def use_belief(given: Any) -> Any:
 def use_ratings_file(given: Any) -> Any:
     name, data, settings = given
     with a_file(name, data) as place:
-        log = lpb.read_ratings(place.parent if settings.pop("folder", False) else place, **settings)
+        source = place.parent if settings.pop("folder", False) else place
+        log = lpb.read_ratings(source, **settings)
+        same_in_files(source, settings, log)
     return log.rating, log.counts, log.sha256
+
+
+def same_in_files(source: Any, settings: dict[str, Any], log: lpb.Ratings) -> None:
+    """Part a log that could be read: nothing else may come of it."""
+    with lpb.part_ratings(source, **settings) as parts, lpb.open_ratings(source, files=True, **settings) as again:
+        found = parts.sha256, again.sha256, dict(parts.dropped)
+    if found != (log.sha256, log.sha256, dict(log.dropped)):
+        raise AssertionError("in files the log is another")
 
 
 def use_frame(given: Any) -> Any:
@@ -265,6 +275,7 @@ def use_frame(given: Any) -> Any:
     except (ValueError, TypeError, LookupError, pl.exceptions.PolarsError) as error:
         raise lpb.InvalidInput("such a frame cannot be made") from error
     log = lpb.read_ratings(made, **settings)
+    same_in_files(made, settings, log)
     return log.rating, log.counts, log.sha256
 
 

@@ -160,6 +160,9 @@ def fits() -> None:
             lpb.states_of(fitted.model, one)
             lpb.simulate(lpb.ReplayWorld(fitted.model, one, least=4), ["lpbts", "taste"], people=3, rounds=2)
         lpb.fit_bradley_terry(kind(np.arange(9).reshape(3, 3)))
+        columns = {"person": one.owner, "action": one.action, "rating": one.rating}
+        with lpb.part_ratings(pl.DataFrame({name: kind(column) for name, column in columns.items()})) as parts:
+            lpb.fit_states(parts, lpb.TwoStage(), states=2, threads=1)
     lpb.fit_bradley_terry(np.ones((EXACT + 1, EXACT + 1)))
     lpb.recover_em(log, states=2, restarts=1, pairs_per_person=20)
     lpb.recover_two_stage(crowd(), states=1, taste=False)

@@ -72,16 +72,21 @@ def count_states(
             totals = _added(log.each(_counted_alone, *common, own=own))
         totals.reverse()  # so that each is given away, and its memory with it
         for state in group:
-            counts = totals.pop()
-            some = totals.pop() if aside is not None else None
-            if some is not None:
-                counts += some
-            yield tuple(  # type: ignore[misc] # two of them
-                None
-                if part is None
-                else replace(gather(part, threads=log.pool), kept=state.kept, actions=raters.shape[1])
-                for part in (counts, some)
-            )
+            yield _gathered(totals, parts, state, raters.shape[1], log.pool)
+
+
+def _gathered(
+    totals: list[NDArray[Any]], parts: int, state: _State, actions: int, pool: Threads
+) -> tuple[PairCounts, PairCounts | None]:
+    """Take a state's counts from the end of all, and gather them: of everybody, and of those aside."""
+    counts = totals.pop()
+    some = totals.pop() if parts > 1 else None
+    if some is not None:
+        counts += some
+    gathered = [None if part is None else gather(part, threads=pool) for part in (counts, some)]
+    whole, aside = (None if one is None else replace(one, kept=state.kept, actions=actions) for one in gathered)
+    assert whole is not None  # noqa: S101 - counts are there
+    return whole, aside
 
 
 def _passes(raters: IntArray, parts: int, *, exact: bool) -> list[list[_State]]:

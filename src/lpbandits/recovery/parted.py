@@ -36,6 +36,12 @@ class PartedRatings:
         Labels, sorted.
     dropped
         What was left out on the way in, by reason.
+
+    >>> from lpbandits import part_ratings
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"person": ["ann", "bo", "ann"], "action": ["tea", "tea", "jam"], "rating": [5, 4, 3]})
+    >>> with part_ratings(rows) as log: len(log), log.counts.tolist(), log.actions
+    (3, [2, 1], ('jam', 'tea'))
     """
 
     folder: Path
