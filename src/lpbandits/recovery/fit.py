@@ -20,12 +20,12 @@ from lpbandits.recovery.heldout_people import (
     score_heldout,
     split_people,
 )
+from lpbandits.recovery.likings import popular_ordering
 from lpbandits.recovery.pairs import compare
 from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.report import Fit, Stopwatch
 from lpbandits.recovery.size import check_fit
 from lpbandits.recovery.state_means import state_means
-from lpbandits.recovery.taste import popular_ordering
 from lpbandits.recovery.taste_choice import TasteFit, recover_taste
 from lpbandits.taste import MOST_STATES
 from lpbandits.typing import Json
@@ -116,7 +116,7 @@ def _findings(
                 ratings, estimator, number, share=share, without=estimate.without, pairs_per_person=cap, threads=pool
             )
     with watch.part("means"):
-        means, popular = state_means(ratings, estimate), popular_ordering(ratings)
+        means, popular = state_means(ratings, estimate, pool), popular_ordering(ratings, pool)
     tastes = TasteFit()
     if asked["taste"]:
         states = asked["taste_states"]
