@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpbandits.kernels.likings import NOWHERE, count_placed, leave
+from lpbandits.kernels.symmetric import symmetric_times
 from lpbandits.parallel import Threads, one_thread
 from lpbandits.recovery.blocks import Blocks, as_blocks
 from lpbandits.recovery.crossed import Placed, unpacked
@@ -144,7 +145,7 @@ def _left(
 
 
 def leading_factors(seen: Moments, count: int, shrinkage: float) -> FloatArray:
-    """Return k×count factors q, strongest first, from covariances shrunken by so many people; 0 where none are known.
+    """Return c×count factors q of the crossed actions, strongest first, from covariances shrunken by so many people.
 
     h_a = |q_a|², the variance of a that they explain, stands on the diagonal: it follows from them, and they from it.
     Noise alone has large eigenvalues too; most of the weakest one is taken away from all, so that many factors do
@@ -162,17 +163,18 @@ def leading_factors(seen: Moments, count: int, shrinkage: float) -> FloatArray:
             if np.mean(np.abs(explained - before) / variances) < SETTLED:
                 break
     strengths = (q**2).sum(axis=0)
-    kept = np.zeros((len(seen.variances), count))
-    kept[seen.crossed] = q * np.sqrt(1.0 - FLOOR * strengths.min(initial=np.inf) / np.maximum(strengths, TINY))
+    kept: FloatArray = q * np.sqrt(1.0 - FLOOR * strengths.min(initial=np.inf) / np.maximum(strengths, TINY))
     return kept
 
 
 def taste_with(seen: Moments, factors: FloatArray, **others: Any) -> TasteModel:
-    """Return the taste with these factors: what they do not explain of an action's variance is its own."""
-    own = np.maximum(seen.variances - (factors**2).sum(axis=1), 0.1 * seen.variances)
+    """Return the taste with these factors of the crossed actions: what they do not explain of a variance is its own."""
+    every = np.zeros((len(seen.variances), factors.shape[1]))
+    every[seen.crossed] = factors
+    own = np.maximum(seen.variances - (every**2).sum(axis=1), 0.1 * seen.variances)
     return TasteModel(
         seen.means,
-        factors,
+        every,
         np.maximum(own, LEAST_VARIANCE),
         offset=seen.offset,
         level=seen.level,
@@ -186,13 +188,14 @@ def taste_with(seen: Moments, factors: FloatArray, **others: Any) -> TasteModel:
 def _leading(matrix: FloatArray, count: int) -> FloatArray:
     """Return E √w of the `count` largest eigenvalues w, none below 0; of each column the largest entry is positive."""
     from scipy.linalg import eigh  # noqa: PLC0415 - heavy, and only fits need it
-    from scipy.sparse.linalg import eigsh  # noqa: PLC0415
+    from scipy.sparse.linalg import LinearOperator, eigsh  # noqa: PLC0415
 
     k = len(matrix)
     if k <= DENSE or count > k // 4:
         values, vectors = eigh(matrix, subset_by_index=(k - count, k - 1))
     else:
-        values, vectors = eigsh(matrix, count, which="LA", v0=np.ones(k))
+        times = LinearOperator((k, k), matvec=lambda x: symmetric_times(matrix, x.ravel()), dtype=np.float64)
+        values, vectors = eigsh(times, count, which="LA", v0=np.ones(k))
     order = np.argsort(-values)
     vectors = vectors[:, order] * np.sqrt(np.maximum(values[order], 0.0))
     signs = np.sign(vectors[np.argmax(np.abs(vectors), axis=0), np.arange(count)])

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels.foresight import foresee
 from lpbandits.limits import affordable
-from lpbandits.parallel import Threads
+from lpbandits.parallel import Threads, one_thread
 from lpbandits.recovery.blocks import Blocks, as_blocks
 from lpbandits.recovery.heldout_people import split_people
 from lpbandits.recovery.likings import scales
@@ -196,7 +196,7 @@ def recover_taste(
         return TasteFit(warnings=(f"no taste was fitted: {why}",))
     crossed = min(k, MOST_CROSSED)
     try:
-        size = 40 * crossed**2 + 8 * (max(FACTORS) + 8) * k
+        size = (24 + 16 * len(SHRINKAGES)) * crossed**2 + 8 * (max(FACTORS) + 8) * k
         affordable("a taste", "keep only actions with more ratings (--min-action)", size=size)
     except InvalidInput as error:
         return TasteFit(warnings=(f"no taste was fitted: {error}",))
@@ -238,14 +238,21 @@ def _numbers(seen: Moments, people: int) -> list[int]:
     return [d for d in FACTORS if d <= min(len(seen.crossed) - 1, people // 2)]
 
 
+def _factors(low: int, high: int, seen: Moments, count: int, out: list[FloatArray]) -> None:
+    for i in range(low, high):
+        out[i] = leading_factors(seen, count, SHRINKAGES[i])
+
+
 def _chosen(seen: Moments, people: int, others: Ratings, seed: int, threads: Threads) -> TasteReport:
     """Try numbers of factors and shrinkages on other people; the first of many factors stand for fewer."""
     shown, whole = Shown.of(others, seed, MOST_SHOWN), Shown.of(others, seed, MOST_CALIBRATED)
     numbers = _numbers(seen, people)
     curve: list[Json] = []
     tried: list[tuple[TasteModel, Foreseen]] = []
-    for shrinkage in SHRINKAGES:
-        factors = leading_factors(seen, numbers[-1], shrinkage)
+    several: list[FloatArray] = [np.empty(0)] * len(SHRINKAGES)
+    with one_thread("blas"):  # for all of them: each would give the libraries their threads back at its end
+        threads.run(_factors, len(SHRINKAGES), seen, numbers[-1], several, blocks=len(SHRINKAGES))
+    for shrinkage, factors in zip(SHRINKAGES, several, strict=True):
         for d in numbers if shrinkage == SHRINKAGES[0] else numbers[1:]:
             taste = taste_with(seen, factors[:, :d])
             tried.append((taste, shown.foreseen(taste, threads)))
