@@ -51,7 +51,7 @@ def scales(log: Ratings | Blocks) -> Scales:
     ([4.0, 2.0], [1.0, 0.0])
     """
     blocks = as_blocks(log)
-    means, spreads = np.concatenate(list(blocks.each(_scales)), axis=1)
+    means, spreads = np.concatenate([np.empty((2, 0)), *blocks.each(_scales)], axis=1)
     return Scales(blocks.counts, means, spreads)
 
 
