@@ -12,7 +12,8 @@ import numpy as np
 
 import lpbandits as lpb
 from lpbandits.recovery import Ratings, TwoStage, fit_states
-from lpbandits.recovery.taste import moments, telling
+from lpbandits.recovery.likings import telling
+from lpbandits.recovery.taste import moments
 from lpbandits.typing import FloatArray, IntArray
 
 ROUNDS = 20
@@ -44,8 +45,7 @@ def played_by(score: Callable[[list[int], FloatArray], FloatArray], given: Float
 
 def references(log: Ratings) -> dict[str, Callable[[list[int], FloatArray], FloatArray]]:
     """Return item kNN and EASE, with the constants that did best on development people."""
-    log = log.subset(telling(log))
-    seen = moments(log)
+    seen = moments(log, people=telling(log))
     norms = np.sqrt(np.diag(seen.products))
     near = seen.products / np.maximum(np.outer(norms, norms), 1e-9) * (seen.raters / (seen.raters + 100))
     np.fill_diagonal(near, 0.0)

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from lpbandits.recovery import Ratings
-from lpbandits.typing import FloatArray, IntArray
+from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 
 def histories(ratings: Ratings) -> list[list[tuple[int, float]]]:
@@ -143,3 +143,45 @@ def even_population(values: FloatArray, variance: float) -> tuple[FloatArray, Fl
     np.fill_diagonal(off, np.maximum(np.diag(cov) - variance, variance * np.sqrt(2 / k)))
     roots, vectors = np.linalg.eigh(off)
     return mean, (vectors * np.maximum(roots, 0.0)) @ vectors.T
+
+
+def own_units(ratings: Ratings, used: BoolArray) -> list[dict[int, float]]:
+    """Each person's {action: (rating − mean) / spread}; nothing of those not in use."""
+    out: list[dict[int, float]] = []
+    for history, use in zip(histories(ratings), used.tolist(), strict=True):
+        given = np.array([rating for _, rating in history])
+        out.append({a: (r - given.mean()) / given.std() for a, r in history} if use else {})
+    return out
+
+
+def likings(ratings: Ratings, used: BoolArray) -> FloatArray:
+    """Means of actions, with 20 raters of none, and offsets of people, 20 times in turn."""
+    people = own_units(ratings, used)
+    means, offsets = [0.0] * len(ratings.actions), [0.0] * len(people)
+    for _ in range(20):
+        for a in range(len(means)):
+            left = [y[a] - offset for y, offset in zip(people, offsets, strict=True) if a in y]
+            means[a] = sum(left) / (len(left) + 20)
+        offsets = [sum(y[a] - means[a] for a in y) / max(len(y), 1) for y in people]
+    return np.array(means)
+
+
+def crossed(rows: list[dict[int, float]], c: int) -> tuple[FloatArray, FloatArray]:
+    """Σ e_a e_b over those who have both, and how many these are, for all b ≥ a."""
+    pairs = [(a, b) for a in range(c) for b in range(a, c)]
+    products = [sum(row[a] * row[b] for row in rows if a in row and b in row) for a, b in pairs]
+    return np.array(products, dtype=np.float64), np.array(
+        [sum(a in row and b in row for row in rows) for a, b in pairs]
+    )
+
+
+def cells(ratings: Ratings, chance: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """m×k: how many of each state's people rated each action, the sum of that, and all squares about means."""
+    m, k = means.shape
+    count, total, squares = np.zeros((m, k)), np.zeros((m, k)), 0.0
+    for weights, history in zip(chance, histories(ratings), strict=True):
+        for z, (a, rating) in itertools.product(range(m), history):
+            count[z, a] += weights[z]
+            total[z, a] += weights[z] * rating
+            squares += weights[z] * (rating - means[z, a]) ** 2
+    return count, total, squares

@@ -30,8 +30,9 @@ from lpbandits.evaluation.results import Gain, Played
 from lpbandits.evaluation.split import split
 from lpbandits.evaluation.verdict import sentence
 from lpbandits.recovery import Ratings
+from lpbandits.recovery.likings import telling
 from lpbandits.recovery.overlap import strangers_to
-from lpbandits.recovery.taste import Moments, moments, telling
+from lpbandits.recovery.taste import Moments, moments
 from lpbandits.simulation.intervals import reach
 from lpbandits.taste import TasteModel
 from lpbandits.typing import FloatArray
@@ -42,7 +43,7 @@ PLANTED = log_of(150, 20, states=3, noise=0.5, seed=1)
 
 
 def seen_by(log: Ratings) -> Moments:
-    return moments(log.subset(telling(log)))
+    return moments(log, people=telling(log))
 
 
 def rows_of(log: Ratings) -> tuple[Any, Any, Any]:

@@ -12,9 +12,9 @@ from lpbandits.parallel import Threads
 from lpbandits.recovery import Em, Ratings, TwoStage, fit_states, match_orderings, read_ratings
 from lpbandits.recovery.blocks import InMemory
 from lpbandits.recovery.estimate import Estimate, Estimator, distinct
+from lpbandits.recovery.likings import popular_ordering
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.recovery.state_means import state_means
-from lpbandits.recovery.taste import popular_ordering
 from lpbandits.simulation.bounds import bound_model
 from lpbandits.typing import FloatArray, IntArray
 from tests import naive

@@ -9,8 +9,9 @@ import lpbandits as lpb
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads
 from lpbandits.recovery import Ratings
+from lpbandits.recovery.likings import Scales, telling
 from lpbandits.recovery.report import Stopwatch
-from lpbandits.recovery.taste import FLOOR, Moments, leading_factors, moments, taste_with, telling
+from lpbandits.recovery.taste import FLOOR, Moments, leading_factors, moments, taste_with
 from lpbandits.recovery.taste_choice import GREEDY, MOST_SHOWN, Shown, TasteFit, _calibrated, recover_taste
 from lpbandits.recovery.taste_states import mixture
 from lpbandits.taste import TasteModel
@@ -109,7 +110,8 @@ def kinds(people: int, k: int, states: int, noise: float, seed: int) -> tuple[Ra
 def test_a_mixture_is_where_a_step_of_its_twin_stays(seed: int) -> None:
     log, _, _ = kinds(60, 10, 3, noise=1.5, seed=seed)
     away = log.rating - log.means[log.owner]
-    found = mixture(log, away, 3, seed=0)
+    own = Scales(log.counts, log.means, np.ones(60))
+    found = mixture(log, own, np.full(60, True), np.zeros(10), 3, seed=0)
     assert np.minimum(found.chance, 1 - found.chance).max() > 0.01  # some people are unsure
     shifts, chance = naive_mixture(log, away, found.chance)
     np.testing.assert_allclose(found.shifts, shifts, atol=2e-2)

@@ -27,11 +27,12 @@ from tests.mutants import (
     movielens,
     policies,
     reading,
+    sums,
 )
 from tests.mutants.fault import Fault
 
 ROOT = Path(__file__).parents[2]
-LISTS = (movielens, figures, methods, policies, claims, inspection, reading, decisions, evaluation, guards)
+LISTS = (movielens, figures, methods, policies, claims, inspection, reading, decisions, evaluation, guards, sums)
 FAULTS = [fault for one in LISTS for fault in one.FAULTS]
 NOBODY = "nobody"
 LONGEST = 600

@@ -18,8 +18,9 @@ from lpbandits.model import PreferenceModel
 from lpbandits.policies import entry_of
 from lpbandits.policies.evidences.taste import taste_of
 from lpbandits.policies.registry import NOTHING, TASTES
+from lpbandits.recovery.likings import popular_ordering, telling
 from lpbandits.recovery.ratings import Ratings
-from lpbandits.recovery.taste import Moments, moments, popular_ordering, telling
+from lpbandits.recovery.taste import Moments, moments
 from lpbandits.typing import FloatArray
 
 DEFAULT = (
@@ -127,7 +128,7 @@ def known_of(model: PreferenceModel, log: Ratings, constants: Mapping[str, tuple
     """Return what is known by a model and a log's people; popularity is that of the policy `popular`."""
     order = popular_ordering(log)
     popular = np.zeros(len(log.actions)) if order is None else -np.argsort(order).astype(np.float64)
-    return Known(model, moments(log.subset(telling(log))), popular, constants or {})
+    return Known(model, moments(log, people=telling(log)), popular, constants or {})
 
 
 def _is_taste(name: str) -> bool:

@@ -9,8 +9,8 @@ import numpy as np
 from lpbandits.limits import affordable
 from lpbandits.parallel import each
 from lpbandits.policies import Policy
+from lpbandits.recovery.likings import LEAST_RATINGS
 from lpbandits.recovery.ratings import Ratings
-from lpbandits.recovery.taste import LEAST_RATINGS
 from lpbandits.rewards import Rewards
 from lpbandits.simulation.roll import play
 from lpbandits.typing import FloatArray, IntArray

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpbandits.errors import InvalidInput
+from lpbandits.recovery.likings import LEAST_RATINGS, telling
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import counted
-from lpbandits.recovery.taste import LEAST_RATINGS, telling
 from lpbandits.typing import IntArray
 
 REPORT, DEVELOPMENT = 0.35, 0.2

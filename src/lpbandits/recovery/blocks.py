@@ -19,6 +19,9 @@ from lpbandits.typing import IntArray, Label
 RATINGS = 2**22
 """Ratings of a block; a person's are never parted."""
 
+SAMPLED = 2**21
+"""Ratings of a sample of the people that stands for a larger log."""
+
 T = TypeVar("T")
 
 
@@ -143,3 +146,17 @@ class InMemory:
     def some(self, people: IntArray) -> Ratings:
         """Return the log of some people."""
         return self._log if len(people) == len(self._log.people) else self._log.subset(people)
+
+
+def as_blocks(log: "Ratings | Blocks", threads: Threads | None = None) -> Blocks:
+    """Return a log in memory as blocks, with these threads or one; what is blocks stays as it is."""
+    return InMemory(log, threads or Threads(1)) if isinstance(log, Ratings) else log
+
+
+def sample_of(people: IntArray, counts: IntArray, ratings: int = SAMPLED) -> IntArray:
+    """Return every so manieth of some people, so that they have about so many ratings; all of fewer.
+
+    >>> sample_of(np.arange(1, 8), np.array([9, 2, 2, 2, 2, 2, 2, 2]), ratings=5).tolist()
+    [1, 4, 7]
+    """
+    return people[:: -(-int(counts[people].sum()) // ratings)]

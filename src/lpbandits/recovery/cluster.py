@@ -90,7 +90,7 @@ def cluster_people(
         raise InvalidInput(f"states is {count}, but the log has only {people} people; ask for fewer states")
     validate.as_choice(scale, "scale", get_args(Scale))
     likings = _likings(log) if scale == "cosine" else None
-    shown = sample_of(log, count, validate.as_seed(seed))
+    shown = shown_people(log, count, validate.as_seed(seed))
     features = scaled(log.some(shown), scale, likings)
     centres, labels = _kmeans(features, count, starts_of(log.log, restarts), seed, log.pool.count)
     if len(shown) < people:
@@ -105,7 +105,7 @@ def cluster_people(
     return Clusters(labels, shares, activity, level, tuple(notes))
 
 
-def sample_of(log: Blocks, states: int, seed: int) -> IntArray:
+def shown_people(log: Blocks, states: int, seed: int) -> IntArray:
     """Return the people that KMeans sees, by index: all, or of an enormous log as many as it needs, drawn by `seed`."""
     counts = log.log.counts
     if counts.sum() <= ENORMOUS:

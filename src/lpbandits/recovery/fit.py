@@ -24,12 +24,12 @@ from lpbandits.recovery.heldout_people import (
     score_heldout,
     split_people,
 )
+from lpbandits.recovery.likings import popular_ordering
 from lpbandits.recovery.parted import InFiles, PartedRatings, parted
 from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.report import Fit, Stopwatch
 from lpbandits.recovery.size import check_fit
 from lpbandits.recovery.state_means import state_means
-from lpbandits.recovery.taste import popular_ordering
 from lpbandits.recovery.taste_choice import TasteFit, recover_taste
 from lpbandits.taste import MOST_STATES
 from lpbandits.typing import Json
@@ -129,13 +129,12 @@ def _findings(log: Blocks, estimator: Estimator, asked: Json, curve: StateCurve 
         with watch.part("held-out"):
             unseen = score_heldout(log, estimator, number, share=share, without=estimate.without, pairs_per_person=cap)
     with watch.part("means"):
-        whole = log.some(np.arange(people))
-        means, popular = state_means(whole, estimate), popular_ordering(whole)
+        means, popular = state_means(log, estimate), popular_ordering(log)
         raters = raters_of(log, estimate.labels, len(estimate.fits))
         sorts = sorted_by(log, estimate.labels)
     tastes = TasteFit()
     if asked["taste"]:
-        tastes = recover_taste(whole, states=asked["taste_states"], seed=estimator.seed, watch=watch, threads=log.pool)
+        tastes = recover_taste(log, states=asked["taste_states"], seed=estimator.seed, watch=watch)
     return Findings(estimate, raters, sorts, seen, unseen, curve, means, popular, tastes)
 
 

@@ -9,7 +9,7 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
 from lpbandits.parallel import Progress, Threads
 from lpbandits.recovery.blocks import Blocks, InMemory
-from lpbandits.recovery.cluster import sample_of
+from lpbandits.recovery.cluster import shown_people
 from lpbandits.recovery.estimate import Estimate, Estimator, as_estimator, mixture, told
 from lpbandits.recovery.pairs import compared, log_likelihoods
 from lpbandits.recovery.ratings import Ratings, as_log
@@ -75,7 +75,7 @@ def set_aside(log: Blocks, share: float, *, seed: int, pairs_per_person: int | N
 
     Both parts are in memory, so an enormous log is represented by a sample of its people.
     """
-    shown = sample_of(log, 1, seed)
+    shown = shown_people(log, 1, seed)
     used, unused = (shown[part] for part in split_people(len(shown), share, seed))
     counts = log.log.counts
     if not np.any(counts[used] > 1) or not np.any(counts[unused] > 1):

@@ -13,9 +13,13 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.fits import isotonic
+from lpbandits.kernels.cells import add_cells, add_squares
+from lpbandits.parallel import Threads
+from lpbandits.recovery.blocks import Blocks, as_blocks, sample_of
 from lpbandits.recovery.estimate import Estimate
+from lpbandits.recovery.parts import added, summed
 from lpbandits.recovery.ratings import Ratings
-from lpbandits.typing import FloatArray
+from lpbandits.typing import FloatArray, IntArray
 
 PSEUDO_RATERS = 5.0
 """Raters who say what the utilities foretell: what a state's people hardly rated is not taken at their word."""
@@ -38,7 +42,7 @@ class StateMeans:
     noise: float
 
 
-def state_means(ratings: Ratings, estimate: Estimate) -> StateMeans:
+def state_means(log: Ratings | Blocks, estimate: Estimate, threads: Threads | None = None) -> StateMeans:
     """Return the means of an estimate's states, from the ratings of its people, within the range of all ratings.
 
     >>> from lpbandits.parallel import Threads
@@ -52,13 +56,20 @@ def state_means(ratings: Ratings, estimate: Estimate) -> StateMeans:
     >>> found.means.tolist(), round(found.noise, 3)
     ([[3.1, 2.1, 1.1]], 0.082)
     """
-    low, high = _range_of(ratings.rating)
-    counts, sums = _cells(ratings, estimate)
+    ratings = as_blocks(log, threads)
+    reaches = list(ratings.each(_reach))
+    least, most = min(reach[0] for reach in reaches), max(reach[1] for reach in reaches)
+    low, high = _range_of(least, most, counts=all(reach[2] for reach in reaches))
+    m, k = estimate.utilities.shape
+    chance = np.empty((len(estimate.labels), 0)) if estimate.chance is None else estimate.chance
+    states = estimate.labels, np.ascontiguousarray(chance)
+    counts, sums = added(ratings.each(_cells, (2, m, k), own=states))
+    overall = float(sums.sum() / counts.sum())
     means = np.empty_like(sums)
     blocks = 0
     for z, order in enumerate(estimate.orderings):
         known = order[~estimate.unknown[z][order]]
-        foretold = _foretold(estimate.utilities[z], counts[z], sums[z], ratings)
+        foretold = _foretold(estimate.utilities[z], counts[z], sums[z], overall)
         weight = counts[z] + PSEUDO_RATERS
         pulled = np.clip((sums[z] + PSEUDO_RATERS * np.clip(foretold, low, high)) / weight, low, high)
         means[z] = pulled.mean()  # of a state of which nothing is known
@@ -67,45 +78,48 @@ def state_means(ratings: Ratings, estimate: Estimate) -> StateMeans:
             blocks += len(np.unique(fitted))
             means[z, known] = _apart(fitted, foretold[known], weight[known], low, high)
             means[z, estimate.unknown[z]] = means[z, known[-1]]
-    means = np.clip(_rounded(means, ratings.rating), low, high)
-    noise = math.sqrt(_squares(ratings, estimate, means) / max(len(ratings) - blocks, 1))
+    sample = ratings.some(sample_of(np.arange(len(ratings.log.counts)), ratings.log.counts)).rating
+    means = np.clip(_rounded(means, sample, most - least), low, high)
+    squares = float(added(ratings.each(_squares, means, own=states)))
+    noise = math.sqrt(squares / max(int(ratings.log.counts.sum()) - blocks, 1))
     return StateMeans(means, min(max(noise, LEAST_NOISE * ((high - low) or 1.0)), validate.LARGEST))
 
 
-def _range_of(rating: FloatArray) -> tuple[float, float]:
+def _reach(block: Ratings, threads: Threads) -> tuple[float, float, bool]:
+    """Return the lowest and the highest rating, and whether all could be counts."""
+    del threads
+    low, high = float(block.rating.min(initial=np.inf)), float(block.rating.max(initial=-np.inf))
+    return low, high, low >= 0 and bool((block.rating == np.rint(block.rating)).all())
+
+
+def _range_of(low: float, high: float, *, counts: bool) -> tuple[float, float]:
     """Return between what means lie: the lowest and the highest rating, a little inside where it is 0 or 1 of counts.
 
-    >>> _range_of(np.array([1.0, 1.0])), _range_of(np.array([0.0, 7.0])), _range_of(np.array([-1.0, 2.5]))
+    >>> _range_of(1.0, 1.0, counts=True), _range_of(0.0, 7.0, counts=True), _range_of(-1.0, 2.5, counts=False)
     ((0.0001, 0.9999), (0.0001, 7.0), (-1.0, 2.5))
     """
-    low, high = float(rating.min()), float(rating.max())
-    counts = low >= 0 and bool((rating == np.rint(rating)).all())
     if counts and high <= 1:
         return EDGE, 1 - EDGE
     return (EDGE if counts and low == 0 else low), high
 
 
-def _cells(ratings: Ratings, estimate: Estimate) -> tuple[FloatArray, FloatArray]:
+def _cells(
+    block: Ratings, threads: Threads, shape: tuple[int, int, int], labels: IntArray, chance: FloatArray
+) -> FloatArray:
     """Return m×k: how many of each state's people rated an action, and the sum of these ratings."""
-    m, k = estimate.utilities.shape
-    if estimate.chance is None:
-        cell = estimate.labels[ratings.owner] * k + ratings.action
-        raters = np.bincount(cell, minlength=m * k).astype(np.float64)
-        sums = np.bincount(cell, weights=ratings.rating, minlength=m * k).astype(np.float64)
-        return raters.reshape(m, k), sums.reshape(m, k)
-    counts, totals = np.empty((m, k)), np.empty((m, k))
-    for z in range(m):
-        weight = estimate.chance[:, z][ratings.owner]
-        counts[z] = np.bincount(ratings.action, weights=weight, minlength=k)
-        totals[z] = np.bincount(ratings.action, weights=weight * ratings.rating, minlength=k)
-    return counts, totals
+    return summed(add_cells, block, threads, shape, block.rating, labels, chance)
 
 
-def _foretold(utilities: FloatArray, counts: FloatArray, sums: FloatArray, ratings: Ratings) -> FloatArray:
+def _squares(block: Ratings, threads: Threads, means: FloatArray, labels: IntArray, chance: FloatArray) -> FloatArray:
+    """Return Σ (rating − mean in the person's state)², by chances of states where there are."""
+    return summed(add_squares, block, threads, (), block.rating, labels, chance, means)
+
+
+def _foretold(utilities: FloatArray, counts: FloatArray, sums: FloatArray, overall: float) -> FloatArray:
     """Return α + β x of one state: the line through the means of its actions, each counting by its ratings."""
     total = float(counts.sum())
     if total <= 0.0:
-        return np.full(len(utilities), float(ratings.rating.mean()))
+        return np.full(len(utilities), overall)
     level, centre = float(sums.sum()) / total, float(counts @ utilities) / total
     away = utilities - centre
     square = float(counts @ away**2)
@@ -132,18 +146,9 @@ def _apart(fitted: FloatArray, foretold: FloatArray, weight: FloatArray, low: fl
     return out
 
 
-def _squares(ratings: Ratings, estimate: Estimate, means: FloatArray) -> float:
-    """Return Σ (rating − mean in the person's state)², by chances of states where there are."""
-    owner, action = ratings.owner, ratings.action
-    if estimate.chance is None:
-        return float(np.sum((ratings.rating - means[estimate.labels[owner], action]) ** 2))
-    parts = (estimate.chance[:, z][owner] @ (ratings.rating - row[action]) ** 2 for z, row in enumerate(means))
-    return float(sum(parts))
-
-
-def _rounded(means: FloatArray, rating: FloatArray) -> FloatArray:
+def _rounded(means: FloatArray, rating: FloatArray, reach: float) -> FloatArray:
     """Return means with as many decimals as make sense beside the middle half of all ratings, or else their range."""
     first, last = np.quantile(rating, [0.25, 0.75])
-    width = float(last - first) or float(np.ptp(rating)) or 1.0
+    width = float(last - first) or reach or 1.0
     decimals = DIGITS - math.floor(math.log10(width))
     return np.round(means, decimals) + 0.0 if abs(decimals) < 200 else means  # + 0.0: no mean is −0

@@ -16,11 +16,13 @@ from scipy.special import ndtri
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels.foresight import foresee
 from lpbandits.limits import affordable
-from lpbandits.parallel import Threads
+from lpbandits.parallel import Threads, one_thread
+from lpbandits.recovery.blocks import Blocks, as_blocks
 from lpbandits.recovery.heldout_people import split_people
+from lpbandits.recovery.likings import scales
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch, counted
-from lpbandits.recovery.taste import MOST_CROSSED, Moments, leading_factors, moments, taste_with, telling
+from lpbandits.recovery.taste import MOST_CROSSED, Moments, leading_factors, moments, taste_with
 from lpbandits.taste import TasteModel
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json
 
@@ -43,7 +45,7 @@ GREEDY = 20
 
 MOST_ASIDE = 1_000
 MOST_PAIRS = 10**11
-"""People times pairs of actions that are gone through; with more, a sample of the people is."""
+"""Pairs of actions, person by person, that are gone through; with more, those of a sample of the people are."""
 
 
 @dataclass(frozen=True)
@@ -162,13 +164,13 @@ def _calibrated(orders: list[tuple[FloatArray, FloatArray]]) -> tuple[float, lis
 
 
 def recover_taste(
-    ratings: Ratings,
+    log: Ratings | Blocks,
     *,
     states: int = 1,
     seed: int,
     chosen: TasteReport | None = None,
     watch: Stopwatch,
-    threads: Threads,
+    threads: Threads | None = None,
 ) -> TasteFit:
     """Fit a taste with so many states of its own, and say how it was chosen; without one, say why.
 
@@ -181,8 +183,9 @@ def recover_taste(
     >>> made.taste, made.report.score > made.report.score_without, made.warnings
     (<TasteModel: 5 actions, 2 factors>, True, ())
     """
-    people = telling(ratings)
-    k = len(ratings.actions)
+    blocks = as_blocks(log, threads)
+    own, k = scales(blocks), len(blocks.log.actions)
+    people = np.flatnonzero(own.telling)
     why = ""
     if len(people) < FEWEST_PEOPLE:
         why = f"{counted(len(people), 'person has', 'people have')} three ratings that are not all alike, and at least "
@@ -193,20 +196,20 @@ def recover_taste(
         return TasteFit(warnings=(f"no taste was fitted: {why}",))
     crossed = min(k, MOST_CROSSED)
     try:
-        size = 40 * crossed**2 + 8 * (max(FACTORS) + 8) * k
+        size = (24 + 16 * len(SHRINKAGES)) * crossed**2 + 8 * (max(FACTORS) + 8) * k
         affordable("a taste", "keep only actions with more ratings (--min-action)", size=size)
     except InvalidInput as error:
         return TasteFit(warnings=(f"no taste was fitted: {error}",))
-    rng = np.random.default_rng([seed, 3])
-    if len(people) * crossed**2 > MOST_PAIRS:
-        people = np.sort(rng.permutation(people)[: max(MOST_PAIRS // crossed**2, FEWEST_PEOPLE)])
+    people = _affordable(people, own.counts, crossed, seed)
     used, aside = split_people(len(people), SHARE, seed)
     try:
         with watch.part("taste, choice"):
-            others = ratings.subset(people[aside[:MOST_ASIDE]])
-            report = chosen or _chosen(ratings.subset(people[used]), others, states, seed, threads)
+            report = chosen
+            if report is None:
+                seen = moments(blocks, states, seed, own=own, people=people[used])
+                report = _chosen(seen, len(used), blocks.some(people[aside[:MOST_ASIDE]]), seed, blocks.pool)
         with watch.part("taste"):
-            seen = moments(ratings.subset(people), states, seed)
+            seen = moments(blocks, states, seed, own=own, people=people)
             most = max(*_numbers(seen, len(people)), report.factors)
             factors = leading_factors(seen, most, report.shrinkage)[:, : report.factors]
             report = replace(report, states=len(seen.prior))
@@ -223,20 +226,33 @@ def recover_taste(
     return TasteFit(taste, report, tuple(notes))
 
 
+def _affordable(people: IntArray, counts: IntArray, crossed: int, seed: int) -> IntArray:
+    """Return the people whose pairs of actions are gone through: all, or a sample with at most `MOST_PAIRS`."""
+    order = np.random.default_rng([seed, 3]).permutation(people)
+    pairs = np.cumsum(np.minimum(counts[order], crossed).astype(np.float64) ** 2)
+    return np.sort(order[: max(int(np.searchsorted(pairs, MOST_PAIRS, side="right")), FEWEST_PEOPLE)])
+
+
 def _numbers(seen: Moments, people: int) -> list[int]:
     """Return the numbers of factors that so many people and actions can have."""
     return [d for d in FACTORS if d <= min(len(seen.crossed) - 1, people // 2)]
 
 
-def _chosen(fitted: Ratings, others: Ratings, states: int, seed: int, threads: Threads) -> TasteReport:
+def _factors(low: int, high: int, seen: Moments, count: int, out: list[FloatArray]) -> None:
+    for i in range(low, high):
+        out[i] = leading_factors(seen, count, SHRINKAGES[i])
+
+
+def _chosen(seen: Moments, people: int, others: Ratings, seed: int, threads: Threads) -> TasteReport:
     """Try numbers of factors and shrinkages on other people; the first of many factors stand for fewer."""
-    seen = moments(fitted, states, seed)
     shown, whole = Shown.of(others, seed, MOST_SHOWN), Shown.of(others, seed, MOST_CALIBRATED)
-    numbers = _numbers(seen, len(fitted.people))
+    numbers = _numbers(seen, people)
     curve: list[Json] = []
     tried: list[tuple[TasteModel, Foreseen]] = []
-    for shrinkage in SHRINKAGES:
-        factors = leading_factors(seen, numbers[-1], shrinkage)
+    several: list[FloatArray] = [np.empty(0)] * len(SHRINKAGES)
+    with one_thread("blas"):  # for all of them: each would give the libraries their threads back at its end
+        threads.run(_factors, len(SHRINKAGES), seen, numbers[-1], several, blocks=len(SHRINKAGES))
+    for shrinkage, factors in zip(SHRINKAGES, several, strict=True):
         for d in numbers if shrinkage == SHRINKAGES[0] else numbers[1:]:
             taste = taste_with(seen, factors[:, :d])
             tried.append((taste, shown.foreseen(taste, threads)))
@@ -250,7 +266,7 @@ def _chosen(fitted: Ratings, others: Ratings, states: int, seed: int, threads: T
         states=len(seen.prior),
         **curve[chosen],
         score_without=curve[0]["score"],
-        people=len(fitted.people) + shown.people,
+        people=people + shown.people,
         heldout_people=shown.people,
         level=LEVEL,
         coverage=coverage,

@@ -1,0 +1,51 @@
+"""Sums over people: in parts of a block, one for a thread at a time, and over blocks, always in the same order."""
+
+import math
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from lpbandits.parallel import Threads
+from lpbandits.recovery.ratings import Ratings
+from lpbandits.typing import FloatArray, IntArray
+
+PARTS = 16
+"""At most: each part has sums of its own."""
+
+SMALLEST = 2**15
+"""Ratings that a part has at least, and at least as many as its sums have cells: more parts would cost, not gain."""
+
+
+def parts_of(offsets: IntArray, parts: int) -> IntArray:
+    """Return where parts of people with about equally many ratings begin, and where the last ends.
+
+    >>> parts_of(np.array([0, 4, 5, 6, 9]), 2).tolist()
+    [0, 1, 4]
+    """
+    inner = np.searchsorted(offsets, np.arange(1, parts) * int(offsets[-1]) // parts)
+    return np.concatenate([[0], inner, [len(offsets) - 1]]).astype(np.int64)
+
+
+def summed(
+    kernel: Callable[..., None], block: Ratings, threads: Threads, shape: tuple[int, ...], *arrays: object
+) -> FloatArray:
+    """Return what a kernel adds up over a block's people, in parts that depend on the block and the shape alone."""
+    count = min(PARTS, 1 + len(block) // max(math.prod(shape), SMALLEST))
+    sums = np.empty((count, *shape))
+    action = block.action.view(np.uint32)
+    threads.run(kernel, count, parts_of(block.offsets, count), block.offsets, action, *arrays, sums, blocks=PARTS)
+    total: FloatArray = sums.sum(axis=0)
+    return total
+
+
+def added(sums: Iterable[FloatArray]) -> FloatArray:
+    """Return the sum of arrays, one after the other.
+
+    >>> added(np.full(2, x) for x in (1.0, 2.0)).tolist()
+    [3.0, 3.0]
+    """
+    several = iter(sums)
+    total = next(several)
+    for one in several:
+        total += one
+    return total

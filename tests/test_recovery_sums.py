@@ -1,0 +1,299 @@
+"""Sums over blocks of people: against slow twins, on any number of threads, and wherever the blocks are."""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lpbandits.kernels.symmetric import symmetric_times
+from lpbandits.parallel import Threads
+from lpbandits.recovery import Em, Ratings, TwoStage
+from lpbandits.recovery.blocks import Blocks, InMemory, as_blocks, edges_of, sample_of
+from lpbandits.recovery.crossed import Placed, unpacked
+from lpbandits.recovery.estimate import Estimate, Estimator
+from lpbandits.recovery.likings import likings, popular_ordering, scales, telling
+from lpbandits.recovery.parts import parts_of, summed
+from lpbandits.recovery.report import Stopwatch
+from lpbandits.recovery.state_means import _cells, _squares, state_means
+from lpbandits.recovery.taste import Moments, moments
+from lpbandits.recovery.taste_choice import TasteFit, _affordable, recover_taste
+from lpbandits.typing import IntArray
+from tests import naive_recovery as naive
+from tests.logs import log_of
+
+Small = pytest.MonkeyPatch
+
+
+class Scattered(InMemory):
+    """Blocks that are copies of their own, worked on in any order."""
+
+    def __init__(self, log: Ratings, ratings: int, threads: int) -> None:
+        super().__init__(log, Threads(threads))
+        self.edges = edges_of(log.counts, ratings)
+        self.blocks = [log.subset(np.arange(low, high)) for low, high in itertools.pairwise(self.edges.tolist())]
+
+    def each(self, stage: Callable[..., Any], *common: Any, own: Sequence[Any] = ()) -> Iterator[Any]:
+        order = np.random.default_rng(len(self.blocks)).permutation(len(self.blocks))
+        found: dict[int, Any] = {}
+        for b in order.tolist():
+            mine = [np.array(array[self.edges[b] : self.edges[b + 1]]) for array in own]
+            found[b] = stage(self.blocks[b], self.pool, *common, *mine)
+        yield from (found[b] for b in range(len(self.blocks)))
+
+
+@pytest.fixture
+def small(monkeypatch: Small) -> Small:
+    """Blocks of a few people, with a few parts each, so that a small log has many."""
+    monkeypatch.setattr("lpbandits.recovery.blocks.RATINGS", 300)
+    monkeypatch.setattr("lpbandits.recovery.parts.SMALLEST", 40)
+    monkeypatch.setattr("lpbandits.recovery.crossed.CHUNK", 50)
+    return monkeypatch
+
+
+def some_log(seed: int = 0, people: int = 90, k: int = 14, share: float = 0.5) -> Ratings:
+    return log_of(people, k, share=share, states=2, noise=0.7, levels=9, seed=seed)
+
+
+def estimate_of(log: Ratings, estimator: Estimator) -> Estimate:
+    with Threads(1) as pool:
+        return estimator(InMemory(log, pool), 2, watch=Stopwatch())
+
+
+def fitted(log: Ratings | Blocks, threads: int, states: int = 1) -> TasteFit:
+    with Threads(threads) as pool:
+        return recover_taste(log, states=states, seed=0, watch=Stopwatch(), threads=pool)
+
+
+def alike(one: Moments, other: Moments) -> None:
+    for name, value in vars(one).items():
+        np.testing.assert_array_equal(getattr(other, name), value, err_msg=name)
+
+
+@st.composite
+def many(draw: st.DrawFn) -> Ratings:
+    """Make logs in which some people rated next to nothing, or all alike, and some actions nobody."""
+    people, k = draw(st.integers(2, 25)), draw(st.integers(2, 9))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    values = rng.integers(0, draw(st.sampled_from([2, 5, 100])), (people, k)).astype(np.float64)
+    values[rng.random((people, k)) < draw(st.sampled_from([0.0, 0.3, 0.7]))] = np.nan
+    values[0, :2] = 1.0, 3.0
+    return Ratings.from_matrix(values)
+
+
+@pytest.mark.jitless
+@settings(max_examples=30)
+@given(many(), st.integers(0, 99))
+def test_scales_and_likings_equal_their_twins(log: Ratings, seed: int) -> None:
+    own = scales(log)
+    given_ = [np.array([rating for _, rating in history]) for history in naive.histories(log)]
+    np.testing.assert_allclose(own.means, [one.mean() if len(one) else 0.0 for one in given_], rtol=1e-12)
+    np.testing.assert_allclose(own.spreads, [one.std() if len(one) else 0.0 for one in given_], atol=1e-12)
+    used = own.differ & (np.random.default_rng(seed).random(len(given_)) < 0.8)
+    found = likings(as_blocks(log), own, used)
+    np.testing.assert_allclose(found.means, naive.likings(log, used), atol=1e-10)
+    raters = [sum(a in one for one in naive.own_units(log, used)) for a in range(len(log.actions))]
+    assert found.raters.tolist() == raters
+
+
+@pytest.mark.jitless
+@settings(max_examples=30)
+@given(many(), st.integers(1, 3), st.booleans())
+def test_cells_and_squares_equal_their_twins(log: Ratings, m: int, soft: bool) -> None:
+    rng = np.random.default_rng(m)
+    people, k = len(log.people), len(log.actions)
+    labels, means = rng.integers(0, m, people), rng.normal(size=(m, k))
+    chance = rng.dirichlet(np.ones(m), people) if soft else np.zeros((people, 0))
+    with Threads(1) as pool:
+        raters, total = _cells(log, pool, (2, m, k), labels, chance)
+        squares = _squares(log, pool, means, labels, chance)
+    wanted = naive.cells(log, chance if soft else np.eye(m)[labels], means)
+    np.testing.assert_allclose(raters, wanted[0], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(total, wanted[1], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(squares, wanted[2], rtol=1e-10, atol=1e-10)
+
+
+def placed(people: int, c: int, share: float, seed: int) -> tuple[Placed, list[dict[int, float]]]:
+    rng = np.random.default_rng(seed)
+    seen = rng.random((people, c)) < share
+    seen[np.arange(people), rng.integers(0, c, people)] = True
+    left = rng.normal(size=seen.sum())
+    person, place = np.nonzero(seen)
+    offsets = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
+    rows: list[dict[int, float]] = [{} for _ in range(people)]
+    for n, a, value in zip(person.tolist(), place.tolist(), left.tolist(), strict=True):
+        rows[n][a] = value
+    return Placed(offsets, place.astype(np.uint16), left, c), rows
+
+
+@pytest.mark.jitless
+@pytest.mark.parametrize("ways", ["by_pairs", "by_matrices"])
+@pytest.mark.parametrize(("people", "c", "share"), [(1, 1, 1.0), (30, 7, 0.4), (12, 9, 0.05), (25, 11, 1.0)])
+def test_both_ways_to_cross_actions_equal_their_twin(
+    ways: str, people: int, c: int, share: float, small: Small
+) -> None:
+    small.setattr("lpbandits.recovery.crossed.PEOPLE", 10)
+    small.setattr("lpbandits.recovery.crossed.PANEL", 4)
+    both, rows = placed(people, c, share, seed=c)
+    with Threads(1) as pool:
+        products, raters = getattr(both, ways)(pool)
+    wanted = naive.crossed(rows, c)
+    np.testing.assert_allclose(products, wanted[0], rtol=1e-12, atol=1e-12)
+    assert raters.tolist() == wanted[1].tolist()
+    full = unpacked(products, c)
+    np.testing.assert_array_equal(full, full.T)
+    np.testing.assert_array_equal(full[np.triu_indices(c)], products)
+
+
+def test_few_pairs_are_gone_through_and_many_are_multiplied() -> None:
+    assert placed(50, 100, 0.25, seed=0)[0].is_sparse
+    assert not placed(50, 100, 0.35, seed=0)[0].is_sparse
+
+
+@pytest.mark.parametrize("ways", ["by_pairs", "by_matrices"])
+def test_crossing_is_the_same_on_any_number_of_threads(ways: str, small: Small) -> None:
+    small.setattr("lpbandits.recovery.crossed.PANEL", 16)
+    both, _ = placed(200, 70, 0.3, seed=1)
+    found = []
+    for count in (1, 2, 3):
+        with Threads(count) as pool:
+            found.append(getattr(both, ways)(pool))
+    for products, raters in found[1:]:
+        np.testing.assert_array_equal(products, found[0][0])
+        np.testing.assert_array_equal(raters, found[0][1])
+
+
+@pytest.mark.parametrize("estimator", [TwoStage(restarts=1), Em(restarts=1)], ids=lambda one: one.method)
+def test_means_are_the_same_wherever_blocks_are(estimator: Estimator, small: Small) -> None:
+    log = some_log()
+    estimate = estimate_of(log, estimator)
+    found = []
+    for count in (1, 2, 3):
+        with Threads(count) as pool:
+            assert len(InMemory(log, pool).edges) > 2
+            found.append(state_means(log, estimate, pool))
+        found.append(state_means(Scattered(log, 300, count), estimate))
+    for one in found[1:]:
+        np.testing.assert_array_equal(one.means, found[0].means)
+        assert one.noise == found[0].noise
+    small.undo()
+    whole = state_means(log, estimate)
+    np.testing.assert_allclose(found[0].means, whole.means, rtol=1e-10)
+    assert found[0].noise == pytest.approx(whole.noise, rel=1e-10)
+
+
+@pytest.mark.parametrize("states", [1, 3])
+def test_tastes_are_the_same_wherever_blocks_are(states: int, small: Small) -> None:
+    log = some_log(people=150)
+    people = telling(log)[::2]
+    sums, tastes = [], []
+    for count in (1, 2, 3):
+        with Threads(count) as pool:
+            sums.append(moments(log, states, people=people, threads=pool))
+        sums.append(moments(Scattered(log, 300, count), states, people=people))
+        tastes += [fitted(log, count, states), fitted(Scattered(log, 300, count), count, states)]
+    for one in sums[1:]:
+        alike(sums[0], one)
+    assert tastes[0].taste is not None
+    for made in tastes[1:]:
+        assert made.taste == tastes[0].taste
+        assert made.report == tastes[0].report
+    small.undo()
+    whole = moments(log, states, people=people)
+    for name, value in vars(whole).items():
+        np.testing.assert_allclose(getattr(sums[0], name), value, rtol=1e-10, atol=1e-12, err_msg=name)
+    np.testing.assert_allclose(whole.means, moments(log.subset(people), states).means, rtol=1e-12)
+
+
+@settings(max_examples=25)
+@given(many(), st.integers(2, 40))
+def test_blocks_add_up_to_the_whole(log: Ratings, size: int) -> None:
+    parted = Scattered(log, size, 1)
+    own, whole = scales(parted), scales(log)
+    np.testing.assert_array_equal(own.spreads, whole.spreads)
+    used = own.telling
+    if not used.any():
+        return
+    one, other = moments(parted, people=np.flatnonzero(used)), moments(log, people=np.flatnonzero(used))
+    for name, value in vars(other).items():
+        np.testing.assert_allclose(getattr(one, name), value, rtol=1e-10, atol=1e-10, err_msg=name)
+    u = likings(as_blocks(log), own, used).means
+    for order in (popular_ordering(parted), popular_ordering(log)):  # equal ones may change places by rounding
+        assert order is not None
+        rated = order[: np.count_nonzero(np.isin(np.arange(len(u)), log.action))]
+        assert np.all(np.diff(u[rated]) <= 1e-9)
+
+
+def test_parts_are_of_about_equally_many_ratings() -> None:
+    offsets = np.concatenate([[0], np.cumsum(np.random.default_rng(0).integers(0, 9, 1000))])
+    edges = parts_of(offsets, 16)
+    assert (edges[0], edges[-1], len(edges)) == (0, 1000, 17)
+    assert np.abs(np.diff(offsets[edges]) - offsets[-1] / 16).max() < 9
+    assert parts_of(np.array([0, 0]), 3).tolist() == [0, 0, 0, 1]
+
+
+def test_many_cells_have_few_parts(monkeypatch: Small) -> None:
+    monkeypatch.setattr("lpbandits.recovery.parts.SMALLEST", 10)
+    log = some_log()
+
+    def kernel(low: int, high: int, *arrays: Any) -> None:
+        arrays[-1][low:high] = 1.0
+
+    with Threads(1) as pool:
+        for shape, parts in (((), 16), ((len(log) // 4,), 5), ((2 * len(log),), 1)):
+            np.testing.assert_array_equal(summed(kernel, log, pool, shape), np.full(shape, parts))
+
+
+def test_a_sample_of_a_large_log_gives_the_digits(monkeypatch: Small) -> None:
+    log = some_log(people=300)
+    estimate = estimate_of(log, TwoStage(restarts=1))
+    counts = np.full(10, 7)
+    assert sample_of(np.arange(10), counts, ratings=70).tolist() == list(range(10))
+    assert sample_of(np.arange(10), counts, ratings=69).tolist() == [0, 2, 4, 6, 8]
+    asked: list[int] = []
+
+    def few(people: IntArray, counts: IntArray) -> IntArray:
+        asked.append(len(people))
+        return sample_of(people, counts, ratings=200)
+
+    monkeypatch.setattr("lpbandits.recovery.state_means.sample_of", few)
+    sampled = state_means(log, estimate)
+    monkeypatch.undo()
+    assert asked == [300]
+    np.testing.assert_array_equal(sampled.means, state_means(log, estimate).means)
+
+
+def test_clusters_of_a_sample_start_the_states_of_everybody(monkeypatch: Small) -> None:
+    log = log_of(400, 12, share=0.7, states=2, noise=0.3, seed=3)
+    whole = moments(log, 2)
+    monkeypatch.setattr("lpbandits.recovery.taste_states.sample_of", lambda people, _: people[::4])
+    some = moments(log, 2)
+    np.testing.assert_allclose(some.prior, whole.prior, atol=0.01)
+    np.testing.assert_allclose(some.means, whole.means, atol=0.02)
+
+
+def test_of_too_many_pairs_those_of_a_sample_are_gone_through(monkeypatch: Small) -> None:
+    counts = np.array([5, 0, 5, 2, 5, 50] * 20)
+    people = np.flatnonzero(counts)
+    assert _affordable(people, counts, 10, 0).tolist() == people.tolist()
+    monkeypatch.setattr("lpbandits.recovery.taste_choice.MOST_PAIRS", 2000)
+    kept = _affordable(people, counts, 10, 0)
+    assert set(kept) < set(people)
+    assert np.all(np.diff(kept) > 0)
+    pairs = np.minimum(counts, 10) ** 2  # of at most ten actions, whatever else was rated
+    assert 2000 - 100 < pairs[kept].sum() <= 2000
+    assert _affordable(people, counts, 10, 1).tolist() != kept.tolist()
+    monkeypatch.setattr("lpbandits.recovery.taste_choice.MOST_PAIRS", 1)
+    assert len(_affordable(people, counts, 10, 0)) == 20
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 60), st.integers(0, 99))
+def test_a_symmetric_product_is_that_of_numpy(n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    matrix, vector = rng.normal(size=(n, n)), rng.normal(size=2 * n)[::2]
+    matrix += matrix.T
+    np.testing.assert_allclose(symmetric_times(matrix, vector), matrix @ vector, rtol=1e-12, atol=1e-12)
