@@ -36,6 +36,7 @@ ALLOCATES = {
     "kernels.pairs.history_log_likelihoods": "scratch for the longest history",
     "kernels.pairs.sort_histories": "see PER_PERSON",
     "kernels.pairs.split_histories": "scratch for the longest history",
+    "kernels.products.group_rows": "scratch for all actions",
     "kernels.scatter.scatter_parts": "scratch for the longest history",
     "kernels.sorting.order_by": "the order that it returns, and where each key stands",
 }

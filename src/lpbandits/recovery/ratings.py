@@ -52,6 +52,7 @@ class Ratings:
     def __post_init__(self) -> None:
         offsets, action = (validate.as_indices(getattr(self, name), name) for name in ("offsets", "action"))
         rating = validate.as_floats(self.rating, "rating", shape=(None,), largest=validate.LARGEST, copy=None)
+        rating = np.require(rating, requirements="W")  # of a read-only one every kernel would be compiled again
         people, actions = (_as_labels(getattr(self, name), name) for name in ("people", "actions"))
         if action.shape != rating.shape or offsets.shape != (len(people) + 1,):
             raise InvalidInput(
