@@ -3,6 +3,7 @@
 from tests.mutants.fault import Fault
 
 SUMS = ("tests/test_recovery_sums.py",)
+MOMENTS = ("tests/test_recovery_taste.py",)
 
 FAULTS = [
     Fault("parts: as many as threads", "recovery/parts.py", "count = min(PARTS,", "count = min(threads.count,", SUMS),
@@ -14,7 +15,7 @@ FAULTS = [
         SUMS,
     ),
     Fault("parts: however many cells", "recovery/parts.py", "max(math.prod(shape), SMALLEST)", "SMALLEST", SUMS),
-    Fault("sample: one person too many", "recovery/blocks.py", "people[:: -(-int(", "people[:: (int(", SUMS),
+    Fault("sample: rounded down", "recovery/blocks.py", "people[:: -(-int(", "people[:: (int(", SUMS),
     Fault(
         "likings: everybody counts",
         "recovery/likings.py",
@@ -66,12 +67,13 @@ FAULTS = [
         "default_rng([seed, 3]).permutation(1) + people",
         SUMS,
     ),
+    Fault("left: not squared", "kernels/likings.py", "squares[a] += left * left", "squares[a] += abs(left)", MOMENTS),
     Fault(
-        "left: sums of people who are not in use",
+        "left: offsets stay in",
         "kernels/likings.py",
-        "if not used[i] or not len(rated):",
-        "if spreads[i] == 0.0 or not len(rated):",
-        SUMS,
+        "likings, chance, shifts) - own[i]",
+        "likings, chance, shifts)",
+        MOMENTS,
     ),
     Fault(
         "cells: a chance counts whole",
