@@ -154,11 +154,11 @@ def own_units(ratings: Ratings, used: BoolArray) -> list[dict[int, float]]:
     return out
 
 
-def likings(ratings: Ratings, used: BoolArray) -> FloatArray:
+def likings(ratings: Ratings, used: BoolArray, sweeps: int = 20) -> FloatArray:
     """Means of actions, with 20 raters of none, and offsets of people, 20 times in turn."""
     people = own_units(ratings, used)
     means, offsets = [0.0] * len(ratings.actions), [0.0] * len(people)
-    for _ in range(20):
+    for _ in range(sweeps):
         for a in range(len(means)):
             left = [y[a] - offset for y, offset in zip(people, offsets, strict=True) if a in y]
             means[a] = sum(left) / (len(left) + 20)

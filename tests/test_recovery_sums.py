@@ -99,6 +99,18 @@ def test_scales_and_likings_equal_their_twins(log: Ratings, seed: int) -> None:
     assert found.raters.tolist() == raters
 
 
+def test_likings_are_those_of_twenty_sweeps() -> None:
+    """People who rate what they like most shift the level of all likings, sweep by sweep and for long."""
+    rng = np.random.default_rng(2)
+    values = rng.normal(np.linspace(-1, 1, 6), 1.0, (300, 6))
+    values[values + rng.normal(size=values.shape) < 0.3] = np.nan
+    log = Ratings.from_matrix(values[(~np.isnan(values)).sum(axis=1) > 1])
+    own = scales(log)
+    found, twin = likings(as_blocks(log), own, own.differ).means, naive.likings(log, own.differ)
+    np.testing.assert_allclose(found, twin, rtol=1e-9)
+    assert np.abs(naive.likings(log, own.differ, sweeps=19) - twin).max() > 1e-6  # one less would be seen
+
+
 @pytest.mark.jitless
 @settings(max_examples=30)
 @given(many(), st.integers(1, 3), st.booleans())

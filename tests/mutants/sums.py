@@ -3,15 +3,9 @@
 from tests.mutants.fault import Fault
 
 SUMS = ("tests/test_recovery_sums.py",)
+MOMENTS = ("tests/test_recovery_taste.py",)
 
 FAULTS = [
-    Fault(
-        "blocks: the last comes first",
-        "recovery/parts.py",
-        "several = iter(sums)",
-        "several = iter([*sums][::-1])",
-        SUMS,
-    ),
     Fault("parts: as many as threads", "recovery/parts.py", "count = min(PARTS,", "count = min(threads.count,", SUMS),
     Fault(
         "parts: by people",
@@ -21,7 +15,7 @@ FAULTS = [
         SUMS,
     ),
     Fault("parts: however many cells", "recovery/parts.py", "max(math.prod(shape), SMALLEST)", "SMALLEST", SUMS),
-    Fault("sample: one person too many", "recovery/blocks.py", "people[:: -(-int(", "people[:: (int(", SUMS),
+    Fault("sample: rounded down", "recovery/blocks.py", "people[:: -(-int(", "people[:: (int(", SUMS),
     Fault(
         "likings: everybody counts",
         "recovery/likings.py",
@@ -33,8 +27,8 @@ FAULTS = [
     Fault(
         "likings: no pseudo-raters",
         "recovery/likings.py",
-        "means = liked / (raters + PSEUDO_RATERS)",
-        "means = liked / (raters + 1)",
+        "own=(used,)))) / (raters + PSEUDO_RATERS)",
+        "own=(used,)))) / (raters + 1)",
         SUMS,
     ),
     Fault(
@@ -58,7 +52,7 @@ FAULTS = [
         "for low in range(0, PEOPLE, PEOPLE):",
         SUMS,
     ),
-    Fault("pairs: never multiplied", "recovery/crossed.py", "SPARSE = 0.045", "SPARSE = 0.45", SUMS),
+    Fault("pairs: never multiplied", "recovery/crossed.py", "SPARSE = 0.055", "SPARSE = 0.45", SUMS),
     Fault(
         "pairs: of all actions that were rated",
         "recovery/taste_choice.py",
@@ -73,12 +67,13 @@ FAULTS = [
         "default_rng([seed, 3]).permutation(1) + people",
         SUMS,
     ),
+    Fault("left: not squared", "kernels/likings.py", "squares[a] += left * left", "squares[a] += abs(left)", MOMENTS),
     Fault(
-        "left: sums of people who are not in use",
+        "left: offsets stay in",
         "kernels/likings.py",
-        "if not used[i] or not len(rated):",
-        "if spreads[i] == 0.0 or not len(rated):",
-        SUMS,
+        "likings, chance, shifts) - own[i]",
+        "likings, chance, shifts)",
+        MOMENTS,
     ),
     Fault(
         "cells: a chance counts whole",
@@ -108,5 +103,5 @@ FAULTS = [
         "keepdims=True))",
         SUMS,
     ),
-    Fault("symmetric: transposed halves", "kernels/symmetric.py", "alpha, a, n, x", "beta, a, n, x", SUMS),
+    Fault("symmetric: times nothing", "kernels/symmetric.py", "alpha, a, n, x", "beta, a, n, x", SUMS),
 ]

@@ -15,7 +15,7 @@ from lpbandits.parallel import Threads, one_thread
 from lpbandits.recovery.parts import parts_of
 from lpbandits.typing import FloatArray, IntArray
 
-SPARSE = 0.045
+SPARSE = 0.055
 """Of all pairs, with c² to a person: the share of a block up to which its pairs are gone through one by one.
 
 A pair takes about 0.9 ns; the dense products take 0.037 ns a cell (docs/taste.md).

@@ -45,7 +45,7 @@ def added(sums: Iterable[FloatArray]) -> FloatArray:
     [3.0, 3.0]
     """
     several = iter(sums)
-    total = next(several)
+    total = np.array(next(several))  # what comes from another process may not be written to
     for one in several:
         total += one
     return total

@@ -5,7 +5,7 @@ covariance of two actions over the people who rated both, shrunken by λ people 
 u is that of the person's state, and their chances of states weigh it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -115,17 +115,15 @@ def _sums(log: Blocks, own: Scales, used: BoolArray, means: FloatArray, kinds: M
     place[crossed] = np.arange(len(crossed))
     shifts = np.ascontiguousarray(kinds.shifts.T)
     parts = log.each(_left, means, shifts, place, own=(used, own.means, own.spreads, kinds.chance))
-    total = next(parts)
-    offsets = [total.offsets]
+    first = next(parts)
+    offsets, squares = [first.offsets], first.squares
+    products, raters = np.array(first.products), np.array(first.raters)
     for part in parts:
-        total = replace(
-            total,
-            products=np.add(total.products, part.products, out=total.products),
-            raters=np.add(total.raters, part.raters, out=total.raters),
-            squares=total.squares + part.squares,
-        )
+        products += part.products
+        raters += part.raters
+        squares = squares + part.squares
         offsets.append(part.offsets)
-    return replace(total, offsets=np.concatenate(offsets))
+    return _Sums(products, raters, squares, np.concatenate(offsets))
 
 
 def _left(
