@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from lpbandits.errors import InvalidInput, reason
 from lpbandits.limits import affordable
+from lpbandits.parallel.travel import packed, unpacked
 from lpbandits.parallel.workers import Workers
 
 PROCESS = 2**28
@@ -28,6 +29,9 @@ ANSWER = 15
 ALONE = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """Libraries in a worker use one thread: as many workers as cores are busy already."""
 
+LEAST = 0.5
+"""Seconds of work that other processes are sent at a time: sending costs milliseconds."""
+
 SAME = ("lpbandits", "numba", "numpy", "scikit-learn", "scipy")
 """Packages whose versions decide the last bit of a result."""
 
@@ -38,6 +42,8 @@ class Engine(Protocol):
     count: int
     """How many at a time."""
     lost: tuple[type[BaseException], ...]
+    least: float
+    """Seconds of work that are sent at a time."""
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Send one call; it may wait until a worker is free."""
@@ -56,6 +62,7 @@ class OnThreads:
     """Threads of this process, for jobs that spend their time in kernels."""
 
     lost: tuple[type[BaseException], ...] = ()
+    least = 0.0
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -80,6 +87,8 @@ class OnThreads:
 class OnProcesses:
     """Processes of this machine. When one dies the others end, too, and new ones take their place."""
 
+    least = LEAST
+
     def __init__(self, count: int) -> None:
         from joblib.externals.loky import BrokenProcessPool  # noqa: PLC0415 - heavy, and only parallel work needs it
 
@@ -95,7 +104,7 @@ class OnProcesses:
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Send one call."""
-        return self._pool.submit(function, *arguments)
+        return self._pool.submit(unpacked, packed(function, arguments))
 
     def renew(self) -> None:
         """Make new processes."""
@@ -116,6 +125,7 @@ class OnDask:
     """
 
     lost: tuple[type[BaseException], ...] = ()
+    least = LEAST
 
     def __init__(self, workers: Workers) -> None:
         self._open = contextlib.ExitStack()
@@ -165,7 +175,7 @@ class OnDask:
         """Send one call."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph")  # each job's own data go out once
-            return self._executor.submit(function, *arguments)  # type: ignore[no-any-return]
+            return self._executor.submit(unpacked, packed(function, arguments))  # type: ignore[no-any-return]
 
     def renew(self) -> None:
         """Do nothing: the scheduler has done it."""
