@@ -85,8 +85,8 @@ class Found(NamedTuple):
     @classmethod
     def joined(cls, parts: "Sequence[Found]") -> "Found":
         """Return several as one."""
-        columns = (np.concatenate([part[i] for part in parts]) for i in range(3))
-        return cls(*columns, sum(part.again for part in parts))
+        actions, others, numbers, again = zip(*parts, strict=True)
+        return cls(np.concatenate(actions), np.concatenate(others), np.concatenate(numbers), sum(again))
 
 
 class Batch:
