@@ -17,8 +17,8 @@ Jobs = Annotated[
 Backend = Annotated[
     str,
     typer.Option(
-        help="Who works: **processes** of this machine, or **dask**: the cluster at --address, else one that is started "
-        "on this machine (pip install 'lpbandits[dask]')."
+        help="Who works: **processes** of this machine, or **dask**: the cluster at --address, or one that is started "
+        "here (pip install 'lpbandits[dask]')."
     ),
 ]
 Address = Annotated[

@@ -61,9 +61,7 @@ def reproduce(
     figures, skipped = _chosen(names)
     seed = validate.as_seed(seed)
     work = [(figure, case) for figure in figures for case in figure.cases(size)]
-    for figure, case in work:
-        if figure.check is not None:
-            figure.check(case)
+    work.sort(key=lambda one: one[0].check(one[1]), reverse=True)  # the longest first: none is left over at the end
     started = time.perf_counter()
     folder = as_folder(as_path(out) / "cases")
     found = [kept(folder, figure, case, seed) if resume else None for figure, case in work]

@@ -6,8 +6,9 @@ that its job failed; after one of them `renew` makes sure that there are workers
 
 import contextlib
 import logging
+import signal
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from importlib.metadata import version
 from typing import Any, Protocol
@@ -104,7 +105,9 @@ class OnProcesses:
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Send one call."""
-        return self._pool.submit(unpacked, packed(function, arguments))
+        call = packed(function, arguments)
+        with undisturbed():
+            return self._pool.submit(unpacked, call)
 
     def renew(self) -> None:
         """Make new processes."""
@@ -153,16 +156,17 @@ class OnDask:
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # deaths of workers are ours to tell
         where: Any = workers.address
         if where is None:
-            where = self._open.enter_context(
-                LocalCluster(  # type: ignore[no-untyped-call]
-                    n_workers=workers.here,
-                    threads_per_worker=1,
-                    host="127.0.0.1",
-                    dashboard_address="127.0.0.1:0",
-                    memory_limit=0,
-                    silence_logs=logging.CRITICAL,
+            with undisturbed():
+                where = self._open.enter_context(
+                    LocalCluster(  # type: ignore[no-untyped-call]
+                        n_workers=workers.here,
+                        threads_per_worker=1,
+                        host="127.0.0.1",
+                        dashboard_address="127.0.0.1:0",
+                        memory_limit=0,
+                        silence_logs=logging.CRITICAL,
+                    )
                 )
-            )
         try:
             return self._open.enter_context(Client(where, timeout=ANSWER, set_as_default=False))  # type: ignore[no-untyped-call]
         except OSError as error:
@@ -188,6 +192,28 @@ class OnDask:
     def close(self) -> None:
         """End what was started here."""
         self._open.close()
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Start processes that an interrupt does not reach: a terminal sends it to all, and it is this one that ends them.
+
+    An interrupt that comes meanwhile waits.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # as on Windows
+        yield
+        return
+    from multiprocessing import resource_tracker  # noqa: PLC0415 - only parallel work needs them
+
+    from joblib.externals.loky.backend import resource_tracker as of_loky  # noqa: PLC0415
+
+    for tracker in (resource_tracker, of_loky):
+        tracker.ensure_running()  # which lets interrupts through when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _about() -> dict[str, str]:

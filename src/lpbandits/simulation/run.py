@@ -194,7 +194,7 @@ def _feedback(pieces: Sequence[Piece], world: str | None) -> str:
     return found
 
 
-def populations_of(world: World, people: int, draws: int, seed: int, check: Callable[..., None]) -> list[Population]:
+def populations_of(world: World, people: int, draws: int, seed: int, check: Callable[..., object]) -> list[Population]:
     """Return every draw of a world, if `check` lets its states, actions and people pass."""
     populations: list[Population] = []
     about = about_world(world)
