@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import psutil  # type: ignore[import-untyped] # distributed brings it, without types
 import pytest
 
@@ -39,7 +40,11 @@ WORLDS: dict[str, Any] = {
     "duels": lpb.DuellingWorld(lpb.MeansWorld(MODEL, rewards=REWARDS["gaussian"])),
 }
 TINY = Size(people=2, rounds=12, draws=2, quick=True)
-CASES = ["vary-noise", "simplex"]
+
+
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+    return reproduce(["vary-noise"], out=tmp_path_factory.mktemp("one"), size=TINY, threads=1).tables["vary-noise"]
 
 
 @pytest.fixture(params=BACKENDS)
@@ -166,15 +171,17 @@ def test_a_file_of_decisions_is_the_same_to_the_last_byte(
     assert sorted(done for _, done, _ in said) == [done for _, done, _ in said]
 
 
-def test_reproduce_is_the_same_to_the_last_bit(workers: lpb.Workers, tmp_path: Path) -> None:
+def test_reproduce_is_the_same_to_the_last_bit(workers: lpb.Workers, reproduced: pl.DataFrame, tmp_path: Path) -> None:
     said: list[tuple[str, int, int]] = []
-    one = reproduce(CASES, out=tmp_path / "one", size=TINY, seed=5, threads=1)
-    other = reproduce(
-        CASES, out=tmp_path / "two", size=TINY, seed=5, jobs=workers, progress=lambda *news: said.append(news)
-    )
-    for name in CASES:
-        assert one.tables[name].equals(other.tables[name], null_equal=True)
-    assert [done for _, done, _ in said] == list(range(len(said)))
+    made = reproduce(["vary-noise"], out=tmp_path, size=TINY, jobs=workers, progress=lambda *news: said.append(news))
+    assert made.tables["vary-noise"].equals(reproduced, null_equal=True)
+    assert [done for _, done, _ in said] == [0, 1, 2, 3]
+
+
+def test_the_longest_cases_start_first(tmp_path: Path) -> None:
+    said: list[str] = []
+    reproduce(["vary-states"], out=tmp_path, size=TINY, progress=lambda what, *_: said.append(what))
+    assert said[1:] == ["vary-states, states=100", "vary-states, states=20", "vary-states, states=5"]
 
 
 def test_data_must_be_where_the_work_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,26 +219,16 @@ def test_a_model_that_travelled_is_as_immutable_as_before() -> None:
 def test_parts_of_a_program_travel_and_those_of_a_lost_module_say_so(tmp_path: Path) -> None:
     script = tmp_path / "mine.py"
     script.write_text(
-        "import warnings\n"
-        + example()
-        .replace(
-            "@lpb.kernel\n",
-            "if not PLAIN:\n    from lpbandits import kernel\nelse:\n    kernel = lambda f: f\n@kernel\n",
-            1,
-        )
-        .replace("EPSILON = 0 ", "import sys\nPLAIN = 'plain' in sys.argv\nEPSILON = 0 ", 1)
-        + "\nif __name__ == '__main__':\n"
+        example() + "\nif __name__ == '__main__':\n"
         "    world = lpb.SyntheticWorld(states=2, actions=4)\n"
-        "    warnings.simplefilter('ignore', lpb.SlowFunction)\n"
         "    build = lambda s: lpb.Policy(s.model, lpb.Refit(s.rewards), EpsilonGreedy(0.2))\n"
         "    found = [lpb.simulate(world, {'mine': build, 'eps': 'epsilon-greedy'}, people=3, rounds=9, jobs=jobs)"
         " for jobs in (1, 2)]\n"
         "    assert found[0].curves().equals(found[1].curves(), null_equal=True)\n"
         "    print('the same')\n"
     )
-    for words in ([], ["plain"]):
-        done = subprocess.run([sys.executable, str(script), *words], capture_output=True, text=True, check=False)
-        assert (done.stdout, done.stderr) == ("the same\n", "")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("the same\n", "")
     lost = load(example(), tmp_path, "module_that_workers_do_not_find")
     with pytest.raises(lpb.InvalidInput, match=r"cannot load what it was sent .*module_that_workers.*PYTHONPATH"):
         lpb.simulate(
@@ -241,6 +238,20 @@ def test_parts_of_a_program_travel_and_those_of_a_lost_module_say_so(tmp_path: P
             rounds=3,
             jobs=2,
         )
+
+
+@pytest.mark.filterwarnings("ignore::lpbandits.SlowFunction")
+def test_plain_functions_travel_and_are_slow_here_alone(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plain = load(example().replace("@lpb.kernel\n", ""), tmp_path, "plain_functions")
+    sys.modules["plain_functions"].__name__ = plain.EpsilonGreedy.__module__ = "__main__"  # as of a shell
+    plain.choose.__module__ = "__main__"
+    world, build = (
+        lpb.SyntheticWorld(states=2, actions=3),
+        lambda s: lpb.Policy(s.model, lpb.Refit(), plain.EpsilonGreedy()),
+    )
+    one, other = (lpb.simulate(world, {"mine": build}, people=2, rounds=3, jobs=jobs) for jobs in (1, 2))
+    assert other.curves().equals(one.curves(), null_equal=True)
+    assert capfd.readouterr().err == ""
 
 
 def test_what_cannot_travel_is_said_and_nothing_dies() -> None:
@@ -308,12 +319,11 @@ def test_a_simulation_survives_the_death_of_a_worker(backend: Any, monkeypatch: 
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_reproduction_survives_the_death_of_a_worker(backend: Any, tmp_path: Path) -> None:
-    one = reproduce(["vary-noise"], out=tmp_path / "one", size=TINY)
+def test_a_reproduction_survives_the_death_of_a_worker(backend: Any, reproduced: pl.DataFrame, tmp_path: Path) -> None:
     progress, killed = killer(1)
-    other = reproduce(["vary-noise"], out=tmp_path / "two", size=TINY, jobs=lpb.Workers(2, backend), progress=progress)
+    made = reproduce(["vary-noise"], out=tmp_path, size=TINY, jobs=lpb.Workers(2, backend), progress=progress)
     assert killed
-    assert other.tables["vary-noise"].equals(one.tables["vary-noise"], null_equal=True)
+    assert made.tables["vary-noise"].equals(reproduced, null_equal=True)
 
 
 # Interrupts
@@ -375,35 +385,29 @@ def test_ctrl_c_leaves_nothing_of_decisions(tmp_path: Path) -> None:
         assert files_below(tmp_path) == ["history.csv", "model.json"]
 
 
+LARGER = Size(people=60, rounds=200, draws=3, quick=True)
+
+
+@pytest.fixture(scope="module")
+def larger(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+    return reproduce(["vary-noise"], out=tmp_path_factory.mktemp("larger"), size=LARGER).tables["vary-noise"]
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_ctrl_c_keeps_finished_cases_and_resume_goes_on(backend: str, tmp_path: Path) -> None:
-    words = ["reproduce", "vary-states", "--quick", "--people", "60", "--draws", "3", "--out", "results", "--json"]
-    cases = tmp_path / "results" / "cases"
-
-    def one_is_finished() -> bool:
-        return len(list(cases.glob("*.json"))) > 0
-
-    with interrupted(tmp_path, [*words, "--jobs", "2", "--backend", backend], one_is_finished):
-        kept = {path: path.read_bytes() for path in cases.glob("*.json")}
-        assert 1 <= len(kept) < 3
-        assert sorted(path.stem for path in cases.glob("*.parquet")) == sorted(path.stem for path in kept)
-        assert files_below(tmp_path / "results") == sorted(
-            f"cases/{path.stem}.{e}" for path in kept for e in ("json", "parquet")
-        )
-    done = subprocess.run(
-        [sys.executable, "-m", "lpbandits", *words, "--resume"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert json.loads(done.stdout)["recomputed"] == []
+def test_ctrl_c_keeps_finished_cases_and_resume_goes_on(backend: str, larger: pl.DataFrame, tmp_path: Path) -> None:
+    words = ["reproduce", "vary-noise", "--quick", "--people", "60", "--draws", "3", "--out", ".", "--json"]
+    cases = tmp_path / "cases"
+    with interrupted(
+        tmp_path, [*words, "--jobs", "2", "--backend", backend], lambda: len(list(cases.glob("*.json"))) > 0
+    ):
+        kept = {path: path.read_bytes() for path in cases.iterdir()}
+        assert len(kept) in (2, 4), "one or two of three are finished"
+        assert files_below(tmp_path) == sorted(f"cases/{path.name}" for path in kept)
+        assert len({path.stem for path in kept}) == len(kept) / 2, "each has its table and its record"
+    code, out, _ = run([*words[:-2], str(tmp_path), "--json", "--jobs", "1", "--resume"])
+    assert (code, json.loads(out)["recomputed"]) == (0, [])
     assert all(path.read_bytes() == content for path, content in kept.items()), "they were not run again"
-    whole = reproduce(["vary-states"], out=tmp_path / "whole", size=Size(people=60, rounds=200, draws=3, quick=True))
-    again = reproduce(
-        ["vary-states"], out=tmp_path / "results", size=Size(people=60, rounds=200, draws=3, quick=True), resume=True
-    )
-    assert again.tables["vary-states"].equals(whole.tables["vary-states"], null_equal=True)
+    assert pl.read_parquet(tmp_path / "vary-noise.parquet").equals(larger, null_equal=True)
 
 
 # What is refused
