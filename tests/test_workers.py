@@ -31,8 +31,9 @@ from lpbandits.policies import POLICIES
 from tests.conftest import REWARDS, model_for
 from tests.doors.commands import run
 from tests.logs import log_of
-from tests.test_extending import example, load
+from tests.test_extending import example, known_things, load
 
+__all__ = ["known_things"]  # a fixture: what a test registers is forgotten after it
 BACKENDS = ("processes", "dask")
 MODEL = model_for(REWARDS["gaussian"])
 WORLDS: dict[str, Any] = {
@@ -240,18 +241,13 @@ def test_parts_of_a_program_travel_and_those_of_a_lost_module_say_so(tmp_path: P
         )
 
 
-@pytest.mark.filterwarnings("ignore::lpbandits.SlowFunction")
-def test_plain_functions_travel_and_are_slow_here_alone(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    plain = load(example().replace("@lpb.kernel\n", ""), tmp_path, "plain_functions")
-    sys.modules["plain_functions"].__name__ = plain.EpsilonGreedy.__module__ = "__main__"  # as of a shell
-    plain.choose.__module__ = "__main__"
-    world, build = (
-        lpb.SyntheticWorld(states=2, actions=3),
-        lambda s: lpb.Policy(s.model, lpb.Refit(), plain.EpsilonGreedy()),
-    )
-    one, other = (lpb.simulate(world, {"mine": build}, people=2, rounds=3, jobs=jobs) for jobs in (1, 2))
-    assert other.curves().equals(one.curves(), null_equal=True)
-    assert capfd.readouterr().err == ""
+def plain_python() -> int:
+    warnings.warn("it is slow", lpb.SlowFunction, stacklevel=2)
+    return 3
+
+
+def test_that_a_function_is_slow_is_said_here_and_not_by_workers() -> None:
+    assert unpacked(packed(plain_python, ())) == 3
 
 
 def test_what_cannot_travel_is_said_and_nothing_dies() -> None:
@@ -385,7 +381,7 @@ def test_ctrl_c_leaves_nothing_of_decisions(tmp_path: Path) -> None:
         assert files_below(tmp_path) == ["history.csv", "model.json"]
 
 
-LARGER = Size(people=60, rounds=200, draws=3, quick=True)
+LARGER = Size(people=40, rounds=200, draws=3, quick=True)
 
 
 @pytest.fixture(scope="module")
@@ -395,7 +391,7 @@ def larger(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_ctrl_c_keeps_finished_cases_and_resume_goes_on(backend: str, larger: pl.DataFrame, tmp_path: Path) -> None:
-    words = ["reproduce", "vary-noise", "--quick", "--people", "60", "--draws", "3", "--out", ".", "--json"]
+    words = ["reproduce", "vary-noise", "--quick", "--people", "40", "--draws", "3", "--out", ".", "--json"]
     cases = tmp_path / "cases"
     with interrupted(
         tmp_path, [*words, "--jobs", "2", "--backend", backend], lambda: len(list(cases.glob("*.json"))) > 0

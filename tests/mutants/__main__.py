@@ -16,11 +16,22 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.mutants import claims, decisions, evaluation, figures, inspection, methods, movielens, policies, reading
+from tests.mutants import (
+    claims,
+    decisions,
+    evaluation,
+    figures,
+    inspection,
+    methods,
+    movielens,
+    policies,
+    reading,
+    spreading,
+)
 from tests.mutants.fault import Fault
 
 ROOT = Path(__file__).parents[2]
-LISTS = (movielens, figures, methods, policies, claims, inspection, reading, decisions, evaluation)
+LISTS = (movielens, figures, methods, policies, claims, inspection, reading, decisions, evaluation, spreading)
 FAULTS = [fault for one in LISTS for fault in one.FAULTS]
 NOBODY = "nobody"
 LONGEST = 600
