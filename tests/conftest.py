@@ -2,12 +2,13 @@
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
@@ -34,6 +35,18 @@ settings.register_profile(
 settings.load_profile("lpbandits")
 
 Outcome = tuple[int, float]
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """Give where a Dask cluster is that was there before, as on a user's machines."""
+    from distributed import LocalCluster
+
+    with LocalCluster(  # type: ignore[no-untyped-call]
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
+    ) as cluster:
+        yield cluster.scheduler_address
+
 
 REWARDS: dict[str, Rewards] = {
     "gaussian": Rewards("gaussian", 0.8),

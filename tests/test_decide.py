@@ -178,7 +178,7 @@ def test_neither_threads_nor_pieces_nor_company_change_a_decision(
     past = some_histories(GAUSSIAN[0], model)
     whole = decide(lpb.LpbTS(model), past, seed=SEED).table()
     monkeypatch.setattr("lpbandits.evaluation.batch.BLOCK", 1)
-    monkeypatch.setattr("lpbandits.evaluation.decide.PIECE", 5)
+    monkeypatch.setattr("lpbandits.evaluation.batch.PIECE", 5)
     told: list[tuple[str, int, int]] = []
     again = decide(
         lpb.LpbTS(model),
@@ -198,7 +198,7 @@ def test_chances_that_take_long_say_how_far_they_are(monkeypatch: pytest.MonkeyP
     model = model_for(lpb.Rewards(), k=K)
     told: list[tuple[str, int, int]] = []
     decide(lpb.TS(model), some_histories(GAUSSIAN[0], model), progress=lambda *words: told.append(words))
-    assert told == [("probabilities", done, 28) for done in (0, 10, 20)] + [("deciding", 28, 28)]
+    assert told == [("deciding", done, 28) for done in (10, 20, 28)]
 
 
 @pytest.mark.jitless

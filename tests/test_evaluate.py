@@ -29,6 +29,7 @@ from lpbandits.evaluation.replay import Replay, after
 from lpbandits.evaluation.results import Gain, Played
 from lpbandits.evaluation.split import split
 from lpbandits.evaluation.verdict import sentence
+from lpbandits.parallel import Team
 from lpbandits.recovery import Ratings
 from lpbandits.recovery.likings import telling
 from lpbandits.recovery.overlap import strangers_to
@@ -44,6 +45,11 @@ PLANTED = log_of(150, 20, states=3, noise=0.5, seed=1)
 
 def seen_by(log: Ratings) -> Moments:
     return moments(log, people=telling(log))
+
+
+def played_alone(replay: Replay, policy: lpb.Policy, *, seed: int) -> FloatArray:
+    games = replay.games([policy], seed=seed)
+    return replay.gathered(games, [game.played() for game in games])[0]
 
 
 def rows_of(log: Ratings) -> tuple[Any, Any, Any]:
@@ -135,7 +141,7 @@ def test_a_replay_is_what_an_agent_would_have_done(name: str, once: bool) -> Non
     model = lpb.recover_two_stage(log, states=2, scale="cosine", heldout=0)
     replay = Replay.of(log, np.arange(20, 32), rounds=5, once=once)
     policy = choose_policy(model, name).policy
-    got = replay.played(policy, seed=4, workers=1)
+    got = played_alone(replay, policy, seed=4)
     for row, n in enumerate(replay.person.tolist()):
         own = {log.actions[a]: r for a, r in zip(*_of(log, n), strict=True)}
         agent = lpb.Agent(policy, seed=4, person=row)
@@ -173,14 +179,14 @@ def test_popularity_is_the_policy_of_that_name() -> None:
     first = log.subset(np.arange(50))
     model = lpb.recover_two_stage(first, states=2, scale="cosine", heldout=0)
     replay = Replay.of(log, np.arange(50, 80), rounds=5)
-    got = Contest(["popular"], 0, 1).scores("popular", known_of(model, first), replay)
-    np.testing.assert_array_equal(got, replay.played(lpb.Popular(model), seed=0, workers=1))
+    got = Contest(["popular"], 0, Team(), 1).scores(["popular"], known_of(model, first), replay)["popular"]
+    np.testing.assert_array_equal(got, played_alone(replay, lpb.Popular(model), seed=0))
 
 
 def test_scores_mean_what_they_say() -> None:
     replay = Replay.of(PLANTED, np.arange(150), rounds=10)
     best = after(replay.scored(best_possible(replay)), 10)
-    chance = replay.played(lpb.Uniform(lpb.PreferenceModel([list(range(20))])), seed=0, workers=1)
+    chance = played_alone(replay, lpb.Uniform(lpb.PreferenceModel([list(range(20))])), seed=0)
     assert abs(after(chance, 10).mean()) < 4 * after(chance, 10).std() / np.sqrt(150)
     assert best.min() > after(chance, 10).max()
     given = replay.given[0]
@@ -261,8 +267,7 @@ def test_a_reference_that_may_repeat_stays_with_what_it_knows_to_be_good() -> No
 def test_constants_are_those_that_do_best() -> None:
     log = log_of(120, 12, states=3, seed=8)
     seen, replay = seen_by(log.subset(np.arange(80))), Replay.of(log, np.arange(80, 120), rounds=5)
-    contest = Contest(["ease"], 0, 1)
-    found = contest.tuned("ease", seen, replay)
+    found = Contest(["ease"], 0, Team(), 1).tuned(seen, replay)["ease"]
     value = {
         (ridge, gain): after(replay.scored(REFERENCES["ease"].made(seen, ridge, gain).played(replay)), 5).mean()
         for ridge in REFERENCES["ease"].firsts
@@ -327,7 +332,7 @@ def test_a_model_of_other_people_is_used_as_it_is() -> None:
     with pytest.raises(InvalidInput, match="keep that model"):
         lpb.fit_as_chosen(PLANTED, found)
     replay = Replay.of(PLANTED, split(PLANTED, least=4, seed=0).report, rounds=20)
-    want = replay.played(lpb.Taste(fit.model), seed=0, workers=1)
+    want = played_alone(replay, lpb.Taste(fit.model), seed=0)
     np.testing.assert_allclose(found.policies["taste"].curve[-1], after(want, 10).mean())
 
 

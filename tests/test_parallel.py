@@ -48,17 +48,6 @@ def fails_at_three(x: int) -> int:
     return x
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """A cluster that is there already, as on a user's machines."""
-    from distributed import LocalCluster
-
-    with LocalCluster(  # type: ignore[no-untyped-call]
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
-    ) as cluster:
-        yield cluster.scheduler_address
-
-
 Open = Callable[[], Team]
 
 

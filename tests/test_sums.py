@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 import lpbandits as lpb
 from lpbandits import limits
 from lpbandits.simulation import roll, run, simulate, size, sums
-from lpbandits.simulation.sums import ERROR, QUANTILES, Moments, Spread
+from lpbandits.simulation.sums import ERROR, QUANTILES, Moments, Spread, binned
 from lpbandits.typing import FloatArray
 
 WORLD = lpb.SyntheticWorld(states=3, actions=5, scale="different")
@@ -29,29 +29,29 @@ def test_moments_of_parts_are_those_of_the_whole(values: FloatArray, data: st.Da
 @given(VALUES, st.data())
 def test_binned_quantiles_are_within_their_error(values: FloatArray, data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(values)))
-    spread = Spread(binned=True)
+    spread = Spread()
     for part in (values[:cut], values[cut:]):
-        spread.add(part)
+        spread.add(binned(part))
     exact = np.quantile(values, QUANTILES, axis=0)
     np.testing.assert_allclose(spread.quantiles(), exact, rtol=1.0001 * ERROR, atol=1.01 * sums.SMALLEST)
 
 
 def test_bins_reach_far_enough() -> None:
-    spread = Spread(binned=True)
-    spread.add(np.array([[0.0], [1e-9], [1e11], [5e11], [6e11]]))
+    spread = Spread()
+    spread.add(binned(np.array([[0.0], [1e-9], [1e11], [5e11], [6e11]])))
     np.testing.assert_allclose(spread.quantiles()[:, 0], [0.0, 1e11, 5.8e11], rtol=ERROR)
 
 
 def test_a_large_run_gives_the_same_sums_and_nearly_the_same_quantiles(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = simulate(WORLD, ["lpbts", "uniform"], people=300, rounds=40, draws=2)
     monkeypatch.setattr(sums, "EXACT", 100)
-    binned = simulate(WORLD, ["lpbts", "uniform"], people=300, rounds=40, draws=2)
-    assert exact.people().equals(binned.people(), null_equal=True)
+    rough = simulate(WORLD, ["lpbts", "uniform"], people=300, rounds=40, draws=2)
+    assert exact.people().equals(rough.people(), null_equal=True)
     for name in ("lpbts", "uniform"):
         for part in ("mean", "sd", "se"):
-            np.testing.assert_array_equal(getattr(exact[name].regret, part), getattr(binned[name].regret, part))
+            np.testing.assert_array_equal(getattr(exact[name].regret, part), getattr(rough[name].regret, part))
         for part in ("p05", "p50", "p95"):
-            ours, theirs = getattr(binned[name].regret, part), getattr(exact[name].regret, part)
+            ours, theirs = getattr(rough[name].regret, part), getattr(exact[name].regret, part)
             np.testing.assert_allclose(ours, theirs, rtol=1.0001 * ERROR, atol=1e-9)
 
 

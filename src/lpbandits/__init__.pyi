@@ -19,6 +19,7 @@ from .fits import isotonic as isotonic
 from .kernels.compiler import kernel as kernel
 from .model import PreferenceModel as PreferenceModel
 from .pairing import pair_up as pair_up
+from .parallel import Workers as Workers
 from .policies import POLICIES as POLICIES
 from .policies import Belief as Belief
 from .policies import Entry as Entry

@@ -128,6 +128,13 @@ class PreferenceModel:
             raise AttributeError(f"a model is immutable; make a new one to change its {name}")
         super().__setattr__(name, value)
 
+    def __setstate__(self, state: Json) -> None:
+        """Take in what was copied or pickled: arrays are sealed again, which both forget."""
+        self.__dict__.update(state)
+        for part in self.__dict__.values():
+            if isinstance(part, np.ndarray):
+                _frozen(part)
+
     @property
     def n_states(self) -> int:
         """The number m of latent states."""

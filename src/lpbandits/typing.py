@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Int32Array = NDArray[np.int32]
+UInt16Array = NDArray[np.uint16]
 BoolArray = NDArray[np.bool_]
 SlotArray = NDArray[np.uint32]
 """Small whole numbers that are never negative: compiled code then checks no index for its sign."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import lpbandits as lpb
 from lpbandits.evaluation.decide_file import decide_file
 from lpbandits.evaluation.policy_choice import choose_policy
-from tests.doors.deciding import ACTIONS, DUELLING, MODEL, POLICIES_HERE, truths
+from tests.doors.deciding import ACTIONS, DUELLING, JOBS, MODEL, POLICIES_HERE, by_this_process, truths
 from tests.doors.hostile import (
     NAMES,
     anything,
@@ -60,7 +60,7 @@ def use_history_arrays(given: Any) -> Any:
 
 
 def use_decide(given: Any) -> Any:
-    return sound(lpb.decide(**given))
+    return sound(lpb.decide(**by_this_process(given)))
 
 
 def use_history_file(given: Any) -> Any:
@@ -114,6 +114,7 @@ DOORS = [
             ),
             not_again=truths,
             seed=whole(0, 2**63 - 1),
+            jobs=JOBS,
             threads=one_of("1", "2"),
             progress=one_of("None", "print"),
         ),

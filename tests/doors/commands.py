@@ -50,6 +50,39 @@ ODD = (
     ),
 )
 
+WORKERS = {
+    "--jobs": (
+        "",
+        "x",
+        "0",
+        "-1",
+        "1",
+        "1.5",
+        "nan",
+        "1025",
+        "100000",
+        "1_000_000",
+        str(10**30),
+        "9" * 5000,
+        "--",
+        "\x00",
+    ),
+    "--backend": ("", "x", "spark", "Processes", "processes", "threads", "\x1b[31m", "\ud800", "x" * 5000),
+    "--address": (
+        "",
+        "x",
+        "tcp://",
+        "tcp://h",
+        "tcp://h:x",
+        "tcp://h:99999999",
+        "http://h:1",
+        "tcp://[",
+        "\x00",
+        "\ud800",
+    ),
+}
+"""Whoever works takes seconds to start: tests/test_workers.py does it."""
+
 BASES: dict[str, tuple[list[str], dict[str, str]]] = {
     "simulate": (
         [
@@ -179,10 +212,11 @@ BASES: dict[str, tuple[list[str], dict[str, str]]] = {
     "example": (["example", "--out", "example"], {"--out": "here", "--json": "", "--from": "log.csv"}),
     "reproduce": (
         ["nothing-such"],
-        dict.fromkeys(("--list", "--rounds", "--draws", "--people", "--jobs", "--seed"), "1"),
+        dict.fromkeys(("--list", "--rounds", "--draws", "--people", "--threads", "--seed"), "1"),
     ),
     "demo": (["--draws", "0"], dict.fromkeys(("--seed", "--out"), "-1")),
 }
+SPREAD = ("simulate", "evaluate", "decide", "reproduce")
 FLAGS = ("--json", "--list", "--decimal-comma", "--repeats", "--not-again")
 
 
@@ -196,11 +230,13 @@ def command_lines(draw: st.DrawFn) -> str:
         *base,
     ]
     for _ in range(draw(st.integers(0, 3))):
-        option = draw(st.sampled_from(sorted(options)))
+        option = draw(st.sampled_from(sorted({*options, *(WORKERS if words[0] in SPREAD else ())})))
         if option in FLAGS:
             words.append(option)
             continue
-        value = options[option] if draw(st.integers(0, 3)) == 0 else draw(st.sampled_from(ODD))
+        value = options.get(option, "1") if draw(st.integers(0, 3)) == 0 else draw(st.sampled_from(ODD))
+        if option in WORKERS:
+            value = draw(st.sampled_from(WORKERS[option]))
         if option == "--set" and draw(st.booleans()):
             value = f"{draw(st.sampled_from(['model', 'log', 'states', 'gap', 'rewards', 'least', 'noise']))}={value}"
         if option in words and draw(st.booleans()):

@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import lpbandits as lpb
+from lpbandits.parallel.workers import as_workers
 from lpbandits.policies import make_policy, policy_from_dict
 from lpbandits.policies.evidences import EVIDENCES
 from lpbandits.policies.registry import entry_of, title_of
@@ -30,6 +31,14 @@ ACTIONS = one_of("'tea'", "'jam'", "7")
 NAMED = ("LpbTS", "LpbPaired", "MTS", "MUCB", "TS", "UCB", "Taste", "Uniform", "LpbDuel", "DoubleTS")
 models = one_of("MODEL", "BARE")
 rewards = one_of("'gaussian'", "'bernoulli'", "'poisson'", "lpb.Rewards(noise=0.5)", "lpb.Rewards('bernoulli')")
+JOBS = one_of("None", "1", "lpb.Workers(2)", "lpb.Workers(backend='dask')", "0", "-3", "'2'", "2.0", "10**9")
+
+
+def by_this_process(given: Any) -> Any:
+    """Return arguments whose `jobs` are looked at, but start nobody: that takes seconds (tests/test_workers.py)."""
+    return {**given, "jobs": as_workers(given["jobs"]) and 1} if "jobs" in given else given
+
+
 truths = one_of("True", "False")
 noises = floats(1e-50, 1e100)
 

@@ -10,6 +10,7 @@ import lpbandits as lpb
 from lpbandits.recovery.overlap import share_in_fit, sketch_of
 from lpbandits.recovery.record import FitRecord
 from lpbandits.recovery.refit import estimator_of
+from tests.doors.deciding import JOBS, by_this_process
 from tests.doors.hostile import NAMES, anything, arguments, array, floats, listed, mostly, one_of, text, whole
 from tests.doors.runner import Door
 
@@ -94,7 +95,7 @@ def use_bradley_terry(given: Any) -> Any:
 
 
 def use_evaluate(given: Any) -> Any:
-    found = lpb.evaluate(**given)
+    found = lpb.evaluate(**by_this_process(given))
     repr(found)
     assert found.table.height == found.people
     return json.loads(json.dumps([found.to_dict(), found.note()], allow_nan=False))
@@ -229,6 +230,7 @@ DOORS = [
             people=whole(1, 9),
             repeats=one_of("True", "False"),
             seed=whole(0, 2**63 - 1),
+            jobs=JOBS,
             threads_=whole(1, 2),
         ),
         use_evaluate,

@@ -13,7 +13,7 @@ import lpbandits as lpb
 from lpbandits.simulation.bounds import bound_model, bound_world, bounds_against, room_of, table_against
 from lpbandits.theory import differ_probability, expected_inversions, inversion_counts, nearest_inversions
 from lpbandits.views.compare import save_comparison
-from tests.doors.deciding import BARE, MODEL, POLICIES_HERE, truths
+from tests.doors.deciding import BARE, JOBS, MODEL, POLICIES_HERE, by_this_process, truths
 from tests.doors.hostile import (
     NAMES,
     arguments,
@@ -106,8 +106,12 @@ def clean(results: lpb.Results) -> Any:
     return content, found
 
 
+def use_workers(given: Any) -> Any:
+    return repr(lpb.Workers(**given))
+
+
 def use_simulate(given: Any) -> Any:
-    return clean(lpb.simulate(**given))
+    return clean(lpb.simulate(**by_this_process(given)))
 
 
 def use_roll(given: Any) -> Any:
@@ -309,6 +313,7 @@ DOORS = [
             draws=whole(1, 2),
             seed=whole(0, 2**63 - 1),
             first=one_of("'prior'", "'uniform'"),
+            jobs=JOBS,
             threads_=whole(1, 2),
             traces=truths,
             progress=one_of("None", "lambda *_: None"),
@@ -316,6 +321,16 @@ DOORS = [
         use_simulate,
         budget=25,
         share=2.0,
+    ),
+    Door(
+        "workers",
+        arguments(
+            jobs=mostly(whole(1, 1024)),
+            backend=mostly(one_of("'processes'", "'dask'", "'spark'"), text()),
+            address=mostly(one_of("'tcp://10.0.0.1:8786'", "'tls://h:1'", "'tcp://[::1]:9'", "'10.0.0.1'"), text()),
+        ),
+        use_workers,
+        budget=40,
     ),
     Door(
         "outside-world",

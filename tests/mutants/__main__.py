@@ -27,12 +27,26 @@ from tests.mutants import (
     movielens,
     policies,
     reading,
+    spreading,
     sums,
 )
 from tests.mutants.fault import Fault
 
 ROOT = Path(__file__).parents[2]
-LISTS = (movielens, figures, methods, policies, claims, inspection, reading, decisions, evaluation, guards, sums)
+LISTS = (
+    movielens,
+    figures,
+    methods,
+    policies,
+    claims,
+    inspection,
+    reading,
+    decisions,
+    evaluation,
+    guards,
+    spreading,
+    sums,
+)
 FAULTS = [fault for one in LISTS for fault in one.FAULTS]
 NOBODY = "nobody"
 LONGEST = 600

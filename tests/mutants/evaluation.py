@@ -49,7 +49,7 @@ FAULTS = [
     ),
     Fault("evaluate: no scale", "evaluation/replay.py", "/ spread[:, None] + self", "/ 1.0 + self", REPLAY),
     Fault("evaluate: actions repeat", "evaluation/replay.py", "once=self.once,", "once=False,", REPLAY),
-    Fault("evaluate: luck begins anew", "evaluation/replay.py", "first_person=start)", "first_person=0)", REPLAY),
+    Fault("evaluate: luck begins anew", "evaluation/replay.py", "first_person=self.start)", "first_person=0)", REPLAY),
     Fault(
         "evaluate: kNN without shrinkage",
         "evaluation/references.py",
@@ -69,9 +69,9 @@ FAULTS = [
     ),
     Fault(
         "evaluate: the worst constants",
-        "evaluation/references.py",
-        "return max(found, key",
-        "return min(found, key",
+        "evaluation/contest.py",
+        "max(tried, key",
+        "min(tried, key",
         (f"{TESTS}test_constants_are_those_that_do_best",),
     ),
     Fault(

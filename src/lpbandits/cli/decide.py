@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from lpbandits.cli import workers
 from lpbandits.cli.screen import notes, print_json, print_table, progress_bar, say
 from lpbandits.text import shown
 
@@ -41,7 +42,10 @@ def decide(
     action: str | None = typer.Option(None, help="Column that holds the action; guessed when obvious."),
     rating: str | None = typer.Option(None, help="Column that holds the reward; guessed when obvious."),
     seed: int = typer.Option(0, help="Seed of everybody's luck."),
-    threads: int | None = typer.Option(None, help="Threads; all cores by default. Never changes a result."),
+    jobs: workers.Jobs = None,
+    backend: workers.Backend = "processes",
+    address: workers.Address = None,
+    threads: workers.Threads = None,
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a summary."),
 ) -> None:
     """Decide for everybody in a history: the next action, its probability, the runner-up and what to expect.
@@ -52,6 +56,7 @@ def decide(
     from lpbandits.evaluation.policy_choice import choose_policy
     from lpbandits.model import PreferenceModel
 
+    team = workers.workers_of(jobs, backend, address)
     chosen = choose_policy(PreferenceModel.load(model), policy, rewards=rewards, noise=noise, explore=explore)
     if policy == "auto" and not as_json:
         typer.echo(f"note: {chosen.name}: {shown(chosen.why, None)}", err=True)
@@ -66,6 +71,7 @@ def decide(
             people=people,
             unknown=unknown,
             seed=seed,
+            jobs=team,
             threads=threads,
             progress=report,
         )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from lpbandits.cli import reading
+from lpbandits.cli import reading, workers
 from lpbandits.cli.screen import print_json, print_table, progress_bar, say, stage_bars
 from lpbandits.text import LINE, shown
 
@@ -47,7 +47,10 @@ def evaluate(
     min_action: reading.MinAction = 0,
     unpack_limit: reading.UnpackLimit = None,
     seed: int = typer.Option(0, help="Seed of everything random: who is set aside, and the luck of policies."),
-    threads: int | None = typer.Option(None, help="Threads; all cores by default. It never changes a result."),
+    jobs: workers.Jobs = None,
+    backend: workers.Backend = "processes",
+    address: workers.Address = None,
+    threads: workers.Threads = None,
     out: Path | None = typer.Option(
         None, help="Folder for tables, manifest, charts and an HTML report; and, without --model, for a model."
     ),
@@ -62,6 +65,7 @@ def evaluate(
     from lpbandits.files.writing import as_folder, check_place
     from lpbandits.model import PreferenceModel
 
+    team = workers.workers_of(jobs, backend, address)
     given = None if model is None else PreferenceModel.load(model)
     if model is not None:
         check_place(model)
@@ -79,6 +83,7 @@ def evaluate(
             people=people,
             repeats=repeats,
             seed=seed,
+            jobs=team,
             threads=threads,
             progress=report,
         )

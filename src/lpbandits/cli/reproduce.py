@@ -2,9 +2,11 @@
 
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from lpbandits.cli import workers
 from lpbandits.cli.screen import print_json, print_table, progress_bar, say
 from lpbandits.text import LINE, shown
 
@@ -21,7 +23,16 @@ def reproduce(
     draws: int | None = typer.Option(None, help="Draws of the orderings; 3 to 48 by figure (2 with --quick)."),
     people: int | None = typer.Option(None, help="People per state; 50 by default (10 with --quick)."),
     rounds: int = typer.Option(200, help="Rounds per person."),
-    jobs: int | None = typer.Option(None, help="Processes; one per core by default. Never changes a result."),
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            show_default="one per core",
+            help="Worker processes, or settings of figures at a time on a cluster. Never changes a result.",
+        ),
+    ] = None,
+    backend: workers.Backend = "processes",
+    address: workers.Address = None,
+    threads: workers.Threads = None,
     seed: int = typer.Option(0, help="Seed of everything random."),
     out: Path = typer.Option(Path("results"), help="Folder for report, claims, figures and tables."),
     resume: bool = typer.Option(False, help="Go on where an interrupted run stopped."),
@@ -35,6 +46,7 @@ def reproduce(
     from lpbandits.paper.reproduce import listing
     from lpbandits.paper.reproduce import reproduce as run
     from lpbandits.paper.spec import FULL, QUICK
+    from lpbandits.parallel import Workers
 
     if show:
         entries = listing()
@@ -56,13 +68,27 @@ def reproduce(
             ]
             print_table(title, columns, rows, right={"settings", "draws"})
         return
+    team = (
+        Workers()
+        if (jobs, backend, address) == (None, "processes", None)
+        else workers.workers_of(jobs, backend, address)
+    )
     size = replace(QUICK if quick else FULL, rounds=validate.as_count(rounds, "rounds"))
     if draws is not None:
         size = replace(size, draws=validate.as_count(draws, "draws"))
     if people is not None:
         size = replace(size, people=validate.as_count(people, "people"))
     with progress_bar("reproducing") as report:
-        made = run(figures or [], out=out, size=size, seed=seed, jobs=jobs, resume=resume, progress=report)
+        made = run(
+            figures or [],
+            out=out,
+            size=size,
+            seed=seed,
+            jobs=team,
+            threads=threads,
+            resume=resume,
+            progress=report,
+        )
     for why in made.recomputed:
         typer.echo(f"note: run again: {shown(why, LINE)}", err=True)
     if as_json:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from lpbandits.cli import workers
 from lpbandits.cli.reading import read_log
 from lpbandits.cli.screen import notes, print_json, print_table, progress_bar, say
 from lpbandits.text import shown
@@ -93,7 +94,10 @@ def simulate(
     settings: list[str] = typer.Option(
         [], "--set", help="A further setting of the world, as name=value; may be repeated."
     ),
-    threads: int | None = typer.Option(None, help="Threads; all cores by default. Never changes a result."),
+    jobs: workers.Jobs = None,
+    backend: workers.Backend = "processes",
+    address: workers.Address = None,
+    threads: workers.Threads = None,
     out: Path | None = typer.Option(None, help="Folder for Parquet tables, manifest, charts and an HTML report."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a table."),
 ) -> None:
@@ -106,6 +110,7 @@ def simulate(
     from lpbandits.simulation import simulate as run
     from lpbandits.worlds import DuellingWorld
 
+    team = workers.workers_of(jobs, backend, address)
     validate.as_choice(feedback, "feedback", DEFAULT)
     duels = feedback == "duels"
     given = {name: context.params[name] for name in context.params if _is_given(context, name)}
@@ -130,6 +135,7 @@ def simulate(
             seed=seed,
             first=first,
             explore=explore,
+            jobs=team,
             threads=threads,
             progress=report,
         )

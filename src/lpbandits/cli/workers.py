@@ -9,18 +9,26 @@ if TYPE_CHECKING:
 
 Jobs = Annotated[
     int | None,
-    typer.Option(help="Worker processes; by default this one, with all cores as threads. Never changes a result."),
+    typer.Option(
+        show_default="this process alone",
+        help="Worker processes, or pieces of work at a time on a cluster. Never changes a result.",
+    ),
 ]
 Backend = Annotated[
     str,
-    typer.Option(help="Where workers are: **processes** of this machine, or a **dask** cluster (pip install [dask])."),
+    typer.Option(
+        help="Who works: **processes** of this machine, or **dask**: the cluster at --address, or one that is started "
+        "here (pip install 'lpbandits[dask]')."
+    ),
 ]
 Address = Annotated[
-    str | None,
-    typer.Option(help="Scheduler of a Dask cluster, such as tcp://10.0.0.1:8786; else one is started on this machine."),
+    str | None, typer.Option(help="Where the scheduler of a Dask cluster is, such as tcp://10.0.0.1:8786.")
 ]
 Threads = Annotated[
-    int | None, typer.Option(help="Threads of a process; as many as there are cores for it. Never changes a result.")
+    int | None,
+    typer.Option(
+        show_default="the cores, shared among --jobs", help="Threads of each process. Never changes a result."
+    ),
 ]
 
 

@@ -1,7 +1,8 @@
 """`Batch`: one policy, asked for many people; arrays in, arrays out."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from lpbandits.errors import InvalidInput, NotSupported
 from lpbandits.explain import QUANTILE
 from lpbandits.kernels import deciding
 from lpbandits.kernels.deciding import deciding_of
-from lpbandits.parallel import Progress, Threads
+from lpbandits.parallel import Threads
 from lpbandits.policies import Policy
 from lpbandits.policies.outside import asking
 from lpbandits.policies.parts import certain, certain_one
@@ -20,8 +21,11 @@ from lpbandits.typing import FloatArray, Int32Array, IntArray
 BLOCK = 2000
 """People whom a thread decides for at once, at least."""
 
+PIECE = 100_000
+"""People who are decided for between two words of progress."""
+
 SLOW = 1000
-"""People whose chances are worked out one by one between two words of progress."""
+"""The same where their chances are worked out one by one, which takes about a millisecond each."""
 
 
 class Personal(NamedTuple):
@@ -39,15 +43,39 @@ class Personal(NamedTuple):
 
     def part(self, people: slice) -> "Personal":
         """Return those of some people."""
-        return Personal(self.starts[people.start : people.stop + 1], self.lists)
+        starts = self.starts[people.start : people.stop + 1]
+        return Personal(starts - starts[0], self.lists[starts[0] : starts[-1]])
+
+
+class Block(NamedTuple):
+    """Some people to decide for: their outcomes stand at offsets[p] up to offsets[p + 1]."""
+
+    offsets: IntArray
+    action: Int32Array
+    reward: FloatArray
+    address: IntArray
+    personal: Personal | None = None
+
+    def cut(self, size: int) -> "Iterator[Block]":
+        """Give so many people at a time; nobody is one block, too."""
+        for start in range(0, max(len(self.address), 1), size):
+            people = slice(start, min(start + size, len(self.address)))
+            offsets = self.offsets[people.start : people.stop + 1]
+            rows = slice(offsets[0], offsets[-1])
+            sets = None if self.personal is None else self.personal.part(people)
+            yield Block(offsets - offsets[0], self.action[rows], self.reward[rows], self.address[people], sets)
 
 
 class Found(NamedTuple):
-    """Decisions: action and runner-up by index (-1: none), and people × chance, expected reward, low and high."""
+    """Decisions: action and runner-up by index (-1: none), and people × chance, expected reward, low and high.
+
+    `again` is how many people got an action that they had.
+    """
 
     action: Int32Array
     runner_up: Int32Array
     numbers: FloatArray
+    again: int = 0
 
     @classmethod
     def nothing(cls) -> "Found":
@@ -57,7 +85,8 @@ class Found(NamedTuple):
     @classmethod
     def joined(cls, parts: "Sequence[Found]") -> "Found":
         """Return several as one."""
-        return cls(*(np.concatenate(list(column)) for column in zip(*parts, strict=True)))
+        actions, others, numbers, again = zip(*parts, strict=True)
+        return cls(np.concatenate(actions), np.concatenate(others), np.concatenate(numbers), sum(again))
 
 
 class Batch:
@@ -74,8 +103,6 @@ class Batch:
     noise
         The noise of a next reward about what is expected of it: by default what the policy knows, or the model says; 0
         is what the policy learns of each person, NaN is unknown.
-    progress
-        Called while chances are worked out one by one, which takes about a millisecond each.
     """
 
     def __init__(
@@ -87,7 +114,6 @@ class Batch:
         seed: int,
         threads: int = 1,
         noise: float | None = None,
-        progress: Progress | None = None,
     ) -> None:
         if policy.feedback != "rewards":
             raise NotSupported(
@@ -97,9 +123,6 @@ class Batch:
         self.policy = policy
         self.common, self.not_again, self.seed, self.threads = common, not_again, seed, threads
         self.noise = noise_about(policy) if noise is None else noise
-        self.progress = progress
-        self.again = 0
-        """People who got an action that they had."""
         model, top = policy.model, policy.rule.top
         may = np.isin(model.orderings, common) if len(common) else np.ones(model.orderings.shape, dtype=bool)
         orders = model.orderings[may].reshape(model.n_states, -1)
@@ -114,6 +137,16 @@ class Batch:
         self._means = np.zeros((0, 0)) if model.means is None else np.array(model.means)
         self._kernel = kernel_of(policy)
         self._chances_by_python = policy.rule.chance is None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Go to a worker as settings: what is compiled is found there."""
+        settings = {name: getattr(self, name) for name in ("common", "not_again", "seed", "threads", "noise")}
+        return partial(Batch, **settings), (self.policy,)
+
+    @property
+    def people(self) -> int:
+        """How many people are decided for at once, so that it takes about a second."""
+        return SLOW if self._chances_by_python else PIECE
 
     def check_rewards(self, rewards: FloatArray) -> None:
         """Refuse a reward that the policy's family does not have."""
@@ -179,7 +212,7 @@ class Batch:
                 offsets,
                 action,
                 reward,
-                *found,
+                *found[:3],
                 seen,
             )
 
@@ -189,10 +222,9 @@ class Batch:
             threads.run(part, people, blocks=4, smallest=BLOCK)
         seen = np.array(notes).reshape(-1, 2)
         policy.check_floor(int(seen[:, deciding.MOST_ALLOWED].max(initial=0)))
-        self.again += int(seen[:, deciding.AGAIN].sum())
         if self._chances_by_python:
             self._add_chances(found, offsets, action, reward, personal)
-        return found
+        return found._replace(again=int(seen[:, deciding.AGAIN].sum()))
 
     def _add_chances(
         self, found: Found, offsets: IntArray, action: Int32Array, reward: FloatArray, personal: Personal | None
@@ -200,10 +232,7 @@ class Batch:
         """Write the chances of a rule that tells them to Python alone, person by person."""
         policy = self.policy
         labels = policy.model.actions
-        given = np.flatnonzero(found.action >= 0).tolist()
-        for done, p in enumerate(given):
-            if self.progress is not None and done % SLOW == 0:
-                self.progress("probabilities", done, len(given))
+        for p in np.flatnonzero(found.action >= 0).tolist():
             agent = Agent(policy, seed=0)
             past = slice(offsets[p], offsets[p + 1])
             for a, value in zip(action[past].tolist(), reward[past].tolist(), strict=True):
@@ -256,3 +285,8 @@ def kernel_of(policy: Policy) -> Callable[..., None]:
         doubt_one or evidence.doubt,
         doubt_one is not None,
     )
+
+
+def decided(batch: Batch, block: Block) -> Found:
+    """Return decisions for some people, wherever that is done."""
+    return batch.run(*block)

@@ -42,7 +42,7 @@ class Settings:
         estimator, states, others = told
         return cls(estimator, states, **{name: value for name, value in others.items() if name != "heldout"})
 
-    def tasted(self, log: Ratings, *, chosen: TasteReport | None = None, threads: int) -> TasteFit:
+    def tasted(self, log: Ratings, chosen: TasteReport | None, threads: int) -> TasteFit:
         """Fit a taste to a log, as the settings say; or as was `chosen` before."""
         if not self.taste:
             return TasteFit(warnings=("the model was fitted without a taste (--no-taste)",))
@@ -51,6 +51,10 @@ class Settings:
             return recover_taste(
                 log, states=self.taste_states, seed=seed, chosen=chosen, watch=Stopwatch(), threads=pool
             )
+
+    def model_of(self, log: Ratings, threads: int) -> PreferenceModel:
+        """Fit states to a log, without a taste."""
+        return self.fitted(log, taste=False, threads=threads).model
 
     def fitted(self, log: Ratings, *, taste: bool, threads: int) -> Fit:
         """Fit states to a log; with a taste if that is wanted and the settings have one."""

@@ -1,26 +1,27 @@
 """Who takes part in an evaluation, what each of them knows, and how they do with people who are replayed."""
 
-from collections.abc import Mapping, Sequence
+import itertools
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.policy_choice import choose_policy
-from lpbandits.evaluation.references import (
-    REFERENCES,
-    best_possible,
-    ceiling,
-    in_order,
-)
-from lpbandits.evaluation.replay import Replay, after
+from lpbandits.evaluation.references import REFERENCES, best_possible, ceiling, in_order
+from lpbandits.evaluation.replay import Game, Replay, after, warm_up
 from lpbandits.model import PreferenceModel
+from lpbandits.parallel import Team
 from lpbandits.policies import entry_of
 from lpbandits.policies.evidences.taste import taste_of
 from lpbandits.policies.registry import NOTHING, TASTES
 from lpbandits.recovery.likings import popular_ordering, telling
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.taste import Moments, moments
+from lpbandits.taste import TasteModel
 from lpbandits.typing import FloatArray
 
 DEFAULT = (
@@ -31,6 +32,15 @@ BOUNDS = ("ceiling", "best-possible")
 """Who knows what nobody can."""
 
 YARDSTICKS = ("random", "popular")
+
+Steps = Callable[[Iterator[Any], int], Iterator[Any]]
+"""Goes through so many results as they come, and tells somebody."""
+
+
+def unwatched(results: Iterator[Any], count: int) -> Iterator[Any]:
+    """Tell nobody."""
+    del count
+    return results
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +60,9 @@ class Contest:
 
     names: Sequence[str]
     seed: int
-    workers: int
+    team: Team
+    threads: int
+    """Of this process, for what is not sent to the team."""
 
     @property
     def on_states(self) -> list[str]:
@@ -76,27 +88,70 @@ class Contest:
         """Return the same without some."""
         return replace(self, names=[name for name in self.names if name not in names])
 
-    def of_policy(self, name: str, model: PreferenceModel, replay: Replay) -> FloatArray:
-        """Return how a policy does, people × rounds: the one that `lpb decide` would take."""
-        policy = choose_policy(model, "uniform" if name == "random" else name).policy
-        return replay.played(policy, seed=self.seed, workers=self.workers)
+    def of_policies(self, who: Sequence[tuple[str, PreferenceModel]], replay: Replay) -> list[FloatArray]:
+        """Return how policies do, each with its model, people × rounds."""
+        games = self._games(who, replay)
+        with self.team.side_by_side() as players:
+            return replay.gathered(games, list(players.each(Game.played, ((game,) for game in games))))
 
-    def scores(self, name: str, known: Known, replay: Replay) -> FloatArray:
-        """Return how a policy, a reference or a bound does, people × rounds."""
-        if name == "popular":
-            return replay.scored(in_order(known.popular, replay))
-        if name in REFERENCES:
-            made = REFERENCES[name].made(known.seen, *known.constants[name])
-            return replay.scored(made.played(replay))
-        if name == "best-possible":
-            return replay.scored(best_possible(replay))
-        if name == "ceiling":
-            return replay.scored(ceiling(taste_of(known.model), replay))
-        return self.of_policy(name, known.model, replay)
+    def _games(self, who: Sequence[tuple[str, PreferenceModel]], replay: Replay) -> list[Game]:
+        """Return what is to be played: by the policies that `lpb decide` would take."""
+        made = [choose_policy(model, "uniform" if name == "random" else name).policy for name, model in who]
+        games = replay.games(made, seed=self.seed)
+        warm_up(games)
+        return games
 
-    def tuned(self, name: str, seen: Moments, replay: Replay) -> tuple[float, float]:
-        """Return a reference's constants that do best with people who are replayed."""
-        return REFERENCES[name].tuned(seen, lambda made: mean_score(replay.scored(made.played(replay))))
+    def scores(
+        self, names: Sequence[str], known: Known, replay: Replay, steps: Steps = unwatched
+    ) -> dict[str, FloatArray]:
+        """Return how policies, references and bounds do, people × rounds; `steps` are told of as they end."""
+        quick: dict[str, Callable[[Replay], FloatArray]] = {
+            "popular": partial(in_order, known.popular),
+            "best-possible": best_possible,
+        }
+        policies = [name for name in names if name not in quick and kind_of(name) == "policy"]
+        others = [name for name in names if name not in quick and name not in policies]
+        games = self._games([(name, known.model) for name in policies], replay)
+        jobs = [_job_of(name, known, replay) for name in others]
+        with self.team.side_by_side() as players:
+            results = itertools.chain(
+                players.each(Game.played, ((game,) for game in games)), self.team.each(operator.call, jobs)
+            )
+            done = list(steps(results, len(games) + len(jobs)))
+        found = dict(zip(policies, replay.gathered(games, done[: len(games)]), strict=True))
+        found |= dict(zip(others, done[len(games) :], strict=True))
+        found |= {name: replay.scored(made(replay)) for name, made in quick.items() if name in names}
+        return {name: found[name] for name in names}
+
+    def tuned(self, seen: Moments, replay: Replay, steps: Steps = unwatched) -> dict[str, tuple[float, float]]:
+        """Return each reference's constants that do best with people who are replayed, of all that are tried."""
+        jobs = [(name, first, seen, replay) for name in self.references for first in REFERENCES[name].firsts]
+        values: dict[str, dict[tuple[float, float], float]] = {name: {} for name in self.references}
+        for (name, *_), found in zip(jobs, steps(self.team.each(values_of, jobs), len(jobs)), strict=True):
+            values[name] |= found
+        return {name: max(tried, key=lambda constants: tried[constants]) for name, tried in values.items()}
+
+
+def values_of(name: str, first: float, seen: Moments, replay: Replay) -> dict[tuple[float, float], float]:
+    """Return how a reference does with one first constant, and every second one."""
+    return REFERENCES[name].values(seen, first, lambda made: mean_score(replay.scored(made.played(replay))))
+
+
+def _job_of(name: str, known: Known, replay: Replay) -> tuple[Any, ...]:
+    """Return what is to be called for the scores of a reference or a bound, with no more than it needs."""
+    if name == "ceiling":
+        return scores_of_ceiling, taste_of(known.model), replay
+    return scores_of_reference, name, known.seen, known.constants[name], replay
+
+
+def scores_of_reference(name: str, seen: Moments, constants: tuple[float, float], replay: Replay) -> FloatArray:
+    """Return how a reference does, people × rounds."""
+    return replay.scored(REFERENCES[name].made(seen, *constants).played(replay))
+
+
+def scores_of_ceiling(taste: TasteModel, replay: Replay) -> FloatArray:
+    """Return how whoever foresees each action from all others does, people × rounds."""
+    return replay.scored(ceiling(taste, replay))
 
 
 def kind_of(name: str) -> str:

@@ -10,19 +10,16 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.address import addresses_of
 from lpbandits.errors import InvalidInput, LocksIn, door
-from lpbandits.evaluation.batch import Batch, Found, Personal
+from lpbandits.evaluation.batch import Batch, Block, Found, Personal, decided
 from lpbandits.evaluation.histories import Histories
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Progress, threads_of
+from lpbandits.parallel import Progress, Workers, team_of
 from lpbandits.policies import Policy
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import FloatArray, Int32Array, Label
 
 if TYPE_CHECKING:
     import polars as pl
-
-PIECE = 100_000
-"""People who are decided for between two words of progress."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +82,7 @@ def decide(
     allowed: Sequence[Label] | Mapping[Label, Sequence[Label]] | None = None,
     not_again: bool = False,
     seed: int = 0,
+    jobs: int | Workers | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Decisions:
@@ -106,8 +104,10 @@ def decide(
         Whether what is in a person's history is not allowed.
     seed
         Of everybody's luck.
+    jobs
+        Processes to use, or `Workers(…)` for those of a cluster; by default this one, on its threads.
     threads
-        Threads to use; by default all cores. It never changes a result.
+        Threads of a process; by default as many as there are cores for it. Neither changes a result.
     progress
         Called with (what, done, total) as people are decided for.
 
@@ -126,36 +126,30 @@ def decide(
             f"progress is {validate.quoted(progress)}; give a function of (what, done, total), or nothing"
         )
     common, personal = _allowed(policy, allowed, past.people)
-    batch = Batch(
-        policy,
-        common=common,
-        not_again=validate.as_flag(not_again, "not_again"),
-        seed=validate.as_seed(seed),
-        threads=threads_of(threads),
-        progress=progress,
-    )
-    batch.check_rewards(past.reward)
-    address = addresses_of(past.people)
-    found = []
-    for start in range(0, max(len(past), 1), PIECE):
-        part = slice(start, min(start + PIECE, len(past)))
-        offsets = past.offsets[part.start : part.stop + 1]
-        sets = None if personal is None else personal.part(part)
-        found.append(batch.run(offsets, past.action, past.reward, address[part], sets))
-        if progress is not None:
-            progress("deciding", part.stop, len(past))
-    warn_of_again(batch)
+    settings: dict[str, Any] = {"not_again": validate.as_flag(not_again, "not_again"), "seed": validate.as_seed(seed)}
+    block = Block(past.offsets, past.action, past.reward, addresses_of(past.people), personal)
+    found: list[Found] = []
+    done = 0
+    with team_of(jobs, threads=threads) as team:
+        batch = Batch(policy, common=common, threads=team.threads, **settings)
+        batch.check_rewards(past.reward)
+        for some in team.each(decided, ((batch, part) for part in block.cut(batch.people))):
+            found.append(some)
+            done += len(some.action)
+            if progress is not None:
+                progress("deciding", done, len(past))
+    warn_of_again(policy, sum(some.again for some in found))
     whole = Found.joined(found)
     chance, expected, low, high = whole.numbers.T.copy()
     return Decisions(past.people, whole.action, whole.runner_up, chance, expected, low, high, policy.model)
 
 
-def warn_of_again(batch: Batch) -> None:
-    """Warn of a rule that does not go on learning where actions repeat, if it gave somebody what they had."""
-    rule = batch.policy.rule
-    if batch.again and not rule.repeats and not batch.policy.explore:
+def warn_of_again(policy: Policy, again: int) -> None:
+    """Warn of a rule that does not go on learning where actions repeat, if it gave so many people what they had."""
+    rule = policy.rule
+    if again and not rule.repeats and not policy.explore:
         warnings.warn(
-            f"the rule '{rule.kind}' plays again what {batch.again:,} people had already, and may never leave it; give "
+            f"the rule '{rule.kind}' plays again what {again:,} people had already, and may never leave it; give "
             "each action once: not_again=True (--not-again)",
             LocksIn,
             stacklevel=4,

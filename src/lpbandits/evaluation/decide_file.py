@@ -1,10 +1,13 @@
 """Decisions for all people of a file: read, decided and written some at a time."""
 
+import collections
 import contextlib
+import functools
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,7 +15,7 @@ import polars as pl
 from lpbandits import validate
 from lpbandits.address import addresses_of
 from lpbandits.errors import InvalidInput, door
-from lpbandits.evaluation.batch import Batch, Found
+from lpbandits.evaluation.batch import PIECE, Batch, Block, Found, decided
 from lpbandits.evaluation.decide import warn_of_again
 from lpbandits.evaluation.decision_files import Pieces, decision_table
 from lpbandits.evaluation.history_files import ROWS, HistoryFile, Some, open_history
@@ -21,7 +24,7 @@ from lpbandits.evaluation.policy_choice import Chosen
 from lpbandits.files.unpacking import temporary
 from lpbandits.files.writing import check_table_place
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Progress, threads_of
+from lpbandits.parallel import Progress, Team, Workers, team_of
 from lpbandits.recovery.report import counted
 from lpbandits.typing import BoolArray, Int32Array, IntArray, Json
 
@@ -107,6 +110,7 @@ def decide_file(
     people: str | Path | None = None,
     unknown: str = "error",
     seed: int = 0,
+    jobs: int | Workers | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
     rows: int = ROWS,
@@ -114,7 +118,8 @@ def decide_file(
     """Decide for all people of a table of outcomes; write a row for each to `out`.
 
     People come in the order in which they first occur, then those of `people` (a table: for these alone) who have no
-    history. About so many `rows` are held at a time, and all of anybody's; it changes no decision and no order.
+    history. About so many `rows` are held at a time, and all of anybody's, and with `jobs` some times as many; it
+    changes no decision and no order.
     """
     started = time.perf_counter()
     place = None if out is None else check_table_place(out, "--out")
@@ -122,39 +127,69 @@ def decide_file(
     rows = validate.as_count(rows, "rows")
     model = chosen.policy.model
     limits = Allowed(model, allowed)
-    batch = Batch(
-        chosen.policy,
-        common=limits.common,
-        not_again=validate.as_flag(not_again, "not_again"),
-        seed=validate.as_seed(seed),
-        threads=threads_of(threads),
-        noise=chosen.noise,
-        progress=progress,
-    )
+    settings: dict[str, Any] = {"not_again": validate.as_flag(not_again, "not_again"), "seed": validate.as_seed(seed)}
+    settings |= {"common": limits.common, "noise": chosen.noise}
     wanted = None if people is None else read_labels(people, "person")["person"]
     summary = Summary(model, chosen.name, chosen.why, out=None if place is None else str(place))
     with open_history(history, columns or {}) as past, contextlib.ExitStack() as open_:
         pieces = None if place is None else Pieces(open_.enter_context(temporary()), max(rows, 2**16))
-        done = 0
-        for some, action in _coded(_asked_for(past, wanted, rows, summary), past, model, unknown, summary):
-            reward = some.reward.to_numpy()
-            batch.check_rewards(reward)
-            labels = some.people.to_numpy() if some.people.dtype == pl.Int64 else some.people.to_list()
-            found = batch.run(some.offsets, action, reward, addresses_of(labels), limits.of(some.people))
+        given = _coded(_asked_for(past, wanted, rows, summary), past, model, unknown, summary)
+        team = open_.enter_context(team_of(jobs, threads=threads))
+        batch = Batch(chosen.policy, threads=team.threads, **settings)
+        told = functools.partial(_told, progress, max(past.rows, 1))
+        again = 0
+        for some, found in _found(team, batch, given, limits, told):
             table = decision_table(some.people.alias("person"), found, model)
             summary.add(np.diff(some.offsets), found, table)
             if pieces is not None:
                 pieces.add(table if some.first is None else table.with_columns(some.first.alias("first")))
-            done += len(reward)
-            if progress is not None:
-                progress("deciding", min(done, past.rows), max(past.rows, 1))
+            again += found.again
         if pieces is not None and place is not None:
             if not summary.people:
                 pieces.add(decision_table(pl.Series("person", [], pl.String), Found.nothing(), model))
             pieces.write(place, past.rows)
-    warn_of_again(batch)
+    warn_of_again(chosen.policy, again)
     summary.seconds = round(time.perf_counter() - started, 3)
     return summary
+
+
+def _found(
+    team: Team,
+    batch: Batch,
+    given: Iterator[tuple[Some, Int32Array]],
+    limits: Allowed,
+    told: Callable[[int], None],
+) -> Iterator[tuple[Some, Found]]:
+    """Give people with what was decided for them, in order; those who wait for it are few."""
+    sent: collections.deque[tuple[Some, list[int]]] = collections.deque()
+
+    def jobs() -> Iterator[tuple[Batch, Block]]:
+        for some, action in given:
+            reward = some.reward.to_numpy()
+            batch.check_rewards(reward)
+            labels = some.people.to_numpy() if some.people.dtype == pl.Int64 else some.people.to_list()
+            whole = Block(some.offsets, action, reward, addresses_of(labels), limits.of(some.people))
+            blocks = list(whole.cut(batch.people))
+            sent.append((some, [len(block.action) for block in blocks]))
+            yield from ((batch, block) for block in blocks)
+
+    results = team.each(decided, jobs(), join=batch.people < PIECE, ahead=2)
+    parts: list[Found] = []
+    done = 0
+    for part in results:
+        parts.append(part)
+        some, rows = sent[0]
+        done += rows[len(parts) - 1]
+        told(done)
+        if len(parts) == len(rows):
+            yield some, Found.joined(parts)
+            sent.popleft()
+            parts = []
+
+
+def _told(progress: Progress | None, rows: int, done: int) -> None:
+    if progress is not None:
+        progress("deciding", min(done, rows), rows)
 
 
 def _asked_for(past: HistoryFile, wanted: pl.Series | None, rows: int, summary: Summary) -> Iterator[Some]:

@@ -1,18 +1,24 @@
 """What development people decide: how many states and on what scale, the constants of references, and the policy."""
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
 from lpbandits.evaluation.choices import Settings
 from lpbandits.evaluation.contest import Contest, known_of, mean_score, person_scores
+from lpbandits.evaluation.references import REFERENCES
 from lpbandits.evaluation.replay import Replay
 from lpbandits.model import PreferenceModel
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.recovery.taste_choice import TasteFit, TasteReport
 from lpbandits.typing import BoolArray, FloatArray, Json
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,33 +111,66 @@ def develop(
 ) -> Choice:
     """Fit a log in each of the ways, or take the model given, and choose by how people not in it do."""
     trials: list[Trial] = []
-    models: dict[Settings, PreferenceModel] = {}
-    way: Settings | PreferenceModel = given if isinstance(given, PreferenceModel) else given[0]
-    if not isinstance(given, PreferenceModel):
-        given = given if contest.on_states else given[:1]
-        for i, settings in enumerate(given):
-            with watch.part("choose states", i, len(given)):
-                models[settings] = settings.fitted(log, taste=False, threads=contest.workers).model
-                played = {name: contest.of_policy(name, models[settings], replay) for name in contest.on_states}
-                scores = {name: person_scores(one) for name, one in played.items()}
-                trials.append(Trial(settings, scores))
-        way = best_trial(trials, np.ones(len(replay), dtype=np.bool_)).settings
-    model = models[way] if isinstance(way, Settings) else way
-    left_out: dict[str, str] = {}
     made = TasteFit(warnings=("the model has no taste; fit one from a log (lpb fit)",))
-    if contest.tastes and isinstance(way, Settings):
-        with watch.part("choose taste"):
-            made = way.tasted(log, threads=contest.workers)
-            model = model.replace(taste=made.taste)
+    if isinstance(given, PreferenceModel):
+        way: Settings | PreferenceModel = given
+        model = given
+    else:
+        given = given if contest.on_states else given[:1]
+        models, made = fits(contest, given, log, watch)
+        with watch.part("choose states", len(given), len(given) + 1):
+            trials = _trials(contest, given, models, replay)
+        way = best_trial(trials, np.ones(len(replay), dtype=np.bool_)).settings
+        model = models[given.index(way)].replace(taste=made.taste)
+    left_out: dict[str, str] = {}
     if model.taste is None:
         left_out = dict.fromkeys(contest.tastes, " ".join(made.warnings))
     contest = contest.without(list(left_out))
-    with watch.part("choose policy"):
+    parts = sum(len(REFERENCES[name].firsts) for name in contest.references) + 2
+    with watch.part("choose policy", 0, parts):
         known = known_of(model, log)
-        constants = {name: contest.tuned(name, known.seen, replay) for name in contest.references}
+    constants = contest.tuned(known.seen, replay, partial(timed, watch, "choose policy", 1, parts))
+    with watch.part("choose policy", parts - 1, parts):
         known = replace(known, constants=constants)
         done = unbiased(trials, len(replay)) if trials else {}
-        done |= {name: mean_score(contest.scores(name, known, replay)) for name in contest.names if name not in done}
+        others = [name for name in contest.names if name not in done]
+        done |= {name: mean_score(one) for name, one in contest.scores(others, known, replay).items()}
     personal = contest.personal
     candidate = max(personal, key=lambda name: done[name]) if personal else None
     return Choice(way, constants, done, candidate, made.report, trials, left_out)
+
+
+def fits(
+    contest: Contest, given: Sequence[Settings], log: Ratings, watch: Stopwatch
+) -> tuple[list[PreferenceModel], TasteFit]:
+    """Fit a log in each of the ways, and a taste if somebody needs one; all ways have the same."""
+    threads = contest.team.threads
+    jobs: list[tuple[Any, ...]] = [(settings.model_of, log, threads) for settings in given]
+    if contest.tastes:
+        jobs.append((given[0].tasted, log, None, threads))
+    results = contest.team.each(operator.call, jobs)
+    models = list(timed(watch, "choose states", 0, len(given) + 1, results, len(given)))
+    made = TasteFit()
+    for found in timed(watch, "choose taste", 0, 1, results, len(jobs) - len(given)):
+        made = found
+    return models, made
+
+
+def _trials(
+    contest: Contest, given: Sequence[Settings], models: Sequence[PreferenceModel], replay: Replay
+) -> list[Trial]:
+    """Return how people who are replayed do with each model, by each policy that rests on its states."""
+    names = contest.on_states
+    played = contest.of_policies([(name, model) for model in models for name in names], replay)
+    scores = [person_scores(one) for one in played]
+    return [
+        Trial(settings, dict(zip(names, scores[i * len(names) :], strict=False))) for i, settings in enumerate(given)
+    ]
+
+
+def timed(watch: Stopwatch, stage: str, first: int, total: int, results: Iterator[T], count: int) -> Iterator[T]:
+    """Give so many results, and tell of each as a part of a stage, beginning with the `first` of all its parts."""
+    for done in range(first, first + count):
+        with watch.part(stage, done, total):
+            found = next(results)
+        yield found

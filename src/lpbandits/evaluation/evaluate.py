@@ -1,7 +1,9 @@
 """Does it help these people? Fit some, let others decide every choice, replay the rest once, and give a verdict."""
 
-from collections.abc import Sequence
-from typing import Literal
+import operator
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from lpbandits.errors import InvalidInput, door
 from lpbandits.evaluation.account import accounts, best_of, gains_over, groups_of, table_of
 from lpbandits.evaluation.choices import Settings, candidates
 from lpbandits.evaluation.contest import BOUNDS, DEFAULT, YARDSTICKS, Contest, Known, kind_of, known_of
-from lpbandits.evaluation.development import Choice, develop
+from lpbandits.evaluation.development import Choice, develop, timed
 from lpbandits.evaluation.intervals import differences
 from lpbandits.evaluation.references import REFERENCES
 from lpbandits.evaluation.replay import LEAST, Replay
@@ -19,13 +21,13 @@ from lpbandits.evaluation.source import Source
 from lpbandits.evaluation.split import split
 from lpbandits.evaluation.verdict import sentence
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Progress, threads_of
+from lpbandits.parallel import Progress, Workers, team_of, threads_of
 from lpbandits.policies import POLICIES
 from lpbandits.policies.registry import load_outside
 from lpbandits.recovery.assignments import states_of
 from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.report import Stopwatch
-from lpbandits.typing import FloatArray, IntArray
+from lpbandits.typing import IntArray
 
 
 @door("evaluating policies")
@@ -40,6 +42,7 @@ def evaluate(
     people: int | None = None,
     repeats: bool = False,
     seed: int = 0,
+    jobs: int | Workers | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
@@ -65,6 +68,10 @@ def evaluate(
         Replay at most so many report people; 2,000 by default.
     repeats
         Let actions be played again, with the same reward.
+    jobs
+        Processes to use, or `Workers(…)` for those of a cluster; by default this one, on its threads.
+    threads
+        Threads of a process; by default as many as there are cores for it. Neither changes a result.
 
     >>> rng = np.random.default_rng(0)
     >>> n, a = np.divmod(np.arange(120 * 12), 12)
@@ -86,29 +93,27 @@ def evaluate(
     first = log.subset(parts.fitted)
     if not once:
         names = [name for name in names if name != "ceiling"]  # whoever may repeat an action learns its own reward, too
-    contest = Contest(names, seed, threads_of(threads))
-    choice = develop(
-        contest,
-        source.model or ways(source, len(parts.fitted), states, scale, seed),
-        first,
-        Replay.of(log, parts.development, rounds=rounds, once=once),
-        watch,
-    )
-    contest = contest.without(list(choice.left_out))
-    with watch.part("fit all others"):
-        known = all_known(choice, log.subset(parts.known), contest)
-    replay = Replay.of(log, parts.report, rounds=rounds, once=once)
-    scores: dict[str, FloatArray] = {}
-    for done, name in enumerate(contest.names):
-        with watch.part("replay", done, len(contest.names)):
-            scores[name] = contest.scores(name, known, replay)
+    with team_of(jobs, threads=threads) as team:
+        contest = Contest(names, seed, team, threads_of(threads))
+        choice = develop(
+            contest,
+            source.model or ways(source, len(parts.fitted), states, scale, seed),
+            first,
+            Replay.of(log, parts.development, rounds=rounds, once=once),
+            watch,
+        )
+        contest = contest.without(list(choice.left_out))
+        with watch.part("fit all others"):
+            known = all_known(choice, log.subset(parts.known), contest)
+        replay = Replay.of(log, parts.report, rounds=rounds, once=once)
+        scores = contest.scores(contest.names, known, replay, partial(replayed, watch))
     played = accounts(scores, rounds=rounds, seed=seed)
     candidate = choice.candidate
     best = best_of(choice, played)
     shown = candidate if best == "popular" else best
     against = {} if shown is None else gains_over(shown, played, seed=seed)
     grouped_by = known.model if model is None else model  # whose states the user knows by their numbers
-    own_states = likeliest_states(grouped_by, log.subset(replay.person), contest.workers)
+    own_states = likeliest_states(grouped_by, log.subset(replay.person), contest.threads)
     gap = differences(played[shown or "popular"].people, played["popular"].people)
     return Evaluation(
         verdict=sentence(
@@ -179,10 +184,19 @@ def all_known(choice: Choice, log: Ratings, contest: Contest) -> Known:
     """Fit everybody but the report people, as was chosen."""
     model = choice.way
     if isinstance(model, Settings):
-        way, model = model, model.fitted(log, taste=False, threads=contest.workers).model
+        way, threads = model, contest.team.threads
+        jobs: list[tuple[Any, ...]] = [(way.model_of, log, threads)]
         if contest.tastes:
-            model = model.replace(taste=way.tasted(log, chosen=choice.taste, threads=contest.workers).taste)
+            jobs.append((way.tasted, log, choice.taste, threads))
+        model, *tasted = contest.team.each(operator.call, jobs)
+        if tasted:
+            model = model.replace(taste=tasted[0].taste)
     return known_of(model, log, choice.constants)
+
+
+def replayed(watch: Stopwatch, results: Iterator[Any], count: int) -> Iterator[Any]:
+    """Tell of replays as they end."""
+    return timed(watch, "replay", 0, count, results, count)
 
 
 def likeliest_states(model: PreferenceModel, log: Ratings, threads: int) -> IntArray:

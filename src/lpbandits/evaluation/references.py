@@ -110,13 +110,12 @@ class Reference:
         """Return it with given constants."""
         return self.vary(self.build(seen, first), second)
 
-    def tuned(self, seen: Moments, value: Callable[[Neighbours], float]) -> tuple[float, float]:
-        """Return the constants of the highest value, of all that are tried."""
-        found: dict[tuple[float, float], float] = {}
-        for first in self.firsts:
-            made = self.build(seen, first)
-            found |= {(first, second): value(self.vary(made, second)) for second in self.seconds}
-        return max(found, key=lambda constants: found[constants])
+    def values(
+        self, seen: Moments, first: float, value: Callable[[Neighbours], float]
+    ) -> dict[tuple[float, float], float]:
+        """Return the value of one first constant with every second one."""
+        made = self.build(seen, first)
+        return {(first, second): value(self.vary(made, second)) for second in self.seconds}
 
 
 REFERENCES = {

@@ -1,13 +1,14 @@
 """People of a log, played again: each gets only what they really rated, and what they gave is the reward."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from lpbandits.limits import affordable
-from lpbandits.parallel import each
 from lpbandits.policies import Policy
 from lpbandits.recovery.likings import LEAST_RATINGS
 from lpbandits.recovery.ratings import Ratings
@@ -79,30 +80,57 @@ class Replay:
         scores: FloatArray = (rewards[:, : self.most] - centre[:, None]) / spread[:, None] + self.beyond
         return scores
 
-    def played(self, policy: Policy, *, seed: int, workers: int) -> FloatArray:
-        """Return the scores of a policy, which is told nothing but the rewards of what it chose."""
-        out = np.full((len(self), self.most), np.nan)
+    def games(self, policies: Sequence[Policy], *, seed: int) -> "list[Game]":
+        """Return all that is to be played: pieces of some people with each of the policies, who are sent together."""
         edges = np.flatnonzero(np.diff(self.rounds, prepend=0, append=0))
+        starts = [start for low, high in pairwise(edges.tolist()) for start in range(low, high, TOGETHER)]
         pieces = [
-            (start, min(start + TOGETHER, end))
-            for begin, end in pairwise(edges.tolist())
-            for start in range(begin, end, TOGETHER)
+            (start, int(self.rounds[start]), self.given[start:end]) for start, end in pairwise([*starts, len(self)])
         ]
-        jobs = ((policy, seed, start, end) for start, end in pieces)
-        for (start, end), found in zip(pieces, each(self._play, jobs, workers=workers), strict=True):
-            out[start:end, : found.shape[1]] = found
-        return self.scored(out)
+        return [
+            Game(which, policy, given, rounds, self.once, seed, start)
+            for start, rounds, given in pieces
+            for which, policy in enumerate(policies)
+        ]
 
-    def _play(self, policy: Policy, seed: int, start: int, end: int) -> FloatArray:
+    def gathered(self, games: "Sequence[Game]", rewards: Sequence[FloatArray]) -> list[FloatArray]:
+        """Return the scores of each policy, people × rounds, from the rewards of all games."""
+        out = np.full((max((game.which for game in games), default=-1) + 1, len(self), self.most), np.nan)
+        for game, found in zip(games, rewards, strict=True):
+            out[game.which, game.start : game.start + len(found), : game.rounds] = found
+        return [self.scored(one) for one in out]
+
+
+class Game(NamedTuple):
+    """Some people of a replay with one of the policies, which is told nothing but the rewards of what it chose."""
+
+    which: int
+    policy: Policy
+    given: FloatArray
+    rounds: int
+    once: bool
+    seed: int
+    start: int
+    """The place of the first of them in the replay: their luck."""
+
+    def played(self) -> FloatArray:
+        """Return the rewards, people × rounds."""
         people = Population(
-            policy.model,
+            self.policy.model,
             None,  # type: ignore[arg-type] # their states are not known
-            self.given[start:end],
+            self.given,
             Rewards(),
             once=self.once,
             replayed=True,
         )
-        return play(policy, people, rounds=int(self.rounds[start]), seed=seed, first_person=start).rewards
+        return play(self.policy, people, rounds=self.rounds, seed=self.seed, first_person=self.start).rewards
+
+
+def warm_up(games: Sequence[Game]) -> None:
+    """Compile what games need, by one round of one person of each kind: workers then find it."""
+    kinds = {(game.policy.evidence.kind, game.policy.rule.kind): game for game in games}
+    for game in kinds.values():
+        game._replace(given=game.given[:1], rounds=1).played()
 
 
 def after(scores: FloatArray, rounds: int) -> FloatArray:

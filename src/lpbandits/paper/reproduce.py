@@ -1,5 +1,6 @@
 """Reproducing the paper: run every case of the chosen figures, keep each as it ends, then check claims and report."""
 
+import platform
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from lpbandits.files.writing import as_folder
 from lpbandits.paper.cases import keep, kept
 from lpbandits.paper.claims import check_claims
 from lpbandits.paper.claims.check import Claim
-from lpbandits.paper.datasets import locate, require
+from lpbandits.paper.datasets import fingerprint_of, locate, require
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.report import save_reproduction
 from lpbandits.paper.spec import FULL, GROUPS, Case, Figure, Size
@@ -42,7 +43,8 @@ def reproduce(
     out: str | Path = "results",
     size: Size = FULL,
     seed: int = 0,
-    jobs: int | Workers | None = 1,
+    jobs: int | Workers | None = None,
+    threads: int | None = None,
     resume: bool = False,
     progress: Progress | None = None,
 ) -> Reproduction:
@@ -52,24 +54,24 @@ def reproduce(
 
     With `resume`, cases that an earlier run of the same specification, size and seed finished are not run again; a file
     that is not exactly what that run wrote is not believed, and its case is run again.
-    `jobs` is how many processes run cases at a time, or `Workers(…)`; None is one per core. It changes no result.
+    `jobs` is how many processes run cases at a time, or `Workers(…)` for those of a cluster; by default this one runs
+    them one after another. A case has `threads`, by default as many as there are cores for it. No result depends on
+    either.
     """
     figures, skipped = _chosen(names)
     seed = validate.as_seed(seed)
     work = [(figure, case) for figure in figures for case in figure.cases(size)]
-    for figure, case in work:
-        if figure.check is not None:
-            figure.check(case)
+    work.sort(key=lambda one: one[0].check(one[1]), reverse=True)  # the longest first: none is left over at the end
     started = time.perf_counter()
     folder = as_folder(as_path(out) / "cases")
     found = [kept(folder, figure, case, seed) if resume else None for figure, case in work]
     recomputed = [what for what in found if isinstance(what, str)]
     left = [which for which, table in zip(work, found, strict=True) if not isinstance(table, pl.DataFrame)]
     done = len(work) - len(left)
-    with team_of(Workers() if jobs is None else jobs, most=len(left)) as team:
+    with team_of(jobs, threads=threads, most=len(left)) as team:
         if progress is not None:
             progress("starting", done, len(work))
-        tasks = ((figure.name, case, seed, team.threads) for figure, case in left)
+        tasks = ((figure.name, case, seed, team.threads, _content(figure)) for figure, case in left)
         for number, (table, taken) in team.as_they_end(run_case, tasks, join=False):
             figure, case = left[number]
             keep(folder, figure, case, seed, table, taken)  # at once: an interrupted run loses no case that ended
@@ -85,14 +87,26 @@ def reproduce(
     return Reproduction(tables, claims, skipped, recomputed, seconds, report)
 
 
-def run_case(name: str, case: Case, seed: int, threads: int) -> tuple[pl.DataFrame, float]:
+def run_case(name: str, case: Case, seed: int, threads: int, content: str | None) -> tuple[pl.DataFrame, float]:
     """Run one case, in whatever process; return its table, and the seconds that it took.
 
-    Figures are found by name because charts do not travel between processes.
+    Figures are found by name because charts do not travel between processes. Nor does data: where the figure needs
+    some, it must be there, with the same `content`.
     """
     started = time.perf_counter()
-    table = FIGURES[name].run(case, seed, threads)
+    figure = FIGURES[name]
+    if figure.data is not None and (locate(figure.data) is None or _content(figure) != content):
+        raise InvalidInput(
+            f"a worker on {platform.node()} has no MovieLens {figure.data}, or another one than this machine; run "
+            f"`lpb data movielens {figure.data}` there too, or use workers of this machine (--backend processes)"
+        )
+    table = figure.run(case, seed, threads)
     return table, time.perf_counter() - started
+
+
+def _content(figure: Figure) -> str | None:
+    """Return the hash of the data that a figure needs."""
+    return None if figure.data is None else fingerprint_of(figure.data)
 
 
 def listing() -> list[Json]:

@@ -58,8 +58,8 @@ class Figure:
     """Whether it is the paper's, or beyond it."""
     data: str | None = None
     """The MovieLens dataset it needs."""
-    check: Callable[[Case], None] | None = None
-    """Refuses a case that is too large, before any is run."""
+    check: Callable[[Case], float] = lambda _: 0.0
+    """Refuses a case that is too large, before any is run; returns about how many operations it takes."""
 
     def cases(self, size: Size) -> list[Case]:
         """Return its cases at a size."""

@@ -7,6 +7,17 @@ depends on nothing but its own arguments, and results are put together in the or
 
 from lpbandits.parallel.team import Team, each, team_of
 from lpbandits.parallel.threads import Progress, Threads, cores, one_thread, threads_of
-from lpbandits.parallel.workers import Workers
+from lpbandits.parallel.workers import Workers, at_a_time
 
-__all__ = ["Progress", "Team", "Threads", "Workers", "cores", "each", "one_thread", "team_of", "threads_of"]
+__all__ = [
+    "Progress",
+    "Team",
+    "Threads",
+    "Workers",
+    "at_a_time",
+    "cores",
+    "each",
+    "one_thread",
+    "team_of",
+    "threads_of",
+]

@@ -6,14 +6,16 @@ that its job failed; after one of them `renew` makes sure that there are workers
 
 import contextlib
 import logging
+import signal
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from importlib.metadata import version
 from typing import Any, Protocol
 
 from lpbandits.errors import InvalidInput, reason
 from lpbandits.limits import affordable
+from lpbandits.parallel.travel import packed, unpacked
 from lpbandits.parallel.workers import Workers
 
 PROCESS = 2**28
@@ -28,6 +30,9 @@ ANSWER = 15
 ALONE = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """Libraries in a worker use one thread: as many workers as cores are busy already."""
 
+LEAST = 0.5
+"""Seconds of work that other processes are sent at a time: sending costs milliseconds."""
+
 SAME = ("lpbandits", "numba", "numpy", "scikit-learn", "scipy")
 """Packages whose versions decide the last bit of a result."""
 
@@ -38,6 +43,8 @@ class Engine(Protocol):
     count: int
     """How many at a time."""
     lost: tuple[type[BaseException], ...]
+    least: float
+    """Seconds of work that are sent at a time."""
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Send one call; it may wait until a worker is free."""
@@ -56,6 +63,7 @@ class OnThreads:
     """Threads of this process, for jobs that spend their time in kernels."""
 
     lost: tuple[type[BaseException], ...] = ()
+    least = 0.0
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -80,6 +88,8 @@ class OnThreads:
 class OnProcesses:
     """Processes of this machine. When one dies the others end, too, and new ones take their place."""
 
+    least = LEAST
+
     def __init__(self, count: int) -> None:
         from joblib.externals.loky import BrokenProcessPool  # noqa: PLC0415 - heavy, and only parallel work needs it
 
@@ -95,7 +105,9 @@ class OnProcesses:
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Send one call."""
-        return self._pool.submit(function, *arguments)
+        call = packed(function, arguments)
+        with undisturbed():
+            return self._pool.submit(unpacked, call)
 
     def renew(self) -> None:
         """Make new processes."""
@@ -116,6 +128,7 @@ class OnDask:
     """
 
     lost: tuple[type[BaseException], ...] = ()
+    least = LEAST
 
     def __init__(self, workers: Workers) -> None:
         self._open = contextlib.ExitStack()
@@ -143,16 +156,17 @@ class OnDask:
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # deaths of workers are ours to tell
         where: Any = workers.address
         if where is None:
-            where = self._open.enter_context(
-                LocalCluster(  # type: ignore[no-untyped-call]
-                    n_workers=workers.here,
-                    threads_per_worker=1,
-                    host="127.0.0.1",
-                    dashboard_address="127.0.0.1:0",
-                    memory_limit=0,
-                    silence_logs=logging.CRITICAL,
+            with undisturbed():
+                where = self._open.enter_context(
+                    LocalCluster(  # type: ignore[no-untyped-call]
+                        n_workers=workers.here,
+                        threads_per_worker=1,
+                        host="127.0.0.1",
+                        dashboard_address="127.0.0.1:0",
+                        memory_limit=0,
+                        silence_logs=logging.CRITICAL,
+                    )
                 )
-            )
         try:
             return self._open.enter_context(Client(where, timeout=ANSWER, set_as_default=False))  # type: ignore[no-untyped-call]
         except OSError as error:
@@ -165,7 +179,7 @@ class OnDask:
         """Send one call."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph")  # each job's own data go out once
-            return self._executor.submit(function, *arguments)  # type: ignore[no-any-return]
+            return self._executor.submit(unpacked, packed(function, arguments))  # type: ignore[no-any-return]
 
     def renew(self) -> None:
         """Do nothing: the scheduler has done it."""
@@ -178,6 +192,28 @@ class OnDask:
     def close(self) -> None:
         """End what was started here."""
         self._open.close()
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Start processes that an interrupt does not reach: a terminal sends it to all, and it is this one that ends them.
+
+    An interrupt that comes meanwhile waits.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # as on Windows
+        yield
+        return
+    from multiprocessing import resource_tracker  # noqa: PLC0415 - only parallel work needs them
+
+    from joblib.externals.loky.backend import resource_tracker as of_loky  # noqa: PLC0415
+
+    for tracker in (resource_tracker, of_loky):
+        tracker.ensure_running()  # which lets interrupts through when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _about() -> dict[str, str]:

@@ -9,6 +9,7 @@ import itertools
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, TypeVar
@@ -20,9 +21,6 @@ from lpbandits.parallel.workers import Workers, as_workers
 
 T = TypeVar("T")
 Jobs = list[tuple[int, tuple[Any, ...]]]
-
-LEAST = 0.5
-"""Seconds of work that are sent at a time, as far as earlier jobs tell: sending costs milliseconds."""
 
 MOST_JOINED = 4096
 
@@ -51,15 +49,15 @@ class Team:
         return self._engine is None
 
     def each(
-        self, function: Callable[..., T], jobs: Iterable[tuple[Any, ...]], *, join: bool = True
+        self, function: Callable[..., T], jobs: Iterable[tuple[Any, ...]], *, join: bool = True, ahead: int = 8
     ) -> Generator[T, None, None]:
         """Call `function` with every job's arguments; give the results in the order of the jobs, as they end.
 
         Only a few jobs are under way or waiting at a time, so `jobs` may be made on the way. Leaving the loop early
         takes back what waits; leaving the team by an error or an interrupt ends the workers. Without `join` every job
-        is sent alone.
+        is sent alone. At most `ahead` tasks per worker start before the first that has not ended.
         """
-        results = self.as_they_end(function, jobs, join=join, ahead=8)
+        results = self.as_they_end(function, jobs, join=join, ahead=ahead)
         kept: dict[int, T] = {}
         wanted = 0
         try:
@@ -89,6 +87,19 @@ class Team:
                 yield number, _alone(function, job)
             return
         yield from _Round(self._engine, function, numbered, join, ahead).results()
+
+    @contextmanager
+    def side_by_side(self) -> Iterator["Team"]:
+        """Give the team for jobs that spend their time in kernels: alone, this process does them on its threads.
+
+        >>> with team_of(threads=2) as team, team.side_by_side() as both: team.count, both.count
+        (1, 2)
+        """
+        if self._engine is not None or self.threads == 1:
+            yield self
+            return
+        with Team(OnThreads(self.threads), threads=1) as beside:
+            yield beside
 
     def close(self) -> None:
         """End workers that are no longer needed."""
@@ -160,10 +171,10 @@ class _Round:
         return max(numbers) - min(numbers) > self.ahead * self.engine.count * self.size()
 
     def size(self) -> int:
-        """Return how many jobs make a task of half a second."""
+        """Return how many jobs make a task that is long enough to be sent, as far as earlier jobs tell."""
         if not self.join or not self.done:
             return 1
-        return min(max(int(LEAST * self.done / max(self.seconds, 1e-9)), 1), MOST_JOINED)
+        return min(max(int(self.engine.least * self.done / max(self.seconds, 1e-9)), 1), MOST_JOINED)
 
     def submit(self, task: Jobs) -> None:
         self.waiting[self.engine.submit(_task, self.function, [job for _, job in task])] = task

@@ -2,10 +2,9 @@
 
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -15,13 +14,11 @@ from lpbandits.files.places import as_path
 from lpbandits.files.writing import whole_folder, write_table
 from lpbandits.simulation.roll import Trace
 from lpbandits.simulation.sums import Moments, Spread
-from lpbandits.typing import FloatArray, IntArray, Json
+from lpbandits.typing import FloatArray, Json
 from lpbandits.validate import ODD, quoted
 
 FORMAT = "lpbandits-simulation"
 VERSION = 2
-
-T = TypeVar("T", int, str)
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,74 +54,6 @@ class Curve:
 
     def __repr__(self) -> str:
         return f"<Curve: {len(self.mean)} rounds, ends at {self.mean[-1]:.4g} ± {self.se[-1]:.2g}>"
-
-
-@dataclass
-class Account:
-    """What is kept of one policy's people while a simulation runs: sums per round, a few numbers per person."""
-
-    binned: bool = False
-    keep: bool = False
-    regret: dict[int, Moments] = field(default_factory=dict)
-    weak: dict[int, Moments] = field(default_factory=dict)
-    spread: Spread = field(default_factory=Spread)
-    weak_spread: Spread = field(default_factory=Spread)
-    means: dict[str, Moments] = field(default_factory=dict)
-    people: dict[str, list[FloatArray]] = field(default_factory=dict)
-    traces: list[Trace] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.spread.binned = self.weak_spread.binned = self.binned
-
-    def add(self, trace: Trace, truth: IntArray, draw: int) -> None:
-        """Take in some people of one draw; draws and their people come in order."""
-        total = np.cumsum(trace.regret, axis=1)
-        best = trace.regret <= 0.0
-        _join(self.regret, draw, total)
-        self.spread.add(total)
-        columns = {
-            "draw": np.full(len(truth), float(draw)),
-            "state": truth.astype(np.float64),
-            "regret": total[:, -1].copy(),
-            "reward": trace.rewards.mean(axis=1),
-            "best_share": best.mean(axis=1),
-            "true_state": trace.mass[:, -1].copy(),
-            "active_all": trace.active[:, 0],
-            "active_true": trace.active[:, 1],
-            "active_other": trace.active[:, 2],
-        }
-        if trace.weak.size:
-            weak = np.cumsum(trace.weak, axis=1)
-            _join(self.weak, draw, weak)
-            self.weak_spread.add(weak)
-            columns["weak_regret"] = weak[:, -1].copy()
-        for name, values in (("reward", trace.rewards), ("best_share", best), ("true_state", trace.mass)):
-            _join(self.means, name, values.astype(np.float64, copy=False))
-        for name, column in columns.items():
-            self.people.setdefault(name, []).append(column)
-        if self.keep:
-            self.traces.append(trace)
-
-    def result(self) -> "PolicyResult":
-        """Return the policy's result."""
-        return PolicyResult(
-            regret=Curve.of(list(self.regret.values()), self.spread),
-            weak=Curve.of(list(self.weak.values()), self.weak_spread) if self.weak else None,
-            reward=self.means["reward"].mean,
-            best_share=self.means["best_share"].mean,
-            true_state=self.means["true_state"].mean,
-            people={name: np.concatenate(parts) for name, parts in self.people.items()},
-            trace=_concatenated(self.traces) if self.keep else None,
-        )
-
-
-def _join(sums: dict[T, Moments], key: T, values: FloatArray) -> None:
-    fresh = Moments.of(values)
-    sums[key] = sums[key].joined(fresh) if key in sums else fresh
-
-
-def _concatenated(traces: Sequence[Trace]) -> Trace:
-    return Trace(*(np.concatenate([getattr(t, name) for t in traces]) for name in Trace.__dataclass_fields__))
 
 
 @dataclass(frozen=True, repr=False)

@@ -2,17 +2,17 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
 from functools import partial
 from typing import NamedTuple
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
-from lpbandits.parallel import Progress, each, threads_of
+from lpbandits.parallel import Progress, Workers, at_a_time, team_of
 from lpbandits.policies import Policy, Setting, entry_of, make_policy
 from lpbandits.simulation import sums
-from lpbandits.simulation.results import Account, Results
-from lpbandits.simulation.roll import Trace, check_rounds, play, warn_of_locking
+from lpbandits.simulation.account import Account, Part
+from lpbandits.simulation.results import Results
+from lpbandits.simulation.roll import check_rounds, play, warn_of_locking
 from lpbandits.simulation.size import check_run, people_of_piece
 from lpbandits.worlds import Population, World, about_world, drawn
 
@@ -40,6 +40,7 @@ def simulate(
     seed: int = 0,
     first: str = "prior",
     explore: float = 0.0,
+    jobs: int | Workers | None = None,
     threads: int | None = None,
     traces: bool = False,
     progress: Progress | None = None,
@@ -60,13 +61,15 @@ def simulate(
     draws
         Independent draws of the world's orderings.
     seed
-        Addresses all randomness; the result depends on nothing else, whatever the number of threads.
+        Addresses all randomness; the result depends on nothing else, whoever does the work.
     first
         How policies that sample a state choose their first action: "prior" or "uniform".
     explore
         A floor for every allowed action's chance, of all policies; a policy that has one of its own keeps it.
+    jobs
+        Processes to use, or `Workers(…)` for those of a cluster; by default this one, on its threads.
     threads
-        Threads to use; by default all cores.
+        Threads of this process; by default all cores.
     traces
         Keep every person's every round in `results[name].trace`: 36 bytes each (56 for duels) instead of sums.
     progress
@@ -93,31 +96,34 @@ def simulate(
     settings |= {"people": people, "rounds": rounds, "draws": draws}
     settings |= {"seed": validate.as_seed(seed), "first": validate.as_choice(first, "first", ("prior", "uniform"))}
     settings["explore"] = validate.as_number(explore, "explore", low=0, high=1)
-    workers = threads_of(threads)
-    check = partial(check_run, builders, rounds=rounds, draws=draws, traces=traces, workers=workers)
+    check = partial(
+        check_run, builders, rounds=rounds, draws=draws, traces=traces, workers=at_a_time(jobs, threads=threads)
+    )
     populations = populations_of(world, people, draws, seed, check)
     if "states" not in settings:  # people of a log: there may be fewer than were asked for
         settings["people"] = len(populations[0])
     pieces = pieces_of(builders, populations, rounds, first, settings["explore"])
     settings["feedback"] = _feedback(pieces, settings.get("feedback"))
-    cells = sum(len(population) for population in populations) * rounds
-    accounts = {name: Account(binned=cells > sums.EXACT, keep=traces) for name in builders}
+    rough = sum(len(population) for population in populations) * rounds > sums.EXACT
     for piece in {piece.name: piece for piece in pieces}.values():
         warn_of_locking(piece.policy, piece.people, rounds)
     _warm_up(pieces, seed)
     started = time.perf_counter()
-    jobs = ((piece, rounds, seed) for piece in pieces)
-    with closing(each(_play, jobs, workers=workers)) as traced:
-        for done, (piece, trace) in enumerate(zip(pieces, traced, strict=True)):
-            accounts[piece.name].add(trace, piece.people.truth, piece.draw)
+    accounts = {name: Account() for name in builders}
+    with team_of(jobs, threads=threads, threaded=True, most=len(pieces)) as team:
+        parts = team.each(_play, ((piece, rounds, seed, rough, traces) for piece in pieces))
+        for done, (piece, part) in enumerate(zip(pieces, parts, strict=True)):
+            accounts[piece.name].add(part)
             if progress is not None:
                 progress(piece.name, done + 1, len(pieces))
     seconds = time.perf_counter() - started
     return Results(settings, {name: accounts.pop(name).result() for name in builders}, seconds)
 
 
-def _play(piece: Piece, rounds: int, seed: int) -> Trace:
-    return play(piece.policy, piece.people, rounds=rounds, seed=seed, first_person=piece.first_person)
+def _play(piece: Piece, rounds: int, seed: int, rough: bool, keep: bool) -> Part:
+    """Play a piece, wherever that is, and keep what is needed of it."""
+    trace = play(piece.policy, piece.people, rounds=rounds, seed=seed, first_person=piece.first_person)
+    return Part.of(trace, piece.people.truth, piece.draw, rough=rough, keep=keep)
 
 
 def _warm_up(pieces: Sequence[Piece], seed: int) -> None:
@@ -188,7 +194,7 @@ def _feedback(pieces: Sequence[Piece], world: str | None) -> str:
     return found
 
 
-def populations_of(world: World, people: int, draws: int, seed: int, check: Callable[..., None]) -> list[Population]:
+def populations_of(world: World, people: int, draws: int, seed: int, check: Callable[..., object]) -> list[Population]:
     """Return every draw of a world, if `check` lets its states, actions and people pass."""
     populations: list[Population] = []
     about = about_world(world)
@@ -216,7 +222,11 @@ def pieces_of(
     first: str = "prior",
     explore: float = 0.0,
 ) -> list[Piece]:
-    """Cut the work into pieces: one policy with some people of one draw."""
+    """Cut the work into pieces: one policy with some people of one draw.
+
+    Some people's pieces with all policies stand together: then those that are sent together take about as long as any
+    others, and share their people.
+    """
     pieces: list[Piece] = []
     size = people_of_piece(rounds)
     for name, build in builders.items():
@@ -228,4 +238,4 @@ def pieces_of(
             for start in range(0, people, size):
                 part = population.cut(slice(start, start + size))
                 pieces.append(Piece(name, policy, part, draw, draw * people + start))
-    return pieces
+    return sorted(pieces, key=lambda piece: piece.first_person)

@@ -34,8 +34,10 @@ def check_run(
     draws: int = 1,
     traces: bool = False,
     workers: int = 1,
-) -> None:
+) -> int:
     """Refuse a run of `people` people a draw, by the bytes that it keeps and by the cost of a decision.
+
+    Return about how many operations it takes.
 
     >>> from lpbandits.simulation.run import builders_of
     >>> check_run(builders_of(["ts"]), states=5, actions=10, people=10**9, rounds=200)
@@ -61,6 +63,7 @@ def check_run(
         size=size,
         operations=work // workers,
     )
+    return work
 
 
 def _decision(build: Callable[..., object], states: int, actions: int, rounds: int) -> int:
@@ -83,8 +86,10 @@ def check_bounds(
     rounds: int = 0,
     repeats: int = 0,
     workers: int = 1,
-) -> None:
+) -> int:
     """Refuse the bounds of random people, and the measurement beside them, in all of these worlds.
+
+    Return about how many operations they take.
 
     >>> check_bounds([SyntheticWorld(states=100_000, actions=20)], people=20)
     Traceback (most recent call last):
@@ -93,19 +98,21 @@ def check_bounds(
     """
     places = list(worlds)
     if not places:
-        return
+        return 0
     m, k = max(((world.states, world.actions) for world in places), key=lambda size: operations_of(*size))
     work = sum(2 * people * operations_of(world.states, world.actions) for world in places)
     check_size(m, k, f"bounds of {people:,} people", work)
     if not policies:
-        return
+        return work
     builds = [partial(make_policy, name) for name in policies]
     costs = [_decision(build, world.states, world.actions, rounds) for build in builds for world in places]
     size = people * (40 * m * k + 16 * repeats * k) + 2 * workers * repeats * rounds * 40
+    play = people * repeats * rounds * sum(costs)
     affordable(
         f"{people:,} people × {repeats:,} repeats × {rounds:,} rounds with "
         f"{counted(len(policies), 'policy', 'policies')}",
         "take fewer people, repeats or rounds",
         size=size,
-        operations=people * repeats * rounds * sum(costs) // workers,
+        operations=play // workers,
     )
+    return work + play

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lpbandits.kernels.bins import count_in_bins
-from lpbandits.typing import FloatArray, IntArray
+from lpbandits.kernels.bins import count_bins, put_in_bins
+from lpbandits.typing import FloatArray, IntArray, UInt16Array
 
 EXACT = 2**23
 """People × rounds of one policy whose quantiles are exact (64 MiB)."""
@@ -60,28 +60,39 @@ class Moments:
         return np.sqrt(self.squares / (self.count - 1)) if self.count > 1 else np.full(len(self.mean), np.nan)
 
 
+def binned(values: FloatArray) -> UInt16Array:
+    """Return the bin of each of people × rounds.
+
+    >>> binned(np.array([[0.0, 1e-6, 1e30]])).tolist()
+    [[0, 1, 2048]]
+    """
+    out = np.empty(values.shape, dtype=np.uint16)
+    put_in_bins(np.ascontiguousarray(values), SMALLEST, math.log(_GROWTH), BINS, out)
+    return out
+
+
 @dataclass
 class Spread:
     """The distribution of a value over people at each round, of which quantiles can be asked.
 
-    >>> exact, binned = Spread(), Spread(binned=True)
-    >>> for spread in (exact, binned): spread.add(np.arange(1.0, 102.0)[:, None])
-    >>> exact.quantiles()[1].tolist(), abs(float(binned.quantiles()[1][0]) / 51 - 1) < 0.01
+    >>> exact, rough, values = Spread(), Spread(), np.arange(1.0, 102.0)[:, None]
+    >>> exact.add(values), rough.add(binned(values))
+    (None, None)
+    >>> exact.quantiles()[1].tolist(), abs(float(rough.quantiles()[1][0]) / 51 - 1) < 0.01
     ([51.0], True)
     """
 
-    binned: bool = False
     values: list[FloatArray] = field(default_factory=list)
     counts: IntArray | None = None
 
-    def add(self, values: FloatArray) -> None:
-        """Take in people × rounds."""
-        if not self.binned:
-            self.values.append(values)
+    def add(self, some: FloatArray | UInt16Array) -> None:
+        """Take in people × rounds: always values, or always their bins."""
+        if some.dtype == np.float64:
+            self.values.append(some)  # type: ignore[arg-type] # as the line above saw
             return
         if self.counts is None:
-            self.counts = np.zeros((values.shape[1], BINS + 1), dtype=np.int64)
-        count_in_bins(np.ascontiguousarray(values), SMALLEST, math.log(_GROWTH), self.counts)
+            self.counts = np.zeros((some.shape[1], BINS + 1), dtype=np.int64)
+        count_bins(some, self.counts)  # type: ignore[arg-type] # as above
 
     def quantiles(self) -> FloatArray:
         """Return QUANTILES × rounds."""

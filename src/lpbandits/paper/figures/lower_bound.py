@@ -26,11 +26,11 @@ def _plan(size: Size, draws: int, axis: str) -> list[Case]:
     return [Case(f"bound-{axis}", f"{axis} {x:g}", {"axis": axis, "x": x, **run}) for x in AXES[axis][1]]
 
 
-def _check(case: Case) -> None:
+def _check(case: Case) -> int:
     s = case.settings
     world = world_at(s["axis"], s["x"])
     validate.as_count(s["people"], "draws", high=MOST_PEOPLE)
-    check_bounds([world], people=s["people"], policies=POLICIES, rounds=s["rounds"], repeats=s["repeats"])
+    return check_bounds([world], people=s["people"], policies=POLICIES, rounds=s["rounds"], repeats=s["repeats"])
 
 
 def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:

@@ -52,15 +52,17 @@ def _plan(size: Size, draws: int, name: str, dataset: str) -> list[Case]:
     ]
 
 
-def _check(case: Case) -> None:
+def _check(case: Case) -> int:
     """Refuse what does not fit: a draw is fitted anew, and all its people's rounds are kept."""
-    people, rounds = (case.settings[name] for name in ("people", "rounds"))
+    people, rounds = (int(case.settings[name]) for name in ("people", "rounds"))
+    work = 10**9 + len(ENVIRONMENTS) * POLICIES * people * rounds * 100
     affordable(
         f"{people} people × {rounds:,} rounds",
         "take fewer rounds",
         size=people * rounds * (16 * OFFERED + 36 + 8 * POLICIES),
-        operations=10**9 + len(ENVIRONMENTS) * POLICIES * people * rounds * 100,
+        operations=work,
     )
+    return work
 
 
 def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:

@@ -35,9 +35,11 @@ def _plan(size: Size, draws: int) -> list[Case]:
     ]
 
 
-def _check(case: Case) -> None:
+def _check(case: Case) -> int:
     people, draws = case.settings["people"], case.settings["draws"]
-    affordable(f"{draws:,} draws of {people} people a state", "take fewer draws", operations=draws * people * 10**6)
+    work = draws * people * 10**6
+    affordable(f"{draws:,} draws of {people} people a state", "take fewer draws", operations=work)
+    return int(work)
 
 
 def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:

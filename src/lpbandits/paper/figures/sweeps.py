@@ -96,11 +96,14 @@ class Sweep:
         ]
 
 
-def check_case(case: Case, policies: Sequence[str] | Mapping[str, str | Build] = POLICIES) -> None:
-    """Refuse a case that is too large; one that says nothing of its world has 5 states and 10 actions."""
+def check_case(case: Case, policies: Sequence[str] | Mapping[str, str | Build] = POLICIES) -> int:
+    """Refuse a case that is too large, or return about how many operations it takes.
+
+    One that says nothing of its world has 5 states and 10 actions.
+    """
     s = case.settings
     world = {"states": 5, "actions": 10, **s.get("world", {})}
-    check_run(
+    return check_run(
         builders_of(policies),
         states=world["states"],
         actions=world["actions"],

@@ -1,0 +1,66 @@
+"""What is sent to a worker: a call, packed here and unpacked there, so that what cannot travel is said in one line."""
+
+import pickle
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from lpbandits.errors import InvalidInput, LpbError, MachineFault, SlowFunction
+from lpbandits.parallel.threads import one_thread
+from lpbandits.validate import ODD
+
+
+def packed(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
+    """Return a call as bytes.
+
+    What a program or a shell defines goes along as it is; what stands in a module is looked up in that module there.
+
+    >>> unpacked(packed(pow, (2, 3)))
+    8
+    """
+    from joblib.externals.loky.backend.reduction import dumps  # noqa: PLC0415 - heavy, and only parallel work needs it
+
+    try:
+        return bytes(dumps((function, arguments)))
+    except (*ODD, pickle.PicklingError) as error:
+        raise InvalidInput(
+            f"what is to be worked on cannot be sent to worker processes ({_first_line(error)}); define your policies' "
+            "parts in a module, without open files or locks, or use this process alone (--jobs 1)"
+        ) from None
+
+
+def unpacked(call: bytes) -> Any:
+    """Make a call that was packed: with one thread of linear algebra, whose number could move the last bit.
+
+    Warnings of functions that are plain Python are not said again: whoever sent them has said it.
+    """
+    try:
+        function, arguments = pickle.loads(call)  # noqa: S301 - from whoever started this worker, or rules it
+    except (*ODD, ImportError, pickle.UnpicklingError) as error:
+        raise InvalidInput(
+            f"a worker process cannot load what it was sent ({_first_line(error)}); put your module where workers find "
+            "it (install it, or set PYTHONPATH), or use this process alone (--jobs 1)"
+        ) from None
+    with warnings.catch_warnings(), one_thread("blas"):
+        warnings.simplefilter("ignore", SlowFunction)
+        try:
+            return function(*arguments)
+        except LpbError:
+            raise
+        except Exception as error:
+            if not _arrives(error):  # which would look like the worker's death
+                raise MachineFault(f"a worker process failed: {type(error).__name__}: {error}") from None
+            raise
+
+
+def _arrives(error: Exception) -> bool:
+    """Return whether an error can be sent back."""
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301 - made in the same line
+    except Exception:
+        return False
+    return True
+
+
+def _first_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
