@@ -7,9 +7,10 @@ a median moves. The ratio of two leasts is the value of a row; the range of the 
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from rich.console import Console
@@ -18,6 +19,8 @@ from rich.table import Table
 from lpbandits.typing import FloatArray
 
 REPEATS = 7
+
+Value: TypeAlias = str | int | float | bool | None
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,27 @@ class Row:
         return self.value <= self.goal if self.at_most else self.value >= self.goal
 
 
+@dataclass(frozen=True)
+class Table:
+    """More than rows can hold: records with the same keys, for a table or a chart of the page."""
+
+    name: str
+    records: list[dict[str, Value]]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a group found."""
+
+    rows: list[Row]
+    tables: list[Table] = field(default_factory=list)
+
+
+def say(what: str) -> None:
+    """Tell on stderr what is at work."""
+    print(f"  {what}", file=sys.stderr, flush=True)
+
+
 def processor_seconds(action: Callable[[], object]) -> float:
     """Return the processor time of one call, all threads together."""
     started = time.process_time()
@@ -50,6 +74,26 @@ def interleaved(*actions: Callable[[], object], repeats: int = REPEATS) -> Float
     for action in actions:
         action()
     return np.array([[processor_seconds(action) for action in actions] for _ in range(repeats)]).T
+
+
+def often_enough(action: Callable[[], object], *, least: float = 0.02, most: int = 10_000) -> int:
+    """Return how many calls take `least` processor seconds together, one at least: fewer would drown in the clock."""
+    calls = 1
+    while calls < most:
+        took = processor_seconds(lambda: [action() for _ in range(calls)])
+        if took >= least:
+            break
+        calls = min(most, max(2 * calls, int(calls * least / max(took, 1e-9))))
+    return calls
+
+
+def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
+    """Return b of seconds ≈ a · size^b, by least squares of the logarithms.
+
+    >>> round(exponent([1, 2, 4], [3, 6, 12]), 6)
+    1.0
+    """
+    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
 def ratio(what: str, over: FloatArray, under: FloatArray, goal: float, *, at_most: bool = False) -> Row:
