@@ -55,7 +55,7 @@ class Comparisons:
 
     @cached_property
     def design(self) -> tuple[Any, FloatArray, FloatArray]:
-        """Rows of +1 for the first of a pair and -1 for the second, who won, and how often: for a logistic regression."""
+        """Rows of +1 for the first of a pair and -1 for the second, whether it won, and how often."""
         winner, loser = np.nonzero(self.wins)
         rows = np.arange(len(winner))
         flipped = winner > loser
@@ -85,14 +85,16 @@ def evalica_by(name: str, data: Comparisons) -> FloatArray:
     winner, loser, times = data.weighted
     found = getattr(evalica, name)(winner, loser, [evalica.Winner.X] * len(winner), weights=times)
     with np.errstate(divide="ignore"):
-        return np.log(found.scores.sort_index().to_numpy(dtype=np.float64))
+        return np.asarray(np.log(found.scores.sort_index().to_numpy(dtype=np.float64)))
 
 
 def scikit_learn(data: Comparisons) -> FloatArray:
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - heavy
 
     matrix, won, times = data.design
-    fitted = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-6, max_iter=1000).fit(matrix, won, sample_weight=times)
+    fitted = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-6, max_iter=1000).fit(
+        matrix, won, sample_weight=times
+    )
     return np.asarray(fitted.coef_[0])
 
 
@@ -192,7 +194,10 @@ def never_wins() -> list[dict[str, Value]]:
     wins = contest(20, GAMES)
     wins[LOSER] = 0
     data, rest = Comparisons(wins), np.arange(20) != LOSER
-    best = {1.0: optimum(wins, 1.0)[rest], 0.0: optimum(wins[np.ix_(rest, rest)], 0.0)}  # without a prior: -∞, and these
+    best = {
+        1.0: optimum(wins, 1.0)[rest],
+        0.0: optimum(wins[np.ix_(rest, rest)], 0.0),
+    }  # without a prior: -∞, and these
     records: list[dict[str, Value]] = []
     for name, fitter in FITTERS.items():
         answer = attempt(fitter, data)

@@ -103,9 +103,7 @@ def curves() -> tuple[list[Row], list[Table]]:
     seconds = interleaved(*(one.run for one in jobs.values()), repeats=5).min(axis=1)
     points: list[dict[str, Value]] = []
     for ((who, along, size), one), took in zip(jobs.items(), seconds.tolist(), strict=True):
-        points.append(
-            {"who": who, "along": along, "size": size, "seconds": took, "µs": 1e6 * took / one.decisions}
-        )
+        points.append({"who": who, "along": along, "size": size, "seconds": took, "µs": 1e6 * took / one.decisions})
     rows: list[Row] = []
     exponents: list[dict[str, Value]] = []
     for (who, along), sizes in STEPS.items():

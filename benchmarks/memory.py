@@ -104,7 +104,8 @@ import lpbandits as lpb
 rng = np.random.default_rng(0)
 person = np.repeat(np.arange(1_000_000), 10)
 model = lpb.PreferenceModel([rng.permutation(10) for _ in range(5)])
-log = lpb.Ratings.from_arrays(person, np.tile(np.arange(10), 1_000_000), rng.normal(size=len(person)), actions=range(10))
+rewards = rng.normal(size=len(person))
+log = lpb.Ratings.from_arrays(person, np.tile(np.arange(10), 1_000_000), rewards, actions=range(10))
 lpb.decide(lpb.LpbTS(model), log, threads=1)
 """,
         2048.0,

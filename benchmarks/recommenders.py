@@ -153,7 +153,5 @@ RECOMMENDERS = {
         {"name": ("pearson_baseline",), "shrinkage": (10, 100, 1000), "k": (40,)},
         WRITTEN,
     ),
-    "surprise SVD": Recommender(
-        trainset, surprise_svd, {"n_factors": (20, 100), "reg_all": (0.02, 0.1, 0.3)}, WRITTEN
-    ),
+    "surprise SVD": Recommender(trainset, surprise_svd, {"n_factors": (20, 100), "reg_all": (0.02, 0.1, 0.3)}, WRITTEN),
 }

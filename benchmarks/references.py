@@ -2,8 +2,8 @@
 
 As in `lpb.evaluate`: some people are fitted, others choose every setting (a peer's as ours), and the rest are replayed
 once. A person gets only what they really rated, each action once, and the reward is their rating; whoever chooses knows
-the rewards of what they had so far and nothing else of the person. Where scores tie, as before the first reward, what is
-popular decides.
+the rewards of what they had so far and nothing else of the person. Where scores tie, as before the first reward, what
+is popular decides.
 """
 
 import os

@@ -46,7 +46,9 @@ def measured() -> Measured:
         slow, fast = (min(float(value) for value in values) for values in (cold, warm))
         records.append({"who": name, "cold s": slow, "warm s": fast, "missing": ""})
         if name in GOALS:
-            for kind, value, goal in zip(("nothing compiled", "compiled before"), (slow, fast), GOALS[name], strict=True):
+            for kind, value, goal in zip(
+                ("nothing compiled", "compiled before"), (slow, fast), GOALS[name], strict=True
+            ):
                 rows.append(Row(f"first decision, {kind}", value, goal, at_most=True, unit=" s"))
     for name, start in START.items():
         if name == "lpbandits":

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 import lpbandits as lpb
-from benchmarks.measure import Measured, Row, Table, Value, interleaved, often_enough, ratio, say
+from benchmarks.measure import Measured, Row, Table, Value, again, interleaved, often_enough, ratio, say
 from benchmarks.peers import Missing
 from benchmarks.thompson_players import ENTRANTS, EXACT, PRECISION, Make, Player, River
 from lpbandits.simulation import roll
@@ -73,18 +73,13 @@ def decisions(names: list[str]) -> tuple[list[Row], list[dict[str, Value]]]:
             player.begin(first)
             once = partial(_once, player, means.tolist())
             calls.append(often_enough(once))
-            jobs.append(partial(_repeat, once, calls[-1]))
+            jobs.append(partial(again, once, calls[-1]))
         seconds = dict(zip(names, interleaved(*jobs, repeats=5) / np.array(calls)[:, None], strict=True))
         records += [{"who": name, "k": k, "µs": 1e6 * float(seconds[name].min())} for name in names]
         if goal is not None and "river" in seconds:
             row = ratio(f"TS: one decision over river's, k={k}", seconds[OURS], seconds["river"], goal, at_most=True)
             rows.append(row)
     return rows, records
-
-
-def _repeat(once: Callable[[], object], times: int) -> None:
-    for _ in range(times):
-        once()
 
 
 def numpy_at_once(means: FloatArray, rounds: int, seed: int) -> FloatArray:

@@ -180,34 +180,41 @@ class Entrant:
 
 EXACT = "numpy loop"
 ENTRANTS = {
-    "lpbandits": Entrant(Ours, "exact: normal prior, known noise; untried actions share one draw of their maximum", True),
-    EXACT: Entrant(Numpy, "exact: the posterior written out, a normal draw for every action", True),
+    "lpbandits": Entrant(
+        Ours, "exact: normal prior, known noise; untried actions share one draw of their maximum", exact=True
+    ),
+    EXACT: Entrant(Numpy, "exact: the posterior written out, a normal draw for every action", exact=True),
     "river": Entrant(
         River,
-        "draws a reward, not a mean: the spread of its draws is the sample deviation of an action's rewards, which does not "
-        "shrink as they grow in number, and is 0 after the first; `burn_in=1`, the best of those tried",
+        "draws a reward, not a mean: the spread of its draws is the sample deviation of an action's rewards, which "
+        "does not shrink as they grow in number, and is 0 after the first; `burn_in=1`, the best of those tried",
     ),
     "river, as it comes": Entrant(
         RiverAsItComes,
-        "the same with `burn_in=0`: what was never tried counts as exactly 0, so that it keeps to the first action whose "
-        "reward is positive",
+        "is the same with `burn_in=0`: what was never tried counts as exactly 0, so that it keeps to the first action "
+        "whose reward is positive",
     ),
     "MABWiser LinTS": Entrant(
         MabwiserLinear,
-        "the posterior is exact (`alpha=1`, `l2_lambda=1e-4`, constant context), but every action's model has a copy of one "
-        "generator, so all actions share one draw: it tries less, which pays on average here and spreads wider over "
-        "people. Before an action's first reward its prior variance is λ instead of 1/λ, so each is played once first",
+        "has the exact posterior (`alpha=1`, `l2_lambda=1e-4`, constant context), but every action's model has a copy "
+        "of one generator, so that all actions share one draw: it tries less, which pays on average here and spreads "
+        "wider over people. Before an action's first reward its prior variance is λ instead of 1/λ, so each is played "
+        "once first",
     ),
     "MABWiser TS": Entrant(
         MabwiserBinary,
-        "is for rewards of 0 and 1: all it learns of a reward is whether it was above the middle of the range it was told",
+        "is for rewards of 0 and 1: all that it learns of a reward is whether it was above the middle of the range "
+        "it was told",
     ),
     "mabby": Entrant(
         Mabby,
-        "has no Gaussian strategy: a coin is tossed with the reward, put on [0, 1], as its chance, and a Beta posterior "
-        "learns the toss; most of what a reward says is lost",
+        "has no Gaussian strategy: a coin is tossed with the reward, put on [0, 1], as its chance, and a Beta "
+        "posterior learns the toss; most of what a reward says is lost",
     ),
     "bayesianbandits": Entrant(
-        Bayesianbandits, "exact: a normal regression per action, with the same prior and noise", True
+        Bayesianbandits,
+        "exact: a normal regression per action, with the same prior and noise; its draws are those of the numpy loop, "
+        "digit for digit",
+        exact=True,
     ),
 }
