@@ -35,14 +35,23 @@ COLOURS = {
     "evalica bradley_terry": "#d9822b",
     "evalica newman": "#f0bc7e",
 }
-OURS, THEIRS = "#0b6e99", "#d9822b"
-AXES = {"people": "people", "rounds": "rounds", "m": "states m", "k": "actions k, at most 5 tried"}
+OURS, EXACT, THEIRS = "#0b6e99", "#6b7280", "#d9822b"
+AXES = {
+    "people": ("people", "milliseconds a round"),
+    "rounds": ("rounds", "milliseconds a person"),
+    "m": ("states m", "microseconds a decision"),
+    "k": ("actions k, at most 5 of them tried", "microseconds a decision"),
+}
 Records = Sequence[dict[str, Any]]
 
 
-def _log(field: str, title: str, *, vertical: bool = False, domain: Sequence[float] | None = None) -> Any:
-    scale = alt.Scale(type="log", nice=False, domain=alt.Undefined if domain is None else list(domain))
-    axis = alt.Axis(format="~s" if not vertical else "~g", tickCount=5, labelOverlap=True)
+def _log(field: str, title: str, low: float, high: float, *, at: Sequence[float] = (), vertical: bool = False) -> Any:
+    """Return a logarithmic axis with marks at given places, or at every power of ten, or more where these are few."""
+    scale = alt.Scale(type="log", nice=False, domain=[low, high])
+    steps = (1, 2, 5) if high / low < 40 else (1,)
+    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    ticks = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
+    axis = alt.Axis(format=",~g", values=list(at) or ticks, labelOverlap=True)
     return (alt.Y if vertical else alt.X)(f"{field}:Q", title=title, scale=scale, axis=axis)
 
 
@@ -70,19 +79,21 @@ def log_lines(
         [{"name": one["who"], along: float(one[along]), value: one[value]} for one in records if one.get(value)]
     ).sort("name", along, maintain_order=True)
     names = list(dict.fromkeys(one["who"] for one in records if one.get(value)))
-    low, high = float(frame[value].min()), float(frame[value].max())  # type: ignore[arg-type] # numbers, all of them
-    low, high = low / 1.6, high * 1.6
-    shown = _fits(frame, along, value) if fitted else frame
+    sizes, values = frame[along].to_list(), frame[value].to_list()
+    low, high = min(values) / 1.6, max(values) * 1.6
+    shown = _fits(frame, along, value) if fitted else frame.with_columns(label="name")
     base = alt.Chart(frame)
-    across, up = _log(along, x), _log(value, y, vertical=True, domain=(low, high))
+    few = sorted(set(sizes)) if len(set(sizes)) <= 4 else ()
+    across, up = _log(along, x, min(sizes), max(sizes), at=few), _log(value, y, low, high, vertical=True)
     colour = _colour(names)
     lines = alt.Chart(shown).mark_line(strokeWidth=2).encode(across, up, colour)
     points = base.mark_point(filled=True, size=46, opacity=1).encode(across, up, colour)
     ends = shown.sort(along).group_by("name", maintain_order=True).last().sort(value)
     shares = apart([float(np.log(y / low) / np.log(high / low)) for y in ends[value]], height)
     placed = ends.with_columns(at=pl.Series([low * (high / low) ** share for share in shares]))
-    names_at_ends = leaders(placed, along=along, end=value, at="at", colour=colour)
-    return alt.layer(lines, points, *names_at_ends).properties(
+    joins, labels = leaders(placed, along=along, end=value, at="at", colour=colour)
+    labels = labels.encode(text="label:N")
+    return alt.layer(lines, points, joins, labels).properties(
         width=width, height=height, title=heading(title, subtitle)
     )
 
@@ -94,7 +105,10 @@ def _fits(frame: pl.DataFrame, along: str, value: str) -> pl.DataFrame:
         sizes, took = part[along].to_list(), part[value].to_list()
         slope = exponent(sizes, took)
         middle = float(np.exp(np.mean(np.log(took)) - slope * np.mean(np.log(sizes))))
-        rows += [{"name": name, along: size, value: middle * size**slope} for size in (sizes[0], sizes[-1])]
+        label = f"{name}, {slope:.2f}"
+        rows += [
+            {"name": name, "label": label, along: size, value: middle * size**slope} for size in (sizes[0], sizes[-1])
+        ]
     return pl.DataFrame(rows)
 
 
@@ -109,7 +123,7 @@ def dots(
                 "mean": one[value],
                 "low": one[value] - 2 * one[error],
                 "high": one[value] + 2 * one[error],
-                "colour": OURS if one["ours"] else THEIRS,
+                "colour": one["colour"],
             }
             for one in records
         ]
@@ -138,31 +152,37 @@ def decision(results: Results) -> Chart:
 
 
 def regret(results: Results) -> Chart:
-    found = [{**one, "ours": one["who"] == "lpbandits"} for one in results.table("thompson-regret") if one["k"] == 10]
+    found = [
+        {**one, "colour": OURS if one["who"] == "lpbandits" else EXACT if one["exact"] else THEIRS}
+        for one in results.table("thompson-regret")
+        if one["k"] == 10
+    ]
     return dots(
         sorted(found, key=lambda one: float(one["regret"])),
         value="regret",
         error="se",
         x="regret after 200 rounds, ± 2 standard errors",
         title="What Thompson sampling reaches by that name",
-        subtitle="the same people with the same luck; 10 actions",
+        subtitle="blue: ours; grey: also exact; orange: another algorithm. 10 actions, the same people and luck",
     )
 
 
 def growth(results: Results) -> Chart:
-    points = results.table("growth-points")
+    """Return four charts; times by people and rounds are those of one round, and of one person, for all alike."""
     charts = []
-    for along, title in AXES.items():
-        mine = [one for one in points if one["along"] == along]
-        whole = along in ("people", "rounds")
+    for along, (x, y) in AXES.items():
+        mine = [one for one in results.table("growth-points") if one["along"] == along]
+        if along in ("people", "rounds"):
+            mine = [{**one, "µs": 1e-3 * one["µs"] * one["size"]} for one in mine]
         charts.append(
             log_lines(
                 mine,
                 along="size",
-                value="seconds" if whole else "µs",
-                x=title,
-                y="seconds, all of it" if whole else "microseconds a decision",
-                title=f"lpbTS by {title.split(',')[0]}",
+                value="µs",
+                x=x,
+                y=y,
+                title=f"lpbTS by {x.split(',')[0]}",
+                subtitle="lines with their exponents",
                 fitted=True,
                 width=250,
                 height=230,
@@ -187,14 +207,15 @@ def references(results: Results) -> Chart:
     charts = []
     for log in dict.fromkeys(one["log"] for one in results.table("references")):
         mine = [one for one in results.table("references") if one["log"] == log]
-        found = [{**one, "ours": not one["who"].startswith(("implicit", "surprise"))} for one in mine]
+        found = [{**one, "colour": THEIRS if one["who"].startswith(("implicit", "surprise")) else OURS} for one in mine]
         charts.append(
             dots(
                 sorted(found, key=lambda one: -float(one["score"])),
                 value="score",
                 error="se",
                 x="score over 20 rounds, ± 2 standard errors",
-                title=log,
+                title=f"Recommenders, {log}",
+                subtitle="blue: ours; orange: theirs",
                 zero=False,
             )
         )

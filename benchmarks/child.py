@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 # The peak belongs to the memory of the program itself; ru_maxrss of a child would count its parent's, too.
 PEAK = """
-import json, pathlib
+import json, pathlib  # a program may leave a dictionary `report`
 _status = pathlib.Path("/proc/self/status")
 if _status.exists():
     _peak = next(int(line.split()[1]) for line in _status.read_text().splitlines() if line.startswith("VmHWM"))
 else:
     import resource
     _peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-print(json.dumps({"kib": _peak}))
+print(json.dumps({"kib": _peak, "report": globals().get("report", {})}))
 """
 
 
@@ -27,6 +27,7 @@ class Child:
 
     seconds: float
     mib: float
+    report: dict[str, float]
 
 
 def run(program: str, *, environment: Mapping[str, str] | None = None) -> Child | str:
@@ -44,4 +45,5 @@ def run(program: str, *, environment: Mapping[str, str] | None = None) -> Child 
     if done.returncode:
         return (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Child(seconds, json.loads(done.stdout.splitlines()[-1])["kib"] / 1024)
+    said = json.loads(done.stdout.splitlines()[-1])
+    return Child(seconds, said["kib"] / 1024, said["report"])

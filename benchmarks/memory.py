@@ -66,12 +66,22 @@ def make(i):
 SLOW = ("MABWiser", "bayesianbandits")
 
 LIVE = """
-kept = []
-for i in range({agents}):
+def live(i):
     agent, ask, tell = make(i)
     for t in range({told}):
         tell(ask(), float((7 * t + i) % 10))
-    kept.append(agent)
+    return agent
+"""
+
+MANY = """
+import pathlib
+def held():
+    lines = pathlib.Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+first = [live(i) for i in range(20)]  # what all of them share is there by then
+before = held()
+kept = [live(i) for i in range({agents})]
+report = {{"KiB each": (held() - before) / {agents}}}
 """
 
 WORK = {
@@ -119,18 +129,17 @@ def imports() -> list[dict[str, Value]]:
 
 
 def agents() -> list[dict[str, Value]]:
-    """Return what one agent holds: the peak of many less that of one, by how many there are."""
+    """Return what one agent holds: by how much the process grows while many are made, by how many they are."""
     records: list[dict[str, Value]] = []
     for name, start in START.items():
         say(f"agents of {name}")
         count = FEW if name in SLOW else AGENTS
-        one, many = (run(start + LIVE.format(agents=number, told=TOLD)) for number in (1, count))
+        many = run(start + LIVE.format(told=TOLD) + MANY.format(agents=count))
         record: dict[str, Value] = {"who": name, "agents": count}
-        if isinstance(one, Child) and isinstance(many, Child):
-            each = 1024 * (many.mib - one.mib) / (count - 1)
-            records.append({**record, "KiB each": each, "peak MiB": many.mib, "missing": ""})
+        if isinstance(many, Child):
+            records.append({**record, "KiB each": many.report["KiB each"], "peak MiB": many.mib, "missing": ""})
         else:
-            records.append({**record, "KiB each": None, "peak MiB": None, "missing": str(many)})
+            records.append({**record, "KiB each": None, "peak MiB": None, "missing": many})
     return records
 
 

@@ -61,7 +61,7 @@ def _goals(results: Results) -> str:
             row = Row(**{key: value for key, value in one.items() if key != "met"})
             value, spread, goal, verdict = cells(row)
             rows.append([group, row.what, value, spread, goal, verdict, row.best])
-    return table(["group", "what", "value", "range", "goal", "", "best times"], rows, left=2)
+    return table(["group", "what", "value", "range", "goal", "", "made of"], rows, left=2)
 
 
 def svg(chart: Any) -> str:

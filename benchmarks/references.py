@@ -54,12 +54,13 @@ def logs() -> dict[str, Ratings]:
 def played(score: Score, popular: FloatArray, replay: Replay) -> FloatArray:
     """Return the rewards, people × rounds, of taking the highest score in every round; popularity settles ties."""
     out = np.full((len(replay), replay.most), np.nan)
-    nudge = 1e-9 * popular / np.abs(popular).max()
     for start in range(0, len(replay), TOGETHER):
         given = replay.given[start : start + TOGETHER]
         rows, told, left = np.arange(len(given)), np.full(given.shape, np.nan), ~np.isnan(given)
         for t in range(replay.most):
-            chosen = np.argmax(np.where(left, score(told) + nudge, -np.inf), axis=1)
+            values = np.where(left, score(told), -np.inf)
+            best = values == values.max(axis=1, keepdims=True)
+            chosen = np.argmax(np.where(best & left, popular, -np.inf), axis=1)
             told[rows, chosen] = out[start : start + TOGETHER, t] = given[rows, chosen]
             left[rows, chosen] = False
     return out
@@ -116,9 +117,12 @@ class Match:
         return missing
 
     def _value(self, name: str, settings: Settings) -> float:
+        """Return how settings do with development people; those under which all scores tie are none of the peer's."""
         maker = RECOMMENDERS[name]
         score = maker.fit(maker.form(self.fitted, settings), settings)
-        return mean_score(self._scored(score, self.development))
+        scores = self._scored(score, self.development)
+        ties = self._scored(np.zeros_like, self.development)
+        return -np.inf if np.array_equal(scores, ties, equal_nan=True) else mean_score(scores)
 
     def _scored(self, score: Score, replay: Replay) -> FloatArray:
         return replay.scored(played(score, self.all_known.popular, replay))

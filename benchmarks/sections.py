@@ -31,7 +31,8 @@ played the first rounds only. river's first k rounds are its burn-in.
 {simulated}
 
 **The regret each reaches** with the same people, whose rewards have the same luck (the paper's world, each person
-on their own scale). The difference from the numpy loop is between the same people. Slow packages met fewer people.
+on their own scale and with an ordering of their own). The difference from the numpy loop is between the same people;
+± 0.0 means the very same draws. Slow packages met fewer people.
 
 {_regrets(results.table("thompson-regret"))}
 
@@ -41,7 +42,7 @@ Why they differ:
 
 {_reasons(results.table("thompson-regret"))}
 
-river by its `burn_in`, with other people: {_burn_ins(results.table("thompson-burn-in"))}.
+{_burn_ins(results.table("thompson-burn-in"))}
 {missing(results.table("thompson-missing"))}
 """
 
@@ -62,7 +63,11 @@ def _reasons(records: Records) -> str:
 
 
 def _burn_ins(records: Records) -> str:
-    return ", ".join(f"{one['burn_in']}: {one['regret']:.0f} ± {one['se']:.0f}" for one in records)
+    if not records:
+        return ""
+    found = ", ".join(f"{one['burn_in']}: {one['regret']:.0f} ± {one['se']:.0f}" for one in records)
+    best = min(records, key=lambda one: float(one["regret"]))["burn_in"]
+    return f"Regret of river by its `burn_in`, with other people: {found}. The best is {best}."
 
 
 def growth(results: Results) -> str:
@@ -138,7 +143,7 @@ def _fits(records: Records) -> str:
         cells = [
             f"{one['k']:,}",
             f"{seconds(1e-3 * one['ms'])}{ratio}",
-            small(one["error"]),
+            figure(one["error"], 3),
             small(one["from optimum"]),
         ]
         rows.append([name, *cells])
@@ -166,10 +171,13 @@ The protocol is that of [`lpb evaluate`](commands/evaluate.md). All have the sam
 people fitted, and of a replayed person nothing but the rewards of what they had so far. They choose among what the
 person rated, each action once, for at most 20 rounds; scores are in units of the person's own ratings. Settings of
 peers were chosen by the same development people as the constants of ours. Before the first reward, and in ties,
-what is popular decides. `implicit` is made for clicks and purchases, not for ratings: it is told ratings as
-weights, or which of them are above the mean, whichever did better. `surprise` cannot take in a person after the
-fit: its formulas are written out for them (that of KNNBaseline to its own estimate's last digit), for SVD a ridge
-regression on its factors with its own penalty. Fits are on one thread, of data in the form that the package takes.
+what is popular decides; a setting under which all scores of a peer tie is not chosen. `taste` has five states and
+the settings that a fit takes by itself.
+
+`implicit` is made for clicks and purchases, not for ratings: it is told ratings as weights, or which of them are
+above the mean, whichever did better. `surprise` cannot take in a person after the fit: its formulas are written out
+for them, that of KNNBaseline as its own estimate has it, for SVD a ridge regression on its factors with its own
+penalty. Fits are on one thread, of data in the form that the package takes.
 
 {(chr(10) * 2).join(parts)}
 

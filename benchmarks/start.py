@@ -18,7 +18,7 @@ agent.tell(agent.ask(), 1.0)
 import lpbandits as lpb
 lpb.simulate(lpb.SyntheticWorld(states=2, actions=3), ["lpbts"], people=2, rounds=5, threads=1)
 """,
-    "lpbandits: Agent of TS": START["lpbandits"] + LIVE.format(agents=1, told=1),
+    "lpbandits: Agent of TS": START["lpbandits"] + LIVE.format(told=1) + "live(0)\n",
 }
 GOALS = {"lpbandits: Agent of lpbTS": (6.0, 0.6)}
 """Seconds with nothing compiled, and with everything."""
@@ -54,7 +54,7 @@ def measured() -> Measured:
         if name == "lpbandits":
             continue
         say(name)
-        times = [run(start + LIVE.format(agents=1, told=1)) for _ in range(REPEATS)]
+        times = [run(start + LIVE.format(told=1) + "live(0)\n") for _ in range(REPEATS)]
         found = [one.seconds for one in times if isinstance(one, Child)]
         why = next((one for one in times if isinstance(one, str)), "")
         records.append({"who": name, "cold s": None, "warm s": min(found, default=None), "missing": why})
