@@ -87,4 +87,5 @@ def start(results: Results) -> Iterator[str]:
     ours = next((one["warm s"] for one in records if one["who"] == "lpbandits: Agent of TS"), None)
     for one in records:
         if ours and one["warm s"] and not one["who"].startswith(OURS) and one["warm s"] < WORTH * ours:
-            yield f"{one['who']} makes its first decision in {times(one['warm s'] / ours)} our time, even when ours is compiled"
+            share = times(one["warm s"] / ours)
+            yield f"{one['who']} makes its first decision in {share} our time, even when ours is compiled"
