@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+BENCH := build/bench
 # Bytecode that cannot be written makes every import several times slower.
 unexport PYTHONDONTWRITEBYTECODE
 export MYPY_CACHE_DIR := $(VENV)/.mypy_cache
@@ -66,8 +67,17 @@ fmt: setup ## format and mend what can be mended
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: setup ## speed, as ratios measured in one run
-	$(BIN)/python -m benchmarks
+bench: $(BENCH)/.ready ## speed, regret and memory beside other packages: benchmarks/results.json and docs/benchmarks.md (25 minutes)
+	$(BENCH)/bin/python -m benchmarks --save
+
+# An environment of its own: what is measured against is never in that of the tests. The lock is complete, so that no
+# package's wish for an older numpy is asked again.
+$(BENCH)/.ready: $(READY) requirements-bench.lock
+	rm -rf $(BENCH)
+	$(BIN)/uv venv --quiet --python $(BIN)/python $(BENCH)
+	$(BIN)/uv pip install --quiet --python $(BENCH)/bin/python --no-deps --require-hashes --compile-bytecode -r requirements-bench.lock
+	$(BIN)/uv pip install --quiet --python $(BENCH)/bin/python --no-deps --build-constraints requirements-dev.lock --editable .
+	@touch $@
 
 fuzz: setup ## hostile input at every door: thousands of tries, and a table (minutes)
 	$(BIN)/python -m tests.doors
@@ -85,6 +95,7 @@ lock: setup ## renew the hash-locked requirements, and what depends on them
 	$(COMPILE) --output-file requirements-uv.lock --group uv
 	$(COMPILE) --output-file requirements.lock pyproject.toml
 	$(COMPILE) --output-file requirements-dev.lock pyproject.toml --group dev
+	$(COMPILE) --output-file requirements-bench.lock --overrides benchmarks/overrides.txt pyproject.toml --group bench
 	$(MAKE) licences
 
 licences: setup ## write docs/licences.md from the packages of requirements.lock

@@ -7,17 +7,21 @@ a median moves. The ratio of two leasts is the value of a row; the range of the 
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
+from rich import table as rich_table
 from rich.console import Console
-from rich.table import Table
 
 from lpbandits.typing import FloatArray
 
 REPEATS = 7
+
+Value: TypeAlias = str | int | float | bool | None
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,27 @@ class Row:
         return self.value <= self.goal if self.at_most else self.value >= self.goal
 
 
+@dataclass(frozen=True)
+class Table:
+    """More than rows can hold: records with the same keys, for a table or a chart of the page."""
+
+    name: str
+    records: list[dict[str, Value]]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a group found."""
+
+    rows: list[Row]
+    tables: list[Table] = field(default_factory=list)
+
+
+def say(what: str) -> None:
+    """Tell on stderr what is at work."""
+    print(f"  {what}", file=sys.stderr, flush=True)
+
+
 def processor_seconds(action: Callable[[], object]) -> float:
     """Return the processor time of one call, all threads together."""
     started = time.process_time()
@@ -52,6 +77,32 @@ def interleaved(*actions: Callable[[], object], repeats: int = REPEATS) -> Float
     return np.array([[processor_seconds(action) for action in actions] for _ in range(repeats)]).T
 
 
+def again(action: Callable[[], object], times: int) -> None:
+    """Call an action so many times."""
+    for _ in range(times):
+        action()
+
+
+def often_enough(action: Callable[[], object], *, least: float = 0.02, most: int = 10_000) -> int:
+    """Return how many calls take `least` processor seconds together, one at least: fewer would drown in the clock."""
+    calls = 1
+    while calls < most:
+        took = processor_seconds(partial(again, action, calls))
+        if took >= least:
+            break
+        calls = min(most, max(2 * calls, int(calls * least / max(took, 1e-9))))
+    return calls
+
+
+def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
+    """Return b of seconds ≈ a · size^b, by least squares of the logarithms.
+
+    >>> round(exponent([1, 2, 4], [3, 6, 12]), 6)
+    1.0
+    """
+    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+
+
 def ratio(what: str, over: FloatArray, under: FloatArray, goal: float, *, at_most: bool = False) -> Row:
     """Return the row of the least of `over` by the least of `under`, both per repeat."""
     each = over / under
@@ -61,28 +112,32 @@ def ratio(what: str, over: FloatArray, under: FloatArray, goal: float, *, at_mos
         goal,
         at_most,
         spread=(float(each.min()), float(each.max())),
-        best=f"{_seconds(float(over.min()))} : {_seconds(float(under.min()))}",
+        best=f"{seconds(float(over.min()))} : {seconds(float(under.min()))}",
     )
 
 
-def show(groups: dict[str, list[Row]], *, title: str, json_file: Path | None = None) -> None:
-    """Print one table, write it as JSON if asked, and end the program with 1 if a goal is missed."""
-    table = Table(title, "best", "range", "goal", "", "best times", box=None, pad_edge=False)
+def show(groups: dict[str, list[Row]], *, title: str, json_file: Path | None = None, failed: bool = False) -> None:
+    """Print one table, write it as JSON if asked, and end the program with 1 if a goal is missed or a group failed."""
+    table = rich_table.Table(title, "best", "range", "goal", "", "best times", box=None, pad_edge=False)
     for column in table.columns[1:4]:
         column.justify = "right"
     for group, rows in groups.items():
         if len(groups) > 1:
             table.add_row(f"[bold]{group}[/bold]")
         for row in rows:
-            spread = "" if row.spread is None else f"{_number(row.spread[0])} – {_number(row.spread[1])}"
-            goal = f"{'≤' if row.at_most else '≥'} {_number(row.goal)}{row.unit}"
-            verdict = "ok" if row.met else "MISSED"
-            table.add_row(row.what, f"{_number(row.value)}{row.unit}", spread, goal, verdict, row.best)
+            table.add_row(row.what, *cells(row), row.best)
     Console(width=None if sys.stdout.isatty() else 120, highlight=False).print(table)
     if json_file is not None:
         rows_ = [{"group": group, **asdict(row), "met": row.met} for group, rows in groups.items() for row in rows]
         json_file.write_text(json.dumps(rows_, indent=1, ensure_ascii=False) + "\n")
-    sys.exit(not all(row.met for row in _flat(groups.values())))
+    sys.exit(failed or not all(row.met for row in _flat(groups.values())))
+
+
+def cells(row: Row) -> tuple[str, str, str, str]:
+    """Return value, range, goal and verdict as they are shown."""
+    spread = "" if row.spread is None else f"{_number(row.spread[0])} – {_number(row.spread[1])}"
+    goal = f"{'≤' if row.at_most else '≥'} {_number(row.goal)}{row.unit}"
+    return f"{_number(row.value)}{row.unit}", spread, goal, "ok" if row.met else "MISSED"
 
 
 def _flat(groups: Iterable[list[Row]]) -> list[Row]:
@@ -90,10 +145,12 @@ def _flat(groups: Iterable[list[Row]]) -> list[Row]:
 
 
 def _number(value: float) -> str:
+    if 0 < abs(value) < 0.01:
+        return f"{value:.1g}"
     return f"{value:,.{0 if value >= 100 or value == int(value) else 1 if value >= 10 else 2}f}"
 
 
-def _seconds(value: float) -> str:
+def seconds(value: float) -> str:
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if value >= size:
             return f"{value / size:.3g} {unit}"

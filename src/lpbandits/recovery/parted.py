@@ -191,9 +191,7 @@ class InFiles:
         totals: list[Any] | None = None
         for some in self._team.each(_folded, jobs, join=False):
             if totals is None:
-                totals = [
-                    np.require(one, requirements="W") for one in some
-                ]  # what came from elsewhere may be read-only
+                totals = [np.require(one, requirements="W") for one in some]  # from elsewhere, they may be read-only
             else:
                 for total, part in zip(totals, some, strict=True):
                     np.add(total, part, out=total)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from lpbandits import validate
 from lpbandits.kernels import layout
@@ -113,6 +112,8 @@ def _chance_of_largest(mean: FloatArray, sd: FloatArray, copies: FloatArray) -> 
     resolved; products of distribution functions are formed as sums of logarithms. Normals that lie wholly below
     another one (both cut at nine standard deviations) have no chance and are left out.
     """
+    from scipy.special import log_ndtr  # noqa: PLC0415 - heavy, and no decision needs it
+
     out = np.zeros(len(mean))
     present = copies > 0
     mean = mean - mean[present].max()  # only differences count, and far from zero they would drown

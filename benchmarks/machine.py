@@ -1,0 +1,42 @@
+"""On what it was measured: processor, memory, Python, and the version of every package that takes part."""
+
+import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from benchmarks.peers import PEERS
+
+OURS = ("lpbandits", "numpy", "scipy", "scikit-learn", "numba", "polars")
+
+
+def versions() -> dict[str, str | None]:
+    """Return the version of each package, None where it is not installed."""
+    found: dict[str, str | None] = {}
+    for name in (*OURS, *PEERS.values()):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def about() -> dict[str, object]:
+    """Return what a reader must know of the run, and nothing that tells whose machine it was."""
+    return {
+        "day": datetime.now(UTC).date().isoformat(),
+        "processor": _from_proc("/proc/cpuinfo", "model name") or platform.machine(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(int((_from_proc("/proc/meminfo", "MemTotal") or "0").split()[0]) / 2**20),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "versions": versions(),
+    }
+
+
+def _from_proc(file: str, key: str) -> str | None:
+    """Return the first value of a key in a file of Linux's, None elsewhere."""
+    place = Path(file)
+    lines = place.read_text(encoding="utf-8").splitlines() if place.exists() else []
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(key)), None)

@@ -1,0 +1,61 @@
+"""The first decision of a new process: with nothing compiled before, and with machine code kept from an earlier one."""
+
+import os
+import tempfile
+
+from benchmarks.child import Child, run
+from benchmarks.measure import Measured, Row, Table, Value, say
+from benchmarks.memory import LIVE, START
+
+REPEATS = 3
+PROGRAMS = {
+    "lpbandits: Agent of lpbTS": """
+import lpbandits as lpb
+agent = lpb.Agent(lpb.LpbTS(lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]])), seed=0)
+agent.tell(agent.ask(), 1.0)
+""",
+    "lpbandits: simulate lpbTS": """
+import lpbandits as lpb
+lpb.simulate(lpb.SyntheticWorld(states=2, actions=3), ["lpbts"], people=2, rounds=5, threads=1)
+""",
+    "lpbandits: Agent of TS": START["lpbandits"] + LIVE.format(told=1) + "live(0)\n",
+}
+GOALS = {"lpbandits: Agent of lpbTS": (6.0, 0.6)}
+"""Seconds with nothing compiled, and with everything."""
+
+
+def once(program: str, cache: str) -> float | str:
+    """Return the processor seconds of a new process whose machine code is kept in a folder."""
+    needed = run(program, environment={"NUMBA_CACHE_DIR": cache})
+    return needed.seconds if isinstance(needed, Child) else needed
+
+
+def measured() -> Measured:
+    """Measure everything in this file."""
+    rows: list[Row] = []
+    records: list[dict[str, Value]] = []
+    for name, program in PROGRAMS.items():
+        say(name)
+        with tempfile.TemporaryDirectory() as folder:
+            first = once(program, os.path.join(folder, "0"))  # noqa: PTH118 - a plain text for the environment
+            cold = [first, once(program, os.path.join(folder, "1"))]  # noqa: PTH118
+            warm = [once(program, os.path.join(folder, "1")) for _ in range(REPEATS)]  # noqa: PTH118
+        failed = [str(value) for value in (*cold, *warm) if isinstance(value, str)]
+        if failed:
+            raise SystemExit(f"start: {name} failed: {failed[0]}")
+        slow, fast = (min(float(value) for value in values) for values in (cold, warm))
+        records.append({"who": name, "cold s": slow, "warm s": fast, "missing": ""})
+        if name in GOALS:
+            for kind, value, goal in zip(
+                ("nothing compiled", "compiled before"), (slow, fast), GOALS[name], strict=True
+            ):
+                rows.append(Row(f"first decision, {kind}", value, goal, at_most=True, unit=" s"))
+    for name, start in START.items():
+        if name == "lpbandits":
+            continue
+        say(name)
+        times = [run(start + LIVE.format(told=1) + "live(0)\n") for _ in range(REPEATS)]
+        found = [one.seconds for one in times if isinstance(one, Child)]
+        why = next((one for one in times if isinstance(one, str)), "")
+        records.append({"who": name, "cold s": None, "warm s": min(found, default=None), "missing": why})
+    return Measured(rows, [Table("start", records)])
