@@ -247,7 +247,10 @@ def plain_python() -> int:
 
 
 def test_that_a_function_is_slow_is_said_here_and_not_by_workers() -> None:
-    assert unpacked(packed(plain_python, ())) == 3
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert unpacked(packed(plain_python, ())) == 3
+    assert said == []
 
 
 def test_what_cannot_travel_is_said_and_nothing_dies() -> None:
