@@ -61,10 +61,10 @@ def memory_of(process: int) -> int:
     return own + sum(memory_of(int(child)) for child in children)
 
 
-def fitted(folder: Path, *options: str) -> dict[str, object]:
+def fitted(folder: Path, pattern: str, *options: str) -> dict[str, object]:
     """Run `lpb fit` once; return its times, seconds, peak memory, and the hash of the model."""
     out = folder.parent / "model.json"
-    command = [sys.executable, "-m", "lpbandits", "fit", str(folder / "*.parquet"), "--states", str(STATES)]
+    command = [sys.executable, "-m", "lpbandits", "fit", str(folder / pattern), "--states", str(STATES)]
     started = time.perf_counter()
     process = subprocess.Popen(  # noqa: S603 - our own program
         [*command, *options, "--json", "--out", str(out)], stdout=subprocess.PIPE, text=True
@@ -99,6 +99,7 @@ def main() -> None:
     parser.add_argument("what", choices=["make", "fit"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--people", type=int, default=1_000_000)
+    parser.add_argument("--pattern", default="*.parquet", help="which files: '*-00[0-4].parquet' are of 250,000 people")
     parser.add_argument("--options", action="append", help="options of one `lpb fit`; may be repeated")
     given = parser.parse_args()
     if given.what == "make":
@@ -109,7 +110,7 @@ def main() -> None:
         "--max-memory 8GB --jobs 2",
         "--max-memory 8GB --jobs 2 --backend dask",
     ]
-    found = [fitted(given.folder, *way.split()) for way in ways]
+    found = [fitted(given.folder, given.pattern, *way.split()) for way in ways]
     print(json.dumps(found, indent=1))
     print("the same model" if len({str(one["sha256"]) for one in found}) == 1 else "DIFFERENT MODELS", file=sys.stderr)
 

@@ -3,7 +3,6 @@
 import itertools
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +37,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partition, "SMALLEST", 100)
     monkeypatch.setattr(partition, "LARGEST", 100)
     monkeypatch.setattr(partition, "BATCH", 37)
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    from distributed import LocalCluster
-
-    with LocalCluster(  # type: ignore[no-untyped-call]
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
-    ) as cluster:
-        yield cluster.scheduler_address
 
 
 def rows(seed: int, *, people: int = 60, actions: int = 12, each: int = 6, repeats: int = 0) -> pl.DataFrame:

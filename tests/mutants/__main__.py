@@ -27,6 +27,7 @@ from tests.mutants import (
     movielens,
     policies,
     reading,
+    scale,
     spreading,
     sums,
 )
@@ -44,6 +45,7 @@ LISTS = (
     decisions,
     evaluation,
     guards,
+    scale,
     spreading,
     sums,
 )
