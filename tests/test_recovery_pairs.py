@@ -156,3 +156,10 @@ def test_no_history_is_split_beyond_its_end(ratings: int) -> None:
         lengths = np.diff(compare(log, pairs_per_person=cap).offsets)
         assert lengths.sum() <= ratings
         assert (lengths * (lengths - 1) // 2).sum() <= cap
+
+
+@pytest.mark.parametrize("chunk", [1, 30, 10**6])
+def test_counts_are_the_same_however_many_are_counted_together(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    log, _ = readers(3, people=25, actions=20, states=2)
+    monkeypatch.setattr("lpbandits.recovery.pairs.CHUNK", chunk)
+    np.testing.assert_array_equal(count_wins(compare(log)), naive.halves_won(log))

@@ -9,13 +9,6 @@ FAULTS = [
         "scale: a block ends one person early", "recovery/blocks.py", "before + size)) + 1,", "before + size)),", PARTED
     ),
     Fault(
-        "scale: the number of workers decides where blocks end",
-        "recovery/parted.py",
-        "        parts = min(1 if self._team.alone else SHARES * self._team.count, blocks)",
-        "        parts = min(1 if self._team.alone else SHARES * self._team.count, blocks - 1)",
-        PARTED,
-    ),
-    Fault(
         "scale: the first blocks are folded twice",
         "recovery/parted.py",
         "for number in range(low, high)],",
@@ -46,8 +39,8 @@ FAULTS = [
     Fault(
         "scale: a sample's clusters are everybody's labels by place",
         "recovery/cluster.py",
-        "    if len(shown) < people:\n        labels = np.concatenate(list(log.each(_nearest, scale, likings, centres)))",
-        "    if len(shown) < people:\n        labels = np.resize(labels, people)",
+        "labels = np.concatenate(list(log.each(_nearest, scale, likings, centres)))",
+        "labels = np.resize(labels, people)",
         PARTED,
     ),
     Fault(

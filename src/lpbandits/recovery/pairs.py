@@ -16,6 +16,9 @@ from lpbandits.typing import FloatArray, Int32Array, IntArray
 TILE = 64
 ROUNDS = 500
 
+CHUNK = 2**17
+"""Ratings whose pairs are counted together: with more, a million people of 200 ratings took three times as long."""
+
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
@@ -158,22 +161,27 @@ def count_wins(
 
 
 def add_wins(counts: NDArray[Any], comparisons: Comparisons, weight: FloatArray, *, threads: Threads | None) -> None:
-    """Add the wins of histories, each with its weight, to H."""
-    chosen = np.flatnonzero(weight > 0)
-    lengths = np.diff(comparisons.offsets)[chosen]
-    starts = np.zeros(comparisons.actions + 1, dtype=np.int64)
-    position = np.empty(int(lengths.sum()), dtype=np.int32)
-    owner = np.empty(len(position), dtype=np.int32)
+    """Add the wins of histories, each with its weight, to H; as many at a time as a core's own cache holds."""
+    pool = threads or Threads(1)
     layout = comparisons.offsets, comparisons.action
-    kernels.group_by_action(chosen, *layout, starts, position, owner)
-    (threads or Threads(1)).run(
-        kernels.count_rows,
-        comparisons.actions,
-        *(starts, position, owner, *layout, comparisons.below, comparisons.through, weight.astype(counts.dtype)),
-        counts,
-        blocks=16,
-        smallest=8,
-    )
+    rest = comparisons.below, comparisons.through, weight.astype(counts.dtype)
+    chosen = np.flatnonzero(weight > 0)
+    ends = np.cumsum(np.diff(comparisons.offsets)[chosen])
+    done = taken = 0
+    while done < len(chosen):
+        some = chosen[done : int(np.searchsorted(ends, taken + CHUNK)) + 1]
+        size, done = int(ends[done + len(some) - 1]) - taken, done + len(some)
+        starts = np.zeros(comparisons.actions + 1, dtype=np.int64)
+        position, owner = np.empty((2, size), dtype=np.int32)
+        kernels.group_by_action(some, *layout, starts, position, owner)
+        pool.run(
+            kernels.count_rows,
+            comparisons.actions,
+            *(starts, position, owner, *layout, *rest, counts),
+            blocks=16,
+            smallest=8,
+        )
+        taken += size
 
 
 def cell_type(weight: FloatArray, raters: IntArray) -> type[np.generic]:
