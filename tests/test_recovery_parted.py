@@ -3,6 +3,7 @@
 import itertools
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads, Workers, team_of
-from lpbandits.recovery import Em, Ratings, TwoStage, cluster, fit_states, partition, read_ratings, states_of
+from lpbandits.recovery import Em, Ratings, TwoStage, cluster, fit_states, likings, partition, read_ratings, states_of
 from lpbandits.recovery import blocks as blocks_
 from lpbandits.recovery.blocks import InMemory, edges_of
 from lpbandits.recovery.counting import count_states
@@ -186,6 +187,7 @@ def test_large_logs_too(name: str, least: int, monkeypatch: pytest.MonkeyPatch) 
     from lpbandits.recovery import fit as fit_
 
     monkeypatch.setattr(cluster, name, least)
+    monkeypatch.setattr(likings, name, least, raising=False)
     monkeypatch.setattr(fit_, "HUGE", 100)
     frame = rows(6, people=90, each=8)
     whole = fit_states(read_ratings(frame), TwoStage(), states=3)
@@ -204,6 +206,27 @@ def test_clusters_of_a_sample_are_those_of_all(monkeypatch: pytest.MonkeyPatch) 
         float(np.mean(np.array(order)[sampled.labels] == whole.labels)) for order in itertools.permutations(range(3))
     )
     assert agree > 0.95  # 150 people of 600 were looked at; by chance 0.4
+
+
+def test_likings_of_an_enormous_log_take_fewer_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = read_ratings(rows(7, people=900, each=8))
+    own = likings.scales(log)
+    passes = []
+
+    class Counted(InMemory):
+        def each(self, stage: Any, *common: Any, own: Any = ()) -> Iterator[Any]:
+            passes.append(stage.__name__)
+            return super().each(stage, *common, own=own)
+
+    whole = likings.likings(Counted(log, Threads(1)), own, own.telling)
+    assert passes.count("_levels") == 19
+    passes.clear()
+    monkeypatch.setattr(likings, "ENORMOUS", 100)
+    sooner = likings.likings(Counted(log, Threads(1)), own, own.telling)
+    assert passes.count("_levels") < 12
+    gaps = sooner.means - whole.means
+    np.testing.assert_allclose(gaps, gaps[0], atol=1e-5)  # all alike: their order, and how far apart, is settled
+    np.testing.assert_allclose(sooner.means, whole.means, atol=1e-3)
 
 
 @pytest.mark.parametrize("cap", [None, 5])

@@ -19,6 +19,9 @@ from lpbandits.typing import IntArray, Label
 RATINGS = 2**22
 """Ratings of a block; a person's are never parted."""
 
+ENORMOUS = 2**25
+"""A log with more ratings than this is enormous: a sample of its people, or fewer passes over it, do as well."""
+
 SAMPLED = 2**21
 """Ratings of a sample of the people that stands for a larger log."""
 

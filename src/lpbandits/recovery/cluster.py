@@ -11,7 +11,7 @@ from scipy import sparse
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads, each, one_thread
-from lpbandits.recovery.blocks import Blocks, InMemory, Log
+from lpbandits.recovery.blocks import ENORMOUS, Blocks, InMemory, Log
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import FloatArray, IntArray
 
@@ -25,10 +25,6 @@ ALIKE = 1e-9
 
 HUGE = 5_000_000
 """A log with more ratings than this is huge: a KMeans run takes seconds, and only two are made by default."""
-
-ENORMOUS = 2**25
-"""Of a log with more ratings than this KMeans sees half as many, of people drawn at random; all others go to the
-nearest of its centres."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +102,7 @@ def cluster_people(
 
 
 def shown_people(log: Blocks, states: int, seed: int) -> IntArray:
-    """Return the people that KMeans sees, by index: all, or of an enormous log as many as it needs, drawn by `seed`."""
+    """Return the people that KMeans sees, by index: all, or of an enormous log some, drawn by `seed`."""
     counts = log.log.counts
     if counts.sum() <= ENORMOUS:
         return np.arange(len(counts))

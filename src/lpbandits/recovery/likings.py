@@ -6,12 +6,14 @@ import numpy as np
 
 from lpbandits.kernels import likings as kernels
 from lpbandits.parallel import Threads
-from lpbandits.recovery.blocks import Blocks, as_blocks
+from lpbandits.recovery.blocks import ENORMOUS, Blocks, as_blocks
 from lpbandits.recovery.parts import added, summed
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 SWEEPS = 20
+SETTLED = 1e-7
+"""Of an enormous log: when all likings move alike, but for so much, only their common level is still open."""
 PSEUDO_RATERS = 20
 """Raters of average opinion that are added to an action's own, in its mean and in its variance."""
 
@@ -84,7 +86,10 @@ def likings(log: Blocks, own: Scales, used: BoolArray) -> Likings:
     raters, liked = added(log.each(_liked, own=everybody))
     means = liked / (raters + PSEUDO_RATERS)
     for _ in range(SWEEPS - 1):
+        before = means
         means = (liked + added(log.each(_levels, means, own=(used,)))) / (raters + PSEUDO_RATERS)
+        if len(log.log) > ENORMOUS and np.ptp((means - before)[raters > 0]) < SETTLED:
+            break
     return Likings(raters, means)
 
 

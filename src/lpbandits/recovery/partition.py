@@ -74,7 +74,7 @@ def part_ratings(
     source
         A Parquet file, a folder or pattern of many ("ratings/*.parquet"), or whatever else `read_ratings` takes.
     folder
-        Where the parts are put, in a folder of their own: about 40 bytes a rating for a while, then 12. Workers on
+        Where the parts are put, in a folder of their own: 24 bytes a rating for a while, then 12. Workers on
         other machines must see it. By default a temporary one.
     max_memory
         Bytes to keep below; by default three quarters of the machine's.
