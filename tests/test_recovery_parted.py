@@ -17,10 +17,12 @@ from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads, Workers, team_of
 from lpbandits.recovery import Em, Ratings, TwoStage, cluster, fit_states, likings, partition, read_ratings, states_of
 from lpbandits.recovery import blocks as blocks_
-from lpbandits.recovery.blocks import InMemory, edges_of
+from lpbandits.recovery.blocks import Blocks, InMemory, edges_of
 from lpbandits.recovery.counting import count_states
+from lpbandits.recovery.pairs import compare, count_state
 from lpbandits.recovery.parted import InFiles, parted
 from lpbandits.recovery.partition import open_ratings, part_ratings
+from tests.logs import log_of
 
 READINGS: list[dict[str, Any]] = [
     {},
@@ -229,20 +231,22 @@ def test_likings_of_an_enormous_log_take_fewer_passes(monkeypatch: pytest.Monkey
     np.testing.assert_allclose(sooner.means, whole.means, atol=1e-3)
 
 
-@pytest.mark.parametrize("cap", [None, 5])
+@pytest.mark.parametrize("cap", [None, 7])
 def test_counts_of_any_blocks_and_workers_are_equal(cap: int | None, tmp_path: Path) -> None:
-    log = read_ratings(rows(8))
-    labels, aside = np.arange(60) % 3, np.arange(60) % 5 == 0
-    settings_ = {"aside": aside, "pairs_per_person": cap, "seed": 3}
+    log = log_of(300, 9, share=0.8, states=3)  # of different lengths, so that weights are no round numbers
+    labels, aside = np.arange(300) % 3, np.arange(300) % 5 == 0
+    asked: Any = {"pairs_per_person": cap, "seed": 3}
     with Threads(1) as pool, team_of(2) as team:
-        places = [InMemory(log, pool), InFiles(parted(log, tmp_path), team, pool)]
-        found = [list(count_states(place, labels, 3, **settings_)) for place in places]  # type: ignore[arg-type]
-    for one, other in zip(*found, strict=True):
+        places: list[Blocks] = [InMemory(log, pool), InFiles(parted(log, tmp_path), team, pool)]
+        found = [list(count_states(place, labels, 3, aside=aside, **asked)) for place in places]
+    for z, (one, other) in enumerate(zip(*found, strict=True)):
         for mine, theirs in zip(one, other, strict=True):
             assert mine is not None
             assert theirs is not None
             np.testing.assert_array_equal(mine.halves, theirs.halves)
             np.testing.assert_array_equal(mine.wins, theirs.wins)
+        whole = count_state(compare(log, **asked), (labels == z) * 1.0)
+        np.testing.assert_allclose(one[0].halves, whole.halves, rtol=1e-12)
 
 
 @pytest.mark.parametrize("backend", ["processes", "dask"])

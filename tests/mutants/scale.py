@@ -6,7 +6,11 @@ PARTED = ("tests/test_recovery_parted.py",)
 
 FAULTS = [
     Fault(
-        "scale: a block ends one person early", "recovery/blocks.py", "before + size)) + 1,", "before + size)),", PARTED
+        "scale: a block ends one person late",
+        "recovery/blocks.py",
+        "before + size)) + 1,",
+        "before + size)) + 2,",
+        PARTED,
     ),
     Fault(
         "scale: the first blocks are folded twice",
