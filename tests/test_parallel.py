@@ -9,10 +9,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 
 from lpbandits.errors import InvalidInput, MachineFault, door
-from lpbandits.parallel import Team, Workers, engines, team_of
+from lpbandits.parallel import Team, Workers, engines, one_thread, team_of
 
 ROOT = Path(__file__).parent.parent
 
@@ -68,6 +70,28 @@ def test_results_come_in_the_order_of_the_jobs(opened: Open) -> None:
         assert list(team.each(slow_square, ((x,) for x in range(12)))) == [x * x for x in range(12)]
         ended = list(team.as_they_end(slow_square, ((x,) for x in range(12)), join=False))
     assert sorted(ended) == [(x, x * x) for x in range(12)]
+
+
+def test_arrays_come_back_as_ones_own(opened: Open) -> None:
+    """Of arrays that are not aligned numpy adds up 8,192 numbers at a time, and so in another order."""
+    with opened() as team:
+        found = list(team.each(np.ones, [(size,) for size in (1, 1000, 100_003)]))
+    assert [len(array) for array in found] == [1, 1000, 100_003]
+    assert all(array.flags.aligned and array.flags.writeable for array in found)
+
+
+def test_the_last_who_needs_one_thread_puts_back_how_many_there_were() -> None:
+    def threads() -> set[int]:
+        return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+    before = threads()
+    first, second = one_thread("blas"), one_thread("blas")
+    with first:
+        second.__enter__()
+        assert threads() == {1}
+    assert threads() == {1}
+    second.__exit__(None, None, None)
+    assert threads() == before
 
 
 def test_an_error_in_a_job_is_the_error(opened: Open) -> None:
@@ -140,6 +164,8 @@ def test_a_job_that_kills_every_worker_is_given_up(backend: str) -> None:
 
 def test_what_is_not_possible_is_refused_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "ANSWER", 1)
+    with pytest.raises(InvalidInput, match=r"no Dask scheduler answers at tls://127.0.0.1:9"):
+        team_of(Workers(backend="dask", address="tls://127.0.0.1:9"))
     with pytest.raises(InvalidInput, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"):
         team_of(Workers(backend="dask", address="tcp://127.0.0.1:9"))
     with pytest.raises(InvalidInput, match="an address is for backend='dask'"):

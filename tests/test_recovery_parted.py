@@ -108,6 +108,13 @@ def test_logs_of_any_shape(data: st.DataObject) -> None:
         assert_same(log, whole)
 
 
+def test_a_person_may_fill_several_buckets() -> None:
+    busy = pl.DataFrame({"person": 5, "action": range(350), "rating": [float(a % 7) for a in range(350)]})
+    frame = pl.concat([rows(3), busy])
+    with part_ratings(frame) as log:
+        assert_same(log, read_ratings(frame))
+
+
 @pytest.mark.parametrize("fault", ["repeat", "missing", "infinite", "empty"])
 def test_what_is_refused_is_refused_in_the_same_words(fault: str, tmp_path: Path) -> None:
     frame = rows(1)

@@ -26,7 +26,7 @@ from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.reproduce import reproduce, run_case
 from lpbandits.paper.spec import Size
 from lpbandits.parallel import engines, team_of
-from lpbandits.parallel.travel import packed, unpacked
+from lpbandits.parallel.travel import opened, packed, unpacked
 from lpbandits.policies import POLICIES
 from tests.conftest import REWARDS, model_for
 from tests.doors.commands import run
@@ -204,7 +204,7 @@ def test_data_must_be_where_the_work_is_done(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_travels(name: str) -> None:
     policy = POLICIES[name].build(lpb.Setting(MODEL, REWARDS["gaussian"]))
-    there = unpacked(packed(lambda one: one, (policy,)))
+    there = opened(unpacked(packed(lambda one: one, (policy,))))
     assert there == policy
     assert there.id == policy.id
 
@@ -249,7 +249,7 @@ def plain_python() -> int:
 def test_that_a_function_is_slow_is_said_here_and_not_by_workers() -> None:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        assert unpacked(packed(plain_python, ())) == 3
+        assert opened(unpacked(packed(plain_python, ()))) == 3
     assert said == []
 
 

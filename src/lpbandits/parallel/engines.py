@@ -13,9 +13,9 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from importlib.metadata import version
 from typing import Any, Protocol
 
-from lpbandits.errors import InvalidInput, reason
+from lpbandits.errors import InvalidInput, MachineFault, reason
 from lpbandits.limits import affordable
-from lpbandits.parallel.travel import packed, unpacked
+from lpbandits.parallel.travel import opened, packed, unpacked
 from lpbandits.parallel.workers import Workers
 
 PROCESS = 2**28
@@ -49,6 +49,9 @@ class Engine(Protocol):
     def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Send one call; it may wait until a worker is free."""
 
+    def opened(self, answer: Any) -> Any:
+        """Return what a call gave, from how it came back."""
+
     def renew(self) -> None:
         """Replace workers that died."""
 
@@ -72,6 +75,10 @@ class OnThreads:
     def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Send one call."""
         return self._pool.submit(function, *arguments)
+
+    def opened(self, answer: Any) -> Any:
+        """Return it as it is."""
+        return answer
 
     def renew(self) -> None:
         """Do nothing: threads do not die alone."""
@@ -108,6 +115,10 @@ class OnProcesses:
         call = packed(function, arguments)
         with undisturbed():
             return self._pool.submit(unpacked, call)
+
+    def opened(self, answer: Any) -> Any:
+        """Return what a call gave."""
+        return opened(answer)
 
     def renew(self) -> None:
         """Make new processes."""
@@ -157,22 +168,32 @@ class OnDask:
         where: Any = workers.address
         if where is None:
             with undisturbed():
-                where = self._open.enter_context(
-                    LocalCluster(  # type: ignore[no-untyped-call]
-                        n_workers=workers.here,
-                        threads_per_worker=1,
-                        host="127.0.0.1",
-                        dashboard_address="127.0.0.1:0",
-                        memory_limit=0,
-                        silence_logs=logging.CRITICAL,
-                    )
-                )
+                where = self._local(LocalCluster, workers.here)
         try:
             return self._open.enter_context(Client(where, timeout=ANSWER, set_as_default=False))  # type: ignore[no-untyped-call]
-        except OSError as error:
+        except Exception as error:  # of the system, or, without certificates for tls://, of any other kind
             raise InvalidInput(
                 f"no Dask scheduler answers at {workers.address}: {reason(error) or 'it was silent'}; start one (dask "
                 "scheduler), or leave the address out for workers of this machine"
+            ) from None
+
+    def _local(self, cluster: Callable[..., Any], count: int) -> Any:
+        """Start a cluster of this machine's own processes."""
+        try:
+            return self._open.enter_context(
+                cluster(
+                    n_workers=count,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    memory_limit=0,
+                    silence_logs=logging.CRITICAL,
+                )
+            )
+        except RuntimeError as error:
+            raise MachineFault(
+                f"a Dask cluster could not be started here: {error}; in a script put what it does under "
+                "`if __name__ == '__main__':`, or use backend 'processes'"
             ) from None
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
@@ -180,6 +201,10 @@ class OnDask:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph")  # each job's own data go out once
             return self._executor.submit(unpacked, packed(function, arguments))  # type: ignore[no-any-return]
+
+    def opened(self, answer: Any) -> Any:
+        """Return what a call gave."""
+        return opened(answer)
 
     def renew(self) -> None:
         """Do nothing: the scheduler has done it."""

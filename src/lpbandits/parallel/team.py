@@ -8,7 +8,7 @@ import collections
 import itertools
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
@@ -141,11 +141,11 @@ class _Round:
                 ended = wait(self.waiting, return_when=FIRST_COMPLETED).done
                 lost = False
                 for future in sorted(ended, key=lambda one: self.waiting[one][0][0]):
-                    if isinstance(future.exception(), self.engine.lost):
+                    if isinstance(_fault_of(future), self.engine.lost):
                         lost = True
                         continue
                     task = self.waiting.pop(future)
-                    seconds, values = future.result()
+                    seconds, values = self.engine.opened(future.result())
                     self.seconds, self.done = self.seconds + seconds, self.done + len(values)
                     yield from zip((number for number, _ in task), values, strict=True)
                 if lost:
@@ -192,6 +192,14 @@ class _Round:
         self.engine.renew()
         for task in tasks:
             self.submit(task)
+
+
+def _fault_of(future: "Future[Any]") -> BaseException | None:
+    """Return the error that a call ended with, if any; one that nobody here took back was lost with its scheduler."""
+    try:
+        return future.exception()
+    except CancelledError:
+        raise MachineFault("the scheduler of the Dask cluster is gone; start it again, and the command") from None
 
 
 def _task(function: Callable[..., T], jobs: list[tuple[Any, ...]]) -> tuple[float, list[T]]:

@@ -1,10 +1,12 @@
 """Threads of one process: `Threads` runs a kernel over the rows of an array; libraries are kept to one."""
 
+import contextlib
 import functools
 import itertools
 import os
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Literal
@@ -31,10 +33,41 @@ def _libraries(loaded: tuple[bool, ...]) -> Any:
     return ThreadpoolController()
 
 
-def one_thread(of: Literal["blas", "openmp"]) -> Any:
-    """Return a context in which libraries of a kind use one thread, so that their sums have one order."""
+def _limited(of: str) -> Any:
     loaded = tuple(name in sys.modules for name in ("numpy", "scipy.linalg", "sklearn.cluster"))
     return _libraries(loaded).limit(limits=1, user_api=of)
+
+
+class _Blas:
+    """How many are inside `one_thread("blas")`, and what the last of them puts back."""
+
+    lock = threading.Lock()
+    inside = 0
+    limit: Any = None
+
+
+@contextlib.contextmanager
+def one_thread(of: Literal["blas", "openmp"]) -> Iterator[None]:
+    """Let libraries of a kind use one thread, so that their sums have one order.
+
+    The number of BLAS's threads is that of the whole process: it is put back when the last who needs it leaves. That of
+    OpenMP is each thread's own.
+    """
+    if of == "openmp":
+        with _limited(of):
+            yield
+        return
+    with _Blas.lock:
+        if not _Blas.inside:
+            _Blas.limit = _limited(of)
+        _Blas.inside += 1
+    try:
+        yield
+    finally:
+        with _Blas.lock:
+            _Blas.inside -= 1
+            if not _Blas.inside:
+                _Blas.limit.restore_original_limits()
 
 
 def threads_of(count: int | None, name: str = "threads") -> int:

@@ -15,7 +15,7 @@ def packed(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
 
     What a program or a shell defines goes along as it is; what stands in a module is looked up in that module there.
 
-    >>> unpacked(packed(pow, (2, 3)))
+    >>> opened(unpacked(packed(pow, (2, 3))))
     8
     """
     from joblib.externals.loky.backend.reduction import dumps  # noqa: PLC0415 - heavy, and only parallel work needs it
@@ -29,7 +29,15 @@ def packed(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
         ) from None
 
 
-def unpacked(call: bytes) -> Any:
+def opened(answer: bytes) -> Any:
+    """Return what came back from a worker: arrays of this process's own, aligned and writable.
+
+    Those that a cluster's own way of sending makes are not, and numpy adds up their numbers in another order.
+    """
+    return pickle.loads(answer)  # noqa: S301 - from a worker, who was sent the call
+
+
+def unpacked(call: bytes) -> bytes:
     """Make a call that was packed: with one thread of linear algebra, whose number could move the last bit.
 
     Warnings of functions that are plain Python are not said again: whoever sent them has said it.
@@ -41,10 +49,12 @@ def unpacked(call: bytes) -> Any:
             f"a worker process cannot load what it was sent ({_first_line(error)}); put your module where workers find "
             "it (install it, or set PYTHONPATH), or use this process alone (--jobs 1)"
         ) from None
+    from joblib.externals.loky.backend.reduction import dumps  # noqa: PLC0415
+
     with warnings.catch_warnings(), one_thread("blas"):
         warnings.simplefilter("ignore", SlowFunction)
         try:
-            return function(*arguments)
+            return bytes(dumps(function(*arguments)))
         except LpbError:
             raise
         except Exception as error:

@@ -220,7 +220,7 @@ def _kmeans(features: Any, count: int, restarts: int, seed: int, threads: int) -
     from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - heavy, and only clustering needs it
 
     seeds = np.random.SeedSequence(seed).generate_state(restarts).tolist()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), one_thread("blas"):  # KMeans does that too, but not for several at a time
         warnings.simplefilter("ignore", ConvergenceWarning)  # too few distinct people: seen in the result
         jobs = [(features, count, start) for start in seeds]
         runs = list(each(_kmeans_once, jobs, workers=min(threads, restarts)))

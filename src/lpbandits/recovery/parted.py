@@ -189,9 +189,9 @@ class InFiles:
             for low, high in itertools.pairwise(bounds)
         )
         totals: list[Any] | None = None
-        for some in self._team.each(_folded, jobs, join=False):
+        for _, some in self._team.as_they_end(_folded, jobs, join=False):
             if totals is None:
-                totals = [np.require(one, requirements="W") for one in some]  # from elsewhere, they may be read-only
+                totals = some
             else:
                 for total, part in zip(totals, some, strict=True):
                     np.add(total, part, out=total)

@@ -87,7 +87,7 @@ def part_ratings(
     """
     asked = Reading.of(**reading)
     most = most_bytes() if max_memory is None else validate.as_count(max_memory, "max_memory", high=2**63 - 1)
-    with temporary(None if folder is None else as_path(folder)) as place:
+    with temporary(None if folder is None else as_path(folder).absolute()) as place:
         with door("parting ratings"), open_source(source, asked.limit) as found:
             log = _parted(found, asked, place, most, progress)
         yield log
@@ -132,7 +132,8 @@ def _parted(
     if not rows:
         raise nothing_left(0, source, reading)
     size = max(min(max(max_memory // (4 * IN_MEMORY), SMALLEST), LARGEST), -(-rows // MOST_BUCKETS))
-    bucket_of = np.cumsum(counts["len"].to_numpy()) // size  # of each person
+    ends = np.cumsum(counts["len"].to_numpy()) // size
+    bucket_of = np.unique(ends, return_inverse=True)[1]  # of each person; one may have more ratings than a bucket has
     buckets = int(bucket_of[-1]) + 1
     places = [folder / f"sorted-{bucket:06}" for bucket in range(buckets)]
     tally = _Tally(len(actions.labels), len(people.labels))

@@ -170,8 +170,7 @@ def _several(place: Path) -> list[Path]:
 def _of_several(paths: list[Path], name: str, limit: Limit) -> Source:
     """Return the log that several Parquet files make up."""
     rows = tuple(_check_parquet(path, path.name, limit).rows for path in paths)
-    packed = sum(path.stat().st_size for path in paths)
-    most = max(limit.of(packed), limit.most)
+    most = limit.of(sum(path.stat().st_size for path in paths))
     return Source(paths[0], name, kind="parquet", most=most, paths=tuple(paths), rows=rows)
 
 
