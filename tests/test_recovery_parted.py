@@ -109,7 +109,7 @@ def test_logs_of_any_shape(data: st.DataObject) -> None:
 
 
 def test_a_person_may_fill_several_buckets() -> None:
-    busy = pl.DataFrame({"person": 5, "action": range(350), "rating": [float(a % 7) for a in range(350)]})
+    busy = pl.DataFrame({"person": [5] * 350, "action": range(350), "rating": [float(a % 7) for a in range(350)]})
     frame = pl.concat([rows(3), busy])
     with part_ratings(frame) as log:
         assert_same(log, read_ratings(frame))

@@ -39,7 +39,7 @@ FAULTS = [
         "reach",
         MEANS,
     ),
-    Fault("means: noise without blocks", STATE_MEANS, "int(ratings.counts.sum()) - blocks", "len(sample)", MEANS),
+    Fault("means: noise without blocks", STATE_MEANS, "int(ratings.log.counts.sum()) - blocks", "len(sample)", MEANS),
     Fault("means: the model's noise is not taken", "worlds/means.py", "max(model.noise, SMALLEST)", "1.0", MEANS),
     Fault(
         "popular: raw means", "kernels/likings.py", "+= (own[t] - means[i]) / spreads[i]", "+= own[t] - means[i]", MEANS
@@ -70,9 +70,9 @@ FAULTS = [
     Fault("refit: a given start is forgotten", "recovery/refit.py", ' or given.get("start") is not None', "", PEOPLE),
     Fault(
         "ties: runs instead of pairs",
-        "recovery/account.py",
-        "- comparisons.below - 1) / 2",
-        "- comparisons.below - 1)",
+        "recovery/pairs.py",
+        "- self.below - 1) / 2",
+        "- self.below - 1)",
         PEOPLE,
     ),
     Fault("auto: the edge is not told", "recovery/account.py", "curve.states < max(curve.candidates)", "True", PEOPLE),
@@ -243,7 +243,7 @@ FAULTS = [
     Fault(
         "clusters: actions are not centred",
         "recovery/cluster.py",
-        "values - (sums / np.maximum(raters, 1))[ratings.action]",
+        "values - (_likings_of(_centred(ratings)) if likings is None else likings)[ratings.action]",
         "values",
         CLUSTER,
     ),

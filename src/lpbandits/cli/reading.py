@@ -51,30 +51,16 @@ _TAKEN = {
 }
 
 
-def read_log(
-    source: Path,
-    *,
-    layout: str = "auto",
-    person: str | None = None,
-    action: str | None = None,
-    rating: str | None = None,
-    rank: str | None = None,
-    duplicates: str = "error",
-    decimal_comma: bool = False,
-    min_person: int = 0,
-    min_action: int = 0,
-    unpack_limit: str | None = None,
-) -> "tuple[Ratings, float]":
+def read_log(source: Path, **options: Any) -> "tuple[Ratings, float]":
     """Return a log, read under a progress bar, and the seconds that took; what was taken unasked is said on stderr."""
     from lpbandits.recovery import read_ratings
 
-    options = {name: value for name, value in locals().items() if name not in ("source", "read_ratings")}
     start = time.perf_counter()
     with stage_bars() as report:
         report("read", 0, 1)
         log = read_ratings(source, **_options(options))
         report("read", 1, 1)
-    _say_layout(log.layout, layout)
+    _say_layout(log.layout, options["layout"])
     return log, time.perf_counter() - start
 
 
@@ -112,7 +98,9 @@ def _say_layout(found: str, asked: str) -> None:
 
 def options_of(context: typer.Context) -> dict[str, Any]:
     """Return what a command was told of how to read its log."""
-    return {name: context.params[name] for name in inspect.signature(read_log).parameters if name != "source"}
+    from lpbandits.recovery.read import Reading
+
+    return {name: context.params[name] for name in inspect.signature(Reading.of).parameters}
 
 
 def number_of_states(text: str) -> "int | Literal['auto']":
