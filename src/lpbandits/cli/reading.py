@@ -60,7 +60,7 @@ def read_log(source: Path, **options: Any) -> "tuple[Ratings, float]":
         report("read", 0, 1)
         log = read_ratings(source, **_options(options))
         report("read", 1, 1)
-    _say_layout(log.layout, options["layout"])
+    _say_layout(log.layout, options.get("layout", "auto"))
     return log, time.perf_counter() - start
 
 
@@ -87,7 +87,7 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
     """Return options as the library takes them."""
     from lpbandits import validate
 
-    limit = given["unpack_limit"]
+    limit = given.get("unpack_limit")
     return given | {"unpack_limit": None if limit is None else validate.as_bytes(limit, "--unpack-limit")}
 
 
