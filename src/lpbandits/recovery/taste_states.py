@@ -80,7 +80,7 @@ def mixture(
     sizes = chance.sum(axis=0)
     order = np.lexsort((np.arange(len(sizes)), -sizes))
     order = order[sizes[order] >= min(1.0, sizes.max())]
-    chance = chance[:, order]
+    chance = np.ascontiguousarray(chance[:, order])
     chance[used] /= chance[used].sum(axis=1, keepdims=True)
     return Mixture(np.ascontiguousarray(shifts.T[order]), chance, chance.sum(axis=0) / np.count_nonzero(used))
 
