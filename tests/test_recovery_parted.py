@@ -156,6 +156,14 @@ def test_many_files_are_one_log(tmp_path: Path) -> None:
         read_ratings(folder / "*.csv")
 
 
+@pytest.mark.parametrize("name", ["log[1].parquet", "log[1].csv"])
+def test_a_file_whose_name_looks_like_a_pattern_is_that_file(name: str, tmp_path: Path) -> None:
+    frame, folder = rows(2), tmp_path / "of [all] people"
+    folder.mkdir()
+    frame.write_parquet(folder / name) if name.endswith("parquet") else frame.write_csv(folder / name)
+    assert read_ratings(folder / name).sha256 == read_ratings(frame).sha256
+
+
 def test_a_log_stays_in_memory_where_it_fits(tmp_path: Path) -> None:
     rows(2).write_parquet(tmp_path / "log.parquet")
     with open_ratings(tmp_path / "log.parquet") as log:

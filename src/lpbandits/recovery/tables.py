@@ -62,10 +62,12 @@ def _raw(source: Source) -> pl.LazyFrame:
     if source.kind == "frame":
         return source.frame.lazy()  # type: ignore[no-any-return] # a frame of polars, as `source_of` found
     if source.kind == "parquet":
-        return pl.scan_parquet(list(source.paths) or source.path)
+        return pl.scan_parquet(list(source.paths) or source.path, glob=False)
     if source.kind == "excel":
         return _of_excel(source)
-    return pl.scan_csv(source.path, separator=source.separator, has_header=source.columns is None, infer_schema=False)
+    return pl.scan_csv(
+        source.path, separator=source.separator, has_header=source.columns is None, infer_schema=False, glob=False
+    )
 
 
 def _of_excel(source: Source) -> pl.LazyFrame:
