@@ -47,7 +47,7 @@ def fit(
     unpack_limit: reading.UnpackLimit = None,
     seed: int = typer.Option(0, help="Seed of all random choices."),
     max_memory: str | None = typer.Option(
-        None, help="Memory to keep below, such as **8GB**: a log that needs more goes through files."
+        None, help="A log that would take more memory than this, such as **8GB**, goes through files."
     ),
     scratch: Path | None = typer.Option(
         None, help="Folder for these files; workers on other machines must see it. A temporary one by default."
