@@ -1,119 +1,227 @@
-"""A fit of more ratings than one holds in memory: `python -m benchmarks.beyond make FOLDER`, then `… fit FOLDER`.
+"""Fits of more ratings than one holds in memory: `python -m benchmarks beyond --save`, or `make bench-beyond`.
 
 The log has a million people with 200 ratings each, of 2,000 actions, in 400 Parquet files over which everybody's
-ratings are scattered. `fit` runs `lpb fit` on it, in this process and on others, and prints seconds, memory and whether
-the models are the same.
+ratings are scattered. A quarter of the people, half of them and all of them are fitted by `lpb fit --max-memory 8GB`:
+by one process, by two, and by a Dask cluster of two workers on this machine. What each million of ratings adds to
+seconds, memory and files is the slope that docs/scale.md works with.
+
+It takes most of an hour and 10 GB of disk, so that `make bench` leaves it out. A log that an earlier run left in
+`--scratch` is used again.
 """
 
-import argparse
+import importlib.util
 import json
-import subprocess
-import sys
+import shutil
+import tempfile
 import threading
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from benchmarks.command import Ran, lpb
+from benchmarks.measure import Measured, Row, Table, Value, say
+
 ACTIONS, EACH, STATES, FILES, CHUNK = 2_000, 200, 5, 20, 50_000
+PEOPLE = (250_000, 500_000, 1_000_000)
+WAYS = {
+    "1 process": (),
+    "2 processes": ("--jobs", "2"),
+    "Dask, 2 workers": ("--jobs", "2", "--backend", "dask"),
+}
+LIMIT = "8GB"
+GIB = 8.0
+NEEDED = 60
+"""Bytes of disk for each rating: the log itself, 24 while it is parted, and room."""
+
+
+def chunk_of(number: int, people: int) -> pl.DataFrame:
+    """Return the ratings of `people` people, shuffled: five tastes, ten levels, popular actions rated more often.
+
+    >>> chunk_of(0, 3).shape
+    (600, 3)
+    """
+    shared = np.random.default_rng(0)
+    popularity = (-0.5 * np.log(np.arange(1, ACTIONS + 1) + 30.0)).astype(np.float32)
+    taste = shared.normal(0, 0.5, ACTIONS) + shared.normal(0, 0.5, (STATES, ACTIONS))
+    rng = np.random.default_rng([0, number])
+    action, rating = [], []
+    who = number * CHUNK + np.arange(people)
+    for start in range(0, people, 5_000):
+        some = who[start : start + 5_000]
+        keys = popularity - np.log(-np.log(rng.random((len(some), ACTIONS), dtype=np.float32).clip(1e-7, 1 - 1e-7)))
+        rated = np.argpartition(-keys, EACH, axis=1)[:, :EACH]
+        liking = taste[(some % STATES)[:, None], rated] + rng.normal(0, 0.8, rated.shape)
+        level = np.rint(2 * (3.5 + rng.normal(0, 0.4, (len(some), 1)) + liking)) / 2
+        action.append(rated.ravel())
+        rating.append(level.clip(0.5, 5.0).ravel())
+    columns = {
+        "userId": np.repeat(who, EACH).astype(np.int32),
+        "movieId": np.concatenate(action).astype(np.int32),
+        "rating": np.concatenate(rating),
+    }
+    return pl.DataFrame(columns).sample(fraction=1.0, shuffle=True, seed=number)
 
 
 def make(folder: Path, people: int) -> None:
-    """Write the log: five tastes, ten levels, popular actions rated more often."""
+    """Write the log, chunk by chunk; a chunk whose last file is there was written by an earlier run."""
     folder.mkdir(parents=True, exist_ok=True)
-    rng = np.random.default_rng(0)
-    popularity = (-0.5 * np.log(np.arange(1, ACTIONS + 1) + 30.0)).astype(np.float32)
-    taste = rng.normal(0, 0.5, ACTIONS) + rng.normal(0, 0.5, (STATES, ACTIONS))
-    for chunk, first in enumerate(range(0, people, CHUNK)):
-        person, action, rating = [], [], []
-        for start in range(first, min(first + CHUNK, people), 5_000):
-            here = min(5_000, people - start)
-            keys = popularity - np.log(-np.log(rng.random((here, ACTIONS), dtype=np.float32).clip(1e-7, 1 - 1e-7)))
-            rated = np.argpartition(-keys, EACH, axis=1)[:, :EACH]
-            who = np.arange(start, start + here)
-            liking = taste[(who % STATES)[:, None], rated] + rng.normal(0, 0.8, rated.shape)
-            level = np.rint(2 * (3.5 + rng.normal(0, 0.4, (here, 1)) + liking)) / 2
-            person.append(np.repeat(who, EACH))
-            action.append(rated.ravel())
-            rating.append(level.clip(0.5, 5.0).ravel())
-        table = pl.DataFrame(
-            {
-                "userId": np.concatenate(person).astype(np.int32),
-                "movieId": np.concatenate(action).astype(np.int32),
-                "rating": np.concatenate(rating),
-            }
-        ).sample(fraction=1.0, shuffle=True, seed=chunk)
+    for number, first in enumerate(range(0, people, CHUNK)):
+        here = min(CHUNK, people - first)
+        done = folder / f"chunk-{number:03}.json"
+        if done.exists() and json.loads(done.read_text()) == here:
+            continue
+        say(f"making ratings of {first + here:,} people")
+        table = chunk_of(number, here)
         size = -(-len(table) // FILES)
         for part in range(FILES):
-            table.slice(part * size, size).write_parquet(folder / f"ratings-{part:02}-{chunk:03}.parquet")
-        print(f"{min(first + CHUNK, people):,} people", file=sys.stderr)
+            table.slice(part * size, size).write_parquet(folder / f"ratings-{number:03}-{part:02}.parquet")
+        done.write_text(json.dumps(here))
 
 
-def memory_of(process: int) -> int:
-    """Return the bytes of a process and all it started, shared pages counted in proportion."""
+def some_of(log: Path, folder: Path, people: int) -> int:
+    """Link the files of the first people into a folder; return their bytes."""
+    folder.mkdir()
+    files = [file for file in sorted(log.glob("ratings-*.parquet")) if int(file.name.split("-")[1]) * CHUNK < people]
+    for file in files:
+        (folder / file.name).hardlink_to(file)
+    return sum(file.stat().st_size for file in files)
+
+
+@dataclass
+class Space:
+    """The most that files in a folder took."""
+
+    folder: Path
+    peak: int = 0
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def watch(self) -> None:
+        while not self.ended.wait(1.0):
+            self.peak = max(self.peak, sum(_size(file) for file in self.folder.rglob("*")))
+
+
+def _size(file: Path) -> int:
     try:
-        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-        lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
-    except OSError:
+        return file.stat().st_size if file.is_file() else 0
+    except OSError:  # gone since it was listed
         return 0
-    own = next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
-    return own + sum(memory_of(int(child)) for child in children)
 
 
-def fitted(folder: Path, pattern: str, *options: str) -> dict[str, object]:
-    """Run `lpb fit` once; return its times, seconds, peak memory, and the hash of the model."""
-    out = folder.parent / "model.json"
-    command = [sys.executable, "-m", "lpbandits", "fit", str(folder / pattern), "--states", str(STATES)]
-    started = time.perf_counter()
-    process = subprocess.Popen(  # noqa: S603 - our own program
-        [*command, *options, "--json", "--out", str(out)], stdout=subprocess.PIPE, text=True
-    )
-    peak = 0
-
-    def watch() -> None:
-        nonlocal peak
-        while process.poll() is None:
-            peak = max(peak, memory_of(process.pid))
-            time.sleep(0.2)
-
-    watcher = threading.Thread(target=watch)
+@contextmanager
+def watched(folder: Path) -> Iterator[Space]:
+    space = Space(folder)
+    watcher = threading.Thread(target=space.watch)
     watcher.start()
-    report = json.loads(process.communicate()[0])
-    watcher.join()
-    model = json.loads(out.read_text())
+    try:
+        yield space
+    finally:
+        space.ended.set()
+        watcher.join()
+
+
+def fitted(log: Path, people: int, way: str) -> dict[str, Value]:
+    """Fit the first people in one way; the scratch folder is on the same disk, and is watched."""
+    with tempfile.TemporaryDirectory(dir=log.parent) as folder:
+        scratch, some = Path(folder) / "scratch", Path(folder) / "some"
+        scratch.mkdir()
+        size = some_of(log, some, people)
+        out = Path(folder) / "model.json"
+        options = ("--states", str(STATES), "--max-memory", LIMIT, "--scratch", str(scratch), "--out", str(out))
+        with watched(scratch) as space:
+            ran: Ran = lpb("fit", str(some / "*.parquet"), *options, *WAYS[way])
+        model = json.loads(out.read_text())["sha256"]
+    ratings = ran.report["ratings"]
     return {
-        "options": options,
-        "seconds": round(time.perf_counter() - started, 1),
-        "gib": round(peak / 2**30, 2),
-        "stages": report["seconds"],
-        "ratings": report["ratings"],
-        "shares": report["shares"],
-        "log_likelihood": report["log_likelihood"],
-        "sha256": model["sha256"],
+        "way": way,
+        "people": people,
+        "ratings": ratings,
+        "seconds": ran.seconds,
+        "processor s": ran.processor,
+        "GiB": ran.gib,
+        "log bytes": size / ratings,
+        "scratch bytes": space.peak / ratings,
+        "sha256": model,
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.beyond", description=__doc__)
-    parser.add_argument("what", choices=["make", "fit"])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--people", type=int, default=1_000_000)
-    parser.add_argument("--pattern", default="*.parquet", help="which files: '*-00[0-4].parquet' are of 250,000 people")
-    parser.add_argument("--options", action="append", help="options of one `lpb fit`; may be repeated")
-    given = parser.parse_args()
-    if given.what == "make":
-        make(given.folder, given.people)
-        return
-    ways = given.options or [
-        "--max-memory 8GB",
-        "--max-memory 8GB --jobs 2",
-        "--max-memory 8GB --jobs 2 --backend dask",
+def slopes(records: Sequence[dict[str, Value]]) -> list[dict[str, Value]]:
+    """Return, by way, what a million ratings more cost: straight lines through the sizes, and what is left at none.
+
+    >>> log = {"way": "a", "processor s": 4.0, "GiB": 1.0}
+    >>> two = [{**log, "ratings": n * 1e6, "seconds": 5.0 + n} for n in (1, 3)]
+    >>> [(name, round(value, 6)) for name, value in slopes(two)[0].items() if name != "way"][:2]
+    [('s a million', 1.0), ('s at none', 5.0)]
+    """
+    out: list[dict[str, Value]] = []
+    for way in dict.fromkeys(str(one["way"]) for one in records):
+        mine = [one for one in records if one["way"] == way]
+        millions = [float(one["ratings"] or 0) / 1e6 for one in mine]
+        if len(set(millions)) < 2:
+            continue
+        found: dict[str, Value] = {"way": way}
+        for short, name in (("s", "seconds"), ("processor s", "processor s"), ("GiB", "GiB")):
+            slope, rest = np.polyfit(millions, [float(one[name] or 0) for one in mine], 1)
+            found |= {f"{short} a million": float(slope), f"{short} at none": float(rest)}
+        out.append(found)
+    return out
+
+
+def ways() -> tuple[list[str], list[dict[str, Value]]]:
+    """Return the ways that can be measured here, and why others cannot."""
+    if importlib.util.find_spec("distributed") is not None:
+        return list(WAYS), []
+    why = "distributed is not installed here: `make bench-beyond` has it, or pip install 'lpbandits[dask]'"
+    return [way for way in WAYS if "Dask" not in way], [{"who": "Dask, 2 workers", "missing": why}]
+
+
+def rows_of(records: Sequence[dict[str, Value]]) -> list[Row]:
+    """Return the goals: memory in all ways at the largest size, and one model at each size."""
+    largest = max(int(one["ratings"] or 0) for one in records)
+    at_most = [one for one in records if one["ratings"] == largest]
+    rows = [
+        Row(
+            f"fit of {largest / 1e6:,.0f} million ratings, {one['way']}: memory of all processes",
+            float(one["GiB"] or 0),
+            GIB,
+            at_most=True,
+            unit=" GiB",
+            best=f"{one['seconds']:.0f} s, {one['processor s']:.0f} s of processor time",
+        )
+        for one in at_most
     ]
-    found = [fitted(given.folder, given.pattern, *way.split()) for way in ways]
-    print(json.dumps(found, indent=1))
-    print("the same model" if len({str(one["sha256"]) for one in found}) == 1 else "DIFFERENT MODELS", file=sys.stderr)
+    models = {size: {one["sha256"] for one in records if one["ratings"] == size} for size in _sizes(records)}
+    most = max(len(found) for found in models.values())
+    return [*rows, Row("fit beyond memory: different models of one log", most, 1, at_most=True, unit="")]
 
 
-if __name__ == "__main__":
-    main()
+def _sizes(records: Sequence[dict[str, Value]]) -> list[Value]:
+    return list(dict.fromkeys(one["ratings"] for one in records))
+
+
+def measured(scratch: Path | None = None, people: Sequence[int] = PEOPLE) -> Measured:
+    """Measure everything in this file; a log is left behind only in a folder that was given."""
+    with tempfile.TemporaryDirectory() as own:
+        folder = scratch or Path(own)
+        folder.mkdir(parents=True, exist_ok=True)
+        free, needed = shutil.disk_usage(folder).free, NEEDED * EACH * max(people)
+        if free < needed:
+            raise SystemExit(f"beyond: {free / 1e9:.0f} GB are free, {needed / 1e9:.0f} needed; give another --scratch")
+        log = folder / "beyond-ratings"
+        started = time.perf_counter()
+        make(log, max(people))
+        say(f"the log was made in {time.perf_counter() - started:.0f} s")
+        here, missing = ways()
+        records = []
+        for size in people:
+            for way in here:
+                say(f"fitting {size * EACH / 1e6:,.0f} million ratings: {way}")
+                records.append(fitted(log, size, way))
+    return Measured(
+        rows_of(records),
+        [Table("beyond", records), Table("beyond-slopes", slopes(records)), Table("beyond-missing", missing)],
+    )

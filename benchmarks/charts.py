@@ -7,42 +7,51 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from benchmarks.measure import exponent
+from benchmarks.bend import through
 from benchmarks.results import Results
-from lpbandits.views.charts import INK, Chart, gridded, heading
-from lpbandits.views.labels import apart, leaders
+from lpbandits.views.charts import INK, Chart, gridded
+from lpbandits.views.labels import apart, end_labels, leaders
 
 COLOURS = {
     "lpbandits": "#0b6e99",
     "simulator": "#0b6e99",
-    "Agent": "#63b3d1",
+    "Agent": "#2f8fb3",
     "numpy loop": "#6b7280",
     "numpy, all people at once": "#6b7280",
-    "river": "#d9822b",
-    "river, as it comes": "#f0bc7e",
+    "river": "#c8701a",
+    "river, as it comes": "#a8641a",
     "MABWiser LinTS": "#7a4fa3",
-    "MABWiser TS": "#b79bd0",
+    "MABWiser TS": "#9a78bd",
     "MABWiser": "#7a4fa3",
     "mabby": "#4d8b57",
     "bayesianbandits": "#c43c6b",
-    "SciPy loop": "#d9822b",
+    "SciPy loop": "#c8701a",
     "scikit-learn loop": "#c43c6b",
     "scikit-learn": "#c43c6b",
     "choix ilsr_pairwise_dense": "#7a4fa3",
-    "choix ilsr_pairwise": "#a689c6",
+    "choix ilsr_pairwise": "#9a78bd",
     "choix mm_pairwise": "#5b5ea6",
     "choix opt_pairwise": "#3c2a63",
-    "evalica bradley_terry": "#d9822b",
-    "evalica newman": "#f0bc7e",
+    "evalica bradley_terry": "#c8701a",
+    "evalica newman": "#8a5a14",
 }
 OURS, EXACT, THEIRS = "#0b6e99", "#6b7280", "#d9822b"
+SHAPES = {OURS: ("diamond", 150), EXACT: ("circle", 90), THEIRS: ("square", 80)}
+"""So that kinds differ without colours, too."""
+LESS, MORE = "lower is faster", "further right is better"
 AXES = {
-    "people": ("people", "milliseconds a round"),
-    "rounds": ("rounds", "milliseconds a person"),
-    "m": ("states m", "microseconds a decision"),
-    "k": ("actions k, at most 5 of them tried", "microseconds a decision"),
+    "people": ("people", "ms for one round of all", "Time by people"),
+    "rounds": ("rounds", "ms for all rounds of one", "Time by rounds"),
+    "m": ("states m", "µs a decision", "Time by states"),
+    "k": ("actions k, 5 of them tried", "µs a decision", "Time by actions"),
 }
+SHORT = {"SciPy loop": "SciPy", "scikit-learn loop": "scikit-learn"}
 Records = Sequence[dict[str, Any]]
+
+
+def heading(title: str, subtitle: str | Sequence[str]) -> alt.TitleParams:
+    """Return a chart's title with what a reader must know below it, in one line or several."""
+    return alt.TitleParams(title, subtitle=subtitle if isinstance(subtitle, str) else list(subtitle))
 
 
 def _log(field: str, title: str, low: float, high: float, *, at: Sequence[float] = (), vertical: bool = False) -> Any:
@@ -51,7 +60,9 @@ def _log(field: str, title: str, low: float, high: float, *, at: Sequence[float]
     steps = (1, 2, 5) if high / low < 40 else (1,)
     powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     ticks = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
-    axis = alt.Axis(format=",~g", values=list(at) or ticks, labelOverlap=True)
+    axis = alt.Axis(
+        format=",~g", values=list(at) or ticks, labelOverlap=False, labelFlush=False, minExtent=44 if vertical else 0
+    )
     return (alt.Y if vertical else alt.X)(f"{field}:Q", title=title, scale=scale, axis=axis)
 
 
@@ -69,12 +80,13 @@ def log_lines(
     x: str,
     y: str,
     title: str,
-    subtitle: str = "",
+    subtitle: str | Sequence[str] = "",
     fitted: bool = False,
     width: int = 420,
     height: int = 340,
+    size: int = 13,
 ) -> Chart:
-    """Return points and lines on logarithmic axes, each named at its end; `fitted`: straight lines through points."""
+    """Return points and lines on logarithmic axes, each named at its end; `fitted`: lines of least squares instead."""
     frame = pl.DataFrame(
         [{"name": one["who"], along: float(one[along]), value: one[value]} for one in records if one.get(value)]
     ).sort("name", along, maintain_order=True)
@@ -92,30 +104,29 @@ def log_lines(
     shares = apart([float(np.log(y / low) / np.log(high / low)) for y in ends[value]], height)
     placed = ends.with_columns(at=pl.Series([low * (high / low) ** share for share in shares]))
     joins, labels = leaders(placed, along=along, end=value, at="at", colour=colour)
-    labels = labels.encode(text="label:N")
+    labels = labels.mark_text(align="left", dx=16, fontSize=size, fontWeight="bold").encode(text="label:N")
     return alt.layer(lines, points, joins, labels).properties(
         width=width, height=height, title=heading(title, subtitle)
     )
 
 
 def _fits(frame: pl.DataFrame, along: str, value: str) -> pl.DataFrame:
-    """Return the two ends of each line of least squares, named with its exponent."""
+    """Return the ends and the bend of each line of least squares, named with its last exponent."""
     rows = []
     for (name,), part in frame.group_by("name", maintain_order=True):
-        sizes, took = part[along].to_list(), part[value].to_list()
-        slope = exponent(sizes, took)
-        middle = float(np.exp(np.mean(np.log(took)) - slope * np.mean(np.log(sizes))))
-        label = f"{name}, {slope:.2f}"
+        line = through(part[along].to_list(), part[value].to_list())
+        label = f"{SHORT.get(str(name), name)} {line.at_its_end()}"
         rows += [
-            {"name": name, "label": label, along: size, value: middle * size**slope} for size in (sizes[0], sizes[-1])
+            {"name": name, "label": label, along: size, value: at}
+            for size, at in zip(line.sizes, line.values, strict=True)
         ]
     return pl.DataFrame(rows)
 
 
 def dots(
-    records: Records, *, value: str, error: str, x: str, title: str, subtitle: str = "", zero: bool = True
+    records: Records, *, value: str, error: str, x: str, title: str, subtitle: str | Sequence[str], top: float
 ) -> Chart:
-    """Return a dot per contestant with a bar of ± two standard errors, the best first as they are given."""
+    """Return a dot per contestant with a bar of ± two standard errors, on an axis from 0; the best stands highest."""
     frame = pl.DataFrame(
         [
             {
@@ -124,18 +135,24 @@ def dots(
                 "low": one[value] - 2 * one[error],
                 "high": one[value] + 2 * one[error],
                 "colour": one["colour"],
+                "shape": SHAPES[one["colour"]][0],
+                "size": SHAPES[one["colour"]][1],
             }
             for one in records
         ]
     )
-    base = alt.Chart(frame).encode(
-        alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelFontSize=13, labelLimit=320, grid=True)),
-        alt.Color("colour:N", scale=None),
+    base = alt.Chart(frame).encode(_names(), alt.Color("colour:N", scale=None))
+    scale, axis = alt.Scale(domain=[0, top], nice=False), alt.Axis(tickCount=6, labelFlush=False, format="~f")
+    bars = base.mark_rule(strokeWidth=3).encode(alt.X("low:Q", title=x, scale=scale, axis=axis), alt.X2("high:Q"))
+    points = base.mark_point(filled=True, opacity=1).encode(
+        alt.X("mean:Q", scale=scale), alt.Shape("shape:N", scale=None), alt.Size("size:Q", scale=None)
     )
-    scale = alt.Scale(zero=zero)
-    bars = base.mark_rule(strokeWidth=3).encode(alt.X("low:Q", title=x, scale=scale), alt.X2("high:Q"))
-    points = base.mark_point(size=80, filled=True, opacity=1).encode(alt.X("mean:Q", scale=scale))
-    return alt.layer(bars, points).properties(width=460, height=alt.Step(28), title=heading(title, subtitle))
+    return alt.layer(bars, points).properties(width=440, height=alt.Step(26), title=heading(title, subtitle))
+
+
+def _names() -> alt.Y:
+    axis = alt.Axis(labelFontSize=13, labelLimit=320, labelColor=INK, grid=True)
+    return alt.Y("name:N", title=None, sort=None, axis=axis)
 
 
 def decision(results: Results) -> Chart:
@@ -144,10 +161,10 @@ def decision(results: Results) -> Chart:
         records,
         along="k",
         value="µs",
-        x="actions, all of them tried",
-        y="microseconds of processor time",
-        title="One decision of Gaussian Thompson sampling",
-        subtitle="ask and tell; both axes are logarithmic",
+        x="actions, all of them tried (logarithmic)",
+        y="µs of processor time (logarithmic)",
+        title="Time of one decision of Gaussian Thompson sampling",
+        subtitle=f"ask and tell; both axes are logarithmic; {LESS}",
     )
 
 
@@ -161,16 +178,20 @@ def regret(results: Results) -> Chart:
         sorted(found, key=lambda one: float(one["regret"])),
         value="regret",
         error="se",
-        x="regret after 200 rounds, ± 2 standard errors",
-        title="What Thompson sampling reaches by that name",
-        subtitle="blue: ours; grey: also exact; orange: another algorithm. 10 actions, the same people and luck",
+        x="regret after 200 rounds, in units of reward, ± 2 standard errors",
+        title="Regret of what each package calls Thompson sampling",
+        subtitle=[
+            "10 actions, the same people and luck; further left is better",
+            "diamond: ours; circle: also exact; square: another algorithm",
+        ],
+        top=1.05 * max(one["regret"] + 2 * one["se"] for one in found),
     )
 
 
 def growth(results: Results) -> Chart:
     """Return four charts; times by people and rounds are those of one round, and of one person, for all alike."""
     charts = []
-    for along, (x, y) in AXES.items():
+    for along, (x, y, name) in AXES.items():
         mine = [one for one in results.table("growth-points") if one["along"] == along]
         if along in ("people", "rounds"):
             mine = [{**one, "µs": 1e-3 * one["µs"] * one["size"]} for one in mine]
@@ -181,14 +202,18 @@ def growth(results: Results) -> Chart:
                 value="µs",
                 x=x,
                 y=y,
-                title=f"lpbTS by {x.split(',')[0]}",
-                subtitle="lines with their exponents",
+                title=name,
                 fitted=True,
-                width=250,
-                height=230,
+                width=150,
+                height=190,
+                size=11,
             )
         )
-    return gridded(charts, 2)
+    title = heading(
+        "lpbTS: how time grows, with exponents of the fitted lines",
+        [f"all axes are logarithmic; {LESS}; exponent 1: twice the size takes twice the time, 0: the same"],
+    )
+    return gridded(charts, 2).properties(title=title, spacing=10)
 
 
 def bradley_terry(results: Results) -> Chart:
@@ -196,27 +221,33 @@ def bradley_terry(results: Results) -> Chart:
         results.table("bradley-terry"),
         along="k",
         value="ms",
-        x="actions, 20 comparisons of every pair",
-        y="milliseconds of processor time",
-        title="Fitting Bradley-Terry",
-        subtitle="whoever takes only lists of comparisons ends at 100 actions",
+        x="actions, 20 comparisons of every pair (logarithmic)",
+        y="ms of processor time (logarithmic)",
+        title="Time of fitting Bradley-Terry",
+        subtitle=[
+            f"both axes are logarithmic; {LESS}",
+            "whoever takes only lists of comparisons ends at 100 actions",
+        ],
+        width=390,
     )
 
 
 def references(results: Results) -> Chart:
     charts = []
-    for log in dict.fromkeys(one["log"] for one in results.table("references")):
-        mine = [one for one in results.table("references") if one["log"] == log]
+    records = results.table("references")
+    top = 1.05 * max(one["score"] + 2 * one["se"] for one in records)
+    for log in dict.fromkeys(one["log"] for one in records):
+        mine = [one for one in records if one["log"] == log]
         found = [{**one, "colour": THEIRS if one["who"].startswith(("implicit", "surprise")) else OURS} for one in mine]
         charts.append(
             dots(
                 sorted(found, key=lambda one: -float(one["score"])),
                 value="score",
                 error="se",
-                x="score over 20 rounds, ± 2 standard errors",
+                x="score over 20 rounds, in a person's own units, ± 2 standard errors",
                 title=f"Recommenders, {log}",
-                subtitle="blue: ours; orange: theirs",
-                zero=False,
+                subtitle=f"{MORE}; diamond: ours; square: theirs",
+                top=top,
             )
         )
     return gridded(charts, 1)
@@ -229,14 +260,43 @@ def agents(results: Results) -> Chart:
     frame = frame.with_columns(
         colour=pl.when(pl.col("name") == "lpbandits").then(pl.lit(OURS)).otherwise(pl.lit(THEIRS))
     )
+    scale = alt.Scale(domain=[0, 1.1 * max(frame["KiB"])], nice=False)
     base = alt.Chart(frame).encode(
-        alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelFontSize=13)),
-        alt.X("KiB:Q", title="KiB for one person", axis=alt.Axis(tickCount=6)),
+        _names(),
+        alt.X("KiB:Q", title="KiB for one person", scale=scale, axis=alt.Axis(tickCount=6, labelFlush=False)),
     )
     bars = base.mark_bar(height=18).encode(alt.Color("colour:N", scale=None))
     numbers = base.mark_text(align="left", dx=5, fontSize=12, color=INK).encode(text=alt.Text("KiB:Q", format=".3~g"))
-    title = heading("Memory of one Thompson sampler", "10 actions, 20 outcomes told")
-    return alt.layer(bars, numbers).properties(width=420, height=alt.Step(30), title=title)
+    title = heading("Memory of one Thompson sampler", "10 actions, 20 outcomes told; shorter is better; dark: ours")
+    return alt.layer(bars, numbers).properties(width=440, height=alt.Step(30), title=title)
+
+
+def beyond(results: Results) -> Chart:
+    """Return seconds by the size of a log, on plain axes from 0: a straight line is time that grows as the log does."""
+    records = results.table("beyond")
+    names = list(dict.fromkeys(one["way"] for one in records))
+    frame = pl.DataFrame(
+        [{"name": one["way"], "millions": one["ratings"] / 1e6, "seconds": one["seconds"]} for one in records]
+    )
+    most, longest = max(frame["millions"]), 1.05 * max(frame["seconds"])
+    across = alt.X(
+        "millions:Q",
+        title="millions of ratings",
+        scale=alt.Scale(domain=[0, most], nice=False),
+        axis=alt.Axis(values=sorted(set(frame["millions"])), format="~f", labelFlush=False),
+    )
+    up = alt.Y(
+        "seconds:Q",
+        title="seconds by the clock",
+        scale=alt.Scale(domain=[0, longest], nice=False),
+        axis=alt.Axis(tickCount=6),
+    )
+    colour = alt.Color("name:N", legend=None, scale=alt.Scale(domain=names, range=[OURS, THEIRS, EXACT][: len(names)]))
+    base = alt.Chart(frame).encode(across, up, colour)
+    labels = end_labels(frame, value="seconds", along="millions", top=longest, colour=colour, height=300)
+    title = heading("Time of a fit beyond memory", f"two cores, --max-memory 8GB; plain axes; {LESS}")
+    layers = (base.mark_line(strokeWidth=2), base.mark_point(filled=True, size=50, opacity=1), *labels)
+    return alt.layer(*layers).properties(width=440, height=300, title=title)
 
 
 CHARTS = {
@@ -246,5 +306,6 @@ CHARTS = {
     "bradley-terry": (bradley_terry, "bradley-terry"),
     "references": (references, "references"),
     "memory-agents": (agents, "memory-agents"),
+    "beyond": (beyond, "beyond"),
 }
 """Each chart, and the table without which there is none."""

@@ -5,10 +5,11 @@ import platform
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from benchmarks.peers import PEERS
 
-OURS = ("lpbandits", "numpy", "scipy", "scikit-learn", "numba", "polars")
+OURS = ("lpbandits", "numpy", "scipy", "scikit-learn", "numba", "polars", "joblib", "distributed")
 
 
 def versions() -> dict[str, str | None]:
@@ -33,6 +34,20 @@ def about() -> dict[str, object]:
         "python": platform.python_version(),
         "versions": versions(),
     }
+
+
+def in_words(about: dict[str, Any]) -> str:
+    """Return the same as two sentences.
+
+    >>> in_words({"processor": "Z80", "cores": 1, "memory_gib": 0, "system": "CP/M", "python": "3.11.0",
+    ...     "versions": {"numpy": "2.0", "river": None}})
+    'Z80, 1 cores, 0 GiB, CP/M, Python 3.11.0. numpy 2.0, river (absent).'
+    """
+    versions = ", ".join(f"{name} {version or '(absent)'}" for name, version in about["versions"].items())
+    return (
+        f"{about['processor']}, {about['cores']} cores, {about['memory_gib']} GiB, {about['system']}, "
+        f"Python {about['python']}. {versions}."
+    )
 
 
 def _from_proc(file: str, key: str) -> str | None:

@@ -46,6 +46,15 @@ def times(ratio: float) -> str:
     return f"{ratio:,.0f}×" if ratio >= 10 else f"{ratio:.2g}×"
 
 
+def missing(records: Records) -> str:
+    """Return who could not take part, and why, a line each.
+
+    >>> missing([{"who": "river", "missing": "not installed"}])
+    '- river did not take part: not installed.'
+    """
+    return "\n".join(f"- {one['who']} did not take part: {one['missing']}." for one in records)
+
+
 def figure(value: float | None, digits: int = 2) -> str:
     """Return a number with so many places, or a dash."""
     return "–" if value is None else f"{value:,.{digits}f}"

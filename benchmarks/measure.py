@@ -127,10 +127,23 @@ def show(groups: dict[str, list[Row]], *, title: str, json_file: Path | None = N
         for row in rows:
             table.add_row(row.what, *cells(row), row.best)
     Console(width=None if sys.stdout.isatty() else 120, highlight=False).print(table)
+    print(f"\n{verdict(_flat(groups.values()))}")
     if json_file is not None:
         rows_ = [{"group": group, **asdict(row), "met": row.met} for group, rows in groups.items() for row in rows]
         json_file.write_text(json.dumps(rows_, indent=1, ensure_ascii=False) + "\n")
     sys.exit(failed or not all(row.met for row in _flat(groups.values())))
+
+
+def verdict(rows: Sequence[Row]) -> str:
+    """Return how many goals were met, and each that was not.
+
+    >>> print(verdict([Row("a", 2.0, 1.0), Row("b", 3.0, 2.0, at_most=True, unit=" s")]))
+    1 of 2 goals met. MISSED:
+      b: 3 s, goal ≤ 2 s
+    """
+    missed = [row for row in rows if not row.met]
+    lines = [f"  {row.what}: {cells(row)[0]}, goal {cells(row)[2]}" for row in missed]
+    return "\n".join([f"{len(rows) - len(missed)} of {len(rows)} goals met.{' MISSED:' if missed else ''}", *lines])
 
 
 def cells(row: Row) -> tuple[str, str, str, str]:

@@ -1,4 +1,4 @@
-"""docs/benchmarks.md, written from benchmarks/results.json: by `make bench`, or by `python -m benchmarks page`."""
+"""docs/benchmarks.md, written from benchmarks/results.json by `make bench`, or by `python -m benchmarks page`."""
 
 from pathlib import Path
 from typing import Any
@@ -6,10 +6,11 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from benchmarks import beaten
+from benchmarks import beaten, missed, readme
 from benchmarks.charts import CHARTS
+from benchmarks.machine import in_words
 from benchmarks.markdown import table
-from benchmarks.measure import Row, cells
+from benchmarks.measure import cells
 from benchmarks.results import Results
 from benchmarks.sections import SECTIONS
 from lpbandits.views.charts import styled
@@ -17,36 +18,51 @@ from lpbandits.views.charts import styled
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
 PICTURES = ROOT / "docs" / "benchmarks"
+README = ROOT / "README.md"
 
 METHOD = """\
 `make bench` wrote this page, `benchmarks/results.json` and the charts, in an environment of its own: the packages that
 it measures against are in the dependency group `bench` and nowhere else.
 
-- **Processor time** of one thread, not the clock: what else the machine does adds little to it.
+- **Processor time** of one thread, not the clock: what else the machine does adds little to it. Only what says so is by
+  the clock, and wants an idle machine.
 - **In turn**: everybody does the same job, one after the other, several times over, and the best of each counts. What
   the machine does falls on all alike, and can only add to a time.
 - **Warm**: everything ran once before. Compiling and importing are measured apart,
   [below](#the-first-decision-of-a-process).
-- **A goal** that is not reached is in the table as MISSED.
+- **A goal** that is not reached is MISSED in [the table of all goals](#all-goals), and
+  [explained](#goals-missed).
 """
 
 
 def render(results: Results) -> str:
     """Return the page."""
-    parts = ["# Benchmarks", "", METHOD, _machine(results.about), "", "## Where others are ahead", "", _ahead(results)]
+    parts = ["# Benchmarks", "", METHOD, _machine(results), "", "## Where others are ahead", "", _ahead(results)]
+    parts += ["", "## Goals missed", "", _missed(results)]
     for group, (heading, section) in SECTIONS.items():
         if group in results.groups:
             parts += ["", f"## {heading}", section(results).rstrip()]
     return "\n".join([*parts, "", "## All goals", "", _goals(results), ""])
 
 
-def _machine(about: dict[str, Any]) -> str:
-    versions = ", ".join(f"{name} {version or '(absent)'}" for name, version in about["versions"].items())
-    return (
-        f"Measured on {about['day']}: {about['processor']}, {about['cores']} cores, {about['memory_gib']} GiB, "
-        f"{about['system']}, Python {about['python']}.\n\n{versions}. mabby declares numpy < 2; it is installed all "
-        "the same, and runs."
-    )
+def _machine(results: Results) -> str:
+    about = results.about
+    parts = [
+        f"Measured on {about['day']}: {in_words(about)} mabby declares numpy < 2; it is installed all the same, and "
+        "runs."
+    ]
+    for group, found in results.groups.items():
+        own = found.get("about")
+        day = own["day"] if own else found.get("day", about["day"])
+        if own:
+            parts.append(f"`{group}` is of {day}, with: {in_words(own)}")
+        elif day != about["day"]:
+            parts.append(f"`{group}` is of {day}.")
+    absent = [group for group in SECTIONS if group not in results.groups]
+    if absent:
+        names = ", ".join(f"`{group}`" for group in absent)
+        parts.append(f"Not measured in these results: {names} (`python -m benchmarks {' '.join(absent)} --save`).")
+    return "\n\n".join(parts)
 
 
 def _ahead(results: Results) -> str:
@@ -54,13 +70,20 @@ def _ahead(results: Results) -> str:
     return "\n".join(f"- {sentence}." for sentence in found) or "Nowhere in this run."
 
 
+def _missed(results: Results) -> str:
+    lines = []
+    for group, row in results.rows():
+        if not row.met:
+            value, _, goal, _ = cells(row)
+            lines.append(f"- **{row.what}**: {value}, goal {goal}. {missed.why(results, group, row.what)}")
+    return "\n".join(lines) or "None in this run."
+
+
 def _goals(results: Results) -> str:
     rows = []
-    for group, found in results.groups.items():
-        for one in found["rows"]:
-            row = Row(**{key: value for key, value in one.items() if key != "met"})
-            value, spread, goal, verdict = cells(row)
-            rows.append([group, row.what, value, spread, goal, verdict, row.best])
+    for group, row in results.rows():
+        value, spread, goal, verdict = cells(row)
+        rows.append([group, row.what, value, spread, goal, verdict, row.best])
     return table(["group", "what", "value", "range", "goal", "", "made of"], rows, left=2)
 
 
@@ -72,9 +95,10 @@ def svg(chart: Any) -> str:
 
 
 def write(results: Results) -> None:
-    """Write the page and its charts."""
+    """Write the page, its charts, and the table of README.md."""
     PICTURES.mkdir(exist_ok=True)
     for name, (draw, needs) in CHARTS.items():
         if results.table(needs):
             (PICTURES / f"{name}.svg").write_text(svg(draw(results)), encoding="utf-8")
     PAGE.write_text(render(results), encoding="utf-8")
+    README.write_text(readme.renewed(README.read_text(encoding="utf-8"), results), encoding="utf-8")

@@ -4,6 +4,7 @@ They are in the dependency group `bench` alone. One that is not installed is a l
 """
 
 import importlib
+import importlib.util
 import warnings
 from typing import Any
 
@@ -22,6 +23,17 @@ PEERS = {
 
 class Missing(Exception):
     """A peer that is not here, or does not run here; the text says why."""
+
+
+REMEDY = "`make bench` installs all of them, in build/bench; or: uv pip install --group bench"
+
+
+def absent() -> list[str]:
+    """Return what to say of peers that are not installed here: which, what that means, and how to get them."""
+    missing = [name for module, name in PEERS.items() if importlib.util.find_spec(module) is None]
+    if not missing:
+        return []
+    return [f"Not installed here, so not measured: {', '.join(missing)}. {REMEDY}."]
 
 
 def peer(module: str) -> Any:

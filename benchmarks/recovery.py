@@ -1,19 +1,12 @@
-"""Counting pairs and fitting Bradley-Terry models, against scipy.sparse and choix; `whole` fits 20 million ratings."""
+"""Counting pairs and fitting Bradley-Terry models, against scipy.sparse and choix."""
 
-import json
-import resource
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import choix
 import numpy as np
-import polars as pl
 from scipy import sparse
 
-from benchmarks.measure import Row, interleaved, ratio, show
+from benchmarks.measure import Row, interleaved, ratio
 from lpbandits.recovery import Ratings, fit_bradley_terry
 from lpbandits.recovery.pairs import compare, count_wins
 from lpbandits.typing import FloatArray, IntArray
@@ -94,43 +87,3 @@ def bradley_terry() -> list[Row]:
 
 def rows() -> list[Row]:
     return counting() + bradley_terry()
-
-
-FIT = """
-import json, resource, sys, time
-start = time.perf_counter()
-from lpbandits.recovery import TwoStage, fit_states, read_ratings
-log = read_ratings(sys.argv[1])
-read = time.perf_counter() - start
-fit = fit_states(log, TwoStage(scale=sys.argv[2]), states=5)
-fit.model.save(sys.argv[1] + ".json")
-report = fit.report
-print(json.dumps({"read": read, "total": time.perf_counter() - start, "seconds": report.seconds,
-    "ratings": report.ratings, "passes": report.passes, "shares": report.shares, "warnings": report.warnings,
-    "log_likelihood": report.log_likelihood, "heldout": report.heldout_log_likelihood,
-    "heldout_people": [report.heldout_people, report.heldout_fit_people],
-    "count_variance_explained": report.count_variance_explained}))
-"""
-
-
-def whole(scale: str = "raw") -> list[Row]:
-    """Fit all of the MovieLens-32M shape from Parquet to model in a new process: processor seconds and GiB."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "ratings.parquet"
-        person, action, rating = generated(PEOPLE)
-        pl.DataFrame({"userId": person, "movieId": action, "rating": rating}).sample(
-            fraction=1.0, shuffle=True, seed=1
-        ).write_parquet(path)
-        del person, action, rating
-        done = subprocess.run([sys.executable, "-c", FIT, str(path), scale], capture_output=True, text=True, check=True)  # noqa: S603
-    print(json.dumps(json.loads(done.stdout), indent=1))
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return [
-        Row(f"whole fit, {scale}: processor time", used.ru_utime + used.ru_stime, 180, at_most=True, unit=" s"),
-        Row(f"whole fit, {scale}: memory", used.ru_maxrss / 2**20, 6, at_most=True, unit=" GiB"),
-    ]
-
-
-if __name__ == "__main__":
-    measured = whole(*sys.argv[2:3]) if sys.argv[1:2] == ["whole"] else rows()
-    show({"recovery": measured}, title="one run, processor time")

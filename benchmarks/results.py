@@ -2,12 +2,13 @@
 
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import about
-from benchmarks.measure import Measured, Value
+from benchmarks.measure import Measured, Row, Value
 
 PLACE = Path(__file__).parent / "results.json"
 DIGITS = 4
@@ -25,20 +26,24 @@ class Results:
         return cls(found["about"], found["groups"])
 
     @classmethod
-    def begin(cls, *, whole: bool, place: Path = PLACE) -> "Results":
-        """Return an empty account for all groups; for some, the last one, if it was made on the same machine."""
-        now = about()
-        if whole or not place.exists():
-            return cls(now, {})
+    def begin(cls, place: Path = PLACE, now: dict[str, Any] | None = None) -> "Results":
+        """Return the last account, to which groups are added; those that are not measured anew stay.
+
+        If the last run was on another machine, or with other versions, its groups say so from now on.
+        """
+        here = now or about()
+        if not place.exists():
+            return cls(here, {})
         last = cls.read(place)
-        if {**last.about, "day": ""} != {**now, "day": ""}:
-            raise SystemExit("the last results are of another machine, or of other versions; run `make bench` for all")
-        return cls(now, last.groups)
+        if alike(last.about, here):
+            return cls(here, last.groups)
+        return cls(here, {name: {"about": last.about, **group} for name, group in last.groups.items()})
 
     def add(self, name: str, measured: Measured, place: Path = PLACE) -> None:
         """Put a group in its place and write everything: what is measured is not lost if the next group fails."""
         rows = [replace(row, value=rounded(row.value), spread=_both(row.spread)) for row in measured.rows]
         self.groups[name] = {
+            "day": self.about["day"],
             "rows": [{**asdict(row), "met": row.met} for row in rows],
             "tables": {
                 table.name: [{key: _kept(value) for key, value in record.items()} for record in table.records]
@@ -48,6 +53,20 @@ class Results:
         text = json.dumps({"about": self.about, "groups": self.groups}, indent=1, ensure_ascii=False, allow_nan=False)
         place.write_text(text + "\n", encoding="utf-8")
 
+    def rows(self) -> Iterator[tuple[str, Row]]:
+        """Yield every measured number with the name of its group."""
+        for group, found in self.groups.items():
+            for one in found["rows"]:
+                yield group, Row(**{key: value for key, value in one.items() if key != "met"})
+
+    def row(self, group: str, what: str) -> Row:
+        """Return a measured number by its group and its words.
+
+        >>> Results.read().row("core", "simulator vs SciPy loop, m=5 k=10").unit
+        '×'
+        """
+        return next(row for name, row in self.rows() if (name, row.what) == (group, what))
+
     def table(self, name: str) -> list[dict[str, Any]]:
         """Return a table by name, whatever its group; empty if it was not measured."""
         for group in self.groups.values():
@@ -55,6 +74,17 @@ class Results:
                 found: list[dict[str, Any]] = group["tables"][name]
                 return found
         return []
+
+
+def alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Say whether two runs were on the same machine with the same packages, as far as both tell.
+
+    >>> alike({"cores": 2, "versions": {"a": "1"}}, {"day": "2", "cores": 2, "versions": {"a": "1", "b": "1"}})
+    True
+    """
+    machines = [{key: value for key, value in run.items() if key not in ("day", "versions")} for run in (one, other)]
+    shared = one["versions"].keys() & other["versions"].keys()
+    return machines[0] == machines[1] and all(one["versions"][name] == other["versions"][name] for name in shared)
 
 
 def rounded(value: float) -> float:

@@ -1,15 +1,14 @@
 """The sections of docs/benchmarks.md: what was asked, how, and what came out, of the tables in results.json."""
 
-from benchmarks.markdown import Records, figure, pivot, small, table, times
+from collections.abc import Callable
+
+from benchmarks import sections_scale
+from benchmarks.bend import through
+from benchmarks.markdown import Records, figure, missing, pivot, small, table, times
 from benchmarks.measure import seconds
 from benchmarks.results import Results
 
 OURS = "lpbandits"
-
-
-def missing(records: Records) -> str:
-    """Return who could not take part, and why, a line each."""
-    return "\n".join(f"- {one['who']} did not take part: {one['missing']}." for one in records)
 
 
 def thompson(results: Results) -> str:
@@ -80,13 +79,14 @@ simulator's:
 
 ![Time of lpbTS by people, rounds, states and actions, with fitted lines](benchmarks/growth.svg)
 
-**Exponents** b of time ≈ a · size^b, by least squares of the logarithms, over the sizes given: all of the time by
-people and rounds, that of one decision by states (20 actions) and actions (5 states). When actions grow, the set of
-tried ones does not: lpbTS plays only what some state likes best. What is left of k in the simulator is finding each
-person's best action, once a person, to know the regret; the loops' fixed costs hide theirs until there are
-thousands.
+**Exponents** b of time ≈ a · size^b, by least squares of the logarithms: all of the time by people and rounds, that
+of one decision by states (20 actions) and actions (5 states). Each holds over the sizes in brackets; a line that bends
+has two, with the bend where it fits best. By states, an `Agent` has a fixed cost of a microsecond, which the work per
+state passes at some sixteen. When actions grow, the set of tried ones does not: lpbTS plays only what some state likes
+best. What is left of k in the simulator is finding each person's best action, once a person, to know the regret; the
+loops' fixed costs hide theirs until there are thousands.
 
-{_exponents(results.table("growth-exponents"))}
+{_exponents(results.table("growth-points"))}
 """
 
 
@@ -102,15 +102,19 @@ def _grid(records: Records) -> str:
 
 
 def _exponents(records: Records) -> str:
-    found = {(one["who"], one["along"]): one for one in records}
     names = {"people": "people", "rounds": "rounds", "m": "states m", "k": "actions k"}
     rows = []
     for who in dict.fromkeys(one["who"] for one in records):
-        mine = [found.get((who, along)) for along in names]
-        rows.append(
-            [who, *("–" if one is None else f"{one['exponent']:.2f} ({one['from']:,} – {one['to']:,})" for one in mine)]
-        )
+        mine = {along: [one for one in records if (one["who"], one["along"]) == (who, along)] for along in names}
+        rows.append([who, *(_exponent(points, along) for along, points in mine.items())])
     return table(["", *names.values()], rows)
+
+
+def _exponent(points: Records, along: str) -> str:
+    if not points:
+        return "–"
+    took = [one["seconds" if along in ("people", "rounds") else "µs"] for one in points]
+    return through([one["size"] for one in points], took).in_words()
 
 
 def bradley_terry(results: Results) -> str:
@@ -239,17 +243,21 @@ def start(results: Results) -> str:
     ]
     return f"""
 Processor seconds of a new process until one decision is made and told, imports included. `lpbandits` compiles at
-the first call and keeps the machine code; the others have nothing to compile.
+the first call and keeps the machine code; the others have nothing to compile, but for numba alone: a process that
+does nothing but call a function that adds 1.
 
 {table(["", "nothing compiled", "compiled before"], rows)}
 """
 
 
-SECTIONS = {
+SECTIONS: dict[str, tuple[str, Callable[[Results], str]]] = {
     "thompson": ("Gaussian Thompson sampling", thompson),
     "growth": ("lpbTS, and how time grows", growth),
     "bradley_terry": ("Bradley-Terry", bradley_terry),
     "references": ("Recommenders", references),
+    "fit": ("A whole fit", sections_scale.fit),
+    "processes": ("Two processes", sections_scale.processes),
+    "beyond": ("Fits beyond memory", sections_scale.beyond),
     "memory": ("Memory", memory),
     "start": ("The first decision of a process", start),
 }

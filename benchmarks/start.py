@@ -18,6 +18,14 @@ agent.tell(agent.ask(), 1.0)
 import lpbandits as lpb
 lpb.simulate(lpb.SyntheticWorld(states=2, actions=3), ["lpbts"], people=2, rounds=5, threads=1)
 """,
+    "numba alone: a function that adds 1": """
+import os, pathlib, runpy
+place = pathlib.Path(os.environ["NUMBA_CACHE_DIR"]) / "adding.py"  # numba keeps only what is in a file
+if not place.exists():
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("import numba\\n@numba.njit(cache=True)\\ndef add(x):\\n    return x + 1\\nadd(1)\\n")
+runpy.run_path(str(place))
+""",
     "lpbandits: Agent of TS": START["lpbandits"] + LIVE.format(told=1) + "live(0)\n",
 }
 GOALS = {"lpbandits: Agent of lpbTS": (6.0, 0.6)}

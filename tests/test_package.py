@@ -34,6 +34,49 @@ def test_a_model_needs_no_compiler() -> None:
     assert not set(in_a_new_process(code)) & {"numba", "sklearn", "altair", "polars"}
 
 
+DECIDE = (
+    "import json, sys, lpbandits as lpb;"
+    "agent = lpb.Agent(lpb.LpbTS(lpb.PreferenceModel([[0, 1], [1, 0]])), seed=0);"
+    "agent.tell(agent.ask(), 1.0);"
+)
+
+
+def test_a_decision_needs_no_linear_algebra() -> None:
+    loaded = set(in_a_new_process(DECIDE + "print(json.dumps(list(sys.modules)))"))
+    assert "numba.np.arraymath" in loaded
+    assert not loaded & {"scipy.linalg", "numpy.ma", "sklearn", "altair", "polars", "joblib", "rich"}
+
+
+def test_code_of_others_that_multiplies_matrices_gets_its_linear_algebra() -> None:
+    """After a decision of ours, in the same process; numba's own question is put back as it was."""
+    code = DECIDE + (
+        "import numba, numpy as np, numba.np.arraymath as a, numba.np.linalg as b;"
+        "one = np.arange(4.0).reshape(2, 2);"
+        "square = numba.njit(lambda x: np.dot(x, x)); covariance = numba.njit(lambda x: np.cov(x));"
+        "print(json.dumps([square(one).tolist(), covariance(one).tolist(), a._HAVE_BLAS,"
+        " a.ensure_blas is b.ensure_blas, b.ensure_blas.__name__, 'scipy.linalg' in sys.modules]))"
+    )
+    square, covariance, *asked = in_a_new_process(code)
+    assert square == [[2.0, 3.0], [6.0, 11.0]]
+    assert covariance == [[0.5, 0.5], [0.5, 0.5]]
+    assert asked == [True, True, "ensure_blas", True]
+
+
+def test_only_what_is_called_opens_its_cache() -> None:
+    """A process imports more than a hundred kernels, and a decision calls two; opening a cache tries the disk."""
+    code = (
+        "import lpbandits.kernels.compiler as compiler; opened, made = [], [];"
+        "real, late = compiler.FunctionCache, compiler._Cache.__init__;"
+        "compiler.FunctionCache = lambda function: opened.append(1) or real(function);"
+        "compiler._Cache.__init__ = lambda *given: made.append(1) or late(*given);"
+        f"{DECIDE} print(json.dumps([len(made), len(opened)]))"
+    )
+    in_a_new_process(DECIDE + "print(json.dumps(0))")  # compiles, if nobody did
+    made, opened = in_a_new_process(code)
+    assert made > 100
+    assert opened == 2
+
+
 def test_kernels_leave_numbas_settings_alone() -> None:
     code = (
         "import json, numba; before = numba.config.CACHE_DIR;"

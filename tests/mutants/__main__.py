@@ -29,6 +29,7 @@ from tests.mutants import (
     reading,
     scale,
     spreading,
+    starting,
     sums,
 )
 from tests.mutants.fault import Fault
@@ -47,6 +48,7 @@ LISTS = (
     guards,
     scale,
     spreading,
+    starting,
     sums,
 )
 FAULTS = [fault for one in LISTS for fault in one.FAULTS]

@@ -24,6 +24,7 @@ import numpy as np
 
 from lpbandits.errors import InvalidInput, SlowFunction
 from lpbandits.files import places
+from lpbandits.kernels import blas
 
 config: Any = numba.core.config  # numba has no types
 FunctionCache: Any = numba.core.caching.FunctionCache
@@ -70,22 +71,46 @@ class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc] # as above
         return super()._load_data(name)
 
 
-class _Cache(FunctionCache):  # type: ignore[misc] # as above
-    """numba's cache of one function, which a full disk or a damaged file turns into compiling anew, not an error."""
+class _Cache:
+    """numba's cache of one function, which a full disk or a damaged file turns into compiling anew, not an error.
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        self._cache_file.__class__ = _CheckedFile
+    It is opened when it is first asked for: of the kernels that a process imports, it calls a few.
+    """
+
+    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+        self._function, self._folder = function, folder
+
+    @functools.cached_property
+    def _opened(self) -> Any:
+        theirs = config.CACHE_DIR
+        config.CACHE_DIR = str(self._folder)
+        try:
+            cache = FunctionCache(self._function)
+            cache._cache_file.__class__ = _CheckedFile
+        except (OSError, RuntimeError):  # the folder is gone again: compile in every process
+            return numba.core.caching.NullCache()
+        else:
+            return cache
+        finally:
+            config.CACHE_DIR = theirs
+
+    @property
+    def cache_path(self) -> Any:
+        return self._opened.cache_path
+
+    def flush(self) -> None:
+        self._opened.flush()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)
+            blas.put_off()
+            return self._opened.load_overload(sig, target_context)
         except Exception:
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         with contextlib.suppress(OSError):
-            super().save_overload(sig, data)
+            self._opened.save_overload(sig, data)
 
 
 def jit(function: Callable[P, R]) -> Callable[P, R]:
@@ -123,13 +148,7 @@ def _compile(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     folder = cache_folder()
     is_file = Path(function.__code__.co_filename).is_file()  # not what was typed into a shell
     if folder is not None and is_file and not config.DISABLE_JIT:
-        theirs = config.CACHE_DIR
-        config.CACHE_DIR = str(folder / fingerprint(function))  # ours have no fingerprint: the folder itself
-        try:
-            with contextlib.suppress(OSError, RuntimeError):  # the folder is gone again: compile in every process
-                compiled._cache = _Cache(function)
-        finally:
-            config.CACHE_DIR = theirs
+        compiled._cache = _Cache(function, folder / fingerprint(function))  # ours have no fingerprint
     made: Callable[P, R] = compiled
     return made
 

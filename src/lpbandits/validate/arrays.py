@@ -1,6 +1,7 @@
 """Arrays from outside: of finite numbers, of whole numbers, of states."""
 
 import math
+import sys
 import warnings
 from typing import Any
 
@@ -69,7 +70,7 @@ def as_array(values: Any, name: str, *, ragged: str = "") -> np.ndarray[Any, Any
     except ODD:
         raise InvalidInput(ragged or f"{name} is not an array of numbers with equally long rows") from None
     _check_size(array, name)
-    if np.ma.is_masked(values):
+    if "numpy.ma" in sys.modules and np.ma.is_masked(values):  # nothing is masked before it is imported
         raise InvalidInput(f"{name} has masked entries; leave them out, or fill them with numbers")
     return array
 

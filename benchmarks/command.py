@@ -1,0 +1,95 @@
+"""`lpb` as its users run it, in a process of its own: seconds by the clock, processor time and memory of all it starts.
+
+Unlike the rest, which is on one thread, a command may use every core as it does by default.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks import ONE_THREAD
+
+EVERY = 0.2
+"""Seconds between two looks at the processes."""
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command needed, all its processes together, and the JSON that it printed."""
+
+    seconds: float
+    processor: float
+    gib: float
+    report: dict[str, Any]
+
+
+@dataclass
+class Watch:
+    """The largest memory of a process and all it started, and the processor time each of them had when last seen."""
+
+    peak: int = 0
+    used: dict[tuple[int, str], float] = field(default_factory=dict)
+
+    def look(self, process: int) -> None:
+        self.peak = max(self.peak, self._memory(process))
+
+    def _memory(self, process: int) -> int:
+        """Return bytes, shared pages counted in proportion; a process that ends meanwhile has none."""
+        place = Path(f"/proc/{process}")
+        try:
+            children = (place / f"task/{process}/children").read_text().split()
+            lines = (place / "smaps_rollup").read_text().splitlines()
+            fields = (place / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0
+        self.used[process, fields[19]] = (int(fields[11]) + int(fields[12])) / TICKS  # by when it was started
+        own = next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
+        return own + sum(self._memory(int(child)) for child in children)
+
+
+def lpb(*arguments: str) -> Ran:
+    """Run a command of ours with `--json`; if it fails, end with what it said."""
+    if not Path("/proc/self/smaps_rollup").exists():
+        raise SystemExit("memory of several processes is read from Linux's /proc, which is not here")
+    kept = {name: value for name, value in os.environ.items() if name not in ONE_THREAD}
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)  # it slows imports
+    watch, before, started = Watch(), _of_children(), time.perf_counter()
+    with tempfile.TemporaryFile("w+") as said:  # a pipe that nobody reads would stop it
+        with subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, "-m", "lpbandits", *arguments, "--json"],
+            env=kept,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            text=True,
+        ) as process:
+            watcher = threading.Thread(target=_watch, args=(process, watch))
+            watcher.start()
+            printed = process.communicate()[0]
+            watcher.join()
+        seconds = time.perf_counter() - started
+        if process.returncode:
+            said.seek(0)
+            raise SystemExit(f"lpb {arguments[0]} ended with {process.returncode}: {said.read().strip()[-500:]}")
+    # the system knows of processes that were waited for, the watch of the others; both see the most of them
+    processor = max(_of_children() - before, sum(watch.used.values()))
+    return Ran(seconds, processor, watch.peak / 2**30, json.loads(printed))
+
+
+def _watch(process: "subprocess.Popen[str]", watch: Watch) -> None:
+    while process.poll() is None:
+        watch.look(process.pid)
+        time.sleep(EVERY)
+
+
+def _of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -1,0 +1,45 @@
+"""Two processes against one on the synthetic figures of `lpb reproduce`: by the clock, so for an idle machine."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.command import Ran, lpb
+from benchmarks.measure import Measured, Row, Table, Value, ratio, say
+
+FIGURES = ("regret-curves", "vary-both", "vary-states", "vary-noise")
+DRAWS = 4
+REPEATS = 1
+JOBS = (1, 2)
+GOAL = 1.6
+
+
+def figures(jobs: int, draws: int) -> Ran:
+    """Draw the figures with so many processes of one thread each."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = str(Path(folder) / "results")
+        settings = ("--draws", str(draws), "--jobs", str(jobs), "--threads", "1", "--out", out)
+        return lpb("reproduce", *FIGURES, *settings)
+
+
+def measured(draws: int = DRAWS) -> Measured:
+    """Draw them with one process and with two, in turn; the best of each counts. The first of all may compile."""
+    load = os.getloadavg()[0]
+    runs: dict[int, list[Ran]] = {jobs: [] for jobs in JOBS}
+    say("compiling")
+    figures(JOBS[-1], 1)
+    for number in range(1, REPEATS + 1):
+        for jobs in JOBS:
+            say(f"figures with --jobs {jobs} ({number} of {REPEATS})")
+            runs[jobs].append(figures(jobs, draws))
+    one, two = (np.array([run.seconds for run in runs[jobs]]) for jobs in JOBS)
+    row: Row = ratio("two processes against one on the synthetic figures, idle machine", one, two, GOAL)
+    records: list[dict[str, Value]] = []
+    for jobs in JOBS:
+        best = min(runs[jobs], key=lambda run: run.seconds)
+        gib = max(run.gib for run in runs[jobs])
+        record: dict[str, Value] = {"jobs": jobs, "seconds": best.seconds, "processor s": best.processor, "GiB": gib}
+        records.append({**record, "load": load})
+    return Measured([row], [Table("processes", records)])
