@@ -7,7 +7,7 @@ from benchmarks.child import Child, run
 from benchmarks.measure import Measured, Row, Table, Value, say
 from benchmarks.memory import LIVE, START
 
-REPEATS = 3
+REPEATS = 5
 PROGRAMS = {
     "lpbandits: Agent of lpbTS": """
 import lpbandits as lpb
