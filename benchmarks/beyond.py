@@ -33,6 +33,8 @@ WAYS = {
     "2 processes": ("--jobs", "2"),
     "Dask, 2 workers": ("--jobs", "2", "--backend", "dask"),
 }
+SMALL = 500
+"""People of a log that is fitted beforehand, so that everything is compiled."""
 LIMIT = "8GB"
 GIB = 8.0
 NEEDED = 60
@@ -84,7 +86,7 @@ def make(folder: Path, people: int) -> None:
 
 
 def some_of(log: Path, folder: Path, people: int) -> int:
-    """Link the files of the first people into a folder; return their bytes."""
+    """Link the files of the first people, whole chunks of them, into a folder; return their bytes."""
     folder.mkdir()
     files = [file for file in sorted(log.glob("ratings-*.parquet")) if int(file.name.split("-")[1]) * CHUNK < people]
     for file in files:
@@ -212,6 +214,9 @@ def measured(scratch: Path | None = None, people: Sequence[int] = PEOPLE) -> Mea
         if free < needed:
             raise SystemExit(f"beyond: {free / 1e9:.0f} GB are free, {needed / 1e9:.0f} needed; give another --scratch")
         log = folder / "beyond-ratings"
+        say("compiling")
+        make(Path(own) / "small", SMALL)
+        fitted(Path(own) / "small", SMALL, "1 process")
         started = time.perf_counter()
         make(log, max(people))
         say(f"the log was made in {time.perf_counter() - started:.0f} s")

@@ -6,13 +6,17 @@ import json
 import os
 import re
 import socket
+import subprocess
+import sys
 import tomllib
+from copy import deepcopy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
 import numpy as np
+import polars as pl
 import pytest
 
 import lpbandits as lpb
@@ -23,7 +27,24 @@ from lpbandits.typing import FloatArray
 
 with mock.patch.dict(os.environ):  # its one thread for BLAS is not for the tests
     from benchmarks import __main__ as program
-    from benchmarks import beaten, bradley_terry, charts, markdown, measure, page, peers, references, results, thompson
+    from benchmarks import (
+        beaten,
+        bend,
+        beyond,
+        bradley_terry,
+        charts,
+        command,
+        machine,
+        markdown,
+        measure,
+        missed,
+        page,
+        peers,
+        readme,
+        references,
+        results,
+        thompson,
+    )
     from benchmarks.measure import Measured, Row, Table
     from benchmarks.recommenders import Recommender, Score, Settings
     from benchmarks.recovery import contest
@@ -61,16 +82,68 @@ def test_the_page_is_what_the_results_say() -> None:
     assert written == page.render(FOUND), "run `python -m benchmarks page`"
 
 
+def test_the_table_of_the_readme_is_what_the_results_say() -> None:
+    text = page.README.read_text(encoding="utf-8")
+    assert text == readme.renewed(text, FOUND), "run `python -m benchmarks page`"
+    shown = text.partition(readme.BEGIN)[2].partition(readme.END)[0]
+    for (group, what), words in readme.SHOWN.items():
+        (row,) = [row for row in FOUND.groups[group]["rows"] if row["what"] == what]
+        assert f"| {words} | {row['value']:,.0f}× |" in shown
+        assert f"| {group} | {what} | " in page.render(FOUND)
+
+
+def test_another_number_changes_page_and_readme() -> None:
+    other = deepcopy(FOUND)
+    next(row for row in other.groups["core"]["rows"] if row["what"].startswith("simulator vs SciPy"))["value"] = 4321.0
+    assert "4,321×" in page.render(other)
+    assert "4,321×" in readme.renewed(page.README.read_text(encoding="utf-8"), other)
+    with pytest.raises(SystemExit, match="lost the marks"):
+        readme.renewed(f"{readme.BEGIN} and no end", FOUND)
+
+
 def test_the_page_has_every_group_and_every_picture() -> None:
     text = page.render(FOUND)
-    assert set(FOUND.groups) == set(program.GROUPS), "run `make bench`"
-    for heading, _ in SECTIONS.values():
-        assert f"\n## {heading}\n" in text
-    for name, (_, needs) in charts.CHARTS.items():
-        assert FOUND.table(needs)
+    assert {*program.GROUPS, program.LONG} >= set(FOUND.groups)
+    assert set(program.GROUPS) - set(FOUND.groups) <= set(SECTIONS), "run `make bench`"
+    for group, (heading, _) in SECTIONS.items():
+        measured = group in FOUND.groups
+        assert (f"\n## {heading}\n" in text) == measured
+        assert ("Not measured in these results: " in text and f"`{group}`" in text) or measured
+    drawn = {name for name, (_, needs) in charts.CHARTS.items() if FOUND.table(needs)}
+    for name in drawn:
         assert f"(benchmarks/{name}.svg)" in text
         assert (page.PICTURES / f"{name}.svg").read_text(encoding="utf-8").startswith("<svg")
-    assert {picture.stem for picture in page.PICTURES.iterdir()} == set(charts.CHARTS)
+    assert {picture.stem for picture in page.PICTURES.iterdir()} == drawn
+
+
+def test_pictures_say_how_to_read_them() -> None:
+    """A title, units, what is better, and logarithms where there are some; no wider than a page."""
+    for name, (draw, needs) in charts.CHARTS.items():
+        if not FOUND.table(needs):
+            continue
+        words = json.dumps(draw(FOUND).to_dict())
+        assert re.search(r"lower is faster|further (left|right) is better|shorter is better", words), name
+        assert re.search(r"µs|ms |KiB|seconds|units", json.dumps(draw(FOUND).to_dict(), ensure_ascii=False)), name
+        assert ('"type": "log"' in words) == ("are logarithmic" in words), name
+        drawn = (page.PICTURES / f"{name}.svg").read_text(encoding="utf-8")
+        assert int(re.findall(r'width="(\d+)"', drawn)[0]) <= 730
+
+
+def test_colours_can_be_read_on_white() -> None:
+    """Names are written in them: a contrast of 3 at least, as WCAG asks of large text."""
+    for colour in {*charts.COLOURS.values(), charts.OURS, charts.EXACT}:
+        parts = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        assert 1.05 / (float(linear @ [0.2126, 0.7152, 0.0722]) + 0.05) >= 3.0, colour
+
+
+def test_every_missed_goal_is_explained() -> None:
+    for group, row in FOUND.rows():
+        assert row.met or missed.why(FOUND, group, row.what), f"say in benchmarks/missed.py why: {row.what}"
+    busy = results_of(fit=[{"load": 3.0}])
+    assert "its load was 3.0" in missed.why(busy, "fit", "whole fit: by the clock, idle machine")
+    assert not missed.why(results_of(fit=[{"load": 0.1}]), "fit", "whole fit: by the clock, idle machine")
+    assert not missed.why(FOUND, "core", "something else")
 
 
 def test_a_missed_goal_says_so() -> None:
@@ -92,6 +165,11 @@ def test_the_goals_that_were_asked_for_are_there() -> None:
     exact = [what for what in goals if what.startswith("TS: regret less the exact loop's")]
     assert len(exact) == 2
     assert all(goals[what] == (3.0, True) for what in exact)
+    assert program.whole_fit.SECONDS == 60.0
+    assert program.whole_fit.GIB == 3.0
+    assert program.processes.GOAL == 1.6
+    assert beyond.GIB == 8.0
+    assert goals["first decision, compiled before"] == (0.6, True)
     along = {row["what"].split()[2].strip(","): row["goal"] for row in ROWS if row["what"].startswith("exponent")}
     assert set(along) == {"people", "rounds", "k"}
 
@@ -165,32 +243,142 @@ def test_places_where_others_are_ahead_are_found() -> None:
     assert beaten.found(results_of(memory_agents=held)) == ["an agent of mabby holds 0.05× the memory of ours"]
 
 
+MACHINE: dict[str, Any] = {
+    "day": "2026-01-01",
+    "processor": "one",
+    "cores": 2,
+    "memory_gib": 8,
+    "system": "Linux",
+    "python": "3.11.7",
+    "versions": {"numpy": "2.0", "river": None},
+}
+
+
 def test_results_are_kept_group_by_group(tmp_path: Path) -> None:
     place = tmp_path / "results.json"
-    kept = results.Results.begin(whole=True, place=place)
+    kept = results.Results.begin(place, MACHINE)
     kept.add("one", Measured([Row("a", 1.23456, 2.0)], [Table("t", [{"x": float("nan"), "y": 3.14159}])]), place)
-    again = results.Results.begin(whole=False, place=place)
-    again.add("two", Measured([]), place)
+    later = {**MACHINE, "day": "2026-01-02", "versions": {**MACHINE["versions"], "joblib": "1.0"}}
+    results.Results.begin(place, later).add("two", Measured([]), place)
     written = results.Results.read(place)
     assert list(written.groups) == ["one", "two"]
     assert written.table("t") == [{"x": None, "y": 3.142}]
     assert written.groups["one"]["rows"][0]["met"] is False
-    other = json.loads(place.read_text(encoding="utf-8"))
-    other["about"]["processor"] = "another"
-    place.write_text(json.dumps(other), encoding="utf-8")
-    with pytest.raises(SystemExit, match="another machine"):
-        results.Results.begin(whole=False, place=place)
+    assert [written.groups[name]["day"] for name in written.groups] == ["2026-01-01", "2026-01-02"]
+    assert "about" not in written.groups["one"]
+    assert "`one` is of 2026-01-01." in page._machine(written)
 
 
-def test_a_group_that_fails_takes_no_other_along(
+def test_results_of_another_machine_stay_and_say_so(tmp_path: Path) -> None:
+    place = tmp_path / "results.json"
+    results.Results.begin(place, MACHINE).add("one", Measured([Row("a", 3.0, 2.0)]), place)
+    for processor in ("another", "a third"):
+        results.Results.begin(place, {**MACHINE, "processor": processor}).add("two", Measured([]), place)
+    written = results.Results.read(place)
+    assert written.about["processor"] == "a third"
+    assert written.groups["one"]["about"]["processor"] == "one"
+    assert "about" not in written.groups["two"]
+    assert "`one` is of 2026-01-01, with: one, 2 cores" in page._machine(written)
+    newer = {**MACHINE, "versions": {"numpy": "2.1", "river": None}}
+    assert not results.alike(MACHINE, newer)
+
+
+def test_a_run_says_what_it_runs_on_and_who_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(program, "GROUPS", {"some": lambda: Measured([Row("a", 1.0, 2.0), Row("b", 3.0, 2.0)])})
+    monkeypatch.setattr(peers.importlib.util, "find_spec", lambda name: None if name in ("river", "surprise") else 1)
+    monkeypatch.setattr(sys, "argv", ["benchmarks"])
+    with pytest.raises(SystemExit) as ended:
+        program.main()
+    assert ended.value.code is True
+    said = capsys.readouterr().out
+    assert machine.in_words(machine.about()) in said
+    assert "Not installed here, so not measured: river, scikit-surprise. `make bench` installs all of them" in said
+    assert "1 of 2 goals met. MISSED:\n  a: 1×, goal ≥ 2×" in said
+
+
+def test_a_line_bends_where_its_points_do() -> None:
+    sizes = [10.0, 32, 100, 316, 1000, 3162, 10000, 31623]
+    straight = bend.through(sizes, [3 * size**0.9 for size in sizes])
+    assert not straight.bent
+    np.testing.assert_allclose(straight.exponents, [0.9], atol=1e-9)
+    bent = bend.through(sizes, [max(1.0, size / 1000) for size in sizes])
+    np.testing.assert_allclose(bent.exponents, [0.0, 1.0], atol=1e-9)
+    np.testing.assert_allclose(bent.sizes, [10, 1000, 31623])
+    rng = np.random.default_rng(0)
+    noisy = [bend.through(sizes, size_ * np.exp(0.05 * rng.normal(size=8))) for size_ in [np.array(sizes)] * 50]
+    assert sum(line.bent for line in noisy) <= 2  # noise is no bend
+
+
+def test_a_command_is_watched_with_all_it_starts(tmp_path: Path) -> None:
+    """Two processes hold 64 MiB each at the same time, and work for half a second each."""
+    child = "a = bytearray(b'1' * 2**26); import time\nwhile time.process_time() < 0.5: pass\ntime.sleep(1.0)"
+    code = f"import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', {child!r}]); exec({child!r}); p.wait()"
+    watch = command.Watch()
+    with subprocess.Popen([sys.executable, "-c", code]) as process:
+        command._watch(process, watch)
+    assert len(watch.used) == 2
+    assert watch.peak > 2 * 2**26
+    assert sum(watch.used.values()) > 0.9
+    with pytest.raises(SystemExit, match=r"lpb fit ended with 2: .*nowhere"):
+        command.lpb("fit", str(tmp_path / "nowhere.parquet"))
+
+
+def test_a_log_beyond_memory_is_the_same_whenever_it_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beyond, "CHUNK", 30)
+    beyond.make(tmp_path / "all", 60)
+    whole = pl.read_parquet(tmp_path / "all" / "*.parquet")
+    assert whole.shape == (60 * beyond.EACH, 3)
+    assert whole.select("userId", "movieId").is_unique().all()
+    size = beyond.some_of(tmp_path / "all", tmp_path / "some", 30)
+    some = pl.read_parquet(tmp_path / "some" / "*.parquet")
+    assert set(some["userId"]) == set(range(30))
+    assert size == sum(file.stat().st_size for file in (tmp_path / "some").iterdir())
+    beyond.make(tmp_path / "one", 30)
+    assert pl.read_parquet(tmp_path / "one" / "*.parquet").equals(some)
+
+
+def test_goals_beyond_memory() -> None:
+    one: dict[str, Any] = {"seconds": 9.0, "processor s": 9.0, "log bytes": 4.0, "scratch bytes": 24.0}
+    records = [
+        {**one, "way": way, "ratings": ratings, "GiB": gib, "sha256": model}
+        for ratings, gib, model in ((50_000_000, 9.0, "a"), (100_000_000, 2.0, "b"))
+        for way in beyond.WAYS
+    ]
+    assert [row.met for row in beyond.rows_of(records)] == [True, True, True, True]
+    assert [row.met for row in beyond.rows_of([*records[:5], {**records[5], "sha256": "c"}])] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert [row.met for row in beyond.rows_of(records[:3])] == [False, False, False, True]
+    tables = {"beyond": records, "beyond-slopes": beyond.slopes(records), "beyond-missing": []}
+    found = results.Results(MACHINE, {"beyond": {"rows": [], "tables": tables}})
+    text = page.render(found)
+    assert "| 100 million, 2 processes | 9 | 9 | 2.0 | `b` |" in text
+    assert "at most\n24.0 bytes" in text
+    assert page.svg(charts.beyond(found)).startswith("<svg")
+
+
+def test_long_work_has_its_sections() -> None:
+    fit = {"ratings": 1000, "people": 10, "actions": 20, "states": 5, "seconds": 41.6, "processor s": 70.2, "GiB": 1.84}
+    tables = {"fit": [{**fit, "load": 0.04}], "fit-stages": [{"stage": "taste", "seconds": 9.87}]}
+    jobs = [{"jobs": n, "seconds": 80.0 / n, "processor s": 80.0, "GiB": 0.5 * n, "load": 0.1} for n in (1, 2)]
+    some = {"fit": {"rows": [], "tables": tables}, "processes": {"rows": [], "tables": {"processes": jobs}}}
+    text = page.render(results.Results(MACHINE, some))
+    assert "**42 s**, with 70 s of processor time and 1.8 GiB" in text
+    assert "| taste | 9.9 |" in text
+    assert "| 2 | 40 | 80 | 1.0 |" in text
+
+
+def test_a_group_that_fails_takes_no_other_along(capsys: pytest.CaptureFixture[str]) -> None:
     def broken() -> Measured:
         raise RuntimeError("a peer went away")
 
     fine = Measured([Row("a", 3.0, 2.0)])
-    monkeypatch.setattr(program, "GROUPS", {"bad": broken, "good": lambda: fine})
-    measured, failed = program.measure(["bad", "good"], save=False)
+    measured, failed = program.measure({"bad": broken, "good": lambda: fine}, save=False)
     assert (measured, failed) == ({"good": fine.rows}, ["bad"])
     assert "a peer went away" in capsys.readouterr().err
     with pytest.raises(SystemExit) as ended:
@@ -254,7 +442,7 @@ def test_a_replay_by_scores_chooses_the_highest_and_learns_only_what_it_had() ->
     np.testing.assert_array_equal(ties, replay.scored(in_order(popular, replay)))
 
 
-@pytest.mark.parametrize("module", [markdown, measure, results])
+@pytest.mark.parametrize("module", [bend, beyond, machine, markdown, measure, readme, results])
 def test_examples_of_the_benchmarks_hold(module: Any) -> None:
     done = doctest.testmod(module)
     assert done.attempted
