@@ -40,10 +40,12 @@ with mock.patch.dict(os.environ):  # its one thread for BLAS is not for the test
         missed,
         page,
         peers,
+        processes,
         readme,
         references,
         results,
         thompson,
+        whole_fit,
     )
     from benchmarks.measure import Measured, Row, Table
     from benchmarks.recommenders import Recommender, Score, Settings
@@ -165,9 +167,9 @@ def test_the_goals_that_were_asked_for_are_there() -> None:
     exact = [what for what in goals if what.startswith("TS: regret less the exact loop's")]
     assert len(exact) == 2
     assert all(goals[what] == (3.0, True) for what in exact)
-    assert program.whole_fit.SECONDS == 60.0
-    assert program.whole_fit.GIB == 3.0
-    assert program.processes.GOAL == 1.6
+    assert whole_fit.SECONDS == 60.0
+    assert whole_fit.GIB == 3.0
+    assert processes.GOAL == 1.6
     assert beyond.GIB == 8.0
     assert goals["first decision, compiled before"] == (0.6, True)
     along = {row["what"].split()[2].strip(","): row["goal"] for row in ROWS if row["what"].startswith("exponent")}
@@ -287,7 +289,7 @@ def test_a_run_says_what_it_runs_on_and_who_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(program, "GROUPS", {"some": lambda: Measured([Row("a", 1.0, 2.0), Row("b", 3.0, 2.0)])})
-    monkeypatch.setattr(peers.importlib.util, "find_spec", lambda name: None if name in ("river", "surprise") else 1)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name in ("river", "surprise") else 1)
     monkeypatch.setattr(sys, "argv", ["benchmarks"])
     with pytest.raises(SystemExit) as ended:
         program.main()
@@ -307,7 +309,7 @@ def test_a_line_bends_where_its_points_do() -> None:
     np.testing.assert_allclose(bent.exponents, [0.0, 1.0], atol=1e-9)
     np.testing.assert_allclose(bent.sizes, [10, 1000, 31623])
     rng = np.random.default_rng(0)
-    noisy = [bend.through(sizes, size_ * np.exp(0.05 * rng.normal(size=8))) for size_ in [np.array(sizes)] * 50]
+    noisy = [bend.through(sizes, (np.array(sizes) * np.exp(0.05 * rng.normal(size=8))).tolist()) for _ in range(50)]
     assert sum(line.bent for line in noisy) <= 2  # noise is no bend
 
 
@@ -316,7 +318,7 @@ def test_a_command_is_watched_with_all_it_starts(tmp_path: Path) -> None:
     child = "a = bytearray(b'1' * 2**26); import time\nwhile time.process_time() < 0.5: pass\ntime.sleep(1.0)"
     code = f"import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', {child!r}]); exec({child!r}); p.wait()"
     watch = command.Watch()
-    with subprocess.Popen([sys.executable, "-c", code]) as process:
+    with subprocess.Popen([sys.executable, "-c", code], text=True) as process:
         command._watch(process, watch)
     assert len(watch.used) == 2
     assert watch.peak > 2 * 2**26
