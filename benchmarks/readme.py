@@ -32,7 +32,8 @@ SHOWN = {
 def block(results: Results) -> str:
     """Return the marks and the table between them."""
     rows = [[words, times(results.row(*which).value)] for which, words in SHOWN.items()]
-    head = [f"processor time, best of interleaved repeats, {results.about['day']}", "ratio"]
+    days = sorted({results.groups[group].get("day", results.about["day"]) for group, _ in SHOWN})
+    head = [f"processor time, best of interleaved repeats, {' to '.join(dict.fromkeys((days[0], days[-1])))}", "ratio"]
     return f"{BEGIN}\n{table(head, rows)}\n{END}"
 
 

@@ -35,9 +35,8 @@ class Results:
         if not place.exists():
             return cls(here, {})
         last = cls.read(place)
-        if alike(last.about, here):
-            return cls(here, last.groups)
-        return cls(here, {name: {"about": last.about, **group} for name, group in last.groups.items()})
+        old = {"day": last.about["day"]} if alike(last.about, here) else {"day": last.about["day"], "about": last.about}
+        return cls(here, {name: {**old, **group} for name, group in last.groups.items()})
 
     def add(self, name: str, measured: Measured, place: Path = PLACE) -> None:
         """Put a group in its place and write everything: what is measured is not lost if the next group fails."""

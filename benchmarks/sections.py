@@ -81,10 +81,10 @@ simulator's:
 
 **Exponents** b of time ≈ a · size^b, by least squares of the logarithms: all of the time by people and rounds, that
 of one decision by states (20 actions) and actions (5 states). Each holds over the sizes in brackets; a line that bends
-has two, with the bend where it fits best. By states, an `Agent` has a fixed cost of a microsecond, which the work per
-state passes at some sixteen. When actions grow, the set of tried ones does not: lpbTS plays only what some state likes
-best. What is left of k in the simulator is finding each person's best action, once a person, to know the regret; the
-loops' fixed costs hide theirs until there are thousands.
+has two, with the bend where it fits best. By states, the fixed cost of an `Agent` hides at first what each state
+adds. When actions grow, the set of tried ones does not: lpbTS plays only what some state likes best. What is left of k
+in the simulator is finding each person's best action, once a person, to know the regret; the loops' fixed costs hide
+theirs until there are thousands.
 
 {_exponents(results.table("growth-points"))}
 """
@@ -247,6 +247,10 @@ the first call and keeps the machine code; the others have nothing to compile, b
 does nothing but call a function that adds 1.
 
 {table(["", "nothing compiled", "compiled before"], rows)}
+
+Where the seconds of an `Agent` of lpbTS go, compiled before, in one run of its own:
+
+{table(["", "processor seconds"], [[one["part"], figure(one["s"])] for one in results.table("start-parts")])}
 """
 
 

@@ -28,6 +28,29 @@ runpy.run_path(str(place))
 """,
     "lpbandits: Agent of TS": START["lpbandits"] + LIVE.format(told=1) + "live(0)\n",
 }
+PARTS = """
+import time
+report = {"Python": time.process_time()}
+def until(part):
+    report[part] = time.process_time() - sum(report.values())
+import numpy
+until("numpy")
+import numba
+until("numba, imports")
+import lpbandits as lpb
+policy = lpb.LpbTS(lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]]))
+lpb.Agent
+from lpbandits.kernels import blas
+until("lpbandits, imports")
+blas.put_off()
+from numba.core.registry import cpu_target
+cpu_target.target_context.refresh()
+until("numba, its tables of what it can compile")
+agent = lpb.Agent(policy, seed=0)
+agent.tell(agent.ask(), 1.0)
+until("lpbandits, machine code from the cache, and the decision")
+"""
+"""The first program, part by part; what is left of a process is its end."""
 GOALS = {"lpbandits: Agent of lpbTS": (6.0, 0.6)}
 """Seconds with nothing compiled, and with everything."""
 
@@ -36,6 +59,18 @@ def once(program: str, cache: str) -> float | str:
     """Return the processor seconds of a new process whose machine code is kept in a folder."""
     needed = run(program, environment={"NUMBA_CACHE_DIR": cache})
     return needed.seconds if isinstance(needed, Child) else needed
+
+
+def parts() -> list[dict[str, Value]]:
+    """Return the processor seconds of each part of a first decision, compiled before: the quickest of several runs."""
+    say("parts of a first decision")
+    with tempfile.TemporaryDirectory() as folder:
+        found = [run(PARTS, environment={"NUMBA_CACHE_DIR": folder}) for _ in range(REPEATS + 1)][1:]
+    reports = [one.report for one in found if isinstance(one, Child)]
+    if not reports:
+        raise SystemExit(f"start: a first decision failed: {found[0]}")
+    best = min(reports, key=lambda report: sum(report.values()))
+    return [{"part": part, "s": took} for part, took in best.items()]
 
 
 def measured() -> Measured:
@@ -66,4 +101,4 @@ def measured() -> Measured:
         found = [one.seconds for one in times if isinstance(one, Child)]
         why = next((one for one in times if isinstance(one, str)), "")
         records.append({"who": name, "cold s": None, "warm s": min(found, default=None), "missing": why})
-    return Measured(rows, [Table("start", records)])
+    return Measured(rows, [Table("start", records), Table("start-parts", parts())])
