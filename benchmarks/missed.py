@@ -25,9 +25,9 @@ def _start(results: Results) -> str:
     theirs = sum(took for part, took in parts.items() if part.startswith(("Python", "numpy", "numba")))
     ours = sum(parts.values()) - theirs
     return (
-        f"Python, numpy and numba take {theirs:.2f} s of it by themselves: numba imports itself, and fills its tables of "
-        f"what it can compile before it loads machine code from a cache. Ours is {ours:.2f} s of imports, loading and "
-        "deciding. These [parts](#the-first-decision-of-a-process) are of the quickest of several runs, at another "
+        f"Python, numpy and numba take {theirs:.2f} s of it by themselves: numba imports itself, and fills its tables "
+        f"of what it can compile before it loads machine code from a cache. Ours is {ours:.2f} s of imports, loading "
+        "and deciding. These [parts](#the-first-decision-of-a-process) are of the quickest of several runs, at another "
         "moment than the row, and without the end of the process. `scipy.linalg`, which numba would import as well, is "
         "put off until somebody multiplies matrices."
     )
