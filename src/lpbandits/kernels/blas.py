@@ -13,9 +13,10 @@ def put_off() -> None:
     """
     if "numba.np.arraymath" in sys.modules:
         return
-    linalg: Any = import_module("numba.np.linalg")
-    theirs = getattr(linalg, "ensure_blas", None)
-    if theirs is None:  # another numba, which may ask in another way
+    try:
+        linalg: Any = import_module("numba.np.linalg")
+        theirs = linalg.ensure_blas
+    except (ImportError, AttributeError):  # another numba, which may ask in another way
         return
     # the other half of numba's question: are SciPy's whole numbers as wide as numba was built for?
     linalg.ensure_blas = getattr(linalg, "_check_lapack_int_width", _nothing)
