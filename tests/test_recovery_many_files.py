@@ -164,12 +164,21 @@ def test_wide_files_have_the_same_columns(tmp_path: Path) -> None:
     frames = [pl.DataFrame({"user": [1, 2], "tea": [4, 5], "jam": [None, 2.5]})]
     frames += [pl.DataFrame({"user": [3, 4], "jam": [3, 1], "tea": [0.5, None]})]
     whole = read_ratings(pl.concat(frames, how="diagonal_relaxed"))
-    for layout in ("auto", "wide"):
-        assert log_of(kept(tmp_path, frames), layout=layout).sha256 == whole.sha256
+    assert log_of(kept(tmp_path, frames)).sha256 == whole.sha256
+    assert log_of(tmp_path, layout="wide", person="user").sha256 == whole.sha256
+    assert "p-1.parquet has its columns in another order than other files" in refused(tmp_path, layout="wide")
     pl.DataFrame({"user": [7, 8], "tea": [4, 5]}).write_parquet(tmp_path / "q.parquet")
     assert "q.parquet has no column 'jam' in a table laid out as wide" in refused(tmp_path, layout="wide")
-    part(0, tea=[1, 2, 3], jam=[1, 2, 3]).write_parquet(tmp_path / "q.parquet")
+    part(5, tea=[1, 2, 3], jam=[1, 2, 3]).write_parquet(tmp_path / "q.parquet")
     assert "has no column 'item' for the action" in refused(tmp_path)  # some are long: none is taken for a wide one
+
+
+def test_places_of_rankings_are_in_the_same_order(tmp_path: Path) -> None:
+    frames = [pl.DataFrame({"voter": [n], "rank1": ["tea"], "rank2": ["jam"]}) for n in range(2)]
+    assert log_of(kept(tmp_path, frames)).sha256 == read_ratings(pl.concat(frames)).sha256
+    kept(tmp_path, [frames[0], frames[1].select("voter", "rank2", "rank1")])
+    for layout in ("auto", "rankings"):
+        assert "p-1.parquet has its columns in another order" in refused(tmp_path, layout=layout)
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "text", "inside", "rows"])

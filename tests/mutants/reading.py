@@ -306,4 +306,11 @@ FAULTS = [
         "if False",
         MANY,
     ),
+    Fault(
+        "many: places in any order",
+        "recovery/layouts.py",
+        "if by_order and table.reordered is not None:",
+        "if False:",
+        MANY,
+    ),
 ]

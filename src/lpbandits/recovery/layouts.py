@@ -90,6 +90,12 @@ def laid_out(source: Source, wanted: Wanted) -> Long:
     )
     for column, file in table.lacking.items():
         raise lacks(file, column, f"in a table laid out as {layout}")
+    by_order = layout == "rankings" or (person is None and not wanted.given("person"))
+    if by_order and table.reordered is not None:
+        raise InvalidInput(
+            f"{table.reordered} has its columns in another order than other files, and in a table laid out as {layout} "
+            "their order tells what they are; give all files the same, or name the person of a wide table (--person)"
+        )
     person = _person(table, wanted) if person is None else person
     others = _others(table, person)
     if layout == "wide":

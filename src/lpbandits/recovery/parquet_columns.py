@@ -37,6 +37,8 @@ class SharedColumns:
         without = {column: [file for file, schema in kinds if column not in schema] for column in self._types}
         self.names = [column for column, files in without.items() if not files]
         self.lacking = {column: files[0] for column, files in without.items() if files}
+        shared = [(file, [column for column in schema if column in set(self.names)]) for file, schema in kinds]
+        self.reordered = next((file for file, columns in shared if columns != self.names), None)
 
     def take(self, chosen: Mapping[str, int]) -> pl.LazyFrame:
         """Return `blank`, which no row is, and the chosen columns under other names, each of one type."""

@@ -25,6 +25,8 @@ class Table:
     take: Callable[[Mapping[str, int]], pl.LazyFrame]
     lacking: Mapping[str, str] = field(default_factory=dict)
     """Further columns, which only some of several files have: for each a file that has it not."""
+    reordered: str | None = None
+    """A file that has the columns in another order than the first one."""
 
     def columns(self, **chosen: int) -> pl.LazyFrame:
         """Return `row`, `blank` (is the whole line empty?) and the chosen columns, as the source has them."""
@@ -46,7 +48,7 @@ def _opened(source: Source, *, wide: bool) -> Table:
         return Table(source, names, _taker(names, columns))
     if source.kind == "parquet":
         shared = SharedColumns(source)
-        return Table(source, shared.names, shared.take, shared.lacking)
+        return Table(source, shared.names, shared.take, shared.lacking, shared.reordered)
     raw = _raw(source)
     names = raw.collect_schema().names()
     kept = names[:: source.step]
