@@ -52,7 +52,7 @@ FAULTS = [
     Fault("rankings: places over all", "recovery/rankings.py", '.over("person")', "", LAYOUTS),
     Fault("rankings: from nought", "recovery/rankings.py", "rating=actions + 1 -", "rating=actions -", LAYOUTS),
     Fault("repeats: the first is kept", "recovery/repeats.py", 'keep="last"', 'keep="first"', LAYOUTS),
-    Fault("repeats: the median", "recovery/repeats.py", '"rating").mean()', '"rating").median()', LAYOUTS),
+    Fault("repeats: the largest", "recovery/repeats.py", "np.add.reduceat(", "counts * np.maximum.reduceat(", LAYOUTS),
     Fault(
         "repeats: rows as they come",
         "recovery/repeats.py",
