@@ -4,9 +4,9 @@ A try is a line of Python, evaluated with the names of `hostile.NAMES`: it print
 was found once stands in `corpus/DOOR/*.txt` and is tried for ever.
 """
 
-from tests.doors import batches, commands, deciding, documents, learning, living
+from tests.doors import batches, commands, deciding, documents, learning, living, many_files
 from tests.doors.runner import Door
 
-_PLACES = (deciding, batches, living, learning, documents, commands)
+_PLACES = (deciding, batches, living, learning, documents, many_files, commands)
 ALL: dict[str, Door] = {door.name: door for place in _PLACES for door in place.DOORS}
 """Every door by name."""

@@ -93,7 +93,7 @@ FAULTS = [
     Fault(
         "scale: rows of later files are counted from the first",
         "recovery/rating_files.py",
-        "row {index - ends[file] + self.rows[file] + 1}",
+        "row {index - ends[at] + part.rows + 1}",
         "row {index + 1}",
         PARTED,
     ),

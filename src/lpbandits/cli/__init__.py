@@ -11,6 +11,7 @@ from typing import Never, TextIO
 import typer
 
 from lpbandits import __version__
+from lpbandits.cli.arguments import Command
 from lpbandits.cli.bound import bound
 from lpbandits.cli.data import data
 from lpbandits.cli.decide import decide
@@ -34,7 +35,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (demo, simulate, policies, fit, inspect, evaluate, decide, reproduce, data, bound):
-    app.command()(command)
+    app.command(cls=Command)(command)
 
 
 def _show_version(wanted: bool) -> None:

@@ -17,7 +17,8 @@ NUMBERS = {"probability", "expected", "low", "high", "people", "share"}
 
 def decide(
     history: Path = typer.Argument(
-        help="What people did and how it went, an outcome per row: CSV or TSV (may be gzipped), or Parquet."
+        help="What people did and how it went, an outcome per row: CSV or TSV (may be gzipped), or Parquet, "
+        "one file or many."
     ),
     model: Path = typer.Option(..., help="A model file, as `lpb fit` writes it."),
     out: Path | None = typer.Option(None, help="File for the decisions, **.parquet** or **.csv**."),

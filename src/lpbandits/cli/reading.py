@@ -98,9 +98,9 @@ def _say_layout(found: str, asked: str) -> None:
 
 def options_of(context: typer.Context) -> dict[str, Any]:
     """Return what a command was told of how to read its log."""
-    from lpbandits.recovery.read import Reading
+    from lpbandits.recovery import read_ratings
 
-    return {name: context.params[name] for name in inspect.signature(Reading.of).parameters}
+    return {name: context.params[name] for name in inspect.signature(read_ratings).parameters if name != "source"}
 
 
 def number_of_states(text: str) -> "int | Literal['auto']":

@@ -53,7 +53,7 @@ class HistoryFile:
 
     def part(self, start: int, count: int) -> pl.DataFrame:
         """Return some rows."""
-        return pl.scan_parquet(self.path).slice(start, count).select(self.columns).collect()
+        return _scan(self.path).slice(start, count).select(self.columns).collect()
 
     def with_text(self) -> "HistoryFile":
         """Return the same with people called by text."""
@@ -67,7 +67,7 @@ class HistoryFile:
         runs = 0
         rising = True
         for start in range(0, self.rows, size):
-            people = pl.scan_parquet(self.path).slice(start, size).select(self.columns[0]).collect().to_series()
+            people = _scan(self.path).slice(start, size).select(self.columns[0]).collect().to_series()
             begins = people.gather(run_starts(people))
             if begins.n_unique() < len(begins):
                 return False
@@ -102,7 +102,7 @@ class HistoryFile:
     def people_by_hash(self, size: int) -> Iterator[Some]:
         """Give people in parts by a hash of their label, each part in a pass over the file."""
         parts = -(-self.rows // (FEWER_PASSES * size))
-        whole = pl.scan_parquet(self.path).select(self.columns).with_row_index("row")
+        whole = _scan(self.path).select(self.columns).with_row_index("row")
         for part in range(parts):
             mine = pl.col("person").hash() % parts == part
             frame = whole.filter(mine).collect(engine="streaming").sort("row")
@@ -118,6 +118,10 @@ class HistoryFile:
             yield from self.people_by_hash(size)
         else:
             yield from self.people_in_turn(size)
+
+
+def _scan(path: Path) -> pl.LazyFrame:
+    return pl.scan_parquet(path, glob=False, hive_partitioning=False)  # a name is a name, also 'log[1].parquet'
 
 
 def run_starts(people: pl.Series) -> IntArray:
@@ -136,7 +140,10 @@ def _some(frame: pl.DataFrame, starts: IntArray) -> Some:
 
 @contextlib.contextmanager
 def open_history(path: str | Path, given: Mapping[str, str | None]) -> Iterator[HistoryFile]:
-    """Check a table of outcomes, and give it to be read; text is first brought into a temporary Parquet file."""
+    """Check a table of outcomes, and give it to be read.
+
+    Text, and several files, are first brought into a temporary Parquet file.
+    """
     with open_source(path) as source, contextlib.ExitStack() as open_:
         if source.kind == "preflib":
             raise InvalidInput(
@@ -146,13 +153,13 @@ def open_history(path: str | Path, given: Mapping[str, str | None]) -> Iterator[
         try:
             clean, _ = checked_table(laid_out(source, Wanted("long", given)), source)
             text = clean.collect_schema()["person"] == pl.String
-            columns = _direct(source, given, clean) if source.kind == "parquet" else None
+            columns = _direct(source, given, clean) if len(source.parts) == 1 else None
             place = source.path
             if columns is None:
                 place = open_.enter_context(temporary()) / "history.parquet"
                 write_stream(place, clean.drop("row"))
                 columns = (pl.col("person"), pl.col("action"), pl.col("rating").alias("reward"))
-            rows = int(pl.scan_parquet(place).select(pl.len()).collect().item())
+            rows = int(_scan(place).select(pl.len()).collect().item())
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             first = (str(error).splitlines() or [type(error).__name__])[0]
             raise InvalidInput(find_fault(source) or f"cannot read {source.name}: {first}; {source.remedy}") from None
@@ -163,7 +170,7 @@ def _direct(
     source: Source, given: Mapping[str, str | None], clean: pl.LazyFrame
 ) -> tuple[pl.Expr, pl.Expr, pl.Expr] | None:
     """Return what to read of a Parquet file as it is; None where rewards are text."""
-    schema = pl.scan_parquet(source.path).collect_schema()
+    schema = _scan(source.path).collect_schema()
     chosen = guess_columns(schema.names(), given, source.name)
     if not schema[chosen["rating"]].is_numeric():
         return None

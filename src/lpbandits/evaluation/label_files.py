@@ -51,8 +51,9 @@ def read_labels(path: str | Path, role: str, optional: str | None = None) -> pl.
     with open_source(path, narrow=True) as source:
         try:
             table = open_table(source)
-            roles = [optional, role] if optional is not None and like(table.names, optional) else [role]
-            chosen = guess_columns(table.names, {}, source.name, roles)
+            known = [*table.names, *table.lacking]
+            roles = [optional, role] if optional is not None and like(known, optional) else [role]
+            chosen = guess_columns(table.names, {}, source.name, roles, lacking=table.lacking)
             columns = table.columns(**{wanted: table.names.index(name) for wanted, name in chosen.items()})
             frame = columns.filter(~pl.col("blank")).select(roles).collect()
             kinds = {wanted: is_whole(wanted, frame.schema[wanted], source) for wanted in roles}

@@ -12,7 +12,7 @@ LONGEST_FOOTER = 2**21
 
 # fields of the footer (FileMetaData) and of a row group
 _SCHEMA, _ROWS, _GROUPS = 2, 3, 4
-_BYTES = 2
+_BYTES, _GROUP_ROWS = 2, 3
 # types of the compact form
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
 
@@ -50,10 +50,11 @@ def size_of(path: Path) -> Size:
         fields = _Compact(footer).struct()
         groups = fields.get(_GROUPS) or []
         unpacked = [int(group.get(_BYTES, 0)) for group in groups]
+        rows = [int(group[_GROUP_ROWS]) for group in groups]
         size = Size(int(fields[_ROWS]), max(len(fields[_SCHEMA]) - 1, 0), sum(unpacked))
     except (IndexError, KeyError, TypeError, AttributeError, RecursionError):
         raise ValueError("its footer is damaged") from None
-    if min(size) < 0 or min(unpacked, default=0) < 0:
+    if min(*size, *unpacked, *rows) < 0 or sum(rows) != size.rows:
         raise ValueError("its footer is damaged")
     return size
 

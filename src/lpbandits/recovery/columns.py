@@ -1,6 +1,7 @@
 """Which column of a table is the person, the action and the rating."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
@@ -27,16 +28,28 @@ GUESSES = {
 RANKS = ("rank", "ranking", "place", "position")
 """Column names that look like ranks, which are not guessed: who names them says that 1 is best."""
 
+MOST_COLUMNS = 10_000
+"""Columns of a table that is read."""
+
 AGAIN = "_duplicated_"
 """What polars, and we, put between a column's name that stood before and a number."""
+
+NONE: Mapping[str, str] = MappingProxyType({})
 
 LAYOUTS = "if it is not one rating per row, say how it is laid out: layout=… (--layout wide, --layout rankings)"
 
 
 def guess_columns(
-    columns: Sequence[str], given: Mapping[str, str | None], name: str, roles: Sequence[str] = tuple(GUESSES)
+    columns: Sequence[str],
+    given: Mapping[str, str | None],
+    name: str,
+    roles: Sequence[str] = tuple(GUESSES),
+    *,
+    lacking: Mapping[str, str] = NONE,
 ) -> dict[str, str]:
     """Return which column is the person, the action and the rating (or the rank, if that is given), or some of these.
+
+    Of several files, `columns` are those that all have; `lacking` has the others, each with a file without it.
 
     >>> guess_columns(["User-ID", "ISBN", "Book-Rating"], {}, "books.csv")
     {'person': 'User-ID', 'action': 'ISBN', 'rating': 'Book-Rating'}
@@ -45,7 +58,10 @@ def guess_columns(
     last = "rating" if given.get("rank") is None else "rank"
     for role in (last if role == "rating" else role for role in roles):
         wanted = given.get(role)
-        chosen[role] = _guessed(columns, role, name) if wanted is None else named(columns, wanted, role, name)
+        if wanted is None:
+            chosen[role] = _guessed(columns, role, name, lacking)
+        else:
+            chosen[role] = named(columns, wanted, role, name, lacking=lacking)
     if len(set(chosen.values())) < len(chosen):
         raise InvalidInput(
             f"person, action and {last} must be three columns of {name}; chosen are {listed(chosen.values())}"
@@ -53,15 +69,24 @@ def guess_columns(
     return chosen
 
 
-def named(columns: Sequence[str], wanted: str, role: str, name: str) -> str:
+def named(columns: Sequence[str], wanted: str, role: str, name: str, *, lacking: Mapping[str, str] = NONE) -> str:
     """Return the name of a column that must be there, and once."""
     wanted = validate.as_text(wanted, role)
+    if wanted in lacking:
+        raise lacks(lacking[wanted], wanted, f"for the {role}")
     if wanted not in columns:
         raise InvalidInput(
             f"{name} has no column {wanted!r} for the {role}; its columns are {listed(columns)}"
             + validate.did_you_mean(wanted, columns)
         )
     return _once(columns, wanted, name)
+
+
+def lacks(file: str, column: str, why: str) -> InvalidInput:
+    """Return the error for a file without a column that others have."""
+    return InvalidInput(
+        f"{file} has no column {column!r} {why}, which other files have; give it one, or leave the file out"
+    )
 
 
 def like(columns: Iterable[str], role: str) -> list[str]:
@@ -73,6 +98,15 @@ def check_distinct(columns: Sequence[str], chosen: Iterable[int], name: str) -> 
     """Refuse a table in which two columns have the same name, where every name counts."""
     for place in chosen:
         _once(columns, columns[place], name)
+
+
+def check_width(columns: int, name: str) -> None:
+    """Refuse a table with more columns than any log of ratings has."""
+    if columns > MOST_COLUMNS:
+        raise InvalidInput(
+            f"{name} has {columns:,} columns; at most {MOST_COLUMNS:,} are read: give one rating per row, with a "
+            "person, an action and a rating"
+        )
 
 
 def word_of(column: str) -> str:
@@ -107,10 +141,13 @@ def _once(columns: Sequence[str], column: str, name: str) -> str:
     return column
 
 
-def _guessed(columns: Sequence[str], role: str, name: str) -> str:
+def _guessed(columns: Sequence[str], role: str, name: str, lacking: Mapping[str, str]) -> str:
     found = like(columns, role)
     if len(found) == 1:
         return _once(columns, found[0], name)
+    elsewhere = [] if found else like(lacking, role)
+    if elsewhere:
+        raise lacks(lacking[elsewhere[0]], elsewhere[0], f"for the {role}")
     why = "no column" if not found else f"{len(found)} columns ({listed(found)})"
     raise InvalidInput(
         f"{why} of {name} could be the {role}; its columns are {listed(columns)}: name one with {role}=… (--{role})"

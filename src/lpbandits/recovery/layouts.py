@@ -9,7 +9,7 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery.columns import AGAIN, check_distinct, guess_columns, like, named, word_of
+from lpbandits.recovery.columns import AGAIN, check_distinct, guess_columns, lacks, like, named, word_of
 from lpbandits.recovery.preflib import read_preflib
 from lpbandits.recovery.rankings import ranked
 from lpbandits.recovery.rating_files import Source
@@ -88,6 +88,14 @@ def laid_out(source: Source, wanted: Wanted) -> Long:
     _refuse(
         wanted, ("action", "rating", "rank"), f"in a table laid out as {layout} only the person has a column to name"
     )
+    for column, file in table.lacking.items():
+        raise lacks(file, column, f"in a table laid out as {layout}")
+    by_order = layout == "rankings" or (person is None and not wanted.given("person"))
+    if by_order and table.reordered is not None:
+        raise InvalidInput(
+            f"{table.reordered} has its columns in another order than other files, and in a table laid out as {layout} "
+            "their order tells what they are; give all files the same, or name the person of a wide table (--person)"
+        )
     person = _person(table, wanted) if person is None else person
     others = _others(table, person)
     if layout == "wide":
@@ -98,7 +106,7 @@ def laid_out(source: Source, wanted: Wanted) -> Long:
 
 
 def _long(table: Table, wanted: Wanted) -> Long:
-    chosen = guess_columns(table.names, wanted.columns, table.source.name)
+    chosen = guess_columns(table.names, wanted.columns, table.source.name, lacking=table.lacking)
     ranks = "rank" in chosen
     places = {"rating" if role == "rank" else role: table.names.index(name) for role, name in chosen.items()}
     return Long(table.columns(**places), "long", ranks=ranks)
@@ -107,9 +115,10 @@ def _long(table: Table, wanted: Wanted) -> Long:
 def _recognised(table: Table, wanted: Wanted) -> tuple[str, int | None]:
     """Return the layout that a table surely has, and its person; long, whose columns have names, for any other."""
     names = table.names
+    known = [*names, *table.lacking]
     told = table.source.columns or wanted.given("action", "rating", "rank")
     people = [wanted.columns["person"]] if wanted.given("person") else like(names, "person")
-    if told or like(names, "action") or like(names, "rating") or len(people) != 1 or people[0] not in names:
+    if told or like(known, "action") or like(known, "rating") or len(people) != 1 or people[0] not in names:
         return "long", None
     person = names.index(people[0])
     others = [i for i in range(len(names)) if i != person]

@@ -6,7 +6,7 @@ Nothing but labels, counts per person and one bucket is in memory at a time. Wha
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ def fits_in(rows: int, max_memory: int | None) -> bool:
 
 @contextlib.contextmanager
 def part_ratings(
-    source: "str | os.PathLike[str] | pl.DataFrame | pl.LazyFrame",
+    source: "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | pl.DataFrame | pl.LazyFrame",
     *,
     folder: "str | os.PathLike[str] | None" = None,
     max_memory: int | None = None,
@@ -95,7 +95,7 @@ def part_ratings(
 
 @contextlib.contextmanager
 def open_ratings(
-    source: "str | os.PathLike[str] | pl.DataFrame | pl.LazyFrame",
+    source: "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | pl.DataFrame | pl.LazyFrame",
     *,
     max_memory: int | None = None,
     folder: "str | os.PathLike[str] | None" = None,

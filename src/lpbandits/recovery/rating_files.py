@@ -3,7 +3,6 @@
 import bisect
 import contextlib
 import csv
-import glob
 import importlib.util
 import itertools
 import os
@@ -15,13 +14,15 @@ from typing import Any, Literal
 
 import polars as pl
 
+from lpbandits import validate
 from lpbandits.errors import InvalidInput, reason
 from lpbandits.files.excel import check_workbook
-from lpbandits.files.parquet import Size, size_of
+from lpbandits.files.parquet import size_of
 from lpbandits.files.places import as_path
 from lpbandits.files.unpacking import LONGEST_LINE, Limit, check_lines, extract, plain, temporary, zipped
+from lpbandits.recovery.columns import check_width
 from lpbandits.recovery.frames import is_pandas
-from lpbandits.validate import ODD
+from lpbandits.recovery.parquet_files import AGAIN, Part, as_files, below, checked_part, checked_parts, damaged, several
 
 MEMBERS = ("ratings.csv", "ratings.csv.gz", "ratings.dat", "ratings.parquet", "u.data")
 """What MovieLens (and we) call the ratings inside a folder or zip."""
@@ -29,16 +30,12 @@ MEMBERS = ("ratings.csv", "ratings.csv.gz", "ratings.dat", "ratings.parquet", "u
 NO_HEADER = ("userId", "movieId", "rating")
 """The columns of the MovieLens files that have no header line."""
 
-MOST_COLUMNS = 10_000
-"""Columns of a table that is read."""
-
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
 """How the names of PrefLib's files of rankings end."""
 
 Kind = Literal["text", "parquet", "excel", "preflib", "frame"]
 
 UNREADABLE = (OSError, EOFError, zlib.error)
-AGAIN = "it may be cut short or damaged: copy or download it again"
 
 
 @dataclass(frozen=True)
@@ -57,10 +54,8 @@ class Source:
     """Fields from one column to the next: 2 for the '::' of MovieLens, read as ':' with an empty field between."""
     frame: Any = None
     """A frame in memory, of polars or pandas, instead of a path."""
-    paths: tuple[Path, ...] = ()
-    """All files of a log in several, each with a part of the rows."""
-    rows: tuple[int, ...] = ()
-    """How many rows each Parquet file has."""
+    parts: tuple[Part, ...] = ()
+    """The Parquet files of a log, one or several, each with a part of the rows."""
 
     def place(self, index: int) -> str:
         """Return how a user finds data row `index`.
@@ -68,11 +63,11 @@ class Source:
         >>> Source(Path("a.csv"), "a.csv").place(0)
         'a.csv, line 2'
         """
-        if len(self.paths) > 1:
-            ends = list(itertools.accumulate(self.rows))
-            file = bisect.bisect_right(ends, index)
-            return f"{self.paths[file].name}, row {index - ends[file] + self.rows[file] + 1}"
-        if self.kind in ("parquet", "frame"):
+        if self.parts:
+            ends = list(itertools.accumulate(part.rows for part in self.parts))
+            part = self.parts[at := bisect.bisect_right(ends, index)]
+            return f"{part.name}, row {index - ends[at] + part.rows + 1}"
+        if self.kind == "frame":
             return f"{self.name}, row {index + 1}"
         word = "row" if self.kind == "excel" else "line"
         return f"{self.name}, {word} {index + (1 if self.columns or self.kind == 'preflib' else 2)}"
@@ -80,7 +75,7 @@ class Source:
     @property
     def faults(self) -> tuple[type[BaseException], ...]:
         """What reading it may raise: errors of polars, and of functions of the user's that a lazy frame may hold."""
-        own = ODD if isinstance(self.frame, pl.LazyFrame) else ()
+        own = validate.ODD if isinstance(self.frame, pl.LazyFrame) else ()
         return pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, *own
 
     @property
@@ -103,32 +98,51 @@ def open_source(
     if isinstance(given, pl.DataFrame | pl.LazyFrame) or is_pandas(given):
         yield Source(Path(), "the frame", kind="frame", frame=given)
         return
-    if not isinstance(given, str | os.PathLike):
-        raise InvalidInput(
-            f"ratings come from a file or a frame of polars or pandas, not from a {type(given).__name__}; for arrays "
-            "use Ratings.from_arrays(…) or Ratings.from_matrix(…)"
-        )
+    name, paths = _named_files(given)
+    if paths:
+        parts = checked_parts(paths, limit)
+        most = limit.of(sum(path.stat().st_size for path in paths))
+        yield Source(paths[0], name, kind="parquet", most=most, parts=parts)
+        return
     with _open_path(given, limit, narrow) as source:
         yield source
 
 
+def _named_files(given: Any) -> tuple[str, list[Path]]:
+    """Return the Parquet files that a list, a folder or a pattern stands for, and a name for all; none for one path."""
+    if isinstance(given, list | tuple) and given and all(isinstance(one, str | os.PathLike) for one in given):
+        return "the list of files", as_files([as_path(one) for one in given], "the list of files")
+    if not isinstance(given, str | os.PathLike):
+        raise InvalidInput(
+            "ratings come from a file, a list of Parquet files or a frame of polars or pandas, not from a "
+            f"{type(given).__name__}; for arrays use Ratings.from_arrays(…) or Ratings.from_matrix(…)"
+        )
+    place = as_path(given)
+    return str(place), [] if _member(place) else several(place)
+
+
+def _member(folder: Path) -> Path | None:
+    """Return the file of ratings in a MovieLens folder, if it is one."""
+    with contextlib.suppress(OSError, ValueError):  # a name too long, or with a zero byte: said when it is read
+        return next((folder / name for name in MEMBERS if (folder / name).is_file()), None)
+    return None
+
+
 @contextlib.contextmanager
 def _open_path(path: str | os.PathLike[str], limit: Limit, narrow: bool) -> Iterator[Source]:
-    """Find the table in a file, folder or zip."""
+    """Find the table in a file, a MovieLens folder or a zip."""
     place = as_path(path)
-    several = _several(place)
-    if several:
-        yield _of_several(several, str(place), limit)
-        return
     try:
         is_folder, is_file = place.is_dir(), place.is_file()
     except (OSError, ValueError) as error:  # a name too long, or with a zero byte
         raise InvalidInput(f"cannot read {str(path)[:80]!r}: {reason(error)}") from None
     if is_folder:
-        found = [place / name for name in MEMBERS if (place / name).is_file()]
-        if not found:
-            raise InvalidInput(f"{place} holds no ratings: none of {', '.join(MEMBERS)}; name the file itself")
-        place, name = found[0], str(found[0])
+        found = _member(place)
+        if found is None:
+            deeper = below(place)
+            remedy = "name the file itself" if deeper is None else f"for those of the folders in it give '{deeper}'"
+            raise InvalidInput(f"{place} holds no ratings: none of {', '.join(MEMBERS)}, nor *.parquet; {remedy}")
+        place, name = found, str(found)
     elif not is_file:
         what = "is not a file that can be read twice" if place.exists() else "does not exist"
         raise InvalidInput(f"{place} {what}; give a CSV, TSV, Parquet, Excel or zip file, or a MovieLens folder")
@@ -144,48 +158,20 @@ def _open_path(path: str | os.PathLike[str], limit: Limit, narrow: bool) -> Iter
         yield source
 
 
-def _several(place: Path) -> list[Path]:
-    """Return the Parquet files that a pattern or a folder stands for; none if it is one file, or something else."""
-    try:
-        if place.is_dir():
-            found = [] if any((place / name).is_file() for name in MEMBERS) else sorted(place.glob("*.parquet"))
-            return [path for path in found if path.is_file()]
-        if place.exists() or not glob.has_magic(str(place)):
-            return []
-        found = sorted(Path(name) for name in glob.iglob(str(place), recursive=True))  # noqa: PTH207 - a pattern of the user's
-    except (OSError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"cannot read {str(place)[:80]!r}: {reason(error)}") from None
-    if not found:
-        raise InvalidInput(
-            f"no file matches {str(place)!r}; give a pattern of Parquet files, such as 'ratings/*.parquet'"
-        )
-    other = [path for path in found if path.suffix.lower() != ".parquet" or not path.is_file()]
-    if other:
-        raise InvalidInput(
-            f"{str(place)!r} matches {other[0].name}, which is no Parquet file; of several files all must be Parquet"
-        )
-    return found
-
-
-def _of_several(paths: list[Path], name: str, limit: Limit) -> Source:
-    """Return the log that several Parquet files make up."""
-    rows = tuple(_check_parquet(path, path.name, limit).rows for path in paths)
-    most = limit.of(sum(path.stat().st_size for path in paths))
-    return Source(paths[0], name, kind="parquet", most=most, paths=tuple(paths), rows=rows)
-
-
 def rows_in(given: Any) -> int:
     """Return about how many ratings there are in files that may hold very many; 0 for everything else.
 
     Parquet says it. Of text it is a guess: a short line has 16 bytes, and packed, four.
     """
-    if not isinstance(given, str | os.PathLike):
+    if isinstance(given, pl.DataFrame | pl.LazyFrame) or is_pandas(given):
         return 0
-    place = as_path(given)
-    several = _several(place)
+    _, paths = _named_files(given)
     try:
-        if several or place.suffix.lower() == ".parquet":
-            return sum(size_of(path).rows for path in several or [place])
+        if paths:
+            return sum(size_of(path).rows for path in paths)
+        place = as_path(given)
+        if place.suffix.lower() == ".parquet":
+            return size_of(place).rows
         return place.stat().st_size // (4 if place.suffix.lower() in (".gz", ".zip") else 16) if place.is_file() else 0
     except (OSError, ValueError):
         return 0  # whoever reads it says what is wrong
@@ -209,8 +195,8 @@ def _described(path: Path, name: str, limit: Limit, narrow: bool) -> Iterator[So
     if suffixes[-2:] == [".parquet", ".gz"]:
         raise InvalidInput(f"{name} is gzipped Parquet, which is compressed already; unpack it first: gunzip {name}")
     if ".parquet" in suffixes[-1:]:
-        size = _check_parquet(path, name, limit)
-        yield Source(path, name, kind="parquet", most=limit.of(path.stat().st_size), paths=(path,), rows=(size.rows,))
+        part = checked_part(path, name, limit)
+        yield Source(path, name, kind="parquet", most=limit.of(path.stat().st_size), parts=(part,))
         return
     if ".xlsx" in suffixes[-1:]:
         if importlib.util.find_spec("fastexcel") is None:
@@ -244,36 +230,14 @@ def _of_text(text: Path, name: str, path: Path, *, preflib: bool, narrow: bool) 
     return Source(text, name, separator=separator)
 
 
-def check_width(columns: int, name: str) -> None:
-    """Refuse a table with more columns than any log of ratings has."""
-    if columns > MOST_COLUMNS:
-        raise InvalidInput(
-            f"{name} has {columns:,} columns; at most {MOST_COLUMNS:,} are read: give one rating per row, with a "
-            "person, an action and a rating"
-        )
-
-
-def _check_parquet(path: Path, name: str, limit: Limit) -> Size:
-    """Return what a file says of its size; refuse what is not whole, or says that it unpacks to more than it may."""
-    try:
-        size = size_of(path)
-    except ValueError as error:
-        raise InvalidInput(f"{name} is not a whole Parquet file: {error}; {AGAIN}") from None
-    check_width(size.columns, name)
-    most = limit.of(path.stat().st_size)
-    if max(size.unpacked, 24 * size.rows) > most:  # three columns of numbers
-        raise InvalidInput(
-            f"{name} says that it has {size.rows:,} rows and {size.unpacked:,} bytes, which is more than a file of its "
-            f"size may unpack to ({most:,} bytes); if that is right, raise the limit: unpack_limit=… "
-            "(--unpack-limit 50GB)"
-        )
-    return size
-
-
 def find_fault(source: Source) -> str | None:
-    """Return where and why a text table cannot be read, by going through it slowly; None if nothing is found."""
-    if source.kind != "text":
-        return None
+    """Return where and why a text, or one of several files, cannot be read, by going through it slowly; or None."""
+    if source.kind == "text":
+        return _fault_of_text(source)
+    return damaged(source.parts, source.faults) if len(source.parts) > 1 else None
+
+
+def _fault_of_text(source: Source) -> str | None:
     line, width = 0, 0
     try:
         with source.path.open("rb") as raw:

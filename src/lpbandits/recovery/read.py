@@ -1,9 +1,10 @@
 """Reading a log of ratings from a table, lazily, and saying exactly what is wrong with it."""
 
 import contextlib
+import inspect
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, get_args
 
@@ -32,7 +33,7 @@ class Frame(Protocol):
 
 @door("reading ratings")
 def read_ratings(
-    source: "str | os.PathLike[str] | pl.DataFrame | pl.LazyFrame | Frame",
+    source: "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | pl.DataFrame | pl.LazyFrame | Frame",
     *,
     layout: str = "auto",
     person: str | None = None,
@@ -45,13 +46,13 @@ def read_ratings(
     min_action: int = 0,
     unpack_limit: int | None = None,
 ) -> Ratings:
-    r"""Read a log of ratings or rankings from a file, or from a frame of polars or pandas.
+    r"""Read a log of ratings or rankings from a file, from many Parquet files, or from a frame of polars or pandas.
 
     Parameters
     ----------
     source
         CSV or TSV (gzipped or not), Parquet, Excel (if `fastexcel` is installed), rankings of PrefLib, a MovieLens
-        folder or zip; or a frame.
+        folder or zip; many Parquet files, as a folder, a pattern ("ratings/*.parquet") or a list; or a frame.
     layout
         `long`: one rating per row, further columns are ignored. `wide`: a row per person, a column per action, empty
         (or NaN) where there is no rating. `rankings`: a row per person, then its actions in order of preference.
@@ -90,18 +91,7 @@ def read_ratings(
     >>> wide.layout, wide.actions, wide.rating.tolist()
     ('wide', ('jam', 'tea'), [3.0, 5.0, 4.0])
     """
-    reading = Reading.of(
-        layout=layout,
-        person=person,
-        action=action,
-        rating=rating,
-        rank=rank,
-        duplicates=duplicates,
-        decimal_comma=decimal_comma,
-        min_person=min_person,
-        min_action=min_action,
-        unpack_limit=unpack_limit,
-    )
+    reading = Reading.of(**{name: value for name, value in locals().items() if name != "source"})
     with open_source(source, reading.limit) as found:
         long, clean, dropped = rows_of(found, reading)
         with unreadable(found):
@@ -127,35 +117,28 @@ class Reading:
     limit: Limit
 
     @classmethod
-    def of(
-        cls,
-        *,
-        layout: str = "auto",
-        person: str | None = None,
-        action: str | None = None,
-        rating: str | None = None,
-        rank: str | None = None,
-        duplicates: str = "error",
-        decimal_comma: bool = False,
-        min_person: int = 0,
-        min_action: int = 0,
-        unpack_limit: int | None = None,
-    ) -> "Reading":
-        """Check the arguments of `read_ratings`."""
-        people = validate.as_count(min_person, "min_person", low=0)
-        actions = validate.as_count(min_action, "min_action", low=0)
-        repeats = validate.as_choice(duplicates, "duplicates", DUPLICATES)
-        columns = {"person": person, "action": action, "rating": rating, "rank": rank}
+    def of(cls, **given: Any) -> "Reading":
+        """Check arguments of `read_ratings`, whose signature says which there are and what those not given are."""
+        bound = inspect.signature(read_ratings).bind(None, **given)
+        bound.apply_defaults()
+        asked = bound.arguments
+        columns = {role: asked[role] for role in ("person", "action", "rating", "rank")}
         columns = {role: None if name is None else validate.as_text(name, role) for role, name in columns.items()}
         wanted = Wanted(
-            validate.as_choice(layout, "layout", get_args(Layout)),
+            validate.as_choice(asked["layout"], "layout", get_args(Layout)),
             columns,
-            validate.as_flag(decimal_comma, "decimal_comma"),
+            validate.as_flag(asked["decimal_comma"], "decimal_comma"),
         )
         limit = Limit()
-        if unpack_limit is not None:
-            limit = Limit(validate.as_count(unpack_limit, "unpack_limit", high=2**63 - 1), math.inf)
-        return cls(wanted, repeats, people, actions, limit)
+        if asked["unpack_limit"] is not None:
+            limit = Limit(validate.as_count(asked["unpack_limit"], "unpack_limit", high=2**63 - 1), math.inf)
+        return cls(
+            wanted,
+            validate.as_choice(asked["duplicates"], "duplicates", DUPLICATES),
+            validate.as_count(asked["min_person"], "min_person", low=0),
+            validate.as_count(asked["min_action"], "min_action", low=0),
+            limit,
+        )
 
 
 def rows_of(source: Source, reading: Reading) -> tuple[Long, pl.LazyFrame, dict[str, int]]:

@@ -1,5 +1,6 @@
 """A person's second rating of the same action: an error that says where, or one of them left."""
 
+import numpy as np
 import polars as pl
 
 from lpbandits.errors import InvalidInput
@@ -17,13 +18,24 @@ def one_each(frame: pl.DataFrame, how: str) -> tuple[pl.DataFrame, int]:
     >>> [one_each(rows, how)[0]["rating"].to_list() for how in ("last", "mean")]
     [[5.0], [4.5]]
     """
-    rows = frame.sort("row", maintain_order=True)
     if how == "last":
+        rows = frame.sort("row", maintain_order=True)
         left = rows.unique(["person", "action"], keep="last", maintain_order=True)
     else:
-        mean = (pl.col("row").last(), pl.col("rating").mean())
-        left = rows.group_by("person", "action", maintain_order=True).agg(*mean).select(frame.columns)
+        left = _means(frame.sort("person", "action", "rating"))
     return left, len(frame) - len(left)
+
+
+def _means(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the means of sorted rows: summed from the lowest on, whatever order they came in and whoever has them."""
+    if rows.is_empty():
+        return rows
+    other = [pl.col(role) != pl.col(role).shift() for role in ("person", "action")]
+    starts = rows.select(pl.any_horizontal(other).fill_null(True).arg_true()).to_series().cast(pl.Int64)
+    counts = np.diff(starts.to_numpy(), append=len(rows))
+    means = np.add.reduceat(rows["rating"].to_numpy(), starts.to_numpy()) / counts
+    last = np.maximum.reduceat(rows["row"].to_numpy(), starts.to_numpy())
+    return rows[starts].with_columns(row=pl.Series(last), rating=pl.Series(means))
 
 
 def repeat_error(frame: pl.DataFrame, source: Source) -> InvalidInput:

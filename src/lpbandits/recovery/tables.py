@@ -1,16 +1,17 @@
 """Tables of any origin, opened alike: the names of their columns, and some of these under other names."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import polars as pl
 
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery.columns import apart
+from lpbandits.recovery.columns import apart, check_width
 from lpbandits.recovery.frames import as_series, columns_of, is_pandas
-from lpbandits.recovery.rating_files import Source, check_width
+from lpbandits.recovery.parquet_columns import SharedColumns
+from lpbandits.recovery.rating_files import Source
 from lpbandits.typing import Label
 
 
@@ -22,6 +23,10 @@ class Table:
     names: list[str]
     """A name that stood before is marked; see `columns.apart`."""
     take: Callable[[Mapping[str, int]], pl.LazyFrame]
+    lacking: Mapping[str, str] = field(default_factory=dict)
+    """Further columns, which only some of several files have: for each a file that has it not."""
+    reordered: str | None = None
+    """A file that has the columns in another order than the first one."""
 
     def columns(self, **chosen: int) -> pl.LazyFrame:
         """Return `row`, `blank` (is the whole line empty?) and the chosen columns, as the source has them."""
@@ -31,7 +36,7 @@ class Table:
 def open_table(source: Source, *, wide: bool = False) -> Table:
     """Open what a source holds; `wide` if the user says that it is so laid out."""
     table = _opened(source, wide=wide)
-    if not table.names:
+    if not table.names and not table.lacking:
         raise InvalidInput(f"{source.name} has no columns; give a person, an action and a rating")
     check_width(len(table.names), source.name)
     return table
@@ -41,6 +46,9 @@ def _opened(source: Source, *, wide: bool) -> Table:
     if is_pandas(source.frame):
         names, columns = columns_of(source.frame, wide=wide)
         return Table(source, names, _taker(names, columns))
+    if source.kind == "parquet":
+        shared = SharedColumns(source)
+        return Table(source, shared.names, shared.take, shared.lacking, shared.reordered)
     raw = _raw(source)
     names = raw.collect_schema().names()
     kept = names[:: source.step]
@@ -61,8 +69,6 @@ def _opened(source: Source, *, wide: bool) -> Table:
 def _raw(source: Source) -> pl.LazyFrame:
     if source.kind == "frame":
         return source.frame.lazy()  # type: ignore[no-any-return] # a frame of polars, as `source_of` found
-    if source.kind == "parquet":
-        return pl.scan_parquet(list(source.paths) or source.path, glob=False)
     if source.kind == "excel":
         return _of_excel(source)
     return pl.scan_csv(

@@ -1,0 +1,347 @@
+"""A log in many Parquet files: what may differ between them, what is refused and how, in memory and out of core."""
+
+import datetime
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from lpbandits.cli import app
+from lpbandits.errors import InvalidInput
+from lpbandits.evaluation.history_files import open_history
+from lpbandits.evaluation.label_files import read_labels
+from lpbandits.files.parquet import size_of
+from lpbandits.recovery import Ratings, partition, read_ratings
+from lpbandits.recovery.partition import open_ratings, part_ratings
+
+Frames = list[pl.DataFrame]
+
+
+def part(number: int, **columns: Any) -> pl.DataFrame:
+    """Three ratings by people of their own."""
+    people = [10 * number + i for i in range(3)]
+    return pl.DataFrame({"user": people, "item": [1, 2, 3], "rating": [1.0, 2.0, 4.0]} | columns)
+
+
+def kept(folder: Path, frames: Frames) -> Path:
+    """Write a file for each frame."""
+    for number, frame in enumerate(frames):
+        frame.write_parquet(folder / f"p-{number}.parquet")
+    return folder
+
+
+def log_of(source: Any, **reading: Any) -> Ratings:
+    """Read a log in memory, and see that it is the same out of core."""
+    log = read_ratings(source, **reading)
+    with part_ratings(source, **reading) as parts, open_ratings(source, files=True, **reading) as again:
+        assert parts.sha256 == again.sha256 == log.sha256
+        assert (tuple(parts.people), parts.actions, parts.dropped) == (log.people, log.actions, log.dropped)
+    return log
+
+
+def refused(source: Any, **reading: Any) -> str:
+    """Return the words in which a log is refused, in memory and out of core."""
+    with pytest.raises(InvalidInput) as here:
+        read_ratings(source, **reading)
+    with pytest.raises(InvalidInput) as there, part_ratings(source, **reading):
+        pass
+    assert str(there.value) == str(here.value)
+    assert "\n" not in str(here.value)
+    return str(here.value)
+
+
+def cast(number: int, **types: Any) -> pl.DataFrame:
+    """Return three ratings with columns of other types."""
+    return part(number).with_columns(pl.col(column).cast(kind) for column, kind in types.items())
+
+
+PLAIN = [part(0), part(1)]
+WHEN = [datetime.datetime(2024, 5, 1)] * 3
+
+SAME: dict[str, Frames] = {
+    "a further column": [part(0), part(1, x=[1, 2, 3])],
+    "a further column first": [part(0, x=[1, 2, 3]), part(1)],
+    "a further column, also called a rating": [part(0), part(1, score=[1, 2, 3])],
+    "other orders of columns": [part(0), part(1).select("rating", "item", "user")],
+    "narrow people": [part(0), cast(1, user=pl.Int8)],
+    "narrow people first": [cast(0, user=pl.UInt16), part(1)],
+    "unsigned people": [cast(0, user=pl.Int8), cast(1, user=pl.UInt64)],
+    "people as floats": [part(0), cast(1, user=pl.Float32)],
+    "actions as floats": [cast(0, item=pl.Float64), cast(1, item=pl.Float32)],
+    "ratings as whole numbers": [cast(0, rating=pl.Int8), part(1)],
+    "ratings as narrow floats": [part(0), cast(1, rating=pl.Float32)],
+    "no rows": [part(0), part(1), part(2).head(0)],
+    "no rows, other types and columns": [pl.DataFrame({"x": []}), part(0), part(1), part(2).head(0).cast(pl.String)],
+    "times in other units": [
+        part(0, t=WHEN).cast({"t": pl.Datetime("ms")}),
+        part(1, t=WHEN).with_columns(pl.col("t").dt.replace_time_zone("UTC")),
+    ],
+    "nested columns": [part(0, x=[[1], [2], []]), part(1, x=[{"a": 1}, {"a": 2}, {"a": 3}])],
+    "decimal ratings": [cast(0, rating=pl.Decimal(5, 1)), cast(1, rating=pl.Decimal(5, 1))],
+}
+
+
+@pytest.mark.parametrize("frames", SAME.values(), ids=SAME)
+def test_files_may_differ_in_what_does_not_matter(frames: Frames, tmp_path: Path) -> None:
+    whole = read_ratings(pl.concat(PLAIN))
+    found = log_of(kept(tmp_path, frames))
+    assert (found.sha256, found.people) == (whole.sha256, whole.people)
+    assert log_of([tmp_path / f"p-{n}.parquet" for n in range(len(frames))]).sha256 == whole.sha256
+
+
+def test_text_is_text_also_as_categories(tmp_path: Path) -> None:
+    frames = [part(0, user=["ann", "bo", "7"]), part(1, user=["cy", "ann", "bo"], item=[4, 5, 6])]
+    whole = read_ratings(pl.concat(frames))
+    assert log_of(kept(tmp_path, [frames[0].cast({"user": pl.Categorical}), frames[1]])).sha256 == whole.sha256
+
+
+def test_whole_numbers_beyond_64_bits_are_not_changed(tmp_path: Path) -> None:
+    large = part(1).with_columns(user=pl.Series([2**63 + 1, 2**63 + 2, 5], dtype=pl.UInt64))
+    found = log_of(kept(tmp_path, [part(0), large]))
+    assert found.people == ("0", "1", "2", "5", "9223372036854775809", "9223372036854775810")
+
+
+DIFFER = "column {!r} is {} in p-0.parquet and {} in p-1.parquet, and no one type holds the values of both as they are"
+
+REFUSED: dict[str, tuple[Frames, str]] = {
+    "people by text": ([part(0), cast(1, user=pl.String)], DIFFER.format("user", "Int64", "String")),
+    "people by text, after two that agree": (
+        [cast(0, user=pl.Int8), part(1), cast(2, user=pl.String)],
+        "column 'user' is Int8 in p-0.parquet and String in p-2.parquet",
+    ),
+    "people by halves": ([part(0), part(1, user=[1.5, 2, 3])], DIFFER.format("user", "Int64", "Float64")),
+    "people by halves, twice": (
+        [part(0, user=[0.5, 1, 2]), cast(1, user=pl.Float32)],
+        DIFFER.format("user", "Float64", "Float32"),
+    ),
+    "people that floats cannot tell apart": (
+        [part(0, user=[2**53, 2**53 + 1, 3]), cast(1, user=pl.Float64)],
+        DIFFER.format("user", "Int64", "Float64"),
+    ),
+    "actions by lists": ([part(0), part(1, item=[[1], [2], [3]])], DIFFER.format("item", "Int64", "List(Int64)")),
+    "ratings by text": ([part(0), cast(1, rating=pl.String)], DIFFER.format("rating", "Float64", "String")),
+    "ratings by decimals": (
+        [cast(0, rating=pl.Decimal(5, 1)), part(1)],
+        DIFFER.format("rating", "Decimal(precision=5, scale=1)", "Float64"),
+    ),
+    "other categories": (
+        [cast(0, item=pl.String).cast({"item": pl.Enum(["1", "2", "3"])}), cast(1, item=pl.String)],
+        DIFFER.format("item", "Enum of 3 categories", "String"),
+    ),
+    "no rating": ([part(0), part(1).drop("rating")], "p-1.parquet has no column 'rating' for the rating"),
+    "no rating in the first": ([part(0).drop("rating"), part(1)], "p-0.parquet has no column 'rating' for the rating"),
+    "nothing in common": ([part(0), pl.DataFrame({"x": [1]})], "p-1.parquet has no column 'user' for the person"),
+    "nobody": ([part(0), part(1, user=[None, 3, 4])], "p-1.parquet, row 1: person is missing (1 such row in all)"),
+    "nobody at all": ([part(0), part(1, user=[None] * 3)], "p-1.parquet, row 1: person is missing (3 such rows"),
+    "after a file without rows": (
+        [part(0), part(1).head(0), part(2, rating=[1.0, np.nan, 2.0])],
+        "p-2.parquet, row 2: rating is missing",
+    ),
+    "no rows in any": ([part(0).head(0), part(1).head(0)], "has no ratings below its header"),
+}
+
+
+@pytest.mark.parametrize(("frames", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_would_change_or_is_missing_is_refused_by_name(frames: Frames, words: str, tmp_path: Path) -> None:
+    assert words in refused(kept(tmp_path, frames))
+
+
+def test_columns_that_are_named_must_be_in_all_files(tmp_path: Path) -> None:
+    kept(tmp_path, [part(0, score=[1, 2, 3]), part(1)])
+    assert log_of(tmp_path, rating="rating").sha256 == read_ratings(pl.concat(PLAIN)).sha256
+    assert "p-1.parquet has no column 'score' for the rating" in refused(tmp_path, rating="score")
+    assert "no column 'stars' for the rating; its columns are 'user', 'item', 'rating'" in refused(
+        tmp_path, rating="stars"
+    )
+
+
+def test_wide_files_have_the_same_columns(tmp_path: Path) -> None:
+    frames = [pl.DataFrame({"user": [1, 2], "tea": [4, 5], "jam": [None, 2.5]})]
+    frames += [pl.DataFrame({"user": [3, 4], "jam": [3, 1], "tea": [0.5, None]})]
+    whole = read_ratings(pl.concat(frames, how="diagonal_relaxed"))
+    assert log_of(kept(tmp_path, frames)).sha256 == whole.sha256
+    assert log_of(tmp_path, layout="wide", person="user").sha256 == whole.sha256
+    assert "p-1.parquet has its columns in another order than other files" in refused(tmp_path, layout="wide")
+    pl.DataFrame({"user": [7, 8], "tea": [4, 5]}).write_parquet(tmp_path / "q.parquet")
+    assert "q.parquet has no column 'jam' in a table laid out as wide" in refused(tmp_path, layout="wide")
+    part(5, tea=[1, 2, 3], jam=[1, 2, 3]).write_parquet(tmp_path / "q.parquet")
+    assert "has no column 'item' for the action" in refused(tmp_path)  # some are long: none is taken for a wide one
+
+
+def test_places_of_rankings_are_in_the_same_order(tmp_path: Path) -> None:
+    frames = [pl.DataFrame({"voter": [n], "rank1": ["tea"], "rank2": ["jam"]}) for n in range(2)]
+    assert log_of(kept(tmp_path, frames)).sha256 == read_ratings(pl.concat(frames)).sha256
+    kept(tmp_path, [frames[0], frames[1].select("voter", "rank2", "rank1")])
+    for layout in ("auto", "rankings"):
+        assert "p-1.parquet has its columns in another order" in refused(tmp_path, layout=layout)
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "text", "inside", "rows"])
+def test_the_file_that_is_damaged_is_named(damage: str, tmp_path: Path) -> None:
+    kept(tmp_path, [part(0), part(1), part(2)])
+    file = tmp_path / "p-1.parquet"
+    buffer = io.BytesIO()
+    part(1).write_parquet(buffer)
+    data = buffer.getvalue()
+    if damage == "empty":
+        data = b""
+    if damage == "cut":
+        data = data[:-20]
+    if damage == "text":
+        data = b"user,item,rating\n1,1,1\n"
+    if damage == "inside":
+        data = data[:4] + b"\xff" * 60 + data[64:]
+    if damage == "rows":  # the file says that it has no rows, and one of its parts that it has three
+        fields = data.rindex(b"\x16\x06\x19")
+        data = data[: fields + 1] + b"\x00" + data[fields + 2 :]
+    file.write_bytes(data)
+    words = refused(tmp_path)
+    assert "p-1.parquet" in words
+    assert "copy or download it again" in words
+    if damage == "rows":
+        with pytest.raises(ValueError, match="its footer is damaged"):
+            size_of(file)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("duplicates", ["error", "mean"])
+def test_the_order_of_files_and_rows_does_not_matter(
+    seed: int, duplicates: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    luck = np.random.default_rng(seed)
+    rng = np.random.default_rng(3)
+    pairs = [(person, action) for person in range(9) for action in range(7) if (person + action) % 3]
+    again = pairs[:20] * 4 if duplicates == "mean" else []
+    rows = [(*pair, float(value)) for pair, value in zip([*pairs, *again], rng.normal(size=200), strict=False)]
+    whole = read_ratings(pl.DataFrame(rows, schema=["user", "item", "rating"], orient="row"), duplicates=duplicates)
+    rows = [rows[i] for i in luck.permutation(len(rows))]
+    ends = np.sort(luck.integers(0, len(rows), 3)).tolist()
+    parts = [rows[low:high] for low, high in zip([0, *ends], [*ends, len(rows)], strict=True)]
+    schema: Any = {"user": pl.Int64, "item": pl.Int64, "rating": pl.Float64}
+    monkeypatch.setattr(partition, "SMALLEST", 20)
+    monkeypatch.setattr(partition, "LARGEST", 20)
+    kept(tmp_path, [pl.DataFrame(some, schema=schema, orient="row") for some in parts])
+    found = log_of(tmp_path, duplicates=duplicates)
+    assert (found.sha256, found.dropped) == (whole.sha256, whole.dropped)
+
+
+def test_the_last_row_is_that_of_the_last_name_or_of_the_end_of_a_list(tmp_path: Path) -> None:
+    kept(tmp_path, [part(0), part(0, rating=[5.0, 5.0, 5.0])])
+    assert set(log_of(tmp_path, duplicates="last").rating) == {5.0}
+    paths = sorted(tmp_path.iterdir(), reverse=True)
+    assert log_of(paths, duplicates="last").rating.tolist() == [1.0, 2.0, 4.0]
+    assert "p-0.parquet, row 1: person 0 rated action 1 again, first on p-1.parquet, row 1" in refused(paths)
+
+
+@pytest.mark.parametrize("what", ["folder", "link", "other"])
+def test_a_folder_and_a_pattern_pass_over_nothing(what: str, tmp_path: Path) -> None:
+    kept(tmp_path, PLAIN)
+    odd = tmp_path / "sub.PARQUET"
+    if what == "folder":
+        odd.mkdir()
+    elif what == "link":
+        odd.symlink_to("nowhere")
+    else:
+        os.mkfifo(odd)
+    wanted = {"folder": "is a folder; name the files in it", "link": "is a link to what is not there", "other": "twice"}
+    for source in (tmp_path, tmp_path / "*", [*tmp_path.iterdir()]):
+        words = refused(source)
+        assert f"takes in {odd}, which " in words
+        assert wanted[what] in words
+
+
+def test_a_folder_is_its_parquet_files_whatever_else_is_in_it(tmp_path: Path) -> None:
+    kept(tmp_path, PLAIN)
+    (tmp_path / "p-1.parquet").rename(tmp_path / "P.PARQUET")
+    (tmp_path / "_SUCCESS").touch()
+    (tmp_path / ".p-9.parquet").write_text("hidden, as an unfinished copy is")
+    for source in (tmp_path, tmp_path / "*[!S]"):
+        assert log_of(source).sha256 == read_ratings(pl.concat(PLAIN)).sha256
+
+
+def test_files_in_folders_are_named_by_a_pattern(tmp_path: Path) -> None:
+    for year in (2023, 2024):
+        (tmp_path / f"year={year}").mkdir()
+        part(year).write_parquet(tmp_path / f"year={year}" / "a.parquet")
+    words = refused(tmp_path)
+    assert f"for those of the folders in it give '{tmp_path}/**/*.parquet'" in words
+    found = log_of(f"{tmp_path}/**/*.parquet")
+    assert found.sha256 == read_ratings(pl.concat([part(2023), part(2024)])).sha256
+    part(2024, rating=[1.0, None, 2.0], user=[1, 2, 3]).write_parquet(tmp_path / "year=2024" / "a.parquet")
+    assert "year=2024/a.parquet, row 2: rating is missing" in refused(tmp_path / "*/*.parquet")
+
+
+def test_a_folder_named_like_a_pattern_is_that_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "of [all] people *"
+    folder.mkdir()
+    kept(folder, PLAIN)
+    for source in (folder, folder / "*.parquet", folder / "p-[01].parquet"):
+        assert log_of(source).sha256 == read_ratings(pl.concat(PLAIN)).sha256
+    with open_history(folder / "p-0.parquet", {}) as past:
+        assert past.rows == 3
+    (tmp_path / "log[1].parquet").write_bytes((folder / "p-0.parquet").read_bytes())
+    with open_history(tmp_path / "log[1].parquet", {}) as past:
+        assert past.part(0, 9)["person"].to_list() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ([], "not from a list"),
+        ([1, 2], "not from a list"),
+        (["a.csv", "b.csv"], "takes in a.csv, which is no Parquet file"),
+        (["a.parquet"], "takes in a.parquet, which does not exist"),
+        (["x" * 5000 + ".parquet"], "which cannot be read: File name too long"),
+        ("nowhere/*.parquet", "no file matches 'nowhere/*.parquet'"),
+    ],
+    ids=range(6),
+)
+def test_what_is_no_list_of_files(source: Any, words: str) -> None:
+    assert words in refused(source)
+
+
+def test_a_thousand_files_need_few_handles(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    people = 300
+    for number in range(people):
+        cast(number, **({"user": pl.Int32} if number % 2 else {})).write_parquet(tmp_path / f"p-{number:03}.parquet")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))
+    try:
+        assert len(log_of(tmp_path)) == 3 * people
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_history_and_labels_may_be_in_many_files_too(tmp_path: Path) -> None:
+    kept(tmp_path, [part(0), cast(1, user=pl.Int32).drop("rating").with_columns(reward=pl.lit(2.0))])
+    with (
+        pytest.raises(InvalidInput, match=r"p-1\.parquet has no column 'rating' for the rating"),
+        open_history(tmp_path, {}),
+    ):
+        pass
+    kept(tmp_path, [part(0), cast(1, user=pl.Int32)])
+    with open_history(tmp_path / "*.parquet", {}) as past:
+        assert past.part(0, 9)["person"].to_list() == [0, 1, 2, 10, 11, 12]
+    assert read_labels(tmp_path, "action", optional="person").height == 6
+    part(1).drop("user").write_parquet(tmp_path / "p-1.parquet")
+    with pytest.raises(InvalidInput, match=r"p-1\.parquet has no column 'user' for the person"):
+        read_labels(tmp_path, "action", optional="person")
+
+
+@pytest.mark.parametrize("command", ["fit", "evaluate", "decide"])
+def test_a_pattern_that_the_shell_took_apart(command: str, tmp_path: Path) -> None:
+    kept(tmp_path, [part(number) for number in range(4)])
+    paths = [str(path) for path in sorted(tmp_path.iterdir())]
+    options = ["--model", "model.json"] if command == "decide" else []
+    found = CliRunner(env={"COLUMNS": "2000"}).invoke(app, [command, *options, *paths])
+    assert found.exit_code == 2
+    assert "p-1.parquet and 2 more); many files are named by one pattern in quotes: 'ratings/*.parquet'" in found.stderr
+    found = CliRunner().invoke(app, [command, *options, paths[0], "x\x00"])
+    assert found.exit_code == 2
+    assert "in quotes" not in found.stderr
