@@ -227,7 +227,6 @@ def test_clusters_of_a_sample_are_those_of_all(monkeypatch: pytest.MonkeyPatch) 
 
 def test_likings_of_an_enormous_log_take_fewer_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     log = read_ratings(rows(7, people=900, each=8))
-    own = likings.scales(log)
     passes = []
 
     class Counted(InMemory):
@@ -235,11 +234,15 @@ def test_likings_of_an_enormous_log_take_fewer_passes(monkeypatch: pytest.Monkey
             passes.append(stage.__name__)
             return super().each(stage, *common, own=own)
 
-    whole = likings.likings(Counted(log, Threads(1)), own, own.telling)
+    def found() -> likings.Likings:
+        crowd = likings.Crowd(Counted(log, Threads(1)))
+        return crowd.likings(crowd.own.telling)[0]
+
+    whole = found()
     assert passes.count("_levels") == 19
     passes.clear()
     monkeypatch.setattr(likings, "ENORMOUS", 100)
-    sooner = likings.likings(Counted(log, Threads(1)), own, own.telling)
+    sooner = found()
     assert passes.count("_levels") < 12
     gaps = sooner.means - whole.means
     np.testing.assert_allclose(gaps, gaps[0], atol=1e-5)  # all alike: their order, and how far apart, is settled

@@ -24,7 +24,7 @@ from lpbandits.recovery.heldout_people import (
     score_heldout,
     split_people,
 )
-from lpbandits.recovery.likings import popular_ordering
+from lpbandits.recovery.likings import Crowd, popular_ordering
 from lpbandits.recovery.parted import InFiles, PartedRatings, parted
 from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.report import Fit, Stopwatch
@@ -129,12 +129,14 @@ def _findings(log: Blocks, estimator: Estimator, asked: Json, curve: StateCurve 
         with watch.part("held-out"):
             unseen = score_heldout(log, estimator, number, share=share, without=estimate.without, pairs_per_person=cap)
     with watch.part("means"):
-        means, popular = state_means(log, estimate), popular_ordering(log)
+        means = state_means(log, estimate)
         raters = raters_of(log, estimate.labels, len(estimate.fits))
         sorts = sorted_by(log, estimate.labels)
-    tastes = TasteFit()
+    crowd, tastes = Crowd(log, popular=True), TasteFit()
     if asked["taste"]:
-        tastes = recover_taste(log, states=asked["taste_states"], seed=estimator.seed, watch=watch)
+        tastes = recover_taste(crowd, states=asked["taste_states"], seed=estimator.seed, watch=watch)
+    with watch.part("popularity"):
+        popular = popular_ordering(crowd)
     return Findings(estimate, raters, sorts, seen, unseen, curve, means, popular, tastes)
 
 
