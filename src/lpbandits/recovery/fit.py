@@ -10,9 +10,10 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
 from lpbandits.files.unpacking import temporary
 from lpbandits.parallel import Progress, Threads, Workers, team_of
+from lpbandits.parallel.workers import as_workers
 from lpbandits.recovery.account import Findings, provenance_of, report_of
 from lpbandits.recovery.action_names import named
-from lpbandits.recovery.blocks import Blocks, InMemory
+from lpbandits.recovery.blocks import Blocks, InMemory, edges_of
 from lpbandits.recovery.cluster import HUGE, sorted_by
 from lpbandits.recovery.counting import raters_of
 from lpbandits.recovery.estimate import Estimator, as_estimator, distinct, to_model, told
@@ -39,7 +40,9 @@ States = int | Literal["auto"]
 
 @contextlib.contextmanager
 def opened(ratings: Ratings | PartedRatings, jobs: int | Workers | None, threads: int | None) -> Iterator[Blocks]:
-    """Give a log in blocks: in memory, or in files that workers read, too."""
+    """Give a log in blocks: in memory, or in files that workers read, too; there is no sharing out a single block."""
+    if isinstance(ratings, Ratings) and len(edges_of(ratings.counts)) <= 2:
+        jobs = as_workers(jobs) and 1
     with contextlib.ExitStack() as open_:
         team = open_.enter_context(team_of(jobs, threads=threads))
         pool = open_.enter_context(Threads(threads))
