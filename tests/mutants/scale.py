@@ -15,8 +15,15 @@ FAULTS = [
     Fault(
         "scale: the first blocks are folded twice",
         "recovery/parted.py",
-        "for number in range(low, high)],",
-        "for number in range(max(low - 1, 0), high)],",
+        "blocks = [(number, self._own(own, number)) for number in range(low, high)]",
+        "blocks = [(number, self._own(own, number)) for number in range(max(low - 1, 0), high)]",
+        PARTED,
+    ),
+    Fault(
+        "scale: runs of blocks are as many as it suits the workers",
+        "recovery/parted.py",
+        "        runs = runs_of(len(self.edges) - 1)\n",
+        "        runs = runs_of(self._team.count)[:-1] + [(self._team.count - 1, len(self.edges) - 1)]\n",
         PARTED,
     ),
     Fault(
