@@ -59,10 +59,10 @@ FAULTS = [
         PEOPLE,
     ),
     Fault(
-        "people: in the order of the log's actions",
+        "people: the log's numbers of actions",
         "recovery/assignments.py",
-        "rows = rows[np.lexsort((action[rows], owner[rows]))]",
-        "action = np.sort(action)",
+        "offsets, action[rows].astype(np.int32)",
+        "offsets, np.minimum(block.action[rows], beta.shape[1] - 1)",
         PEOPLE,
     ),
     Fault(

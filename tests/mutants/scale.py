@@ -20,11 +20,11 @@ FAULTS = [
         PARTED,
     ),
     Fault(
-        "scale: runs of blocks are as many as it suits the workers",
+        "scale: files are one run of blocks",
         "recovery/parted.py",
         "        runs = runs_of(len(self.edges) - 1)\n",
-        "        runs = runs_of(self._team.count)[:-1] + [(self._team.count - 1, len(self.edges) - 1)]\n",
-        PARTED,
+        "        runs = [(0, len(self.edges) - 1)]\n",
+        ("tests/test_guards_passes.py",),
     ),
     Fault(
         "scale: weights are folded like whole numbers",

@@ -98,8 +98,6 @@ def _assigned(
     """Return each person's likeliest state, its probability, and how many actions of the model they rated."""
     action, owner = place[block.action], block.owner
     rows = np.flatnonzero(action >= 0)
-    if np.any(np.diff(place[place >= 0]) < 0):  # the model has its actions in another order than the log
-        rows = rows[np.lexsort((action[rows], owner[rows]))]
     counts = np.bincount(owner[rows], minlength=len(block.people))
     offsets = np.concatenate([[0], np.cumsum(counts)])
     known = Ratings.trusted(
