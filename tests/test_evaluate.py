@@ -370,11 +370,14 @@ def test_a_model_without_a_taste_leaves_it_out() -> None:
     assert found.left_out == {"taste": "the model was fitted without a taste (--no-taste)"}
 
 
-def test_what_was_chosen_can_be_fitted_to_everybody() -> None:
+def test_what_was_chosen_can_be_fitted_to_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
     found = evaluate(PLANTED, policies=["taste", "lpbts"], seed=0)
     model = lpb.fit_as_chosen(PLANTED, found)
     assert model.evaluation == found.note()
     assert model.n_states == found.chosen["settings"]["states"]
+    monkeypatch.setattr("lpbandits.recovery.blocks.RATINGS", 2_000)  # so that workers have something to share out
+    whole = lpb.fit_as_chosen(PLANTED, found)
+    assert lpb.fit_as_chosen(PLANTED, found, jobs=2) == whole
     with pytest.raises(InvalidInput, match="give what evaluate"):
         lpb.fit_as_chosen(PLANTED, "x")  # type: ignore[arg-type] # on purpose
 

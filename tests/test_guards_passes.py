@@ -1,7 +1,11 @@
-"""How often a fit goes over its k×k counts, and how many of them it holds at a time."""
+"""How often a fit goes over its log and its k×k counts, how many it holds, and how many workers send back."""
 
+import collections
+import pickle
 import tracemalloc
 import weakref
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,8 +13,13 @@ import pytest
 
 import lpbandits as lpb
 from lpbandits.parallel import Threads
+from lpbandits.recovery.blocks import InMemory
 from lpbandits.recovery.bradley_terry import maximise
+from lpbandits.recovery.counting import count_states
+from lpbandits.recovery.likings import Crowd, popular_ordering, telling
 from lpbandits.recovery.pairs import compare, count_state
+from lpbandits.recovery.parted import InFiles, parted
+from lpbandits.recovery.taste import moments, moments_of
 from tests.guards.kernels import allocating, looked_on
 from tests.logs import log_of
 from tests.test_recovery_bradley_terry import contest
@@ -105,3 +114,110 @@ def test_counting_and_fitting_need_one_matrix() -> None:
     assert counts.halves.itemsize == 2
     assert counts.halves.nbytes == 2 * k * k
     assert peak < 1.05 * counts.halves.nbytes + 20 * ratings + 400 * k
+
+
+class Wire:
+    """A team of two workers, whose answers go through the wire and are weighed there."""
+
+    alone, count, threads = False, 2, 1
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def each(self, function: Any, jobs: Iterable[Any], **_: Any) -> Iterator[Any]:
+        for job in jobs:
+            answer = pickle.dumps(function(*job))
+            self.sizes.append(len(answer))
+            yield pickle.loads(answer)  # noqa: S301 - made in the line before
+
+    def as_they_end(self, function: Any, jobs: Iterable[Any], **_: Any) -> Iterator[Any]:
+        yield from enumerate(self.each(function, jobs))
+
+    def matrices(self, size: int) -> int:
+        """Return how many answers were at least so large."""
+        return sum(one >= size for one in self.sizes)
+
+
+@pytest.fixture
+def wire() -> Wire:
+    return Wire()
+
+
+def in_twenty_blocks(log: lpb.Ratings, wire: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> InFiles:
+    monkeypatch.setattr("lpbandits.recovery.blocks.RATINGS", len(log) // 20)
+    blocks = InFiles(parted(log, folder), wire, Threads(1))
+    assert len(blocks.edges) - 1 in (19, 20)
+    return blocks
+
+
+def test_covariances_come_back_once_for_a_run_of_blocks(
+    wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = log_of(400, 80, share=0.5, states=2)
+    blocks = in_twenty_blocks(log, wire, tmp_path, monkeypatch)
+    found = moments(blocks, people=telling(log))
+    matrix = 12 * 80 * 81 // 2  # bytes: of each pair of actions a product and a number of people
+    assert wire.matrices(matrix) == 10
+    assert sum(one for one in wire.sizes if one >= matrix) < 10.5 * matrix
+    alike = moments(InMemory(log, Threads(2)), people=telling(log))
+    for name, value in vars(alike).items():
+        np.testing.assert_array_equal(getattr(found, name), value, err_msg=name)
+
+
+@pytest.mark.parametrize("cap", [None, 40])
+def test_counts_come_back_once_for_a_share_of_the_blocks(
+    cap: int | None, wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = log_of(400, 80, share=0.5, states=2)
+    blocks = in_twenty_blocks(log, wire, tmp_path, monkeypatch)
+    labels = np.arange(len(log.people)) % 2
+    counts = list(count_states(blocks, labels, 2, pairs_per_person=cap))
+    matrix = 80 * 80 * counts[0][0].halves.itemsize
+    assert wire.matrices(2 * matrix) == (8 if cap is None else 10)  # both states together; 8 are four for each worker
+    assert wire.matrices(matrix) == wire.matrices(2 * matrix)
+
+
+class Counted(InMemory):
+    """Blocks that count how often they are gone through, by stage."""
+
+    def __init__(self, log: lpb.Ratings) -> None:
+        super().__init__(log, Threads(1))
+        self.passes: collections.Counter[str] = collections.Counter()
+
+    def each(self, stage: Any, *common: Any, own: Any = ()) -> Iterator[Any]:
+        self.passes[stage.__name__] += 1
+        return super().each(stage, *common, own=own)
+
+    def by_runs(self, stage: Any, *common: Any, own: Any = ()) -> Iterator[Any]:
+        self.passes[stage.__name__] += 1
+        return super().by_runs(stage, *common, own=own)
+
+
+def test_groups_of_people_share_the_passes_over_a_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lpbandits.recovery.blocks.RATINGS", 500)
+    log = log_of(200, 30, share=0.5, states=2)
+    blocks = Counted(log)
+    crowd = Crowd(blocks, popular=True)
+    people = telling(log)
+    groups = [people[::2], people[:50]]
+    together = moments_of(crowd, groups)
+    popular = popular_ordering(crowd)
+    assert blocks.passes == {"_scales": 1, "_liked": 1, "_levels": 19, "_all_left": 1, "_rated": 1}
+    for mine, found in zip(groups, together, strict=True):
+        alone = moments(log, people=mine)
+        for name, value in vars(alone).items():
+            np.testing.assert_array_equal(getattr(found, name), value, err_msg=name)
+    np.testing.assert_array_equal(popular, popular_ordering(log))
+
+
+def test_when_a_group_has_settled_others_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lpbandits.recovery.likings.ENORMOUS", 100)
+    log = log_of(300, 20, share=0.4, states=3)
+    many, few = np.arange(300) >= 0, np.arange(300) < 20
+    used = Crowd(InMemory(log, Threads(1))).own.telling
+    blocks = [Counted(log), Counted(log), Counted(log)]
+    both = Crowd(blocks[0]).likings(many & used, few & used)
+    for one, group, alone in zip(both, (many, few), blocks[1:], strict=True):
+        np.testing.assert_array_equal(one.means, Crowd(alone).likings(group & used)[0].means)
+    sweeps = [one.passes["_levels"] for one in blocks]
+    assert min(sweeps) < max(sweeps) == sweeps[0]

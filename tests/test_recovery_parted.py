@@ -194,7 +194,10 @@ def test_a_fit_is_the_same_wherever_its_blocks_are(estimator: Any, options: dict
             assert made.model == whole.model
             assert made.model.sha256 == whole.model.sha256
             assert made.report.to_dict() | {"seconds": 0} == whole.report.to_dict() | {"seconds": 0}
-        assert made.states_of(log).equals(states_of(whole.model, read_ratings(frame)))
+        people = states_of(whole.model, read_ratings(frame))
+        for jobs in (None, Workers(2), Workers(2, "dask", address)):
+            assert made.states_of(log, jobs=jobs).equals(people)
+    assert states_of(whole.model, read_ratings(frame), jobs=2).equals(people)
     assert fit_states(read_ratings(frame), estimator, **options, jobs=2).model == whole.model
 
 
@@ -227,7 +230,6 @@ def test_clusters_of_a_sample_are_those_of_all(monkeypatch: pytest.MonkeyPatch) 
 
 def test_likings_of_an_enormous_log_take_fewer_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     log = read_ratings(rows(7, people=900, each=8))
-    own = likings.scales(log)
     passes = []
 
     class Counted(InMemory):
@@ -235,11 +237,15 @@ def test_likings_of_an_enormous_log_take_fewer_passes(monkeypatch: pytest.Monkey
             passes.append(stage.__name__)
             return super().each(stage, *common, own=own)
 
-    whole = likings.likings(Counted(log, Threads(1)), own, own.telling)
+    def found() -> likings.Likings:
+        crowd = likings.Crowd(Counted(log, Threads(1)))
+        return crowd.likings(crowd.own.telling)[0]
+
+    whole = found()
     assert passes.count("_levels") == 19
     passes.clear()
     monkeypatch.setattr(likings, "ENORMOUS", 100)
-    sooner = likings.likings(Counted(log, Threads(1)), own, own.telling)
+    sooner = found()
     assert passes.count("_levels") < 12
     gaps = sooner.means - whole.means
     np.testing.assert_allclose(gaps, gaps[0], atol=1e-5)  # all alike: their order, and how far apart, is settled

@@ -76,6 +76,35 @@ def test_other_actions_are_left_out_and_counted() -> None:
         lpb.states_of(PreferenceModel([[0, 1]]), Ratings.from_arrays([0, 0], [0, 1], [1, 2]))
 
 
+def test_people_are_assigned_alike_in_blocks_and_whatever_the_order_of_a_models_actions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, log, _ = raters(1, people=60, actions=7, rated=4, states=2)
+    model = fit_states(log, TwoStage(), states=2, heldout=0, taste=False).model
+    assert model.utilities is not None
+    table = lpb.states_of(model, log)
+    order = [4, 1, 6, 0, 2, 5, 3]
+    other = PreferenceModel(
+        np.argsort(order)[model.orderings],
+        actions=[model.actions[a] for a in order],
+        prior=model.prior,
+        utilities=model.utilities[:, order],
+    )
+    found = lpb.states_of(other, log)
+    assert found.drop("probability").equals(table.drop("probability"))
+    np.testing.assert_allclose(found["probability"], table["probability"], rtol=1e-12)
+    strangers = Ratings.from_arrays(
+        [*log.owner, *range(60, 100)],
+        [*(log.actions[a] for a in log.action), *[99] * 40],
+        [*log.rating, *range(40)],
+    )
+    monkeypatch.setattr("lpbandits.recovery.blocks.RATINGS", 20)  # the last blocks know no action of the model
+    some = lpb.states_of(model, strangers)
+    assert some[: len(table)].drop("left_out", "person").equals(table.drop("left_out", "person"))
+    assert some["probability"][len(table) :].to_list() == [model.prior.max()] * 40
+    assert some["ratings"][len(table) :].to_list() == [0] * 40
+
+
 @pytest.mark.parametrize("name", ["people.parquet", "people.csv", "PEOPLE.CSV"])
 def test_assignments_are_written_by_the_name_of_the_file(name: str, tmp_path: Path) -> None:
     model = PreferenceModel([[0, 1], [1, 0]], utilities=[[0.9, 0.1], [0.2, 0.8]])

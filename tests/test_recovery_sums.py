@@ -15,7 +15,7 @@ from lpbandits.recovery import Em, Ratings, TwoStage
 from lpbandits.recovery.blocks import Blocks, InMemory, as_blocks, edges_of, sample_of
 from lpbandits.recovery.crossed import Placed, unpacked
 from lpbandits.recovery.estimate import Estimate, Estimator
-from lpbandits.recovery.likings import likings, popular_ordering, scales, telling
+from lpbandits.recovery.likings import Crowd, popular_ordering, scales, telling
 from lpbandits.recovery.parts import parts_of, summed
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.recovery.state_means import _cells, _squares, state_means
@@ -93,7 +93,7 @@ def test_scales_and_likings_equal_their_twins(log: Ratings, seed: int) -> None:
     np.testing.assert_allclose(own.means, [one.mean() if len(one) else 0.0 for one in given_], rtol=1e-12)
     np.testing.assert_allclose(own.spreads, [one.std() if len(one) else 0.0 for one in given_], atol=1e-12)
     used = own.differ & (np.random.default_rng(seed).random(len(given_)) < 0.8)
-    found = likings(as_blocks(log), own, used)
+    (found,) = Crowd(as_blocks(log)).likings(used)
     np.testing.assert_allclose(found.means, naive.likings(log, used), atol=1e-10)
     raters = [sum(a in one for one in naive.own_units(log, used)) for a in range(len(log.actions))]
     assert found.raters.tolist() == raters
@@ -106,8 +106,8 @@ def test_likings_are_those_of_twenty_sweeps() -> None:
     values[values + rng.normal(size=values.shape) < 0.3] = np.nan
     log = Ratings.from_matrix(values[(~np.isnan(values)).sum(axis=1) > 1])
     own = scales(log)
-    found, twin = likings(as_blocks(log), own, own.differ).means, naive.likings(log, own.differ)
-    np.testing.assert_allclose(found, twin, rtol=1e-9)
+    (found,), twin = Crowd(as_blocks(log)).likings(own.differ), naive.likings(log, own.differ)
+    np.testing.assert_allclose(found.means, twin, rtol=1e-9)
     assert np.abs(naive.likings(log, own.differ, sweeps=19) - twin).max() > 1e-6  # one less would be seen
 
 
@@ -232,7 +232,7 @@ def test_blocks_add_up_to_the_whole(log: Ratings, size: int) -> None:
     one, other = moments(parted, people=np.flatnonzero(used)), moments(log, people=np.flatnonzero(used))
     for name, value in vars(other).items():
         np.testing.assert_allclose(getattr(one, name), value, rtol=1e-10, atol=1e-10, err_msg=name)
-    u = likings(as_blocks(log), own, used).means
+    u = Crowd(as_blocks(log)).likings(used)[0].means
     for order in (popular_ordering(parted), popular_ordering(log)):  # equal ones may change places by rounding
         assert order is not None
         rated = order[: np.count_nonzero(np.isin(np.arange(len(u)), log.action))]

@@ -67,7 +67,7 @@ def use_states(given: Any) -> Any:
 
 
 def use_states_of(given: Any) -> Any:
-    table = lpb.states_of(**given)
+    table = lpb.states_of(**by_this_process(given))
     assert table["probability"].is_between(0.0, 1.0 + 1e-9).all()
     return table.to_dict(as_series=False)
 
@@ -242,6 +242,7 @@ DOORS = [
             model_=mostly(one_of("FITTED", "MODEL", "BARE", "FITTED.relabelled(['a', 'b', 'c', 'd'])")),
             ratings_=mostly(one_of("LOG", "lpb.Ratings.from_arrays([0, 0, 1], [0, 9, 9], [1, 2, 3])", "LOG.rating")),
             threads=whole(1, 2),
+            jobs=JOBS,
         ),
         use_states_of,
         share=2.0,

@@ -53,6 +53,35 @@ FAULTS = [
         OPERATIONS,
     ),
     Fault(
+        "guard: a matrix for every block",
+        "recovery/blocks.py",
+        "runs = min(2 * math.isqrt(blocks - 1) + 2, blocks) if blocks else 0",
+        "runs = blocks",
+        PASSES,
+    ),
+    Fault(
+        "guard: groups go over the log one after the other",
+        "recovery/taste.py",
+        "zip(masks, crowd.likings(*masks), strict=True)",
+        "zip(masks, [crowd.likings(one)[0] for one in masks], strict=True)",
+        PASSES,
+    ),
+    Fault(
+        "guard: what is popular is worked out apart",
+        "recovery/likings.py",
+        "*([self.everybody] if self._popular else [])",
+        "*([] if self._popular else [])",
+        PASSES,
+    ),
+    Fault(
+        "guard: a group waits until all have settled",
+        "recovery/likings.py",
+        "going = [g for g in going if np.ptp((means[g] - before[g])[raters[g] > 0]) >= SETTLED]\n"
+        "            if not going:",
+        "if all(np.ptp((means[g] - before[g])[raters[g] > 0]) < SETTLED for g in going):",
+        PASSES,
+    ),
+    Fault(
         "guard: a pass is not told",
         "recovery/bradley_terry.py",
         "self.passes += 1",

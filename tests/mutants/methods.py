@@ -47,8 +47,8 @@ FAULTS = [
     Fault(
         "popular: unrated in the middle",
         "recovery/likings.py",
-        "(-likings(blocks, own, used).means, unrated)",
-        "(-likings(blocks, own, used).means,)",
+        "(-liked.means, unrated)",
+        "(-liked.means,)",
         MEANS,
     ),
     Fault(
@@ -59,10 +59,24 @@ FAULTS = [
         PEOPLE,
     ),
     Fault(
+        "people: the log's numbers of actions",
+        "recovery/assignments.py",
+        "offsets, action[rows].astype(np.int32)",
+        "offsets, np.minimum(block.action[rows], beta.shape[1] - 1)",
+        PEOPLE,
+    ),
+    Fault(
+        "people: who rated one action is as sure as their block",
+        "recovery/assignments.py",
+        "    chance[counts < 2] = prior\n",
+        "    chance[counts < 2] = chance.mean(axis=0)\n",
+        PEOPLE,
+    ),
+    Fault(
         "people: no prior",
         "recovery/assignments.py",
-        "[:, None], model.prior)",
-        "[:, None], model.prior * 0 + 1)",
+        "[:, None], prior)",
+        "[:, None], prior * 0 + 1)",
         PEOPLE,
     ),
     Fault("overlap: no threshold", "recovery/overlap.py", "if len(sketch) == SIZE:", "if False:", PEOPLE),

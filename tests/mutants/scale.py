@@ -15,9 +15,16 @@ FAULTS = [
     Fault(
         "scale: the first blocks are folded twice",
         "recovery/parted.py",
-        "for number in range(low, high)],",
-        "for number in range(max(low - 1, 0), high)],",
+        "blocks = [(number, self._own(own, number)) for number in range(low, high)]",
+        "blocks = [(number, self._own(own, number)) for number in range(max(low - 1, 0), high)]",
         PARTED,
+    ),
+    Fault(
+        "scale: files are one run of blocks",
+        "recovery/parted.py",
+        "        runs = runs_of(len(self.edges) - 1)\n",
+        "        runs = [(0, len(self.edges) - 1)]\n",
+        ("tests/test_guards_passes.py",),
     ),
     Fault(
         "scale: weights are folded like whole numbers",

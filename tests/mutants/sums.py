@@ -19,16 +19,16 @@ FAULTS = [
     Fault(
         "likings: everybody counts",
         "recovery/likings.py",
-        "own=(used,)))) / (raters",
-        "own=(own.differ,)))) / (raters",
+        "own=[groups[g] for g in going]",
+        "own=[own.differ for g in going]",
         SUMS,
     ),
     Fault("likings: a sweep too few", "recovery/likings.py", "range(SWEEPS - 1)", "range(SWEEPS - 2)", SUMS),
     Fault(
         "likings: no pseudo-raters",
         "recovery/likings.py",
-        "own=(used,)))) / (raters + PSEUDO_RATERS)",
-        "own=(used,)))) / (raters + 1)",
+        "(raters[going] + PSEUDO_RATERS)",
+        "(raters[going] + 1)",
         SUMS,
     ),
     Fault(

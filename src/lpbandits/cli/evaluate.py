@@ -98,7 +98,7 @@ def evaluate(
             written = save_evaluation(found, out, source=ratings.name)
         if given is None:
             with progress_bar("fitting everybody as was chosen"):
-                fit_as_chosen(log, found, threads=threads).save(out / MODEL)
+                fit_as_chosen(log, found, threads=threads, jobs=team).save(out / MODEL)
             kept = out / MODEL
     if as_json:
         times = {"read": round(seconds, 3), **found.seconds}

@@ -107,7 +107,7 @@ def fit(
         if out is not None:
             made.model.save(out)
         if assignments is not None:
-            write_assignments(assignments, made.states_of(log, threads=threads))
+            write_assignments(assignments, made.states_of(log, threads=threads, jobs=team))
     seconds = {"read": round(read_seconds, 3), **made.report.seconds}
     made = replace(made, report=replace(made.report, seconds=seconds))
     if as_json:

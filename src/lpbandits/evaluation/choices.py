@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Threads
+from lpbandits.parallel import Threads, Workers
 from lpbandits.recovery.estimate import Estimator
 from lpbandits.recovery.fit import States, fit_states
 from lpbandits.recovery.ratings import Ratings
@@ -56,7 +56,7 @@ class Settings:
         """Fit states to a log, without a taste."""
         return self.fitted(log, taste=False, threads=threads).model
 
-    def fitted(self, log: Ratings, *, taste: bool, threads: int) -> Fit:
+    def fitted(self, log: Ratings, *, taste: bool, threads: int | None, jobs: int | Workers | None = None) -> Fit:
         """Fit states to a log; with a taste if that is wanted and the settings have one."""
         return fit_states(
             log,
@@ -68,6 +68,7 @@ class Settings:
             taste=taste and self.taste,
             taste_states=self.taste_states,
             threads=threads,
+            jobs=jobs,
         )
 
     def to_dict(self) -> Json:

@@ -18,7 +18,7 @@ from lpbandits.parallel import Team
 from lpbandits.policies import entry_of
 from lpbandits.policies.evidences.taste import taste_of
 from lpbandits.policies.registry import NOTHING, TASTES
-from lpbandits.recovery.likings import popular_ordering, telling
+from lpbandits.recovery.likings import as_crowd, popular_ordering
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.taste import Moments, moments
 from lpbandits.taste import TasteModel
@@ -181,9 +181,10 @@ def mean_score(scores: FloatArray) -> float:
 
 def known_of(model: PreferenceModel, log: Ratings, constants: Mapping[str, tuple[float, float]] | None = None) -> Known:
     """Return what is known by a model and a log's people; popularity is that of the policy `popular`."""
-    order = popular_ordering(log)
+    crowd = as_crowd(log)
+    order = popular_ordering(crowd)
     popular = np.zeros(len(log.actions)) if order is None else -np.argsort(order).astype(np.float64)
-    return Known(model, moments(log, people=telling(log)), popular, constants or {})
+    return Known(model, moments(crowd, people=np.flatnonzero(crowd.own.telling)), popular, constants or {})
 
 
 def _is_taste(name: str) -> bool:

@@ -207,7 +207,9 @@ def likeliest_states(model: PreferenceModel, log: Ratings, threads: int) -> IntA
 
 
 @door("fitting as was chosen")
-def fit_as_chosen(ratings: Ratings, found: Evaluation, *, threads: int | None = None) -> PreferenceModel:
+def fit_as_chosen(
+    ratings: Ratings, found: Evaluation, *, threads: int | None = None, jobs: int | Workers | None = None
+) -> PreferenceModel:
     """Fit everybody in the way that an evaluation chose; the model knows the verdict.
 
     >>> n, a = np.divmod(np.arange(60 * 8), 8)
@@ -220,5 +222,5 @@ def fit_as_chosen(ratings: Ratings, found: Evaluation, *, threads: int | None = 
         raise InvalidInput(f"found is {validate.quoted(found)}; give what evaluate(…) returned")
     if found.way is None:
         raise InvalidInput("the evaluation was of a model as it is, so nothing was chosen; keep that model")
-    made = found.way.fitted(as_log(ratings), taste=True, threads=threads_of(threads))
+    made = found.way.fitted(as_log(ratings), taste=True, threads=threads, jobs=jobs)
     return made.model.replace(evaluation=found.note())

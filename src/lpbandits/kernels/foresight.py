@@ -4,6 +4,7 @@ import numpy as np
 
 from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.taste import (
+    ALONG,
     CALIBRATION,
     COMMON,
     LEVEL,
@@ -14,12 +15,11 @@ from lpbandits.kernels.taste import (
     TINY,
     VARIANCE,
     WEIGHT,
-    along,
     expect_one,
     foreseen_sd,
     lean,
     project,
-    replace_part,
+    replace_along,
     slope,
     states,
     weigh,
@@ -79,7 +79,8 @@ def foresee(
             lean(table, own)
             means[at] = expect_one(table, own, action)
             sds[at] = table[COMMON, CALIBRATION] * foreseen_sd(table, own, action, 0.0)
-            variance = table[VARIANCE, action] + along(table, own, action)
+            by_taste = project(table, own, action, ALONG)  # Λ⁻¹F is there from the sd
+            variance = table[VARIANCE, action] + by_taste
             density = 0.0
             for z in range(states(table)):
                 by_mean = slope(table, own, action, z)
@@ -89,5 +90,5 @@ def foresee(
                     density += own[WEIGHT - STATE_ROWS * z, j] * np.exp(-0.5 * away * away / variance) / s
             logs[at] = np.log(max(density, TINY)) - 0.5 * np.log(2.0 * np.pi * variance)
             if greedily or greedy == 0:
-                replace_part(table, own, action, 0.0, 0.0, 1.0, reward)
+                replace_along(table, own, action, by_taste, 0.0, 0.0, 1.0, reward)
                 weigh(table, own)

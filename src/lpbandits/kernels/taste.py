@@ -90,10 +90,14 @@ def along(table: FloatArray, own: FloatArray, action: int) -> float:
 
 
 @kernel
-def take_in(table: FloatArray, own: FloatArray, action: int, weight: float, pull: float, squares: float) -> None:
-    """Add to an action's 1/D, ρ̄/D and ρ̄²/D: Λ += δFFᵀ, so Λ⁻¹ −= κ g gᵀ with g = Λ⁻¹F, κ = δ/(1 + δ F·g)."""
+def take_in(
+    table: FloatArray, own: FloatArray, action: int, variance: float, weight: float, pull: float, squares: float
+) -> None:
+    """Add to an action's 1/D, ρ̄/D and ρ̄²/D: Λ += δFFᵀ, so Λ⁻¹ −= κ g gᵀ with g = Λ⁻¹F, κ = δ/(1 + δ F·g).
+
+    g stands in ALONG, and `variance` is F·g.
+    """
     size = dimensions(table)
-    variance = along(table, own, action)
     kappa = weight / (1.0 + weight * variance)
     by_reward = pull - kappa * (project(table, own, action, TASTE_REWARD) + variance * pull)
     for i in range(size):
@@ -121,13 +125,28 @@ def replace_part(
     table: FloatArray, own: FloatArray, action: int, count: float, mean: float, new_count: float, new_mean: float
 ) -> None:
     """Put an action's new count and mean (minus r0) into all sums, and take away what they were (count 0: nothing)."""
+    replace_along(table, own, action, along(table, own, action), count, mean, new_count, new_mean)
+
+
+@kernel
+def replace_along(
+    table: FloatArray,
+    own: FloatArray,
+    action: int,
+    variance: float,
+    count: float,
+    mean: float,
+    new_count: float,
+    new_mean: float,
+) -> None:
+    """Do that where Λ⁻¹F stands in ALONG already, and F·Λ⁻¹F is known: it is the dearest part."""
     lasting = table[COMMON, LASTING]
     weight = 1.0 / (table[VARIANCE, action] * (lasting + (1.0 - lasting) / new_count))
     old = 0.0
     if count > 0.0:
         old = 1.0 / (table[VARIANCE, action] * (lasting + (1.0 - lasting) / count))
     pull = weight * new_mean - old * mean
-    take_in(table, own, action, weight - old, pull, weight * new_mean * new_mean - old * mean * mean)
+    take_in(table, own, action, variance, weight - old, pull, weight * new_mean * new_mean - old * mean * mean)
     if count == 0.0:
         own[SUMS, COUNT] += 1.0
 

@@ -1,7 +1,6 @@
 """Who is in which state: every person's likeliest state, by what they rated above what."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,8 +10,9 @@ from lpbandits.errors import InvalidInput, door
 from lpbandits.files.writing import check_table_place, write_stream
 from lpbandits.limits import affordable
 from lpbandits.model import EDGE, PreferenceModel, as_model
-from lpbandits.parallel import Threads
+from lpbandits.parallel import Threads, Workers
 from lpbandits.recovery.estimate import mixture
+from lpbandits.recovery.fit import opened
 from lpbandits.recovery.pairs import compare, log_likelihoods
 from lpbandits.recovery.parted import PartedRatings
 from lpbandits.recovery.ratings import Ratings, as_log
@@ -22,7 +22,13 @@ from lpbandits.validate import quoted
 
 
 @door("assigning people to states")
-def states_of(model: PreferenceModel, ratings: Ratings | PartedRatings, *, threads: int | None = None) -> pl.DataFrame:
+def states_of(
+    model: PreferenceModel,
+    ratings: Ratings | PartedRatings,
+    *,
+    threads: int | None = None,
+    jobs: int | Workers | None = None,
+) -> pl.DataFrame:
     """Return each person's likeliest state, with its probability; of people in the fit or not.
 
     A row per person: `person`, `state`, `probability` (of that state), `ratings` (of the model's actions, matched by
@@ -38,36 +44,30 @@ def states_of(model: PreferenceModel, ratings: Ratings | PartedRatings, *, threa
     ('eve', 0, 0.6, 1, 0)
     """
     as_model(model)
-    if isinstance(ratings, PartedRatings):
-        tables = [states_of(model, block, threads=threads) for block in ratings.blocks()]
-        return pl.concat(tables).with_columns(labels_as_series("person", ratings.people))
-    as_log(ratings)
+    if not isinstance(ratings, PartedRatings):
+        as_log(ratings)
     if model.utilities is None:
         raise InvalidInput("the model has no utilities, so nobody's state can be told from a log; fit it to one")
-    people = len(ratings.people)
-    affordable(
-        f"{people:,} people's probabilities of {model.n_states:,} states",
-        "assign fewer people at a time",
-        size=48 * people * model.n_states,
-    )
-    place = model.places_of(ratings.actions)
-    action = place[ratings.action]
-    known = action >= 0
-    counts = np.bincount(ratings.owner[known], minlength=people)
-    chance = np.tile(model.prior, (people, 1))
-    if np.any(counts > 1):
-        chance = _chance(model, ratings, action, known, counts, threads)
-    elif not known.any():
+    beta = np.asarray(logit(np.clip(model.utilities, EDGE, 1.0 - EDGE)))
+    with opened(ratings, jobs, threads) as log:
+        people = int(np.diff(log.edges).max())
+        affordable(
+            f"{people:,} people's probabilities of {model.n_states:,} states",
+            "assign fewer people at a time",
+            size=48 * people * model.n_states,
+        )
+        parts = list(log.each(_assigned, model.places_of(ratings.actions), beta, model.prior))
+    state, probability, counts = (np.concatenate(some) for some in zip(*parts, strict=True))
+    if not counts.any():
         raise InvalidInput(
             f"none of the log's {len(ratings.actions):,} actions is in the model: the log has "
             f"{quoted(ratings.actions[0])}, the model {quoted(model.actions[0])}; give a log of the model's actions"
         )
-    state = chance.argmax(axis=1)
     return pl.DataFrame(
         {
             "person": labels_as_series("person", ratings.people),
             "state": state,
-            "probability": chance[np.arange(people), state],
+            "probability": probability,
             "ratings": counts,
             "left_out": ratings.counts - counts,
         }
@@ -92,15 +92,19 @@ def write_assignments(path: str | Path, table: pl.DataFrame) -> None:
     write_stream(path, table.lazy())
 
 
-def _chance(
-    model: PreferenceModel, ratings: Ratings, action: IntArray, known: Any, counts: IntArray, threads: int | None
-) -> FloatArray:
-    """Return people × states, from the ratings of actions that the model knows."""
-    some = Ratings.from_codes(
-        ratings.owner[known], action[known], ratings.rating[known], people=ratings.people, actions=model.actions
+def _assigned(
+    block: Ratings, threads: Threads, place: IntArray, beta: FloatArray, prior: FloatArray
+) -> tuple[IntArray, FloatArray, IntArray]:
+    """Return each person's likeliest state, its probability, and how many actions of the model they rated."""
+    action, owner = place[block.action], block.owner
+    rows = np.flatnonzero(action >= 0)
+    counts = np.bincount(owner[rows], minlength=len(block.people))
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    known = Ratings.trusted(
+        offsets, action[rows].astype(np.int32), block.rating[rows], block.people, tuple(range(beta.shape[1]))
     )
-    assert model.utilities is not None  # noqa: S101 - looked at before
-    beta = np.asarray(logit(np.clip(model.utilities, EDGE, 1.0 - EDGE)))
-    with Threads(threads) as pool:
-        values = log_likelihoods(compare(some, threads=pool), beta, threads=pool)
-    return mixture(values * (2 / np.maximum(counts, 2))[:, None], model.prior)[1]
+    values = log_likelihoods(compare(known, threads=threads), beta, threads=threads)
+    chance = mixture(values * (2 / np.maximum(counts, 2))[:, None], prior)[1]
+    chance[counts < 2] = prior
+    state = chance.argmax(axis=1)
+    return state, chance[np.arange(len(state)), state], counts

@@ -1,7 +1,7 @@
 """Who beat whom, in every state of a log: counts of pairs, block by block.
 
 They are whole numbers, so it does not matter who counts which people, and a worker adds up all its blocks before it
-sends anything. Only with a cap on pairs per person are they weights, which are added block by block in order.
+sends anything. Only with a cap on pairs per person are they weights, which are added in runs of blocks, in order.
 """
 
 from collections.abc import Iterator
@@ -69,7 +69,7 @@ def count_states(
         if pairs_per_person is None:
             totals = log.folded(_counted, *common, own=own)
         else:
-            totals = _added(log.each(_counted_alone, *common, own=own))
+            totals = _added(log.by_runs(_counted, *common, own=own))
         totals.reverse()  # so that each is given away, and its memory with it
         for state in group:
             yield _gathered(totals, parts, state, raters.shape[1], log.pool)
@@ -141,10 +141,6 @@ def _counted(
             mine = (labels == state.number) & (aside == bool(part))
             add_wins(next(place), fewer, fewer.weight * mine[fewer.person], threads=threads)
     return totals
-
-
-def _counted_alone(block: Ratings, threads: Threads, *arguments: Any) -> list[NDArray[Any]]:
-    return _counted(block, threads, None, *arguments)
 
 
 def _added(parts: Iterator[list[NDArray[Any]]]) -> list[NDArray[Any]]:

@@ -10,9 +10,10 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
 from lpbandits.files.unpacking import temporary
 from lpbandits.parallel import Progress, Threads, Workers, team_of
+from lpbandits.parallel.workers import as_workers
 from lpbandits.recovery.account import Findings, provenance_of, report_of
 from lpbandits.recovery.action_names import named
-from lpbandits.recovery.blocks import Blocks, InMemory
+from lpbandits.recovery.blocks import Blocks, InMemory, edges_of
 from lpbandits.recovery.cluster import HUGE, sorted_by
 from lpbandits.recovery.counting import raters_of
 from lpbandits.recovery.estimate import Estimator, as_estimator, distinct, to_model, told
@@ -24,7 +25,7 @@ from lpbandits.recovery.heldout_people import (
     score_heldout,
     split_people,
 )
-from lpbandits.recovery.likings import popular_ordering
+from lpbandits.recovery.likings import Crowd, popular_ordering
 from lpbandits.recovery.parted import InFiles, PartedRatings, parted
 from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.report import Fit, Stopwatch
@@ -39,7 +40,9 @@ States = int | Literal["auto"]
 
 @contextlib.contextmanager
 def opened(ratings: Ratings | PartedRatings, jobs: int | Workers | None, threads: int | None) -> Iterator[Blocks]:
-    """Give a log in blocks: in memory, or in files that workers read, too."""
+    """Give a log in blocks: in memory, or in files that workers read, too; there is no sharing out a single block."""
+    if isinstance(ratings, Ratings) and len(edges_of(ratings.counts)) <= 2:
+        jobs = as_workers(jobs) and 1
     with contextlib.ExitStack() as open_:
         team = open_.enter_context(team_of(jobs, threads=threads))
         pool = open_.enter_context(Threads(threads))
@@ -129,12 +132,14 @@ def _findings(log: Blocks, estimator: Estimator, asked: Json, curve: StateCurve 
         with watch.part("held-out"):
             unseen = score_heldout(log, estimator, number, share=share, without=estimate.without, pairs_per_person=cap)
     with watch.part("means"):
-        means, popular = state_means(log, estimate), popular_ordering(log)
+        means = state_means(log, estimate)
         raters = raters_of(log, estimate.labels, len(estimate.fits))
         sorts = sorted_by(log, estimate.labels)
-    tastes = TasteFit()
+    crowd, tastes = Crowd(log, popular=True), TasteFit()
     if asked["taste"]:
-        tastes = recover_taste(log, states=asked["taste_states"], seed=estimator.seed, watch=watch)
+        tastes = recover_taste(crowd, states=asked["taste_states"], seed=estimator.seed, watch=watch)
+    with watch.part("popularity"):
+        popular = popular_ordering(crowd)
     return Findings(estimate, raters, sorts, seen, unseen, curve, means, popular, tastes)
 
 

@@ -1,6 +1,7 @@
 """What everybody likes, each person in units of their own: scales of people, average likings, the popular ordering."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -63,6 +64,54 @@ def _scales(block: Ratings, threads: Threads) -> FloatArray:
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class Likings:
+    """By action: how many rated it, and u, what these think of it on average, in units of each person's spread."""
+
+    raters: FloatArray
+    means: FloatArray
+
+
+class Crowd:
+    """The people of a log, each in units of their own, and what groups of them like: worked out once, when asked for.
+
+    Going through an enormous log is what costs, so groups that are asked for together share their passes. If `popular`,
+    what everybody likes will be asked for, and is worked out with the first group.
+
+    >>> crowd = Crowd(as_blocks(Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [1, 5, 2, 8])))
+    >>> (liked,) = crowd.likings(crowd.own.differ)
+    >>> liked.raters.tolist(), liked.means.round(3).tolist()
+    ([2.0, 2.0], [-0.091, 0.091])
+    """
+
+    def __init__(self, log: Blocks, *, popular: bool = False) -> None:
+        self.log, self._popular = log, popular
+        self._known: dict[bytes, Likings] = {}
+
+    @cached_property
+    def own(self) -> Scales:
+        """Everybody's scale."""
+        return scales(self.log)
+
+    @cached_property
+    def everybody(self) -> BoolArray:
+        """Who makes an action popular: who is `telling`, or where nobody has three ratings, whose ratings differ."""
+        told = self.own.telling
+        return told if told.any() else self.own.differ
+
+    def likings(self, *groups: BoolArray) -> list[Likings]:
+        """Return what groups of people like: u and the people's offsets, each a mean of what the other leaves."""
+        wanted = {used.tobytes(): used for used in (*groups, *([self.everybody] if self._popular else []))}
+        new = {key: used for key, used in wanted.items() if key not in self._known}
+        self._known |= zip(new, _likings(self.log, self.own, list(new.values())), strict=True)
+        return [self._known[used.tobytes()] for used in groups]
+
+
+def as_crowd(log: Ratings | Blocks | Crowd, threads: Threads | None = None) -> Crowd:
+    """Return the people of a log, with these threads or one; what is a crowd stays as it is."""
+    return log if isinstance(log, Crowd) else Crowd(as_blocks(log, threads))
+
+
 def telling(log: Ratings | Blocks) -> IntArray:
     """Return the people from whom a taste can be learned, by index.
 
@@ -72,36 +121,38 @@ def telling(log: Ratings | Blocks) -> IntArray:
     return np.flatnonzero(scales(log).telling)
 
 
-@dataclass(frozen=True, eq=False)
-class Likings:
-    """By action: how many rated it, and u, what these think of it on average, in units of each person's spread."""
-
-    raters: FloatArray
-    means: FloatArray
-
-
-def likings(log: Blocks, own: Scales, used: BoolArray) -> Likings:
-    """Return what the people in use like: u and the people's offsets, each a mean of what the other leaves."""
-    everybody = (used, own.means, own.spreads)
-    raters, liked = added(log.each(_liked, own=everybody))
+def _likings(log: Blocks, own: Scales, groups: list[BoolArray]) -> list[Likings]:
+    """Work out what groups like; when one has settled does not depend on the others."""
+    if not groups:
+        return []
+    sums = added(log.each(_liked, own=(own.means, own.spreads, *groups)))
+    raters, liked = sums[:, kernels.RATERS], sums[:, kernels.LIKED]
     means = liked / (raters + PSEUDO_RATERS)
+    going = list(range(len(groups)))
     for _ in range(SWEEPS - 1):
-        before = means
-        means = (liked + added(log.each(_levels, means, own=(used,)))) / (raters + PSEUDO_RATERS)
-        if len(log.log) > ENORMOUS and np.ptp((means - before)[raters > 0]) < SETTLED:
-            break
-    return Likings(raters, means)
+        levels = added(log.each(_levels, means[going], own=[groups[g] for g in going]))
+        before = means.copy()
+        means[going] = (liked[going] + levels) / (raters[going] + PSEUDO_RATERS)
+        if len(log.log) > ENORMOUS:
+            going = [g for g in going if np.ptp((means[g] - before[g])[raters[g] > 0]) >= SETTLED]
+            if not going:
+                break
+    return [Likings(*both) for both in zip(raters, means, strict=True)]
 
 
-def _liked(block: Ratings, threads: Threads, *own: object) -> FloatArray:
-    return summed(kernels.add_liked, block, threads, (2, len(block.actions)), block.rating, *own)
+def _liked(block: Ratings, threads: Threads, means: FloatArray, spreads: FloatArray, *groups: BoolArray) -> FloatArray:
+    shape = (2, len(block.actions))
+    sums = [summed(kernels.add_liked, block, threads, shape, block.rating, one, means, spreads) for one in groups]
+    return np.stack(sums)
 
 
-def _levels(block: Ratings, threads: Threads, means: FloatArray, used: BoolArray) -> FloatArray:
-    return summed(kernels.add_levels, block, threads, (len(block.actions),), used, means)
+def _levels(block: Ratings, threads: Threads, means: FloatArray, *groups: BoolArray) -> FloatArray:
+    shape = (len(block.actions),)
+    sums = [summed(kernels.add_levels, block, threads, shape, *both) for both in zip(groups, means, strict=True)]
+    return np.stack(sums)
 
 
-def popular_ordering(log: Ratings | Blocks, threads: Threads | None = None) -> IntArray | None:
+def popular_ordering(log: Ratings | Blocks | Crowd, threads: Threads | None = None) -> IntArray | None:
     """Return all actions, what everybody together likes most first; None where nobody's ratings differ.
 
     By the means u of one state, over people who are `telling`, or where nobody has three ratings, over all whose
@@ -110,15 +161,12 @@ def popular_ordering(log: Ratings | Blocks, threads: Threads | None = None) -> I
     >>> popular_ordering(Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 2], [1, 5, 2, 8], actions=range(4))).tolist()
     [1, 2, 0, 3]
     """
-    blocks = as_blocks(log, threads)
-    own = scales(blocks)
-    used = own.telling
-    if not used.any():
-        used = own.differ
-    if not used.any():
+    crowd = as_crowd(log, threads)
+    if not crowd.everybody.any():
         return None
-    unrated = ~np.logical_or.reduce(list(blocks.each(_rated)))
-    return np.lexsort((-likings(blocks, own, used).means, unrated))
+    unrated = ~np.logical_or.reduce(list(crowd.log.each(_rated)))
+    (liked,) = crowd.likings(crowd.everybody)
+    return np.lexsort((-liked.means, unrated))
 
 
 def _rated(block: Ratings, threads: Threads) -> BoolArray:

@@ -1,7 +1,7 @@
 """`PartedRatings`: a log of ratings in files, block by block, so that it need not fit in memory."""
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,7 @@ import numpy as np
 from lpbandits.files.arrays import read_arrays, write_arrays
 from lpbandits.limits import affordable
 from lpbandits.parallel import Team, Threads
-from lpbandits.recovery.blocks import edges_of
+from lpbandits.recovery.blocks import edges_of, runs_of
 from lpbandits.recovery.ratings import Ratings, hash_of
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
@@ -174,28 +174,31 @@ class InFiles:
 
     def folded(self, stage: Callable[..., list[Any]], *common: Any, own: Sequence[Any] = ()) -> list[Any]:
         """Return the sums that all blocks add to: each of a worker's parts of the log sends its own once."""
-        log, blocks = self._log, len(self.edges) - 1
+        blocks = len(self.edges) - 1
         parts = min(1 if self._team.alone else SHARES * self._team.count, blocks)
-        bounds = [blocks * part // parts for part in range(parts + 1)]
-        jobs = (
-            (
-                stage,
-                log.folder,
-                [(number, self._own(own, number)) for number in range(low, high)],
-                len(log.actions),
-                self._team.threads,
-                common,
-            )
-            for low, high in itertools.pairwise(bounds)
-        )
+        bounds = itertools.pairwise(blocks * part // parts for part in range(parts + 1))
         totals: list[Any] | None = None
-        for _, some in self._team.as_they_end(_folded, jobs, join=False):
+        for _, some in self._team.as_they_end(_folded, self._folds(bounds, stage, common, own), join=False):
             if totals is None:
                 totals = some
             else:
                 for total, part in zip(totals, some, strict=True):
                     np.add(total, part, out=total)
         return totals or []
+
+    def by_runs(self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = ()) -> Iterator[T]:
+        """Give what every run of blocks adds up to."""
+        runs = runs_of(len(self.edges) - 1)
+        yield from self._team.each(_folded, self._folds(runs, stage, common, own), join=False)
+
+    def _folds(
+        self, bounds: Iterable[tuple[int, int]], stage: Callable[..., Any], common: Sequence[Any], own: Sequence[Any]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Give the jobs that fold blocks, up to each bound from the one before."""
+        log = self._log
+        for low, high in bounds:
+            blocks = [(number, self._own(own, number)) for number in range(low, high)]
+            yield stage, log.folder, blocks, len(log.actions), self._team.threads, common
 
     def _own(self, own: Sequence[Any], number: int) -> list[Any]:
         low, high = self.edges[number], self.edges[number + 1]
@@ -233,18 +236,18 @@ def _staged(
 
 
 def _folded(
-    stage: Callable[..., list[Any]],
+    stage: Callable[..., T],
     folder: Path,
     blocks: Sequence[tuple[int, Sequence[Any]]],
     actions: int,
     threads: int,
     common: Sequence[Any],
-) -> list[Any]:
+) -> T:
     totals: Any = None
     with Threads(threads) as pool:
         for number, own in blocks:
             totals = stage(block_of(folder, number, actions), pool, totals, *common, *own)
-    found: list[Any] = totals
+    found: T = totals
     return found
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Progress
+from lpbandits.parallel import Progress, Workers
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import Json
 
@@ -85,11 +85,17 @@ class Fit:
     model: PreferenceModel
     report: FitReport
 
-    def states_of(self, ratings: "Ratings | PartedRatings", *, threads: int | None = None) -> "pl.DataFrame":
+    def states_of(
+        self,
+        ratings: "Ratings | PartedRatings",
+        *,
+        threads: int | None = None,
+        jobs: int | Workers | None = None,
+    ) -> "pl.DataFrame":
         """Return each person's likeliest state, of people in the fit or not; see `lpbandits.states_of`."""
         from lpbandits.recovery.assignments import states_of  # noqa: PLC0415 - polars only where a table is made
 
-        return states_of(self.model, ratings, threads=threads)
+        return states_of(self.model, ratings, threads=threads, jobs=jobs)
 
 
 def counted(count: int, one: str, many: str | None = None) -> str:

@@ -5,7 +5,10 @@ covariance of two actions over the people who rated both, shrunken by λ people 
 u is that of the person's state, and their chances of states weigh it.
 """
 
-from dataclasses import dataclass
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,9 +17,9 @@ from numpy.typing import NDArray
 from lpbandits.kernels.likings import NOWHERE, count_placed, leave
 from lpbandits.kernels.symmetric import symmetric_times
 from lpbandits.parallel import Threads, one_thread
-from lpbandits.recovery.blocks import Blocks, as_blocks
+from lpbandits.recovery.blocks import Blocks
 from lpbandits.recovery.crossed import Placed, unpacked
-from lpbandits.recovery.likings import PSEUDO_RATERS, Scales, likings, scales
+from lpbandits.recovery.likings import PSEUDO_RATERS, Crowd, Likings, Scales, as_crowd
 from lpbandits.recovery.parts import summed
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.taste_states import Mixture, mixture, nobody
@@ -61,24 +64,53 @@ class Moments:
 
 
 def moments(
-    log: Ratings | Blocks,
+    log: Ratings | Blocks | Crowd,
     states: int = 1,
     seed: int = 0,
     *,
-    own: Scales | None = None,
     people: IntArray | None = None,
     threads: Threads | None = None,
 ) -> Moments:
     """Return the sums that a fit needs, of some people, by index, or of all: they must all be `telling`."""
-    blocks = as_blocks(log, threads)
-    own = own or scales(blocks)
-    used = np.ones(len(own.counts), dtype=np.bool_)
-    if people is not None:
-        used = np.isin(np.arange(len(own.counts)), people)
-    liked = likings(blocks, own, used)
-    kinds = mixture(blocks, own, used, liked.means, states, seed) if states > 1 else nobody(len(used), len(liked.means))
-    crossed = np.sort(np.argsort(-liked.raters, kind="stable")[:MOST_CROSSED])
-    sums = _sums(blocks, own, used, liked.means, kinds, crossed)
+    crowd = as_crowd(log, threads)
+    everybody = np.arange(len(crowd.own.counts))
+    (found,) = moments_of(crowd, [everybody if people is None else people], states, seed)
+    return found
+
+
+def moments_of(crowd: Crowd, groups: Sequence[IntArray], states: int = 1, seed: int = 0) -> list[Moments]:
+    """Return the sums of several groups of people, who share the passes over the log."""
+    own = crowd.own
+    masks = [np.isin(np.arange(len(own.counts)), people) for people in groups]
+    parts = [
+        _Part(used, liked, _kinds(crowd, used, liked.means, states, seed))
+        for used, liked in zip(masks, crowd.likings(*masks), strict=True)
+    ]
+    return [_moments(own, part, sums) for part, sums in zip(parts, _sums(crowd, parts), strict=True)]
+
+
+def _kinds(crowd: Crowd, used: BoolArray, means: FloatArray, states: int, seed: int) -> Mixture:
+    if states == 1:
+        return nobody(len(used), len(means))
+    return mixture(crowd.log, crowd.own, used, means, states, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A group of people: who they are, what they like, and of what kinds they are."""
+
+    used: BoolArray
+    liked: Likings
+    kinds: Mixture
+
+    @cached_property
+    def crossed(self) -> IntArray:
+        """The actions, in rising order, that most of them rated."""
+        return np.sort(np.argsort(-self.liked.raters, kind="stable")[:MOST_CROSSED])
+
+
+def _moments(own: Scales, part: _Part, sums: "_Sums") -> Moments:
+    used, liked, kinds, crossed = part.used, part.liked, part.kinds, part.crossed
     typical = float(sums.squares.sum() / liked.raters.sum())
     variances = (sums.squares + PSEUDO_RATERS * typical) / (liked.raters + PSEUDO_RATERS)
     offsets, spread, mean, counts = (values[used] for values in (sums.offsets, own.spreads, own.means, own.counts))
@@ -86,7 +118,7 @@ def moments(
     logs = np.log(spread)
     noise = float(np.mean(0.5 / (counts - 1)))  # of the logarithm of a spread of so many ratings
     return Moments(
-        means=liked.means + kinds.shifts if states > 1 else liked.means,
+        means=liked.means + kinds.shifts if len(kinds.shifts) else liked.means,
         prior=kinds.prior,
         crossed=crossed,
         products=unpacked(sums.products, len(crossed)),
@@ -108,22 +140,44 @@ class _Sums:
     squares: FloatArray
     offsets: FloatArray
 
+    def add(self, more: "_Sums") -> "_Sums":
+        """Take in those of the people who come next."""
+        for total, part in ((self.products, more.products), (self.raters, more.raters), (self.squares, more.squares)):
+            np.add(total, part, out=total)
+        return replace(self, offsets=np.concatenate([self.offsets, more.offsets]))
 
-def _sums(log: Blocks, own: Scales, used: BoolArray, means: FloatArray, kinds: Mixture, crossed: IntArray) -> _Sums:
+
+def _sums(crowd: Crowd, parts: Sequence[_Part]) -> list[_Sums]:
     """Add up, in the order of the people, what is left of ratings after likings, states and the person's offset."""
-    place = np.full(len(means), NOWHERE, dtype=np.uint16)
-    place[crossed] = np.arange(len(crossed))
-    shifts = np.ascontiguousarray(kinds.shifts.T)
-    parts = log.each(_left, means, shifts, place, own=(used, own.means, own.spreads, kinds.chance))
-    first = next(parts)
-    offsets, squares = [first.offsets], first.squares
-    products, raters = np.array(first.products), np.array(first.raters)
+    common: list[tuple[FloatArray, FloatArray, NDArray[np.uint16]]] = []
+    own: list[Any] = [crowd.own.means, crowd.own.spreads]
     for part in parts:
-        products += part.products
-        raters += part.raters
-        squares = squares + part.squares
-        offsets.append(part.offsets)
-    return _Sums(products, raters, squares, np.concatenate(offsets))
+        place = np.full(len(part.liked.means), NOWHERE, dtype=np.uint16)
+        place[part.crossed] = np.arange(len(part.crossed))
+        common.append((part.liked.means, np.ascontiguousarray(part.kinds.shifts.T), place))
+        own += [part.used, part.kinds.chance]
+    return functools.reduce(_added, crowd.log.by_runs(_all_left, common, own=own))
+
+
+def _added(totals: list[_Sums], more: list[_Sums]) -> list[_Sums]:
+    return [total.add(one) for total, one in zip(totals, more, strict=True)]
+
+
+def _all_left(
+    block: Ratings,
+    threads: Threads,
+    totals: list[_Sums] | None,
+    common: list[tuple[FloatArray, FloatArray, NDArray[np.uint16]]],
+    means: FloatArray,
+    spreads: FloatArray,
+    *own: Any,
+) -> list[_Sums]:
+    """Add what a block leaves, for each group of people: who is in it, and their chances of states, are its `own`."""
+    here = [
+        _left(block, threads, *one, used, means, spreads, chance)
+        for one, used, chance in zip(common, own[::2], own[1::2], strict=True)
+    ]
+    return here if totals is None else _added(totals, here)
 
 
 def _left(

@@ -17,12 +17,12 @@ from lpbandits.errors import InvalidInput
 from lpbandits.kernels.foresight import foresee
 from lpbandits.limits import affordable
 from lpbandits.parallel import Threads, one_thread
-from lpbandits.recovery.blocks import Blocks, as_blocks
+from lpbandits.recovery.blocks import Blocks
 from lpbandits.recovery.heldout_people import split_people
-from lpbandits.recovery.likings import scales
+from lpbandits.recovery.likings import Crowd, as_crowd
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch, counted
-from lpbandits.recovery.taste import MOST_CROSSED, Moments, leading_factors, moments, taste_with
+from lpbandits.recovery.taste import MOST_CROSSED, Moments, leading_factors, moments_of, taste_with
 from lpbandits.taste import TasteModel
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json
 
@@ -164,7 +164,7 @@ def _calibrated(orders: list[tuple[FloatArray, FloatArray]]) -> tuple[float, lis
 
 
 def recover_taste(
-    log: Ratings | Blocks,
+    log: Ratings | Blocks | Crowd,
     *,
     states: int = 1,
     seed: int,
@@ -183,9 +183,9 @@ def recover_taste(
     >>> made.taste, made.report.score > made.report.score_without, made.warnings
     (<TasteModel: 5 actions, 2 factors>, True, ())
     """
-    blocks = as_blocks(log, threads)
-    own, k = scales(blocks), len(blocks.log.actions)
-    people = np.flatnonzero(own.telling)
+    crowd = as_crowd(log, threads)
+    blocks, k = crowd.log, len(crowd.log.log.actions)
+    people = np.flatnonzero(crowd.own.telling)
     why = ""
     if len(people) < FEWEST_PEOPLE:
         why = f"{counted(len(people), 'person has', 'people have')} three ratings that are not all alike, and at least "
@@ -196,20 +196,21 @@ def recover_taste(
         return TasteFit(warnings=(f"no taste was fitted: {why}",))
     crossed = min(k, MOST_CROSSED)
     try:
-        size = (24 + 16 * len(SHRINKAGES)) * crossed**2 + 8 * (max(FACTORS) + 8) * k
+        size = (40 + 16 * len(SHRINKAGES)) * crossed**2 + 8 * (max(FACTORS) + 8) * k
         affordable("a taste", "keep only actions with more ratings (--min-action)", size=size)
     except InvalidInput as error:
         return TasteFit(warnings=(f"no taste was fitted: {error}",))
-    people = _affordable(people, own.counts, crossed, seed)
+    people = _affordable(people, crowd.own.counts, crossed, seed)
     used, aside = split_people(len(people), SHARE, seed)
     try:
-        with watch.part("taste, choice"):
-            report = chosen
-            if report is None:
-                seen = moments(blocks, states, seed, own=own, people=people[used])
-                report = _chosen(seen, len(used), blocks.some(people[aside[:MOST_ASIDE]]), seed, blocks.pool)
+        with watch.part("taste, sums"):
+            seen, *some = moments_of(crowd, [people] if chosen else [people, people[used]], states, seed)
+        report = chosen
+        if report is None:
+            with watch.part("taste, choice"):
+                others = blocks.some(people[aside[:MOST_ASIDE]])
+                report = _chosen(some.pop(), len(used), others, seed, blocks.pool)
         with watch.part("taste"):
-            seen = moments(blocks, states, seed, own=own, people=people)
             most = max(*_numbers(seen, len(people)), report.factors)
             factors = leading_factors(seen, most, report.shrinkage)[:, : report.factors]
             report = replace(report, states=len(seen.prior))
