@@ -14,7 +14,7 @@ FAULTS = [
     ),
     Fault(
         "scale: the first blocks are folded twice",
-        "recovery/parted.py",
+        "recovery/in_files.py",
         "for number in range(low, high)],",
         "for number in range(max(low - 1, 0), high)],",
         PARTED,
@@ -56,7 +56,7 @@ FAULTS = [
     ),
     Fault(
         "scale: filters before repeats are gone",
-        "recovery/partition.py",
+        "recovery/buckets.py",
         "    rows = _changed(rows, reading, ranks, actions, tally)\n",
         "    tally.of_actions += np.bincount(rows['action'], minlength=actions)\n"
         "    rows = _changed(rows, reading, ranks, actions, tally)\n",
@@ -64,7 +64,7 @@ FAULTS = [
     ),
     Fault(
         "scale: equal people are sorted by rating",
-        "recovery/partition.py",
+        "recovery/buckets.py",
         "    order = order_by(action, np.arange(len(rows)), actions)\n",
         "    order = np.argsort(rows['rating'], kind='stable')\n",
         PARTED,
@@ -100,7 +100,7 @@ FAULTS = [
     Fault(
         "scale: always in memory",
         "recovery/partition.py",
-        "    return rows * IN_MEMORY <= (most_bytes() if max_memory is None else max_memory)",
+        "    return READER + rows * IN_MEMORY <= most",
         "    return True",
         PARTED,
     ),

@@ -3,10 +3,13 @@
 import numpy as np
 
 from lpbandits.limits import affordable
-from lpbandits.recovery.blocks import Log
-from lpbandits.recovery.cluster import starts_of
+from lpbandits.recovery.blocks import Blocks, Log
+from lpbandits.recovery.cluster import shown_people, starts_of
+from lpbandits.recovery.counting import FEWER, raters_of
 from lpbandits.recovery.em import Em
 from lpbandits.recovery.estimate import Estimator
+from lpbandits.recovery.memory import SEEN, STARTED, TASTE
+from lpbandits.recovery.pairs import cell_type
 from lpbandits.recovery.scatter import PARTS
 from lpbandits.recovery.two_stage import TwoStage
 
@@ -50,3 +53,28 @@ def check_fit(ratings: Log, states: int, estimator: Estimator, *, pairs_per_pers
         size=size,
         operations=work,
     )
+
+
+def check_room(log: Blocks, estimator: Estimator, *, pairs_per_person: int | None, parts: int) -> None:
+    """Refuse a fit that takes more memory than somebody allowed, before it starts.
+
+    `parts` are 2 if the pairs of people set aside are counted apart.
+    """
+    room, actions = log.room, len(log.log.actions)
+    if not room.asked:
+        return
+    counts = log.log.counts
+    if isinstance(estimator, Em):
+        room.check("all ratings in memory, for EM,", 60 * len(log.log) + 24 * actions**2, "use --method two-stage")
+        return
+    shown = shown_people(log, 1, estimator.seed)
+    starts = starts_of(log.log, estimator.restarts) if isinstance(estimator, TwoStage) else 1
+    seen = SEEN * int(counts[shown].sum()) + STARTED * len(shown) * min(starts, log.pool.count)
+    room.check("the people that KMeans sees", seen, "use fewer jobs or threads (--jobs, --threads)")
+    room.check("the covariances of tastes", TASTE, "use fewer jobs (--jobs)")
+    cells = parts * actions**2
+    raters = np.array([len(counts)])  # no action has more
+    if pairs_per_person is None and 2 * cells <= room.left < 4 * cells:
+        raters = raters_of(log, np.zeros(len(counts), dtype=np.int64), 1)
+    cell = np.dtype(cell_type(np.ones(1), raters) if pairs_per_person is None else np.float64)
+    room.check(f"counts of {actions:,} × {actions:,} actions", cell.itemsize * cells, FEWER)
