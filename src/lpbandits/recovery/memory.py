@@ -99,7 +99,7 @@ def room_of(
     """Return the room beside a log with so many ratings in its largest block, and so many held in memory.
 
     >>> room_of(range(1000), block=10**6, most=2 * 10**9).left
-    1549818000
+    1549822000
     """
     taken = PROCESS * (1 + here) + people_size(people) + WORKED * block * max(here, 1) + HELD * held
     return Room(most_bytes() if most is None else most, taken, here, sending, asked=most is not None)

@@ -12,6 +12,7 @@ from lpbandits.recovery.memory import SEEN, STARTED, TASTE
 from lpbandits.recovery.pairs import cell_type
 from lpbandits.recovery.scatter import PARTS
 from lpbandits.recovery.two_stage import TwoStage
+from lpbandits.typing import IntArray
 
 STEPS = 20
 """Of KMeans, or of EM, from one start: few."""
@@ -55,26 +56,37 @@ def check_fit(ratings: Log, states: int, estimator: Estimator, *, pairs_per_pers
     )
 
 
-def check_room(log: Blocks, estimator: Estimator, *, pairs_per_person: int | None, parts: int) -> None:
+def check_room(log: Blocks, states: int, estimator: Estimator, *, pairs_per_person: int | None, aside: bool) -> None:
     """Refuse a fit that takes more memory than somebody allowed, before it starts.
 
-    `parts` are 2 if the pairs of people set aside are counted apart.
+    With people `aside`, their pairs are counted apart.
     """
-    room, actions = log.room, len(log.log.actions)
+    room, people, lines = log.room, len(log.log.people), len(log.log)
     if not room.asked:
         return
-    counts = log.log.counts
     if isinstance(estimator, Em):
-        room.check("all ratings in memory, for EM,", 60 * len(log.log) + 24 * actions**2, "use --method two-stage")
+        pairs = 24 * len(log.log.actions) ** 2
+        room.check("all ratings in memory, for EM,", 60 * lines + pairs, "use --method two-stage")
         return
     shown = shown_people(log, 1, estimator.seed)
     starts = starts_of(log.log, estimator.restarts) if isinstance(estimator, TwoStage) else 1
-    seen = SEEN * int(counts[shown].sum()) + STARTED * len(shown) * min(starts, log.pool.count)
+    seen = SEEN * int(log.log.counts[shown].sum()) + STARTED * len(shown) * min(starts, log.pool.count)
     room.check("the people that KMeans sees", seen, "use fewer jobs or threads (--jobs, --threads)")
     room.check("the covariances of tastes", TASTE, "use fewer jobs (--jobs)")
-    cells = parts * actions**2
-    raters = np.array([len(counts)])  # no action has more
-    if pairs_per_person is None and 2 * cells <= room.left < 4 * cells:
-        raters = raters_of(log, np.zeros(len(counts), dtype=np.int64), 1)
-    cell = np.dtype(cell_type(np.ones(1), raters) if pairs_per_person is None else np.float64)
-    room.check(f"counts of {actions:,} × {actions:,} actions", cell.itemsize * cells, FEWER)
+    exact, share = pairs_per_person is None, min(2 / states, 1.0)
+    counted = _counts_size(np.full(len(log.log.actions), people), 1.0, exact=exact)
+    if (1 + aside) * counted > room.left:
+        raters = raters_of(log, np.zeros(people, dtype=np.int64), 1)[0]
+        counted = _counts_size(raters, share, exact=exact)
+    room.check(f"counts of {len(log.log.actions):,} actions", (1 + aside) * counted, FEWER)
+
+
+def _counts_size(raters: IntArray, share: float, *, exact: bool) -> int:
+    """Return about how many bytes the counts of a state with a share of the people take: of actions that they rated.
+
+    >>> _counts_size(np.array([5, 5, 70_000]), 1.0, exact=True), _counts_size(np.array([1, 1]), 0.5, exact=True)
+    (36, 2)
+    """
+    kept = float((1 - (1 - share) ** raters).sum())
+    cell = np.dtype(cell_type(np.ones(1), (share * raters).astype(np.int64)) if exact else np.float64)
+    return int(cell.itemsize * kept**2)
