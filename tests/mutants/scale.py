@@ -3,6 +3,7 @@
 from tests.mutants.fault import Fault
 
 PARTED = ("tests/test_recovery_parted.py",)
+MEMORY = ("tests/test_recovery_memory.py",)
 
 FAULTS = [
     Fault(
@@ -103,5 +104,54 @@ FAULTS = [
         "    return READER + rows * IN_MEMORY <= most",
         "    return True",
         PARTED,
+    ),
+    Fault(
+        "scale: a limit of memory is not looked at when passes are made",
+        "recovery/counting.py",
+        " or not room.shared(taken + state.size, waiting=waiting):",
+        ":",
+        MEMORY,
+    ),
+    Fault(
+        "scale: workers count what they have no room for",
+        "recovery/counting.py",
+        "        log = log.here\n",
+        "        pass\n",
+        MEMORY,
+    ),
+    Fault(
+        "scale: what is too large is begun",
+        "recovery/memory.py",
+        "        if self.asked and self.taken + size > self.most:",
+        "        if False:",
+        MEMORY,
+    ),
+    Fault(
+        "scale: a number without a unit is bytes",
+        "validate/values.py",
+        "([kMGT])(i?)B?|B)",
+        "([kMGT]?)(i?)B?)",
+        MEMORY,
+    ),
+    Fault(
+        "scale: workers who do not see the files begin",
+        "recovery/in_files.py",
+        "            if not sees:",
+        "            if False:",
+        MEMORY,
+    ),
+    Fault(
+        "scale: KMeans sees the first people in place of those drawn",
+        "recovery/cluster.py",
+        "    chosen[shown] = True",
+        "    chosen[: len(shown)] = True",
+        PARTED,
+    ),
+    Fault(
+        "scale: scratch forgets what buckets took",
+        "files/arrays.py",
+        "        self._scratch.grow(rows.nbytes)\n",
+        "",
+        MEMORY,
     ),
 ]

@@ -76,9 +76,10 @@ def count_states(
     every = [_state(z, row, parts, exact=pairs_per_person is None) for z, row in enumerate(raters)]
     most = max(state.size for state in every)
     log.room.check(f"counts of {len(raters[0]):,} actions in one state", most, FEWER)
-    if not log.room.shared(most, waiting=0 if pairs_per_person is None else AHEAD):
+    waiting = 0 if pairs_per_person is None else AHEAD
+    if not log.room.shared(most, waiting=waiting):
         log = log.here
-    for group in _passes(every, parts, log.room):
+    for group in _passes(every, parts, log.room, waiting):
         common = (group, parts, pairs_per_person, seed)
         if pairs_per_person is None:
             totals = log.folded(_counted, *common, own=own)
@@ -114,13 +115,13 @@ def _state(number: int, raters: IntArray, parts: int, *, exact: bool) -> _State:
     return _State(number, kept, cell.str, size)
 
 
-def _passes(states: list[_State], parts: int, room: Room) -> list[list[_State]]:
+def _passes(states: list[_State], parts: int, room: Room, waiting: int) -> list[list[_State]]:
     """Return the states in groups that are counted in one pass."""
     groups: list[list[_State]] = []
     held = taken = 0
     for state in states:
         cells = parts * len(state.kept) ** 2
-        if not groups or held + cells > CELLS or not room.shared(taken + state.size):
+        if not groups or held + cells > CELLS or not room.shared(taken + state.size, waiting=waiting):
             groups.append([])
             held = taken = 0
         held, taken = held + cells, taken + state.size

@@ -147,7 +147,7 @@ def _findings(log: Blocks, estimator: Estimator, asked: Json, curve: StateCurve 
     cap, share, people = asked["pairs_per_person"], asked["heldout"], len(log.log.people)
     check_fit(log.log, number, estimator, pairs_per_person=cap, workers=log.pool.count)
     quick = share > 0 and curve is None and cap is None and len(log.log) > HUGE
-    check_room(log, number, estimator, pairs_per_person=cap, aside=quick)
+    check_room(log, number, estimator, pairs_per_person=cap, aside=quick, taste=asked["taste"])
     aside = split_people(people, share, estimator.seed)[1] if quick else None
     estimate = distinct(estimator(log, number, pairs_per_person=cap, aside=aside, watch=watch))
     with watch.part("likelihood"):

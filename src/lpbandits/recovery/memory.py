@@ -14,8 +14,11 @@ from lpbandits.limits import most_bytes
 from lpbandits.text import size_text
 from lpbandits.typing import Label
 
-PROCESS = 350 * 10**6
-"""Bytes of a process with its libraries and compiled kernels."""
+PROCESS = 400 * 10**6
+"""Bytes of this process, with its libraries and compiled kernels."""
+
+WORKER = 200 * 10**6
+"""Bytes of a worker, which shares some with others."""
 
 READER = 750 * 10**6
 """Bytes of one that reads tables: they are decoded some millions of rows at a time."""
@@ -26,7 +29,7 @@ PERSON = 150
 HELD = 30
 """Bytes of each rating of a log in memory: itself, and its place in a sorted history."""
 
-WORKED = 100
+WORKED = 90
 """Bytes of each rating of a block while a stage works on it."""
 
 SEEN = 16
@@ -35,8 +38,10 @@ SEEN = 16
 STARTED = 100
 """Bytes of each person that KMeans sees, for each of its starts that run at a time."""
 
-TASTE = 12 * 8 * 2000**2
-"""Bytes of a taste's covariances, of at most 2,000 actions."""
+TASTE = 12 * 8
+"""Bytes of each pair of actions that a taste has factors of: of at most `WIDEST`."""
+
+WIDEST = 2000
 
 COPIES = 3
 """A worker that sends arrays has them as they are, packed, and on their way."""
@@ -99,9 +104,9 @@ def room_of(
     """Return the room beside a log with so many ratings in its largest block, and so many held in memory.
 
     >>> room_of(range(1000), block=10**6, most=2 * 10**9).left
-    1549822000
+    1509822000
     """
-    taken = PROCESS * (1 + here) + people_size(people) + WORKED * block * max(here, 1) + HELD * held
+    taken = PROCESS + WORKER * here + people_size(people) + WORKED * block * max(here, 1) + HELD * held
     return Room(most_bytes() if most is None else most, taken, here, sending, asked=most is not None)
 
 

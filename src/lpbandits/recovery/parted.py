@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput, reason
+from lpbandits.errors import InvalidInput
 from lpbandits.files.arrays import Scratch, read_arrays
 from lpbandits.recovery.blocks import edges_of
 from lpbandits.recovery.ratings import Ratings, hash_of
@@ -118,9 +118,9 @@ def block_of(folder: Path, number: int, actions: int) -> Ratings:
         raise InvalidInput(
             f"the files of the log are gone from {folder}: use it inside `with part_ratings(…) as log:`"
         ) from None
-    except (OSError, ValueError, EOFError) as error:
+    except (ValueError, EOFError):
         raise InvalidInput(
-            f"block {number} of the log in {folder} cannot be read ({reason(error)}): part the log again"
+            f"block {number} of the log in {folder} was cut short or altered by somebody else: part the log again"
         ) from None
     return Ratings.trusted(offsets, action, rating, range(len(offsets) - 1), tuple(range(actions)))
 

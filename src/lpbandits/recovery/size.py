@@ -8,7 +8,7 @@ from lpbandits.recovery.cluster import shown_people, starts_of
 from lpbandits.recovery.counting import FEWER, raters_of
 from lpbandits.recovery.em import Em
 from lpbandits.recovery.estimate import Estimator
-from lpbandits.recovery.memory import SEEN, STARTED, TASTE
+from lpbandits.recovery.memory import SEEN, STARTED, TASTE, WIDEST
 from lpbandits.recovery.pairs import cell_type
 from lpbandits.recovery.scatter import PARTS
 from lpbandits.recovery.two_stage import TwoStage
@@ -56,7 +56,9 @@ def check_fit(ratings: Log, states: int, estimator: Estimator, *, pairs_per_pers
     )
 
 
-def check_room(log: Blocks, states: int, estimator: Estimator, *, pairs_per_person: int | None, aside: bool) -> None:
+def check_room(
+    log: Blocks, states: int, estimator: Estimator, *, pairs_per_person: int | None, aside: bool, taste: bool
+) -> None:
     """Refuse a fit that takes more memory than somebody allowed, before it starts.
 
     With people `aside`, their pairs are counted apart.
@@ -72,7 +74,9 @@ def check_room(log: Blocks, states: int, estimator: Estimator, *, pairs_per_pers
     starts = starts_of(log.log, estimator.restarts) if isinstance(estimator, TwoStage) else 1
     seen = SEEN * int(log.log.counts[shown].sum()) + STARTED * len(shown) * min(starts, log.pool.count)
     room.check("the people that KMeans sees", seen, "use fewer jobs or threads (--jobs, --threads)")
-    room.check("the covariances of tastes", TASTE, "use fewer jobs (--jobs)")
+    if taste:
+        size = TASTE * min(len(log.log.actions), WIDEST) ** 2
+        room.check("the covariances of tastes", size, "fit none (taste=False; --no-taste)")
     exact, share = pairs_per_person is None, min(2 / states, 1.0)
     counted = _counts_size(np.full(len(log.log.actions), people), 1.0, exact=exact)
     if (1 + aside) * counted > room.left:
