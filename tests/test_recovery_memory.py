@@ -15,11 +15,12 @@ import pytest
 from typer.testing import CliRunner
 
 import lpbandits as lpb
+from lpbandits import parallel
 from lpbandits.cli import app
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads, team_of
 from lpbandits.recovery import blocks as blocks_
-from lpbandits.recovery import counting, partition
+from lpbandits.recovery import cluster, counting, partition
 from lpbandits.recovery.in_files import InFiles
 from lpbandits.recovery.memory import Room
 from lpbandits.recovery.parted import parted
@@ -109,6 +110,25 @@ def test_with_less_room_counts_take_more_passes_and_then_this_process(
         np.testing.assert_array_equal(mine.halves, theirs.halves)
         np.testing.assert_array_equal(mine.wins, theirs.wins)
     assert calls == [alone] * passes
+
+
+@pytest.mark.parametrize(("left", "workers"), [(10**9, 2), (3.0, 2), (2.9, 1), (0.1, 1)])
+def test_with_less_room_kmeans_starts_one_after_the_other(
+    left: float, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, seen = log_of(60, 9, share=0.8, states=3), []
+    whole = cluster.cluster_people(log, 3).labels
+
+    def each(*given: Any, workers: int) -> Any:
+        seen.append(workers)
+        return parallel.each(*given, workers=workers)
+
+    monkeypatch.setattr(cluster, "each", each)
+    with Threads(2) as pool:
+        room = Room(round(left * (13 * len(log) + 100 * 60)))
+        found = cluster.cluster_people(blocks_.InMemory(log, pool, room), 3).labels
+    np.testing.assert_array_equal(found, whole)
+    assert seen == [workers]
 
 
 def test_what_cannot_be_done_is_refused_with_the_least_that_can(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,4 +154,11 @@ FAULTS = [
         "",
         MEMORY,
     ),
+    Fault(
+        "scale: KMeans starts at once whatever the room",
+        "recovery/cluster.py",
+        "    threads = min(log.pool.count, max(log.room.left // seen_size(log, shown) - 1, 1))",
+        "    threads = log.pool.count",
+        MEMORY,
+    ),
 ]

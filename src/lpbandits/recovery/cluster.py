@@ -12,6 +12,7 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads, each, one_thread
 from lpbandits.recovery.blocks import ENORMOUS, Blocks, InMemory, Log
+from lpbandits.recovery.memory import SEEN, STARTED
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import BoolArray, FloatArray, Int32Array, IntArray
 
@@ -88,7 +89,8 @@ def cluster_people(
     likings = _likings(log) if scale == "cosine" else None
     shown = shown_people(log, count, validate.as_seed(seed))
     features = _features(log, shown, scale, likings)
-    centres, labels = _kmeans(features, count, starts_of(log.log, restarts), seed, log.pool.count)
+    threads = min(log.pool.count, max(log.room.left // seen_size(log, shown) - 1, 1))
+    centres, labels = _kmeans(features, count, starts_of(log.log, restarts), seed, threads)
     if len(shown) < people:
         labels = np.concatenate(list(log.each(_nearest, scale, likings, centres)))
     labels, shares = by_size(labels, count)
@@ -109,6 +111,11 @@ def shown_people(log: Blocks, states: int, seed: int) -> IntArray:
     order = np.random.default_rng([seed, 4]).permutation(len(counts))
     most = int(np.searchsorted(np.cumsum(counts[order]), ENORMOUS // 2))
     return np.sort(order[: max(most, states)])
+
+
+def seen_size(log: Blocks, shown: IntArray) -> int:
+    """Return the bytes of what KMeans sees: they are there once, and again for each start that runs at a time."""
+    return SEEN * int(log.log.counts[shown].sum()) + STARTED * len(shown)
 
 
 def _features(log: Blocks, shown: IntArray, scale: str, likings: FloatArray | None) -> sparse.csr_array:

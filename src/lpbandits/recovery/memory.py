@@ -32,8 +32,8 @@ HELD = 30
 WORKED = 90
 """Bytes of each rating of a block while a stage works on it."""
 
-SEEN = 16
-"""Bytes of each rating that KMeans sees."""
+SEEN = 13
+"""Bytes of each rating that KMeans sees; each of its starts that run at a time turns them round, in as many again."""
 
 STARTED = 100
 """Bytes of each person that KMeans sees, for each of its starts that run at a time."""

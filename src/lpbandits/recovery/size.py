@@ -4,11 +4,11 @@ import numpy as np
 
 from lpbandits.limits import affordable
 from lpbandits.recovery.blocks import Blocks, Log
-from lpbandits.recovery.cluster import shown_people, starts_of
+from lpbandits.recovery.cluster import seen_size, shown_people, starts_of
 from lpbandits.recovery.counting import FEWER, raters_of
 from lpbandits.recovery.em import Em
 from lpbandits.recovery.estimate import Estimator
-from lpbandits.recovery.memory import SEEN, STARTED, TASTE, WIDEST
+from lpbandits.recovery.memory import TASTE, WIDEST
 from lpbandits.recovery.pairs import cell_type
 from lpbandits.recovery.scatter import PARTS
 from lpbandits.recovery.two_stage import TwoStage
@@ -63,17 +63,15 @@ def check_room(
 
     With people `aside`, their pairs are counted apart.
     """
-    room, people, lines = log.room, len(log.log.people), len(log.log)
+    room, people = log.room, len(log.log.people)
     if not room.asked:
         return
     if isinstance(estimator, Em):
         pairs = 24 * len(log.log.actions) ** 2
-        room.check("all ratings in memory, for EM,", 60 * lines + pairs, "use --method two-stage")
+        room.check("all ratings in memory, for EM,", 60 * len(log.log) + pairs, "use --method two-stage")
         return
-    shown = shown_people(log, 1, estimator.seed)
-    starts = starts_of(log.log, estimator.restarts) if isinstance(estimator, TwoStage) else 1
-    seen = SEEN * int(log.log.counts[shown].sum()) + STARTED * len(shown) * min(starts, log.pool.count)
-    room.check("the people that KMeans sees", seen, "use fewer jobs or threads (--jobs, --threads)")
+    seen = 2 * seen_size(log, shown_people(log, states, estimator.seed))  # for one start at a time
+    room.check("the people that KMeans sees", seen, "use fewer jobs (--jobs), or a sample of the people")
     if taste:
         size = TASTE * min(len(log.log.actions), WIDEST) ** 2
         room.check("the covariances of tastes", size, "fit none (taste=False; --no-taste)")
