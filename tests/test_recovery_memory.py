@@ -131,6 +131,23 @@ def test_with_less_room_kmeans_starts_one_after_the_other(
     assert seen == [workers]
 
 
+def test_kmeans_sees_the_people_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    few_blocks(monkeypatch)
+    log, shown = log_of(60, 9, share=0.8, states=3), np.arange(1, 60, 7)
+    likings = np.linspace(-1, 1, 9)
+    with Threads(1) as pool:
+        found = cluster._features(blocks_.InMemory(log, pool), shown, "cosine", likings)
+    wanted = cluster.scaled(log.subset(shown), "cosine", likings)
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+
+
+def test_scratch_is_what_was_there_at_most() -> None:
+    rows = pl.DataFrame({"person": np.repeat(np.arange(500), 10), "action": np.tile(np.arange(10), 500), "rating": 1})
+    with lpb.part_ratings(rows) as log:
+        assert log.scratch == 24 * 5000  # of buckets; they are gone when blocks, of half the size, are written
+
+
 def test_what_cannot_be_done_is_refused_with_the_least_that_can(monkeypatch: pytest.MonkeyPatch) -> None:
     log = log_of(50, 6, states=2)
     with pytest.raises(InvalidInput, match=r"max_memory is 100MB, but .* the least is 500MB \(--max-memory\); give"):

@@ -145,7 +145,7 @@ FAULTS = [
         "recovery/cluster.py",
         "    chosen[shown] = True",
         "    chosen[: len(shown)] = True",
-        PARTED,
+        MEMORY,
     ),
     Fault(
         "scale: scratch forgets what buckets took",
