@@ -2,7 +2,7 @@
 
 The sizes here follow from a limit, and never enter the numbers: with less room there are more passes over the log, or
 this process does what its workers have no room for. What cannot be done with less is refused before the work starts.
-The bytes are measured peaks (docs/scale.md), rounded up.
+The bytes are estimates, from some measured peaks (docs/scale.md).
 """
 
 import sys
