@@ -5,6 +5,7 @@ An estimate says what surely is needed, or about that; it is there to refuse wha
 
 import contextlib
 import os
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -36,6 +37,22 @@ def most_bytes() -> int:
         with contextlib.suppress(OSError, ValueError):  # "max" where there is no limit
             found.append(int(Path(place).read_text()))
     return min(size for size in found if size > 0) * 3 // 4
+
+
+def peak_bytes() -> int | None:
+    """Return the most memory that this process has had so far; None where the system does not tell.
+
+    >>> peak_bytes() is None or peak_bytes() > 10**6
+    True
+    """
+    with contextlib.suppress(OSError, ValueError, StopIteration):  # what getrusage says begins with the parent's
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
+    try:
+        import resource  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def affordable(

@@ -49,6 +49,19 @@ def shown_apart(texts: Iterable[object], width: int = LABEL) -> list[str]:
     return list(out)
 
 
+def size_text(size: float) -> str:
+    """Return a number of bytes for people, in the units that options take.
+
+    >>> size_text(800), size_text(1_234_567), size_text(2e9), size_text(2.56e10)
+    ('800B', '1.2MB', '2GB', '25.6GB')
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 999.95 or unit == "GB":
+            break
+        size /= 1000
+    return f"{size:,.1f}".removesuffix(".0") + unit
+
+
 def _plain(character: str) -> str:
     if character.isprintable() or character in _JOINERS:
         return character

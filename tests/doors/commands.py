@@ -173,6 +173,7 @@ BASES: dict[str, tuple[list[str], dict[str, str]]] = {
                     "--assignments",
                 ),
                 *("--prior-sd", "--pairs-per-person", "--restarts", "--unpack-limit", "--seed", "--out", "--json"),
+                *("--max-memory", "--scratch"),
             ),
             "1",
         ),

@@ -115,6 +115,8 @@ _shared = {
     "names": mostly(one_of("{'0': 'Heat'}", "{'x': 'Heat'}", "{}", "{0: 'Heat', '0': 'Ran'}", "{'0': 7}", "['0']")),
     "seed": whole(0, 2**63 - 1),
     "threads_": whole(1, 2),
+    "max_memory": mostly(one_of("'8GB'", "'2 GiB'", "10**10", "'8'", "'1kB'", "'9999999TB'")),
+    "scratch": mostly(one_of("None", "'.'", "'/nowhere'", "'\\x00'")),
 }
 _em = {
     "tolerance": mostly(floats(0, 1), floats(0, 1e308)),
@@ -149,7 +151,7 @@ def state_runs(draw: st.DrawFn) -> str:
         settings = {
             name: _shared[name]
             for name in ("ratings_", "states_", "pairs_per_person", "heldout", "threads_", "max_states", "names")
-        }
+        } | {name: _shared[name] for name in ("max_memory", "scratch")}
     else:
         kind = "choose"
         settings = {name: _shared[name] for name in ("ratings_", "pairs_per_person", "heldout", "seed", "threads_")}

@@ -3,6 +3,7 @@
 from tests.mutants.fault import Fault
 
 PARTED = ("tests/test_recovery_parted.py",)
+MEMORY = ("tests/test_recovery_memory.py",)
 
 FAULTS = [
     Fault(
@@ -14,14 +15,14 @@ FAULTS = [
     ),
     Fault(
         "scale: the first blocks are folded twice",
-        "recovery/parted.py",
+        "recovery/in_files.py",
         "blocks = [(number, self._own(own, number)) for number in range(low, high)]",
         "blocks = [(number, self._own(own, number)) for number in range(max(low - 1, 0), high)]",
         PARTED,
     ),
     Fault(
         "scale: files are one run of blocks",
-        "recovery/parted.py",
+        "recovery/in_files.py",
         "        runs = runs_of(len(self.edges) - 1)\n",
         "        runs = [(0, len(self.edges) - 1)]\n",
         ("tests/test_guards_passes.py",),
@@ -63,7 +64,7 @@ FAULTS = [
     ),
     Fault(
         "scale: filters before repeats are gone",
-        "recovery/partition.py",
+        "recovery/buckets.py",
         "    rows = _changed(rows, reading, ranks, actions, tally)\n",
         "    tally.of_actions += np.bincount(rows['action'], minlength=actions)\n"
         "    rows = _changed(rows, reading, ranks, actions, tally)\n",
@@ -71,7 +72,7 @@ FAULTS = [
     ),
     Fault(
         "scale: equal people are sorted by rating",
-        "recovery/partition.py",
+        "recovery/buckets.py",
         "    order = order_by(action, np.arange(len(rows)), actions)\n",
         "    order = np.argsort(rows['rating'], kind='stable')\n",
         PARTED,
@@ -107,8 +108,64 @@ FAULTS = [
     Fault(
         "scale: always in memory",
         "recovery/partition.py",
-        "    return rows * IN_MEMORY <= (most_bytes() if max_memory is None else max_memory)",
+        "    return READER + rows * IN_MEMORY <= most",
         "    return True",
         PARTED,
+    ),
+    Fault(
+        "scale: a limit of memory is not looked at when passes are made",
+        "recovery/counting.py",
+        " or not room.shared(taken + state.size, waiting=waiting):",
+        ":",
+        MEMORY,
+    ),
+    Fault(
+        "scale: workers count what they have no room for",
+        "recovery/counting.py",
+        "        log = log.here\n",
+        "        pass\n",
+        MEMORY,
+    ),
+    Fault(
+        "scale: what is too large is begun",
+        "recovery/memory.py",
+        "        if self.asked and self.taken + size > self.most:",
+        "        if False:",
+        MEMORY,
+    ),
+    Fault(
+        "scale: a number without a unit is bytes",
+        "validate/values.py",
+        "([kMGT])(i?)B?|B)",
+        "([kMGT]?)(i?)B?)",
+        MEMORY,
+    ),
+    Fault(
+        "scale: workers who do not see the files begin",
+        "recovery/in_files.py",
+        "            if not sees:",
+        "            if False:",
+        MEMORY,
+    ),
+    Fault(
+        "scale: KMeans sees the first people in place of those drawn",
+        "recovery/cluster.py",
+        "    chosen[shown] = True",
+        "    chosen[: len(shown)] = True",
+        MEMORY,
+    ),
+    Fault(
+        "scale: scratch forgets what buckets took",
+        "files/arrays.py",
+        "        self._scratch.grow(rows.nbytes)\n",
+        "",
+        MEMORY,
+    ),
+    Fault(
+        "scale: KMeans starts at once whatever the room",
+        "recovery/cluster.py",
+        "    threads = min(log.pool.count, max(log.room.left // seen_size(log, shown) - 1, 1))",
+        "    threads = log.pool.count",
+        MEMORY,
     ),
 ]

@@ -8,7 +8,7 @@ import typer
 
 from lpbandits.cli import reading, workers
 from lpbandits.cli.screen import print_json, print_table, say, stage_bars
-from lpbandits.text import LINE, shown
+from lpbandits.text import LINE, shown, size_text
 
 if TYPE_CHECKING:
     from lpbandits.recovery import Fit
@@ -47,7 +47,7 @@ def fit(
     unpack_limit: reading.UnpackLimit = None,
     seed: int = typer.Option(0, help="Seed of all random choices."),
     max_memory: str | None = typer.Option(
-        None, help="A log that would take more memory than this, such as **8GB**, goes through files."
+        None, help="Memory of all processes here, such as **8GB**. A log that would take more goes through files."
     ),
     scratch: Path | None = typer.Option(
         None, help="Folder for these files; workers on other machines must see it. A temporary one by default."
@@ -85,7 +85,7 @@ def fit(
     team = workers.workers_of(jobs, backend, address)
     most = None if max_memory is None else validate.as_bytes(max_memory, "--max-memory")
     with reading.open_log(
-        ratings, max_memory=most, folder=scratch, files=team not in (None, 1), **reading.options_of(context)
+        ratings, max_memory=most, scratch=scratch, files=team not in (None, 1), **reading.options_of(context)
     ) as (log, read_seconds):
         note = slow_note(log) if method == "em" else None
         if note:
@@ -102,6 +102,8 @@ def fit(
                 names=called,
                 threads=threads,
                 jobs=team,
+                scratch=scratch,
+                max_memory=most,
                 progress=report,
             )
         if out is not None:
@@ -161,11 +163,23 @@ def _show(made: "Fit", out: Path | None, assignments: Path | None) -> None:
     for warning in report.warnings:
         say(f"warning: {shown(warning, LINE)}", style="yellow")
     say(", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in report.seconds.items()), style="dim")
+    say(_space(report.space), style="dim")
     if out is not None:
         name = shown(out, None)
         say(f"Model: {name}   (look at it: lpb inspect {name}; does it help? lpb evaluate RATINGS --model {name})")
     if assignments is not None:
         say(f"Who is in which state: {shown(assignments, None)}")
+
+
+def _space(space: dict[str, Any]) -> str:
+    """Return where the log was and what that took, in one line."""
+    from lpbandits.recovery.report import counted
+
+    where = "in memory"
+    if space["log"] == "files":
+        where = f"in files: {counted(space['parts'], 'part')}, at most {size_text(space['scratch_bytes'])} on the disk"
+    peak = "" if space["peak_bytes"] is None else f"; memory at most {size_text(space['peak_bytes'])}"
+    return f"The log was {where}{peak}"
 
 
 def _show_taste(taste: dict[str, Any]) -> None:

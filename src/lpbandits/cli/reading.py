@@ -66,7 +66,7 @@ def read_log(source: Path, **options: Any) -> "tuple[Ratings, float]":
 
 @contextmanager
 def open_log(
-    source: Path, *, max_memory: int | None, folder: Path | None, files: bool, **options: Any
+    source: Path, *, max_memory: int | None, scratch: Path | None, files: bool, **options: Any
 ) -> "Iterator[tuple[Ratings | PartedRatings, float]]":
     """Give the same, in memory or in files."""
     from lpbandits.recovery.partition import open_ratings
@@ -76,7 +76,7 @@ def open_log(
         with stage_bars() as report:
             log = open_.enter_context(
                 open_ratings(
-                    source, max_memory=max_memory, folder=folder, files=files, progress=report, **_options(options)
+                    source, max_memory=max_memory, scratch=scratch, files=files, progress=report, **_options(options)
                 )
             )
         _say_layout(log.layout, options["layout"])

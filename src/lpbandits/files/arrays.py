@@ -1,8 +1,7 @@
 """Arrays on the disk for as long as a piece of work needs them: more of them than the memory holds."""
 
 import contextlib
-import errno
-from collections.abc import Iterator
+import shutil
 from pathlib import Path
 from typing import IO, Any
 
@@ -10,34 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpbandits.errors import InvalidInput
+from lpbandits.files.space import space_for
+from lpbandits.text import size_text
 
-
-@contextlib.contextmanager
-def _space(place: Path) -> Iterator[None]:
-    """Say what to do about a full disk."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise
-        raise InvalidInput(
-            f"there is no space for the parts of the log in {place.parent}: free some, or choose another place (TMPDIR "
-            "is that of temporary files)"
-        ) from None
-
-
-def write_arrays(path: Path, *arrays: NDArray[Any]) -> None:
-    """Write arrays one after the other.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_arrays(Path(folder) / "a", np.arange(2), np.ones(1))
-    ...     [one.tolist() for one in read_arrays(Path(folder) / "a", 2)]
-    [[0, 1], [1.0]]
-    """
-    with _space(path), path.open("wb") as out:
-        for array in arrays:
-            np.save(out, array, allow_pickle=False)
+ELSEWHERE = "name a folder on another disk (scratch=…; --scratch)"
 
 
 def read_arrays(path: Path, count: int) -> list[NDArray[Any]]:
@@ -46,25 +21,82 @@ def read_arrays(path: Path, count: int) -> list[NDArray[Any]]:
         return [np.load(raw, allow_pickle=False) for _ in range(count)]
 
 
+class Scratch:
+    """A folder for arrays: it knows how much is in it, and how much that was at most.
+
+    `needed` bytes must be free there, or nothing is begun.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     scratch = Scratch(Path(folder), needed=1000)
+    ...     scratch.write("a", np.arange(2), np.ones(1))
+    ...     [one.tolist() for one in scratch.take("a", 2)], scratch.used, scratch.most
+    ([[0, 1], [1.0]], 0, 280)
+    """
+
+    def __init__(self, folder: Path, *, needed: int) -> None:
+        self.folder = folder
+        self.used = self.most = 0
+        self._what = f"the parts of the log, which take {size_text(needed)},"
+        free = shutil.disk_usage(folder).free
+        if free < needed:
+            raise InvalidInput(
+                f"the parts of the log take {size_text(needed)}, and {folder.parent} has {size_text(free)} free: free "
+                f"some, or {ELSEWHERE}"
+            )
+
+    def write(self, name: str, *arrays: NDArray[Any]) -> None:
+        """Write arrays one after the other into a file."""
+        with self.space(), self.path(name).open("wb") as out:
+            for array in arrays:
+                np.save(out, array, allow_pickle=False)
+            self.grow(out.tell())
+
+    def take(self, name: str, count: int) -> list[NDArray[Any]]:
+        """Return the arrays of a file, which is gone afterwards."""
+        found = read_arrays(self.path(name), count)
+        self.remove(name)
+        return found
+
+    def remove(self, name: str) -> None:
+        """Delete a file."""
+        self.grow(-self.path(name).stat().st_size)
+        self.path(name).unlink()
+
+    def path(self, name: str) -> Path:
+        """Return where a file is."""
+        return self.folder / name
+
+    def grow(self, size: int) -> None:
+        """Take note of so many more bytes."""
+        self.used += size
+        self.most = max(self.most, self.used)
+
+    def space(self) -> contextlib.AbstractContextManager[None]:
+        """Say what to do about a full disk."""
+        return space_for(self._what, self.folder.parent, ELSEWHERE)
+
+
 class Spill:
     """Rows put into files by bucket, in the order in which they come, and taken out bucket by bucket.
 
     >>> import tempfile
     >>> rows = np.array([(5, 1.0), (7, 2.0), (5, 3.0)], dtype=[("a", "i4"), ("b", "f8")])
-    >>> with tempfile.TemporaryDirectory() as folder, Spill(Path(folder), 2, rows.dtype) as spill:
+    >>> with tempfile.TemporaryDirectory() as folder, Spill(Scratch(Path(folder), needed=36), 2, rows.dtype) as spill:
     ...     spill.add(np.array([1, 0, 1]), rows)
     ...     [spill.take(bucket)["b"].tolist() for bucket in range(2)]
     [[2.0], [1.0, 3.0]]
     """
 
-    def __init__(self, folder: Path, buckets: int, dtype: Any) -> None:
+    def __init__(self, scratch: Scratch, buckets: int, dtype: Any) -> None:
         assert buckets <= 2**16  # noqa: S101 - more files cannot be open at a time
-        self._places = [folder / f"bucket-{bucket:06}" for bucket in range(buckets)]
+        self._scratch = scratch
+        self._names = [f"bucket-{bucket:06}" for bucket in range(buckets)]
         self._dtype = np.dtype(dtype)
         self._open: list[IO[bytes]] = []
 
     def __enter__(self) -> "Spill":
-        self._open = [place.open("wb") for place in self._places]
+        self._open = [self._scratch.path(name).open("wb") for name in self._names]
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -75,18 +107,18 @@ class Spill:
     def add(self, bucket: NDArray[Any], rows: NDArray[Any]) -> None:
         """Put each row into its bucket."""
         order = np.argsort(bucket.astype(np.uint16), kind="stable")  # of such short numbers that is one pass
-        sizes = np.bincount(bucket, minlength=len(self._places))
+        sizes = np.bincount(bucket, minlength=len(self._names))
         ends = np.cumsum(sizes)
-        for file, place, size, end in zip(self._open, self._places, sizes, ends, strict=True):
-            if size:
-                with _space(place):
+        with self._scratch.space():
+            for file, size, end in zip(self._open, sizes, ends, strict=True):
+                if size:
                     file.write(rows[order[end - size : end]].tobytes())
+        self._scratch.grow(rows.nbytes)
 
     def take(self, bucket: int) -> NDArray[Any]:
         """Return a bucket's rows; the file is gone afterwards."""
-        place = self._places[bucket]
-        with _space(place):
+        with self._scratch.space():
             self._open[bucket].close()
-        rows = np.fromfile(place, dtype=self._dtype)
-        place.unlink()
+        rows = np.fromfile(self._scratch.path(self._names[bucket]), dtype=self._dtype)
+        self._scratch.remove(self._names[bucket])
         return rows

@@ -1,7 +1,6 @@
 """Compressed files, unpacked through a limit: a small file cannot fill the disk or the memory."""
 
 import contextlib
-import errno
 import gzip
 import mmap
 import tempfile
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from lpbandits.errors import InvalidInput, reason
+from lpbandits.files.space import space_for
 
 LONGEST_LINE = 2**20
 """Bytes of the longest line that a table may have."""
@@ -114,15 +114,8 @@ def copy(source: IO[bytes] | gzip.GzipFile, target: Path, name: str, most: int) 
                     f"{name} unpacks to more than {most:,} bytes, which no log of ratings does; if yours does, raise "
                     "the limit: unpack_limit=… (--unpack-limit 50GB)"
                 )
-            try:
+            with space_for(name, target.parent, "set TMPDIR to another folder"):
                 out.write(chunk)
-            except OSError as error:
-                if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-                    raise
-                raise InvalidInput(
-                    f"there is no space for {name} in {target.parent}: free some, or choose another place (TMPDIR is "
-                    "that of temporary files)"
-                ) from None
 
 
 def check_lines(path: Path, name: str) -> None:

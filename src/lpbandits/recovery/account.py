@@ -47,7 +47,7 @@ class Findings:
 
 
 def report_of(
-    found: Findings, ratings: Log, estimator: Estimator, called: Naming, seconds: Mapping[str, float]
+    found: Findings, ratings: Log, estimator: Estimator, called: Naming, seconds: Mapping[str, float], space: Json
 ) -> FitReport:
     """Return the report on a fit."""
     estimate, unseen, tastes = found.estimate, found.unseen, found.tastes
@@ -93,6 +93,7 @@ def report_of(
             *tastes.warnings,
             *called.warnings,
         ],
+        space=space,
         seconds={stage: round(time, 3) for stage, time in seconds.items()},
     )
 
@@ -139,13 +140,13 @@ def _median(values: FloatArray) -> float | None:
 
 
 def provenance_of(report: FitReport, settings: Json, ratings: Log, estimate: Estimate) -> Json:
-    """Return how the model was made; no times, so that the same data and seed give an equal model.
+    """Return how the model was made; no times and no space, so that the same data and seed give an equal model.
 
     "never_compared" lists, per state, the indexes of all actions that nobody in it compared; "people_sketch" tells who
     was in the fit without naming anybody (see `overlap`).
     """
     account = report.to_dict()
-    del account["seconds"]
+    del account["seconds"], account["space"]
     packages = ("lpbandits", "numba", "numpy", "scikit-learn", "scipy")
     return {
         "made_by": f"recovery, {report.method}",

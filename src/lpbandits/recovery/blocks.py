@@ -9,11 +9,13 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from lpbandits.limits import most_bytes
 from lpbandits.parallel import Threads
+from lpbandits.recovery.memory import Room
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import IntArray, Label
 
@@ -68,6 +70,14 @@ class Blocks(Protocol):
         """Threads of this process, for what is done here."""
 
     @property
+    def room(self) -> Room:
+        """The memory there is."""
+
+    @property
+    def here(self) -> "Blocks":
+        """The same with nobody to help: for what workers have no room for."""
+
+    @property
     def edges(self) -> IntArray:
         """Block b has the people edges[b] up to, not including, edges[b + 1]."""
 
@@ -108,6 +118,16 @@ def runs_of(blocks: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(blocks * run // runs for run in range(runs + 1))) if runs else []
 
 
+def largest_of(counts: IntArray) -> int:
+    """Return how many ratings the largest block has.
+
+    >>> largest_of(np.array([3, 3, 3]))
+    9
+    """
+    upto = np.concatenate([[0], np.cumsum(counts)])
+    return int(np.diff(upto[edges_of(counts)]).max(initial=0))
+
+
 def edges_of(counts: IntArray, ratings: int | None = None) -> IntArray:
     """Return where blocks of people begin, and where the last ends.
 
@@ -123,7 +143,38 @@ def edges_of(counts: IntArray, ratings: int | None = None) -> IntArray:
     return np.array(edges, dtype=np.int64)
 
 
-class InMemory:
+L = TypeVar("L", bound=Log)
+
+
+class Placed(Generic[L]):
+    """What blocks know of themselves, wherever they are."""
+
+    def __init__(self, log: L, pool: Threads, room: Room | None = None) -> None:
+        self._log, self._pool = log, pool
+        self._room = Room(most_bytes(), asked=False) if room is None else room
+
+    @property
+    def log(self) -> L:
+        """The log."""
+        return self._log
+
+    @property
+    def pool(self) -> Threads:
+        """Threads of this process."""
+        return self._pool
+
+    @property
+    def room(self) -> Room:
+        """The memory there is."""
+        return self._room
+
+    @cached_property
+    def edges(self) -> IntArray:
+        """Where blocks of people begin."""
+        return edges_of(self._log.counts)
+
+
+class InMemory(Placed[Ratings]):
     """The blocks of a log in memory; stages run here, one after the other, each on all threads.
 
     >>> log = Ratings.from_arrays([0, 0, 1], [0, 1, 1], [5, 3, 4])
@@ -131,23 +182,10 @@ class InMemory:
     [3]
     """
 
-    def __init__(self, ratings: Ratings, pool: Threads) -> None:
-        self._log, self._pool = ratings, pool
-
     @property
-    def log(self) -> Ratings:
-        """The log."""
-        return self._log
-
-    @property
-    def pool(self) -> Threads:
-        """The threads."""
-        return self._pool
-
-    @cached_property
-    def edges(self) -> IntArray:
-        """Where blocks of people begin."""
-        return edges_of(self._log.counts)
+    def here(self) -> "InMemory":
+        """The same: nobody helps."""
+        return self
 
     @cached_property
     def _blocks(self) -> list[Ratings]:

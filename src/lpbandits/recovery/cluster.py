@@ -12,8 +12,9 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads, each, one_thread
 from lpbandits.recovery.blocks import ENORMOUS, Blocks, InMemory, Log
+from lpbandits.recovery.memory import SEEN, STARTED
 from lpbandits.recovery.ratings import Ratings
-from lpbandits.typing import FloatArray, IntArray
+from lpbandits.typing import BoolArray, FloatArray, Int32Array, IntArray
 
 Scale = Literal["raw", "centered", "standardized", "cosine"]
 
@@ -87,8 +88,9 @@ def cluster_people(
     validate.as_choice(scale, "scale", get_args(Scale))
     likings = _likings(log) if scale == "cosine" else None
     shown = shown_people(log, count, validate.as_seed(seed))
-    features = scaled(log.some(shown), scale, likings)
-    centres, labels = _kmeans(features, count, starts_of(log.log, restarts), seed, log.pool.count)
+    features = _features(log, shown, scale, likings)
+    threads = min(log.pool.count, max(log.room.left // seen_size(log, shown) - 1, 1))
+    centres, labels = _kmeans(features, count, starts_of(log.log, restarts), seed, threads)
     if len(shown) < people:
         labels = np.concatenate(list(log.each(_nearest, scale, likings, centres)))
     labels, shares = by_size(labels, count)
@@ -109,6 +111,34 @@ def shown_people(log: Blocks, states: int, seed: int) -> IntArray:
     order = np.random.default_rng([seed, 4]).permutation(len(counts))
     most = int(np.searchsorted(np.cumsum(counts[order]), ENORMOUS // 2))
     return np.sort(order[: max(most, states)])
+
+
+def seen_size(log: Blocks, shown: IntArray) -> int:
+    """Return the bytes of what KMeans sees: they are there once, and again for each start that runs at a time."""
+    return SEEN * int(log.log.counts[shown].sum()) + STARTED * len(shown)
+
+
+def _features(log: Blocks, shown: IntArray, scale: str, likings: FloatArray | None) -> sparse.csr_array:
+    """Return the rows that KMeans sees, block by block: `scaled` takes many times as much while it works."""
+    counts = log.log.counts
+    chosen = np.zeros(len(counts), dtype=np.bool_)
+    chosen[shown] = True
+    offsets = np.concatenate([[0], np.cumsum(counts[shown])]).astype(np.int32)
+    action, values = np.empty(offsets[-1], dtype=np.int32), np.empty(offsets[-1])
+    done = 0
+    for some, theirs in log.each(_seen, scale, likings, own=(chosen,)):
+        part = slice(done, done + len(some))
+        action[part], values[part] = some, theirs
+        done += len(some)
+    return sparse.csr_array((values, action, offsets), shape=(len(shown), len(log.log.actions)))
+
+
+def _seen(
+    block: Ratings, _: Threads, scale: str, likings: FloatArray | None, chosen: BoolArray
+) -> tuple[Int32Array, FloatArray]:
+    """Return the actions and values of the chosen people of a block."""
+    rows = scaled(block if chosen.all() else block.subset(np.flatnonzero(chosen)), scale, likings)
+    return rows.indices, rows.data
 
 
 def _nearest(block: Ratings, _: Threads, scale: str, likings: FloatArray | None, centres: FloatArray) -> IntArray:
@@ -232,5 +262,6 @@ def _kmeans_once(features: Any, count: int, seed: int) -> tuple[float, FloatArra
     from sklearn.cluster import KMeans  # noqa: PLC0415
 
     with one_thread("openmp"):
-        fitted = KMeans(n_clusters=count, n_init=1, random_state=seed).fit(features)
+        # Sparse rows are only looked at, so that all starts may share them.
+        fitted = KMeans(n_clusters=count, n_init=1, random_state=seed, copy_x=False).fit(features)
     return float(fitted.inertia_), fitted.cluster_centers_, fitted.labels_

@@ -14,12 +14,19 @@ from numpy.typing import NDArray
 from lpbandits.limits import affordable
 from lpbandits.parallel import Threads
 from lpbandits.recovery.blocks import Blocks
+from lpbandits.recovery.memory import Room
 from lpbandits.recovery.pairs import PairCounts, add_wins, cell_type, compared, gather
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import BoolArray, IntArray
 
 CELLS = 2**26
-"""Cells of counts that are held at a time: as many states as that is enough for are counted in one pass."""
+"""Cells of counts that are held at a time, or fewer, where there is little memory: as many states as that is enough for
+are counted in one pass."""
+
+AHEAD = 8
+"""Blocks' weights that may wait for their turn, for each worker."""
+
+FEWER = "leave out actions with few ratings (min_action; --min-action)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +36,8 @@ class _State:
     number: int
     kept: IntArray
     cell: str
+    size: int
+    """Bytes of its counts, of those aside too."""
 
 
 def raters_of(log: Blocks, labels: IntArray, states: int) -> IntArray:
@@ -64,7 +73,13 @@ def count_states(
     raters = raters_of(log, labels, states)
     parts = 1 if aside is None else 2
     own = (np.arange(len(labels)), labels, np.zeros(len(labels), dtype=np.bool_) if aside is None else aside)
-    for group in _passes(raters, parts, exact=pairs_per_person is None):
+    every = [_state(z, row, parts, exact=pairs_per_person is None) for z, row in enumerate(raters)]
+    most = max(state.size for state in every)
+    log.room.check(f"counts of {len(raters[0]):,} actions in one state", most, FEWER)
+    waiting = 0 if pairs_per_person is None else AHEAD
+    if not log.room.shared(most, waiting=waiting):
+        log = log.here
+    for group in _passes(every, parts, log.room, waiting):
         common = (group, parts, pairs_per_person, seed)
         if pairs_per_person is None:
             totals = log.folded(_counted, *common, own=own)
@@ -89,26 +104,28 @@ def _gathered(
     return whole, aside
 
 
-def _passes(raters: IntArray, parts: int, *, exact: bool) -> list[list[_State]]:
+def _state(number: int, raters: IntArray, parts: int, *, exact: bool) -> _State:
+    """Return what of a state is to be counted, with so many raters of each action."""
+    kept = np.flatnonzero(raters)
+    if not len(kept):
+        kept = np.zeros(1, dtype=np.int64)  # a state without people keeps one action, never compared
+    cell = np.dtype(cell_type(np.ones(1), raters) if exact else np.float64)
+    size = cell.itemsize * parts * len(kept) ** 2
+    affordable(f"counts of {len(kept):,} × {len(kept):,} actions", FEWER, size=size)
+    return _State(number, kept, cell.str, size)
+
+
+def _passes(states: list[_State], parts: int, room: Room, waiting: int) -> list[list[_State]]:
     """Return the states in groups that are counted in one pass."""
     groups: list[list[_State]] = []
-    held = 0
-    for z, row in enumerate(raters):
-        kept = np.flatnonzero(row)
-        if not len(kept):
-            kept = np.zeros(1, dtype=np.int64)  # a state without people keeps one action, never compared
-        cell = np.dtype(cell_type(np.ones(1), row) if exact else np.float64)
-        cells = parts * len(kept) ** 2
-        affordable(
-            f"counts of {len(kept):,} × {len(kept):,} actions",
-            "leave out actions with few ratings (min_action; --min-action)",
-            size=cell.itemsize * cells,
-        )
-        if not groups or held + cells > CELLS:
+    held = taken = 0
+    for state in states:
+        cells = parts * len(state.kept) ** 2
+        if not groups or held + cells > CELLS or not room.shared(taken + state.size, waiting=waiting):
             groups.append([])
-            held = 0
-        held += cells
-        groups[-1].append(_State(z, kept, cell.str))
+            held = taken = 0
+        held, taken = held + cells, taken + state.size
+        groups[-1].append(state)
     return groups
 
 

@@ -1,6 +1,7 @@
 """From a log of ratings to a model: the whole way, with a report."""
 
 import contextlib
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -8,12 +9,13 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
+from lpbandits.files.places import as_path
 from lpbandits.files.unpacking import temporary
 from lpbandits.parallel import Progress, Threads, Workers, team_of
 from lpbandits.parallel.workers import as_workers
 from lpbandits.recovery.account import Findings, provenance_of, report_of
 from lpbandits.recovery.action_names import named
-from lpbandits.recovery.blocks import Blocks, InMemory, edges_of
+from lpbandits.recovery.blocks import Blocks, InMemory, edges_of, largest_of
 from lpbandits.recovery.cluster import HUGE, sorted_by
 from lpbandits.recovery.counting import raters_of
 from lpbandits.recovery.estimate import Estimator, as_estimator, distinct, to_model, told
@@ -25,11 +27,13 @@ from lpbandits.recovery.heldout_people import (
     score_heldout,
     split_people,
 )
+from lpbandits.recovery.in_files import InFiles, peak_of_process
 from lpbandits.recovery.likings import Crowd, popular_ordering
-from lpbandits.recovery.parted import InFiles, PartedRatings, parted
+from lpbandits.recovery.memory import room_of
+from lpbandits.recovery.parted import PartedRatings, parted
 from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.report import Fit, Stopwatch
-from lpbandits.recovery.size import check_fit
+from lpbandits.recovery.size import check_fit, check_room
 from lpbandits.recovery.state_means import state_means
 from lpbandits.recovery.taste_choice import TasteFit, recover_taste
 from lpbandits.taste import MOST_STATES
@@ -39,19 +43,40 @@ States = int | Literal["auto"]
 
 
 @contextlib.contextmanager
-def opened(ratings: Ratings | PartedRatings, jobs: int | Workers | None, threads: int | None) -> Iterator[Blocks]:
-    """Give a log in blocks: in memory, or in files that workers read, too; there is no sharing out a single block."""
-    if isinstance(ratings, Ratings) and len(edges_of(ratings.counts)) <= 2:
-        jobs = as_workers(jobs) and 1
+def opened(
+    ratings: Ratings | PartedRatings,
+    jobs: int | Workers | None,
+    threads: int | None,
+    *,
+    scratch: "str | os.PathLike[str] | None" = None,
+    max_memory: int | str | None = None,
+) -> Iterator[Blocks]:
+    """Give a log in blocks: in memory, or in files that workers read, too; a single block cannot be shared out."""
+    workers, most = as_workers(jobs), None if max_memory is None else validate.as_bytes(max_memory, "max_memory")
+    single = isinstance(ratings, Ratings) and len(edges_of(ratings.counts)) <= 2
+    if single and workers is not None and workers.address is None:
+        workers = None
     with contextlib.ExitStack() as open_:
-        team = open_.enter_context(team_of(jobs, threads=threads))
+        team = open_.enter_context(team_of(workers, threads=threads))
         pool = open_.enter_context(Threads(threads))
+        held = len(ratings) if isinstance(ratings, Ratings) else 0
+        room = room_of(
+            ratings.people,
+            block=largest_of(ratings.counts),
+            held=held,
+            here=0 if workers is None else workers.here,
+            sending=0 if team.alone else team.count,
+            most=most,
+        )
         if isinstance(ratings, Ratings) and team.alone:
-            yield InMemory(ratings, pool)
+            yield InMemory(ratings, pool, room)
             return
         if isinstance(ratings, Ratings):
-            ratings = parted(ratings, open_.enter_context(temporary()))
-        yield InFiles(ratings, team, pool)
+            place = open_.enter_context(temporary(None if scratch is None else as_path(scratch).absolute()))
+            ratings = parted(ratings, place)
+        log = InFiles(ratings, team, pool, room)
+        log.probe()
+        yield log
 
 
 @door("fitting states")
@@ -68,6 +93,8 @@ def fit_states(
     names: Mapping[str, str] | None = None,
     threads: int | None = None,
     jobs: int | Workers | None = None,
+    scratch: "str | os.PathLike[str] | None" = None,
+    max_memory: int | str | None = None,
     progress: Progress | None = None,
 ) -> Fit:
     """Fit with any estimator, `TwoStage(…)` or `Em(…)`, and report; the arguments are those of `recover_two_stage`.
@@ -101,10 +128,10 @@ def fit_states(
         asked["pairs_per_person"] = validate.as_count(pairs_per_person, "pairs_per_person")
     called = named(ratings.actions, names)
     watch = Stopwatch(progress)
-    with opened(ratings, jobs, threads) as log:
+    with opened(ratings, jobs, threads, scratch=scratch, max_memory=max_memory) as log:
         curve = _curve(log, estimator, asked, watch) if asked["states"] == "auto" else None
         found = _findings(log, estimator, asked, curve, watch)
-    report = report_of(found, ratings, estimator, called, watch.seconds)
+        report = report_of(found, ratings, estimator, called, watch.seconds, space_of(log))
     settings = {"method": estimator.method, **asked, **estimator.settings()}
     provenance = provenance_of(report, settings, ratings, found.estimate)
     model = to_model(found.estimate, ratings.actions, provenance).replace(
@@ -123,6 +150,7 @@ def _findings(log: Blocks, estimator: Estimator, asked: Json, curve: StateCurve 
     cap, share, people = asked["pairs_per_person"], asked["heldout"], len(log.log.people)
     check_fit(log.log, number, estimator, pairs_per_person=cap, workers=log.pool.count)
     quick = share > 0 and curve is None and cap is None and len(log.log) > HUGE
+    check_room(log, number, estimator, pairs_per_person=cap, aside=quick, taste=asked["taste"])
     aside = split_people(people, share, estimator.seed)[1] if quick else None
     estimate = distinct(estimator(log, number, pairs_per_person=cap, aside=aside, watch=watch))
     with watch.part("likelihood"):
@@ -141,6 +169,19 @@ def _findings(log: Blocks, estimator: Estimator, asked: Json, curve: StateCurve 
     with watch.part("popularity"):
         popular = popular_ordering(crowd)
     return Findings(estimate, raters, sorts, seen, unseen, curve, means, popular, tastes)
+
+
+def space_of(log: Blocks) -> Json:
+    """Return where a log was, in how many parts, and the most that this took on the disk and in memory."""
+    peaks, scratch = dict([peak_of_process()]), 0
+    if isinstance(log, InFiles):
+        peaks, scratch = log.peaks | peaks, log.log.scratch
+    return {
+        "log": "files" if isinstance(log, InFiles) else "memory",
+        "parts": len(log.edges) - 1,
+        "scratch_bytes": scratch,
+        "peak_bytes": sum(peaks.values()) or None,
+    }
 
 
 def _curve(log: Blocks, estimator: Estimator, asked: Json, watch: Stopwatch) -> StateCurve:

@@ -1,5 +1,6 @@
 """From a log of ratings to a model in one call: `recover_two_stage` and `recover_em`."""
 
+import os
 from collections.abc import Mapping, Sequence
 
 from lpbandits import validate
@@ -31,6 +32,8 @@ def recover_two_stage(
     seed: int = 0,
     threads: int | None = None,
     jobs: int | Workers | None = None,
+    scratch: "str | os.PathLike[str] | None" = None,
+    max_memory: int | str | None = None,
     progress: Progress | None = None,
 ) -> PreferenceModel:
     """Recover preference orderings by clustering people and fitting a Bradley-Terry model to each cluster.
@@ -65,6 +68,12 @@ def recover_two_stage(
         Of a process; by default as many as there are cores for it. The result does not depend on it.
     jobs
         Worker processes, or `Workers(…)`; by default this process alone. The result does not depend on it.
+    scratch
+        Folder through which workers are given a log that is in memory; those on other machines must see it. By default
+        that of temporary files.
+    max_memory
+        What this process and its workers on this machine keep below, such as "8GB", or a number of bytes; what cannot
+        be done with that is refused. The result does not depend on it.
 
     The model has orderings, utilities in [0, 1] with errors clustered by person, cluster shares as prior, each state's
     mean ratings (`means`) and how far ratings lie from them (`noise`), and what everybody likes most (`popular`); its
@@ -88,6 +97,8 @@ def recover_two_stage(
         names=names,
         threads=threads,
         jobs=jobs,
+        scratch=scratch,
+        max_memory=max_memory,
         progress=progress,
     ).model
 
@@ -112,6 +123,8 @@ def recover_em(
     seed: int = 0,
     threads: int | None = None,
     jobs: int | Workers | None = None,
+    scratch: "str | os.PathLike[str] | None" = None,
+    max_memory: int | str | None = None,
     progress: Progress | None = None,
 ) -> PreferenceModel:
     """Recover preference orderings as a mixture of Bradley-Terry models, by EM.
@@ -159,5 +172,7 @@ def recover_em(
         names=names,
         threads=threads,
         jobs=jobs,
+        scratch=scratch,
+        max_memory=max_memory,
         progress=progress,
     ).model

@@ -71,6 +71,9 @@ class FitReport:
     named: int | None
     """How many actions got a name; None if no names were given."""
     warnings: Sequence[str]
+    space: Json
+    """Where the `log` was ("memory" or "files"), in how many `parts`, the `scratch_bytes` that it took on the disk at
+    most, and the `peak_bytes` of memory: of all processes, each at its own height."""
     seconds: Mapping[str, float]
 
     def to_dict(self) -> Json:

@@ -3,12 +3,16 @@
 import numpy as np
 
 from lpbandits.limits import affordable
-from lpbandits.recovery.blocks import Log
-from lpbandits.recovery.cluster import starts_of
+from lpbandits.recovery.blocks import Blocks, Log
+from lpbandits.recovery.cluster import seen_size, shown_people, starts_of
+from lpbandits.recovery.counting import FEWER, raters_of
 from lpbandits.recovery.em import Em
 from lpbandits.recovery.estimate import Estimator
+from lpbandits.recovery.memory import TASTE, WIDEST
+from lpbandits.recovery.pairs import cell_type
 from lpbandits.recovery.scatter import PARTS
 from lpbandits.recovery.two_stage import TwoStage
+from lpbandits.typing import IntArray
 
 STEPS = 20
 """Of KMeans, or of EM, from one start: few."""
@@ -50,3 +54,41 @@ def check_fit(ratings: Log, states: int, estimator: Estimator, *, pairs_per_pers
         size=size,
         operations=work,
     )
+
+
+def check_room(
+    log: Blocks, states: int, estimator: Estimator, *, pairs_per_person: int | None, aside: bool, taste: bool
+) -> None:
+    """Refuse a fit that takes more memory than somebody allowed, before it starts.
+
+    With people `aside`, their pairs are counted apart.
+    """
+    room, people = log.room, len(log.log.people)
+    if not room.asked:
+        return
+    if isinstance(estimator, Em):
+        pairs = 24 * len(log.log.actions) ** 2
+        room.check("all ratings in memory, for EM,", 60 * len(log.log) + pairs, "use --method two-stage")
+        return
+    seen = 2 * seen_size(log, shown_people(log, states, estimator.seed))  # for one start at a time
+    room.check("the people that KMeans sees", seen, "use fewer jobs (--jobs), or a sample of the people")
+    if taste:
+        size = TASTE * min(len(log.log.actions), WIDEST) ** 2
+        room.check("the covariances of tastes", size, "fit none (taste=False; --no-taste)")
+    exact, share = pairs_per_person is None, min(2 / states, 1.0)
+    counted = _counts_size(np.full(len(log.log.actions), people), 1.0, exact=exact)
+    if (1 + aside) * counted > room.left:
+        raters = raters_of(log, np.zeros(people, dtype=np.int64), 1)[0]
+        counted = _counts_size(raters, share, exact=exact)
+    room.check(f"counts of {len(log.log.actions):,} actions", (1 + aside) * counted, FEWER)
+
+
+def _counts_size(raters: IntArray, share: float, *, exact: bool) -> int:
+    """Return about how many bytes the counts of a state with a share of the people take: of actions that they rated.
+
+    >>> _counts_size(np.array([5, 5, 70_000]), 1.0, exact=True), _counts_size(np.array([1, 1]), 0.5, exact=True)
+    (36, 2)
+    """
+    kept = float((1 - (1 - share) ** raters).sum())
+    cell = np.dtype(cell_type(np.ones(1), (share * raters).astype(np.int64)) if exact else np.float64)
+    return int(cell.itemsize * kept**2)

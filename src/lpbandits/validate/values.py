@@ -113,19 +113,25 @@ def as_count(value: Any, name: str, *, low: int = 1, high: int = 2**31 - 1) -> i
     raise InvalidInput(f"{name} is {quoted(value)}; it must be a whole number from {low} to {high}")
 
 
-def as_bytes(text: Any, name: str) -> int:
-    """Return a size in bytes, from a number with a unit.
+def as_bytes(value: Any, name: str) -> int:
+    """Return a size in bytes, from a text with a unit, or a whole number of bytes.
 
-    >>> as_bytes("1.5 GB", "limit"), as_bytes("64MiB", "limit"), as_bytes("1000", "limit")
+    >>> as_bytes("1.5 GB", "limit"), as_bytes("64MiB", "limit"), as_bytes(1000, "limit")
     (1500000000, 67108864, 1000)
+    >>> as_bytes("8", "limit")
+    Traceback (most recent call last):
+    ...
+    lpbandits.errors.InvalidInput: limit is '8'; give a number with a unit, such as 8GB or 500MB
     """
-    found = re.fullmatch(r"\s*([0-9]{1,15}(?:\.[0-9]{1,6})?)\s*([kMGT]?)(i?)B?\s*", as_text(text, name))
+    if not isinstance(value, str):
+        return as_count(value, name, high=2**63 - 1)
+    found = re.fullmatch(r"\s*([0-9]{1,15}(?:\.[0-9]{1,6})?)\s*(?:([kMGT])(i?)B?|B)\s*", as_text(value, name))
     size = 0
     if found is not None:
         number, unit, binary = found.groups()
         size = int(float(number) * (1024 if binary else 1000) ** " kMGT".index(unit or " "))
     if not 0 < size < 2**63:
-        raise InvalidInput(f"{name} is {quoted(text)}; give a size in bytes, such as 500MB, 20GB or 8GiB")
+        raise InvalidInput(f"{name} is {quoted(value)}; give a number with a unit, such as 8GB or 500MB")
     return size
 
 

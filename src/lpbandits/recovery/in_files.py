@@ -1,0 +1,164 @@
+"""`InFiles`: the blocks of a log in files, for whoever works on them: this process, others, or a cluster's."""
+
+import itertools
+import os
+import platform
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from lpbandits.errors import InvalidInput
+from lpbandits.limits import affordable, peak_bytes
+from lpbandits.parallel import Team, Threads
+from lpbandits.recovery.blocks import Placed, runs_of
+from lpbandits.recovery.memory import Room
+from lpbandits.recovery.parted import PartedRatings, block_name, block_of
+from lpbandits.recovery.ratings import Ratings
+from lpbandits.typing import FloatArray, Int32Array, IntArray
+
+T = TypeVar("T")
+Peak = tuple[str, int]
+"""A process, and the most memory that it has had."""
+
+SHARES = 4
+"""Parts of the log that each worker folds: its totals are sent so often, and so much is lost with one that dies."""
+
+
+class InFiles(Placed[PartedRatings]):
+    """The blocks of a log in files; stages run on a team's workers, or here, one block at a time."""
+
+    def __init__(self, log: PartedRatings, team: Team, pool: Threads, room: Room | None = None) -> None:
+        super().__init__(log, pool, room)
+        self._team = team
+        self.peaks: dict[str, int] = {}
+        """The most memory that each process has had."""
+
+    @property
+    def here(self) -> "InFiles":
+        """The same with this process alone."""
+        return InFiles(self._log, Team(threads=self._pool.count), self._pool, replace(self._room, sending=0))
+
+    def each(self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = ()) -> Iterator[T]:
+        """Give what a stage makes of each block."""
+        log = self._log
+        jobs = (
+            (stage, log.folder, number, len(log.actions), self._team.threads, common, self._own(own, number))
+            for number in range(len(self.edges) - 1)
+        )
+        for found, peak in self._team.each(_staged, jobs):
+            self._saw(peak)
+            yield found
+
+    def folded(self, stage: Callable[..., list[Any]], *common: Any, own: Sequence[Any] = ()) -> list[Any]:
+        """Return the sums that all blocks add to: each of a worker's parts of the log sends its own once."""
+        blocks = len(self.edges) - 1
+        parts = min(1 if self._team.alone else SHARES * self._team.count, blocks)
+        bounds = itertools.pairwise(blocks * part // parts for part in range(parts + 1))
+        totals: list[Any] | None = None
+        for _, (some, peak) in self._team.as_they_end(_folded, self._folds(bounds, stage, common, own), join=False):
+            self._saw(peak)
+            if totals is None:
+                totals = some
+            else:
+                for total, part in zip(totals, some, strict=True):
+                    np.add(total, part, out=total)
+        return totals or []
+
+    def by_runs(self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = ()) -> Iterator[T]:
+        """Give what every run of blocks adds up to."""
+        runs = runs_of(len(self.edges) - 1)
+        for found, peak in self._team.each(_folded, self._folds(runs, stage, common, own), join=False):
+            self._saw(peak)
+            yield found
+
+    def _folds(
+        self, bounds: Iterable[tuple[int, int]], stage: Callable[..., Any], common: Sequence[Any], own: Sequence[Any]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Give the jobs that fold blocks, up to each bound from the one before."""
+        log = self._log
+        for low, high in bounds:
+            blocks = [(number, self._own(own, number)) for number in range(low, high)]
+            yield stage, log.folder, blocks, len(log.actions), self._team.threads, common
+
+    def _own(self, own: Sequence[Any], number: int) -> list[Any]:
+        low, high = self.edges[number], self.edges[number + 1]
+        return [array[low:high] for array in own]
+
+    def _saw(self, peak: Peak) -> None:
+        self.peaks[peak[0]] = max(peak[1], self.peaks.get(peak[0], 0))
+
+    def some(self, people: IntArray) -> Ratings:
+        """Return the log of some people, in memory."""
+        log = self._log
+        offsets = np.concatenate([[0], np.cumsum(log.counts[people])]).astype(np.int64)
+        ratings = int(offsets[-1])
+        remedy = "use --method two-stage, which goes through them in parts, or fewer people"
+        affordable(f"{ratings:,} ratings in memory at once", remedy, size=40 * ratings)
+        self._room.check(f"{ratings:,} ratings in memory at once", 40 * ratings, remedy)
+        chosen = np.zeros(len(log.people), dtype=np.bool_)
+        chosen[people] = True
+        action, rating = np.empty(ratings, dtype=np.int32), np.empty(ratings)
+        done = 0
+        for some, theirs in self.each(_picked, own=(chosen,)):
+            part = slice(done, done + len(some))
+            action[part], rating[part] = some, theirs
+            done += len(some)
+        labels = tuple(log.people[n] for n in people.tolist())
+        return Ratings.trusted(offsets, action, rating, labels, log.actions, log.layout)
+
+    def probe(self) -> None:
+        """Refuse, before the work starts, workers who do not see the files."""
+        if not (self._log.folder / block_name(0)).exists():
+            self._log.block(0)  # which says so
+        jobs = [(self._log.folder / block_name(0),)] * self._team.count
+        for host, sees in self._team.each(_sees, [] if self._team.alone else jobs, join=False):
+            if not sees:
+                raise InvalidInput(
+                    f"the worker on {host} does not see {self._log.folder}, where the log is: name a folder that all "
+                    "machines share (scratch=…; --scratch)"
+                )
+
+
+def peak_of_process() -> Peak:
+    """Return which process this is, and the most memory that it has had."""
+    return f"{platform.node()}:{os.getpid()}", peak_bytes() or 0
+
+
+def _sees(place: Path) -> tuple[str, bool]:
+    return platform.node(), place.exists()
+
+
+def _staged(
+    stage: Callable[..., T],
+    folder: Path,
+    number: int,
+    actions: int,
+    threads: int,
+    common: Sequence[Any],
+    own: Sequence[Any],
+) -> tuple[T, Peak]:
+    with Threads(threads) as pool:
+        return stage(block_of(folder, number, actions), pool, *common, *own), peak_of_process()
+
+
+def _folded(
+    stage: Callable[..., T],
+    folder: Path,
+    blocks: Sequence[tuple[int, Sequence[Any]]],
+    actions: int,
+    threads: int,
+    common: Sequence[Any],
+) -> tuple[T, Peak]:
+    totals: Any = None
+    with Threads(threads) as pool:
+        for number, own in blocks:
+            totals = stage(block_of(folder, number, actions), pool, totals, *common, *own)
+    return totals, peak_of_process()
+
+
+def _picked(block: Ratings, _: Threads, chosen: Any) -> tuple[Int32Array, FloatArray]:
+    rows = np.repeat(chosen, block.counts)
+    return block.action[rows], block.rating[rows]

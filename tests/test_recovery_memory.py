@@ -1,0 +1,252 @@
+"""What a fit takes of memory and disk: below the limit, the same to the last bit, and nothing is left behind."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import lpbandits as lpb
+from lpbandits import parallel
+from lpbandits.cli import app
+from lpbandits.errors import InvalidInput
+from lpbandits.parallel import Threads, team_of
+from lpbandits.recovery import blocks as blocks_
+from lpbandits.recovery import cluster, counting, partition
+from lpbandits.recovery.in_files import InFiles
+from lpbandits.recovery.memory import Room
+from lpbandits.recovery.parted import parted
+from tests.logs import log_of
+
+ROWS = pl.DataFrame({"person": [1, 1, 2, 2, 3, 3], "action": [10, 20, 10, 30, 20, 30], "rating": [5, 3, 4, 2, 1, 2]})
+
+FITTED = """
+import sys
+from pathlib import Path
+import numpy as np, polars as pl
+import lpbandits as lpb
+from lpbandits.recovery import counting
+
+counting.CELLS = 2**40  # so that the limit alone decides
+rng = np.random.default_rng(0)
+who, k = np.repeat(np.arange(8000), 100), 4000
+rows = {"person": who, "action": rng.integers(k, size=len(who)), "rating": rng.integers(1, 6, len(who))}
+frame = pl.DataFrame(rows).unique(["person", "action"], maintain_order=True)
+estimator = lpb.TwoStage(restarts=1, shrink=False)
+with lpb.part_ratings(frame, max_memory=sys.argv[1]) as log:
+    lpb.fit_states(log, estimator, states=20, taste=False, heldout=0, max_memory=sys.argv[1], threads=1)
+status = Path("/proc/self/status").read_text().splitlines()
+print(next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:")))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of a process is read from /proc")
+def test_a_fit_stays_below_its_limit() -> None:
+    """Counts of all twenty states at once would take 640 MB, and the process some 1,000."""
+    done = subprocess.run([sys.executable, "-c", FITTED, "800MB"], capture_output=True, text=True, check=True)
+    assert 300e6 < int(done.stdout) < 800e6
+
+
+def few_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks_, "RATINGS", 60)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_limit_does_not_change_a_fit(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    few_blocks(monkeypatch)
+    log = log_of(200, 12, share=0.6, states=3)
+    whole = lpb.fit_states(log, lpb.TwoStage(), states=3)
+    for most in ("3GB", "20GB", 10**12):
+        made = lpb.fit_states(log, lpb.TwoStage(), states=3, jobs=jobs, max_memory=most)
+        assert made.model.sha256 == whole.model.sha256
+
+
+@pytest.mark.parametrize("cap", [None, 7])
+@pytest.mark.parametrize(
+    ("alone", "states", "passes"),
+    [(False, 3, 1), (False, 2.9, 2), (False, 1, 3), (True, 3, 1), (True, 2.9, 2), (True, 1, 3)],
+)
+def test_with_less_room_counts_take_more_passes_and_then_this_process(
+    cap: int | None, alone: bool, states: float, passes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few_blocks(monkeypatch)
+    log, labels = log_of(120, 9, share=0.8, states=3), np.arange(120) % 3
+    whole = list(counting.count_states(blocks_.InMemory(log, Threads(1)), labels, 3, pairs_per_person=cap, seed=3))
+    calls: list[bool] = []
+    # A worker's counts are there ten times: with two workers three times each, twice on their way, and twice here.
+    # Those with a cap are floats, and eight of each worker may wait for their turn.
+    size, copies = (81 * 2, 10) if cap is None else (81 * 8, 26)
+    room = Room(round(states * size * (1 if alone else copies)), here=2, sending=2)
+
+    class Watched(InFiles):
+        @property
+        def here(self) -> InFiles:
+            return Watched(self._log, team_of(), self._pool, Room(self._room.most))
+
+        def _counts(self, stage: Any) -> None:
+            if "_counted" in stage.__name__:
+                calls.append(self._team.alone)
+
+        def folded(self, stage: Any, *common: Any, own: Any = ()) -> list[Any]:
+            self._counts(stage)
+            return super().folded(stage, *common, own=own)
+
+        def each(self, stage: Any, *common: Any, own: Any = ()) -> Any:
+            self._counts(stage)
+            return super().each(stage, *common, own=own)
+
+    with team_of(2) as team, Threads(1) as pool:
+        place = Watched(parted(log, tmp_path), team, pool, room)
+        found = list(counting.count_states(place, labels, 3, pairs_per_person=cap, seed=3))
+    for (mine, _), (theirs, _) in zip(found, whole, strict=True):
+        np.testing.assert_array_equal(mine.halves, theirs.halves)
+        np.testing.assert_array_equal(mine.wins, theirs.wins)
+    assert calls == [alone] * passes
+
+
+@pytest.mark.parametrize(("left", "workers"), [(10**9, 2), (3.0, 2), (2.9, 1), (0.1, 1)])
+def test_with_less_room_kmeans_starts_one_after_the_other(
+    left: float, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, seen = log_of(60, 9, share=0.8, states=3), []
+    whole = cluster.cluster_people(log, 3).labels
+
+    def each(*given: Any, workers: int) -> Any:
+        seen.append(workers)
+        return parallel.each(*given, workers=workers)
+
+    monkeypatch.setattr(cluster, "each", each)
+    with Threads(2) as pool:
+        room = Room(round(left * (13 * len(log) + 100 * 60)))
+        found = cluster.cluster_people(blocks_.InMemory(log, pool, room), 3).labels
+    np.testing.assert_array_equal(found, whole)
+    assert seen == [workers]
+
+
+def test_kmeans_sees_the_people_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    few_blocks(monkeypatch)
+    log, shown = log_of(60, 9, share=0.8, states=3), np.arange(1, 60, 7)
+    likings = np.linspace(-1, 1, 9)
+    with Threads(1) as pool:
+        found = cluster._features(blocks_.InMemory(log, pool), shown, "cosine", likings)
+    wanted = cluster.scaled(log.subset(shown), "cosine", likings)
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+
+
+def test_scratch_is_what_was_there_at_most() -> None:
+    rows = pl.DataFrame({"person": np.repeat(np.arange(500), 10), "action": np.tile(np.arange(10), 500), "rating": 1})
+    with lpb.part_ratings(rows) as log:
+        assert log.scratch == 24 * 5000  # of buckets; they are gone when blocks, of half the size, are written
+
+
+def test_what_cannot_be_done_is_refused_with_the_least_that_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = log_of(50, 6, states=2)
+    with pytest.raises(InvalidInput, match=r"max_memory is 100MB, but .* the least is 500MB \(--max-memory\); give"):
+        lpb.fit_states(log, lpb.TwoStage(), states=2, max_memory="100MB")
+    assert lpb.fit_states(log, lpb.TwoStage(), states=2, max_memory="500MB").report.states == 2
+    with pytest.raises(InvalidInput, match=r"but .* for EM, .* use --method two-stage"):
+        lpb.fit_states(log, lpb.Em(), states=2, max_memory="200MB")
+    with pytest.raises(InvalidInput, match=r"2 workers, people and blocks 800\.1MB: the least is 900MB"):
+        lpb.fit_states(log, lpb.TwoStage(), states=2, max_memory="700MB", jobs=2)
+    wide = lpb.Ratings.from_matrix(np.tile(np.arange(9000.0), (2, 1)))
+    with pytest.raises(InvalidInput, match=r"counts of 9,000 actions take 162MB, .* least is 600MB .*min_action"):
+        lpb.fit_states(wide, lpb.TwoStage(), states=1, taste=False, max_memory="450MB")
+    with pytest.raises(InvalidInput, match=r"reading a log takes 800MB"), lpb.part_ratings(ROWS, max_memory="700MB"):
+        pass
+    monkeypatch.setattr(partition, "SMALLEST", 10**7)
+    with pytest.raises(InvalidInput, match=r"but parting 6 ratings by 3 people takes 1\.8GB"):
+        lpb.part_ratings(ROWS, max_memory="1GB").__enter__()
+
+
+@pytest.mark.parametrize("given", ["8", "8 Gb", "0GB", "-1GB", "1e3MB", "GB", "", "nan GB"])
+def test_a_size_has_a_unit(given: str) -> None:
+    with pytest.raises(InvalidInput, match=r"give a number with a unit, such as 8GB or 500MB"):
+        lpb.part_ratings(ROWS, max_memory=given).__enter__()
+    with pytest.raises(InvalidInput, match=rf"^--max-memory is '{given}'; give a number with a unit"):
+        CliRunner().invoke(app, ["fit", "log.csv", "--max-memory", given], catch_exceptions=False)
+
+
+def test_a_disk_without_space_is_said_before_and_while_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as changed:
+        changed.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=100))
+        with pytest.raises(InvalidInput, match=rf"take 144B, and {tmp_path} has 100B free: .*--scratch"):
+            lpb.part_ratings(ROWS, scratch=tmp_path).__enter__()
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("numpy.save", full)
+    with pytest.raises(InvalidInput, match=rf"no space for the parts of the log, which take 144B, in {tmp_path}: .*"):
+        lpb.part_ratings(ROWS, scratch=tmp_path).__enter__()
+    with pytest.raises(InvalidInput, match=r"name a folder on another disk \(scratch=…; --scratch\)"):
+        lpb.fit_states(lpb.read_ratings(ROWS), lpb.TwoStage(), states=1, jobs=2, scratch=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_scratch_may_be_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "parts").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with lpb.part_ratings(ROWS, scratch="parts") as log:
+        assert log.folder.parent == tmp_path / "parts"
+        monkeypatch.chdir("/")
+        assert len(log.block(0)) == 6
+        assert lpb.fit_states(log, lpb.TwoStage(), states=1, jobs=2).report.people == 3
+    assert not list((tmp_path / "parts").iterdir())
+
+
+def test_parted_ratings_are_used_where_their_files_are() -> None:
+    with pytest.raises(InvalidInput, match=r"not made by hand; use: with part_ratings"):
+        lpb.PartedRatings()
+    with lpb.part_ratings(ROWS) as log:
+        for number in (1, -1, 99, "a"):
+            with pytest.raises(InvalidInput, match=r"block is .*; it must be a whole number from 0 to 0"):
+                log.block(number)  # type: ignore[arg-type] # on purpose
+        place = log.folder / "block-000000"
+        for content in (b"", place.read_bytes()[:-8], b"x" * 300):
+            place.write_bytes(content)
+            with pytest.raises(InvalidInput, match=r"block 0 .* was cut short or altered .*: part the log again"):
+                log.block(0)
+    for use in (lambda: log.block(0), lambda: log.sha256, lambda: lpb.fit_states(log, lpb.TwoStage(), states=1)):
+        with pytest.raises(InvalidInput, match=r"are gone from .*: use it inside `with part_ratings"):
+            use()
+
+
+def test_an_unknown_setting_gets_the_nearest() -> None:
+    for door in (lpb.part_ratings, lpb.open_ratings):
+        with pytest.raises(InvalidInput, match=r"has no setting 'min_persn'; .* \(did you mean 'min_person'\?\)"):
+            door(ROWS, min_persn=3).__enter__()
+
+
+def test_workers_who_do_not_see_the_files_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They look for another file than the one there is, as those on a machine without the folder do."""
+    from lpbandits.recovery import in_files
+
+    monkeypatch.setattr(in_files, "_sees", lambda place: ("far", (place / "none").exists()))
+    with pytest.raises(InvalidInput, match=r"worker on far does not see .*: name a folder that all .*--scratch"):
+        lpb.fit_states(lpb.read_ratings(ROWS), lpb.TwoStage(), states=1, jobs=2)
+
+
+def test_fit_says_where_the_log_was_and_what_it_took(tmp_path: Path) -> None:
+    ROWS.write_parquet(tmp_path / "log.parquet")
+    command = ["fit", str(tmp_path / "log.parquet"), "--states", "1"]
+    scratch = ["--scratch", str(tmp_path)]
+    here, there = (json.loads(CliRunner().invoke(app, [*command, *more, "--json"]).stdout) for more in ([], scratch))
+    assert (here["space"]["log"], here["space"]["parts"], here["space"]["scratch_bytes"]) == ("memory", 1, 0)
+    assert (there["space"]["log"], there["space"]["parts"]) == ("files", 1)
+    assert there["space"]["scratch_bytes"] >= 144  # of six ratings, 24 bytes each
+    assert there["space"]["peak_bytes"] > 10**8
+    said = CliRunner().invoke(app, [*command, *scratch]).stdout
+    assert "The log was in files: 1 part, at most" in said
+    assert "The log was in memory; memory at most" in CliRunner().invoke(app, command).stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["log.parquet"]
