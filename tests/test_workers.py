@@ -25,7 +25,7 @@ from lpbandits.evaluation.policy_choice import choose_policy
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.reproduce import reproduce, run_case
 from lpbandits.paper.spec import Size
-from lpbandits.parallel import engines, team_of
+from lpbandits.parallel import cluster, team_of
 from lpbandits.parallel.travel import opened, packed, unpacked
 from lpbandits.policies import POLICIES
 from tests.conftest import REWARDS, model_for
@@ -439,7 +439,7 @@ def test_odd_options_are_refused_in_one_line(command: str, words: list[str], mes
 
 
 def test_a_silent_address_and_too_many_processes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "ANSWER", 1)
+    monkeypatch.setattr(cluster, "ANSWER", 1)
     monkeypatch.chdir(tmp_path)
     words = ["simulate", "--people", "900", "--rounds", "300", "--policies", "ts"]
     code, out, error = run([*words, "--backend", "dask", "--address", "tcp://127.0.0.1:9"])
