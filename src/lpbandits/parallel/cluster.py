@@ -9,7 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from lpbandits.errors import InvalidInput, MachineFault, reason
@@ -42,8 +42,7 @@ class OnDask:
         self._bare: float | None = None
         self._where = f"at {workers.address}" if workers.address else "of this machine"
         try:
-            with undisturbed():
-                self._client = self._reached(workers)
+            self._client = self._reached(workers)
             threads = sum(self._client.nthreads().values())
             self.count = threads if workers.jobs is None else workers.jobs
             if not threads:
@@ -66,7 +65,8 @@ class OnDask:
         self._open.enter_context(_quiet())
         where: Any = workers.address
         if where is None:
-            where = self._local(LocalCluster, workers.here)
+            with undisturbed():
+                where = self._local(LocalCluster, workers.here)
         else:
             _check_way(where)
         try:
@@ -128,6 +128,8 @@ class OnDask:
     def stop(self) -> None:
         """Take back what is not done, and end what was started here."""
         with undisturbed():
+            if self._client.status != "running":
+                _Quiet.inside += 1  # for good: a client that lost its scheduler speaks of it long after its end
             self._executor.shutdown(wait=False)
             self._open.close()
 
@@ -142,17 +144,18 @@ class _Quiet:
 
     lock = threading.Lock()
     inside = 0
-    level = logging.NOTSET
+    levels: ClassVar[dict[str, int]] = {}
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Let Dask say nothing by itself: deaths of workers are ours to tell."""
-    dask = logging.getLogger("distributed")
     with _Quiet.lock:
         if not _Quiet.inside:
-            _Quiet.level = dask.level
-            dask.setLevel(logging.CRITICAL)
+            names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] == "distributed"]
+            _Quiet.levels = {name: logging.getLogger(name).level for name in names}
+            for name in names:
+                logging.getLogger(name).setLevel(logging.CRITICAL)
         _Quiet.inside += 1
     try:
         yield
@@ -160,7 +163,8 @@ def _quiet() -> Iterator[None]:
         with _Quiet.lock:
             _Quiet.inside -= 1
             if not _Quiet.inside:
-                dask.setLevel(_Quiet.level)
+                for name, level in _Quiet.levels.items():
+                    logging.getLogger(name).setLevel(level)
 
 
 def _check_way(address: str) -> None:
@@ -174,7 +178,10 @@ def _check_way(address: str) -> None:
             )
         return
     try:
-        socket.create_connection((parts.hostname or "", parts.port or 0), timeout=REACH).close()
+        with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=REACH) as there:
+            there.settimeout(ANSWER)
+            if parts.scheme == "tcp" and not there.recv(1):  # a scheduler speaks first; Dask waits for it for ever
+                raise ConnectionError("it hung up")
     except (OSError, ValueError) as error:  # ValueError: a name that cannot be one
         raise _silent(address, error) from None
 

@@ -61,6 +61,7 @@ def unpacked(call: bytes, theirs: Mapping[str, str] | None = None) -> bytes:
             f"a worker process cannot load what it was sent ({_first_line(error)}); put your module where workers find "
             "it (install it, or set PYTHONPATH), or use this process alone (--jobs 1)"
         ) from None
+    import scipy.linalg  # noqa: F401, PLC0415 - its threads can be limited only once it is there
     from joblib.externals.loky.backend.reduction import dumps  # noqa: PLC0415
 
     with warnings.catch_warnings(), one_thread("blas"):
