@@ -62,6 +62,8 @@ def linear_algebra(number: int) -> tuple[int, set[int], float]:
 
 def test_two_teams_at_once_never_share_a_process() -> None:
     found: dict[str, set[int]] = {}
+    with team_of(2) as team:
+        list(team.each(who, [(0.0,)]))  # now there is a pool that both could take
 
     def work(name: str) -> None:
         with team_of(2) as team:

@@ -99,13 +99,6 @@ FAULTS = [
         (f"{ENGINES}test_workers_end_when_their_parent_is_killed",),
     ),
     Fault(
-        "engines: a worker may not grow",
-        "parallel/processes.py",
-        "_MAX_MEMORY_LEAK_SIZE = sys.maxsize",
-        "_MAX_MEMORY_LEAK_SIZE = 3 * 10**8",
-        (f"{ENGINES}test_a_worker_may_grow",),
-    ),
-    Fault(
         "engines: all that waits is charged with a death",
         "parallel/team.py",
         "for task in tasks[: self.engine.count]",
