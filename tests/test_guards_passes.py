@@ -16,9 +16,9 @@ from lpbandits.parallel import Threads
 from lpbandits.recovery.blocks import InMemory
 from lpbandits.recovery.bradley_terry import maximise
 from lpbandits.recovery.counting import count_states
+from lpbandits.recovery.in_files import InFiles
 from lpbandits.recovery.likings import Crowd, popular_ordering, telling
 from lpbandits.recovery.pairs import compare, count_state
-from lpbandits.recovery.in_files import InFiles
 from lpbandits.recovery.parted import parted
 from lpbandits.recovery.taste import moments, moments_of
 from tests.guards.kernels import allocating, looked_on

@@ -14,7 +14,8 @@ import pytest
 from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 
 from lpbandits.errors import InvalidInput, MachineFault, door
-from lpbandits.parallel import Team, Workers, engines, one_thread, team_of
+from lpbandits.parallel import Team, Workers, cluster, one_thread, team_of
+from lpbandits.parallel.travel import about
 
 ROOT = Path(__file__).parent.parent
 
@@ -163,7 +164,7 @@ def test_a_job_that_kills_every_worker_is_given_up(backend: str) -> None:
 
 
 def test_what_is_not_possible_is_refused_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "ANSWER", 1)
+    monkeypatch.setattr(cluster, "ANSWER", 1)
     with pytest.raises(InvalidInput, match=r"no Dask scheduler answers at tls://127.0.0.1:9"):
         team_of(Workers(backend="dask", address="tls://127.0.0.1:9"))
     with pytest.raises(InvalidInput, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"):
@@ -178,8 +179,8 @@ def test_what_is_not_possible_is_refused_with_a_remedy(monkeypatch: pytest.Monke
 
 
 def test_a_cluster_with_other_versions_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "version", lambda _: "0.0.1")
-    with pytest.raises(InvalidInput, match=r"this machine has 0.0.1: results could differ"):
+    monkeypatch.setattr(cluster, "about", lambda: {**about(), "numba": "0.0.1"})
+    with pytest.raises(InvalidInput, match=r"has numba .*, and whoever sends it work has 0.0.1: results could differ"):
         team_of(Workers(2, "dask", address))
 
 

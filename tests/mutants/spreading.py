@@ -11,12 +11,16 @@ LOST = (f"{TESTS}test_parts_of_a_program_travel_and_those_of_a_lost_module_say_s
 ODD = (f"{TESTS}test_an_error_that_cannot_travel_is_told_all_the_same",)
 SEALED = (f"{TESTS}test_a_model_that_travelled_is_as_immutable_as_before",)
 SLOW = (f"{TESTS}test_that_a_function_is_slow_is_said_here_and_not_by_workers",)
+ENGINES = "tests/test_engines.py::"
+CLUSTER = (f"{ENGINES}test_threads_of_one_worker_change_nothing_and_that_all_are_gone_is_said",)
+PLACES = (f"{ENGINES}test_workers_are_of_the_folder_and_the_environment_that_they_work_for",)
+REFUSED = (f"{ENGINES}test_where_nobody_is_is_told_at_once",)
 
 FAULTS = [
-    Fault("workers: a death ends the run", "parallel/engines.py", "= (BrokenProcessPool,)", "= ()", DEATH),
+    Fault("workers: a death ends the run", "parallel/processes.py", "= (BrokenProcessPool,)", "= ()", DEATH),
     Fault(
         "workers: Ctrl-C reaches them",
-        "parallel/engines.py",
+        "parallel/interrupts.py",
         "SIG_BLOCK, {signal.SIGINT}",
         "SIG_BLOCK, set()",
         INTERRUPT,
@@ -70,4 +74,73 @@ FAULTS = [
         "for first in REFERENCES[name].firsts[:1]]",
         ("tests/test_evaluate.py::test_constants_are_those_that_do_best",),
     ),
+    Fault(
+        "engines: a pool in use is lent",
+        "parallel/processes.py",
+        "                    del cls.pools[number]\n",
+        "",
+        (f"{ENGINES}test_two_teams_at_once_never_share_a_process",),
+    ),
+    Fault(
+        "engines: no pool is kept",
+        "parallel/processes.py",
+        "_Idle.add(self._place, self._pool)",
+        "self._pool.shutdown()",
+        (f"{ENGINES}test_two_teams_at_once_never_share_a_process",),
+    ),
+    Fault(
+        "engines: any pool will do", "parallel/processes.py", "if where == place:", "if where[1] == place[1]:", PLACES
+    ),
+    Fault(
+        "engines: workers outlive their parent",
+        "parallel/processes.py",
+        "while os.getppid() == parent:",
+        "while True:",
+        (f"{ENGINES}test_workers_end_when_their_parent_is_killed",),
+    ),
+    Fault(
+        "engines: all that waits is charged with a death",
+        "parallel/team.py",
+        "for task in tasks[: self.engine.count]",
+        "for task in tasks",
+        (f"{ENGINES}test_a_death_is_charged_to_what_was_started",),
+    ),
+    Fault(
+        "engines: loky kills, and its thread fails",
+        "parallel/processes.py",
+        "self._pool.shutdown(wait=True)",
+        "self._pool.shutdown(wait=True, kill_workers=True)",
+        (f"{ENGINES}test_calls_that_nobody_wants_any_more_fail_no_thread",),
+    ),
+    Fault(
+        "engines: workers for nothing",
+        "parallel/team.py",
+        "if most == 0:",
+        "if False:",
+        (f"{ENGINES}test_nobody_is_asked_when_there_is_nothing_to_do",),
+    ),
+    Fault(
+        "engines: the first interrupt does not wait",
+        "parallel/interrupts.py",
+        "if len(came) > 1:",
+        "if came:",
+        (f"{ENGINES}test_the_first_interrupt_waits_and_the_second_does_not",),
+    ),
+    Fault(
+        "engines: a library loaded later has many threads",
+        "parallel/threads.py",
+        "if _loaded() not in _Blas.limits:",
+        "if not _Blas.limits:",
+        (f"{ENGINES}test_a_library_that_is_loaded_later_has_one_thread_too",),
+    ),
+    Fault("engines: Dask stays quiet", "parallel/cluster.py", "setLevel(level)", "setLevel(50)", CLUSTER),
+    Fault("engines: nobody looks for workers", "parallel/team.py", "self.engine.check()", "pass", CLUSTER),
+    Fault(
+        "engines: versions are compared once",
+        "parallel/travel.py",
+        "if theirs is not None:",
+        "if False:",
+        (f"{ENGINES}test_a_worker_that_joins_later_is_asked_for_its_versions",),
+    ),
+    Fault("engines: a silent port is waited for", "parallel/cluster.py", "and not there.recv(1)", "and False", REFUSED),
 ]

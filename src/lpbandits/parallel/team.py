@@ -27,6 +27,9 @@ MOST_JOINED = 4096
 DEATHS = 4
 """A task with which so many workers died is given up: it is not their fault."""
 
+LOOK = 2.0
+"""Seconds without a result after which it is seen whether there are workers at all."""
+
 
 class Team:
     """Workers, or this process alone.
@@ -138,7 +141,9 @@ class _Round:
         try:
             self.send()
             while self.waiting:
-                ended = wait(self.waiting, return_when=FIRST_COMPLETED).done
+                ended = wait(self.waiting, timeout=LOOK, return_when=FIRST_COMPLETED).done
+                if not ended:
+                    self.engine.check()
                 lost = False
                 for future in sorted(ended, key=lambda one: self.waiting[one][0][0]):
                     if isinstance(_fault_of(future), self.engine.lost):
@@ -153,7 +158,7 @@ class _Round:
                 self.send()
         finally:
             for future in self.waiting:
-                future.cancel()
+                self.engine.take_back(future)
 
     def send(self) -> None:
         """Keep two tasks per worker on their way."""
@@ -180,17 +185,17 @@ class _Round:
         self.waiting[self.engine.submit(_task, self.function, [job for _, job in task])] = task
 
     def again(self) -> None:
-        """Send again what was under way when a worker died."""
-        tasks = sorted(self.waiting.values(), key=lambda task: task[0][0])
-        self.deaths.update(task[0][0] for task in tasks)
+        """Send again what was lost with a worker, which is laid to the charge of those tasks that may have started."""
+        self.engine.renew()  # after which all have ended, and those with a result are given in their turn
+        lost = [future for future in self.waiting if isinstance(_fault_of(future), self.engine.lost)]
+        tasks = [self.waiting.pop(future) for future in lost]
+        self.deaths.update(task[0][0] for task in tasks[: self.engine.count])  # they start in the order of sending
         if max(self.deaths.values()) >= DEATHS:
             raise MachineFault(
                 f"worker processes died {DEATHS} times over the same work; there may be too little memory: use fewer "
                 "jobs (--jobs), or make the problem smaller"
             )
-        self.waiting.clear()
-        self.engine.renew()
-        for task in tasks:
+        for task in sorted(tasks, key=lambda task: task[0][0]):
             self.submit(task)
 
 
@@ -222,7 +227,7 @@ def team_of(
 
     `threads` are those of one job, by default as many as cores are left for it. In this process, `threaded` jobs, which
     spend their time in kernels, run beside each other instead, on so many threads. `most` is how many jobs there are:
-    no more processes are started.
+    no more processes are started, and for none nobody is asked.
 
     >>> with team_of(2, threads=1) as team: team.count, team.threads, team.alone
     (2, 1, False)
@@ -230,8 +235,10 @@ def team_of(
     (3, 1)
     """
     workers = as_workers(jobs)
+    if most == 0:
+        workers = None
     if workers is not None and most is not None and workers.address is None:
-        workers = as_workers(replace(workers, jobs=max(min(workers.here, most), 1)))
+        workers = replace(workers, jobs=min(workers.here, most))
     if workers is None:
         count = threads_of(threads)
         return Team(OnThreads(count), threads=1) if threaded and count > 1 else Team(threads=threads)

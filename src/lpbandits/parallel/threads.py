@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from lpbandits import validate
 
@@ -33,9 +33,12 @@ def _libraries(loaded: tuple[bool, ...]) -> Any:
     return ThreadpoolController()
 
 
+def _loaded() -> tuple[bool, ...]:
+    return tuple(name in sys.modules for name in ("numpy", "scipy.linalg", "sklearn.cluster"))
+
+
 def _limited(of: str) -> Any:
-    loaded = tuple(name in sys.modules for name in ("numpy", "scipy.linalg", "sklearn.cluster"))
-    return _libraries(loaded).limit(limits=1, user_api=of)
+    return _libraries(_loaded()).limit(limits=1, user_api=of)
 
 
 class _Blas:
@@ -43,7 +46,8 @@ class _Blas:
 
     lock = threading.Lock()
     inside = 0
-    limit: Any = None
+    limits: ClassVar[dict[tuple[bool, ...], Any]] = {}
+    """By what was loaded: a library that was loaded since is limited by whoever enters next."""
 
 
 @contextlib.contextmanager
@@ -58,16 +62,16 @@ def one_thread(of: Literal["blas", "openmp"]) -> Iterator[None]:
             yield
         return
     with _Blas.lock:
-        if not _Blas.inside:
-            _Blas.limit = _limited(of)
+        if _loaded() not in _Blas.limits:
+            _Blas.limits[_loaded()] = _limited(of)
         _Blas.inside += 1
     try:
         yield
     finally:
         with _Blas.lock:
             _Blas.inside -= 1
-            if not _Blas.inside:
-                _Blas.limit.restore_original_limits()
+            while _Blas.limits and not _Blas.inside:
+                _Blas.limits.popitem()[1].restore_original_limits()  # the last first
 
 
 def threads_of(count: int | None, name: str = "threads") -> int:

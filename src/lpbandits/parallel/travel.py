@@ -1,13 +1,22 @@
 """What is sent to a worker: a call, packed here and unpacked there, so that what cannot travel is said in one line."""
 
+import functools
 import pickle
+import platform
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from typing import Any
 
 from lpbandits.errors import InvalidInput, LpbError, MachineFault, SlowFunction
 from lpbandits.parallel.threads import one_thread
 from lpbandits.validate import ODD
+
+LEAST = 0.5
+"""Seconds of work that other processes are sent at a time: sending costs milliseconds."""
+
+SAME = ("lpbandits", "numba", "numpy", "scikit-learn", "scipy")
+"""Packages whose versions decide the last bit of a result."""
 
 
 def packed(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
@@ -37,11 +46,14 @@ def opened(answer: bytes) -> Any:
     return pickle.loads(answer)  # noqa: S301 - from a worker, who was sent the call
 
 
-def unpacked(call: bytes) -> bytes:
+def unpacked(call: bytes, theirs: Mapping[str, str] | None = None) -> bytes:
     """Make a call that was packed: with one thread of linear algebra, whose number could move the last bit.
 
-    Warnings of functions that are plain Python are not said again: whoever sent them has said it.
+    `theirs` are the versions of whoever sent it, which must be those here. Warnings of functions that are plain Python
+    are not said again: whoever sent them has said it.
     """
+    if theirs is not None:
+        check_same(theirs)
     try:
         function, arguments = pickle.loads(call)  # noqa: S301 - from whoever started this worker, or rules it
     except (*ODD, ImportError, pickle.UnpicklingError) as error:
@@ -49,6 +61,7 @@ def unpacked(call: bytes) -> bytes:
             f"a worker process cannot load what it was sent ({_first_line(error)}); put your module where workers find "
             "it (install it, or set PYTHONPATH), or use this process alone (--jobs 1)"
         ) from None
+    import scipy.linalg  # noqa: F401, PLC0415 - its threads can be limited only once it is there
     from joblib.externals.loky.backend.reduction import dumps  # noqa: PLC0415
 
     with warnings.catch_warnings(), one_thread("blas"):
@@ -74,3 +87,19 @@ def _arrives(error: Exception) -> bool:
 
 def _first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+
+
+@functools.cache
+def about() -> dict[str, str]:
+    """Return the versions here: those of packages, and of Python up to its minor number."""
+    return {"Python": ".".join(platform.python_version_tuple()[:2]), **{name: version(name) for name in SAME}}
+
+
+def check_same(theirs: Mapping[str, str]) -> None:
+    """Refuse to work for somebody with other versions."""
+    for name, mine in about().items():
+        if theirs.get(name) != mine:
+            raise InvalidInput(
+                f"a Dask worker on {platform.node()} has {name} {mine}, and whoever sends it work has "
+                f"{theirs.get(name)}: results could differ; install the same versions"
+            )

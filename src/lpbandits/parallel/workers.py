@@ -24,7 +24,7 @@ class Workers:
         How many jobs are worked on at a time; by default one per core, or per thread of the cluster.
     backend
         "processes" of this machine, or "dask": the cluster at `address`, or one that is started on this machine for
-        the time being and listens to nobody else.
+        the time being and listens on its loopback only.
     address
         Where the scheduler of a Dask cluster is, such as "tcp://10.0.0.1:8786".
 

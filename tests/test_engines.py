@@ -1,0 +1,332 @@
+"""Processes and clusters: whose they are, what they cost when they die, and that nobody outlives whom it works for."""
+
+import contextlib
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil  # type: ignore[import-untyped] # distributed brings it, without types
+import pytest
+from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
+
+from lpbandits.errors import InvalidInput, MachineFault
+from lpbandits.parallel import Workers, cluster, one_thread, team_of, threads
+from lpbandits.parallel import team as teams
+from lpbandits.parallel.interrupts import undisturbed
+from lpbandits.parallel.processes import OnProcesses
+from lpbandits.parallel.travel import about, packed, unpacked
+
+
+def who(seconds: float) -> int:
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def dies(folder: str, number: int, times: int) -> int:
+    """End one's process, so many times."""
+    before = len(list(Path(folder).glob(f"{number}-*")))
+    Path(folder, f"{number}-{before}").touch()
+    if before < times:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+HELD: list[Any] = []
+
+
+def grows(seconds: float) -> int:
+    HELD.append(np.ones(50_000_000))
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def linear_algebra(number: int) -> tuple[int, set[int], float]:
+    time.sleep(0.05)
+    some = np.random.default_rng(number).normal(size=(300, 300))
+    used = {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+    return threading.get_ident(), used, float(np.linalg.inv(some @ some.T + np.eye(300)).sum())
+
+
+# Processes
+
+
+def test_two_teams_at_once_never_share_a_process() -> None:
+    found: dict[str, set[int]] = {}
+    with team_of(2) as team:
+        list(team.each(who, [(0.0,)]))  # now there is a pool that both could take
+
+    def work(name: str) -> None:
+        with team_of(2) as team:
+            found[name] = set(team.each(who, [(0.3,)] * 6, join=False))
+
+    both = [threading.Thread(target=work, args=(name,)) for name in ("one", "two")]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join()
+    assert found["one"]
+    assert not found["one"] & found["two"]
+    with team_of(2) as team:
+        assert set(team.each(who, [(0.1,)] * 4, join=False)) in found.values(), "the next finds them warm"
+
+
+def test_the_error_of_one_team_does_not_reach_another() -> None:
+    with team_of(2) as team:
+        results = team.each(who, [(0.1,)] * 12, join=False)
+        next(results)
+        with pytest.raises(TypeError), team_of(2) as other:
+            list(other.each(who, [("late",)]))
+        assert len(list(results)) == 11
+
+
+def test_workers_are_of_the_folder_and_the_environment_that_they_work_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found() -> tuple[str, str | None]:
+        with team_of(Workers(1)) as team:
+            ((folder, value),) = list(team.each(lambda: (os.getcwd(), os.environ.get("LPB_TOLD")), [()]))  # noqa: PTH109
+        return folder, value
+
+    before = found()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LPB_TOLD", "here")
+    assert before == (before[0], None)
+    assert found() == (str(tmp_path), "here")
+
+
+def test_calls_that_nobody_wants_any_more_fail_no_thread() -> None:
+    """A call may still be on its way to loky's queue when all is stopped; pytest fails for errors of any thread."""
+    for number in range(12):
+        engine = OnProcesses(2)
+        calls = [engine.submit(who, 60.0) for _ in range(4)]
+        for one in calls:
+            engine.take_back(one)
+            if number % 2:
+                one.cancel()
+        engine.stop()
+        assert all(one.done() for one in calls)
+
+
+def test_a_death_is_charged_to_what_was_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(teams, "DEATHS", 3)
+    jobs = [(str(tmp_path), 0, 2), (str(tmp_path), 1, 2)]  # the second waits while the first dies
+    with team_of(Workers(1)) as team:
+        assert list(team.each(dies, jobs, join=False)) == [0, 1]
+
+
+def test_a_worker_may_grow() -> None:
+    """Loky's own limit is 300 MB; beyond it would end the worker, and warn."""
+    with team_of(Workers(1)) as team:
+        assert len(set(team.each(grows, [(0.0,), (1.1,), (0.0,)], join=False))) == 1
+        assert team._engine is not None
+        team._engine.stop()
+
+
+def test_nobody_is_asked_when_there_is_nothing_to_do() -> None:
+    with team_of(Workers(2, "dask", "tcp://127.0.0.1:9"), most=0) as team:
+        assert team.alone
+    with pytest.raises(InvalidInput, match="jobs is 0"):
+        team_of(0, most=0)
+
+
+@pytest.mark.parametrize("backend", ["processes", "dask"])
+def test_workers_end_when_their_parent_is_killed(backend: str, tmp_path: Path) -> None:
+    script = tmp_path / "endless.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import os, sys
+            from pathlib import Path
+            from lpbandits.parallel import Workers, team_of
+
+            def endless(number):
+                Path(sys.argv[1], f"worker-{os.getpid()}").touch()
+                while True:
+                    pass
+
+            if __name__ == "__main__":
+                with team_of(Workers(2, sys.argv[2])) as team:
+                    list(team.each(endless, [(1,), (2,)], join=False))
+            """
+        )
+    )
+    parent = subprocess.Popen([sys.executable, str(script), str(tmp_path), backend], stderr=subprocess.DEVNULL)
+    with ending(parent):
+        until(lambda: len(list(tmp_path.glob("worker-*"))) == 2)
+        below = psutil.Process(parent.pid).children(recursive=True)
+    assert len(below) >= 2
+    assert psutil.wait_procs(below, timeout=20)[1] == []
+
+
+# Interrupts
+
+
+def test_the_first_interrupt_waits_and_the_second_does_not() -> None:
+    done = []
+
+    def pressed(times: int) -> None:
+        with undisturbed():
+            if hasattr(signal, "pthread_sigmask"):  # as a thread that was there before hears what this one has blocked
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+            for number in range(times):
+                signal.raise_signal(signal.SIGINT)
+                done.append(number)
+
+    with pytest.raises(KeyboardInterrupt):
+        pressed(1)
+    assert done == [0]
+    with pytest.raises(KeyboardInterrupt):
+        pressed(2)
+    assert done == [0, 0]
+
+
+def test_a_library_that_is_loaded_later_has_one_thread_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    class Limit:
+        def __init__(self, of: str) -> None:
+            self.name = f"{of} {threads._loaded()}"
+            told.append(f"limit {self.name}")
+
+        def restore_original_limits(self) -> None:
+            told.append(f"restore {self.name}")
+
+    monkeypatch.setattr(threads, "_limited", Limit)
+    monkeypatch.setattr(threads, "_loaded", lambda: "few")
+    with one_thread("blas"), one_thread("blas"):
+        monkeypatch.setattr(threads, "_loaded", lambda: "more")
+        with one_thread("blas"):
+            pass
+    assert told == ["limit blas few", "limit blas more", "restore blas more", "restore blas few"]
+
+
+# Clusters
+
+
+def until(true: Any, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def ending(*processes: "subprocess.Popen[Any]") -> Iterator[None]:
+    try:
+        yield
+    finally:
+        for one in processes:
+            one.kill()
+            one.wait()
+
+
+def answers(port: int) -> bool:
+    with contextlib.suppress(OSError):
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        return True
+    return False
+
+
+@contextlib.contextmanager
+def a_cluster() -> Iterator[tuple[str, "subprocess.Popen[Any]", "subprocess.Popen[Any]"]]:
+    """Give the address, the scheduler and the only worker, which has two threads and no nanny."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    start: Any = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port)]
+    scheduler = subprocess.Popen([*start, "--no-dashboard"], stderr=subprocess.DEVNULL)
+    start = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-nanny", "--nthreads", "2"]
+    with ending(scheduler):
+        worker = subprocess.Popen([*start, "--no-dashboard"], stderr=subprocess.DEVNULL)
+        with ending(worker):
+            until(lambda: answers(port))
+            yield address, scheduler, worker
+
+
+def opened(address: str, jobs: int | None = None) -> teams.Team:
+    """Return a team of a cluster whose worker may just be coming."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return team_of(Workers(jobs, "dask", address))
+        except InvalidInput as error:
+            if "has no workers" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+
+
+def killed_on_the_way(address: str, process: "subprocess.Popen[Any]") -> None:
+    with opened(address) as team:
+        for _ in team.each(who, [(0.2,)] * 20, join=False):
+            process.kill()
+
+
+def test_threads_of_one_worker_change_nothing_and_that_all_are_gone_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "PATIENCE", 1)
+    monkeypatch.setattr(teams, "LOOK", 0.2)
+    jobs = [(number,) for number in range(8)]
+    with team_of() as team:
+        alone = [total for _, _, total in team.each(linear_algebra, jobs)]
+    monkeypatch.setattr(cluster._Quiet, "inside", 0)
+    distributed = pytest.importorskip("distributed")
+    said = [logging.getLogger(name) for name in (distributed.__name__, f"{distributed.__name__}.client")]
+    before = [one.level for one in said]
+    with a_cluster() as (address, _, worker):
+        with opened(address) as team:
+            assert (team.count, {one.level for one in said}) == (2, {logging.CRITICAL})
+            found = list(team.each(linear_algebra, jobs, join=False))
+        assert len({thread for thread, _, _ in found}) == 2
+        assert {count for _, used, _ in found for count in used} == {1}
+        assert [total for _, _, total in found] == alone
+        assert [one.level for one in said] == before
+        with pytest.raises(MachineFault, match=rf"cluster at {address} has had no workers for 1 seconds; start some"):
+            killed_on_the_way(address, worker)
+        with pytest.raises(InvalidInput, match=f"the cluster at {address} has no workers; start some: dask worker"):
+            team_of(Workers(2, "dask", address))
+
+
+def test_that_the_scheduler_is_gone_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster._Quiet, "inside", 0)
+    with (
+        a_cluster() as (address, scheduler, _),
+        pytest.raises(MachineFault, match="the scheduler of the Dask cluster is gone; start it again"),
+    ):
+        killed_on_the_way(address, scheduler)
+
+
+def test_a_worker_that_joins_later_is_asked_for_its_versions(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InvalidInput, match=r"has Python 3\.\d+, and whoever sends it work has 2.7: results could"):
+        unpacked(packed(who, (0.0,)), {**about(), "Python": "2.7"})
+    with team_of(Workers(2, "dask", address)) as team:
+        monkeypatch.setattr(cluster, "about", lambda: {**about(), "numpy": "1.0"})
+        with pytest.raises(InvalidInput, match=r"has numpy .*, and whoever sends it work has 1.0: results"):
+            list(team.each(who, [(0.0,)]))
+
+
+def test_where_nobody_is_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(address: str, why: str) -> None:
+        started = time.monotonic()
+        with pytest.raises(InvalidInput, match=why):
+            team_of(Workers(2, "dask", address))
+        assert time.monotonic() - started < 10  # Dask itself takes 15 to 30 seconds, or never ends
+
+    refused("tcp://127.0.0.1:9", "no Dask scheduler answers at tcp://127.0.0.1:9: Connection refused; start one")
+    refused("tls://127.0.0.1:9", "no Dask scheduler answers at tls://127.0.0.1:9: Connection refused; start one")
+    refused("ucx://127.0.0.1:9", "ucx needs the package distributed-ucxx, which is not installed; install it")
+    refused("tcp://" + "a" * 80 + ":80", "no Dask scheduler answers at tcp://aaa.*label too long")
+    monkeypatch.setattr(cluster, "ANSWER", 0.2)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        refused(f"tcp://127.0.0.1:{silent.getsockname()[1]}", "no Dask scheduler answers at .* timed out")
