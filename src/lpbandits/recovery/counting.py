@@ -23,9 +23,6 @@ CELLS = 2**26
 """Cells of counts that are held at a time, or fewer, where there is little memory: as many states as that is enough for
 are counted in one pass."""
 
-AHEAD = 8
-"""Blocks' weights that may wait for their turn, for each worker."""
-
 FEWER = "leave out actions with few ratings (min_action; --min-action)"
 
 
@@ -76,10 +73,10 @@ def count_states(
     every = [_state(z, row, parts, exact=pairs_per_person is None) for z, row in enumerate(raters)]
     most = max(state.size for state in every)
     log.room.check(f"counts of {len(raters[0]):,} actions in one state", most, FEWER)
-    waiting = 0 if pairs_per_person is None else AHEAD
-    if not log.room.shared(most, waiting=waiting):
+    in_order = pairs_per_person is not None
+    if not log.room.shared(most, in_order=in_order):
         log = log.here
-    for group in _passes(every, parts, log.room, waiting):
+    for group in _passes(every, parts, log.room, in_order=in_order):
         common = (group, parts, pairs_per_person, seed)
         if pairs_per_person is None:
             totals = log.folded(_counted, *common, own=own)
@@ -115,13 +112,13 @@ def _state(number: int, raters: IntArray, parts: int, *, exact: bool) -> _State:
     return _State(number, kept, cell.str, size)
 
 
-def _passes(states: list[_State], parts: int, room: Room, waiting: int) -> list[list[_State]]:
+def _passes(states: list[_State], parts: int, room: Room, *, in_order: bool) -> list[list[_State]]:
     """Return the states in groups that are counted in one pass."""
     groups: list[list[_State]] = []
     held = taken = 0
     for state in states:
         cells = parts * len(state.kept) ** 2
-        if not groups or held + cells > CELLS or not room.shared(taken + state.size, waiting=waiting):
+        if not groups or held + cells > CELLS or not room.shared(taken + state.size, in_order=in_order):
             groups.append([])
             held = taken = 0
         held, taken = held + cells, taken + state.size

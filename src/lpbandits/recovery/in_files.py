@@ -14,7 +14,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.limits import affordable, peak_bytes
 from lpbandits.parallel import Team, Threads
 from lpbandits.recovery.blocks import Placed, runs_of
-from lpbandits.recovery.memory import Room
+from lpbandits.recovery.memory import AHEAD, Room
 from lpbandits.recovery.parted import PartedRatings, block_name, block_of
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import FloatArray, Int32Array, IntArray
@@ -70,7 +70,7 @@ class InFiles(Placed[PartedRatings]):
     def by_runs(self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = ()) -> Iterator[T]:
         """Give what every run of blocks adds up to."""
         runs = runs_of(len(self.edges) - 1)
-        for found, peak in self._team.each(_folded, self._folds(runs, stage, common, own), join=False):
+        for found, peak in self._team.each(_folded, self._folds(runs, stage, common, own), join=False, ahead=AHEAD):
             self._saw(peak)
             yield found
 

@@ -20,7 +20,7 @@ PROCESS = 400 * 10**6
 WORKER = 200 * 10**6
 """Bytes of a worker, which shares some with others."""
 
-READER = 750 * 10**6
+READER = 600 * 10**6
 """Bytes of one that reads tables: they are decoded some millions of rows at a time."""
 
 PERSON = 150
@@ -42,6 +42,12 @@ TASTE = 12 * 8
 """Bytes of each pair of actions that a taste has factors of: of at most `WIDEST`."""
 
 WIDEST = 2000
+
+SENT = 6
+"""Bytes of each such pair that a worker sends, for each group of people."""
+
+AHEAD = 2
+"""Answers that may wait for their turn, for each worker, where they are large."""
 
 COPIES = 3
 """A worker that sends arrays has them as they are, packed, and on their way."""
@@ -77,9 +83,9 @@ class Room:
         """How many times what workers add up is in memory: with them, on its way from each, and added up here."""
         return COPIES * self.here + self.sending + 2 if self.sending else 1
 
-    def shared(self, size: int, *, waiting: int = 0) -> bool:
-        """Return whether workers may send so many bytes each, of which so many wait for their turn here, for each."""
-        return (self.copies + waiting * self.sending) * size <= self.left
+    def shared(self, size: int, *, in_order: bool = False) -> bool:
+        """Return whether workers may send so many bytes each; what is added up in order may wait here for its turn."""
+        return (self.copies + AHEAD * in_order * self.sending) * size <= self.left
 
     def check(self, what: str, size: int, remedy: str) -> None:
         """Refuse what takes more than is left, with the least that would do.

@@ -20,6 +20,7 @@ from lpbandits.parallel import Threads, one_thread
 from lpbandits.recovery.blocks import Blocks
 from lpbandits.recovery.crossed import Placed, unpacked
 from lpbandits.recovery.likings import PSEUDO_RATERS, Crowd, Likings, Scales, as_crowd
+from lpbandits.recovery.memory import SENT
 from lpbandits.recovery.parts import summed
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.taste_states import Mixture, mixture, nobody
@@ -156,7 +157,10 @@ def _sums(crowd: Crowd, parts: Sequence[_Part]) -> list[_Sums]:
         place[part.crossed] = np.arange(len(part.crossed))
         common.append((part.liked.means, np.ascontiguousarray(part.kinds.shifts.T), place))
         own += [part.used, part.kinds.chance]
-    return functools.reduce(_added, crowd.log.by_runs(_all_left, common, own=own))
+    log, pairs = crowd.log, sum(len(part.crossed) ** 2 for part in parts)
+    if not log.room.shared(SENT * pairs, in_order=True):
+        log = log.here
+    return functools.reduce(_added, log.by_runs(_all_left, common, own=own))
 
 
 def _added(totals: list[_Sums], more: list[_Sums]) -> list[_Sums]:
