@@ -155,9 +155,10 @@ def test_what_cannot_be_done_is_refused_with_the_least_that_can(monkeypatch: pyt
     assert lpb.fit_states(log, lpb.TwoStage(), states=2, max_memory="500MB").report.states == 2
     with pytest.raises(InvalidInput, match=r"but .* for EM, .* use --method two-stage"):
         lpb.fit_states(log, lpb.Em(), states=2, max_memory="200MB")
-    with monkeypatch.context() as changed, pytest.raises(InvalidInput, match=r"2 workers, .* the least is 900MB"):
+    with monkeypatch.context() as changed:
         few_blocks(changed)
-        lpb.fit_states(log, lpb.TwoStage(), states=2, max_memory="700MB", jobs=2)
+        with pytest.raises(InvalidInput, match=r"2 workers, .* the least is 900MB"):
+            lpb.fit_states(log, lpb.TwoStage(), states=2, max_memory="700MB", jobs=2)
     wide = lpb.Ratings.from_matrix(np.tile(np.arange(9000.0), (2, 1)))
     with pytest.raises(InvalidInput, match=r"counts of 9,000 actions take 162MB, .* least is 600MB .*min_action"):
         lpb.fit_states(wide, lpb.TwoStage(), states=1, taste=False, max_memory="450MB")
