@@ -20,7 +20,7 @@ import pytest
 from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 
 from lpbandits.errors import InvalidInput, MachineFault
-from lpbandits.parallel import Workers, cluster, one_thread, team_of, threads
+from lpbandits.parallel import Workers, cluster, team_of
 from lpbandits.parallel import team as teams
 from lpbandits.parallel.interrupts import undisturbed
 from lpbandits.parallel.processes import OnProcesses
@@ -188,26 +188,6 @@ def test_the_first_interrupt_waits_and_the_second_does_not() -> None:
     with pytest.raises(KeyboardInterrupt):
         pressed(2)
     assert done == [0, 0]
-
-
-def test_a_library_that_is_loaded_later_has_one_thread_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-
-    class Limit:
-        def __init__(self, of: str) -> None:
-            self.name = f"{of} {threads._loaded()}"
-            told.append(f"limit {self.name}")
-
-        def restore_original_limits(self) -> None:
-            told.append(f"restore {self.name}")
-
-    monkeypatch.setattr(threads, "_limited", Limit)
-    monkeypatch.setattr(threads, "_loaded", lambda: "few")
-    with one_thread("blas"), one_thread("blas"):
-        monkeypatch.setattr(threads, "_loaded", lambda: "more")
-        with one_thread("blas"):
-            pass
-    assert told == ["limit blas few", "limit blas more", "restore blas more", "restore blas few"]
 
 
 # Clusters

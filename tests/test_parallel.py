@@ -7,11 +7,13 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_info, threadpool_limits  # type: ignore[import-untyped]
 
 from lpbandits.errors import InvalidInput, MachineFault, door
 from lpbandits.parallel import Team, Workers, cluster, one_thread, team_of
@@ -81,18 +83,50 @@ def test_arrays_come_back_as_ones_own(opened: Open) -> None:
     assert all(array.flags.aligned and array.flags.writeable for array in found)
 
 
-def test_the_last_who_needs_one_thread_puts_back_how_many_there_were() -> None:
-    def threads() -> set[int]:
-        return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+def blas_threads(_: int = 0) -> set[int]:
+    return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
 
-    before = threads()
-    first, second = one_thread("blas"), one_thread("blas")
-    with first:
-        second.__enter__()
-        assert threads() == {1}
-    assert threads() == {1}
-    second.__exit__(None, None, None)
-    assert threads() == before
+
+def test_linear_algebra_has_one_thread_whoever_works(opened: Open) -> None:
+    with threadpool_limits(2, user_api="blas"), opened() as team:
+        found = list(team.each(blas_threads, [(number,) for number in range(6)], join=False))
+        assert found == [{1}] * 6
+        with team.side_by_side() as both:
+            assert list(both.each(blas_threads, [(0,), (1,)])) == [{1}] * 2
+
+
+def test_whichever_thread_leaves_last_puts_back_how_many_there_were() -> None:
+    """The one that entered first, and limited them, is gone when the other leaves; then the other limits them."""
+
+    def enter(one: "AbstractContextManager[None]") -> None:
+        one.__enter__()
+        assert blas_threads() == {1}
+
+    def leave(one: "AbstractContextManager[None]", left: int) -> None:
+        one.__exit__(None, None, None)
+        assert blas_threads() == {left}
+
+    first, second, third = one_thread("blas"), one_thread("blas"), one_thread("blas")
+    with threadpool_limits(2, user_api="blas"), ThreadPoolExecutor(1) as here, ThreadPoolExecutor(1) as there:
+        here.submit(enter, first).result()
+        there.submit(enter, second).result()
+        here.submit(leave, first, 1).result()
+        there.submit(leave, second, 2).result()
+        there.submit(enter, third).result()
+        here.submit(leave, third, 2).result()
+
+
+def test_a_library_that_is_loaded_later_has_one_thread_too() -> None:
+    script = """
+        from lpbandits.parallel import one_thread
+        from threadpoolctl import threadpool_info
+        with one_thread("blas"):
+            import scipy.linalg
+            print({one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"})
+    """
+    two = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
+    words = [sys.executable, "-c", textwrap.dedent(script)]
+    assert subprocess.run(words, env=two, capture_output=True, text=True, check=True).stdout == "{1}\n"
 
 
 def test_an_error_in_a_job_is_the_error(opened: Open) -> None:

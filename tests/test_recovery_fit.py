@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
@@ -377,3 +378,17 @@ def test_a_fit_that_foresees_no_better_than_a_coin_says_so() -> None:
     clear = Ratings.from_arrays(person, action, action + 0.3 * rng.normal(size=400))
     says = [fit_states(log, TwoStage(scale="cosine"), states=2).report.warnings for log in (noise, clear)]
     assert [any("no better than by a coin" in warning for warning in warnings) for warnings in says] == [True, False]
+
+
+def test_a_fit_has_one_order_of_sums() -> None:
+    """With many states, products of matrices are large enough for two threads of linear algebra."""
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(1200), 20)
+    action = np.concatenate([rng.choice(200, 20, replace=False) for _ in range(1200)])
+    rating = np.round(rng.normal(size=(100, 200))[person % 100, action] + rng.normal(size=len(person)), 1)
+    log, models = Ratings.from_arrays(person, action, rating), set()
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            fit = fit_states(log, TwoStage(restarts=1), states=100, taste=False, heldout=0, threads=1)
+        models.add(fit.model.sha256)
+    assert len(models) == 1

@@ -87,7 +87,7 @@ class Team:
         numbered = enumerate(jobs)
         if self._engine is None:
             for number, job in numbered:
-                yield number, _alone(function, job)
+                yield number, _task(function, [job])[1][0]
             return
         yield from _Round(self._engine, function, numbered, join, ahead).results()
 
@@ -208,16 +208,14 @@ def _fault_of(future: "Future[Any]") -> BaseException | None:
 
 
 def _task(function: Callable[..., T], jobs: list[tuple[Any, ...]]) -> tuple[float, list[T]]:
-    """Do some jobs; return how long they took, and their results."""
+    """Do some jobs, here or wherever they were sent; return how long they took, and their results.
+
+    Linear algebra has one thread: another number could move the last bit.
+    """
     started = time.perf_counter()
-    found = [function(*job) for job in jobs]
-    return time.perf_counter() - started, found
-
-
-def _alone(function: Callable[..., T], job: tuple[Any, ...]) -> T:
-    """Do one job with one thread of linear algebra, as workers do: another number could move the last bit."""
     with one_thread("blas"):
-        return function(*job)
+        found = [function(*job) for job in jobs]
+    return time.perf_counter() - started, found
 
 
 def team_of(

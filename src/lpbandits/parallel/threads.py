@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from lpbandits import validate
 
@@ -33,12 +33,11 @@ def _libraries(loaded: tuple[bool, ...]) -> Any:
     return ThreadpoolController()
 
 
-def _loaded() -> tuple[bool, ...]:
-    return tuple(name in sys.modules for name in ("numpy", "scipy.linalg", "sklearn.cluster"))
-
-
 def _limited(of: str) -> Any:
-    return _libraries(_loaded()).limit(limits=1, user_api=of)
+    import scipy.linalg  # noqa: F401, PLC0415 - the threads of its library can be limited only once it is there
+
+    loaded = tuple(name in sys.modules for name in ("numpy", "sklearn.cluster"))
+    return _libraries(loaded).limit(limits=1, user_api=of)
 
 
 class _Blas:
@@ -46,8 +45,34 @@ class _Blas:
 
     lock = threading.Lock()
     inside = 0
-    limits: ClassVar[dict[tuple[bool, ...], Any]] = {}
-    """By what was loaded: a library that was loaded since is limited by whoever enters next."""
+    limit: Any = None
+
+    @classmethod
+    def enter(cls) -> None:
+        """Limit them, if nobody is inside."""
+        with cls.lock:
+            if not cls.inside:
+                _any_may_set()
+                cls.limit = _limited("blas")
+            cls.inside += 1
+
+    @classmethod
+    def leave(cls) -> None:
+        """Put back how many there were, if nobody is left."""
+        with cls.lock:
+            cls.inside -= 1
+            if not cls.inside:
+                _any_may_set()
+                cls.limit.restore_original_limits()
+                _any_may_set()  # and whoever comes next
+
+
+def _any_may_set() -> None:
+    """Let any thread set how many OpenBLAS has: threadpoolctl 3.8 heeds only the first that did, and says nothing."""
+    from threadpoolctl import OpenBLASController  # noqa: PLC0415
+
+    if hasattr(OpenBLASController, "clear_controlling_thread"):
+        OpenBLASController.clear_controlling_thread(force=True)
 
 
 @contextlib.contextmanager
@@ -61,17 +86,11 @@ def one_thread(of: Literal["blas", "openmp"]) -> Iterator[None]:
         with _limited(of):
             yield
         return
-    with _Blas.lock:
-        if _loaded() not in _Blas.limits:
-            _Blas.limits[_loaded()] = _limited(of)
-        _Blas.inside += 1
+    _Blas.enter()
     try:
         yield
     finally:
-        with _Blas.lock:
-            _Blas.inside -= 1
-            while _Blas.limits and not _Blas.inside:
-                _Blas.limits.popitem()[1].restore_original_limits()  # the last first
+        _Blas.leave()
 
 
 def threads_of(count: int | None, name: str = "threads") -> int:

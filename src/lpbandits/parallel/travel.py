@@ -9,7 +9,6 @@ from importlib.metadata import version
 from typing import Any
 
 from lpbandits.errors import InvalidInput, LpbError, MachineFault, SlowFunction
-from lpbandits.parallel.threads import one_thread
 from lpbandits.validate import ODD
 
 LEAST = 0.5
@@ -47,7 +46,7 @@ def opened(answer: bytes) -> Any:
 
 
 def unpacked(call: bytes, theirs: Mapping[str, str] | None = None) -> bytes:
-    """Make a call that was packed: with one thread of linear algebra, whose number could move the last bit.
+    """Make a call that was packed.
 
     `theirs` are the versions of whoever sent it, which must be those here. Warnings of functions that are plain Python
     are not said again: whoever sent them has said it.
@@ -61,10 +60,9 @@ def unpacked(call: bytes, theirs: Mapping[str, str] | None = None) -> bytes:
             f"a worker process cannot load what it was sent ({_first_line(error)}); put your module where workers find "
             "it (install it, or set PYTHONPATH), or use this process alone (--jobs 1)"
         ) from None
-    import scipy.linalg  # noqa: F401, PLC0415 - its threads can be limited only once it is there
     from joblib.externals.loky.backend.reduction import dumps  # noqa: PLC0415
 
-    with warnings.catch_warnings(), one_thread("blas"):
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", SlowFunction)
         try:
             return bytes(dumps(function(*arguments)))

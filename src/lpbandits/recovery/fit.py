@@ -11,7 +11,7 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
 from lpbandits.files.places import as_path
 from lpbandits.files.unpacking import temporary
-from lpbandits.parallel import Progress, Threads, Workers, team_of
+from lpbandits.parallel import Progress, Threads, Workers, one_thread, team_of
 from lpbandits.parallel.workers import as_workers
 from lpbandits.recovery.account import Findings, provenance_of, report_of
 from lpbandits.recovery.action_names import named
@@ -57,6 +57,7 @@ def opened(
     if single and workers is not None and workers.address is None:
         workers = None
     with contextlib.ExitStack() as open_:
+        open_.enter_context(one_thread("blas"))  # what is done here, too, has one order of sums
         team = open_.enter_context(team_of(workers, threads=threads))
         pool = open_.enter_context(Threads(threads))
         held = len(ratings) if isinstance(ratings, Ratings) else 0
