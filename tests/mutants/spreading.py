@@ -131,7 +131,7 @@ FAULTS = [
         "threads: a library that is loaded later has many",
         "parallel/threads.py",
         "    import scipy.linalg  # noqa: F401, PLC0415",
-        "    pass",
+        "    #",
         (f"{PARALLEL}test_a_library_that_is_loaded_later_has_one_thread_too",),
     ),
     Fault(

@@ -102,8 +102,8 @@ class _Cache:
         self._opened.flush()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        blas.put_off()
         try:
-            blas.put_off()
             return self._opened.load_overload(sig, target_context)
         except Exception:
             return None
