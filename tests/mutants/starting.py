@@ -12,7 +12,7 @@ FAULTS = [
     Fault(
         "start: numba imports scipy.linalg",
         "kernels/compiler.py",
-        "            blas.put_off()\n",
+        "        blas.put_off()\n",
         "",
         START[:1],
     ),
