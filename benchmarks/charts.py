@@ -9,6 +9,7 @@ import polars as pl
 
 from benchmarks.bend import through
 from benchmarks.results import Results
+from benchmarks.thompson import ROUNDS
 from lpbandits.views.charts import INK, Chart, gridded
 from lpbandits.views.labels import apart, end_labels, leaders
 
@@ -18,6 +19,7 @@ COLOURS = {
     "Agent": "#2f8fb3",
     "numpy loop": "#6b7280",
     "numpy, all people at once": "#6b7280",
+    "numpy, one by one": "#838b96",
     "river": "#c8701a",
     "river, as it comes": "#a8641a",
     "MABWiser LinTS": "#7a4fa3",
@@ -40,8 +42,8 @@ SHAPES = {OURS: ("diamond", 150), EXACT: ("circle", 90), THEIRS: ("square", 80)}
 """So that kinds differ without colours, too."""
 LESS, MORE = "lower is faster", "further right is better"
 AXES = {
-    "people": ("people", "ms for one round of all", "Time by people"),
-    "rounds": ("rounds", "ms for all rounds of one", "Time by rounds"),
+    "people": ("people", "ms, one round", "Time by people"),
+    "rounds": ("rounds", "ms, one person", "Time by rounds"),
     "m": ("states m", "µs a decision", "Time by states"),
     "k": ("actions k, 5 of them tried", "µs a decision", "Time by actions"),
 }
@@ -168,6 +170,26 @@ def decision(results: Results) -> Chart:
     )
 
 
+def simulation(results: Results) -> Chart:
+    """Return the time of a decision within a simulation; river's burn-in is none of its decisions."""
+    found = [one for one in results.table("thompson-simulation") if not burns_in(one)]
+    return log_lines(
+        found,
+        along="k",
+        value="µs",
+        x="actions (logarithmic)",
+        y="µs of processor time a decision (logarithmic)",
+        title="Time of a simulation of Gaussian Thompson sampling",
+        subtitle=f"200 rounds from nothing; both axes are logarithmic; {LESS}",
+        width=390,
+    )
+
+
+def burns_in(one: dict[str, Any]) -> bool:
+    """Return whether all rounds of a record are river's burn-in, in which it tries every action once."""
+    return bool(one["who"] == "river" and one["k"] >= ROUNDS)
+
+
 def regret(results: Results) -> Chart:
     found = [
         {**one, "colour": OURS if one["who"] == "lpbandits" else EXACT if one["exact"] else THEIRS}
@@ -181,7 +203,7 @@ def regret(results: Results) -> Chart:
         x="regret after 200 rounds, in units of reward, ± 2 standard errors",
         title="Regret of what each package calls Thompson sampling",
         subtitle=[
-            "10 actions, the same people and luck; further left is better",
+            "10 actions, the same people and luck, of whom slow packages met fewer; further left is better",
             "diamond: ours; circle: also exact; square: another algorithm",
         ],
         top=1.05 * max(one["regret"] + 2 * one["se"] for one in found),
@@ -211,7 +233,10 @@ def growth(results: Results) -> Chart:
         )
     title = heading(
         "lpbTS: how time grows, with exponents of the fitted lines",
-        [f"all axes are logarithmic; {LESS}; exponent 1: twice the size takes twice the time, 0: the same"],
+        [
+            f"all axes are logarithmic; {LESS}; exponent 1: twice the size takes twice the time, 0: the same",
+            "a line that bends is named with the exponent of its last part, and from where it holds",
+        ],
     )
     return gridded(charts, 2).properties(title=title, spacing=10)
 
@@ -301,6 +326,7 @@ def beyond(results: Results) -> Chart:
 
 CHARTS = {
     "thompson-decision": (decision, "thompson-decision"),
+    "thompson-simulation": (simulation, "thompson-simulation"),
     "thompson-regret": (regret, "thompson-regret"),
     "growth": (growth, "growth-points"),
     "bradley-terry": (bradley_terry, "bradley-terry"),

@@ -27,7 +27,6 @@ def _start(results: Results) -> str:
     return (
         f"Python, numpy and numba take {theirs:.2f} s of it by themselves: numba imports itself, and fills its tables "
         f"of what it can compile before it loads machine code from a cache. Ours is {ours:.2f} s of imports, loading "
-        "and deciding. These [parts](#the-first-decision-of-a-process) are of the quickest of several runs, at another "
-        "moment than the row, and without the end of the process. `scipy.linalg`, which numba would import as well, is "
-        "put off until somebody multiplies matrices."
+        "and deciding. These [parts](#the-first-decision-of-a-process) are of the quickest of several other runs. "
+        "`scipy.linalg`, which numba would import as well, is put off until somebody multiplies matrices."
     )

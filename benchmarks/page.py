@@ -10,7 +10,7 @@ from benchmarks import beaten, missed, readme
 from benchmarks.charts import CHARTS
 from benchmarks.machine import in_words
 from benchmarks.markdown import table
-from benchmarks.measure import cells
+from benchmarks.measure import cells, say
 from benchmarks.results import Results
 from benchmarks.sections import SECTIONS
 from lpbandits.views.charts import styled
@@ -102,3 +102,4 @@ def write(results: Results) -> None:
             (PICTURES / f"{name}.svg").write_text(svg(draw(results)), encoding="utf-8")
     PAGE.write_text(render(results), encoding="utf-8")
     README.write_text(readme.renewed(README.read_text(encoding="utf-8"), results), encoding="utf-8")
+    say(f"wrote {PAGE.relative_to(ROOT)}, {PICTURES.relative_to(ROOT)}/*.svg and the table of {README.name}")

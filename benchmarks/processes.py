@@ -11,7 +11,7 @@ from benchmarks.measure import Measured, Row, Table, Value, ratio, say
 
 FIGURES = ("regret-curves", "vary-both", "vary-states", "vary-noise")
 DRAWS = 4
-REPEATS = 1
+REPEATS = 2
 JOBS = (1, 2)
 GOAL = 1.6
 

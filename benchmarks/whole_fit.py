@@ -10,7 +10,7 @@ from benchmarks.command import lpb
 from benchmarks.measure import Measured, Row, Table, Value, say
 from benchmarks.recovery import ACTIONS, PEOPLE, STATES, generated
 
-REPEATS = 1
+REPEATS = 3
 SMALL = 300
 """People of a log that is fitted beforehand, so that everything is compiled."""
 SECONDS, GIB = 60.0, 3.0

@@ -169,11 +169,11 @@ def test_what_cannot_be_done_is_refused_with_the_least_that_can(monkeypatch: pyt
         lpb.part_ratings(ROWS, max_memory="1GB").__enter__()
 
 
-@pytest.mark.parametrize("given", ["8", "8 Gb", "0GB", "-1GB", "1e3MB", "GB", "", "nan GB"])
+@pytest.mark.parametrize("given", ["8", "8 XB", "0GB", "-1GB", "1e3MB", "GB", "", "nan GB"])
 def test_a_size_has_a_unit(given: str) -> None:
-    with pytest.raises(InvalidInput, match=r"give a number with a unit, such as 8GB or 500MB"):
+    with pytest.raises(InvalidInput, match=r"give a number above 0 with a unit, such as 8GB or 500MB"):
         lpb.part_ratings(ROWS, max_memory=given).__enter__()
-    with pytest.raises(InvalidInput, match=rf"^--max-memory is '{given}'; give a number with a unit"):
+    with pytest.raises(InvalidInput, match=rf"^--max-memory is '{given}'; give a number above 0 with a unit"):
         CliRunner().invoke(app, ["fit", "log.csv", "--max-memory", given], catch_exceptions=False)
 
 

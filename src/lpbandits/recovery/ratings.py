@@ -258,7 +258,8 @@ def as_log(value: Any) -> Ratings:
     """Return `value` if it is a log of ratings."""
     if not isinstance(value, Ratings):
         raise InvalidInput(
-            f"ratings is {validate.quoted(value)}; give Ratings, from read_ratings(…) or Ratings.from_arrays(…)"
+            f"ratings is {validate.quoted(value)}; give Ratings, from read_ratings(…) or Ratings.from_arrays(…), or, "
+            "for a fit, what `with part_ratings(…) as log` gives"
         )
     return value
 

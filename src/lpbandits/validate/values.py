@@ -121,17 +121,17 @@ def as_bytes(value: Any, name: str) -> int:
     >>> as_bytes("8", "limit")
     Traceback (most recent call last):
     ...
-    lpbandits.errors.InvalidInput: limit is '8'; give a number with a unit, such as 8GB or 500MB
+    lpbandits.errors.InvalidInput: limit is '8'; give a number above 0 with a unit, such as 8GB or 500MB
     """
     if not isinstance(value, str):
         return as_count(value, name, high=2**63 - 1)
-    found = re.fullmatch(r"\s*([0-9]{1,15}(?:\.[0-9]{1,6})?)\s*(?:([kMGT])(i?)B?|B)\s*", as_text(value, name))
+    found = re.fullmatch(r"\s*([0-9]{1,15}(?:\.[0-9]{1,6})?)\s*(?:([kmgt])(i?)b?|b)\s*", as_text(value, name).lower())
     size = 0
     if found is not None:
         number, unit, binary = found.groups()
-        size = int(float(number) * (1024 if binary else 1000) ** " kMGT".index(unit or " "))
+        size = int(float(number) * (1024 if binary else 1000) ** " kmgt".index(unit or " "))
     if not 0 < size < 2**63:
-        raise InvalidInput(f"{name} is {quoted(value)}; give a number with a unit, such as 8GB or 500MB")
+        raise InvalidInput(f"{name} is {quoted(value)}; give a number above 0 with a unit, such as 8GB or 500MB")
     return size
 
 
