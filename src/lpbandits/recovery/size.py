@@ -73,10 +73,10 @@ def check_room(
     who score it are in memory.
     """
     room, people = log.room, len(log.log.people)
-    if scored and not (aside and isinstance(estimator, TwoStage)):
-        room = room.beside(int(log.log.counts[shown_people(log, 1, estimator.seed)].sum()))
     if not room.asked:
         return
+    if scored and not (aside and isinstance(estimator, TwoStage)):
+        room = room.beside(int(log.log.counts[shown_people(log, 1, estimator.seed)].sum()))
     if isinstance(estimator, Em):
         pairs = 24 * len(log.log.actions) ** 2
         room.check("all ratings in memory, for EM,", 60 * len(log.log) + pairs, "use --method two-stage")
@@ -85,7 +85,7 @@ def check_room(
     room.check("the people that KMeans sees", seen, "use fewer jobs (--jobs), or a sample of the people")
     if taste:
         size = TASTE * min(len(log.log.actions), MOST_CROSSED) ** 2
-        room.check("the covariances of tastes", size, "fit none (taste=False; --no-taste)")
+        log.room.check("the covariances of tastes", size, "fit none (taste=False; --no-taste)")
     exact, share = pairs_per_person is None, min(2 / states, 1.0)
     counted = _counts_size(np.full(len(log.log.actions), people), 1.0, exact=exact)
     if (1 + aside) * counted > room.left:
