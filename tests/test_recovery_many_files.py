@@ -345,3 +345,31 @@ def test_a_pattern_that_the_shell_took_apart(command: str, tmp_path: Path) -> No
     found = CliRunner().invoke(app, [command, *options, paths[0], "x\x00"])
     assert found.exit_code == 2
     assert "in quotes" not in found.stderr
+
+
+@pytest.mark.parametrize("name", ["ratings.parquet", "ratings.csv"])
+def test_a_log_of_one_name_beside_others_is_asked_for(name: str, tmp_path: Path) -> None:
+    """Which of them is the log is not guessed."""
+    part(0).write_parquet(tmp_path / name) if name.endswith("parquet") else part(0).write_csv(tmp_path / name)
+    alone = read_ratings(tmp_path).sha256
+    (tmp_path / ".ratings-2.parquet").touch()
+    (tmp_path / "link.parquet").symlink_to(tmp_path / "ratings.parquet") if name.endswith("parquet") else None
+    assert read_ratings(tmp_path).sha256 == alone
+    part(1).write_parquet(tmp_path / "ratings-2.parquet")
+    words = refused(tmp_path)
+    assert f"holds {name}, and beside it ratings-2.parquet: name the one that is the log" in words
+    with pytest.raises(InvalidInput, match=r"beside it"):
+        open_ratings(tmp_path).__enter__()
+
+
+def test_a_file_is_read_once(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    part(0).write_parquet(folder / "x.parquet")
+    whole = read_ratings(part(0)).sha256
+    for pattern in ("**/b/**/*.parquet", "**/**/*.parquet", "**/*.parquet"):
+        assert log_of(tmp_path / pattern).sha256 == whole
+    once = folder / "x.parquet"
+    (folder / "link.parquet").symlink_to(once)
+    for again in ([once, once], [once, str(once)], [once, folder / ".." / "b" / "x.parquet"], folder):
+        assert "is the same file as" in refused(again, duplicates="last")

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,10 +21,16 @@ from lpbandits.cli import app
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads, team_of
 from lpbandits.recovery import blocks as blocks_
-from lpbandits.recovery import cluster, counting, partition
+from lpbandits.recovery import cluster, counting, partition, rating_files
+from lpbandits.recovery.codes import Codes
+from lpbandits.recovery.heldout_people import curve_of, set_aside
 from lpbandits.recovery.in_files import InFiles
 from lpbandits.recovery.memory import Room
-from lpbandits.recovery.parted import parted
+from lpbandits.recovery.parted import PartedRatings, parted
+from lpbandits.recovery.parts import plus
+from lpbandits.recovery.report import Stopwatch
+from lpbandits.recovery.size import check_room
+from lpbandits.recovery.taste import _Sums, moments
 from tests.logs import log_of
 
 ROWS = pl.DataFrame({"person": [1, 1, 2, 2, 3, 3], "action": [10, 20, 10, 30, 20, 30], "rating": [5, 3, 4, 2, 1, 2]})
@@ -252,5 +259,180 @@ def test_fit_says_where_the_log_was_and_what_it_took(tmp_path: Path) -> None:
     assert there["space"]["peak_bytes"] > 10**8
     said = CliRunner().invoke(app, [*command, *scratch]).stdout
     assert "The log was in files: 1 part, at most" in said
-    assert "The log was in memory; memory at most" in CliRunner().invoke(app, command).stdout
+    assert re.search(
+        r"The log was in memory; memory at most \S+ since its\s+processes\s+began",
+        CliRunner().invoke(app, command).stdout,
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["log.parquet"]
+
+
+def test_on_a_small_machine_only_a_limit_that_was_given_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ROWS.write_csv(tmp_path / "log.csv")
+    monkeypatch.setattr(partition, "most_bytes", lambda: 300 * 10**6)
+    for source in (ROWS, tmp_path / "log.csv"):
+        with lpb.open_ratings(source) as log:
+            assert isinstance(log, lpb.Ratings)  # parting it would take as much
+    monkeypatch.setattr(partition, "rows_in", lambda _: 10**8)
+    with lpb.open_ratings(ROWS) as log:
+        assert isinstance(log, PartedRatings)
+    with pytest.raises(InvalidInput, match=r"max_memory is 300MB, but whatever its size, reading a log takes 600MB"):
+        lpb.open_ratings(ROWS, max_memory="300MB").__enter__()
+
+
+def test_more_people_than_any_memory_holds_are_refused_without_a_limit_too() -> None:
+    with pytest.raises(InvalidInput, match=r"parting 10,000,000,000 ratings by 1,000,000,000 people would take .* GiB"):
+        partition._bucket_size(10**10, range(10**9), None)
+
+
+@pytest.mark.parametrize("labels", [[0, 10**8], [-(2**63), 0, 2**63 - 1], [3, 5, 1_000_016], list(range(0, 90, 7))])
+def test_labels_are_found_with_a_table_no_larger_than_they_allow(labels: list[int]) -> None:
+    codes = Codes(pl.Series("person", labels))
+    assert codes._table.nbytes <= 4 * (16 * len(labels) + 10**6)
+    asked = [*labels[::-1], 4, labels[-1] - 1, labels[0] + 1, 2**63 - 1, -(2**63)]
+    found = codes.of(pl.Series("person", asked))
+    assert found.dtype == np.int64
+    assert found.tolist() == [labels.index(one) if one in labels else -1 for one in asked]
+
+
+def test_a_folder_and_a_lazy_frame_are_held_in_memory_only_if_they_fit(tmp_path: Path) -> None:
+    for name in ("ratings.csv", "ratings.parquet"):
+        folder = tmp_path / name.partition(".")[2]
+        folder.mkdir()
+        ROWS.write_csv(folder / name) if name.endswith("csv") else ROWS.write_parquet(folder / name)
+        assert rating_files.rows_in(folder) == rating_files.rows_in(folder / name) > 0
+    for most, kind in ((None, lpb.Ratings), ("2GB", PartedRatings)):
+        with lpb.open_ratings(ROWS.lazy(), max_memory=most) as log:
+            assert isinstance(log, kind)
+
+
+PARTED = """
+import resource
+import numpy as np, polars as pl
+import lpbandits as lpb
+from lpbandits.recovery import partition
+
+partition.SMALLEST = partition.LARGEST = 100
+who = np.repeat(np.arange(2000), 10)
+with lpb.part_ratings(pl.DataFrame({"person": who, "action": np.tile(np.arange(10), 2000), "rating": who % 5})) as log:
+    whole = log.sha256
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+with lpb.part_ratings(pl.DataFrame({"person": who, "action": np.tile(np.arange(10), 2000), "rating": who % 5})) as log:
+    assert log.sha256 == whole
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of open files are those of POSIX")
+def test_there_are_no_more_buckets_than_files_may_be_open() -> None:
+    done = subprocess.run([sys.executable, "-c", PARTED], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def frozen(found: Any) -> Any:
+    """Forbid writing to all arrays of a list, or of sums."""
+    for one in found:
+        for array in [one] if isinstance(one, np.ndarray) else [one.products, one.raters, one.squares, *one.offsets]:
+            array.setflags(write=False)
+    return found
+
+
+class Frozen(blocks_.InMemory):
+    """Blocks whose sums arrive as those of another process may: not to be written to."""
+
+    def folded(self, stage: Any, *common: Any, own: Any = ()) -> Any:
+        return frozen(super().folded(stage, *common, own=own))
+
+    def by_runs(self, stage: Any, *common: Any, own: Any = ()) -> Any:
+        yield from map(frozen, super().by_runs(stage, *common, own=own))
+
+
+@pytest.mark.parametrize("cap", [None, 7])
+def test_what_came_from_a_worker_may_be_read_only(cap: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    few_blocks(monkeypatch)
+    log, labels, aside = log_of(120, 9, share=0.8, states=3), np.arange(120) % 3, np.arange(120) % 5 == 0
+    with Threads(1) as pool:
+        both = blocks_.InMemory(log, pool), Frozen(log, pool)
+        for some in (None, aside):
+            mine, theirs = (
+                list(counting.count_states(one, labels, 3, aside=some, pairs_per_person=cap)) for one in both
+            )
+            for (a, _), (b, _) in zip(mine, theirs, strict=True):
+                np.testing.assert_array_equal(a.halves, b.halves)
+        first, second = (moments(one) for one in both)
+        np.testing.assert_array_equal(first.products, second.products)
+
+
+def test_totals_of_workers_are_added_up_though_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few_blocks(monkeypatch)
+
+    def size(block: Any, _: Any, totals: Any) -> Any:
+        found = np.array([len(block) + (0 if totals is None else totals[0][0])])
+        found.setflags(write=False)
+        return [found]
+
+    log = log_of(200, 9, share=0.8, states=3)
+    with team_of(2) as team, Threads(1) as pool:
+        (found,) = InFiles(parted(log, tmp_path), team, pool).folded(size)
+    assert found.tolist() == [len(log)]
+
+
+def test_a_sum_is_put_where_it_may_be() -> None:
+    total = np.ones(2)
+    assert plus(total, total) is total
+    total.setflags(write=False)
+    assert plus(total, total).tolist() == [4.0, 4.0]
+    assert total.tolist() == [2.0, 2.0]
+
+
+def test_offsets_of_people_are_not_copied_at_every_block() -> None:
+    def sums(value: float) -> _Sums:
+        return _Sums(np.zeros(1), np.zeros(1, dtype=np.uint32), np.zeros(1), [np.full(1, value)])
+
+    first = sums(1.0)
+    kept, made = first.offsets[0], first.add(sums(2.0)).add(sums(3.0))
+    assert made.offsets[0] is kept
+    assert np.concatenate(made.offsets).tolist() == [1.0, 2.0, 3.0]
+
+
+def test_a_limit_reaches_the_people_set_aside() -> None:
+    log = log_of(60, 9, share=0.8, states=3)
+    taken = 10**6
+    room = Room(taken + 30 * len(log), taken, here=2, sending=2)
+    with Threads(1) as pool:
+        parts = set_aside(blocks_.InMemory(log, pool, room), 0.2, seed=0, pairs_per_person=None)
+        assert parts is not None
+        for part in (parts.log, parts.others):
+            assert (part.room.left, part.room.copies, part.room.asked) == (0, 1, True)
+        less = blocks_.InMemory(log, pool, Room(room.most - 1, taken))
+        with pytest.raises(InvalidInput, match=r"ratings of people to fit and to score take .*--states 5"):
+            set_aside(less, 0.2, seed=0, pairs_per_person=None)
+        with pytest.raises(InvalidInput, match=r"the people that KMeans sees take"):
+            curve_of(
+                blocks_.InMemory(log, pool, room), lpb.TwoStage(), (1, 2), pairs_per_person=None, watch=Stopwatch()
+            )
+
+
+@pytest.mark.parametrize(
+    ("estimator", "aside", "twice"),
+    [(lpb.TwoStage(), False, True), (lpb.TwoStage(), True, False), (lpb.Em(), True, True)],
+)
+def test_a_second_fit_is_refused_before_the_first(estimator: Any, aside: bool, twice: bool) -> None:
+    """Its people are 30 bytes a rating."""
+    log, least = log_of(60, 9, share=0.8, states=3), 0
+    with Threads(1) as pool:
+        for most in range(1, 10**6, 100):
+            try:
+                check_room(blocks_.InMemory(log, pool, Room(most)), 2, estimator, pairs_per_person=None, aside=aside)
+            except InvalidInput:
+                continue
+            least = most
+            break
+        assert least > 1
+        for more, fine in ((0, not twice), (30 * len(log), True)):
+            place = blocks_.InMemory(log, pool, Room(least + more))
+            if fine:
+                check_room(place, 2, estimator, pairs_per_person=None, aside=aside, scored=True)
+            else:
+                with pytest.raises(InvalidInput, match=r"max_memory is"):
+                    check_room(place, 2, estimator, pairs_per_person=None, aside=aside, scored=True)

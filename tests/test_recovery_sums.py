@@ -13,7 +13,7 @@ from lpbandits.kernels.symmetric import symmetric_times
 from lpbandits.parallel import Threads
 from lpbandits.recovery import Em, Ratings, TwoStage
 from lpbandits.recovery.blocks import Blocks, InMemory, as_blocks, edges_of, sample_of
-from lpbandits.recovery.crossed import Placed, unpacked
+from lpbandits.recovery.crossed import Residuals, mirrored
 from lpbandits.recovery.estimate import Estimate, Estimator
 from lpbandits.recovery.likings import Crowd, popular_ordering, scales, telling
 from lpbandits.recovery.parts import parts_of, summed
@@ -128,7 +128,7 @@ def test_cells_and_squares_equal_their_twins(log: Ratings, m: int, soft: bool) -
     np.testing.assert_allclose(squares, wanted[2], rtol=1e-10, atol=1e-10)
 
 
-def placed(people: int, c: int, share: float, seed: int) -> tuple[Placed, list[dict[int, float]]]:
+def placed(people: int, c: int, share: float, seed: int) -> tuple[Residuals, list[dict[int, float]]]:
     rng = np.random.default_rng(seed)
     seen = rng.random((people, c)) < share
     seen[np.arange(people), rng.integers(0, c, people)] = True
@@ -138,7 +138,7 @@ def placed(people: int, c: int, share: float, seed: int) -> tuple[Placed, list[d
     rows: list[dict[int, float]] = [{} for _ in range(people)]
     for n, a, value in zip(person.tolist(), place.tolist(), left.tolist(), strict=True):
         rows[n][a] = value
-    return Placed(offsets, place.astype(np.uint16), left, c), rows
+    return Residuals(offsets, place.astype(np.uint16), left, c), rows
 
 
 @pytest.mark.jitless
@@ -155,7 +155,7 @@ def test_both_ways_to_cross_actions_equal_their_twin(
     wanted = naive.crossed(rows, c)
     np.testing.assert_allclose(products, wanted[0], rtol=1e-12, atol=1e-12)
     assert raters.tolist() == wanted[1].tolist()
-    full = unpacked(products, c)
+    full = mirrored(products, c)
     np.testing.assert_array_equal(full, full.T)
     np.testing.assert_array_equal(full[np.triu_indices(c)], products)
 

@@ -4,6 +4,7 @@ from tests.mutants.fault import Fault
 
 PARTED = ("tests/test_recovery_parted.py",)
 MEMORY = ("tests/test_recovery_memory.py",)
+MANY = ("tests/test_recovery_many_files.py",)
 
 FAULTS = [
     Fault(
@@ -108,14 +109,14 @@ FAULTS = [
     Fault(
         "scale: always in memory",
         "recovery/partition.py",
-        "    return READER + rows * IN_MEMORY <= most",
-        "    return True",
+        "    return READER + rows * IN_MEMORY <= most or ",
+        "    return True or ",
         PARTED,
     ),
     Fault(
         "scale: a limit of memory is not looked at when passes are made",
         "recovery/counting.py",
-        " or not room.shared(taken + state.size, waiting=waiting):",
+        " or not room.shared(taken + state.size, in_order=in_order):",
         ":",
         MEMORY,
     ),
@@ -166,6 +167,111 @@ FAULTS = [
         "recovery/cluster.py",
         "    threads = min(log.pool.count, max(log.room.left // seen_size(log, shown) - 1, 1))",
         "    threads = log.pool.count",
+        MEMORY,
+    ),
+    Fault(
+        "scale: a small machine parts every log",
+        "recovery/partition.py",
+        " or PROCESS + rows * IN_MEMORY <= READER",
+        "",
+        MEMORY,
+    ),
+    Fault(
+        "scale: a small machine refuses what nobody limited",
+        "recovery/partition.py",
+        "    elif READER + held > max_memory:",
+        "    if READER + held > max_memory:",
+        MEMORY,
+    ),
+    Fault(
+        "scale: a lazy frame is held whatever the limit",
+        "recovery/partition.py",
+        "scratch is not None or unknown or not",
+        "scratch is not None or not",
+        MEMORY,
+    ),
+    Fault(
+        "scale: as many buckets as there might be",
+        "recovery/partition.py",
+        "min(MOST_BUCKETS, most_open())",
+        "MOST_BUCKETS",
+        MEMORY,
+    ),
+    Fault(
+        "scale: a table of labels as large as their numbers",
+        "recovery/codes.py",
+        "            if high - low < SPARE * len(self.labels) + SMALL:",
+        "            if high - low < 10**9:",
+        MEMORY,
+    ),
+    Fault(
+        "scale: a number that is searched for is always found",
+        "recovery/codes.py",
+        "        return np.where(every[places] == values, places, -1)",
+        "        return places",
+        MEMORY,
+    ),
+    Fault(
+        "scale: a folder has no rows",
+        "recovery/rating_files.py",
+        "        place = _member(as_path(given)) or as_path(given)\n",
+        "        place = as_path(given)\n",
+        MEMORY,
+    ),
+    Fault(
+        "scale: the first of several logs in a folder",
+        "recovery/rating_files.py",
+        "            if not path.exists() or not path.samefile(member):",
+        "            if False:",
+        MANY,
+    ),
+    Fault(
+        "scale: a pattern meets a file three times",
+        "recovery/parquet_files.py",
+        "sorted(set(_matching(place)))",
+        "sorted(_matching(place))",
+        MANY,
+    ),
+    Fault(
+        "scale: a list has a file twice",
+        "recovery/parquet_files.py",
+        "            if fault is None and (real := path.resolve()) in seen:",
+        "            if fault is None and (real := path / str(len(seen))) in seen:",
+        MANY,
+    ),
+    Fault(
+        "scale: what came from a worker is written to",
+        "recovery/parts.py",
+        "    mine = writable(total)\n",
+        "    mine = total\n",
+        MEMORY,
+    ),
+    Fault(
+        "scale: people set aside know of no limit",
+        "recovery/heldout_people.py",
+        "InMemory(log.some(part), log.pool, log.room.beside(held))",
+        "InMemory(log.some(part), log.pool)",
+        MEMORY,
+    ),
+    Fault(
+        "scale: nobody looks for room for a second fit",
+        "recovery/size.py",
+        "    if scored and not (aside and isinstance(estimator, TwoStage)):",
+        "    if False:",
+        MEMORY,
+    ),
+    Fault(
+        "scale: EM's second fit is forgotten",
+        "recovery/size.py",
+        "not (aside and isinstance(estimator, TwoStage)):",
+        "not aside:",
+        MEMORY,
+    ),
+    Fault(
+        "scale: offsets are joined at every block",
+        "recovery/taste.py",
+        "        self.offsets.extend(more.offsets)\n",
+        "        self.offsets[:] = [np.concatenate([*self.offsets, *more.offsets])]\n",
         MEMORY,
     ),
 ]

@@ -178,7 +178,11 @@ def _space(space: dict[str, Any]) -> str:
     where = "in memory"
     if space["log"] == "files":
         where = f"in files: {counted(space['parts'], 'part')}, at most {size_text(space['scratch_bytes'])} on the disk"
-    peak = "" if space["peak_bytes"] is None else f"; memory at most {size_text(space['peak_bytes'])}"
+    peak = (
+        ""
+        if space["peak_bytes"] is None
+        else f"; memory at most {size_text(space['peak_bytes'])} since its processes began"
+    )
     return f"The log was {where}{peak}"
 
 

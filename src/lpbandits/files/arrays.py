@@ -12,7 +12,24 @@ from lpbandits.errors import InvalidInput
 from lpbandits.files.space import space_for
 from lpbandits.text import size_text
 
+MOST_OPEN = 2**16
+"""Files that `Spill` can tell apart."""
+
 ELSEWHERE = "name a folder on another disk (scratch=…; --scratch)"
+
+
+def most_open() -> int:
+    """Return how many files may be open at a time: half of what the system allows, the rest is for all else.
+
+    >>> most_open() > 0
+    True
+    """
+    try:
+        import resource  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        return MOST_OPEN
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return MOST_OPEN if soft == resource.RLIM_INFINITY else max(min(soft // 2, MOST_OPEN), 1)
 
 
 def read_arrays(path: Path, count: int) -> list[NDArray[Any]]:
@@ -89,7 +106,7 @@ class Spill:
     """
 
     def __init__(self, scratch: Scratch, buckets: int, dtype: Any) -> None:
-        assert buckets <= 2**16  # noqa: S101 - more files cannot be open at a time
+        assert buckets <= MOST_OPEN  # noqa: S101 - `most_open` says so
         self._scratch = scratch
         self._names = [f"bucket-{bucket:06}" for bucket in range(buckets)]
         self._dtype = np.dtype(dtype)

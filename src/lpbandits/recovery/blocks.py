@@ -171,7 +171,7 @@ class Placed(Generic[L]):
     @cached_property
     def edges(self) -> IntArray:
         """Where blocks of people begin."""
-        return edges_of(self._log.counts)
+        return edges_of(self.log.counts)
 
 
 class InMemory(Placed[Ratings]):
@@ -189,12 +189,12 @@ class InMemory(Placed[Ratings]):
 
     @cached_property
     def _blocks(self) -> list[Ratings]:
-        return [self._log.run(low, high) for low, high in itertools.pairwise(self.edges.tolist())]
+        return [self.log.run(low, high) for low, high in itertools.pairwise(self.edges.tolist())]
 
     def each(self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = ()) -> Iterator[T]:
         """Give what a stage makes of each block."""
         for block, low, high in zip(self._blocks, self.edges[:-1], self.edges[1:], strict=True):
-            yield stage(block, self._pool, *common, *(array[low:high] for array in own))
+            yield stage(block, self.pool, *common, *(array[low:high] for array in own))
 
     def folded(self, stage: Callable[..., list[Any]], *common: Any, own: Sequence[Any] = ()) -> list[Any]:
         """Return the sums that all blocks add to."""
@@ -209,13 +209,13 @@ class InMemory(Placed[Ratings]):
         totals: Any = None
         for number in range(first, last):
             low, high = self.edges[number], self.edges[number + 1]
-            totals = stage(self._blocks[number], self._pool, totals, *common, *(array[low:high] for array in own))
+            totals = stage(self._blocks[number], self.pool, totals, *common, *(array[low:high] for array in own))
         found: T = totals
         return found
 
     def some(self, people: IntArray) -> Ratings:
         """Return the log of some people."""
-        return self._log if len(people) == len(self._log.people) else self._log.subset(people)
+        return self.log if len(people) == len(self.log.people) else self.log.subset(people)
 
 
 def as_blocks(log: "Ratings | Blocks", threads: Threads | None = None) -> Blocks:

@@ -4,6 +4,7 @@ They are whole numbers, so it does not matter who counts which people, and a wor
 sends anything. Only with a cap on pairs per person are they weights, which are added in runs of blocks, in order.
 """
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +17,7 @@ from lpbandits.parallel import Threads
 from lpbandits.recovery.blocks import Blocks
 from lpbandits.recovery.memory import Room
 from lpbandits.recovery.pairs import PairCounts, add_wins, cell_type, compared, gather
+from lpbandits.recovery.parts import added_each, plus, writable
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import BoolArray, IntArray
 
@@ -81,7 +83,7 @@ def count_states(
         if pairs_per_person is None:
             totals = log.folded(_counted, *common, own=own)
         else:
-            totals = _added(log.by_runs(_counted, *common, own=own))
+            totals = functools.reduce(added_each, log.by_runs(_counted, *common, own=own))
         totals.reverse()  # so that each is given away, and its memory with it
         for state in group:
             yield _gathered(totals, parts, state, raters.shape[1], log.pool)
@@ -91,10 +93,10 @@ def _gathered(
     totals: list[NDArray[Any]], parts: int, state: _State, actions: int, pool: Threads
 ) -> tuple[PairCounts, PairCounts | None]:
     """Take a state's counts from the end of all, and gather them: of everybody, and of those aside."""
-    counts = totals.pop()
-    some = totals.pop() if parts > 1 else None
+    counts = writable(totals.pop())
+    some = writable(totals.pop()) if parts > 1 else None
     if some is not None:
-        counts += some
+        counts = plus(counts, some)
     gathered = [None if part is None else gather(part, threads=pool) for part in (counts, some)]
     whole, aside = (None if one is None else replace(one, kept=state.kept, actions=actions) for one in gathered)
     assert whole is not None  # noqa: S101 - counts are there
@@ -154,14 +156,6 @@ def _counted(
         for part in range(parts):
             mine = (labels == state.number) & (aside == bool(part))
             add_wins(next(place), fewer, fewer.weight * mine[fewer.person], threads=threads)
-    return totals
-
-
-def _added(parts: Iterator[list[NDArray[Any]]]) -> list[NDArray[Any]]:
-    totals = next(parts)
-    for some in parts:
-        for total, part in zip(totals, some, strict=True):
-            np.add(total, part, out=total)
     return totals
 
 

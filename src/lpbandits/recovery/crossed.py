@@ -15,6 +15,9 @@ from lpbandits.parallel import Threads, one_thread
 from lpbandits.recovery.parts import parts_of
 from lpbandits.typing import FloatArray, IntArray
 
+MOST_CROSSED = 2_000
+"""Actions whose covariances are known; of more, those of the most rated are, and the others have means alone."""
+
 SPARSE = 0.055
 """Of all pairs, with c² to a person: the share of a block up to which its pairs are gone through one by one.
 
@@ -33,7 +36,7 @@ Crossed = tuple[FloatArray, NDArray[np.uint32]]
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
+class Residuals:
     """What is left of the ratings of c actions, person after person, with the actions' places in rising order."""
 
     offsets: IntArray
@@ -88,10 +91,10 @@ def _panels(low: int, high: int, left: FloatArray, seen: Floats32, products: Flo
         raters[first:last, first:] += seen[:, first:last].T @ seen[:, first:]
 
 
-def unpacked(packed: NDArray[Any], c: int) -> FloatArray:
+def mirrored(packed: NDArray[Any], c: int) -> FloatArray:
     """Return the symmetric c×c matrix of which these are the rows from the diagonal on.
 
-    >>> unpacked(np.array([1.0, 2.0, 3.0]), 2).tolist()
+    >>> mirrored(np.array([1.0, 2.0, 3.0]), 2).tolist()
     [[1.0, 2.0], [2.0, 3.0]]
     """
     full = np.empty((c, c))

@@ -150,8 +150,9 @@ def _findings(log: Blocks, estimator: Estimator, asked: Json, curve: StateCurve 
     number = asked["states"] if curve is None else curve.states
     cap, share, people = asked["pairs_per_person"], asked["heldout"], len(log.log.people)
     check_fit(log.log, number, estimator, pairs_per_person=cap, workers=log.pool.count)
-    quick = share > 0 and curve is None and cap is None and len(log.log) > HUGE
-    check_room(log, number, estimator, pairs_per_person=cap, aside=quick, taste=asked["taste"])
+    scored = share > 0 and curve is None
+    quick = scored and cap is None and len(log.log) > HUGE
+    check_room(log, number, estimator, pairs_per_person=cap, aside=quick, scored=scored, taste=asked["taste"])
     aside = split_people(people, share, estimator.seed)[1] if quick else None
     estimate = distinct(estimator(log, number, pairs_per_person=cap, aside=aside, watch=watch))
     with watch.part("likelihood"):
@@ -173,7 +174,10 @@ def _findings(log: Blocks, estimator: Estimator, asked: Json, curve: StateCurve 
 
 
 def space_of(log: Blocks) -> Json:
-    """Return where a log was, in how many parts, and the most that this took on the disk and in memory."""
+    """Return where a log was, in how many parts, and the most that there was on the disk, and in each process's memory.
+
+    A system tells the height of a process since it began, also of what it did before.
+    """
     peaks, scratch = dict([peak_of_process()]), 0
     if isinstance(log, InFiles):
         peaks, scratch = log.peaks | peaks, log.log.scratch

@@ -11,10 +11,11 @@ from lpbandits.parallel import Progress, Threads
 from lpbandits.recovery.blocks import Blocks, InMemory
 from lpbandits.recovery.cluster import shown_people
 from lpbandits.recovery.estimate import Estimate, Estimator, as_estimator, mixture, told
+from lpbandits.recovery.memory import HELD
 from lpbandits.recovery.pairs import compared, log_likelihoods
 from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.report import Stopwatch
-from lpbandits.recovery.size import check_fit
+from lpbandits.recovery.size import check_fit, check_room
 from lpbandits.recovery.two_stage import TwoStage
 from lpbandits.typing import FloatArray, IntArray, Json
 
@@ -80,7 +81,11 @@ def set_aside(log: Blocks, share: float, *, seed: int, pairs_per_person: int | N
     counts = log.log.counts
     if not np.any(counts[used] > 1) or not np.any(counts[unused] > 1):
         return None
-    fitted, others = (InMemory(log.some(part), log.pool) for part in (used, unused))
+    held = int(counts[shown].sum())
+    log.room.check(
+        f"{held:,} ratings of people to fit and to score", HELD * held, "give a number of states (--states 5)"
+    )
+    fitted, others = (InMemory(log.some(part), log.pool, log.room.beside(held)) for part in (used, unused))
     return HeldOut(used, fitted, others, pairs_per_person)
 
 
@@ -244,6 +249,7 @@ def curve_of(
         )
     fitted = parts.log.log
     check_fit(fitted, max(numbers), estimator, pairs_per_person=pairs_per_person, workers=log.pool.count)
+    check_room(parts.log, min(numbers), estimator, pairs_per_person=pairs_per_person)  # a state of few has most people
     whole, scores = [], []
     for i, m in enumerate(numbers):
         with watch.part("how many states", i, len(numbers)):

@@ -16,12 +16,13 @@ from lpbandits.parallel import Team, Threads
 from lpbandits.recovery.blocks import Placed, runs_of
 from lpbandits.recovery.memory import AHEAD, Room
 from lpbandits.recovery.parted import PartedRatings, block_name, block_of
+from lpbandits.recovery.parts import added_each
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 T = TypeVar("T")
 Peak = tuple[str, int]
-"""A process, and the most memory that it has had."""
+"""A process, and the most memory that it has had since it began."""
 
 SHARES = 4
 """Parts of the log that each worker folds: its totals are sent so often, and so much is lost with one that dies."""
@@ -34,16 +35,16 @@ class InFiles(Placed[PartedRatings]):
         super().__init__(log, pool, room)
         self._team = team
         self.peaks: dict[str, int] = {}
-        """The most memory that each process has had."""
+        """The most memory that each process has had since it began."""
 
     @property
     def here(self) -> "InFiles":
         """The same with this process alone."""
-        return InFiles(self._log, Team(threads=self._pool.count), self._pool, replace(self._room, sending=0))
+        return InFiles(self.log, Team(threads=self.pool.count), self.pool, replace(self.room, sending=0))
 
     def each(self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = ()) -> Iterator[T]:
         """Give what a stage makes of each block."""
-        log = self._log
+        log = self.log
         jobs = (
             (stage, log.folder, number, len(log.actions), self._team.threads, common, self._own(own, number))
             for number in range(len(self.edges) - 1)
@@ -60,11 +61,7 @@ class InFiles(Placed[PartedRatings]):
         totals: list[Any] | None = None
         for _, (some, peak) in self._team.as_they_end(_folded, self._folds(bounds, stage, common, own), join=False):
             self._saw(peak)
-            if totals is None:
-                totals = some
-            else:
-                for total, part in zip(totals, some, strict=True):
-                    np.add(total, part, out=total)
+            totals = some if totals is None else added_each(totals, some)
         return totals or []
 
     def by_runs(self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = ()) -> Iterator[T]:
@@ -78,7 +75,7 @@ class InFiles(Placed[PartedRatings]):
         self, bounds: Iterable[tuple[int, int]], stage: Callable[..., Any], common: Sequence[Any], own: Sequence[Any]
     ) -> Iterator[tuple[Any, ...]]:
         """Give the jobs that fold blocks, up to each bound from the one before."""
-        log = self._log
+        log = self.log
         for low, high in bounds:
             blocks = [(number, self._own(own, number)) for number in range(low, high)]
             yield stage, log.folder, blocks, len(log.actions), self._team.threads, common
@@ -92,12 +89,12 @@ class InFiles(Placed[PartedRatings]):
 
     def some(self, people: IntArray) -> Ratings:
         """Return the log of some people, in memory."""
-        log = self._log
+        log = self.log
         offsets = np.concatenate([[0], np.cumsum(log.counts[people])]).astype(np.int64)
         ratings = int(offsets[-1])
         remedy = "use --method two-stage, which goes through them in parts, or fewer people"
         affordable(f"{ratings:,} ratings in memory at once", remedy, size=40 * ratings)
-        self._room.check(f"{ratings:,} ratings in memory at once", 40 * ratings, remedy)
+        self.room.check(f"{ratings:,} ratings in memory at once", 40 * ratings, remedy)
         chosen = np.zeros(len(log.people), dtype=np.bool_)
         chosen[people] = True
         action, rating = np.empty(ratings, dtype=np.int32), np.empty(ratings)
@@ -123,7 +120,7 @@ class InFiles(Placed[PartedRatings]):
 
 
 def peak_of_process() -> Peak:
-    """Return which process this is, and the most memory that it has had."""
+    """Return which process this is, and the most memory that it has had since it began."""
     return f"{platform.node()}:{os.getpid()}", peak_bytes() or 0
 
 

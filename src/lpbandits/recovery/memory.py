@@ -7,7 +7,7 @@ The bytes are estimates, from some measured peaks (docs/scale.md).
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import most_bytes
@@ -21,7 +21,7 @@ WORKER = 200 * 10**6
 """Bytes of a worker, which shares some with others."""
 
 READER = 600 * 10**6
-"""Bytes of one that reads tables: they are decoded some millions of rows at a time."""
+"""Bytes of one that reads tables, whatever their size: a hundred million ratings took 460 MB."""
 
 PERSON = 150
 """Bytes of each person, beside the label: number of ratings, state, level, scale."""
@@ -39,9 +39,7 @@ STARTED = 100
 """Bytes of each person that KMeans sees, for each of its starts that run at a time."""
 
 TASTE = 12 * 8
-"""Bytes of each pair of actions that a taste has factors of: of at most `WIDEST`."""
-
-WIDEST = 2000
+"""Bytes of each pair of actions that a taste has factors of: of at most `crossed.MOST_CROSSED`."""
 
 SENT = 6
 """Bytes of each such pair that a worker sends, for each group of people."""
@@ -86,6 +84,14 @@ class Room:
     def shared(self, size: int, *, in_order: bool = False) -> bool:
         """Return whether workers may send so many bytes each; what is added up in order may wait here for its turn."""
         return (self.copies + AHEAD * in_order * self.sending) * size <= self.left
+
+    def beside(self, held: int) -> "Room":
+        """Return the room beside so many more ratings in memory, for what this process does with them alone.
+
+        >>> Room(most=10**9, taken=4 * 10**8, here=2, sending=2).beside(10**7).left
+        300000000
+        """
+        return replace(self, taken=self.taken + HELD * held, sending=0)
 
     def check(self, what: str, size: int, remedy: str) -> None:
         """Refuse what takes more than is left, with the least that would do.

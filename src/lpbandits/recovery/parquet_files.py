@@ -34,11 +34,10 @@ def several(place: Path) -> list[Path]:
     """
     try:
         if place.is_dir():
-            inside = (path for path in place.iterdir() if not path.name.startswith("."))
-            return as_files(sorted(path for path in inside if path.suffix.lower() == ".parquet"), str(place))
+            return as_files(in_folder(place), str(place))
         if place.exists() or not glob.has_magic(str(place)):
             return []
-        found = sorted(_matching(place))
+        found = sorted(set(_matching(place)))  # '**/**' meets a file more than once
     except (OSError, ValueError, RecursionError) as error:
         if isinstance(error, InvalidInput):
             raise
@@ -50,6 +49,12 @@ def several(place: Path) -> list[Path]:
     return as_files(found, str(place))
 
 
+def in_folder(folder: Path) -> list[Path]:
+    """Return what is called Parquet right in a folder, by name."""
+    inside = (path for path in folder.iterdir() if not path.name.startswith("."))
+    return sorted(path for path in inside if path.suffix.lower() == ".parquet")
+
+
 def _matching(pattern: Path) -> list[Path]:
     """Return what matches a pattern; folders that are there count as they are called, also 'of [all] people'."""
     start, rest = Path(pattern.anchor), pattern.relative_to(pattern.anchor).parts
@@ -59,10 +64,15 @@ def _matching(pattern: Path) -> list[Path]:
 
 
 def as_files(paths: Sequence[Path], name: str) -> list[Path]:
-    """Return paths that are all Parquet files; refuse anything else among them, rather than pass over it."""
+    """Return paths that are all Parquet files, each once; refuse anything else among them, rather than pass over it."""
+    seen: dict[Path, Path] = {}
     for path in paths:
         try:
             fault = _fault(path)
+            if fault is None and (real := path.resolve()) in seen:
+                fault = f"is the same file as {seen[real]}; leave one of them out"
+            elif fault is None:
+                seen[real] = path
         except OSError as error:  # a name too long, a folder that is closed to us
             fault = f"cannot be read: {reason(error)}; leave it out"
         if fault is not None:

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
-from lpbandits.files.arrays import Scratch, Spill
+from lpbandits.files.arrays import Scratch, Spill, most_open
 from lpbandits.files.places import as_path
 from lpbandits.files.unpacking import temporary
-from lpbandits.limits import most_bytes
+from lpbandits.limits import affordable, most_bytes
 from lpbandits.parallel import Progress
 from lpbandits.recovery.buckets import ROW, Tally, sorted_rows
 from lpbandits.recovery.codes import Codes
-from lpbandits.recovery.memory import READER, least_text, people_size
+from lpbandits.recovery.memory import PROCESS, READER, least_text, people_size
 from lpbandits.recovery.parted import BlockWriter, PartedRatings
 from lpbandits.recovery.rating_files import Source, open_source, rows_in
 from lpbandits.recovery.ratings import Ratings
@@ -43,7 +43,7 @@ LARGEST, SMALLEST = 2**24, 2**18
 """Ratings of a bucket."""
 
 MOST_BUCKETS = 500
-"""Files that are open at a time."""
+"""Files that are open at a time, or fewer, where the system allows fewer."""
 
 MOST_SHOWN = 2**20
 """Rows that repeat others after which no more are looked for."""
@@ -53,12 +53,12 @@ BATCH = 2**18
 
 
 def fits_in(rows: int, most: int) -> bool:
-    """Return whether a log of so many ratings is best held in so much memory.
+    """Return whether a log of so many ratings is best held in so much memory: also if parting it would take as much.
 
-    >>> fits_in(10**6, 10**9), fits_in(10**7, 10**9)
-    (True, False)
+    >>> fits_in(10**6, 10**9), fits_in(10**7, 10**9), fits_in(10**6, 10**8)
+    (True, False, True)
     """
-    return READER + rows * IN_MEMORY <= most
+    return READER + rows * IN_MEMORY <= most or PROCESS + rows * IN_MEMORY <= READER
 
 
 @contextlib.contextmanager
@@ -88,7 +88,7 @@ def part_ratings(
     >>> with part_ratings(rows) as log: log, log.block(0).rating.tolist()
     (<PartedRatings: 3 by 2 people of 2 actions>, [5.0, 3.0, 4.0])
     """
-    asked, most = _reading("part_ratings", reading), _as_memory(max_memory)
+    asked, most = _reading("part_ratings", reading), None if max_memory is None else _as_memory(max_memory)
     with temporary(None if scratch is None else as_path(scratch).absolute()) as place:
         with door("parting ratings"), open_source(source, asked.limit) as found:
             log = _parted(found, asked, place, most, progress)
@@ -113,8 +113,9 @@ def open_ratings(
     """
     _reading("open_ratings", reading)
     most = _as_memory(max_memory)
-    if validate.as_flag(files, "files") or scratch is not None or not fits_in(rows_in(source), most):
-        with part_ratings(source, scratch=scratch, max_memory=most, progress=progress, **reading) as log:
+    unknown = isinstance(source, pl.LazyFrame) and max_memory is not None  # it may have any number of rows
+    if validate.as_flag(files, "files") or scratch is not None or unknown or not fits_in(rows_in(source), most):
+        with part_ratings(source, scratch=scratch, max_memory=max_memory, progress=progress, **reading) as log:
             yield log
         return
     _tell(progress, "read", 0, 1)
@@ -149,14 +150,14 @@ def _as_memory(given: int | str | None) -> int:
 
 
 def _parted(
-    source: Source, reading: Reading, folder: Path, max_memory: int, progress: Progress | None
+    source: Source, reading: Reading, folder: Path, max_memory: int | None, progress: Progress | None
 ) -> PartedRatings:
     """Read, sort and write a log."""
     long, clean, dropped = rows_of(source, reading)
     with unreadable(source):
         counts, of_actions = _counted(clean, ("person", "action"))
         rows = int(counts["len"].sum())
-        people, actions = Codes(counts["person"], rows), Codes(of_actions["action"], rows)
+        people, actions = Codes(counts["person"]), Codes(of_actions["action"])
     if not rows:
         raise nothing_left(0, source, reading)
     size = _bucket_size(rows, people.labels, max_memory)
@@ -193,16 +194,20 @@ def _parted(
     )
 
 
-def _bucket_size(rows: int, people: Sequence[Label], max_memory: int) -> int:
+def _bucket_size(rows: int, people: Sequence[Label], max_memory: int | None) -> int:
     """Return how many ratings a bucket has: as few as files allow, and as memory asks for."""
-    least = max(SMALLEST, -(-rows // MOST_BUCKETS))
-    needed = READER + people_size(people) + least * IN_MEMORY
-    if needed > max_memory:
+    least = max(SMALLEST, -(-rows // min(MOST_BUCKETS, most_open())))
+    held = people_size(people) + least * IN_MEMORY
+    what = f"parting {rows:,} ratings by {len(people):,} people"
+    if max_memory is None:
+        affordable(what, "use a machine with more memory, or fewer people", size=held)
+        max_memory = most_bytes()
+    elif READER + held > max_memory:
         raise InvalidInput(
-            f"max_memory is {size_text(max_memory)}, but parting {rows:,} ratings by {len(people):,} people takes "
-            f"{least_text(needed)}; give that, or more (--max-memory)"
+            f"max_memory is {size_text(max_memory)}, but {what} takes {least_text(READER + held)}; give that, or more "
+            "(--max-memory)"
         )
-    return max(min((max_memory - needed) // IN_MEMORY, LARGEST), least)
+    return max(min((max_memory - READER - held) // IN_MEMORY, LARGEST), least)
 
 
 def _counted(clean: pl.LazyFrame, roles: Sequence[str]) -> list[pl.DataFrame]:

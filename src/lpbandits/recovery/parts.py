@@ -1,9 +1,12 @@
 """Sums over people: in parts of a block, one for a thread at a time, and over blocks, always in the same order."""
 
+import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lpbandits.parallel import Threads
 from lpbandits.recovery.ratings import Ratings
@@ -38,14 +41,31 @@ def summed(
     return total
 
 
+def writable(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array, or a copy of one that may not be written to, as one from another process may be."""
+    return array if array.flags.writeable else np.array(array)
+
+
+def plus(total: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
+    """Return the sum of two arrays, in place of the first if that is `writable`.
+
+    >>> plus(np.ones(2), np.ones(2)).tolist()
+    [2.0, 2.0]
+    """
+    mine = writable(total)
+    np.add(mine, more, out=mine)
+    return mine
+
+
+def added_each(totals: Sequence[NDArray[Any]], more: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Return the sums of arrays with others, one by one."""
+    return [plus(total, one) for total, one in zip(totals, more, strict=True)]
+
+
 def added(sums: Iterable[FloatArray]) -> FloatArray:
     """Return the sum of arrays, one after the other.
 
     >>> added(np.full(2, x) for x in (1.0, 2.0)).tolist()
     [3.0, 3.0]
     """
-    several = iter(sums)
-    total = np.array(next(several))  # what comes from another process may not be written to
-    for one in several:
-        total += one
-    return total
+    return functools.reduce(plus, sums)

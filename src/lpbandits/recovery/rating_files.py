@@ -3,6 +3,7 @@
 import bisect
 import contextlib
 import csv
+import glob
 import importlib.util
 import itertools
 import os
@@ -22,7 +23,17 @@ from lpbandits.files.places import as_path
 from lpbandits.files.unpacking import LONGEST_LINE, Limit, check_lines, extract, plain, temporary, zipped
 from lpbandits.recovery.columns import check_width
 from lpbandits.recovery.frames import is_pandas
-from lpbandits.recovery.parquet_files import AGAIN, Part, as_files, below, checked_part, checked_parts, damaged, several
+from lpbandits.recovery.parquet_files import (
+    AGAIN,
+    Part,
+    as_files,
+    below,
+    checked_part,
+    checked_parts,
+    damaged,
+    in_folder,
+    several,
+)
 
 MEMBERS = ("ratings.csv", "ratings.csv.gz", "ratings.dat", "ratings.parquet", "u.data")
 """What MovieLens (and we) call the ratings inside a folder or zip."""
@@ -118,7 +129,17 @@ def _named_files(given: Any) -> tuple[str, list[Path]]:
             f"{type(given).__name__}; for arrays use Ratings.from_arrays(…) or Ratings.from_matrix(…)"
         )
     place = as_path(given)
-    return str(place), [] if _member(place) else several(place)
+    member = _member(place)
+    if member is None:
+        return str(place), several(place)
+    with contextlib.suppress(OSError):  # a folder that may not be listed
+        for path in in_folder(place):
+            if not path.exists() or not path.samefile(member):
+                raise InvalidInput(
+                    f"{place} holds {member.name}, and beside it {path.name}: name the one that is the log, or all "
+                    f"that are Parquet: '{glob.escape(str(place))}/*.parquet'"
+                )
+    return str(place), []
 
 
 def _member(folder: Path) -> Path | None:
@@ -169,7 +190,7 @@ def rows_in(given: Any) -> int:
     try:
         if paths:
             return sum(size_of(path).rows for path in paths)
-        place = as_path(given)
+        place = _member(as_path(given)) or as_path(given)
         if place.suffix.lower() == ".parquet":
             return size_of(place).rows
         return place.stat().st_size // (4 if place.suffix.lower() in (".gz", ".zip") else 16) if place.is_file() else 0

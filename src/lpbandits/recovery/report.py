@@ -73,7 +73,8 @@ class FitReport:
     warnings: Sequence[str]
     space: Json
     """Where the `log` was ("memory" or "files"), in how many `parts`, the `scratch_bytes` that it took on the disk at
-    most, and the `peak_bytes` of memory: of all processes, each at its own height."""
+    most, and the `peak_bytes` of memory: of all processes, each at its own height since it began. What a program did
+    before a fit is in it."""
     seconds: Mapping[str, float]
 
     def to_dict(self) -> Json:

@@ -6,9 +6,10 @@ from lpbandits.limits import affordable
 from lpbandits.recovery.blocks import Blocks, Log
 from lpbandits.recovery.cluster import seen_size, shown_people, starts_of
 from lpbandits.recovery.counting import FEWER, raters_of
+from lpbandits.recovery.crossed import MOST_CROSSED
 from lpbandits.recovery.em import Em
 from lpbandits.recovery.estimate import Estimator
-from lpbandits.recovery.memory import TASTE, WIDEST
+from lpbandits.recovery.memory import TASTE
 from lpbandits.recovery.pairs import cell_type
 from lpbandits.recovery.scatter import PARTS
 from lpbandits.recovery.two_stage import TwoStage
@@ -57,15 +58,25 @@ def check_fit(ratings: Log, states: int, estimator: Estimator, *, pairs_per_pers
 
 
 def check_room(
-    log: Blocks, states: int, estimator: Estimator, *, pairs_per_person: int | None, aside: bool, taste: bool
+    log: Blocks,
+    states: int,
+    estimator: Estimator,
+    *,
+    pairs_per_person: int | None,
+    aside: bool = False,
+    scored: bool = False,
+    taste: bool = False,
 ) -> None:
     """Refuse a fit that takes more memory than somebody allowed, before it starts.
 
-    With people `aside`, their pairs are counted apart.
+    With people `aside`, their pairs are counted apart. If it is `scored` by a second fit, that one's people and those
+    who score it are in memory.
     """
     room, people = log.room, len(log.log.people)
     if not room.asked:
         return
+    if scored and not (aside and isinstance(estimator, TwoStage)):
+        room = room.beside(int(log.log.counts[shown_people(log, 1, estimator.seed)].sum()))
     if isinstance(estimator, Em):
         pairs = 24 * len(log.log.actions) ** 2
         room.check("all ratings in memory, for EM,", 60 * len(log.log) + pairs, "use --method two-stage")
@@ -73,8 +84,8 @@ def check_room(
     seen = 2 * seen_size(log, shown_people(log, states, estimator.seed))  # for one start at a time
     room.check("the people that KMeans sees", seen, "use fewer jobs (--jobs), or a sample of the people")
     if taste:
-        size = TASTE * min(len(log.log.actions), WIDEST) ** 2
-        room.check("the covariances of tastes", size, "fit none (taste=False; --no-taste)")
+        size = TASTE * min(len(log.log.actions), MOST_CROSSED) ** 2
+        log.room.check("the covariances of tastes", size, "fit none (taste=False; --no-taste)")
     exact, share = pairs_per_person is None, min(2 / states, 1.0)
     counted = _counts_size(np.full(len(log.log.actions), people), 1.0, exact=exact)
     if (1 + aside) * counted > room.left:

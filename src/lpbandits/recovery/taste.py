@@ -7,7 +7,7 @@ u is that of the person's state, and their chances of states weigh it.
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,10 +18,10 @@ from lpbandits.kernels.likings import NOWHERE, count_placed, leave
 from lpbandits.kernels.symmetric import symmetric_times
 from lpbandits.parallel import Threads, one_thread
 from lpbandits.recovery.blocks import Blocks
-from lpbandits.recovery.crossed import Placed, unpacked
+from lpbandits.recovery.crossed import MOST_CROSSED, Residuals, mirrored
 from lpbandits.recovery.likings import PSEUDO_RATERS, Crowd, Likings, Scales, as_crowd
 from lpbandits.recovery.memory import SENT
-from lpbandits.recovery.parts import summed
+from lpbandits.recovery.parts import plus, summed
 from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.taste_states import Mixture, mixture, nobody
 from lpbandits.taste import LEAST_VARIANCE, TasteModel
@@ -33,9 +33,6 @@ SETTLED = 1e-3
 
 FLOOR = 0.6
 """Share of the weakest eigenvalue that is taken for noise, and away from all of them."""
-
-MOST_CROSSED = 2_000
-"""Actions whose covariances are known; of more, those of the most rated are, and the others have means alone."""
 
 TINY = 1e-300
 DENSE = 200
@@ -114,7 +111,8 @@ def _moments(own: Scales, part: _Part, sums: "_Sums") -> Moments:
     used, liked, kinds, crossed = part.used, part.liked, part.kinds, part.crossed
     typical = float(sums.squares.sum() / liked.raters.sum())
     variances = (sums.squares + PSEUDO_RATERS * typical) / (liked.raters + PSEUDO_RATERS)
-    offsets, spread, mean, counts = (values[used] for values in (sums.offsets, own.spreads, own.means, own.counts))
+    own_offsets = np.concatenate(sums.offsets)
+    offsets, spread, mean, counts = (values[used] for values in (own_offsets, own.spreads, own.means, own.counts))
     level = float(mean.mean())
     logs = np.log(spread)
     noise = float(np.mean(0.5 / (counts - 1)))  # of the logarithm of a spread of so many ratings
@@ -122,8 +120,8 @@ def _moments(own: Scales, part: _Part, sums: "_Sums") -> Moments:
         means=liked.means + kinds.shifts if len(kinds.shifts) else liked.means,
         prior=kinds.prior,
         crossed=crossed,
-        products=unpacked(sums.products, len(crossed)),
-        raters=unpacked(sums.raters, len(crossed)),
+        products=mirrored(sums.products, len(crossed)),
+        raters=mirrored(sums.raters, len(crossed)),
         variances=np.maximum(variances, LEAST_VARIANCE),
         offset=float(np.var(offsets + (mean - level) / np.maximum(spread, 0.5 * np.median(spread)))),
         level=level,
@@ -139,13 +137,18 @@ class _Sums:
     products: FloatArray
     raters: NDArray[np.uint32]
     squares: FloatArray
-    offsets: FloatArray
+    offsets: list[FloatArray]
+    """Block by block: they are joined once, at the end."""
 
     def add(self, more: "_Sums") -> "_Sums":
         """Take in those of the people who come next."""
-        for total, part in ((self.products, more.products), (self.raters, more.raters), (self.squares, more.squares)):
-            np.add(total, part, out=total)
-        return replace(self, offsets=np.concatenate([self.offsets, more.offsets]))
+        self.offsets.extend(more.offsets)
+        return _Sums(
+            plus(self.products, more.products),
+            plus(self.raters, more.raters),
+            plus(self.squares, more.squares),
+            self.offsets,
+        )
 
 
 def _sums(crowd: Crowd, parts: Sequence[_Part]) -> list[_Sums]:
@@ -196,8 +199,8 @@ def _left(
     arrays = block.rating, *own, means, shifts, place, upto - counts, *placed, offsets
     squares = summed(leave, block, threads, (len(means),), *arrays)
     kept = np.concatenate([[0], upto[counts > 0]])
-    products, raters = Placed(kept, *placed, int(np.count_nonzero(place != NOWHERE))).crossed(threads)
-    return _Sums(products, raters, squares, offsets)
+    products, raters = Residuals(kept, *placed, int(np.count_nonzero(place != NOWHERE))).crossed(threads)
+    return _Sums(products, raters, squares, [offsets])
 
 
 def leading_factors(seen: Moments, count: int, shrinkage: float) -> FloatArray:
