@@ -92,6 +92,7 @@ class OnDask:
                     memory_limit=0,
                     silence_logs=logging.CRITICAL,
                     local_directory=str(place),
+                    scheduler_kwargs={"local_directory": str(place)},
                 )
             )
         except RuntimeError as error:
