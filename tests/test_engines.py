@@ -200,6 +200,7 @@ def test_workers_end_when_their_parent_is_killed(backend: str, tmp_path: Path) -
 
 
 def test_the_first_interrupt_waits_and_the_second_does_not() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     done = []
 
     def pressed(times: int) -> None:
@@ -220,10 +221,11 @@ def test_the_first_interrupt_waits_and_the_second_does_not() -> None:
 def test_the_second_interrupt_ends_a_wait(wait: str, tmp_path: Path) -> None:
     """In a process of its own, which has no other thread that would hear what the waiting one does not."""
     script = f"""
-        import sys, threading, time
+        import signal, sys, threading, time
         from pathlib import Path
         from lpbandits.parallel.interrupts import started_deaf, undisturbed
 
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         with undisturbed():
             Path(sys.argv[1]).touch()
             {wait}

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -261,8 +262,8 @@ def test_a_block_that_is_missing_is_the_fault_of_whoever_misses_it(tmp_path: Pat
         with pytest.raises(InvalidInput, match=r"are gone from .*: use it inside `with part_ratings"):
             list(use(lambda *_: 0))
     for job in (
-        lambda: in_files._staged(len, tmp_path, 0, 1, 1, (), ()),
-        lambda: in_files._folded(len, tmp_path, [(0, ())], 1, 1, ()),
+        partial(in_files._staged, len, tmp_path, 0, 1, 1, (), ()),
+        partial(in_files._folded, len, tmp_path, [(0, ())], 1, 1, ()),
     ):
         with pytest.raises(InvalidInput, match=rf"worker on .+ does not see {tmp_path}, where .*--scratch"):
             job()
