@@ -2,7 +2,9 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+import os
+import socket
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
@@ -35,6 +37,24 @@ settings.register_profile(
 settings.load_profile("lpbandits")
 
 Outcome = tuple[int, float]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, None, None]:
+    """Hide the name of the test from its environment: workers that one test left warm serve the next."""
+    told = os.environ.pop("PYTEST_CURRENT_TEST", "")
+    try:
+        yield
+    finally:
+        os.environ["PYTEST_CURRENT_TEST"] = told  # pytest takes it away
+
+
+@pytest.fixture
+def nobody() -> Iterator[str]:
+    """Give where nobody listens, and nobody else can meanwhile: a port that is taken."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{taken.getsockname()[1]}"
 
 
 @pytest.fixture(scope="session")

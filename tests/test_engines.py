@@ -1,12 +1,15 @@
 """Processes and clusters: whose they are, what they cost when they die, and that nobody outlives whom it works for."""
 
 import contextlib
+import itertools
+import json
 import logging
 import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -30,6 +33,19 @@ from lpbandits.parallel.travel import about, packed, unpacked
 def who(seconds: float) -> int:
     time.sleep(seconds)
     return os.getpid()
+
+
+def meets(folder: str, others: int) -> int:
+    """Return one's process, once so many others have come: however slowly they start, each does its part."""
+    Path(folder, str(os.getpid())).touch()
+    until(lambda: len(list(Path(folder).iterdir())) > others)
+    return os.getpid()
+
+
+def span(seconds: float) -> tuple[float, float]:
+    started = time.monotonic()
+    time.sleep(seconds)
+    return started, time.monotonic()
 
 
 def dies(folder: str, number: int, times: int) -> int:
@@ -60,24 +76,28 @@ def linear_algebra(number: int) -> tuple[int, set[int], float]:
 # Processes
 
 
-def test_two_teams_at_once_never_share_a_process() -> None:
+def test_two_teams_at_once_never_share_a_process(tmp_path: Path) -> None:
     found: dict[str, set[int]] = {}
+    for name in ("one", "two", "next"):
+        (tmp_path / name).mkdir()
     with team_of(2) as team:
         list(team.each(who, [(0.0,)]))  # now there is a pool that both could take
 
     def work(name: str) -> None:
         with team_of(2) as team:
-            found[name] = set(team.each(who, [(0.3,)] * 6, join=False))
+            found[name] = set(team.each(meets, [(str(tmp_path / name), 1)] * 2, join=False))
+            until(lambda: len(found) == 2)  # nobody puts back what the other could take then
 
     both = [threading.Thread(target=work, args=(name,)) for name in ("one", "two")]
     for one in both:
         one.start()
     for one in both:
         one.join()
-    assert found["one"]
+    assert len(found["one"]) == 2
     assert not found["one"] & found["two"]
     with team_of(2) as team:
-        assert set(team.each(who, [(0.1,)] * 4, join=False)) in found.values(), "the next finds them warm"
+        warm = set(team.each(meets, [(str(tmp_path / "next"), 1)] * 2, join=False))
+    assert warm in found.values(), "the next finds them warm"
 
 
 def test_the_error_of_one_team_does_not_reach_another() -> None:
@@ -89,19 +109,27 @@ def test_the_error_of_one_team_does_not_reach_another() -> None:
         assert len(list(results)) == 11
 
 
-def test_workers_are_of_the_folder_and_the_environment_that_they_work_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def found() -> tuple[str, str | None]:
-        with team_of(Workers(1)) as team:
-            ((folder, value),) = list(team.each(lambda: (os.getcwd(), os.environ.get("LPB_TOLD")), [()]))  # noqa: PTH109
-        return folder, value
+FROM_PARENT: dict[str, tuple[Any, Any]] = {
+    "folder": (lambda patch, place: patch.chdir(place), lambda place: Path.cwd() == Path(place)),
+    "environment": (lambda patch, place: patch.setenv("TOLD", place), lambda place: os.environ.get("TOLD") == place),
+    "modules": (lambda patch, place: patch.syspath_prepend(place), lambda place: place in sys.path),
+}
+"""What workers have from the process that starts them: how it is changed there, and whether they have it."""
 
-    before = found()
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("LPB_TOLD", "here")
-    assert before == (before[0], None)
-    assert found() == (str(tmp_path), "here")
+
+@pytest.mark.parametrize("what", FROM_PARENT)
+def test_workers_are_of_the_folder_the_environment_and_the_modules_that_they_work_for(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change, has = FROM_PARENT[what]
+
+    def found() -> list[bool]:
+        with team_of(Workers(1)) as team:
+            return list(team.each(has, [(str(tmp_path),)]))
+
+    assert found() == [False]
+    change(monkeypatch, str(tmp_path))
+    assert found() == [True]
 
 
 def test_calls_that_nobody_wants_any_more_fail_no_thread() -> None:
@@ -132,8 +160,8 @@ def test_a_worker_may_grow() -> None:
         team._engine.stop()
 
 
-def test_nobody_is_asked_when_there_is_nothing_to_do() -> None:
-    with team_of(Workers(2, "dask", "tcp://127.0.0.1:9"), most=0) as team:
+def test_nobody_is_asked_when_there_is_nothing_to_do(nobody: str) -> None:
+    with team_of(Workers(2, "dask", f"tcp://{nobody}"), most=0) as team:
         assert team.alone
     with pytest.raises(InvalidInput, match="jobs is 0"):
         team_of(0, most=0)
@@ -172,12 +200,11 @@ def test_workers_end_when_their_parent_is_killed(backend: str, tmp_path: Path) -
 
 
 def test_the_first_interrupt_waits_and_the_second_does_not() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     done = []
 
     def pressed(times: int) -> None:
         with undisturbed():
-            if hasattr(signal, "pthread_sigmask"):  # as a thread that was there before hears what this one has blocked
-                signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             for number in range(times):
                 signal.raise_signal(signal.SIGINT)
                 done.append(number)
@@ -188,6 +215,32 @@ def test_the_first_interrupt_waits_and_the_second_does_not() -> None:
     with pytest.raises(KeyboardInterrupt):
         pressed(2)
     assert done == [0, 0]
+
+
+@pytest.mark.parametrize("wait", ["threading.Event().wait(60)", "started_deaf(lambda: time.sleep(60))"])
+def test_the_second_interrupt_ends_a_wait(wait: str, tmp_path: Path) -> None:
+    """In a process of its own, which has no other thread that would hear what the waiting one does not."""
+    script = f"""
+        import signal, sys, threading, time
+        from pathlib import Path
+        from lpbandits.parallel.interrupts import started_deaf, undisturbed
+
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        with undisturbed():
+            Path(sys.argv[1]).touch()
+            {wait}
+    """
+    ready = tmp_path / "ready"
+    words = [sys.executable, "-c", textwrap.dedent(script), str(ready)]
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    with ending(process):
+        until(ready.exists)
+        deadline = time.monotonic() + 30
+        while process.poll() is None and time.monotonic() < deadline:
+            process.send_signal(signal.SIGINT)  # two that come at once are one
+            time.sleep(0.2)
+        assert process.returncode == -signal.SIGINT
+        assert "KeyboardInterrupt" in process.communicate()[1]
 
 
 # Clusters
@@ -210,28 +263,29 @@ def ending(*processes: "subprocess.Popen[Any]") -> Iterator[None]:
             one.wait()
 
 
-def answers(port: int) -> bool:
-    with contextlib.suppress(OSError):
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        return True
-    return False
+def told(file: Path) -> str:
+    """Return the address that a scheduler has written down; nothing, if it has not, or not all of it."""
+    with contextlib.suppress(OSError, ValueError):
+        return str(json.loads(file.read_text())["address"])
+    return ""
 
 
 @contextlib.contextmanager
 def a_cluster() -> Iterator[tuple[str, "subprocess.Popen[Any]", "subprocess.Popen[Any]"]]:
     """Give the address, the scheduler and the only worker, which has two threads and no nanny."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"tcp://127.0.0.1:{port}"
-    start: Any = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port)]
-    scheduler = subprocess.Popen([*start, "--no-dashboard"], stderr=subprocess.DEVNULL)
-    start = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-nanny", "--nthreads", "2"]
-    with ending(scheduler):
-        worker = subprocess.Popen([*start, "--no-dashboard"], stderr=subprocess.DEVNULL)
-        with ending(worker):
-            until(lambda: answers(port))
-            yield address, scheduler, worker
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "scheduler.json")
+        start: Any = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
+        start += ["--no-dashboard", "--scheduler-file", str(file)]
+        scheduler = subprocess.Popen(start, stderr=subprocess.DEVNULL)
+        with ending(scheduler):
+            until(lambda: told(file))
+            address = told(file)
+            start = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-nanny", "--nthreads", "2"]
+            start += ["--no-dashboard", "--local-directory", folder]
+            worker = subprocess.Popen(start, stderr=subprocess.DEVNULL)
+            with ending(worker):
+                yield address, scheduler, worker
 
 
 def opened(address: str, jobs: int | None = None) -> teams.Team:
@@ -246,6 +300,12 @@ def opened(address: str, jobs: int | None = None) -> teams.Team:
             time.sleep(0.1)
 
 
+def loggers() -> list[logging.Logger]:
+    """Return two that Dask speaks through."""
+    name = pytest.importorskip("distributed").__name__
+    return [logging.getLogger(name), logging.getLogger(f"{name}.client")]
+
+
 def killed_on_the_way(address: str, process: "subprocess.Popen[Any]") -> None:
     with opened(address) as team:
         for _ in team.each(who, [(0.2,)] * 20, join=False):
@@ -258,9 +318,7 @@ def test_threads_of_one_worker_change_nothing_and_that_all_are_gone_is_said(monk
     jobs = [(number,) for number in range(8)]
     with team_of() as team:
         alone = [total for _, _, total in team.each(linear_algebra, jobs)]
-    monkeypatch.setattr(cluster._Quiet, "inside", 0)
-    distributed = pytest.importorskip("distributed")
-    said = [logging.getLogger(name) for name in (distributed.__name__, f"{distributed.__name__}.client")]
+    said = loggers()
     before = [one.level for one in said]
     with a_cluster() as (address, _, worker):
         with opened(address) as team:
@@ -277,12 +335,38 @@ def test_threads_of_one_worker_change_nothing_and_that_all_are_gone_is_said(monk
 
 
 def test_that_the_scheduler_is_gone_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster._Quiet, "inside", 0)
-    with (
-        a_cluster() as (address, scheduler, _),
-        pytest.raises(MachineFault, match="the scheduler of the Dask cluster is gone; start it again"),
-    ):
-        killed_on_the_way(address, scheduler)
+    monkeypatch.setattr(cluster, "AFTERWARDS", 3)
+    said = loggers()
+    before = [one.level for one in said]
+    with a_cluster() as (address, scheduler, _):
+        with pytest.raises(MachineFault, match="the scheduler of the Dask cluster is gone; start it again"):
+            killed_on_the_way(address, scheduler)
+        assert {one.level for one in said} == {logging.CRITICAL}, "its client would still speak of it"
+        until(lambda: [one.level for one in said] == before)
+
+
+def test_no_more_jobs_at_a_time_than_asked_for(address: str) -> None:
+    """The cluster has two threads, and starts whatever it is sent."""
+    with team_of(Workers(1, "dask", address)) as team:
+        spans = sorted(team.each(span, [(0.1,)] * 6, join=False))
+    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
+
+
+def test_every_worker_of_a_cluster_is_asked(address: str) -> None:
+    with team_of(Workers(1, "dask", address)) as team:
+        assert len(set(team.everywhere(who, 0.0))) == 2
+        with pytest.raises(TypeError):
+            team.everywhere(who, "late")
+    with team_of(2) as team:
+        assert team.everywhere(who, 0.0) == [os.getpid()]
+
+
+def test_a_cluster_of_this_machine_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with team_of(Workers(1, "dask")) as team:
+        assert list(team.each(pow, [(2, 3)])) == [8]
+        assert list(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_worker_that_joins_later_is_asked_for_its_versions(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,16 +378,19 @@ def test_a_worker_that_joins_later_is_asked_for_its_versions(address: str, monke
             list(team.each(who, [(0.0,)]))
 
 
-def test_where_nobody_is_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_nobody_is_is_told_at_once(nobody: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask's own client, which takes 15 to 30 seconds or never ends, is not asked."""
+    asked: list[Any] = []
+    monkeypatch.setattr(pytest.importorskip("distributed"), "Client", lambda *_, **__: asked.append(1))
+
     def refused(address: str, why: str) -> None:
-        started = time.monotonic()
         with pytest.raises(InvalidInput, match=why):
             team_of(Workers(2, "dask", address))
-        assert time.monotonic() - started < 10  # Dask itself takes 15 to 30 seconds, or never ends
+        assert not asked
 
-    refused("tcp://127.0.0.1:9", "no Dask scheduler answers at tcp://127.0.0.1:9: Connection refused; start one")
-    refused("tls://127.0.0.1:9", "no Dask scheduler answers at tls://127.0.0.1:9: Connection refused; start one")
-    refused("ucx://127.0.0.1:9", "ucx needs the package distributed-ucxx, which is not installed; install it")
+    refused(f"tcp://{nobody}", f"no Dask scheduler answers at tcp://{nobody}: Connection refused; start one")
+    refused(f"tls://{nobody}", f"no Dask scheduler answers at tls://{nobody}: Connection refused; start one")
+    refused(f"ucx://{nobody}", "ucx needs the package distributed-ucxx, which is not installed; install it")
     refused("tcp://" + "a" * 80 + ":80", "no Dask scheduler answers at tcp://aaa.*label too long")
     monkeypatch.setattr(cluster, "ANSWER", 0.2)
     with socket.socket() as silent:

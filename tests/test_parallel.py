@@ -197,12 +197,12 @@ def test_a_job_that_kills_every_worker_is_given_up(backend: str) -> None:
         list(team.each(kill_oneself, [(1,)]))
 
 
-def test_what_is_not_possible_is_refused_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_possible_is_refused_with_a_remedy(nobody: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "ANSWER", 1)
-    with pytest.raises(InvalidInput, match=r"no Dask scheduler answers at tls://127.0.0.1:9"):
-        team_of(Workers(backend="dask", address="tls://127.0.0.1:9"))
-    with pytest.raises(InvalidInput, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"):
-        team_of(Workers(backend="dask", address="tcp://127.0.0.1:9"))
+    with pytest.raises(InvalidInput, match=f"no Dask scheduler answers at tls://{nobody}"):
+        team_of(Workers(backend="dask", address=f"tls://{nobody}"))
+    with pytest.raises(InvalidInput, match=f"no Dask scheduler answers at tcp://{nobody}"):
+        team_of(Workers(backend="dask", address=f"tcp://{nobody}"))
     with pytest.raises(InvalidInput, match="an address is for backend='dask'"):
         Workers(2, address="tcp://127.0.0.1:9")
     with pytest.raises(InvalidInput, match="backend is 'spark'"):

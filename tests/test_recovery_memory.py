@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,9 +20,9 @@ import lpbandits as lpb
 from lpbandits import parallel
 from lpbandits.cli import app
 from lpbandits.errors import InvalidInput
-from lpbandits.parallel import Threads, team_of
+from lpbandits.parallel import Team, Threads, team_of
 from lpbandits.recovery import blocks as blocks_
-from lpbandits.recovery import cluster, counting, partition, rating_files
+from lpbandits.recovery import cluster, counting, in_files, partition, rating_files
 from lpbandits.recovery.codes import Codes
 from lpbandits.recovery.heldout_people import curve_of, set_aside
 from lpbandits.recovery.in_files import InFiles
@@ -240,12 +241,39 @@ def test_an_unknown_setting_gets_the_nearest() -> None:
 
 def test_workers_who_do_not_see_the_files_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """They look for another file than the one there is, as those on a machine without the folder do."""
-    from lpbandits.recovery import in_files
-
     monkeypatch.setattr(blocks_, "RATINGS", 2)
-    monkeypatch.setattr(in_files, "_sees", lambda place: ("far", (place / "none").exists()))
+    monkeypatch.setattr(in_files, "_sees", lambda folder, _: ("far", (folder / "none").exists()))
     with pytest.raises(InvalidInput, match=r"worker on far does not see .*: name a folder that all .*--scratch"):
         lpb.fit_states(lpb.read_ratings(ROWS), lpb.TwoStage(), states=1, jobs=2)
+
+
+def test_all_workers_are_asked_whether_they_see_the_files(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one job at a time, either of two may be the one who does not."""
+    monkeypatch.setattr(blocks_, "RATINGS", 2)
+    workers = lpb.Workers(1, "dask", address)
+    with team_of(workers) as team:
+        both = team.everywhere(os.getpid)
+    assert len(both) == 2
+    for blind in both:
+        monkeypatch.setattr(in_files, "_sees", lambda *_, blind=blind: (f"w{blind}", os.getpid() != blind))
+        with pytest.raises(InvalidInput, match=rf"worker on w{blind} does not see .*: name a folder .*--scratch"):
+            lpb.fit_states(lpb.read_ratings(ROWS), lpb.TwoStage(), states=1, jobs=workers)
+
+
+def test_a_block_that_is_missing_is_the_fault_of_whoever_misses_it(tmp_path: Path) -> None:
+    """Whoever sends the work says that the log is gone; a worker, who joined later, that it does not see it."""
+    with lpb.part_ratings(ROWS) as log:
+        files = InFiles(log, Team(), Threads(1))
+        assert sum(files.each(lambda block, _: len(block))) == 6
+    for use in (files.each, files.by_runs):
+        with pytest.raises(InvalidInput, match=r"are gone from .*: use it inside `with part_ratings"):
+            list(use(lambda *_: 0))
+    for job in (
+        partial(in_files._staged, len, tmp_path, 0, 1, 1, (), ()),
+        partial(in_files._folded, len, tmp_path, [(0, ())], 1, 1, ()),
+    ):
+        with pytest.raises(InvalidInput, match=rf"worker on .+ does not see {tmp_path}, where .*--scratch"):
+            job()
 
 
 def test_fit_says_where_the_log_was_and_what_it_took(tmp_path: Path) -> None:

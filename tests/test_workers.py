@@ -25,7 +25,7 @@ from lpbandits.evaluation.policy_choice import choose_policy
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.reproduce import reproduce, run_case
 from lpbandits.paper.spec import Size
-from lpbandits.parallel import cluster, team_of
+from lpbandits.parallel import cluster, processes, team_of
 from lpbandits.parallel.travel import opened, packed, unpacked
 from lpbandits.policies import POLICIES
 from tests.conftest import REWARDS, model_for
@@ -290,16 +290,28 @@ def _is_worker(process: psutil.Process) -> bool:
     return False
 
 
-def killer(at: int) -> tuple[Callable[..., None], list[int]]:
-    """Return a progress that kills one worker, by its id, when so much is done; and whom it killed."""
+def _is_dead(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    return True
+
+
+def killer(at: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Callable[..., None], list[int]]:
+    """Return a progress that kills one worker, by its id, when so much is done; and whom it killed.
+
+    Nobody finds a pool that is kept, so that whoever is new is at work.
+    """
+    monkeypatch.setattr(processes._Idle, "pools", [])
     before = {one.pid for one in worker_processes()}
     killed: list[int] = []
 
     def progress(_: str, done: int, __: int) -> None:
         if done >= at and not killed:
-            mine = [one.pid for one in worker_processes() if one.pid not in before] or sorted(before)
-            killed.append(mine[0])
-            os.kill(mine[0], signal.SIGKILL)
+            one = next(one for one in worker_processes() if one.pid not in before)
+            killed.append(one.pid)
+            os.kill(one.pid, signal.SIGKILL)
+            while not _is_dead(one):
+                time.sleep(0.01)
 
     return progress, killed
 
@@ -310,16 +322,17 @@ def test_a_simulation_survives_the_death_of_a_worker(backend: Any, monkeypatch: 
     world = lpb.SyntheticWorld(states=3, actions=8)
     settings: dict[str, Any] = {"people": 40, "rounds": 60}
     one = lpb.simulate(world, ["lpbts-marginal", "ts"], **settings)
-    progress, killed = killer(2)
+    progress, killed = killer(2, monkeypatch)
     other = lpb.simulate(world, ["lpbts-marginal", "ts"], jobs=lpb.Workers(2, backend), progress=progress, **settings)
     assert killed
-    assert not psutil.pid_exists(killed[0]) or psutil.Process(killed[0]).status() == psutil.STATUS_ZOMBIE
     assert other.curves().equals(one.curves(), null_equal=True)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_reproduction_survives_the_death_of_a_worker(backend: Any, reproduced: pl.DataFrame, tmp_path: Path) -> None:
-    progress, killed = killer(1)
+def test_a_reproduction_survives_the_death_of_a_worker(
+    backend: Any, reproduced: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    progress, killed = killer(1, monkeypatch)
     made = reproduce(["vary-noise"], out=tmp_path, size=TINY, jobs=lpb.Workers(2, backend), progress=progress)
     assert killed
     assert made.tables["vary-noise"].equals(reproduced, null_equal=True)
@@ -433,7 +446,7 @@ COMMANDS = {
         (["--jobs", "100000"], "jobs is 100000; it must be a whole number from 1 to 1024"),
         (["--backend", "spark"], "backend is 'spark'; choose one of: processes, dask"),
         (["--address", "tcp://10.0.0.1:8786"], "an address is for backend='dask' (--backend dask)"),
-        (["--backend", "dask", "--address", "here"], "address is 'here'; give that of a Dask scheduler"),
+        (["--backend", "dask", "--address", "here"], "address is 'here': it does not begin with tcp:"),
     ],
 )
 def test_odd_options_are_refused_in_one_line(command: str, words: list[str], message: str) -> None:
@@ -443,13 +456,15 @@ def test_odd_options_are_refused_in_one_line(command: str, words: list[str], mes
     assert message in error
 
 
-def test_a_silent_address_and_too_many_processes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_address_and_too_many_processes_are_refused(
+    nobody: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cluster, "ANSWER", 1)
     monkeypatch.chdir(tmp_path)
     words = ["simulate", "--people", "900", "--rounds", "300", "--policies", "ts"]
-    code, out, error = run([*words, "--backend", "dask", "--address", "tcp://127.0.0.1:9"])
+    code, out, error = run([*words, "--backend", "dask", "--address", f"tcp://{nobody}"])
     assert (code, out, error.count("\n")) == (2, "", 1)
-    assert "no Dask scheduler answers at tcp://127.0.0.1:9" in error
+    assert f"no Dask scheduler answers at tcp://{nobody}" in error
     monkeypatch.setattr("lpbandits.limits.most_bytes", lambda: 2**30)
     code, out, error = run([*words, "--jobs", "8"])
     assert (code, out, error.count("\n")) == (2, "", 1)

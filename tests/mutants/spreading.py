@@ -14,7 +14,8 @@ SLOW = (f"{TESTS}test_that_a_function_is_slow_is_said_here_and_not_by_workers",)
 ENGINES = "tests/test_engines.py::"
 PARALLEL = "tests/test_parallel.py::"
 CLUSTER = (f"{ENGINES}test_threads_of_one_worker_change_nothing_and_that_all_are_gone_is_said",)
-PLACES = (f"{ENGINES}test_workers_are_of_the_folder_and_the_environment_that_they_work_for",)
+GONE = (f"{ENGINES}test_that_the_scheduler_is_gone_is_said",)
+PLACES = (f"{ENGINES}test_workers_are_of_the_folder_the_environment_and_the_modules_that_they_work_for",)
 REFUSED = (f"{ENGINES}test_where_nobody_is_is_told_at_once",)
 
 FAULTS = [
@@ -173,5 +174,74 @@ FAULTS = [
         "if False:",
         (f"{ENGINES}test_a_worker_that_joins_later_is_asked_for_its_versions",),
     ),
+    Fault(
+        "engines: workers of another environment", "parallel/processes.py", "sorted(os.environ.items())", "()", PLACES
+    ),
+    Fault("engines: workers of other modules", "parallel/processes.py", "tuple(sys.path), ", "", PLACES),
+    Fault(
+        "engines: the second interrupt waits",
+        "parallel/interrupts.py",
+        "    for number in held:\n",
+        "    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})\n    for number in held:\n",
+        (f"{ENGINES}test_the_second_interrupt_ends_a_wait",),
+    ),
+    Fault(
+        "engines: who waits for a cluster hears nothing",
+        "parallel/interrupts.py",
+        "    threading.Thread(target=work, daemon=True).start()",
+        "    work()",
+        (f"{ENGINES}test_the_second_interrupt_ends_a_wait",),
+    ),
+    Fault(
+        "engines: workers of a cluster hear Ctrl-C",
+        "parallel/interrupts.py",
+        "        with deaf():\n",
+        "        with contextlib.nullcontext():\n",
+        ("tests/test_parallel.py::test_an_interrupt_ends_the_workers_and_says_so",),
+    ),
+    Fault(
+        "engines: a cluster does more at a time than asked for",
+        "parallel/cluster.py",
+        "self.count if self.count < threads else 2 * self.count",
+        "2 * self.count",
+        (f"{ENGINES}test_no_more_jobs_at_a_time_than_asked_for",),
+    ),
+    Fault(
+        "engines: errors of a call everywhere are lost",
+        "parallel/cluster.py",
+        "if isinstance(one, BaseException) and not isinstance(one, OSError):",
+        "if False:",
+        (f"{ENGINES}test_every_worker_of_a_cluster_is_asked",),
+    ),
+    Fault(
+        "engines: one worker is asked for the files",
+        "parallel/cluster.py",
+        'on_error="return").values()',
+        'on_error="return", workers=list(self._client.nthreads())[:1]).values()',
+        ("tests/test_recovery_memory.py::test_all_workers_are_asked_whether_they_see_the_files",),
+    ),
+    Fault(
+        "engines: a worker without the folder says that the log is gone",
+        "recovery/in_files.py",
+        "    if not sees:\n        raise _unseen(host, folder)",
+        "    if not host:\n        raise _unseen(host, folder)",
+        ("tests/test_recovery_memory.py::test_a_block_that_is_missing_is_the_fault_of_whoever_misses_it",),
+    ),
+    Fault(
+        "engines: a log that is gone is a worker's fault",
+        "recovery/in_files.py",
+        "        self._look(number)\n",
+        "",
+        ("tests/test_recovery_memory.py::test_a_block_that_is_missing_is_the_fault_of_whoever_misses_it",),
+    ),
+    Fault(
+        "engines: a cluster leaves the locks of its scheduler",
+        "parallel/cluster.py",
+        '                    scheduler_kwargs={"local_directory": str(place)},\n',
+        "",
+        (f"{ENGINES}test_a_cluster_of_this_machine_leaves_no_files",),
+    ),
+    Fault("engines: Dask is quiet for good", "parallel/cluster.py", "    end.start()\n", "", GONE),
+    Fault("engines: a lost scheduler is told of twice", "parallel/cluster.py", "_quiet_for(AFTERWARDS)", "pass", GONE),
     Fault("engines: a silent port is waited for", "parallel/cluster.py", "and not there.recv(1)", "and False", REFUSED),
 ]

@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from lpbandits.errors import InvalidInput, MachineFault, reason
-from lpbandits.parallel.interrupts import undisturbed
+from lpbandits.files.unpacking import temporary
+from lpbandits.parallel.interrupts import started_deaf, undisturbed
 from lpbandits.parallel.travel import LEAST, about, check_same, opened, packed, unpacked
 from lpbandits.parallel.workers import Workers
 
@@ -25,6 +26,9 @@ ANSWER = 15
 
 PATIENCE = 30
 """Seconds that a cluster may be without workers: those that died are started again, if somebody looks after them."""
+
+AFTERWARDS = 60
+"""Seconds for which a client that lost its scheduler goes on speaking of it."""
 
 
 class OnDask:
@@ -45,6 +49,7 @@ class OnDask:
             self._client = self._reached(workers)
             threads = sum(self._client.nthreads().values())
             self.count = threads if workers.jobs is None else workers.jobs
+            self.sent = self.count if self.count < threads else 2 * self.count  # a scheduler starts all that it can
             if not threads:
                 raise InvalidInput(
                     f"the cluster at {workers.address} has no workers; start some: dask worker {workers.address}"
@@ -75,16 +80,19 @@ class OnDask:
             raise _silent(workers.address, error) from None
 
     def _local(self, cluster: Callable[..., Any], count: int) -> Any:
-        """Start a cluster of this machine's own processes."""
+        """Start a cluster of this machine's own processes, whose files go with it."""
+        place = self._open.enter_context(temporary())
         try:
-            return self._open.enter_context(
-                cluster(
+            made = started_deaf(
+                lambda: cluster(
                     n_workers=count,
                     threads_per_worker=1,
                     host="127.0.0.1",
                     dashboard_address="127.0.0.1:0",
                     memory_limit=0,
                     silence_logs=logging.CRITICAL,
+                    local_directory=str(place),
+                    scheduler_kwargs={"local_directory": str(place)},
                 )
             )
         except RuntimeError as error:
@@ -92,6 +100,7 @@ class OnDask:
                 f"a Dask cluster could not be started here: {error}; in a script put what it does under "
                 "`if __name__ == '__main__':`, or use backend 'processes'"
             ) from None
+        return self._open.enter_context(made)
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Send one call, and our versions with it: a worker may have joined since they were compared."""
@@ -103,6 +112,14 @@ class OnDask:
         """Return what a call gave."""
         self._bare = None
         return opened(answer)
+
+    def everywhere(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Make the call on every worker, also on those that work; one that dies meanwhile is left out."""
+        answers = self._client.run(unpacked, packed(function, arguments), about(), on_error="return").values()
+        for one in answers:
+            if isinstance(one, BaseException) and not isinstance(one, OSError):
+                raise one
+        return [opened(one) for one in answers if not isinstance(one, OSError)]
 
     def take_back(self, future: "Future[Any]") -> None:
         """Tell the scheduler to forget it."""
@@ -129,7 +146,7 @@ class OnDask:
         """Take back what is not done, and end what was started here."""
         with undisturbed():
             if self._client.status != "running":
-                _Quiet.inside += 1  # for good: a client that lost its scheduler speaks of it long after its end
+                _quiet_for(AFTERWARDS)
             self._executor.shutdown(wait=False)
             self._open.close()
 
@@ -165,6 +182,15 @@ def _quiet() -> Iterator[None]:
             if not _Quiet.inside:
                 for name, level in _Quiet.levels.items():
                     logging.getLogger(name).setLevel(level)
+
+
+def _quiet_for(seconds: float) -> None:
+    """Let Dask say nothing for a while."""
+    open_ = contextlib.ExitStack()
+    open_.enter_context(_quiet())
+    end = threading.Timer(seconds, open_.close)
+    end.daemon = True
+    end.start()
 
 
 def _check_way(address: str) -> None:

@@ -22,6 +22,8 @@ class Engine(Protocol):
 
     count: int
     """How many at a time."""
+    sent: int
+    """How many may be sent: twice as many, so that nobody waits for the next, where no more than `count` start."""
     lost: tuple[type[BaseException], ...]
     least: float
     """Seconds of work that are sent at a time."""
@@ -31,6 +33,9 @@ class Engine(Protocol):
 
     def opened(self, answer: Any) -> Any:
         """Return what a call gave, from how it came back."""
+
+    def everywhere(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Return what a call gives on every machine there is."""
 
     def take_back(self, future: "Future[Any]") -> None:
         """Have a call not made, if it still waits: nobody wants it any more."""
@@ -55,7 +60,7 @@ class OnThreads:
     least = 0.0
 
     def __init__(self, count: int) -> None:
-        self.count = count
+        self.count, self.sent = count, 2 * count
         self._pool = ThreadPoolExecutor(count)
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
@@ -65,6 +70,10 @@ class OnThreads:
     def opened(self, answer: Any) -> Any:
         """Return it as it is."""
         return answer
+
+    def everywhere(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Make the call here."""
+        return [function(*arguments)]
 
     def take_back(self, future: "Future[Any]") -> None:
         """Do not start it."""

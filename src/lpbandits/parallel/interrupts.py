@@ -3,9 +3,12 @@
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
 
@@ -14,18 +17,10 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 def undisturbed() -> Iterator[None]:
     """Hold back interrupts while workers start or end: half a cluster can neither work nor be closed.
 
-    The first that comes waits until the end of the block; the second, of somebody who has waited long enough, does not.
-    Processes that are started meanwhile never hear Ctrl-C: a terminal sends it to them, too, and it is this process
-    that ends them.
+    The first that comes waits until the end of the block; the second, of somebody who has waited long enough, does not,
+    whatever the block waits for.
     """
-    with _held_back(), _deaf_children():
-        yield
-
-
-@contextlib.contextmanager
-def _held_back() -> Iterator[None]:
-    """Call the handlers of the main thread, where all signals of Python arrive, only at the end."""
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():  # Python's signals arrive in that
         yield
         return
     came: list[int] = []
@@ -49,8 +44,12 @@ def _held_back() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _deaf_children() -> Iterator[None]:
-    """Block SIGINT for what is started: threads and processes inherit that, and keep it."""
+def deaf() -> Iterator[None]:
+    """Block SIGINT for what is started: threads and processes inherit that, and keep it.
+
+    A terminal sends Ctrl-C to all processes of a command, and it is this one that ends the others. Whoever blocks it
+    does not hear it either, so the block must be short; `started_deaf` is for what takes long.
+    """
     if not hasattr(signal, "pthread_sigmask"):  # as on Windows
         yield
         return
@@ -65,3 +64,22 @@ def _deaf_children() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def started_deaf(start: Callable[[], T]) -> T:
+    """Return what `start` gives, called in a thread of its own that is `deaf`: whoever waits for it here is not.
+
+    >>> started_deaf(lambda: 8)
+    8
+    """
+    made: Future[T] = Future()
+
+    def work() -> None:
+        with deaf():
+            try:
+                made.set_result(start())
+            except BaseException as error:
+                made.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()  # daemon: who goes without it need not wait for it at the end
+    return made.result()

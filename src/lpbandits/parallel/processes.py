@@ -10,7 +10,7 @@ from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lpbandits.parallel.interrupts import undisturbed
+from lpbandits.parallel.interrupts import deaf, undisturbed
 from lpbandits.parallel.travel import LEAST, opened, packed, unpacked
 
 IDLE = 120
@@ -21,9 +21,6 @@ KEPT = 2
 
 ALONE = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """Libraries in a worker use one thread: as many workers as cores are busy already."""
-
-INHERITED = ("LPB_", "NUMBA_", "PYTHON", "XDG_")
-"""How those names in the environment begin that decide what a worker finds."""
 
 LOOK = 1.0
 """Seconds after which a worker looks again whether its parent is there."""
@@ -39,7 +36,7 @@ class OnProcesses:
     def __init__(self, count: int) -> None:
         from joblib.externals.loky import BrokenProcessPool  # noqa: PLC0415 - heavy, and only parallel work needs it
 
-        self.count = count
+        self.count, self.sent = count, 2 * count
         self.lost: tuple[type[BaseException], ...] = (BrokenProcessPool,)
         self._pool: Any = None
         self._place: Place = ()
@@ -48,7 +45,7 @@ class OnProcesses:
     def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Send one call."""
         call = packed(function, arguments)
-        with undisturbed():
+        with undisturbed(), deaf():
             if self._pool is None:
                 self._place = _place(self.count)
                 self._pool = _taken(self._place, self.count)
@@ -63,6 +60,10 @@ class OnProcesses:
     def opened(self, answer: Any) -> Any:
         """Return what a call gave."""
         return opened(answer)
+
+    def everywhere(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Make the call here: processes of this machine find what this one finds."""
+        return [function(*arguments)]
 
     def take_back(self, future: "Future[Any]") -> None:
         """Leave it: it is in the workers' queue already, and loky's thread may fail at calls that are cancelled."""
@@ -126,8 +127,7 @@ def _place(count: int) -> Place:
     folder = None
     with contextlib.suppress(OSError):  # it may be deleted
         folder = Path.cwd()
-    inherited = sorted(one for one in os.environ.items() if one[0].startswith(INHERITED))
-    return os.getpid(), count, folder, tuple(inherited)
+    return os.getpid(), count, folder, tuple(sys.path), tuple(sorted(os.environ.items()))
 
 
 def _taken(place: Place, count: int) -> Executor:

@@ -91,6 +91,14 @@ class Team:
             return
         yield from _Round(self._engine, function, numbered, join, ahead).results()
 
+    def everywhere(self, function: Callable[..., T], *arguments: Any) -> list[T]:
+        """Call `function` once on every worker of a cluster, and else once in this process, whose files workers see.
+
+        >>> Team().everywhere(pow, 2, 3)
+        [8]
+        """
+        return [function(*arguments)] if self._engine is None else self._engine.everywhere(function, *arguments)
+
     @contextmanager
     def side_by_side(self) -> Iterator["Team"]:
         """Give the team for jobs that spend their time in kernels: alone, this process does them on its threads.
@@ -161,8 +169,8 @@ class _Round:
                 self.engine.take_back(future)
 
     def send(self) -> None:
-        """Keep two tasks per worker on their way."""
-        while len(self.waiting) < 2 * self.engine.count and not self.too_far():
+        """Keep as many tasks on their way as the engine takes."""
+        while len(self.waiting) < self.engine.sent and not self.too_far():
             task = list(itertools.islice(self.jobs, self.size()))
             if not task:
                 return

@@ -33,7 +33,7 @@ class Workers:
     >>> Workers(backend="dask", address="10.0.0.1")
     Traceback (most recent call last):
     ...
-    lpbandits.errors.InvalidInput: address is '10.0.0.1'; give that of a Dask scheduler, such as tcp://10.0.0.1:8786
+    lpbandits.errors.InvalidInput: address is '10.0.0.1': it does not begin with tcp://, tls:// or ucx://; give that ...
     """
 
     jobs: int | None = None
@@ -90,11 +90,13 @@ def _as_address(value: Any) -> str:
     text = validate.as_text(value, "address")
     try:
         parts = urlsplit(text)
-        known = parts.scheme in ("tcp", "tls", "ucx") and bool(parts.hostname) and parts.port is not None
-    except ValueError:  # a port that is no number
-        known = False
-    if not known:
+        wrong = "" if parts.scheme in ("tcp", "tls", "ucx") else "it does not begin with tcp://, tls:// or ucx://"
+        wrong = wrong or ("" if parts.hostname else "it names no machine")
+        wrong = wrong or ("it names no port" if parts.port is None else "")
+    except ValueError:
+        wrong = "its port is not a whole number up to 65535"
+    if wrong:
         raise InvalidInput(
-            f"address is {validate.quoted(text)}; give that of a Dask scheduler, such as tcp://10.0.0.1:8786"
+            f"address is {validate.quoted(text)}: {wrong}; give that of a Dask scheduler, such as tcp://10.0.0.1:8786"
         )
     return text

@@ -81,6 +81,8 @@ class InFiles(Placed[PartedRatings]):
             yield stage, log.folder, blocks, len(log.actions), self._team.threads, common
 
     def _own(self, own: Sequence[Any], number: int) -> list[Any]:
+        """Return what is sent of the people of a block, which must still be there."""
+        self._look(number)
         low, high = self.edges[number], self.edges[number + 1]
         return [array[low:high] for array in own]
 
@@ -108,15 +110,15 @@ class InFiles(Placed[PartedRatings]):
 
     def probe(self) -> None:
         """Refuse, before the work starts, workers who do not see the files."""
-        if not (self._log.folder / block_name(0)).exists():
-            self._log.block(0)  # which says so
-        jobs = [(self._log.folder / block_name(0),)] * self._team.count
-        for host, sees in self._team.each(_sees, [] if self._team.alone else jobs, join=False):
+        self._look(0)
+        for host, sees in self._team.everywhere(_sees, self._log.folder, 0):
             if not sees:
-                raise InvalidInput(
-                    f"the worker on {host} does not see {self._log.folder}, where the log is: name a folder that all "
-                    "machines share (scratch=…; --scratch)"
-                )
+                raise _unseen(host, self._log.folder)
+
+    def _look(self, number: int) -> None:
+        """Refuse a log whose files are gone: a worker who finds none does not see the folder, then."""
+        if not _sees(self._log.folder, number)[1]:
+            self._log.block(number)  # which says so
 
 
 def peak_of_process() -> Peak:
@@ -124,8 +126,23 @@ def peak_of_process() -> Peak:
     return f"{platform.node()}:{os.getpid()}", peak_bytes() or 0
 
 
-def _sees(place: Path) -> tuple[str, bool]:
-    return platform.node(), place.exists()
+def _sees(folder: Path, number: int) -> tuple[str, bool]:
+    return platform.node(), (folder / block_name(number)).exists()
+
+
+def _unseen(host: str, folder: Path) -> InvalidInput:
+    return InvalidInput(
+        f"the worker on {host} does not see {folder}, where the log is: name a folder that all machines share "
+        "(scratch=…; --scratch)"
+    )
+
+
+def _block(folder: Path, number: int, actions: int) -> Ratings:
+    """Return a block, which was there when whoever sent the job looked; a worker may have joined since the probe."""
+    host, sees = _sees(folder, number)
+    if not sees:
+        raise _unseen(host, folder)
+    return block_of(folder, number, actions)
 
 
 def _staged(
@@ -138,7 +155,7 @@ def _staged(
     own: Sequence[Any],
 ) -> tuple[T, Peak]:
     with Threads(threads) as pool:
-        return stage(block_of(folder, number, actions), pool, *common, *own), peak_of_process()
+        return stage(_block(folder, number, actions), pool, *common, *own), peak_of_process()
 
 
 def _folded(
@@ -152,7 +169,7 @@ def _folded(
     totals: Any = None
     with Threads(threads) as pool:
         for number, own in blocks:
-            totals = stage(block_of(folder, number, actions), pool, totals, *common, *own)
+            totals = stage(_block(folder, number, actions), pool, totals, *common, *own)
     return totals, peak_of_process()
 
 

@@ -20,7 +20,7 @@ PROCESS = 400 * 10**6
 WORKER = 200 * 10**6
 """Bytes of a worker, which shares some with others."""
 
-READER = 600 * 10**6
+READER = 570 * 10**6
 """Bytes of one that reads tables, whatever their size: a hundred million ratings took 460 MB."""
 
 PERSON = 150
