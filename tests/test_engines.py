@@ -375,8 +375,8 @@ def test_no_more_jobs_at_a_time_than_asked_for(address: str) -> None:
 def test_every_worker_of_a_cluster_is_asked(address: str) -> None:
     with team_of(Workers(1, "dask", address)) as team:
         assert len(set(team.everywhere(who, 0.0))) == 2
-        with pytest.raises(TypeError):
-            team.everywhere(who, "late")
+        with pytest.raises(ValueError, match="must be non-negative"):
+            team.everywhere(who, -1.0)
     with team_of(2) as team:
         assert team.everywhere(who, 0.0) == [os.getpid()]
 
