@@ -48,6 +48,10 @@ def span(seconds: float) -> tuple[float, float]:
     return started, time.monotonic()
 
 
+def hears_not() -> bool:
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
 def dies(folder: str, number: int, times: int) -> int:
     """End one's process, so many times."""
     before = len(list(Path(folder).glob(f"{number}-*")))
@@ -241,6 +245,13 @@ def test_the_second_interrupt_ends_a_wait(wait: str, tmp_path: Path) -> None:
             time.sleep(0.2)
         assert process.returncode == -signal.SIGINT
         assert "KeyboardInterrupt" in process.communicate()[1]
+
+
+@pytest.mark.parametrize("backend", ["processes", "dask"])
+def test_workers_do_not_hear_ctrl_c_and_this_process_does(backend: Any) -> None:
+    with team_of(Workers(1, backend)) as team:
+        assert list(team.each(hears_not, [()])) == [True]
+        assert not hears_not()
 
 
 def test_a_library_that_is_loaded_later_has_one_thread_too(monkeypatch: pytest.MonkeyPatch) -> None:
