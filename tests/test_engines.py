@@ -48,6 +48,10 @@ def span(seconds: float) -> tuple[float, float]:
     return started, time.monotonic()
 
 
+def hears_not() -> bool:
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
 def dies(folder: str, number: int, times: int) -> int:
     """End one's process, so many times."""
     before = len(list(Path(folder).glob(f"{number}-*")))
@@ -243,6 +247,36 @@ def test_the_second_interrupt_ends_a_wait(wait: str, tmp_path: Path) -> None:
         assert "KeyboardInterrupt" in process.communicate()[1]
 
 
+<<<<<<< HEAD
+=======
+@pytest.mark.parametrize("backend", ["processes", "dask"])
+def test_workers_do_not_hear_ctrl_c_and_this_process_does(backend: Any) -> None:
+    with team_of(Workers(1, backend)) as team:
+        assert list(team.each(hears_not, [()])) == [True]
+        assert not hears_not()
+
+
+def test_a_library_that_is_loaded_later_has_one_thread_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    class Limit:
+        def __init__(self, of: str) -> None:
+            self.name = f"{of} {threads._loaded()}"
+            told.append(f"limit {self.name}")
+
+        def restore_original_limits(self) -> None:
+            told.append(f"restore {self.name}")
+
+    monkeypatch.setattr(threads, "_limited", Limit)
+    monkeypatch.setattr(threads, "_loaded", lambda: "few")
+    with one_thread("blas"), one_thread("blas"):
+        monkeypatch.setattr(threads, "_loaded", lambda: "more")
+        with one_thread("blas"):
+            pass
+    assert told == ["limit blas few", "limit blas more", "restore blas more", "restore blas few"]
+
+
+>>>>>>> eng2
 # Clusters
 
 
@@ -355,8 +389,8 @@ def test_no_more_jobs_at_a_time_than_asked_for(address: str) -> None:
 def test_every_worker_of_a_cluster_is_asked(address: str) -> None:
     with team_of(Workers(1, "dask", address)) as team:
         assert len(set(team.everywhere(who, 0.0))) == 2
-        with pytest.raises(TypeError):
-            team.everywhere(who, "late")
+        with pytest.raises(ValueError, match="must be non-negative"):
+            team.everywhere(who, -1.0)
     with team_of(2) as team:
         assert team.everywhere(who, 0.0) == [os.getpid()]
 

@@ -137,8 +137,8 @@ FAULTS = [
     Fault(
         "scale: a number without a unit is bytes",
         "validate/values.py",
-        "([kMGT])(i?)B?|B)",
-        "([kMGT]?)(i?)B?)",
+        "([kmgt])(i?)b?|b)",
+        "([kmgt]?)(i?)b?)",
         MEMORY,
     ),
     Fault(

@@ -197,7 +197,7 @@ FAULTS = [
         "parallel/interrupts.py",
         "        with deaf():\n",
         "        with contextlib.nullcontext():\n",
-        ("tests/test_parallel.py::test_an_interrupt_ends_the_workers_and_says_so",),
+        (f"{ENGINES}test_workers_do_not_hear_ctrl_c_and_this_process_does",),
     ),
     Fault(
         "engines: a cluster does more at a time than asked for",

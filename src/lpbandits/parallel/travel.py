@@ -38,9 +38,9 @@ def packed(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
 
 
 def opened(answer: bytes) -> Any:
-    """Return what came back from a worker: arrays of this process's own, aligned and writable.
+    """Return what came back from a worker: arrays of this process's own, aligned; read-only where the worker's were.
 
-    Those that a cluster's own way of sending makes are not, and numpy adds up their numbers in another order.
+    Those that a cluster's own way of sending makes are not aligned, and numpy adds up their numbers in another order.
     """
     return pickle.loads(answer)  # noqa: S301 - from a worker, who was sent the call
 
