@@ -247,8 +247,6 @@ def test_the_second_interrupt_ends_a_wait(wait: str, tmp_path: Path) -> None:
         assert "KeyboardInterrupt" in process.communicate()[1]
 
 
-<<<<<<< HEAD
-=======
 @pytest.mark.parametrize("backend", ["processes", "dask"])
 def test_workers_do_not_hear_ctrl_c_and_this_process_does(backend: Any) -> None:
     with team_of(Workers(1, backend)) as team:
@@ -256,27 +254,6 @@ def test_workers_do_not_hear_ctrl_c_and_this_process_does(backend: Any) -> None:
         assert not hears_not()
 
 
-def test_a_library_that_is_loaded_later_has_one_thread_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-
-    class Limit:
-        def __init__(self, of: str) -> None:
-            self.name = f"{of} {threads._loaded()}"
-            told.append(f"limit {self.name}")
-
-        def restore_original_limits(self) -> None:
-            told.append(f"restore {self.name}")
-
-    monkeypatch.setattr(threads, "_limited", Limit)
-    monkeypatch.setattr(threads, "_loaded", lambda: "few")
-    with one_thread("blas"), one_thread("blas"):
-        monkeypatch.setattr(threads, "_loaded", lambda: "more")
-        with one_thread("blas"):
-            pass
-    assert told == ["limit blas few", "limit blas more", "restore blas more", "restore blas few"]
-
-
->>>>>>> eng2
 # Clusters
 
 
