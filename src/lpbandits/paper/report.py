@@ -11,6 +11,7 @@ from lpbandits.paper.claims.check import Claim
 from lpbandits.paper.spec import Figure, Size
 from lpbandits.simulation.results import versions
 from lpbandits.typing import Json
+from lpbandits.views.charts import quickly
 from lpbandits.views.page import VERDICTS, Link, Remark, Section, Table
 from lpbandits.views.report import made_with, save_report
 
@@ -43,6 +44,7 @@ _CHOICES = (
 )
 
 
+@quickly
 def save_reproduction(
     folder: str | Path,
     figures: Sequence[Figure],

@@ -14,7 +14,7 @@ from lpbandits.views.bound_charts import (
     rates_chart,
     room_chart,
 )
-from lpbandits.views.charts import Chart
+from lpbandits.views.charts import Chart, quickly
 from lpbandits.views.names import name_of
 from lpbandits.views.page import Section, Table
 from lpbandits.views.report import made_with, save_report
@@ -35,6 +35,7 @@ def bound_table(bounds: Bounds) -> tuple[list[str], list[list[str]]]:
     return ["regret per log T", "policy", "mean", "± se", "sd", "median", "as printed"], rows
 
 
+@quickly
 def save_bounds(bounds: Bounds, studies: Mapping[str, Found], folder: str | Path) -> Path:
     """Write tables (Parquet), a manifest, charts (PNG and SVG) and an HTML report; return the report's path."""
     tables = {"people": bounds.table()}

@@ -1,8 +1,9 @@
 """Charts. A policy has one colour and one name in every figure; lines are labelled where they end."""
 
+import functools
 import re
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import altair as alt
 import numpy as np
@@ -10,6 +11,8 @@ import polars as pl
 
 from lpbandits.views.labels import dashes, end_labels
 from lpbandits.views.names import names_of
+
+P, R = ParamSpec("P"), TypeVar("R")
 
 COLOURS = {
     "lpbts": "#0b6e99",
@@ -244,6 +247,21 @@ def gridded(charts: Sequence[Chart], columns: int) -> Chart:
         color="independent", strokeDash="independent"
     )
     return grid
+
+
+def quickly(make: Callable[P, R]) -> Callable[P, R]:
+    """Let altair check the charts of a function when they are drawn, and not every part of them when it is made.
+
+    >>> quickly(lambda: alt.utils.schemapi.DEBUG_MODE)()
+    False
+    """
+
+    @functools.wraps(make)
+    def made(*given: P.args, **named: P.kwargs) -> R:
+        with alt.utils.schemapi.debug_mode(False):
+            return make(*given, **named)
+
+    return made
 
 
 def styled(chart: Chart) -> Chart:

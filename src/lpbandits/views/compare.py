@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from lpbandits.simulation import Results
-from lpbandits.views.charts import Chart, regret_chart, state_chart
+from lpbandits.views.charts import Chart, quickly, regret_chart, state_chart
 from lpbandits.views.page import Section, Table
 from lpbandits.views.report import made_with, save_report
 from lpbandits.views.spread_charts import final_chart
@@ -29,6 +29,7 @@ def charts_of(results: Results, *, title: str = "Cumulative regret", limit: floa
     return charts
 
 
+@quickly
 def save_comparison(results: Results, folder: str | Path) -> Path:
     """Write tables, charts (PNG and SVG) and an HTML report of one run; return the report's path."""
     charts = charts_of(results)

@@ -8,7 +8,7 @@ from lpbandits.files.places import as_path
 from lpbandits.parallel import Progress
 from lpbandits.simulation import Results, simulate
 from lpbandits.simulation.intervals import reach
-from lpbandits.views.charts import beside, top_of
+from lpbandits.views.charts import beside, quickly, top_of
 from lpbandits.views.compare import HOW_TO_READ, charts_of
 from lpbandits.views.page import Section, Table
 from lpbandits.views.report import made_with, save_report
@@ -30,6 +30,7 @@ class Demo:
 
 
 @door("running the demo")
+@quickly
 def run_demo(
     folder: str | Path,
     *,

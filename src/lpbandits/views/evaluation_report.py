@@ -7,6 +7,7 @@ from lpbandits.recovery.report import counted
 from lpbandits.simulation.results import versions
 from lpbandits.text import shown
 from lpbandits.views.evaluation_charts import curve_chart, gain_chart, group_chart, people_chart
+from lpbandits.views.charts import quickly
 from lpbandits.views.page import Section, Table
 from lpbandits.views.report import made_with, save_report
 from lpbandits.views.tables import number
@@ -73,6 +74,7 @@ def losers(found: Evaluation) -> str:
     return text + " (Groups describe: with several of them one may lose, or gain, by chance.)"
 
 
+@quickly
 def save_evaluation(found: Evaluation, folder: str | Path, *, source: str) -> Path:
     """Write tables, charts (PNG and SVG) and an HTML report of an evaluation; return the report's path."""
     once = ", each of them once" if found.once else ", again and again if it liked"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lpbandits.recovery.report import counted
 from lpbandits.text import shown
-from lpbandits.views.charts import Chart
+from lpbandits.views.charts import Chart, quickly
 from lpbandits.views.inspection import (
     CURVE_RULE,
     PAIR_RULE,
@@ -37,6 +37,7 @@ PLACE_NOTE = (
 )
 
 
+@quickly
 def save_inspection(seen: Inspection, folder: str | Path, *, source: str) -> Path:
     """Write charts (PNG and SVG) and an HTML report of a model; return the report's path."""
     sizes = [counted(len(seen.states), "state"), counted(seen.actions, "action")]
