@@ -12,7 +12,8 @@ import polars as pl
 from lpbandits.views.labels import dashes, end_labels
 from lpbandits.views.names import names_of
 
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 COLOURS = {
     "lpbts": "#0b6e99",
