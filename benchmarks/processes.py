@@ -10,21 +10,20 @@ from benchmarks.command import Ran, lpb
 from benchmarks.measure import Measured, Row, Table, Value, ratio, say
 
 FIGURES = ("regret-curves", "vary-both", "vary-states", "vary-noise")
-DRAWS = 4
 REPEATS = 2
 JOBS = (1, 2)
 GOAL = 1.6
 
 
-def figures(jobs: int, draws: int) -> Ran:
-    """Draw the figures with so many processes of one thread each."""
+def figures(jobs: int, draws: int | None = None) -> Ran:
+    """Draw the figures with so many processes of one thread each, and with as many draws as they have by themselves."""
     with tempfile.TemporaryDirectory() as folder:
         out = str(Path(folder) / "results")
-        settings = ("--draws", str(draws), "--jobs", str(jobs), "--threads", "1", "--out", out)
-        return lpb("reproduce", *FIGURES, *settings)
+        fewer = () if draws is None else ("--draws", str(draws))
+        return lpb("reproduce", *FIGURES, *fewer, "--jobs", str(jobs), "--threads", "1", "--out", out)
 
 
-def measured(draws: int = DRAWS) -> Measured:
+def measured(draws: int | None = None) -> Measured:
     """Draw them with one process and with two, in turn; the best of each counts. The first of all may compile."""
     load = os.getloadavg()[0]
     runs: dict[int, list[Ran]] = {jobs: [] for jobs in JOBS}

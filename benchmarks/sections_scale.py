@@ -28,7 +28,7 @@ def processes(results: Results) -> str:
         for one in records
     ]
     return f"""
-`lpb reproduce regret-curves vary-both vary-states vary-noise --draws 4 --threads 1`, with `--jobs 1` and with
+`lpb reproduce regret-curves vary-both vary-states vary-noise --threads 1`, with `--jobs 1` and with
 `--jobs 2`: the same figures to the last bit. By the clock, compiled before, start and charts included; on a machine
 with other work, or with fewer than two free cores, two processes gain less (load before it: {records[0]["load"]:.1f}).
 
