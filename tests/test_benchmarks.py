@@ -482,13 +482,12 @@ def test_a_setting_under_which_all_scores_tie_is_not_chosen(monkeypatch: pytest.
 
 def test_what_the_page_on_large_logs_says_was_measured() -> None:
     """docs/scale.md is written by hand, and works with these figures."""
-    said = (page.ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
-    results = Results.read()
-    for one in results.table("beyond"):
+    said = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+    for one in FOUND.table("beyond"):
         if one["people"] == 1_000_000:
             assert f"| {one['seconds']:.0f} | {one['processor s']:.0f} | {one['GiB']:.1f} GiB |" in said
-    slopes = {one["way"]: one["processor s a million"] for one in results.table("beyond-slopes")}
+    slopes = {one["way"]: one["processor s a million"] for one in FOUND.table("beyond-slopes")}
     assert f"{slopes['2 processes']:.2f} s a million (two processes), {slopes['Dask, 2 workers']:.2f} s (Dask)" in said
-    (whole,) = results.table("fit")
+    (whole,) = FOUND.table("fit")
     needed = f"{whole['seconds']:.0f}\nseconds of two cores ({whole['processor s']:.0f} of processor time)"
     assert f"{needed}, with {whole['GiB']:.1f} GiB" in said
