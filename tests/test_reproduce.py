@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import signal
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -13,6 +14,8 @@ from typer.testing import CliRunner
 
 from lpbandits.cli import app
 from lpbandits.errors import InvalidInput
+from lpbandits.files.writing import write_bytes
+from lpbandits.paper import cases
 from lpbandits.paper import reproduce as module
 from lpbandits.paper.cases import place_of
 from lpbandits.paper.claims import check_claims
@@ -171,6 +174,19 @@ def test_a_case_that_ended_is_kept_when_a_later_one_fails(tmp_path: Path, monkey
         reproduce(["vary-noise"], out=tmp_path, size=TINY)
     kept = [json.loads(path.with_suffix(".json").read_text())["name"] for path in tmp_path.glob("cases/*.parquet")]
     assert sorted(kept) == sorted(case.name for case in figure.cases(TINY)[:-1])
+
+
+def test_an_interrupt_leaves_no_table_without_its_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(path: Path, data: bytes) -> None:
+        write_bytes(path, data)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(cases, "write_bytes", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(["vary-noise"], out=tmp_path, size=TINY)
+    assert [path.suffix for path in sorted((tmp_path / "cases").iterdir())] == [".json", ".parquet"]
+    monkeypatch.undo()
+    assert reproduce(["vary-noise"], out=tmp_path, size=TINY, resume=True).recomputed == []
 
 
 def test_a_chart_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,6 +129,13 @@ FAULTS = [
         (f"{ENGINES}test_the_first_interrupt_waits_and_the_second_does_not",),
     ),
     Fault(
+        "engines: an interrupt comes between a table and its record",
+        "paper/cases.py",
+        "    with undisturbed():",
+        "    if True:",
+        ("tests/test_reproduce.py::test_an_interrupt_leaves_no_table_without_its_record",),
+    ),
+    Fault(
         "threads: a library that is loaded later has many",
         "parallel/threads.py",
         "    import scipy.linalg  # noqa: F401, PLC0415",

@@ -17,6 +17,7 @@ from lpbandits.files.reading import MOST_BYTES, digest, read_bytes, read_json
 from lpbandits.files.writing import as_parquet, write_bytes, write_json
 from lpbandits.paper.datasets import fingerprint_of
 from lpbandits.paper.spec import Case, Figure
+from lpbandits.parallel import undisturbed
 from lpbandits.typing import Json
 
 FORMAT = "lpbandits-case"
@@ -29,14 +30,15 @@ def place_of(folder: Path, figure: Figure, case: Case, seed: int) -> Path:
 
 
 def keep(folder: Path, figure: Figure, case: Case, seed: int, table: pl.DataFrame, seconds: float) -> None:
-    """Write a case's table, and then the record that vouches for it."""
+    """Write a case's table, and then the record that vouches for it: an interrupt waits for both."""
     place = place_of(folder, figure, case, seed)
     data = as_parquet(table)
-    place.with_suffix(".json").unlink(missing_ok=True)  # the record of an older table
-    write_bytes(place, data)
     content = {"sha256": hashlib.sha256(data).hexdigest(), "form": _form(table), "seconds": seconds}
     record = {**_identity(figure, case, seed), **content}
-    write_json(place.with_suffix(".json"), record)
+    with undisturbed():
+        place.with_suffix(".json").unlink(missing_ok=True)  # the record of an older table
+        write_bytes(place, data)
+        write_json(place.with_suffix(".json"), record)
 
 
 def kept(folder: Path, figure: Figure, case: Case, seed: int) -> pl.DataFrame | str | None:

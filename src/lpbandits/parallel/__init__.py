@@ -5,6 +5,7 @@ inside a job `Threads` runs one kernel over the rows of an array. Neither change
 depends on nothing but its own arguments, and results are put together in the order of the jobs.
 """
 
+from lpbandits.parallel.interrupts import undisturbed
 from lpbandits.parallel.team import Team, each, team_of
 from lpbandits.parallel.threads import Progress, Threads, cores, one_thread, threads_of
 from lpbandits.parallel.workers import Workers, at_a_time
@@ -20,4 +21,5 @@ __all__ = [
     "one_thread",
     "team_of",
     "threads_of",
+    "undisturbed",
 ]

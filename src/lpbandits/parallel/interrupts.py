@@ -1,4 +1,4 @@
-"""What an interrupt may not disturb: workers that start, and workers that end."""
+"""What an interrupt may not disturb: workers that start or end, and what is only half written."""
 
 import contextlib
 import signal
@@ -15,7 +15,7 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Hold back interrupts while workers start or end: half a cluster can neither work nor be closed.
+    """Hold back interrupts for what must not stay half done: half a cluster can neither work nor be closed.
 
     The first that comes waits until the end of the block; the second, of somebody who has waited long enough, does not,
     whatever the block waits for.
