@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 import lpbandits as lpb
 from lpbandits.cli import app
 from lpbandits.policies.registry import LADDER
+from tests.doors.commands import run
 
 ROOT = Path(__file__).parent.parent
 runner = CliRunner()
@@ -156,14 +157,10 @@ def test_demo_writes_its_files(tmp_path: Path) -> None:
     ],
 )
 def test_errors_are_one_line_with_exit_code_2(arguments: list[str], words: list[str]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "lpbandits", "simulate", *arguments], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1
+    code, out, error = run(["simulate", *arguments])
+    assert (code, out, error.count("\n")) == (2, "", 1)
     for word in words:
-        assert word in done.stderr
+        assert word in error
 
 
 def test_progress_is_silent_when_piped() -> None:

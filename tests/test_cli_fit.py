@@ -1,8 +1,6 @@
 """`lpb fit` and `lpb inspect`."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +10,7 @@ from typer.testing import CliRunner
 import lpbandits as lpb
 from lpbandits.cli import app
 from lpbandits.views.inspection import inspect_model
+from tests.doors.commands import run
 
 runner = CliRunner()
 
@@ -211,13 +210,10 @@ def test_fit_says_which_layout_it_took_unless_told(tmp_path: Path) -> None:
     ],
 )
 def test_fit_errors_are_one_line(log: Path, arguments: list[str], words: list[str]) -> None:
-    command = [sys.executable, "-m", "lpbandits", "fit", str(log), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1
+    code, out, error = run(["fit", str(log), *arguments])
+    assert (code, out, error.count("\n")) == (2, "", 1)
     for word in words:
-        assert word in done.stderr
+        assert word in error
 
 
 def test_inspect_shows_states_distances_and_disagreements(tmp_path: Path) -> None:

@@ -403,6 +403,7 @@ def test_where_nobody_is_is_told_at_once(nobody: str, monkeypatch: pytest.Monkey
     refused(f"tls://{nobody}", f"no Dask scheduler answers at tls://{nobody}: Connection refused; start one")
     refused(f"ucx://{nobody}", "ucx needs the package distributed-ucxx, which is not installed; install it")
     refused("tcp://" + "a" * 80 + ":80", "no Dask scheduler answers at tcp://aaa.*label too long")
+    refused("tcp://" + "a" * 80 + ":8787", "its web page is at port 8787, itself at 8786; start one")
     monkeypatch.setattr(cluster, "ANSWER", 0.2)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))

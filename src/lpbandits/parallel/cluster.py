@@ -213,9 +213,10 @@ def _check_way(address: str) -> None:
 
 
 def _silent(address: str | None, error: Exception) -> InvalidInput:
+    other = "its web page is at port 8787, itself at 8786; " if (address or "").endswith(":8787") else ""
     return InvalidInput(
-        f"no Dask scheduler answers at {address}: {reason(error) or 'it was silent'}; start one (dask scheduler), or "
-        "leave the address out for workers of this machine"
+        f"no Dask scheduler answers at {address}: {reason(error) or 'it was silent'}; {other}start one (dask "
+        "scheduler), or leave the address out for workers of this machine"
     )
 
 
