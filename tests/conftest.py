@@ -1,5 +1,6 @@
 """What several test files share: the hypothesis profile, made-up models and outcomes, and the registered policies."""
 
+import contextlib
 import itertools
 import math
 import os
@@ -7,6 +8,7 @@ import socket
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,6 +49,20 @@ def pytest_runtest_call() -> Generator[None, None, None]:
         yield
     finally:
         os.environ["PYTEST_CURRENT_TEST"] = told  # pytest takes it away
+
+
+@contextlib.contextmanager
+def without_report() -> Iterator[None]:
+    """Have reproductions draw nothing: charts take longer than the small cases that are told of here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lpbandits.paper.reproduce.save_reproduction", lambda out, *_, **__: Path(out))
+        yield
+
+
+@pytest.fixture
+def no_report() -> Iterator[None]:
+    with without_report():
+        yield
 
 
 @pytest.fixture

@@ -208,6 +208,13 @@ def found(start: str, tables: Tables) -> Claim:
     return check_of(start).run(tables)
 
 
+def _reads(start: str, figure: str, column: str) -> bool:
+    """Return whether a claim is about a measure of a figure: other numbers there make it another."""
+    tables = sentences()
+    other = tables[figure].with_columns(pl.col(column) * pl.int_range(1, pl.len() + 1).sqrt())
+    return found(start, {**tables, figure: other}) != found(start, tables)
+
+
 def spoilt(start: str) -> list[Claim]:
     """Return what becomes of a claim when the numbers of one policy in one setting are 20 times as large or small."""
     out = []
@@ -216,9 +223,10 @@ def spoilt(start: str) -> list[Claim]:
         old = tables[figure]
         keys = [name for name in old.columns if name not in MEASURES | {"draw"}]
         ends = old.filter(pl.col("kind") == "final") if "kind" in keys else old
+        columns = [column for column in sorted(MEASURES & set(old.columns)) if _reads(start, figure, column)]
         for key in ends.select(keys).unique(maintain_order=True).iter_rows(named=True):
             here = pl.all_horizontal(pl.col(name) == value for name, value in key.items())
-            for column in MEASURES & set(old.columns):
+            for column in columns:
                 for factor in (1 / 20, 20.0):
                     changed = pl.when(here).then(pl.col(column) * factor).otherwise(pl.col(column))
                     out.append(found(start, {**tables, figure: old.with_columns(changed.alias(column))}))

@@ -26,6 +26,7 @@ from lpbandits.paper.figures.movielens import NOTHING, TRUE
 from lpbandits.paper.reproduce import reproduce
 from lpbandits.paper.spec import FULL, GROUPS, Case, Size
 from lpbandits.views.charts import Chart
+from tests.conftest import without_report
 
 TINY = Size(people=2, rounds=12, draws=2, quick=True)
 SMALL = ["regret-curves", "vary-noise"]
@@ -101,9 +102,11 @@ def _of_another_version(file: Path) -> None:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pl.DataFrame]:
     out = tmp_path_factory.mktemp("finished")
-    return out, reproduce(["simplex", "vary-noise"], out=out, size=TINY).tables["vary-noise"]
+    with without_report():
+        return out, reproduce(["simplex", "vary-noise"], out=out, size=TINY).tables["vary-noise"]
 
 
+@pytest.mark.usefixtures("no_report")
 @pytest.mark.parametrize(
     ("spoil", "why"),
     [
@@ -145,6 +148,7 @@ def test_what_was_not_believed_is_said(tmp_path: Path) -> None:
     assert len(json.loads(done.stdout)["recomputed"]) == 1
 
 
+@pytest.mark.usefixtures("no_report")
 def test_resume_runs_only_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = reproduce(["vary-noise"], out=tmp_path, size=TINY)
     kept = sorted((tmp_path / "cases").glob("*.parquet"))
@@ -162,6 +166,7 @@ def test_resume_runs_only_what_is_missing(tmp_path: Path, monkeypatch: pytest.Mo
     reproduce(["vary-noise"], out=tmp_path, size=TINY, resume=True)
 
 
+@pytest.mark.usefixtures("no_report")
 def test_a_case_that_ended_is_kept_when_a_later_one_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     figure = FIGURES["vary-noise"]
     last = figure.cases(TINY)[-1].name
@@ -178,6 +183,7 @@ def test_a_case_that_ended_is_kept_when_a_later_one_fails(tmp_path: Path, monkey
     assert sorted(kept) == sorted(case.name for case in figure.cases(TINY)[:-1])
 
 
+@pytest.mark.usefixtures("no_report")
 def test_an_interrupt_leaves_no_table_without_its_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(path: Path, data: bytes) -> None:
         write_bytes(path, data)
@@ -213,6 +219,7 @@ def test_nothing_of_the_users_is_deleted(tmp_path: Path) -> None:
     assert kept.read_text() == "mine"
 
 
+@pytest.mark.usefixtures("no_report")
 def test_another_seed_or_size_is_not_mistaken_for_this_one(tmp_path: Path) -> None:
     one = reproduce(["vary-noise"], out=tmp_path, size=TINY, seed=1)
     two = reproduce(["vary-noise"], out=tmp_path, size=TINY, seed=2, resume=True)
@@ -259,8 +266,8 @@ def test_groups_are_names_for_their_figures(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_group_runs_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name, figure in FIGURES.items() if figure.group == "beyond" and name != "ladder-tails"]:
-        monkeypatch.delitem(FIGURES, name)
+    kept = {name: figure for name, figure in FIGURES.items() if figure.group != "beyond" or name == "ladder-tails"}
+    monkeypatch.setattr(module, "FIGURES", kept)
     arguments = ["--quick", "--rounds", "9", "--people", "2", "--jobs", "1", "--out", str(tmp_path), "--json"]
     done = runner.invoke(app, ["reproduce", "beyond", *arguments], catch_exceptions=False)
     assert {claim["figures"][0] for claim in json.loads(done.stdout)["claims"]} == {"ladder-tails"}

@@ -28,7 +28,7 @@ from lpbandits.paper.spec import Size
 from lpbandits.parallel import cluster, processes, team_of
 from lpbandits.parallel.travel import opened, packed, unpacked
 from lpbandits.policies import POLICIES
-from tests.conftest import REWARDS, model_for
+from tests.conftest import REWARDS, model_for, without_report
 from tests.doors.commands import run
 from tests.logs import log_of
 from tests.test_extending import example, known_things, load
@@ -45,7 +45,8 @@ TINY = Size(people=2, rounds=12, draws=2, quick=True)
 
 @pytest.fixture(scope="module")
 def reproduced(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
-    return reproduce(["vary-noise"], out=tmp_path_factory.mktemp("one"), size=TINY, threads=1).tables["vary-noise"]
+    with without_report():
+        return reproduce(["vary-noise"], out=tmp_path_factory.mktemp("one"), size=TINY, threads=1).tables["vary-noise"]
 
 
 @pytest.fixture(params=BACKENDS)
@@ -172,6 +173,7 @@ def test_a_file_of_decisions_is_the_same_to_the_last_byte(
     assert sorted(done for _, done, _ in said) == [done for _, done, _ in said]
 
 
+@pytest.mark.usefixtures("no_report")
 def test_reproduce_is_the_same_to_the_last_bit(workers: lpb.Workers, reproduced: pl.DataFrame, tmp_path: Path) -> None:
     said: list[tuple[str, int, int]] = []
     made = reproduce(["vary-noise"], out=tmp_path, size=TINY, jobs=workers, progress=lambda *news: said.append(news))
@@ -179,6 +181,7 @@ def test_reproduce_is_the_same_to_the_last_bit(workers: lpb.Workers, reproduced:
     assert [done for _, done, _ in said] == [0, 1, 2, 3]
 
 
+@pytest.mark.usefixtures("no_report")
 def test_the_longest_cases_start_first(tmp_path: Path) -> None:
     said: list[str] = []
     reproduce(["vary-states"], out=tmp_path, size=TINY, progress=lambda what, *_: said.append(what))
@@ -328,6 +331,7 @@ def test_a_simulation_survives_the_death_of_a_worker(backend: Any, monkeypatch: 
     assert other.curves().equals(one.curves(), null_equal=True)
 
 
+@pytest.mark.usefixtures("no_report")
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_reproduction_survives_the_death_of_a_worker(
     backend: Any, reproduced: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -401,7 +405,8 @@ LARGER = Size(people=40, rounds=200, draws=3, quick=True)
 
 @pytest.fixture(scope="module")
 def larger(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
-    return reproduce(["vary-noise"], out=tmp_path_factory.mktemp("larger"), size=LARGER).tables["vary-noise"]
+    with without_report():
+        return reproduce(["vary-noise"], out=tmp_path_factory.mktemp("larger"), size=LARGER).tables["vary-noise"]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
