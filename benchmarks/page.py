@@ -31,7 +31,8 @@ it measures against are in the dependency group `bench` and nowhere else.
 - **Warm**: everything ran once before. Compiling and importing are measured apart,
   [below](#the-first-decision-of-a-process).
 - **A goal** that is not reached is MISSED in [the table of all goals](#all-goals), and
-  [explained](#goals-missed).
+  [explained](#goals-missed). An exponent there is that of one line through all sizes; charts name the last part of
+  a line that bends.
 """
 
 

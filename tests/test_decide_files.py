@@ -13,6 +13,7 @@ import lpbandits as lpb
 from lpbandits.cli import app
 from lpbandits.evaluation import history_files
 from lpbandits.evaluation.decide_file import Summary, decide_file
+from lpbandits.evaluation.decision_files import Pieces
 from lpbandits.evaluation.history_files import open_history
 from lpbandits.evaluation.policy_choice import choose_policy
 from lpbandits.files.writing import UNFINISHED, whole_file
@@ -89,6 +90,13 @@ def test_csv_in_and_out_says_the_same(tmp_path: Path) -> None:
     assert found.columns == wanted.columns
     assert found["action"].to_list() == wanted["action"].to_list()
     np.testing.assert_array_equal(found["probability"], wanted["probability"])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_temporary_folder_is_said_with_its_remedy(tmp_path: Path) -> None:
+    (tmp_path / "0.parquet").symlink_to("/dev/full")
+    with pytest.raises(lpb.InvalidInput, match=rf"no space for the table in parts in {tmp_path.parent}: .* set TMPDIR"):
+        Pieces(tmp_path, 9).add(pl.DataFrame({"person": [1]}))
 
 
 def test_names_of_actions_stand_beside_them(tmp_path: Path) -> None:

@@ -341,7 +341,10 @@ def test_threads_of_one_worker_change_nothing_and_that_all_are_gone_is_said(monk
         assert [one.level for one in said] == before
         with pytest.raises(MachineFault, match=rf"cluster at {address} has had no workers for 1 seconds; start some"):
             killed_on_the_way(address, worker)
-        with pytest.raises(InvalidInput, match=f"the cluster at {address} has no workers; start some: dask worker"):
+        with pytest.raises(
+            InvalidInput,
+            match=f"the cluster at {address} has no workers; start some, each at .* dask worker {address} --host",
+        ):
             team_of(Workers(2, "dask", address))
 
 

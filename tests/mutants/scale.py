@@ -268,6 +268,13 @@ FAULTS = [
         MEMORY,
     ),
     Fault(
+        "scale: a disk that fills is told in numpy's words",
+        "files/arrays.py",
+        "out.write(array.data)",
+        "array.tofile(out)",
+        ("tests/test_recovery_memory.py::test_a_disk_that_fills_on_the_way_is_said",),
+    ),
+    Fault(
         "scale: offsets are joined at every block",
         "recovery/taste.py",
         "        self.offsets.extend(more.offsets)\n",

@@ -52,7 +52,8 @@ class OnDask:
             self.sent = self.count if self.count < threads else 2 * self.count  # a scheduler starts all that it can
             if not threads:
                 raise InvalidInput(
-                    f"the cluster at {workers.address} has no workers; start some: dask worker {workers.address}"
+                    f"the cluster at {workers.address} has no workers; start some, each at an address that nobody sees "
+                    f"whom you do not trust: dask worker {workers.address} --host 10.0.0.2"
                 )
             _check_versions(self._client)
             self._executor = self._open.enter_context(self._client.get_executor(pure=False))
@@ -215,8 +216,8 @@ def _check_way(address: str) -> None:
 def _silent(address: str | None, error: Exception) -> InvalidInput:
     other = "its web page is at port 8787, itself at 8786; " if (address or "").endswith(":8787") else ""
     return InvalidInput(
-        f"no Dask scheduler answers at {address}: {reason(error) or 'it was silent'}; {other}start one (dask "
-        "scheduler), or leave the address out for workers of this machine"
+        f"no Dask scheduler answers at {address}: {reason(error) or 'it was silent'}; {other}start one (on this "
+        "machine alone: dask scheduler --host 127.0.0.1), or leave the address out for workers of this machine"
     )
 
 

@@ -134,7 +134,8 @@ def people_size(people: Sequence[Label]) -> int:
 def least_text(size: int) -> str:
     """Return a size for people that is not less than it.
 
-    >>> least_text(1_701_000_000), least_text(950_000_000)
-    ('1.8GB', '1GB')
+    >>> least_text(1_701_000_000), least_text(934_900_000)
+    ('1.8GB', '940MB')
     """
-    return size_text(-(-size // 10**8) * 10**8)
+    step = 10**8 if size > 10**9 else 10**7
+    return size_text(-(-size // step) * step)

@@ -82,7 +82,8 @@ def check_room(
         room.check("all ratings in memory, for EM,", 60 * len(log.log) + pairs, "use --method two-stage")
         return
     seen = 2 * seen_size(log, shown_people(log, states, estimator.seed))  # for one start at a time
-    room.check("the people that KMeans sees", seen, "use fewer jobs (--jobs), or a sample of the people")
+    fewer = "use fewer jobs (--jobs), or a sample of the people" if room.here else "use a sample of the people"
+    room.check("the people that KMeans sees", seen, fewer)
     if taste:
         size = TASTE * min(len(log.log.actions), MOST_CROSSED) ** 2
         log.room.check("the covariances of tastes", size, "fit none (taste=False; --no-taste)")

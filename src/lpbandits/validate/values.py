@@ -124,7 +124,10 @@ def as_bytes(value: Any, name: str) -> int:
     lpbandits.errors.InvalidInput: limit is '8'; give a number above 0 with a unit, such as 8GB or 500MB
     """
     if not isinstance(value, str):
-        return as_count(value, name, high=2**63 - 1)
+        try:
+            return as_count(value, name, high=2**63 - 1)
+        except InvalidInput as error:
+            raise InvalidInput(f"{error}, or a text with a unit, such as '8GB' or '500MB'") from None
     found = re.fullmatch(r"\s*([0-9]{1,15}(?:\.[0-9]{1,6})?)\s*(?:([kmgt])(i?)b?|b)\s*", as_text(value, name).lower())
     size = 0
     if found is not None:
