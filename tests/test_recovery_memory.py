@@ -157,14 +157,15 @@ def test_scratch_is_what_was_there_at_most() -> None:
         assert log.scratch == 24 * 5000  # of buckets; they are gone when blocks, of half the size, are written
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-def test_a_disk_that_fills_on_the_way_is_said(tmp_path: Path) -> None:
-    scratch = Scratch(tmp_path, needed=0)
-    scratch.path("full").symlink_to("/dev/full")
-    with pytest.raises(
-        InvalidInput, match=r"there is no space for the parts of the log.*: free some, or name a folder"
-    ):
-        scratch.write("full", np.zeros(100_000))
+def test_a_disk_that_fills_in_the_middle_of_an_array_is_said(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, usual[1]))
+    try:
+        with pytest.raises(InvalidInput, match=r"no space for the parts of the log.*: free some, or name a folder"):
+            Scratch(tmp_path, needed=0).write("a", np.zeros(100_000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
 
 
 def test_what_cannot_be_done_is_refused_with_the_least_that_can(monkeypatch: pytest.MonkeyPatch) -> None:

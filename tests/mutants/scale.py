@@ -272,7 +272,7 @@ FAULTS = [
         "files/arrays.py",
         "out.write(array.data)",
         "array.tofile(out)",
-        ("tests/test_recovery_memory.py::test_a_disk_that_fills_on_the_way_is_said",),
+        ("tests/test_recovery_memory.py::test_a_disk_that_fills_in_the_middle_of_an_array_is_said",),
     ),
     Fault(
         "scale: offsets are joined at every block",
