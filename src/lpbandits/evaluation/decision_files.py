@@ -7,8 +7,7 @@ import numpy as np
 import polars as pl
 
 from lpbandits.evaluation.batch import Found
-from lpbandits.files.space import space_for
-from lpbandits.files.writing import as_parquet, write_stream
+from lpbandits.files.writing import write_part, write_stream
 from lpbandits.model import PreferenceModel
 from lpbandits.recovery.tables import labels_as_series
 from lpbandits.typing import Int32Array
@@ -50,7 +49,7 @@ class Pieces:
         """Write a piece."""
         pieces = self._apart if "first" in table.columns else self._ordered
         place = self._folder / f"{len(self._ordered) + len(self._apart)}.parquet"
-        self._put(place, table)
+        write_part(place, table)
         pieces.append(place)
 
     def write(self, path: Path, rows: int) -> None:
@@ -65,9 +64,5 @@ class Pieces:
             table = pl.scan_parquet(self._apart).filter(mine).collect().sort("first").drop("first")
             if len(table):
                 place = self._folder / f"merged-{start}.parquet"
-                self._put(place, table)
+                write_part(place, table)
                 yield place
-
-    def _put(self, place: Path, table: pl.DataFrame) -> None:
-        with space_for("the table in parts", self._folder.parent, "set TMPDIR to another folder"):
-            place.write_bytes(as_parquet(table))

@@ -20,6 +20,7 @@ from typing import IO, Any, Protocol
 
 from lpbandits.errors import InvalidInput, reason
 from lpbandits.files.places import as_path
+from lpbandits.files.space import space_for
 
 MANIFEST = "manifest.json"
 TABLES = (".parquet", ".csv")
@@ -67,6 +68,12 @@ def write_json(path: str | Path, content: Any) -> None:
 def write_table(path: str | Path, table: Table) -> None:
     """Write a table as Parquet."""
     write_bytes(path, as_parquet(table))
+
+
+def write_part(path: Path, table: Table) -> None:
+    """Write a part of a table as Parquet to a temporary folder."""
+    with space_for("the table in parts", path.parent.parent, "set TMPDIR to another folder"):
+        path.write_bytes(as_parquet(table))
 
 
 def check_table_place(path: str | Path, name: str) -> Path:
