@@ -180,7 +180,7 @@ def simulation(results: Results) -> Chart:
         x="actions (logarithmic)",
         y="µs of processor time a decision (logarithmic)",
         title="Time of a simulation of Gaussian Thompson sampling",
-        subtitle=f"200 rounds from nothing; both axes are logarithmic; {LESS}",
+        subtitle=f"{ROUNDS} rounds from nothing; both axes are logarithmic; {LESS}",
         width=390,
     )
 
@@ -200,7 +200,7 @@ def regret(results: Results) -> Chart:
         sorted(found, key=lambda one: float(one["regret"])),
         value="regret",
         error="se",
-        x="regret after 200 rounds, in units of reward, ± 2 standard errors",
+        x=f"regret after {ROUNDS} rounds, in units of reward, ± 2 standard errors",
         title="Regret of what each package calls Thompson sampling",
         subtitle=[
             "10 actions, the same people and luck, of whom slow packages met fewer; further left is better",

@@ -178,12 +178,9 @@ def _space(space: dict[str, Any]) -> str:
     where = "in memory"
     if space["log"] == "files":
         where = f"in files: {counted(space['parts'], 'part')}, at most {size_text(space['scratch_bytes'])} on the disk"
-    peak = (
-        ""
-        if space["peak_bytes"] is None
-        else f"; memory at most {size_text(space['peak_bytes'])} since its processes began"
-    )
-    return f"The log was {where}{peak}"
+    if space["peak_bytes"] is not None:
+        where += f"; memory at most {size_text(space['peak_bytes'])} since its processes began"
+    return f"The log was {where}"
 
 
 def _show_taste(taste: dict[str, Any]) -> None:

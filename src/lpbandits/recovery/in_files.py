@@ -111,14 +111,14 @@ class InFiles(Placed[PartedRatings]):
     def probe(self) -> None:
         """Refuse, before the work starts, workers who do not see the files."""
         self._look(0)
-        for host, sees in self._team.everywhere(_sees, self._log.folder, 0):
+        for host, sees in self._team.everywhere(_sees, self.log.folder, 0):
             if not sees:
-                raise _unseen(host, self._log.folder)
+                raise _unseen(host, self.log.folder)
 
     def _look(self, number: int) -> None:
         """Refuse a log whose files are gone: a worker who finds none does not see the folder, then."""
-        if not _sees(self._log.folder, number)[1]:
-            self._log.block(number)  # which says so
+        if not _sees(self.log.folder, number)[1]:
+            self.log.block(number)  # which says so
 
 
 def peak_of_process() -> Peak:
