@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import psutil  # type: ignore[import-untyped] # distributed brings it, without types
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -263,6 +264,16 @@ def test_a_full_or_closed_standard_output_is_one_line() -> None:
     assert done.stderr == "lpb: cannot write to standard output: No space left on device\n"
     shell = f"{sys.executable} -m lpbandits policies >&- 2>&-"
     assert subprocess.run(shell, shell=True, check=False).returncode == 0  # noqa: S602 - our own words
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="open files are counted as on POSIX")
+def test_a_command_leaves_no_file_open() -> None:
+    """Whoever calls it in a process of their own, again and again, would run out of them."""
+    run(["fit", "nowhere.csv"])
+    before = psutil.Process().num_fds()
+    for _ in range(5):
+        run(["fit", "nowhere.csv"])
+    assert psutil.Process().num_fds() < before + 5  # a cluster of another test may open or close some
 
 
 def test_a_terminal_of_few_letters_gets_question_marks() -> None:

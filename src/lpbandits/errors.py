@@ -13,6 +13,7 @@ A message gives the value, the limit and the remedy. Whatever object was spoken 
 that repeat.
 """
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -141,5 +142,10 @@ def reason(error: BaseException) -> str:
 
     >>> reason(OSError(28, "No space left on device", "a.csv")), reason(ValueError("embedded null byte"))
     ('No space left on device', 'embedded null byte')
+    >>> reason(OSError(errno.EMFILE, "Too many open files", "a.csv"))
+    'Too many open files (close some, or allow more: ulimit -n 4096)'
     """
-    return str(getattr(error, "strerror", None) or error)
+    words = str(getattr(error, "strerror", None) or error)
+    if getattr(error, "errno", None) in (errno.EMFILE, errno.ENFILE):
+        words += " (close some, or allow more: ulimit -n 4096)"
+    return words

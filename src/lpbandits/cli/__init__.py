@@ -111,8 +111,8 @@ def _end(message: str | None, code: int, error: BaseException | None = None) -> 
 
 def _silence(stream: TextIO) -> None:
     """Send what Python would still write when it ends to nowhere: it failed, and has been said."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    with contextlib.suppress(OSError, ValueError), open(os.devnull, "w") as nowhere:  # noqa: PTH123 - not a path of a user
+        os.dup2(nowhere.fileno(), stream.fileno())
 
 
 def _writable(stream: TextIO | None) -> TextIO:
