@@ -320,11 +320,4 @@ FAULTS = [
         'size, packed = size_of(path), path.stat().st_size; globals().setdefault("held", []).append(path.open())',
         MANY,
     ),
-    Fault(
-        "command: a file stays open when it ends",
-        "cli/__init__.py",
-        'open(os.devnull, "w") as nowhere:',
-        "contextlib.nullcontext(os.fdopen(os.open(os.devnull, os.O_WRONLY), closefd=False)) as nowhere:",
-        ("tests/test_cli.py::test_a_command_leaves_no_file_open",),
-    ),
 ]

@@ -1,4 +1,4 @@
-"""Faults in how a process starts."""
+"""Faults in how a process starts and ends, and in what it keeps for the next."""
 
 from tests.mutants.fault import Fault
 
@@ -7,6 +7,7 @@ START = (
     "tests/test_package.py::test_code_of_others_that_multiplies_matrices_gets_its_linear_algebra",
     "tests/test_package.py::test_only_what_is_called_opens_its_cache",
 )
+VEGA = ("tests/test_vega.py",)
 
 FAULTS = [
     Fault(
@@ -43,5 +44,22 @@ FAULTS = [
         'if "numpy.ma" in sys.modules and np.ma',
         "if np.ma",
         START[:1],
+    ),
+    Fault(
+        "command: a file stays open when it ends",
+        "cli/__init__.py",
+        'open(os.devnull, "w") as nowhere:',
+        "contextlib.nullcontext(os.fdopen(os.open(os.devnull, os.O_WRONLY), closefd=False)) as nowhere:",
+        ("tests/test_cli.py::test_a_command_leaves_no_file_open",),
+    ),
+    Fault("vega: what is kept is believed", "views/vega.py", "if digest == _digest(text):", "if text:", VEGA),
+    Fault("vega: nothing is kept", "views/vega.py", "write_bytes(place, ", 'len(b"" + ', VEGA),
+    Fault("vega: of any version", "views/vega.py", "vega-{version('vl-convert-python')}.js", "vega.js", VEGA),
+    Fault(
+        "vega: a place that cannot be written",
+        "views/vega.py",
+        "contextlib.suppress(InvalidInput):",
+        "contextlib.nullcontext():",
+        VEGA,
     ),
 ]

@@ -1,7 +1,7 @@
 """How sure a mean over people is, and a mean difference: by drawing the people again."""
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri
 
 from lpbandits.parallel import one_thread
 from lpbandits.simulation.intervals import reach
@@ -42,7 +42,7 @@ def intervals(values: FloatArray, *, seed: int) -> FloatArray:
             chosen = rng.integers(0, people, (min(TOGETHER, DRAWS - start), people))
             counts = np.stack([np.bincount(one, minlength=people) for one in chosen]).astype(np.float64)
             drawn.append(counts @ away.T / people)
-    wide = np.sqrt(people / (people - 1)) * reach(people, LEVEL) / stats.norm.ppf(0.5 + LEVEL / 2)
+    wide = np.sqrt(people / (people - 1)) * reach(people, LEVEL) / ndtri(0.5 + LEVEL / 2)
     ends = np.quantile(np.concatenate(drawn), [0.5 - LEVEL / 2, 0.5 + LEVEL / 2], axis=0)
     found: FloatArray = means[:, None] + wide * ends.T
     if people < FEW:

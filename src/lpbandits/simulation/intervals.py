@@ -2,7 +2,7 @@
 
 import math
 
-from scipy import stats
+from scipy.special import stdtrit
 
 LEVEL = 0.95
 
@@ -13,4 +13,4 @@ def reach(draws: int, level: float = LEVEL) -> float:
     >>> round(reach(3), 2), round(reach(1000), 2), reach(1)
     (4.3, 1.96, inf)
     """
-    return math.inf if draws < 2 else float(stats.t.ppf(0.5 + level / 2.0, draws - 1))
+    return math.inf if draws < 2 else float(stdtrit(draws - 1, 0.5 + level / 2.0))

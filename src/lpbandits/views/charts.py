@@ -267,10 +267,12 @@ def quickly(make: Callable[P, R]) -> Callable[P, R]:
 
 def styled(chart: Chart) -> Chart:
     """Return the chart in the house style."""
-    out: Chart = (
-        chart.configure(font=FONT, background="white")
-        .configure_view(stroke=None)
-        .configure_axis(
+    out: Chart = chart.copy(deep=False)
+    out.config = alt.Config(
+        font=FONT,
+        background="white",
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(
             labelColor=QUIET,
             titleColor=INK,
             titleFontWeight="normal",
@@ -279,8 +281,10 @@ def styled(chart: Chart) -> Chart:
             tickColor="#c9ced6",
             labelFontSize=12,
             titleFontSize=13,
-        )
-        .configure_title(color=INK, fontSize=16, anchor="start", subtitleColor=QUIET, subtitleFontSize=12, offset=14)
+        ),
+        title=alt.TitleConfig(
+            color=INK, fontSize=16, anchor="start", subtitleColor=QUIET, subtitleFontSize=12, offset=14
+        ),
     )
     return out
 

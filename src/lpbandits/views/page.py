@@ -4,10 +4,9 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import vl_convert
-
 from lpbandits.text import shown
 from lpbandits.views.charts import FONT, Chart
+from lpbandits.views.vega import scripts
 
 VERDICTS = {"holds": ("✓", "holds"), "does not hold": ("✗", "fails"), "not settled": ("?", "open")}
 """How a verdict is marked, and the look of the mark; the mark is read without its colour, too."""
@@ -128,7 +127,7 @@ def page(*, title: str, lead: str, sections: Sequence[Section], foot: str, specs
     """Return the page; `specs` are the charts' specifications, by the names that the sections have them under."""
     body = "\n".join(map(_section, sections))
     embeds = "\n".join(f'show("{name}", {spec});' for name, spec in specs.items())
-    script = vl_convert.javascript_bundle(None) if specs else ""  # type: ignore[arg-type] # its stub lacks the default
+    script = scripts() if specs else ""
     return f"""<!doctype html>
 <html lang="en">
 <head>
