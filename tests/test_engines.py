@@ -1,6 +1,7 @@
 """Processes and clusters: whose they are, what they cost when they die, and that nobody outlives whom it works for."""
 
 import contextlib
+import gc
 import itertools
 import json
 import logging
@@ -20,10 +21,11 @@ from typing import Any
 import numpy as np
 import psutil  # type: ignore[import-untyped] # distributed brings it, without types
 import pytest
+from joblib.externals.loky.backend import queues, resource_tracker
 from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 
 from lpbandits.errors import InvalidInput, MachineFault
-from lpbandits.parallel import Workers, cluster, team_of
+from lpbandits.parallel import Workers, cluster, processes, team_of
 from lpbandits.parallel import team as teams
 from lpbandits.parallel.interrupts import undisturbed
 from lpbandits.parallel.processes import OnProcesses
@@ -40,6 +42,10 @@ def meets(folder: str, others: int) -> int:
     Path(folder, str(os.getpid())).touch()
     until(lambda: len(list(Path(folder).iterdir())) > others)
     return os.getpid()
+
+
+def held(seconds: float, _: bytes) -> None:
+    time.sleep(seconds)
 
 
 def span(seconds: float) -> tuple[float, float]:
@@ -147,6 +153,40 @@ def test_calls_that_nobody_wants_any_more_fail_no_thread() -> None:
                 one.cancel()
         engine.stop()
         assert all(one.done() for one in calls)
+
+
+def test_no_thread_is_left_that_lets_go_of_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that ends while one does is told of leaked locks."""
+    feed, unregister = queues.Queue._feed, resource_tracker.unregister
+    by: set[str] = set()
+
+    def slow(*arguments: Any) -> None:
+        feed(*arguments)
+        time.sleep(0.3)  # and still holds them
+
+    def told(*arguments: Any) -> None:
+        by.add(threading.current_thread().name)
+        unregister(*arguments)
+
+    monkeypatch.setattr(queues.Queue, "_feed", staticmethod(slow))
+    monkeypatch.setattr(resource_tracker, "unregister", told)
+    engine = OnProcesses(1)
+    engine.submit(who, 60.0)
+    engine.stop()
+    gc.collect()
+    time.sleep(0.5)
+    assert by
+    assert "QueueFeederThread" not in by
+
+
+def test_a_call_that_nobody_takes_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is larger than a pipe, and whoever would read it computes."""
+    monkeypatch.setattr(processes, "FILLED", 0.2)
+    engine = OnProcesses(1)
+    calls = [engine.submit(held, 60.0, b"." * 2**20) for _ in range(4)]
+    until(lambda: any(one.running() for one in calls))
+    engine.stop()
+    assert all(one.done() for one in calls)
 
 
 def test_a_death_is_charged_to_what_was_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

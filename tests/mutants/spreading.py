@@ -251,4 +251,11 @@ FAULTS = [
     Fault("engines: Dask is quiet for good", "parallel/cluster.py", "    end.start()\n", "", GONE),
     Fault("engines: a lost scheduler is told of twice", "parallel/cluster.py", "_quiet_for(AFTERWARDS)", "pass", GONE),
     Fault("engines: a silent port is waited for", "parallel/cluster.py", "and not there.recv(1)", "and False", REFUSED),
+    Fault(
+        "engines: nobody waits for the thread that fills the queue",
+        "parallel/processes.py",
+        "queue._thread.join(FILLED)",
+        "pass",
+        (f"{ENGINES}test_no_thread_is_left_that_lets_go_of_locks",),
+    ),
 ]

@@ -25,6 +25,9 @@ ALONE = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREA
 LOOK = 1.0
 """Seconds after which a worker looks again whether its parent is there."""
 
+FILLED = 1.0
+"""Seconds that the end waits for a thread, which may be stuck with a call that nobody takes any more."""
+
 Place = tuple[object, ...]
 
 
@@ -78,14 +81,19 @@ class OnProcesses:
     def stop(self) -> None:
         """End all processes at once: one that computes would otherwise go on for as long as its job takes.
 
-        loky can do it, but its thread fails when a call has not reached the queue yet; deaths it is made for.
+        loky can do it, but its thread fails when a call has not reached the queue yet; deaths it is made for. Another
+        thread, which fills the queue, it does not wait for: were that the last to let go of the queue's locks, and this
+        program to end meanwhile, they would be reported as leaked.
         """
         if self._pool is not None:
             with undisturbed():
                 for process in list(self._pool._processes.values()):
                     process.terminate()
+                queue = self._pool._call_queue
                 self._pool.shutdown(wait=True)
                 self._pool = None
+                if queue is not None and queue._thread is not None:
+                    queue._thread.join(FILLED)
 
     def close(self) -> None:
         """Leave the processes to the next call; those that still work for a loop that was left end."""
