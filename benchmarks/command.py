@@ -18,9 +18,10 @@ from typing import Any
 from benchmarks import ONE_THREAD
 
 EVERY = 0.2
-"""Seconds between two looks at the processes, or more where looks are dear."""
+"""Seconds between two looks at the processes."""
 REST = 50
-"""How many times as long as it looked the watch then rests: it takes 2 % of a core at most from those it looks at."""
+"""How many times as long as it took to look at their memory the watch does not look at it again: so it takes 2 % of a
+core at most from them. A peak between two looks, which are a second apart for a gigabyte, is missed."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -41,21 +42,21 @@ class Watch:
     peak: int = 0
     used: dict[tuple[int, str], float] = field(default_factory=dict)
 
-    def look(self, process: int) -> None:
-        self.peak = max(self.peak, self._memory(process))
+    def look(self, process: int, *, memory: bool) -> None:
+        self.peak = max(self.peak, self._seen(process, memory))
 
-    def _memory(self, process: int) -> int:
-        """Return bytes, shared pages counted in proportion; a process that ends meanwhile has none."""
+    def _seen(self, process: int, memory: bool) -> int:
+        """Return bytes, if asked for, shared pages counted in proportion; a process that ends meanwhile has none."""
         place = Path(f"/proc/{process}")
         try:
             children = (place / f"task/{process}/children").read_text().split()
-            lines = (place / "smaps_rollup").read_text().splitlines()
+            lines = (place / "smaps_rollup").read_text().splitlines() if memory else []
             fields = (place / "stat").read_text().rpartition(")")[2].split()
         except OSError:
             return 0
         self.used[process, fields[19]] = (int(fields[11]) + int(fields[12])) / TICKS  # by when it was started
         own = next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
-        return own + sum(self._memory(int(child)) for child in children)
+        return own + sum(self._seen(int(child), memory) for child in children)
 
 
 def lpb(*arguments: str) -> Ran:
@@ -87,10 +88,13 @@ def lpb(*arguments: str) -> Ran:
 
 
 def _watch(process: "subprocess.Popen[str]", watch: Watch) -> None:
+    due = 0.0
     while process.poll() is None:
-        before = time.thread_time()
-        watch.look(process.pid)
-        time.sleep(max(EVERY, REST * (time.thread_time() - before)))
+        now, before = time.monotonic(), time.thread_time()
+        watch.look(process.pid, memory=now >= due)
+        if now >= due:
+            due = now + REST * (time.thread_time() - before)
+        time.sleep(EVERY)
 
 
 def _of_children() -> float:

@@ -271,9 +271,9 @@ def test_a_command_leaves_no_file_open() -> None:
     """Whoever calls it in a process of their own, again and again, would run out of them."""
     run(["fit", "nowhere.csv"])
     before = psutil.Process().num_fds()
-    for _ in range(5):
+    for _ in range(60):
         run(["fit", "nowhere.csv"])
-    assert psutil.Process().num_fds() < before + 5  # a cluster of another test may open or close some
+    assert psutil.Process().num_fds() < before + 30  # a cluster of another test may open or close some
 
 
 def test_a_terminal_of_few_letters_gets_question_marks() -> None:

@@ -155,38 +155,58 @@ def test_calls_that_nobody_wants_any_more_fail_no_thread() -> None:
         assert all(one.done() for one in calls)
 
 
-def test_no_thread_is_left_that_lets_go_of_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+def stopped(call: Any) -> None:
+    engine = OnProcesses(1)
+    engine.submit(call, 60.0)
+    engine.stop()
+
+
+def let_go(call: Any) -> None:
+    """Have more pools than are kept."""
+    engine = OnProcesses(1)
+    engine.submit(call, 0.0).result()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(processes, "KEPT", 0)
+        patch.setattr(processes._Idle, "pools", [])
+        engine.close()
+
+
+@pytest.mark.parametrize("end", [stopped, let_go])
+def test_no_thread_is_left_that_lets_go_of_locks(end: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that ends while one does is told of leaked locks."""
     feed, unregister = queues.Queue._feed, resource_tracker.unregister
-    by: set[str] = set()
+    filling: set[int] = set()
+    letting_go: set[int] = set()
 
     def slow(*arguments: Any) -> None:
+        filling.add(threading.get_ident())
         feed(*arguments)
         time.sleep(0.3)  # and still holds them
 
     def told(*arguments: Any) -> None:
-        by.add(threading.current_thread().name)
+        letting_go.add(threading.get_ident())
         unregister(*arguments)
 
     monkeypatch.setattr(queues.Queue, "_feed", staticmethod(slow))
     monkeypatch.setattr(resource_tracker, "unregister", told)
-    engine = OnProcesses(1)
-    engine.submit(who, 60.0)
-    engine.stop()
+    monkeypatch.setattr(processes, "LET_GO", 60.0)
+    end(who)
     gc.collect()
     time.sleep(0.5)
-    assert by
-    assert "QueueFeederThread" not in by
+    assert filling
+    assert letting_go
+    assert not filling & letting_go
 
 
-def test_a_call_that_nobody_takes_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is larger than a pipe, and whoever would read it computes."""
-    monkeypatch.setattr(processes, "FILLED", 0.2)
+def test_a_thread_that_is_stuck_with_a_call_ends_with_its_pool() -> None:
+    """The call is larger than a pipe, and whoever would read it computes."""
     engine = OnProcesses(1)
     calls = [engine.submit(held, 60.0, b"." * 2**20) for _ in range(4)]
+    filling = engine._pool._call_queue._thread
     until(lambda: any(one.running() for one in calls))
     engine.stop()
     assert all(one.done() for one in calls)
+    assert not filling.is_alive()
 
 
 def test_a_death_is_charged_to_what_was_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

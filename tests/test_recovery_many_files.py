@@ -3,6 +3,7 @@
 import datetime
 import io
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -324,8 +325,20 @@ def test_hundreds_of_files_need_few_handles(tmp_path: Path) -> None:
     for number in range(300):
         cast(number, **({"user": pl.Int32} if number % 2 else {})).write_parquet(tmp_path / f"p-{number:03}.parquet")
     words = [sys.executable, "-c", FEW_HANDLES, str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    few = {**os.environ, "POLARS_MAX_THREADS": "2"}  # each of its threads has a file open
+    done = subprocess.run(words, env=few, capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == ("900 True\n", 0), done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of open files are those of POSIX")
+def test_too_many_open_files_are_not_taken_for_damage(tmp_path: Path) -> None:
+    for number in range(100):
+        part(number).write_parquet(tmp_path / f"p-{number:03}.parquet")
+    words = [sys.executable, "-c", FEW_HANDLES.replace("(64, 64)", "(40, 40)"), str(tmp_path)]
+    many = {**os.environ, "POLARS_MAX_THREADS": "64"}
+    done = subprocess.run(words, env=many, capture_output=True, text=True, check=False)
+    assert re.search(r"InvalidInput: cannot read .*Too many open files.*; raise the limit of open files", done.stderr)
+    assert "damaged" not in done.stderr
 
 
 def test_a_history_and_labels_may_be_in_many_files_too(tmp_path: Path) -> None:

@@ -23,7 +23,6 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[None]:
 
     monkeypatch.setattr(vl_convert, "javascript_bundle", bundle)
     monkeypatch.setattr(places, "cache_path", lambda: tmp_path / "cache")
-    monkeypatch.setattr(places, "own_temporary", lambda: None)
     return calls
 
 
@@ -55,6 +54,13 @@ def test_what_was_damaged_is_made_anew(damage: Callable[[Path], None], made: lis
     assert len(made) == 2
 
 
+def test_what_is_kept_where_nothing_can_be_written_is_read(made: list[None], monkeypatch: pytest.MonkeyPatch) -> None:
+    scripts()
+    monkeypatch.setattr(places, "writable", lambda _: None)
+    assert scripts() == MADE
+    assert len(made) == 1
+
+
 def test_where_nothing_can_be_kept_they_are_made(
     made: list[None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,7 +68,7 @@ def test_where_nothing_can_be_kept_they_are_made(
     assert scripts() == MADE
     (tmp_path / "cache").unlink()
     monkeypatch.setattr("lpbandits.views.vega.version", lambda _: "99.0")
-    (tmp_path / "cache" / "vega-99.0.js").mkdir(parents=True)
+    (tmp_path / "cache" / "vega-99.0.txt").mkdir(parents=True)
     assert scripts() == MADE
     monkeypatch.setattr(places, "cache_path", lambda: None)
     assert scripts() == MADE

@@ -137,15 +137,26 @@ def fault_of(error: BaseException, doing: str) -> MachineFault | None:
     return None
 
 
-def reason(error: BaseException) -> str:
-    """Return why the system refused, in its own words and without the path.
+def reason(error: BaseException, remedy: str = "") -> str:
+    """Return why the system refused, in the first line of its own words and without the path; then the remedy.
+
+    Too many open files have a remedy of their own, whichever file is not opened.
 
     >>> reason(OSError(28, "No space left on device", "a.csv")), reason(ValueError("embedded null byte"))
     ('No space left on device', 'embedded null byte')
-    >>> reason(OSError(errno.EMFILE, "Too many open files", "a.csv"))
-    'Too many open files (close some, or allow more: ulimit -n 4096)'
+    >>> reason(OSError(2, "No such file or directory"), "name a file")
+    'No such file or directory; name a file'
+    >>> reason(OSError(errno.EMFILE, "Too many open files", "a.csv"), "name a file")
+    'Too many open files; raise the limit of open files (ulimit -n)'
     """
-    words = str(getattr(error, "strerror", None) or error)
-    if getattr(error, "errno", None) in (errno.EMFILE, errno.ENFILE):
-        words += " (close some, or allow more: ulimit -n 4096)"
-    return words
+    words = str(getattr(error, "strerror", None) or error).partition("\n")[0] or type(error).__name__
+    if _too_many_open(error):
+        remedy = "raise the limit of open files (ulimit -n)"
+    return f"{words}; {remedy}" if remedy else words
+
+
+def _too_many_open(error: BaseException) -> bool:
+    """Return whether this process has as many files open as it may; libraries in Rust say so in words alone."""
+    if not isinstance(error, OSError):
+        return False
+    return error.errno == errno.EMFILE or (error.errno is None and f"(os error {errno.EMFILE})" in str(error))

@@ -320,4 +320,11 @@ FAULTS = [
         'size, packed = size_of(path), path.stat().st_size; globals().setdefault("held", []).append(path.open())',
         MANY,
     ),
+    Fault(
+        "many: too many open are damaged",
+        "errors.py",
+        'error.errno is None and f"(os error {errno.EMFILE})" in str(error)',
+        "False",
+        MANY,
+    ),
 ]

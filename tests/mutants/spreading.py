@@ -254,8 +254,22 @@ FAULTS = [
     Fault(
         "engines: nobody waits for the thread that fills the queue",
         "parallel/processes.py",
-        "queue._thread.join(FILLED)",
+        "queue._thread.join(LET_GO)",
         "pass",
+        (f"{ENGINES}test_no_thread_is_left_that_lets_go_of_locks",),
+    ),
+    Fault(
+        "engines: a call that nobody takes holds a thread",
+        "parallel/processes.py",
+        "queue._reader.close()",
+        "pass",
+        (f"{ENGINES}test_a_thread_that_is_stuck_with_a_call_ends_with_its_pool",),
+    ),
+    Fault(
+        "engines: pools that are not kept leave their thread",
+        "parallel/processes.py",
+        "            _shut(one)",
+        "            one.shutdown(wait=False)",
         (f"{ENGINES}test_no_thread_is_left_that_lets_go_of_locks",),
     ),
 ]

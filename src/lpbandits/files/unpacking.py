@@ -96,9 +96,10 @@ def temporary(inside: Path | None = None) -> Iterator[Path]:
     except OSError as error:
         if inside is not None:
             raise InvalidInput(
-                f"there is no place for temporary files in {inside}: {reason(error)}; name a folder that is there"
+                f"there is no place for temporary files in {inside}: {reason(error, 'name a folder that is there')}"
             ) from None
-        raise InvalidInput(f"there is no place for temporary files: {reason(error)}; set TMPDIR to a folder") from None
+        remedy = "set TMPDIR to a folder"
+        raise InvalidInput(f"there is no place for temporary files: {reason(error, remedy)}") from None
     with holder as folder:
         yield Path(folder)
 

@@ -275,4 +275,4 @@ def cannot_write(path: str | Path, error: Exception) -> InvalidInput:
     """Return the error for a place that cannot be written to, with the remedy."""
     number = getattr(error, "errno", None)
     remedy = _REMEDIES.get(number or 0, "choose another place")
-    return InvalidInput(f"cannot write {path}: {reason(error)}; {remedy}")
+    return InvalidInput(f"cannot write {path}: {reason(error, remedy)}")

@@ -25,8 +25,8 @@ ALONE = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREA
 LOOK = 1.0
 """Seconds after which a worker looks again whether its parent is there."""
 
-FILLED = 1.0
-"""Seconds that the end waits for a thread, which may be stuck with a call that nobody takes any more."""
+LET_GO = 5.0
+"""Seconds that the end of a pool waits at most for the thread that fills its queue."""
 
 Place = tuple[object, ...]
 
@@ -81,19 +81,14 @@ class OnProcesses:
     def stop(self) -> None:
         """End all processes at once: one that computes would otherwise go on for as long as its job takes.
 
-        loky can do it, but its thread fails when a call has not reached the queue yet; deaths it is made for. Another
-        thread, which fills the queue, it does not wait for: were that the last to let go of the queue's locks, and this
-        program to end meanwhile, they would be reported as leaked.
+        loky can do it, but its thread fails when a call has not reached the queue yet; deaths it is made for.
         """
         if self._pool is not None:
             with undisturbed():
                 for process in list(self._pool._processes.values()):
                     process.terminate()
-                queue = self._pool._call_queue
-                self._pool.shutdown(wait=True)
+                _shut(self._pool)
                 self._pool = None
-                if queue is not None and queue._thread is not None:
-                    queue._thread.join(FILLED)
 
     def close(self) -> None:
         """Leave the processes to the next call; those that still work for a loop that was left end."""
@@ -117,7 +112,7 @@ class _Idle:
             cls.pools.append((place, pool))
             gone = [cls.pools.pop(0)[1] for _ in range(len(cls.pools) - KEPT)]
         for one in gone:
-            one.shutdown(wait=False)
+            _shut(one)
 
     @classmethod
     def take(cls, place: Place) -> Executor | None:
@@ -148,6 +143,19 @@ def _taken(place: Place, count: int) -> Executor:
             return idle
     new: Executor = ProcessPoolExecutor(count, timeout=IDLE, env=ALONE, initializer=_begin, initargs=(os.getpid(),))
     return new
+
+
+def _shut(pool: Any) -> None:
+    """End a pool, and the thread that fills its queue, for which loky does not wait.
+
+    Were that the last to let go of the queue's locks, and this program to end meanwhile, they would be reported as
+    leaked. It may be stuck with a call larger than a pipe: where nobody can read any more, it gives up.
+    """
+    queue = pool._call_queue
+    pool.shutdown(wait=True)
+    if queue is not None and queue._thread is not None:
+        queue._reader.close()
+        queue._thread.join(LET_GO)
 
 
 def _begin(parent: int) -> None:

@@ -116,7 +116,7 @@ def _rows(path: str | Path) -> list[list[str]]:
     except FileFormatError as error:
         raise InvalidInput(f"{error}; give a table of labels and names only") from None
     except (OSError, ValueError) as error:
-        raise InvalidInput(f"cannot read {place}: {reason(error)}; name a file") from None
+        raise InvalidInput(f"cannot read {place}: {reason(error, 'name a file')}") from None
     if place.suffix == ".dat":
         lines = text.decode("latin-1").split("\n")
         return [line.rstrip("\r").split("::") for line in lines if line.strip()]

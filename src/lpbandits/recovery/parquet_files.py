@@ -74,7 +74,7 @@ def as_files(paths: Sequence[Path], name: str) -> list[Path]:
             elif fault is None:
                 seen[real] = path
         except OSError as error:  # a name too long, a folder that is closed to us
-            fault = f"cannot be read: {reason(error)}; leave it out"
+            fault = f"cannot be read: {reason(error, 'leave it out')}"
         if fault is not None:
             raise InvalidInput(f"{name} takes in {path}, which {fault}")
     return list(paths)
@@ -123,7 +123,7 @@ def checked_part(path: Path, name: str, limit: Limit) -> Part:
     try:
         size, packed = size_of(path), path.stat().st_size
     except OSError as error:
-        raise InvalidInput(f"cannot read {name}: {reason(error)}; name another file") from None
+        raise InvalidInput(f"cannot read {name}: {reason(error, 'name another file')}") from None
     except ValueError as error:
         raise InvalidInput(f"{name} is not a whole Parquet file: {error}; {AGAIN}") from None
     check_width(size.columns, name)

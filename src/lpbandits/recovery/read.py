@@ -11,7 +11,7 @@ from typing import Any, Protocol, get_args
 import polars as pl
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput, door
+from lpbandits.errors import InvalidInput, door, reason
 from lpbandits.files.unpacking import Limit
 from lpbandits.recovery.codes import Codes
 from lpbandits.recovery.layouts import Layout, Long, Wanted, laid_out
@@ -157,8 +157,8 @@ def unreadable(source: Source) -> Iterator[None]:
     except InvalidInput:
         raise
     except source.faults as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InvalidInput(find_fault(source) or f"cannot read {source.name}: {first}; {source.remedy}") from None
+        said = find_fault(source) or f"cannot read {source.name}: {reason(error, source.remedy)}"
+        raise InvalidInput(said) from None
 
 
 def nothing_left(ratings: int, source: Source, reading: Reading) -> InvalidInput:
@@ -210,7 +210,7 @@ def checked_table(long: Long, source: Source, *, decimal_comma: bool = False) ->
             )
     rows = {what: int(found[f"{what}|row"]) for what in bad if found[f"{what}|row"] is not None}
     if rows:
-        what = min(rows, key=lambda reason: rows[reason])
+        what = min(rows, key=lambda why: rows[why])
         count = counted(int(found[f"{what}|count"]), "such row" if long.layout == "long" else "such rating")
         raise _bad_row(table, source, rows[what], what, count)
     labels = [label_of(role, schema[role], whole=found[role]) for role in ("person", "action")]

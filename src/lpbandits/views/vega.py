@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 from importlib.metadata import version
-from pathlib import Path
 
 import vl_convert
 
@@ -18,23 +17,17 @@ def scripts() -> str:
     To put them together takes more than a second of every program that writes a report, so they are kept in the user's
     cache folder, behind their hash: what was damaged there is made anew.
     """
-    place = _place()
-    if place is not None:
+    folder, name = places.cache_path(), f"vega-{version('vl-convert-python')}.txt"
+    if folder is not None:
         with contextlib.suppress(OSError, ValueError):
-            digest, _, text = place.read_bytes().partition(b"\n")
+            digest, _, text = (folder / name).read_bytes().partition(b"\n")
             if digest == _digest(text):
                 return text.decode()
     made: str = vl_convert.javascript_bundle(None)  # type: ignore[arg-type] # its stub lacks the default
-    if place is not None:
+    if (kept := places.writable(folder)) is not None:
         with contextlib.suppress(InvalidInput):
-            write_bytes(place, _digest(made.encode()) + b"\n" + made.encode())
+            write_bytes(kept / name, _digest(made.encode()) + b"\n" + made.encode())
     return made
-
-
-def _place() -> Path | None:
-    """Return where the scripts of this version are kept; None where nothing can be."""
-    folder = places.writable(places.cache_path()) or places.own_temporary()
-    return None if folder is None else folder / f"vega-{version('vl-convert-python')}.js"
 
 
 def _digest(text: bytes) -> bytes:
