@@ -110,8 +110,8 @@ FAULTS = [
     Fault(
         "engines: loky kills, and its thread fails",
         "parallel/processes.py",
-        "self._pool.shutdown(wait=True)",
-        "self._pool.shutdown(wait=True, kill_workers=True)",
+        "pool.shutdown(wait=True)",
+        "pool.shutdown(wait=True, kill_workers=True)",
         (f"{ENGINES}test_calls_that_nobody_wants_any_more_fail_no_thread",),
     ),
     Fault(
