@@ -452,6 +452,15 @@ def test_a_worker_that_joins_later_is_asked_for_its_versions(address: str, monke
             list(team.each(who, [(0.0,)]))
 
 
+def test_a_client_that_fails_without_a_word_was_silent(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(pytest.importorskip("distributed"), "Client", fail)
+    with pytest.raises(InvalidInput, match=f"no Dask scheduler answers at {address}: it was silent; start one"):
+        team_of(Workers(2, "dask", address))
+
+
 def test_where_nobody_is_is_told_at_once(nobody: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask's own client, which takes 15 to 30 seconds or never ends, is not asked."""
     asked: list[Any] = []

@@ -312,7 +312,7 @@ FEW_HANDLES = """
 import resource, sys
 import lpbandits as lpb
 
-resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[2]), int(sys.argv[2])))
 log = lpb.read_ratings(sys.argv[1])
 with lpb.part_ratings(sys.argv[1]) as parts:
     print(len(log), parts.sha256 == log.sha256)
@@ -324,7 +324,7 @@ def test_hundreds_of_files_need_few_handles(tmp_path: Path) -> None:
     """In a process of its own: this one may hold more already, of workers and clusters that are kept."""
     for number in range(300):
         cast(number, **({"user": pl.Int32} if number % 2 else {})).write_parquet(tmp_path / f"p-{number:03}.parquet")
-    words = [sys.executable, "-c", FEW_HANDLES, str(tmp_path)]
+    words = [sys.executable, "-c", FEW_HANDLES, str(tmp_path), "64"]
     few = {**os.environ, "POLARS_MAX_THREADS": "2"}  # each of its threads has a file open
     done = subprocess.run(words, env=few, capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == ("900 True\n", 0), done.stderr
@@ -334,7 +334,7 @@ def test_hundreds_of_files_need_few_handles(tmp_path: Path) -> None:
 def test_too_many_open_files_are_not_taken_for_damage(tmp_path: Path) -> None:
     for number in range(100):
         part(number).write_parquet(tmp_path / f"p-{number:03}.parquet")
-    words = [sys.executable, "-c", FEW_HANDLES.replace("(64, 64)", "(40, 40)"), str(tmp_path)]
+    words = [sys.executable, "-c", FEW_HANDLES, str(tmp_path), "40"]
     many = {**os.environ, "POLARS_MAX_THREADS": "64"}
     done = subprocess.run(words, env=many, capture_output=True, text=True, check=False)
     assert re.search(r"InvalidInput: cannot read .*Too many open files.*; raise the limit of open files", done.stderr)

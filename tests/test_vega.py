@@ -68,7 +68,7 @@ def test_where_nothing_can_be_kept_they_are_made(
     assert scripts() == MADE
     (tmp_path / "cache").unlink()
     monkeypatch.setattr("lpbandits.views.vega.version", lambda _: "99.0")
-    (tmp_path / "cache" / "vega-99.0.txt").mkdir(parents=True)
+    (tmp_path / "cache" / "vega-99.0.sealed").mkdir(parents=True)
     assert scripts() == MADE
     monkeypatch.setattr(places, "cache_path", lambda: None)
     assert scripts() == MADE

@@ -133,7 +133,7 @@ def fault_of(error: BaseException, doing: str) -> MachineFault | None:
     if isinstance(error, OSError):
         return MachineFault(f"{doing}: {reason(error)}" + (f": {error.filename}" if error.filename else ""))
     if type(error).__module__.partition(".")[0] in LIBRARIES:
-        return MachineFault(f"{doing}: {str(error).partition(chr(10))[0] or type(error).__name__}")
+        return MachineFault(f"{doing}: {reason(error)}")
     return None
 
 

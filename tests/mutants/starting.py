@@ -52,9 +52,9 @@ FAULTS = [
         "contextlib.nullcontext(os.fdopen(os.open(os.devnull, os.O_WRONLY), closefd=False)) as nowhere:",
         ("tests/test_cli.py::test_a_command_leaves_no_file_open",),
     ),
-    Fault("vega: what is kept is believed", "views/vega.py", "if digest == _digest(text):", "if text:", VEGA),
+    Fault("sealed: anything is believed", "files/sealed.py", "if _HASH(data).digest() == seal", "if data", VEGA),
     Fault("vega: nothing is kept", "views/vega.py", "write_bytes(kept / name, ", 'len(b"" + ', VEGA),
-    Fault("vega: of any version", "views/vega.py", "vega-{version('vl-convert-python')}.txt", "vega.txt", VEGA),
+    Fault("vega: of any version", "views/vega.py", "vega-{version('vl-convert-python')}.sealed", "vega.sealed", VEGA),
     Fault(
         "vega: a place that cannot be written",
         "views/vega.py",

@@ -24,6 +24,7 @@ import numpy as np
 
 from lpbandits.errors import InvalidInput, SlowFunction
 from lpbandits.files import places
+from lpbandits.files.sealed import sealed, unsealed
 from lpbandits.kernels import blas
 
 config: Any = numba.core.config  # numba has no types
@@ -61,14 +62,11 @@ class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc] # as above
     """numba's cache file, with a hash behind the pickled code: machine code with a flipped bit could do anything."""
 
     def _dump(self, content: Any) -> bytes:
-        data: bytes = super()._dump(content)
-        return data + hashlib.sha256(data).digest()
+        return sealed(super()._dump(content))
 
     def _load_data(self, name: str) -> Any:
-        data = Path(self._data_path(name)).read_bytes()
-        if hashlib.sha256(data[:-32]).digest() != data[-32:]:
-            return None
-        return super()._load_data(name)
+        whole = unsealed(Path(self._data_path(name)).read_bytes()) is not None
+        return super()._load_data(name) if whole else None
 
 
 class _Cache:

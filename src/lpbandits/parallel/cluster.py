@@ -215,8 +215,9 @@ def _check_way(address: str) -> None:
 
 def _silent(address: str | None, error: Exception) -> InvalidInput:
     other = "its web page is at port 8787, itself at 8786; " if (address or "").endswith(":8787") else ""
+    why = reason(error) if str(error) else "it was silent"
     return InvalidInput(
-        f"no Dask scheduler answers at {address}: {reason(error) or 'it was silent'}; {other}start one (on this "
+        f"no Dask scheduler answers at {address}: {why}; {other}start one (on this "
         "machine alone: dask scheduler --host 127.0.0.1), or leave the address out for workers of this machine"
     )
 

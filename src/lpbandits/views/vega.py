@@ -1,13 +1,13 @@
 """Vega's scripts, which draw the charts of a page: put together once for each version of them, and kept."""
 
 import contextlib
-import hashlib
 from importlib.metadata import version
 
 import vl_convert
 
 from lpbandits.errors import InvalidInput
 from lpbandits.files import places
+from lpbandits.files.sealed import sealed, unsealed
 from lpbandits.files.writing import write_bytes
 
 
@@ -15,20 +15,16 @@ def scripts() -> str:
     """Return the scripts, for a page that opens without a network.
 
     To put them together takes more than a second of every program that writes a report, so they are kept in the user's
-    cache folder, behind their hash: what was damaged there is made anew.
+    cache folder, with their hash: what was damaged there is made anew.
     """
-    folder, name = places.cache_path(), f"vega-{version('vl-convert-python')}.txt"
+    folder, name = places.cache_path(), f"vega-{version('vl-convert-python')}.sealed"
     if folder is not None:
         with contextlib.suppress(OSError, ValueError):
-            digest, _, text = (folder / name).read_bytes().partition(b"\n")
-            if digest == _digest(text):
-                return text.decode()
+            found = unsealed((folder / name).read_bytes())
+            if found is not None:
+                return found.decode()
     made: str = vl_convert.javascript_bundle(None)  # type: ignore[arg-type] # its stub lacks the default
     if (kept := places.writable(folder)) is not None:
         with contextlib.suppress(InvalidInput):
-            write_bytes(kept / name, _digest(made.encode()) + b"\n" + made.encode())
+            write_bytes(kept / name, sealed(made.encode()))
     return made
-
-
-def _digest(text: bytes) -> bytes:
-    return hashlib.sha256(text).hexdigest().encode()
