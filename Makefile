@@ -16,7 +16,7 @@ HERE = $(or $(shell for python in $(PYTHONS); do $(BIN)/uv python find --quiet -
 export UV_PYTHON_DOWNLOADS := never
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-lowest test-wheel lint fmt bench bench-beyond fuzz faults mutants docs lock licences clean
+.PHONY: help setup demo test test-lowest test-wheel lint fmt bench bench-beyond fuzz faults docs lock licences clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 13
@@ -87,9 +87,6 @@ fuzz: setup ## hostile input at every door: thousands of tries, and a table (min
 
 faults: setup ## a full disk and kills, tried on every command that writes (minutes; root, for a mount)
 	$(BIN)/python -m tests.faults
-
-mutants: setup ## faults put into the sources one at a time: do the tests notice? a table (minutes)
-	$(BIN)/python -m tests.mutants
 
 docs: setup ## the library's reference as HTML in build/docs
 	$(BIN)/pdoc --docformat numpy --output-directory build/docs lpbandits
