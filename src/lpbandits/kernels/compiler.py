@@ -35,8 +35,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 PACKAGE = __name__.partition(".")[0]
-HOMES = ("kernels", "policies")
-"""The folders that hold kernels."""
+SOURCES = ("**/kernels/*.py", "**/kernels.py", "policies/**/*.py")
+"""Where kernels stand."""
 
 
 @functools.cache
@@ -48,7 +48,7 @@ def cache_folder() -> Path | None:
     """
     digest = hashlib.sha256(numba.__version__.encode())
     root = Path(__file__).parents[1]
-    for source in sorted(file for home in HOMES for file in (root / home).rglob("*.py")):
+    for source in sorted({file for pattern in SOURCES for file in root.glob(pattern)}):
         digest.update(source.read_bytes())
     name = f"kernels-{digest.hexdigest()[:16]}"
     given = Path(config.CACHE_DIR) if config.CACHE_DIR else places.cache_path()
