@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.peers import peer
-from lpbandits.recovery import Ratings
+from lpbandits.data import Ratings
 from lpbandits.typing import FloatArray
 
 Score: TypeAlias = Callable[[FloatArray], FloatArray]

@@ -7,7 +7,8 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.measure import Row, interleaved, ratio
-from lpbandits.recovery import Ratings, fit_bradley_terry
+from lpbandits.data import Ratings
+from lpbandits.recovery import fit_bradley_terry
 from lpbandits.recovery.pairs import compare, count_wins
 from lpbandits.typing import FloatArray, IntArray
 

@@ -17,12 +17,13 @@ import lpbandits as lpb
 from benchmarks.measure import Measured, Table, Value, interleaved, processor_seconds, say
 from benchmarks.peers import Missing
 from benchmarks.recommenders import RECOMMENDERS, Score, Settings
+from lpbandits.data import Ratings
 from lpbandits.evaluation.contest import Contest, Known, known_of, mean_score, person_scores
 from lpbandits.evaluation.references import REFERENCES
 from lpbandits.evaluation.replay import LEAST, Replay
 from lpbandits.evaluation.split import split
 from lpbandits.parallel import Team
-from lpbandits.recovery import Ratings, TwoStage, fit_states
+from lpbandits.recovery import TwoStage, fit_states
 from lpbandits.recovery.likings import telling
 from lpbandits.recovery.taste import moments
 from lpbandits.typing import FloatArray

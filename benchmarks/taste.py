@@ -11,7 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 import lpbandits as lpb
-from lpbandits.recovery import Ratings, TwoStage, fit_states
+from lpbandits.data import Ratings
+from lpbandits.recovery import TwoStage, fit_states
 from lpbandits.recovery.likings import telling
 from lpbandits.recovery.taste import moments
 from lpbandits.typing import FloatArray, IntArray

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lpbandits.recovery import Ratings
+from lpbandits.data import Ratings
 
 
 def log_of(

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from lpbandits.recovery import Ratings
+from lpbandits.data import Ratings
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from lpbandits.data import Ratings
 from lpbandits.model import PreferenceModel
-from lpbandits.recovery import Ratings
 from lpbandits.typing import FloatArray, IntArray
 
 

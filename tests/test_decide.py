@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import lpbandits as lpb
 from lpbandits.address import address_of, addresses_of
 from lpbandits.agent import Agent
+from lpbandits.data.histories import Histories
 from lpbandits.evaluation.decide import decide
-from lpbandits.evaluation.histories import Histories
 from lpbandits.kernels.tally import record
 from lpbandits.policies import Policy
 from lpbandits.policies.parts import certain

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lpbandits as lpb
+from lpbandits.data import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation import evaluate
 from lpbandits.evaluation.account import accounts, best_of
@@ -30,7 +31,6 @@ from lpbandits.evaluation.results import Gain, Played
 from lpbandits.evaluation.split import split
 from lpbandits.evaluation.verdict import sentence
 from lpbandits.parallel import Team
-from lpbandits.recovery import Ratings
 from lpbandits.recovery.likings import telling
 from lpbandits.recovery.overlap import strangers_to
 from lpbandits.recovery.taste import Moments, moments
@@ -375,7 +375,7 @@ def test_what_was_chosen_can_be_fitted_to_everybody(monkeypatch: pytest.MonkeyPa
     model = lpb.fit_as_chosen(PLANTED, found)
     assert model.evaluation == found.note()
     assert model.n_states == found.chosen["settings"]["states"]
-    monkeypatch.setattr("lpbandits.recovery.blocks.RATINGS", 2_000)  # so that workers have something to share out
+    monkeypatch.setattr("lpbandits.data.blocks.RATINGS", 2_000)  # so that workers have something to share out
     whole = lpb.fit_as_chosen(PLANTED, found)
     assert lpb.fit_as_chosen(PLANTED, found, jobs=2) == whole
     with pytest.raises(InvalidInput, match="give what evaluate"):

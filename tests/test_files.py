@@ -17,9 +17,9 @@ import polars as pl
 import pytest
 
 import lpbandits as lpb
+from lpbandits.data.names import read_names
 from lpbandits.errors import FileFormatError, InvalidInput, MachineFault, door
 from lpbandits.files import places, reading, unpacking, writing
-from lpbandits.recovery.action_names import read_names
 
 SOURCES = Path(lpb.__file__).parent
 MODEL = lpb.PreferenceModel([[0, 1], [1, 0]])

@@ -17,7 +17,8 @@ import pytest
 from typer.testing import CliRunner
 
 from lpbandits.cli import app
-from lpbandits.recovery import Em, PartedRatings, TwoStage, fit_states, open_ratings
+from lpbandits.data import PartedRatings, open_ratings
+from lpbandits.recovery import Em, TwoStage, fit_states
 
 FIXTURE = Path(__file__).parent / "fixtures" / "golden.json"
 DIGITS = 8

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import lpbandits as lpb
+from lpbandits.data.blocks import InMemory
+from lpbandits.data.chunked import parted
+from lpbandits.data.disk_blocks import InFiles
 from lpbandits.parallel import Threads
-from lpbandits.recovery.blocks import InMemory
 from lpbandits.recovery.bradley_terry import maximise
 from lpbandits.recovery.counting import count_states
-from lpbandits.recovery.in_files import InFiles
 from lpbandits.recovery.likings import Crowd, popular_ordering, telling
 from lpbandits.recovery.pairs import compare, count_state
-from lpbandits.recovery.parted import parted
 from lpbandits.recovery.taste import moments, moments_of
 from tests.guards.kernels import allocating, looked_on
 from tests.logs import log_of
@@ -145,7 +145,7 @@ def wire() -> Wire:
 
 
 def in_twenty_blocks(log: lpb.Ratings, wire: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> InFiles:
-    monkeypatch.setattr("lpbandits.recovery.blocks.RATINGS", len(log) // 20)
+    monkeypatch.setattr("lpbandits.data.blocks.RATINGS", len(log) // 20)
     blocks = InFiles(parted(log, folder), wire, Threads(1))
     assert len(blocks.edges) - 1 in (19, 20)
     return blocks
@@ -195,7 +195,7 @@ class Counted(InMemory):
 
 
 def test_groups_of_people_share_the_passes_over_a_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lpbandits.recovery.blocks.RATINGS", 500)
+    monkeypatch.setattr("lpbandits.data.blocks.RATINGS", 500)
     log = log_of(200, 30, share=0.5, states=2)
     blocks = Counted(log)
     crowd = Crowd(blocks, popular=True)

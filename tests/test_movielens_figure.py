@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from lpbandits.data import Ratings
 from lpbandits.model import PreferenceModel
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.figures import movielens as module
@@ -22,7 +23,6 @@ from lpbandits.policies.mts import MTS
 from lpbandits.policies.popular import Popular
 from lpbandits.policies.rules import BestExpected, InformationDirected, Popularity, Sample, Thompson
 from lpbandits.policies.ts import TS
-from lpbandits.recovery import Ratings
 from lpbandits.rewards import Rewards
 from lpbandits.simulation import Trace, roll
 from lpbandits.worlds import Population

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+from lpbandits.data import Ratings
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery import Ratings, cluster_people
+from lpbandits.recovery import cluster_people
 from lpbandits.recovery.cluster import Scale, scaled, variance_explained
 from lpbandits.typing import IntArray
 from tests.synthetic_recovery import readers

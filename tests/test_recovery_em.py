@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lpbandits.data import Ratings
+from lpbandits.data.blocks import InMemory
 from lpbandits.parallel import Threads
-from lpbandits.recovery import Em, Ratings, cluster_people
-from lpbandits.recovery.blocks import InMemory
+from lpbandits.recovery import Em, cluster_people
 from lpbandits.recovery.bradley_terry import BradleyTerry
 from lpbandits.recovery.em import expectation, maximisation
 from lpbandits.recovery.estimate import Estimate

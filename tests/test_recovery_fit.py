@@ -6,22 +6,21 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from lpbandits.data import Ratings, read_ratings
+from lpbandits.data.blocks import InMemory
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Threads
 from lpbandits.recovery import (
     Em,
-    Ratings,
     TwoStage,
     choose_states,
     cluster_people,
     fit_states,
     match_orderings,
-    read_ratings,
     recover_em,
     recover_two_stage,
 )
-from lpbandits.recovery.blocks import InMemory
 from lpbandits.recovery.cluster import Scale
 from lpbandits.recovery.em import slow_note
 from lpbandits.recovery.estimate import Estimator, mixture

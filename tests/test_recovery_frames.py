@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import lpbandits as lpb
+from lpbandits.data.frames import is_pandas
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery.frames import is_pandas
 from tests.workbooks import workbook
 
 ROWS = [(2, "tea", 4.5), (1, "jam", 3.0), (1, "tea", -1.0), (7, "é, milk", 2.0), (7, "jam", 2.25)]

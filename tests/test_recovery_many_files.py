@@ -15,12 +15,13 @@ import pytest
 from typer.testing import CliRunner
 
 from lpbandits.cli import app
+from lpbandits.data import Ratings, read_ratings
+from lpbandits.data import spill as partition
+from lpbandits.data.spill import open_ratings, part_ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.history_files import open_history
 from lpbandits.evaluation.label_files import read_labels
 from lpbandits.files.parquet import size_of
-from lpbandits.recovery import Ratings, partition, read_ratings
-from lpbandits.recovery.partition import open_ratings, part_ratings
 
 Frames = list[pl.DataFrame]
 

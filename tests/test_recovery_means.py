@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import lpbandits as lpb
+from lpbandits.data import Ratings, read_ratings
+from lpbandits.data.blocks import InMemory
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Threads
-from lpbandits.recovery import Em, Ratings, TwoStage, fit_states, match_orderings, read_ratings
-from lpbandits.recovery.blocks import InMemory
+from lpbandits.recovery import Em, TwoStage, fit_states, match_orderings
 from lpbandits.recovery.estimate import Estimate, Estimator, distinct
 from lpbandits.recovery.likings import popular_ordering
 from lpbandits.recovery.report import Stopwatch

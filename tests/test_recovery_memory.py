@@ -19,17 +19,20 @@ from typer.testing import CliRunner
 import lpbandits as lpb
 from lpbandits import parallel
 from lpbandits.cli import app
+from lpbandits.data import blocks as blocks_
+from lpbandits.data import disk_blocks as in_files
+from lpbandits.data import sources as rating_files
+from lpbandits.data import spill as partition
+from lpbandits.data.arrays import Scratch
+from lpbandits.data.chunked import PartedRatings, parted
+from lpbandits.data.codes import Codes
+from lpbandits.data.disk_blocks import InFiles
+from lpbandits.data.memory import Room
+from lpbandits.data.reduce import plus
 from lpbandits.errors import InvalidInput
-from lpbandits.files.arrays import Scratch
 from lpbandits.parallel import Team, Threads, team_of
-from lpbandits.recovery import blocks as blocks_
-from lpbandits.recovery import cluster, counting, in_files, partition, rating_files
-from lpbandits.recovery.codes import Codes
+from lpbandits.recovery import cluster, counting
 from lpbandits.recovery.heldout_people import curve_of, set_aside
-from lpbandits.recovery.in_files import InFiles
-from lpbandits.recovery.memory import Room
-from lpbandits.recovery.parted import PartedRatings, parted
-from lpbandits.recovery.parts import plus
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.recovery.size import check_room
 from lpbandits.recovery.taste import _Sums, moments

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpbandits.data import Ratings
+from lpbandits.data.blocks import InMemory
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads
-from lpbandits.recovery import Ratings
-from lpbandits.recovery.blocks import InMemory
 from lpbandits.recovery.counting import count_states, without
 from lpbandits.recovery.pairs import compare, count_state, count_wins, gather, log_likelihoods
 from tests import naive_recovery as naive

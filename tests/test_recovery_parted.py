@@ -13,16 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpbandits.data import Ratings, read_ratings
+from lpbandits.data import blocks as blocks_
+from lpbandits.data import spill as partition
+from lpbandits.data.blocks import Blocks, InMemory, edges_of
+from lpbandits.data.chunked import parted
+from lpbandits.data.disk_blocks import InFiles
+from lpbandits.data.spill import open_ratings, part_ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads, Workers, team_of
-from lpbandits.recovery import Em, Ratings, TwoStage, cluster, fit_states, likings, partition, read_ratings, states_of
-from lpbandits.recovery import blocks as blocks_
-from lpbandits.recovery.blocks import Blocks, InMemory, edges_of
+from lpbandits.recovery import Em, TwoStage, cluster, fit_states, likings, states_of
 from lpbandits.recovery.counting import count_states
-from lpbandits.recovery.in_files import InFiles
 from lpbandits.recovery.pairs import compare, count_state
-from lpbandits.recovery.parted import parted
-from lpbandits.recovery.partition import open_ratings, part_ratings
 from tests.logs import log_of
 
 READINGS: list[dict[str, Any]] = [

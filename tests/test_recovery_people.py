@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 
 import lpbandits as lpb
+from lpbandits.data import Ratings
 from lpbandits.errors import FileFormatError, InvalidInput
 from lpbandits.model import PreferenceModel
-from lpbandits.recovery import Em, Ratings, TwoStage, fit_states, match_orderings
+from lpbandits.recovery import Em, TwoStage, fit_states, match_orderings
 from lpbandits.recovery.assignments import write_assignments
 from lpbandits.recovery.estimate import Estimator
 from lpbandits.recovery.overlap import share_in_fit, sketch_of
@@ -98,7 +99,7 @@ def test_people_are_assigned_alike_in_blocks_and_whatever_the_order_of_a_models_
         [*(log.actions[a] for a in log.action), *[99] * 40],
         [*log.rating, *range(40)],
     )
-    monkeypatch.setattr("lpbandits.recovery.blocks.RATINGS", 20)  # the last blocks know no action of the model
+    monkeypatch.setattr("lpbandits.data.blocks.RATINGS", 20)  # the last blocks know no action of the model
     some = lpb.states_of(model, strangers)
     assert some[: len(table)].drop("left_out", "person").equals(table.drop("left_out", "person"))
     assert some["probability"][len(table) :].to_list() == [model.prior.max()] * 40

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lpbandits as lpb
+from lpbandits.data.preflib import read_preflib
+from lpbandits.data.sources import Source
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery.preflib import read_preflib
-from lpbandits.recovery.rating_files import Source
 from tests.test_recovery_layouts import ratings_of
 
 HEAD = """# FILE NAME: 00001-1.soc

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from lpbandits.data import Ratings, read_ratings
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery import Ratings, read_ratings
 
 ROWS = [(1, 10, 4.5), (1, 20, 3.0), (2, 10, 5.0), (3, 10, 1.0), (3, 20, 2.0), (3, 30, 2.5)]
 
@@ -211,7 +211,7 @@ def test_arrays() -> None:
 
 
 def test_reading_does_not_load_what_only_fitting_needs() -> None:
-    code = "import sys, lpbandits.recovery.read; print([m for m in ('sklearn', 'numba') if m in sys.modules])"
+    code = "import sys, lpbandits.data.reader; print([m for m in ('sklearn', 'numba') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logit, ndtr
 
+from lpbandits.data import Ratings
 from lpbandits.paper.movielens import ENVIRONMENTS, MovieLensTask, read_log
 from lpbandits.parallel import Threads
-from lpbandits.recovery import Em, Ratings, TwoStage, cluster_people, fit_states
+from lpbandits.recovery import Em, TwoStage, cluster_people, fit_states
 from lpbandits.recovery.bradley_terry import maximise
 from lpbandits.recovery.pairs import compare, count_state
 from lpbandits.recovery.scatter import Scatter, scatter

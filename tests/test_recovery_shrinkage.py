@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpbandits.data import Ratings
 from lpbandits.model import PreferenceModel
-from lpbandits.recovery import Em, Ratings, TwoStage, fit_states, recover_em, recover_two_stage
+from lpbandits.recovery import Em, TwoStage, fit_states, recover_em, recover_two_stage
 from lpbandits.recovery import shrinkage as module
 from lpbandits.recovery.estimate import Estimator
 from lpbandits.recovery.scatter import Scatter

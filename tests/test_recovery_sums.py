@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpbandits.data import Ratings
+from lpbandits.data.blocks import Blocks, InMemory, as_blocks, edges_of, sample_of
+from lpbandits.data.reduce import parts_of, summed
 from lpbandits.kernels.symmetric import symmetric_times
 from lpbandits.parallel import Threads
-from lpbandits.recovery import Em, Ratings, TwoStage
-from lpbandits.recovery.blocks import Blocks, InMemory, as_blocks, edges_of, sample_of
+from lpbandits.recovery import Em, TwoStage
 from lpbandits.recovery.crossed import Residuals, mirrored
 from lpbandits.recovery.estimate import Estimate, Estimator
 from lpbandits.recovery.likings import Crowd, popular_ordering, scales, telling
-from lpbandits.recovery.parts import parts_of, summed
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.recovery.state_means import _cells, _squares, state_means
 from lpbandits.recovery.taste import Moments, moments
@@ -48,8 +49,8 @@ class Scattered(InMemory):
 @pytest.fixture
 def small(monkeypatch: Small) -> Small:
     """Blocks of a few people, with a few parts each, so that a small log has many."""
-    monkeypatch.setattr("lpbandits.recovery.blocks.RATINGS", 300)
-    monkeypatch.setattr("lpbandits.recovery.parts.SMALLEST", 40)
+    monkeypatch.setattr("lpbandits.data.blocks.RATINGS", 300)
+    monkeypatch.setattr("lpbandits.data.reduce.SMALLEST", 40)
     monkeypatch.setattr("lpbandits.recovery.crossed.CHUNK", 50)
     return monkeypatch
 
@@ -248,7 +249,7 @@ def test_parts_are_of_about_equally_many_ratings() -> None:
 
 
 def test_many_cells_have_few_parts(monkeypatch: Small) -> None:
-    monkeypatch.setattr("lpbandits.recovery.parts.SMALLEST", 10)
+    monkeypatch.setattr("lpbandits.data.reduce.SMALLEST", 10)
     log = some_log()
 
     def kernel(low: int, high: int, *arrays: Any) -> None:

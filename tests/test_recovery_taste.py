@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lpbandits as lpb
+from lpbandits.data import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads
-from lpbandits.recovery import Ratings
 from lpbandits.recovery.likings import Scales, telling
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.recovery.taste import FLOOR, Moments, leading_factors, moments, taste_with

@@ -1,5 +1,11 @@
 # The one list of public names: `__init__.py` loads them from here, each when it is first used.
 from .agent import Agent as Agent
+from .data import PartedRatings as PartedRatings
+from .data import Ratings as Ratings
+from .data import open_ratings as open_ratings
+from .data import part_ratings as part_ratings
+from .data import read_ratings as read_ratings
+from .data.histories import Histories as Histories
 from .errors import FileFormatError as FileFormatError
 from .errors import InvalidInput as InvalidInput
 from .errors import LocksIn as LocksIn
@@ -12,7 +18,6 @@ from .evaluation import evaluate as evaluate
 from .evaluation import fit_as_chosen as fit_as_chosen
 from .evaluation.decide import Decisions as Decisions
 from .evaluation.decide import decide as decide
-from .evaluation.histories import Histories as Histories
 from .explain import Explanation as Explanation
 from .explain import expected as expected
 from .fits import isotonic as isotonic
@@ -65,16 +70,11 @@ from .policies.ucb import UCB as UCB
 from .policies.uniform import Uniform as Uniform
 from .recovery import BradleyTerry as BradleyTerry
 from .recovery import Em as Em
-from .recovery import PartedRatings as PartedRatings
-from .recovery import Ratings as Ratings
 from .recovery import TwoStage as TwoStage
 from .recovery import choose_states as choose_states
 from .recovery import fit_bradley_terry as fit_bradley_terry
 from .recovery import fit_states as fit_states
 from .recovery import match_orderings as match_orderings
-from .recovery import open_ratings as open_ratings
-from .recovery import part_ratings as part_ratings
-from .recovery import read_ratings as read_ratings
 from .recovery import recover_em as recover_em
 from .recovery import recover_two_stage as recover_two_stage
 from .recovery import states_of as states_of

@@ -17,10 +17,10 @@ import polars as pl
 from hypothesis import strategies as st
 
 import lpbandits as lpb
+from lpbandits.data.names import read_genres, read_names
 from lpbandits.files.reading import digest
 from lpbandits.paper.cases import keep, kept, place_of
 from lpbandits.paper.spec import Case, Figure
-from lpbandits.recovery.action_names import read_genres, read_names
 from lpbandits.views.inspection import inspect_model, place_table, state_table
 from lpbandits.views.model_facts import fit_lines, taste_lines
 from lpbandits.views.pair_tables import pair_table, trait_table

@@ -15,7 +15,7 @@ import numpy as np
 
 import lpbandits as lpb
 from lpbandits.evaluation.batch import Batch
-from lpbandits.kernels.compiler import HOMES
+from lpbandits.kernels.compiler import SOURCES
 from lpbandits.kernels.layout import Arrays
 from lpbandits.parallel import Threads
 from lpbandits.policies import Belief
@@ -24,7 +24,7 @@ from lpbandits.recovery.pairs import gather
 from lpbandits.simulation import roll
 from tests.conftest import random_orderings, taste_for
 
-KERNELS = tuple(str(Path(lpb.__file__).parent / home) for home in HOMES)
+KERNELS = tuple(str(file) for pattern in SOURCES for file in Path(lpb.__file__).parent.glob(pattern))
 TRIED = 4
 """Actions that are tried, whatever the number of all."""
 FEW, MORE = 10, 40

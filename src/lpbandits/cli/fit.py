@@ -65,9 +65,9 @@ def fit(
     More than fits in memory: `lpb fit 'ratings/*.parquet' --max-memory 8GB --jobs 2 --out model.json`
     """
     from lpbandits import validate
+    from lpbandits.data.names import read_names
     from lpbandits.files.writing import check_place
     from lpbandits.recovery import Em, TwoStage, fit_states
-    from lpbandits.recovery.action_names import read_names
     from lpbandits.recovery.assignments import check_assignments, write_assignments
     from lpbandits.recovery.em import slow_note
 

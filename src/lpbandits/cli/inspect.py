@@ -28,8 +28,8 @@ def inspect(
 
     Example: `lpb inspect model.json --out report`
     """
+    from lpbandits.data.names import read_names, unmatched
     from lpbandits.model import PreferenceModel
-    from lpbandits.recovery.action_names import read_names, unmatched
     from lpbandits.views.inspection import inspect_model
     from lpbandits.views.model_facts import warning_lines
 

@@ -12,8 +12,8 @@ import typer
 from lpbandits.cli.screen import stage_bars
 
 if TYPE_CHECKING:
-    from lpbandits.recovery import Ratings
-    from lpbandits.recovery.parted import PartedRatings
+    from lpbandits.data import Ratings
+    from lpbandits.data.chunked import PartedRatings
 
 KINDS = (
     "CSV or TSV (may be gzipped), Parquet or many of them (**'ratings/*.parquet'**), Excel, rankings of PrefLib, or a "
@@ -53,7 +53,7 @@ _TAKEN = {
 
 def read_log(source: Path, **options: Any) -> "tuple[Ratings, float]":
     """Return a log, read under a progress bar, and the seconds that took; what was taken unasked is said on stderr."""
-    from lpbandits.recovery import read_ratings
+    from lpbandits.data import read_ratings
 
     start = time.perf_counter()
     with stage_bars() as report:
@@ -69,7 +69,7 @@ def open_log(
     source: Path, *, max_memory: int | None, scratch: Path | None, files: bool, **options: Any
 ) -> "Iterator[tuple[Ratings | PartedRatings, float]]":
     """Give the same, in memory or in files."""
-    from lpbandits.recovery.partition import open_ratings
+    from lpbandits.data.spill import open_ratings
 
     start = time.perf_counter()
     with ExitStack() as open_:
@@ -98,7 +98,7 @@ def _say_layout(found: str, asked: str) -> None:
 
 def options_of(context: typer.Context) -> dict[str, Any]:
     """Return what a command was told of how to read its log."""
-    from lpbandits.recovery import read_ratings
+    from lpbandits.data import read_ratings
 
     return {name: context.params[name] for name in inspect.signature(read_ratings).parameters if name != "source"}
 

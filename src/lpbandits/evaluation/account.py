@@ -5,14 +5,14 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
+from lpbandits.data.ratings import Ratings
+from lpbandits.data.tables import labels_as_series
 from lpbandits.evaluation.contest import YARDSTICKS, kind_of
 from lpbandits.evaluation.development import Choice
 from lpbandits.evaluation.intervals import differences, intervals
 from lpbandits.evaluation.replay import Replay, after
 from lpbandits.evaluation.results import Gain, Group, Played
 from lpbandits.model import PreferenceModel
-from lpbandits.recovery.ratings import Ratings
-from lpbandits.recovery.tables import labels_as_series
 from lpbandits.simulation.intervals import reach
 from lpbandits.text import shown
 from lpbandits.typing import BoolArray, FloatArray, IntArray

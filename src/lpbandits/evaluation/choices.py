@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from lpbandits.data.ratings import Ratings
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Threads, Workers
 from lpbandits.recovery.estimate import Estimator
 from lpbandits.recovery.fit import States, fit_states
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.refit import estimator_of
 from lpbandits.recovery.report import Fit, Stopwatch
 from lpbandits.recovery.taste_choice import TasteFit, TasteReport, recover_taste

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.policy_choice import choose_policy
 from lpbandits.evaluation.references import REFERENCES, best_possible, ceiling, in_order
@@ -19,7 +20,6 @@ from lpbandits.policies import entry_of
 from lpbandits.policies.evidences.taste import taste_of
 from lpbandits.policies.registry import NOTHING, TASTES
 from lpbandits.recovery.likings import as_crowd, popular_ordering
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.taste import Moments, moments
 from lpbandits.taste import TasteModel
 from lpbandits.typing import FloatArray

@@ -9,13 +9,13 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.address import addresses_of
+from lpbandits.data.histories import Histories
+from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput, LocksIn, door
 from lpbandits.evaluation.batch import Batch, Block, Found, Personal, decided
-from lpbandits.evaluation.histories import Histories
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Progress, Workers, team_of
 from lpbandits.policies import Policy
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import FloatArray, Int32Array, Label
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ class Decisions:
         >>> decide(LpbTS(model), past).table().select("person", "action", "runner_up").rows()
         [('ann', 'jam', 'tea')]
         """
+        from lpbandits.data.tables import labels_as_series  # noqa: PLC0415
         from lpbandits.evaluation.decision_files import decision_table  # noqa: PLC0415 - polars
-        from lpbandits.recovery.tables import labels_as_series  # noqa: PLC0415
 
         numbers = np.column_stack([self.probability, self.expected, self.low, self.high])
         found = Found(self.action, self.runner_up, numbers)

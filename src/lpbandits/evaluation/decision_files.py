@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from lpbandits.data.tables import labels_as_series
 from lpbandits.evaluation.batch import Found
 from lpbandits.files.writing import write_part, write_stream
 from lpbandits.model import PreferenceModel
-from lpbandits.recovery.tables import labels_as_series
 from lpbandits.typing import Int32Array
 
 

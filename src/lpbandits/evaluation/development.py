@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from lpbandits.data.ratings import Ratings
 from lpbandits.evaluation.choices import Settings
 from lpbandits.evaluation.contest import Contest, known_of, mean_score, person_scores
 from lpbandits.evaluation.references import REFERENCES
 from lpbandits.evaluation.replay import Replay
 from lpbandits.model import PreferenceModel
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.recovery.taste_choice import TasteFit, TasteReport
 from lpbandits.typing import BoolArray, FloatArray, Json

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lpbandits import validate
+from lpbandits.data.ratings import Ratings, as_log
 from lpbandits.errors import InvalidInput, door
 from lpbandits.evaluation.account import accounts, best_of, gains_over, groups_of, table_of
 from lpbandits.evaluation.choices import Settings, candidates
@@ -25,7 +26,6 @@ from lpbandits.parallel import Progress, Workers, team_of, threads_of
 from lpbandits.policies import POLICIES
 from lpbandits.policies.registry import load_outside
 from lpbandits.recovery.assignments import states_of
-from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.typing import IntArray
 

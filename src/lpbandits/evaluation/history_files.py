@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from lpbandits.data.columns import guess_columns
+from lpbandits.data.layouts import Wanted, laid_out
+from lpbandits.data.reader import checked_table, label_of
+from lpbandits.data.sources import Source, find_fault, open_source
 from lpbandits.errors import InvalidInput
 from lpbandits.files.unpacking import temporary
 from lpbandits.files.writing import write_stream
-from lpbandits.recovery.columns import guess_columns
-from lpbandits.recovery.layouts import Wanted, laid_out
-from lpbandits.recovery.rating_files import Source, find_fault, open_source
-from lpbandits.recovery.read import checked_table, label_of
 from lpbandits.typing import IntArray
 
 ROWS = 1_000_000

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from lpbandits.data.columns import guess_columns, like
+from lpbandits.data.reader import is_whole, label_of
+from lpbandits.data.sources import find_fault, open_source
+from lpbandits.data.tables import open_table
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.batch import Personal
 from lpbandits.model import PreferenceModel
-from lpbandits.recovery.columns import guess_columns, like
-from lpbandits.recovery.rating_files import find_fault, open_source
-from lpbandits.recovery.read import is_whole, label_of
-from lpbandits.recovery.tables import open_table
 from lpbandits.typing import Int32Array, IntArray, Label
 
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lpbandits.data.ratings import Ratings
 from lpbandits.limits import affordable
 from lpbandits.policies import Policy
 from lpbandits.recovery.likings import LEAST_RATINGS
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.rewards import Rewards
 from lpbandits.simulation.roll import play
 from lpbandits.typing import FloatArray, IntArray

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from lpbandits import validate
+from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.choices import Settings
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.recovery.overlap import strangers_to
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import counted
 
 

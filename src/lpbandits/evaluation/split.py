@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.recovery.likings import LEAST_RATINGS, telling
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import counted
 from lpbandits.typing import IntArray
 

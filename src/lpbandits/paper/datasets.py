@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lpbandits import validate
+from lpbandits.data import read_ratings
 from lpbandits.errors import InvalidInput, door
 from lpbandits.files.places import as_path, cache_path
 from lpbandits.files.reading import digest, read_json
 from lpbandits.files.unpacking import Limit, copy, extract, temporary, zipped
 from lpbandits.files.writing import MANIFEST, sha256, whole_folder
 from lpbandits.parallel import Progress
-from lpbandits.recovery import read_ratings
 
 FORMAT = "lpbandits-dataset"
 VERSION = 1

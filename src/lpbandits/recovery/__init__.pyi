@@ -9,11 +9,6 @@ from .heldout_people import StateCurve as StateCurve
 from .heldout_people import choose_states as choose_states
 from .match import Matching as Matching
 from .match import match_orderings as match_orderings
-from .parted import PartedRatings as PartedRatings
-from .partition import open_ratings as open_ratings
-from .partition import part_ratings as part_ratings
-from .ratings import Ratings as Ratings
-from .read import read_ratings as read_ratings
 from .recover import recover_em as recover_em
 from .recover import recover_two_stage as recover_two_stage
 from .report import Fit as Fit

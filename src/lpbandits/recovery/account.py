@@ -7,8 +7,8 @@ from importlib.metadata import version
 
 import numpy as np
 
-from lpbandits.recovery.action_names import Naming
-from lpbandits.recovery.blocks import Log
+from lpbandits.data.blocks import Log
+from lpbandits.data.names import Naming
 from lpbandits.recovery.bradley_terry import BradleyTerry
 from lpbandits.recovery.certainty import pairs_right
 from lpbandits.recovery.estimate import Estimate, Estimator, Told, warnings_about

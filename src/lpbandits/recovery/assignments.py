@@ -6,6 +6,9 @@ import numpy as np
 import polars as pl
 from scipy.special import logit
 
+from lpbandits.data.chunked import PartedRatings
+from lpbandits.data.ratings import Ratings, as_log
+from lpbandits.data.tables import labels_as_series
 from lpbandits.errors import InvalidInput, door
 from lpbandits.files.writing import check_table_place, write_stream
 from lpbandits.limits import affordable
@@ -14,9 +17,6 @@ from lpbandits.parallel import Threads, Workers
 from lpbandits.recovery.estimate import mixture
 from lpbandits.recovery.fit import opened
 from lpbandits.recovery.pairs import compare, log_likelihoods
-from lpbandits.recovery.parted import PartedRatings
-from lpbandits.recovery.ratings import Ratings, as_log
-from lpbandits.recovery.tables import labels_as_series
 from lpbandits.typing import FloatArray, IntArray
 from lpbandits.validate import quoted
 

@@ -9,11 +9,11 @@ import numpy as np
 from scipy import sparse
 
 from lpbandits import validate
+from lpbandits.data.blocks import ENORMOUS, Blocks, InMemory, Log
+from lpbandits.data.memory import SEEN, STARTED
+from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads, each, one_thread
-from lpbandits.recovery.blocks import ENORMOUS, Blocks, InMemory, Log
-from lpbandits.recovery.memory import SEEN, STARTED
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import BoolArray, FloatArray, Int32Array, IntArray
 
 Scale = Literal["raw", "centered", "standardized", "cosine"]

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lpbandits.data.blocks import Blocks
+from lpbandits.data.memory import Room
+from lpbandits.data.ratings import Ratings
+from lpbandits.data.reduce import added_each, plus, writable
 from lpbandits.limits import affordable
 from lpbandits.parallel import Threads
-from lpbandits.recovery.blocks import Blocks
-from lpbandits.recovery.memory import Room
 from lpbandits.recovery.pairs import PairCounts, add_wins, cell_type, compared, gather
-from lpbandits.recovery.parts import added_each, plus, writable
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import BoolArray, IntArray
 
 CELLS = 2**26
@@ -63,7 +63,7 @@ def count_states(
 ) -> Iterator[tuple[PairCounts, PairCounts | None]]:
     """Yield the counts of all of a state's people, and of those aside; state by state, so that few are in memory.
 
-    >>> from lpbandits.recovery.blocks import InMemory
+    >>> from lpbandits.data.blocks import InMemory
     >>> rows = Ratings.from_arrays([0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 1, 2], [3, 5, 4, 1, 1, 4])
     >>> found = list(count_states(InMemory(rows, Threads(1)), np.array([0, 1, 1]), 2, aside=np.array([0, 0, 1]) > 0))
     >>> [(all_people.wins.tolist(), all_people.kept.tolist(), aside.wins.tolist()) for all_people, aside in found]

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lpbandits.data.reduce import parts_of
 from lpbandits.kernels.products import group_rows, product_rows
 from lpbandits.parallel import Threads, one_thread
-from lpbandits.recovery.parts import parts_of
 from lpbandits.typing import FloatArray, IntArray
 
 MOST_CROSSED = 2_000

@@ -6,14 +6,14 @@ from typing import get_args
 import numpy as np
 
 from lpbandits import validate
+from lpbandits.data.blocks import Blocks, Log
+from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads
-from lpbandits.recovery.blocks import Blocks, Log
 from lpbandits.recovery.bradley_terry import BradleyTerry, as_prior_sd, maximise
 from lpbandits.recovery.cluster import Scale, cluster_people, sorted_by, sorting_notes
 from lpbandits.recovery.estimate import Estimate, mixture, shrunk_over_states
 from lpbandits.recovery.pairs import Comparisons, compare, count_state, log_likelihoods
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.recovery.scatter import scatter
 from lpbandits.typing import FloatArray, IntArray, Json

@@ -7,14 +7,14 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.special import expit, logsumexp
 
+from lpbandits.data.blocks import Blocks
+from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.model import LARGEST_ERROR, PreferenceModel
 from lpbandits.parallel import Threads
-from lpbandits.recovery.blocks import Blocks
 from lpbandits.recovery.bradley_terry import BradleyTerry
 from lpbandits.recovery.certainty import chance_above
 from lpbandits.recovery.pairs import compare, compared, log_likelihoods
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch, counted, share_text
 from lpbandits.recovery.scatter import Scatter
 from lpbandits.recovery.shrinkage import Shrunk, shrink

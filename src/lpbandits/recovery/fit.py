@@ -8,14 +8,18 @@ from typing import Any, Literal
 import numpy as np
 
 from lpbandits import validate
+from lpbandits.data.blocks import Blocks, InMemory, edges_of, largest_of
+from lpbandits.data.chunked import PartedRatings, parted
+from lpbandits.data.disk_blocks import InFiles, peak_of_process
+from lpbandits.data.memory import room_of
+from lpbandits.data.names import named
+from lpbandits.data.ratings import Ratings, as_log
 from lpbandits.errors import InvalidInput, door
 from lpbandits.files.places import as_path
 from lpbandits.files.unpacking import temporary
 from lpbandits.parallel import Progress, Threads, Workers, one_thread, team_of
 from lpbandits.parallel.workers import as_workers
 from lpbandits.recovery.account import Findings, provenance_of, report_of
-from lpbandits.recovery.action_names import named
-from lpbandits.recovery.blocks import Blocks, InMemory, edges_of, largest_of
 from lpbandits.recovery.cluster import HUGE, sorted_by
 from lpbandits.recovery.counting import raters_of
 from lpbandits.recovery.estimate import Estimator, as_estimator, distinct, to_model, told
@@ -27,11 +31,7 @@ from lpbandits.recovery.heldout_people import (
     score_heldout,
     split_people,
 )
-from lpbandits.recovery.in_files import InFiles, peak_of_process
 from lpbandits.recovery.likings import Crowd, popular_ordering
-from lpbandits.recovery.memory import room_of
-from lpbandits.recovery.parted import PartedRatings, parted
-from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.report import Fit, Stopwatch
 from lpbandits.recovery.size import check_fit, check_room
 from lpbandits.recovery.state_means import state_means

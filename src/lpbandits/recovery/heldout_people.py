@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpbandits import validate
+from lpbandits.data.blocks import Blocks, InMemory
+from lpbandits.data.memory import HELD
+from lpbandits.data.ratings import Ratings, as_log
 from lpbandits.errors import InvalidInput, door
 from lpbandits.parallel import Progress, Threads
-from lpbandits.recovery.blocks import Blocks, InMemory
 from lpbandits.recovery.cluster import shown_people
 from lpbandits.recovery.estimate import Estimate, Estimator, as_estimator, mixture, told
-from lpbandits.recovery.memory import HELD
 from lpbandits.recovery.pairs import compared, log_likelihoods
-from lpbandits.recovery.ratings import Ratings, as_log
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.recovery.size import check_fit, check_room
 from lpbandits.recovery.two_stage import TwoStage

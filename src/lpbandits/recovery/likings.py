@@ -5,11 +5,11 @@ from functools import cached_property
 
 import numpy as np
 
+from lpbandits.data.blocks import ENORMOUS, Blocks, as_blocks
+from lpbandits.data.ratings import Ratings
+from lpbandits.data.reduce import added, summed
 from lpbandits.kernels import likings as kernels
 from lpbandits.parallel import Threads
-from lpbandits.recovery.blocks import ENORMOUS, Blocks, as_blocks
-from lpbandits.recovery.parts import added, summed
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 SWEEPS = 20

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpbandits import validate
+from lpbandits.data.ratings import Ratings
 from lpbandits.kernels import pairs as kernels
 from lpbandits.limits import affordable
 from lpbandits.parallel import Threads
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 TILE = 64

@@ -4,14 +4,14 @@ import os
 from collections.abc import Mapping, Sequence
 
 from lpbandits import validate
+from lpbandits.data.chunked import PartedRatings
+from lpbandits.data.ratings import Ratings
 from lpbandits.errors import door
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Progress, Workers
 from lpbandits.recovery.cluster import Scale
 from lpbandits.recovery.em import Em
 from lpbandits.recovery.fit import States, fit_states
-from lpbandits.recovery.parted import PartedRatings
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.two_stage import TwoStage
 
 

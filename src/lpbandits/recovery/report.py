@@ -6,15 +6,15 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+from lpbandits.data.ratings import Ratings
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Progress, Workers
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import Json
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from lpbandits.recovery.parted import PartedRatings
+    from lpbandits.data.chunked import PartedRatings
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def scatter(comparisons: Comparisons, weight: FloatArray, utilities: FloatArray,
     """Return one state's scatter around its utilities; people have weights, by index.
 
     >>> from lpbandits.recovery.pairs import compare
-    >>> from lpbandits.recovery.ratings import Ratings
+    >>> from lpbandits.data.ratings import Ratings
     >>> log = Ratings.from_arrays([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [3, 2, 1, 3, 2, 1])
     >>> found = scatter(compare(log), np.ones(2), np.zeros(3), threads=Threads(1))
     >>> found.squares.tolist(), found.curvature.tolist()  # G = [2, 0, 2], H = 1 everywhere, pool 4/3

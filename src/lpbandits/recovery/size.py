@@ -2,14 +2,14 @@
 
 import numpy as np
 
+from lpbandits.data.blocks import Blocks, Log
+from lpbandits.data.memory import TASTE
 from lpbandits.limits import affordable
-from lpbandits.recovery.blocks import Blocks, Log
 from lpbandits.recovery.cluster import seen_size, shown_people, starts_of
 from lpbandits.recovery.counting import FEWER, raters_of
 from lpbandits.recovery.crossed import MOST_CROSSED
 from lpbandits.recovery.em import Em
 from lpbandits.recovery.estimate import Estimator
-from lpbandits.recovery.memory import TASTE
 from lpbandits.recovery.pairs import cell_type
 from lpbandits.recovery.scatter import PARTS
 from lpbandits.recovery.two_stage import TwoStage
@@ -22,7 +22,7 @@ STEPS = 20
 def check_fit(ratings: Log, states: int, estimator: Estimator, *, pairs_per_person: int | None, workers: int) -> None:
     """Refuse a fit of so many states, by what it surely takes.
 
-    >>> from lpbandits.recovery.ratings import Ratings
+    >>> from lpbandits.data.ratings import Ratings
     >>> log = Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [5, 3, 2, 4])
     >>> check_fit(log, 2, TwoStage(restarts=2**31 - 1), pairs_per_person=None, workers=1)
     Traceback (most recent call last):

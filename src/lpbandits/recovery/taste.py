@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lpbandits.data.blocks import Blocks
+from lpbandits.data.memory import SENT
+from lpbandits.data.ratings import Ratings
+from lpbandits.data.reduce import plus, summed
 from lpbandits.kernels.likings import NOWHERE, count_placed, leave
 from lpbandits.kernels.symmetric import symmetric_times
 from lpbandits.parallel import Threads, one_thread
-from lpbandits.recovery.blocks import Blocks
 from lpbandits.recovery.crossed import MOST_CROSSED, Residuals, mirrored
 from lpbandits.recovery.likings import PSEUDO_RATERS, Crowd, Likings, Scales, as_crowd
-from lpbandits.recovery.memory import SENT
-from lpbandits.recovery.parts import plus, summed
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.taste_states import Mixture, mixture, nobody
 from lpbandits.taste import LEAST_VARIANCE, TasteModel
 from lpbandits.typing import BoolArray, FloatArray, IntArray

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from lpbandits.data.blocks import Blocks
+from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels.foresight import foresee
 from lpbandits.limits import affordable
 from lpbandits.parallel import Threads, one_thread
-from lpbandits.recovery.blocks import Blocks
 from lpbandits.recovery.crossed import MOST_CROSSED
 from lpbandits.recovery.heldout_people import split_people
 from lpbandits.recovery.likings import Crowd, as_crowd
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch, counted
 from lpbandits.recovery.taste import Moments, leading_factors, moments_of, taste_with
 from lpbandits.taste import TasteModel

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from lpbandits.data.blocks import Blocks, as_blocks, sample_of
+from lpbandits.data.ratings import Ratings
+from lpbandits.data.reduce import added, summed
 from lpbandits.kernels import kinds as kernels
 from lpbandits.parallel import Threads
-from lpbandits.recovery.blocks import Blocks, as_blocks, sample_of
 from lpbandits.recovery.cluster import cluster_people
 from lpbandits.recovery.likings import Scales
-from lpbandits.recovery.parts import added, summed
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import BoolArray, FloatArray
 
 STEPS = 100

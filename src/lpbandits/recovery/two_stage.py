@@ -7,14 +7,14 @@ from typing import get_args
 import numpy as np
 
 from lpbandits import validate
+from lpbandits.data.blocks import Blocks
+from lpbandits.data.ratings import Ratings
 from lpbandits.parallel import Threads
-from lpbandits.recovery.blocks import Blocks
 from lpbandits.recovery.bradley_terry import BradleyTerry, as_prior_sd, maximise
 from lpbandits.recovery.cluster import Scale, cluster_people
 from lpbandits.recovery.counting import count_states, without
 from lpbandits.recovery.estimate import Estimate, shrunk_over_states
 from lpbandits.recovery.pairs import compared
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.recovery.report import Stopwatch
 from lpbandits.recovery.scatter import Scatter, scatter_sums
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json

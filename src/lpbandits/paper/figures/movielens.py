@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from lpbandits import validate
+from lpbandits.data import Ratings
 from lpbandits.limits import affordable
 from lpbandits.model import PreferenceModel
 from lpbandits.paper.datasets import fingerprint_of, require
@@ -18,7 +19,6 @@ from lpbandits.policies.lpbts import LpbTS
 from lpbandits.policies.mts import MTS
 from lpbandits.policies.popular import Popular
 from lpbandits.policies.ts import TS
-from lpbandits.recovery import Ratings
 from lpbandits.recovery.cluster import Scale
 from lpbandits.rewards import Rewards
 from lpbandits.simulation import Trace, roll

@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 
 from lpbandits import validate
+from lpbandits.data.columns import apart
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery.columns import apart
 from lpbandits.typing import BoolArray
 
 _NUMBERS = {"i": np.int64, "u": np.uint64, "f": np.float64, "b": np.bool_}

@@ -13,10 +13,10 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from lpbandits.data.memory import Room
+from lpbandits.data.ratings import Ratings
 from lpbandits.limits import most_bytes
 from lpbandits.parallel import Threads
-from lpbandits.recovery.memory import Room
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import IntArray, Label
 
 RATINGS = 2**22

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import polars as pl
 
+from lpbandits.data.columns import check_width
 from lpbandits.errors import InvalidInput, reason
 from lpbandits.files.parquet import size_of
 from lpbandits.files.unpacking import Limit
-from lpbandits.recovery.columns import check_width
 
 AGAIN = "it may be cut short or damaged: copy or download it again"
 

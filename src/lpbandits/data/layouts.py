@@ -8,13 +8,13 @@ from typing import Literal, get_args
 import polars as pl
 
 from lpbandits import validate
+from lpbandits.data.columns import AGAIN, check_distinct, guess_columns, lacks, like, named, word_of
+from lpbandits.data.preflib import read_preflib
+from lpbandits.data.rankings import ranked
+from lpbandits.data.sources import Source
+from lpbandits.data.tables import Table, open_table
+from lpbandits.data.wide import is_wide, unfolded
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery.columns import AGAIN, check_distinct, guess_columns, lacks, like, named, word_of
-from lpbandits.recovery.preflib import read_preflib
-from lpbandits.recovery.rankings import ranked
-from lpbandits.recovery.rating_files import Source
-from lpbandits.recovery.tables import Table, open_table
-from lpbandits.recovery.wide import is_wide, unfolded
 
 Layout = Literal["auto", "long", "wide", "rankings"]
 

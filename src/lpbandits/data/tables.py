@@ -7,11 +7,11 @@ from typing import Any
 
 import polars as pl
 
+from lpbandits.data.columns import apart, check_width
+from lpbandits.data.frames import as_series, columns_of, is_pandas
+from lpbandits.data.parquet_columns import SharedColumns
+from lpbandits.data.sources import Source
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery.columns import apart, check_width
-from lpbandits.recovery.frames import as_series, columns_of, is_pandas
-from lpbandits.recovery.parquet_columns import SharedColumns
-from lpbandits.recovery.rating_files import Source
 from lpbandits.typing import Label
 
 

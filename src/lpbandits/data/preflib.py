@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from lpbandits.data.sources import Source
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import affordable
-from lpbandits.recovery.rating_files import Source
 
 MOST_ALTERNATIVES = 1_000_000
 _NAME = re.compile(r"ALTERNATIVE NAME ([0-9]{1,9})")

@@ -11,15 +11,15 @@ from typing import Any, Protocol, get_args
 import polars as pl
 
 from lpbandits import validate
+from lpbandits.data.codes import Codes
+from lpbandits.data.duplicates import DUPLICATES, one_each, repeat_error
+from lpbandits.data.layouts import Layout, Long, Wanted, laid_out
+from lpbandits.data.numbers import comma_hint, is_text, number
+from lpbandits.data.rankings import by_place
+from lpbandits.data.ratings import MOST, Ratings
+from lpbandits.data.sources import Source, find_fault, open_source
 from lpbandits.errors import InvalidInput, door, reason
 from lpbandits.files.unpacking import Limit
-from lpbandits.recovery.codes import Codes
-from lpbandits.recovery.layouts import Layout, Long, Wanted, laid_out
-from lpbandits.recovery.numbers import comma_hint, is_text, number
-from lpbandits.recovery.rankings import by_place
-from lpbandits.recovery.rating_files import Source, find_fault, open_source
-from lpbandits.recovery.ratings import MOST, Ratings
-from lpbandits.recovery.repeats import DUPLICATES, one_each, repeat_error
 from lpbandits.recovery.report import counted
 
 

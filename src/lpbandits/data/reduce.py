@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lpbandits.data.ratings import Ratings
 from lpbandits.parallel import Threads
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import FloatArray, IntArray
 
 PARTS = 16

@@ -3,8 +3,8 @@
 import numpy as np
 import polars as pl
 
+from lpbandits.data.sources import Source
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery.rating_files import Source
 from lpbandits.recovery.report import counted
 
 DUPLICATES = ("error", "last", "mean")

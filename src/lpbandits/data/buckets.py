@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from lpbandits.kernels.sorting import order_by
-from lpbandits.recovery.rankings import by_place
-from lpbandits.recovery.read import Reading
-from lpbandits.recovery.repeats import one_each
+from lpbandits.data.duplicates import one_each
+from lpbandits.data.kernels import order_by
+from lpbandits.data.rankings import by_place
+from lpbandits.data.reader import Reading
 from lpbandits.typing import FloatArray, Int32Array
 
 ROW = [("row", "i8"), ("person", "i4"), ("action", "i4"), ("rating", "f8")]

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from lpbandits import validate
+from lpbandits.data.arrays import Scratch, read_arrays
+from lpbandits.data.blocks import edges_of
+from lpbandits.data.ratings import Ratings, hash_of
 from lpbandits.errors import InvalidInput
-from lpbandits.files.arrays import Scratch, read_arrays
-from lpbandits.recovery.blocks import edges_of
-from lpbandits.recovery.ratings import Ratings, hash_of
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
 

@@ -10,14 +10,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from lpbandits.data.blocks import Placed, runs_of
+from lpbandits.data.chunked import PartedRatings, block_name, block_of
+from lpbandits.data.memory import AHEAD, Room
+from lpbandits.data.ratings import Ratings
+from lpbandits.data.reduce import added_each
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import affordable, peak_bytes
 from lpbandits.parallel import Team, Threads
-from lpbandits.recovery.blocks import Placed, runs_of
-from lpbandits.recovery.memory import AHEAD, Room
-from lpbandits.recovery.parted import PartedRatings, block_name, block_of
-from lpbandits.recovery.parts import added_each
-from lpbandits.recovery.ratings import Ratings
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 T = TypeVar("T")

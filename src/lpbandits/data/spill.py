@@ -16,20 +16,20 @@ import polars as pl
 from numpy.typing import NDArray
 
 from lpbandits import validate
+from lpbandits.data.arrays import Scratch, Spill, most_open
+from lpbandits.data.buckets import ROW, Tally, sorted_rows
+from lpbandits.data.chunked import BlockWriter, PartedRatings
+from lpbandits.data.codes import Codes
+from lpbandits.data.duplicates import repeat_error
+from lpbandits.data.memory import PROCESS, READER, least_text, people_size
+from lpbandits.data.ratings import Ratings
+from lpbandits.data.reader import Reading, nothing_left, read_ratings, rows_of, unreadable
+from lpbandits.data.sources import Source, open_source, rows_in
 from lpbandits.errors import InvalidInput, door
-from lpbandits.files.arrays import Scratch, Spill, most_open
 from lpbandits.files.places import as_path
 from lpbandits.files.unpacking import temporary
 from lpbandits.limits import affordable, most_bytes
 from lpbandits.parallel import Progress
-from lpbandits.recovery.buckets import ROW, Tally, sorted_rows
-from lpbandits.recovery.codes import Codes
-from lpbandits.recovery.memory import PROCESS, READER, least_text, people_size
-from lpbandits.recovery.parted import BlockWriter, PartedRatings
-from lpbandits.recovery.rating_files import Source, open_source, rows_in
-from lpbandits.recovery.ratings import Ratings
-from lpbandits.recovery.read import Reading, nothing_left, read_ratings, rows_of, unreadable
-from lpbandits.recovery.repeats import repeat_error
 from lpbandits.text import size_text
 from lpbandits.typing import Int32Array, IntArray, Label
 

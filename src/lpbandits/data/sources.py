@@ -16,14 +16,10 @@ from typing import Any, Literal
 import polars as pl
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput, reason
-from lpbandits.files.excel import check_workbook
-from lpbandits.files.parquet import size_of
-from lpbandits.files.places import as_path
-from lpbandits.files.unpacking import LONGEST_LINE, Limit, check_lines, extract, plain, temporary, zipped
-from lpbandits.recovery.columns import check_width
-from lpbandits.recovery.frames import is_pandas
-from lpbandits.recovery.parquet_files import (
+from lpbandits.data.columns import check_width
+from lpbandits.data.excel import check_workbook
+from lpbandits.data.frames import is_pandas
+from lpbandits.data.parquet_files import (
     AGAIN,
     Part,
     as_files,
@@ -34,6 +30,10 @@ from lpbandits.recovery.parquet_files import (
     in_folder,
     several,
 )
+from lpbandits.errors import InvalidInput, reason
+from lpbandits.files.parquet import size_of
+from lpbandits.files.places import as_path
+from lpbandits.files.unpacking import LONGEST_LINE, Limit, check_lines, extract, plain, temporary, zipped
 
 MEMBERS = ("ratings.csv", "ratings.csv.gz", "ratings.dat", "ratings.parquet", "u.data")
 """What MovieLens (and we) call the ratings inside a folder or zip."""

@@ -5,10 +5,10 @@ from collections.abc import Collection, Mapping
 
 import polars as pl
 
+from lpbandits.data.numbers import is_text
+from lpbandits.data.parquet_files import AGAIN, Part, first_line
+from lpbandits.data.sources import Source
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery.numbers import is_text
-from lpbandits.recovery.parquet_files import AGAIN, Part, first_line
-from lpbandits.recovery.rating_files import Source
 
 EXACT = 2**53
 """Whole numbers below it are the same as floats."""

@@ -3,11 +3,11 @@
 import polars as pl
 
 from lpbandits import validate
+from lpbandits.data.numbers import comma_hint, is_blank, is_text, number
+from lpbandits.data.tables import Table
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import affordable
-from lpbandits.recovery.numbers import comma_hint, is_blank, is_text, number
 from lpbandits.recovery.report import counted
-from lpbandits.recovery.tables import Table
 
 
 def is_wide(table: Table, person: int, others: list[int]) -> bool:

@@ -2,10 +2,10 @@
 
 import polars as pl
 
+from lpbandits.data.numbers import is_text
+from lpbandits.data.tables import Table
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import affordable
-from lpbandits.recovery.numbers import is_text
-from lpbandits.recovery.tables import Table
 
 
 def ranked(table: Table, person: int, others: list[int]) -> tuple[pl.DataFrame, dict[str, int]]:
