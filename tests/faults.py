@@ -26,7 +26,7 @@ import numpy as np
 import polars as pl
 
 import lpbandits as lpb
-from lpbandits.files.writing import UNFINISHED
+from lpbandits.io.atomic import UNFINISHED
 
 LPB = [sys.executable, "-m", "lpbandits"]
 _ENDS = {".png": b"IEND\xaeB`\x82", ".html": b"</html>\n", ".svg": b"</svg>"}

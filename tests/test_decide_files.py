@@ -16,7 +16,7 @@ from lpbandits.evaluation.decide_file import Summary, decide_file
 from lpbandits.evaluation.decision_files import Pieces
 from lpbandits.evaluation.history_files import open_history
 from lpbandits.evaluation.policy_choice import choose_policy
-from lpbandits.files.writing import UNFINISHED, whole_file
+from lpbandits.io.atomic import UNFINISHED, whole_file
 from tests.conftest import taste_for
 
 MODEL = lpb.PreferenceModel(

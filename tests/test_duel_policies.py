@@ -11,7 +11,7 @@ from scipy import stats
 
 import lpbandits as lpb
 from lpbandits.errors import FileFormatError, InvalidInput, NotSupported
-from lpbandits.files.reading import digest
+from lpbandits.io.json import digest
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Policy, Setting, make_policy
 from lpbandits.policies.evidences import Inversions, Paired

@@ -19,7 +19,8 @@ import pytest
 import lpbandits as lpb
 from lpbandits.data.names import read_names
 from lpbandits.errors import FileFormatError, InvalidInput, MachineFault, door
-from lpbandits.files import places, reading, unpacking, writing
+from lpbandits.io import atomic, compressed, paths
+from lpbandits.io import json as json_io
 
 SOURCES = Path(lpb.__file__).parent
 MODEL = lpb.PreferenceModel([[0, 1], [1, 0]])
@@ -96,7 +97,7 @@ def test_a_place_that_cannot_be_written_is_one_clear_error(
 def test_a_folder_gets_its_manifest_last_with_every_hash(tmp_path: Path) -> None:
     out = results().save(tmp_path / "out")
     manifest = json.loads((out / "manifest.json").read_text())
-    assert manifest["files"] == {name: writing.sha256(out / name) for name in ("curves.parquet", "people.parquet")}
+    assert manifest["files"] == {name: atomic.sha256(out / name) for name in ("curves.parquet", "people.parquet")}
     assert {file.name for file in out.iterdir()} == {"manifest.json", *manifest["files"]}
 
 
@@ -106,11 +107,11 @@ def test_a_folder_that_cannot_be_written_whole_is_as_it_was(
 ) -> None:
     results().save(tmp_path)
     old = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    plain = writing.write_bytes
+    plain = atomic.write_bytes
 
     def write(path: Any, content: bytes) -> None:
         if Path(path).name == failing:
-            raise writing.cannot_write(path, FULL)
+            raise atomic.cannot_write(path, FULL)
         plain(path, content)
 
     monkeypatch.setattr(writing, "write_bytes", write)
@@ -188,19 +189,19 @@ def test_nothing_else_writes_files() -> None:
 )
 def test_json_that_is_not_ours_is_one_error(text: Any, message: str) -> None:
     with pytest.raises(FileFormatError, match=f"it .*({message})"):
-        reading.parse_json(text, "it")
+        json_io.parse_json(text, "it")
 
 
 def test_json_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for path in (tmp_path / "none.json", tmp_path, f"{tmp_path}/\0"):
         with pytest.raises(FileFormatError, match="cannot read"):
-            reading.read_json(path)
+            json_io.read_json(path)
     monkeypatch.setattr(reading, "MOST_BYTES", 100)
     (tmp_path / "a.json").write_text(json.dumps(list(range(100))))
     with pytest.raises(FileFormatError, match="at most 100 are read"):
-        reading.read_json(tmp_path / "a.json")
+        json_io.read_json(tmp_path / "a.json")
     with pytest.raises(FileFormatError, match="more than 100 bytes"):
-        reading.read_json("/dev/zero")
+        json_io.read_json("/dev/zero")
 
 
 @pytest.mark.parametrize(
@@ -322,22 +323,22 @@ def test_a_folder_of_another_user_in_the_temporary_directory_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    mine = places.own_temporary()
+    mine = paths.own_temporary()
     assert mine is not None
     assert stat.S_IMODE(mine.stat().st_mode) == 0o700
-    assert places.own_temporary() == mine
+    assert paths.own_temporary() == mine
     mine.chmod(0o777)
-    assert places.own_temporary() is None
+    assert paths.own_temporary() is None
     mine.rmdir()
     mine.symlink_to(tmp_path)
-    assert places.own_temporary() is None
+    assert paths.own_temporary() is None
 
 
 def test_no_home_is_no_folder_called_tilde(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HOME", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
-    assert places.cache_path() is None
+    assert paths.cache_path() is None
 
 
 @pytest.mark.parametrize(
@@ -355,7 +356,7 @@ def test_faults_of_the_package_are_not_called_anything_else() -> None:
 
 
 def test_a_limit_grows_with_the_file_up_to_its_end() -> None:
-    limit = unpacking.Limit()
+    limit = compressed.Limit()
     assert limit.of(1) == 2**26
     assert limit.of(10**6) == 2 * 10**8
     assert limit.of(10**12) == 20 * 10**9
@@ -367,7 +368,7 @@ def test_a_limit_grows_with_the_file_up_to_its_end() -> None:
 def test_keys_given_twice_are_found_in_linear_time() -> None:
     pairs = ",".join(f'"k{i:07d}":0' for i in range(200_000))
     with pytest.raises(FileFormatError, match="has the key 'z' twice"):
-        reading.parse_json("{" + pairs + ',"z":1,"z":2}', "it")
+        json_io.parse_json("{" + pairs + ',"z":1,"z":2}', "it")
 
 
 def test_labels_of_a_dictionary_are_bounded_too(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lpbandits.errors import FileFormatError, InvalidInput
-from lpbandits.files.reading import digest
+from lpbandits.io.json import digest
 from lpbandits.model import PreferenceModel
 from tests.conftest import models
 

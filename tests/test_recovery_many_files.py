@@ -21,7 +21,7 @@ from lpbandits.data.spill import open_ratings, part_ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.history_files import open_history
 from lpbandits.evaluation.label_files import read_labels
-from lpbandits.files.parquet import size_of
+from lpbandits.io.parquet import size_of
 
 Frames = list[pl.DataFrame]
 

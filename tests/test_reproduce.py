@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from lpbandits.cli import app
 from lpbandits.errors import InvalidInput
-from lpbandits.files.writing import write_bytes
+from lpbandits.io.atomic import write_bytes
 from lpbandits.paper import cases
 from lpbandits.paper import reproduce as module
 from lpbandits.paper.cases import place_of

@@ -10,7 +10,7 @@ import pytest
 import lpbandits as lpb
 from lpbandits.agent import Agent
 from lpbandits.errors import FileFormatError, InvalidInput, NotSupported
-from lpbandits.files.reading import digest
+from lpbandits.io.json import digest
 from lpbandits.model import PreferenceModel
 from tests.conftest import CASES, Case, model_for
 from tests.test_agent import MODEL, agent_for

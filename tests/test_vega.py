@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import vl_convert
 
-from lpbandits.files import places
+from lpbandits.io import paths
 from lpbandits.views.vega import scripts
 
 MADE = "let all = 'für alle';\r\n"

@@ -11,8 +11,8 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput, door
-from lpbandits.files.reading import digest, read_json
-from lpbandits.files.writing import write_text
+from lpbandits.io.atomic import write_text
+from lpbandits.io.json import digest, read_json
 from lpbandits.limits import affordable
 from lpbandits.taste import TasteModel
 from lpbandits.typing import FloatArray, IntArray, Json, Label

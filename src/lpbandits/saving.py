@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpbandits.errors import FileFormatError, InvalidInput
-from lpbandits.files.reading import digest, parse_json
+from lpbandits.io.json import digest, parse_json
 from lpbandits.kernels import layout
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Belief, policy_from_dict

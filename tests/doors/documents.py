@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import lpbandits as lpb
 from lpbandits.data.names import read_genres, read_names
-from lpbandits.files.reading import digest
+from lpbandits.io.json import digest
 from lpbandits.paper.cases import keep, kept, place_of
 from lpbandits.paper.spec import Case, Figure
 from lpbandits.views.inspection import inspect_model, place_table, state_table

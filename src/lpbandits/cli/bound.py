@@ -36,7 +36,7 @@ def bound(
     Example: `lpb bound --states 10 --actions 20 --policies lpbts,ts --against size --out bounds`
     """
     from lpbandits import validate
-    from lpbandits.files.writing import as_folder
+    from lpbandits.io.atomic import as_folder
     from lpbandits.model import PreferenceModel
     from lpbandits.simulation.bounds import AXES, MOST_PEOPLE, bound_model, bound_world, bounds_against, world_at
     from lpbandits.simulation.growth import check_growth

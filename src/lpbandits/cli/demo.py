@@ -19,7 +19,7 @@ def demo(
     Example: `lpb demo --out my-demo --seed 1`
     """
     from lpbandits.cli.simulate import NUMBERS
-    from lpbandits.files.writing import as_folder
+    from lpbandits.io.atomic import as_folder
     from lpbandits.views.demo import findings, run_demo
     from lpbandits.views.tables import comparison, described
 

@@ -62,7 +62,7 @@ def evaluate(
     """
     from lpbandits.evaluation import evaluate as run
     from lpbandits.evaluation import fit_as_chosen
-    from lpbandits.files.writing import as_folder, check_place
+    from lpbandits.io.atomic import as_folder, check_place
     from lpbandits.model import PreferenceModel
 
     team = workers.workers_of(jobs, backend, address)

@@ -66,7 +66,7 @@ def fit(
     """
     from lpbandits import validate
     from lpbandits.data.names import read_names
-    from lpbandits.files.writing import check_place
+    from lpbandits.io.atomic import check_place
     from lpbandits.recovery import Em, TwoStage, fit_states
     from lpbandits.recovery.assignments import check_assignments, write_assignments
     from lpbandits.recovery.em import slow_note

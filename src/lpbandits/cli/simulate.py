@@ -106,7 +106,7 @@ def simulate(
     Example: `lpb simulate --states 20 --actions 20 --scale different --draws 10 --out results`
     """
     from lpbandits import validate
-    from lpbandits.files.writing import as_folder
+    from lpbandits.io.atomic import as_folder
     from lpbandits.simulation import simulate as run
     from lpbandits.worlds import DuellingWorld
 

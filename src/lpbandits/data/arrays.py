@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpbandits.errors import InvalidInput
-from lpbandits.files.space import space_for
+from lpbandits.io.space import space_for
 from lpbandits.text import size_text
 
 MOST_OPEN = 2**16

@@ -4,7 +4,7 @@ import zipfile
 from pathlib import Path
 
 from lpbandits.errors import InvalidInput
-from lpbandits.files.unpacking import Limit, zipped
+from lpbandits.io.compressed import Limit, zipped
 
 _CHUNK = 1 << 20
 _SHARED, _END = b't="s"', b"</si>"

@@ -9,8 +9,8 @@ from typing import Any
 
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput, door, reason
-from lpbandits.files.places import as_path
-from lpbandits.files.reading import read_bytes
+from lpbandits.io.json import read_bytes
+from lpbandits.io.paths import as_path
 from lpbandits.text import shown
 from lpbandits.typing import Label
 

@@ -10,8 +10,8 @@ import polars as pl
 
 from lpbandits.data.columns import check_width
 from lpbandits.errors import InvalidInput, reason
-from lpbandits.files.parquet import size_of
-from lpbandits.files.unpacking import Limit
+from lpbandits.io.compressed import Limit
+from lpbandits.io.parquet import size_of
 
 AGAIN = "it may be cut short or damaged: copy or download it again"
 

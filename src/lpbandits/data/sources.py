@@ -31,9 +31,9 @@ from lpbandits.data.parquet_files import (
     several,
 )
 from lpbandits.errors import InvalidInput, reason
-from lpbandits.files.parquet import size_of
-from lpbandits.files.places import as_path
-from lpbandits.files.unpacking import LONGEST_LINE, Limit, check_lines, extract, plain, temporary, zipped
+from lpbandits.io.compressed import LONGEST_LINE, Limit, check_lines, extract, plain, temporary, zipped
+from lpbandits.io.parquet import size_of
+from lpbandits.io.paths import as_path
 
 MEMBERS = ("ratings.csv", "ratings.csv.gz", "ratings.dat", "ratings.parquet", "u.data")
 """What MovieLens (and we) call the ratings inside a folder or zip."""

@@ -26,8 +26,8 @@ from lpbandits.data.ratings import Ratings
 from lpbandits.data.reader import Reading, nothing_left, read_ratings, rows_of, unreadable
 from lpbandits.data.sources import Source, open_source, rows_in
 from lpbandits.errors import InvalidInput, door
-from lpbandits.files.places import as_path
-from lpbandits.files.unpacking import temporary
+from lpbandits.io.compressed import temporary
+from lpbandits.io.paths import as_path
 from lpbandits.limits import affordable, most_bytes
 from lpbandits.parallel import Progress
 from lpbandits.text import size_text

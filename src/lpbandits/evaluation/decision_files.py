@@ -8,7 +8,7 @@ import polars as pl
 
 from lpbandits.data.tables import labels_as_series
 from lpbandits.evaluation.batch import Found
-from lpbandits.files.writing import write_part, write_stream
+from lpbandits.io.atomic import write_part, write_stream
 from lpbandits.model import PreferenceModel
 from lpbandits.typing import Int32Array
 

@@ -14,8 +14,8 @@ from lpbandits.data.layouts import Wanted, laid_out
 from lpbandits.data.reader import checked_table, label_of
 from lpbandits.data.sources import Source, find_fault, open_source
 from lpbandits.errors import InvalidInput
-from lpbandits.files.unpacking import temporary
-from lpbandits.files.writing import write_stream
+from lpbandits.io.atomic import write_stream
+from lpbandits.io.compressed import temporary
 from lpbandits.typing import IntArray
 
 ROWS = 1_000_000

@@ -23,8 +23,8 @@ import numba.core.errors
 import numpy as np
 
 from lpbandits.errors import InvalidInput, SlowFunction
-from lpbandits.files import places
-from lpbandits.files.sealed import sealed, unsealed
+from lpbandits.io import paths
+from lpbandits.io.sealed import sealed, unsealed
 from lpbandits.kernels import blas
 
 config: Any = numba.core.config  # numba has no types
@@ -51,9 +51,9 @@ def cache_folder() -> Path | None:
     for source in sorted({file for pattern in SOURCES for file in root.glob(pattern)}):
         digest.update(source.read_bytes())
     name = f"kernels-{digest.hexdigest()[:16]}"
-    given = Path(config.CACHE_DIR) if config.CACHE_DIR else places.cache_path()
-    for base in (given, places.own_temporary()):
-        if base is not None and (folder := places.writable(base / name)) is not None:
+    given = Path(config.CACHE_DIR) if config.CACHE_DIR else paths.cache_path()
+    for base in (given, paths.own_temporary()):
+        if base is not None and (folder := paths.writable(base / name)) is not None:
             return folder
     return None
 

@@ -1,5 +1,5 @@
 """The paper: its figures, its claims, its MovieLens task, and the command that runs them all again."""
 
-from lpbandits.files.places import ensure_home
+from lpbandits.io.paths import ensure_home
 
 ensure_home()  # before altair is imported

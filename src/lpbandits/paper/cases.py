@@ -13,8 +13,8 @@ import polars as pl
 
 from lpbandits import __version__
 from lpbandits.errors import FileFormatError
-from lpbandits.files.reading import MOST_BYTES, digest, read_bytes, read_json
-from lpbandits.files.writing import as_parquet, write_bytes, write_json
+from lpbandits.io.atomic import as_parquet, write_bytes, write_json
+from lpbandits.io.json import MOST_BYTES, digest, read_bytes, read_json
 from lpbandits.paper.datasets import fingerprint_of
 from lpbandits.paper.spec import Case, Figure
 from lpbandits.parallel import undisturbed

@@ -11,10 +11,10 @@ from pathlib import Path
 from lpbandits import validate
 from lpbandits.data import read_ratings
 from lpbandits.errors import InvalidInput, door
-from lpbandits.files.places import as_path, cache_path
-from lpbandits.files.reading import digest, read_json
-from lpbandits.files.unpacking import Limit, copy, extract, temporary, zipped
-from lpbandits.files.writing import MANIFEST, sha256, whole_folder
+from lpbandits.io.atomic import MANIFEST, sha256, whole_folder
+from lpbandits.io.compressed import Limit, copy, extract, temporary, zipped
+from lpbandits.io.json import digest, read_json
+from lpbandits.io.paths import as_path, cache_path
 from lpbandits.parallel import Progress
 
 FORMAT = "lpbandits-dataset"

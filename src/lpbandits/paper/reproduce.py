@@ -10,8 +10,8 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
-from lpbandits.files.places import as_path
-from lpbandits.files.writing import as_folder
+from lpbandits.io.atomic import as_folder
+from lpbandits.io.paths import as_path
 from lpbandits.paper.cases import keep, kept
 from lpbandits.paper.claims import check_claims
 from lpbandits.paper.claims.check import Claim

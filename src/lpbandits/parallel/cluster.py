@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from lpbandits.errors import InvalidInput, MachineFault, reason
-from lpbandits.files.unpacking import temporary
+from lpbandits.io.compressed import temporary
 from lpbandits.parallel.interrupts import started_deaf, undisturbed
 from lpbandits.parallel.travel import LEAST, about, check_same, opened, packed, unpacked
 from lpbandits.parallel.workers import Workers

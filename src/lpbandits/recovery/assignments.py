@@ -10,7 +10,7 @@ from lpbandits.data.chunked import PartedRatings
 from lpbandits.data.ratings import Ratings, as_log
 from lpbandits.data.tables import labels_as_series
 from lpbandits.errors import InvalidInput, door
-from lpbandits.files.writing import check_table_place, write_stream
+from lpbandits.io.atomic import check_table_place, write_stream
 from lpbandits.limits import affordable
 from lpbandits.model import EDGE, PreferenceModel, as_model
 from lpbandits.parallel import Threads, Workers

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from lpbandits.errors import door
-from lpbandits.files.writing import whole_folder, write_text
+from lpbandits.io.atomic import whole_folder, write_text
 from lpbandits.typing import BoolArray, FloatArray
 
 BASES = ("noodles", "rice bowl", "dumplings", "flatbread", "salad", "soup", "stew", "pie")

@@ -15,8 +15,8 @@ from lpbandits.data.memory import room_of
 from lpbandits.data.names import named
 from lpbandits.data.ratings import Ratings, as_log
 from lpbandits.errors import InvalidInput, door
-from lpbandits.files.places import as_path
-from lpbandits.files.unpacking import temporary
+from lpbandits.io.compressed import temporary
+from lpbandits.io.paths import as_path
 from lpbandits.parallel import Progress, Threads, Workers, one_thread, team_of
 from lpbandits.parallel.workers import as_workers
 from lpbandits.recovery.account import Findings, provenance_of, report_of

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from lpbandits.errors import InvalidInput, door
-from lpbandits.files.places import as_path
-from lpbandits.files.writing import whole_folder, write_table
+from lpbandits.io.atomic import whole_folder, write_table
+from lpbandits.io.paths import as_path
 from lpbandits.simulation.roll import Trace
 from lpbandits.simulation.sums import Moments, Spread
 from lpbandits.typing import FloatArray, Json

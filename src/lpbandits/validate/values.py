@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lpbandits.errors import FileFormatError, InvalidInput
-from lpbandits.files.reading import parse_json
+from lpbandits.io.json import parse_json
 from lpbandits.typing import Json, Label
 
 ODD = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RuntimeError)

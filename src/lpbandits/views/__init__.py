@@ -1,5 +1,5 @@
 """Views: what the product shows of a comparison, a model and a bound: charts, tables, HTML reports."""
 
-from lpbandits.files.places import ensure_home
+from lpbandits.io.paths import ensure_home
 
 ensure_home()  # before altair is imported

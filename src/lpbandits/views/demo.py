@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lpbandits.errors import door
-from lpbandits.files.places import as_path
+from lpbandits.io.paths import as_path
 from lpbandits.parallel import Progress
 from lpbandits.simulation import Results, simulate
 from lpbandits.simulation.intervals import reach

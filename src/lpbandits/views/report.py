@@ -11,8 +11,8 @@ import polars as pl
 import vl_convert
 
 from lpbandits.errors import door
-from lpbandits.files.places import as_path
-from lpbandits.files.writing import whole_folder, write_bytes, write_json, write_table, write_text
+from lpbandits.io.atomic import whole_folder, write_bytes, write_json, write_table, write_text
+from lpbandits.io.paths import as_path
 from lpbandits.simulation.results import versions
 from lpbandits.text import shown
 from lpbandits.typing import Json

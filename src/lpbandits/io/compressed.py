@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from lpbandits.errors import InvalidInput, reason
-from lpbandits.files.space import space_for
+from lpbandits.io.space import space_for
 
 LONGEST_LINE = 2**20
 """Bytes of the longest line that a table may have."""

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from lpbandits.errors import InvalidInput, reason
-from lpbandits.files.places import as_path
-from lpbandits.files.space import space_for
+from lpbandits.io.paths import as_path
+from lpbandits.io.space import space_for
 
 MANIFEST = "manifest.json"
 TABLES = (".parquet", ".csv")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Never
 
 from lpbandits.errors import FileFormatError, reason
-from lpbandits.files.places import as_path
+from lpbandits.io.paths import as_path
 from lpbandits.typing import Json
 
 MOST_BYTES = 2**28
