@@ -15,7 +15,7 @@ from scipy import sparse
 from benchmarks.measure import Measured, Row, Table, Value, interleaved, processor_seconds, ratio, say
 from benchmarks.peers import Missing, peer
 from benchmarks.recovery import contest
-from lpbandits.recovery import fit_bradley_terry
+from lpbandits.fit import fit_bradley_terry
 from lpbandits.typing import FloatArray
 
 OURS = "lpbandits"

@@ -8,8 +8,8 @@ from scipy import sparse
 
 from benchmarks.measure import Row, interleaved, ratio
 from lpbandits.data import Ratings
-from lpbandits.recovery import fit_bradley_terry
-from lpbandits.recovery.pairs import compare, count_wins
+from lpbandits.fit import fit_bradley_terry
+from lpbandits.fit.comparisons import compare, count_wins
 from lpbandits.typing import FloatArray, IntArray
 
 PEOPLE, ACTIONS, RATINGS, STATES = 42_197, 8_777, 19_832_758, 5

@@ -22,10 +22,10 @@ from lpbandits.evaluation.contest import Contest, Known, known_of, mean_score, p
 from lpbandits.evaluation.references import REFERENCES
 from lpbandits.evaluation.replay import LEAST, Replay
 from lpbandits.evaluation.split import split
+from lpbandits.fit import TwoStage, fit_states
+from lpbandits.fit.taste.moments import moments
+from lpbandits.fit.taste.popularity import telling
 from lpbandits.parallel import Team
-from lpbandits.recovery import TwoStage, fit_states
-from lpbandits.recovery.likings import telling
-from lpbandits.recovery.taste import moments
 from lpbandits.typing import FloatArray
 
 OURS = ("item-knn", "ease", "taste", "popular")

@@ -12,9 +12,9 @@ import numpy as np
 
 import lpbandits as lpb
 from lpbandits.data import Ratings
-from lpbandits.recovery import TwoStage, fit_states
-from lpbandits.recovery.likings import telling
-from lpbandits.recovery.taste import moments
+from lpbandits.fit import TwoStage, fit_states
+from lpbandits.fit.taste.moments import moments
+from lpbandits.fit.taste.popularity import telling
 from lpbandits.typing import FloatArray, IntArray
 
 ROUNDS = 20

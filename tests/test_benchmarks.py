@@ -22,7 +22,7 @@ import pytest
 import lpbandits as lpb
 from lpbandits.evaluation.references import in_order
 from lpbandits.evaluation.replay import Replay
-from lpbandits.recovery.likings import telling
+from lpbandits.fit.taste.popularity import telling
 from lpbandits.typing import FloatArray
 
 with mock.patch.dict(os.environ):  # its one thread for BLAS is not for the tests

@@ -30,10 +30,10 @@ from lpbandits.evaluation.replay import Replay, after
 from lpbandits.evaluation.results import Gain, Played
 from lpbandits.evaluation.split import split
 from lpbandits.evaluation.verdict import sentence
+from lpbandits.fit.taste.moments import Moments, moments
+from lpbandits.fit.taste.popularity import telling
+from lpbandits.fit.training_sketch import strangers_to
 from lpbandits.parallel import Team
-from lpbandits.recovery.likings import telling
-from lpbandits.recovery.overlap import strangers_to
-from lpbandits.recovery.taste import Moments, moments
 from lpbandits.simulation.intervals import reach
 from lpbandits.taste import TasteModel
 from lpbandits.typing import FloatArray

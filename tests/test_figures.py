@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from lpbandits.fit import match_orderings, recover_em, recover_two_stage
 from lpbandits.paper.figures import FIGURES, lower_bound, recovery, relative, sweeps
 from lpbandits.paper.spec import FULL, QUICK, Case
 from lpbandits.policies import Policy, Setting
@@ -18,7 +19,6 @@ from lpbandits.policies.lpbts import LpbTS
 from lpbandits.policies.mts import MTS
 from lpbandits.policies.rules import Sample, Thompson
 from lpbandits.policies.ts import TS
-from lpbandits.recovery import match_orderings, recover_em, recover_two_stage
 from lpbandits.simulation import Results, roll, simulate
 from lpbandits.simulation.bounds import bound_world
 from lpbandits.simulation.growth import measure_growth

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from lpbandits.cli import app
 from lpbandits.data import PartedRatings, open_ratings
-from lpbandits.recovery import Em, TwoStage, fit_states
+from lpbandits.fit import Em, TwoStage, fit_states
 
 FIXTURE = Path(__file__).parent / "fixtures" / "golden.json"
 DIGITS = 8

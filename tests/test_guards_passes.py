@@ -15,12 +15,12 @@ import lpbandits as lpb
 from lpbandits.data.blocks import InMemory
 from lpbandits.data.chunked import parted
 from lpbandits.data.disk_blocks import InFiles
+from lpbandits.fit.bradley_terry import maximise
+from lpbandits.fit.comparisons import compare, count_state
+from lpbandits.fit.counting import count_states
+from lpbandits.fit.taste.moments import moments, moments_of
+from lpbandits.fit.taste.popularity import Crowd, popular_ordering, telling
 from lpbandits.parallel import Threads
-from lpbandits.recovery.bradley_terry import maximise
-from lpbandits.recovery.counting import count_states
-from lpbandits.recovery.likings import Crowd, popular_ordering, telling
-from lpbandits.recovery.pairs import compare, count_state
-from lpbandits.recovery.taste import moments, moments_of
 from tests.guards.kernels import allocating, looked_on
 from tests.logs import log_of
 from tests.test_recovery_bradley_terry import contest
@@ -73,9 +73,9 @@ def squares(args: Any) -> list[Any]:
 def test_a_fit_of_states_goes_over_few_counts_and_holds_fewer(
     heldout: float, quick: bool, at_a_time: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lpbandits.recovery.counting.CELLS", 1)  # as if a matrix filled the memory
+    monkeypatch.setattr("lpbandits.fit.counting.CELLS", 1)  # as if a matrix filled the memory
     if quick:  # as for very many ratings: counts of those set aside are taken from those of all
-        monkeypatch.setattr("lpbandits.recovery.fit.HUGE", 0)
+        monkeypatch.setattr("lpbandits.fit.fit_states.HUGE", 0)
     passes, most = 0, 0
     held: dict[int, Any] = {}
 
@@ -212,7 +212,7 @@ def test_groups_of_people_share_the_passes_over_a_log(monkeypatch: pytest.Monkey
 
 
 def test_when_a_group_has_settled_others_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lpbandits.recovery.likings.ENORMOUS", 100)
+    monkeypatch.setattr("lpbandits.fit.taste.popularity.ENORMOUS", 100)
     log = log_of(300, 20, share=0.4, states=3)
     many, few = np.arange(300) >= 0, np.arange(300) < 20
     used = Crowd(InMemory(log, Threads(1))).own.telling

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 import lpbandits as lpb
 from lpbandits.cli import app
-from lpbandits.recovery.record import FitRecord
+from lpbandits.fit.provenance import FitRecord
 from lpbandits.taste import TasteModel
 from lpbandits.views.contrasts import Contrasts
 from lpbandits.views.inspection import WHOLE, inspect_model, state_table

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 import lpbandits as lpb
 from lpbandits import limits
 from lpbandits.cli import app
+from lpbandits.fit.size import check_fit
 from lpbandits.paper.reproduce import reproduce
 from lpbandits.paper.spec import Size
-from lpbandits.recovery.size import check_fit
 from lpbandits.simulation import bounds, size
 from lpbandits.simulation.bounds import bound_model, bound_world, bounds_against
 from lpbandits.simulation.run import builders_of

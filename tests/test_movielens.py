@@ -9,12 +9,12 @@ from scipy import stats
 
 from lpbandits.data import Ratings
 from lpbandits.errors import InvalidInput
+from lpbandits.fit import cluster_people, recover_two_stage
+from lpbandits.fit.clusters import Scale
 from lpbandits.model import PreferenceModel
 from lpbandits.paper import movielens as module
 from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, MovieLensTask, expected, read_log, rescaled, split
 from lpbandits.policies.ts import TS
-from lpbandits.recovery import cluster_people, recover_two_stage
-from lpbandits.recovery.cluster import Scale
 from lpbandits.simulation import roll
 from lpbandits.typing import FloatArray, IntArray
 from lpbandits.worlds import Population

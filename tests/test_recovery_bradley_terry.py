@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from lpbandits.errors import InvalidInput
+from lpbandits.fit import bradley_terry as module
+from lpbandits.fit import fit_bradley_terry
+from lpbandits.fit.bradley_terry import LARGEST, maximise
+from lpbandits.fit.comparisons import compare, count_state, count_wins, gather
 from lpbandits.parallel import Threads
-from lpbandits.recovery import bradley_terry as module
-from lpbandits.recovery import fit_bradley_terry
-from lpbandits.recovery.bradley_terry import LARGEST, maximise
-from lpbandits.recovery.pairs import compare, count_state, count_wins, gather
 from lpbandits.typing import FloatArray
 from tests import naive_recovery as naive
 from tests.synthetic_recovery import readers

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from lpbandits.fit.certainty import FEW, chance_above, pairs_right, place_intervals
 from lpbandits.model import PreferenceModel
-from lpbandits.recovery.certainty import FEW, chance_above, pairs_right, place_intervals
 
 
 def test_chances_are_those_of_draws() -> None:

@@ -7,13 +7,13 @@ import pytest
 
 from lpbandits.data import Ratings
 from lpbandits.data.blocks import InMemory
+from lpbandits.fit import Em, cluster_people
+from lpbandits.fit.bradley_terry import BradleyTerry
+from lpbandits.fit.comparisons import Comparisons, compare
+from lpbandits.fit.em import expectation, maximisation
+from lpbandits.fit.estimator import Estimate
+from lpbandits.fit.report import Stopwatch
 from lpbandits.parallel import Threads
-from lpbandits.recovery import Em, cluster_people
-from lpbandits.recovery.bradley_terry import BradleyTerry
-from lpbandits.recovery.em import expectation, maximisation
-from lpbandits.recovery.estimate import Estimate
-from lpbandits.recovery.pairs import Comparisons, compare
-from lpbandits.recovery.report import Stopwatch
 from lpbandits.typing import IntArray
 from tests import naive_recovery as naive
 

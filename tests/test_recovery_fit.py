@@ -9,9 +9,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from lpbandits.data import Ratings, read_ratings
 from lpbandits.data.blocks import InMemory
 from lpbandits.errors import InvalidInput
-from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Threads
-from lpbandits.recovery import (
+from lpbandits.fit import (
     Em,
     TwoStage,
     choose_states,
@@ -21,12 +19,14 @@ from lpbandits.recovery import (
     recover_em,
     recover_two_stage,
 )
-from lpbandits.recovery.cluster import Scale
-from lpbandits.recovery.em import slow_note
-from lpbandits.recovery.estimate import Estimator, mixture
-from lpbandits.recovery.heldout_people import set_aside, split_people
-from lpbandits.recovery.match import kendall_losses
-from lpbandits.recovery.pairs import compare, log_likelihoods
+from lpbandits.fit.clusters import Scale
+from lpbandits.fit.comparisons import compare, log_likelihoods
+from lpbandits.fit.em import slow_note
+from lpbandits.fit.estimator import Estimator, mixture
+from lpbandits.fit.matching import kendall_losses
+from lpbandits.fit.selection import set_aside, split_people
+from lpbandits.model import PreferenceModel
+from lpbandits.parallel import Threads
 from lpbandits.typing import BoolArray
 from tests import naive_recovery as naive
 from tests.synthetic_recovery import paper_world, readers
@@ -256,7 +256,7 @@ def test_the_number_of_states_is_found(states: int) -> None:
 
 
 def huge(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lpbandits.recovery.fit.HUGE", 0)
+    monkeypatch.setattr("lpbandits.fit.fit_states.HUGE", 0)
 
 
 def test_the_heldout_score_of_a_huge_log_is_of_its_clusters_without_the_people_aside(

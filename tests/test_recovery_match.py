@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 from lpbandits.errors import InvalidInput
+from lpbandits.fit import match_orderings
+from lpbandits.fit.matching import kendall_losses
 from lpbandits.model import PreferenceModel
-from lpbandits.recovery import match_orderings
-from lpbandits.recovery.match import kendall_losses
 from tests import naive_recovery as naive
 
 

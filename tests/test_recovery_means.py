@@ -9,13 +9,13 @@ import pytest
 import lpbandits as lpb
 from lpbandits.data import Ratings, read_ratings
 from lpbandits.data.blocks import InMemory
+from lpbandits.fit import Em, TwoStage, fit_states, match_orderings
+from lpbandits.fit.estimator import Estimate, Estimator, distinct
+from lpbandits.fit.report import Stopwatch
+from lpbandits.fit.state_means import state_means
+from lpbandits.fit.taste.popularity import popular_ordering
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Threads
-from lpbandits.recovery import Em, TwoStage, fit_states, match_orderings
-from lpbandits.recovery.estimate import Estimate, Estimator, distinct
-from lpbandits.recovery.likings import popular_ordering
-from lpbandits.recovery.report import Stopwatch
-from lpbandits.recovery.state_means import state_means
 from lpbandits.simulation.bounds import bound_model
 from lpbandits.typing import FloatArray, IntArray
 from tests import naive

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from lpbandits.data import Ratings
 from lpbandits.data.blocks import InMemory
 from lpbandits.errors import InvalidInput
+from lpbandits.fit.comparisons import compare, count_state, count_wins, gather, log_likelihoods
+from lpbandits.fit.counting import count_states, without
 from lpbandits.parallel import Threads
-from lpbandits.recovery.counting import count_states, without
-from lpbandits.recovery.pairs import compare, count_state, count_wins, gather, log_likelihoods
 from tests import naive_recovery as naive
 from tests.synthetic_recovery import readers
 
@@ -161,5 +161,5 @@ def test_no_history_is_split_beyond_its_end(ratings: int) -> None:
 @pytest.mark.parametrize("chunk", [1, 30, 10**6])
 def test_counts_are_the_same_however_many_are_counted_together(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     log, _ = readers(3, people=25, actions=20, states=2)
-    monkeypatch.setattr("lpbandits.recovery.pairs.CHUNK", chunk)
+    monkeypatch.setattr("lpbandits.fit.comparisons.CHUNK", chunk)
     np.testing.assert_array_equal(count_wins(compare(log)), naive.halves_won(log))

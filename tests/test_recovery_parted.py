@@ -21,10 +21,12 @@ from lpbandits.data.chunked import parted
 from lpbandits.data.disk_blocks import InFiles
 from lpbandits.data.spill import open_ratings, part_ratings
 from lpbandits.errors import InvalidInput
+from lpbandits.fit import Em, TwoStage, fit_states, states_of
+from lpbandits.fit import clusters as cluster
+from lpbandits.fit.comparisons import compare, count_state
+from lpbandits.fit.counting import count_states
+from lpbandits.fit.taste import popularity as likings
 from lpbandits.parallel import Threads, Workers, team_of
-from lpbandits.recovery import Em, TwoStage, cluster, fit_states, likings, states_of
-from lpbandits.recovery.counting import count_states
-from lpbandits.recovery.pairs import compare, count_state
 from tests.logs import log_of
 
 READINGS: list[dict[str, Any]] = [
@@ -211,7 +213,7 @@ def test_a_fit_is_the_same_wherever_its_blocks_are(estimator: Any, options: dict
 @pytest.mark.parametrize(("name", "least"), [("HUGE", 100), ("ENORMOUS", 300)])
 def test_large_logs_too(name: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With held-out people taken away from counts, and with clusters found in a sample."""
-    from lpbandits.recovery import fit as fit_
+    from lpbandits.fit import fit_states as fit_
 
     monkeypatch.setattr(cluster, name, least)
     monkeypatch.setattr(likings, name, least, raising=False)

@@ -12,13 +12,13 @@ import pytest
 import lpbandits as lpb
 from lpbandits.data import Ratings
 from lpbandits.errors import FileFormatError, InvalidInput
+from lpbandits.fit import Em, TwoStage, fit_states, match_orderings
+from lpbandits.fit.assign import write_assignments
+from lpbandits.fit.estimator import Estimator
+from lpbandits.fit.provenance import FitRecord
+from lpbandits.fit.refit import estimator_of
+from lpbandits.fit.training_sketch import share_in_fit, sketch_of
 from lpbandits.model import PreferenceModel
-from lpbandits.recovery import Em, TwoStage, fit_states, match_orderings
-from lpbandits.recovery.assignments import write_assignments
-from lpbandits.recovery.estimate import Estimator
-from lpbandits.recovery.overlap import share_in_fit, sketch_of
-from lpbandits.recovery.record import FitRecord
-from lpbandits.recovery.refit import estimator_of
 from tests import naive_recovery as naive
 from tests.synthetic_recovery import paper_world, raters
 

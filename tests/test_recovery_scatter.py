@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from scipy.special import logit, ndtr
 
 from lpbandits.data import Ratings
+from lpbandits.fit import Em, TwoStage, cluster_people, fit_states
+from lpbandits.fit.bradley_terry import maximise
+from lpbandits.fit.comparisons import compare, count_state
+from lpbandits.fit.scatter import Scatter, scatter
 from lpbandits.paper.movielens import ENVIRONMENTS, MovieLensTask, read_log
 from lpbandits.parallel import Threads
-from lpbandits.recovery import Em, TwoStage, cluster_people, fit_states
-from lpbandits.recovery.bradley_terry import maximise
-from lpbandits.recovery.pairs import compare, count_state
-from lpbandits.recovery.scatter import Scatter, scatter
 from lpbandits.typing import BoolArray, FloatArray
 from tests import naive_recovery as naive
 from tests.synthetic_recovery import raters, readers

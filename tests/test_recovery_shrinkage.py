@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpbandits.data import Ratings
+from lpbandits.fit import Em, TwoStage, fit_states, recover_em, recover_two_stage
+from lpbandits.fit import shrinkage as module
+from lpbandits.fit.estimator import Estimator
+from lpbandits.fit.scatter import Scatter
+from lpbandits.fit.shrinkage import shrink
 from lpbandits.model import PreferenceModel
-from lpbandits.recovery import Em, TwoStage, fit_states, recover_em, recover_two_stage
-from lpbandits.recovery import shrinkage as module
-from lpbandits.recovery.estimate import Estimator
-from lpbandits.recovery.scatter import Scatter
-from lpbandits.recovery.shrinkage import shrink
 from lpbandits.typing import FloatArray
 from tests import naive_recovery as naive
 from tests.synthetic_recovery import raters

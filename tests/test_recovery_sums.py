@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from lpbandits.data import Ratings
 from lpbandits.data.blocks import Blocks, InMemory, as_blocks, edges_of, sample_of
 from lpbandits.data.reduce import parts_of, summed
-from lpbandits.kernels.symmetric import symmetric_times
+from lpbandits.fit import Em, TwoStage
+from lpbandits.fit.estimator import Estimate, Estimator
+from lpbandits.fit.kernels.symmetric import symmetric_times
+from lpbandits.fit.report import Stopwatch
+from lpbandits.fit.state_means import _cells, _squares, state_means
+from lpbandits.fit.taste.cross_products import Residuals, mirrored
+from lpbandits.fit.taste.moments import Moments, moments
+from lpbandits.fit.taste.popularity import Crowd, popular_ordering, scales, telling
+from lpbandits.fit.taste.tuning import TasteFit, _affordable, recover_taste
 from lpbandits.parallel import Threads
-from lpbandits.recovery import Em, TwoStage
-from lpbandits.recovery.crossed import Residuals, mirrored
-from lpbandits.recovery.estimate import Estimate, Estimator
-from lpbandits.recovery.likings import Crowd, popular_ordering, scales, telling
-from lpbandits.recovery.report import Stopwatch
-from lpbandits.recovery.state_means import _cells, _squares, state_means
-from lpbandits.recovery.taste import Moments, moments
-from lpbandits.recovery.taste_choice import TasteFit, _affordable, recover_taste
 from lpbandits.typing import IntArray
 from tests import naive_recovery as naive
 from tests.logs import log_of
@@ -51,7 +51,7 @@ def small(monkeypatch: Small) -> Small:
     """Blocks of a few people, with a few parts each, so that a small log has many."""
     monkeypatch.setattr("lpbandits.data.blocks.RATINGS", 300)
     monkeypatch.setattr("lpbandits.data.reduce.SMALLEST", 40)
-    monkeypatch.setattr("lpbandits.recovery.crossed.CHUNK", 50)
+    monkeypatch.setattr("lpbandits.fit.taste.cross_products.CHUNK", 50)
     return monkeypatch
 
 
@@ -148,8 +148,8 @@ def placed(people: int, c: int, share: float, seed: int) -> tuple[Residuals, lis
 def test_both_ways_to_cross_actions_equal_their_twin(
     ways: str, people: int, c: int, share: float, small: Small
 ) -> None:
-    small.setattr("lpbandits.recovery.crossed.PEOPLE", 10)
-    small.setattr("lpbandits.recovery.crossed.PANEL", 4)
+    small.setattr("lpbandits.fit.taste.cross_products.PEOPLE", 10)
+    small.setattr("lpbandits.fit.taste.cross_products.PANEL", 4)
     both, rows = placed(people, c, share, seed=c)
     with Threads(1) as pool:
         products, raters = getattr(both, ways)(pool)
@@ -168,7 +168,7 @@ def test_few_pairs_are_gone_through_and_many_are_multiplied() -> None:
 
 @pytest.mark.parametrize("ways", ["by_pairs", "by_matrices"])
 def test_crossing_is_the_same_on_any_number_of_threads(ways: str, small: Small) -> None:
-    small.setattr("lpbandits.recovery.crossed.PANEL", 16)
+    small.setattr("lpbandits.fit.taste.cross_products.PANEL", 16)
     both, _ = placed(200, 70, 0.3, seed=1)
     found = []
     for count in (1, 2, 3):
@@ -272,7 +272,7 @@ def test_a_sample_of_a_large_log_gives_the_digits(monkeypatch: Small) -> None:
         asked.append(len(people))
         return sample_of(people, counts, ratings=200)
 
-    monkeypatch.setattr("lpbandits.recovery.state_means.sample_of", few)
+    monkeypatch.setattr("lpbandits.fit.state_means.sample_of", few)
     sampled = state_means(log, estimate)
     monkeypatch.undo()
     assert asked == [300]
@@ -282,7 +282,7 @@ def test_a_sample_of_a_large_log_gives_the_digits(monkeypatch: Small) -> None:
 def test_clusters_of_a_sample_start_the_states_of_everybody(monkeypatch: Small) -> None:
     log = log_of(400, 12, share=0.7, states=2, noise=0.3, seed=3)
     whole = moments(log, 2)
-    monkeypatch.setattr("lpbandits.recovery.taste_states.sample_of", lambda people, _: people[::4])
+    monkeypatch.setattr("lpbandits.fit.taste.states.sample_of", lambda people, _: people[::4])
     some = moments(log, 2)
     np.testing.assert_allclose(some.prior, whole.prior, atol=0.01)
     np.testing.assert_allclose(some.means, whole.means, atol=0.02)
@@ -292,14 +292,14 @@ def test_of_too_many_pairs_those_of_a_sample_are_gone_through(monkeypatch: Small
     counts = np.array([5, 0, 5, 2, 5, 50] * 20)
     people = np.flatnonzero(counts)
     assert _affordable(people, counts, 10, 0).tolist() == people.tolist()
-    monkeypatch.setattr("lpbandits.recovery.taste_choice.MOST_PAIRS", 2000)
+    monkeypatch.setattr("lpbandits.fit.taste.tuning.MOST_PAIRS", 2000)
     kept = _affordable(people, counts, 10, 0)
     assert set(kept) < set(people)
     assert np.all(np.diff(kept) > 0)
     pairs = np.minimum(counts, 10) ** 2  # of at most ten actions, whatever else was rated
     assert 2000 - 100 < pairs[kept].sum() <= 2000
     assert _affordable(people, counts, 10, 1).tolist() != kept.tolist()
-    monkeypatch.setattr("lpbandits.recovery.taste_choice.MOST_PAIRS", 1)
+    monkeypatch.setattr("lpbandits.fit.taste.tuning.MOST_PAIRS", 1)
     assert len(_affordable(people, counts, 10, 0)) == 20
 
 

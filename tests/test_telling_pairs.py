@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.polynomial.hermite_e import hermegauss
 
 import lpbandits as lpb
-from lpbandits.recovery import telling_pairs
+from lpbandits.fit import telling_pairs
 from lpbandits.recovery.telling_pairs import LEAST, PairSearch, TellingPair
 from lpbandits.typing import FloatArray
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import vl_convert
 
-from lpbandits.io import paths
 from lpbandits.views.vega import scripts
 
 MADE = "let all = 'für alle';\r\n"

@@ -7,9 +7,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 import lpbandits as lpb
-from lpbandits.recovery.overlap import share_in_fit, sketch_of
-from lpbandits.recovery.record import FitRecord
-from lpbandits.recovery.refit import estimator_of
+from lpbandits.fit.provenance import FitRecord
+from lpbandits.fit.refit import estimator_of
+from lpbandits.fit.training_sketch import share_in_fit, sketch_of
 from tests.doors.deciding import JOBS, by_this_process
 from tests.doors.hostile import NAMES, anything, arguments, array, floats, listed, mostly, one_of, text, whole
 from tests.doors.runner import Door

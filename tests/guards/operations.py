@@ -15,12 +15,12 @@ import numpy as np
 
 import lpbandits as lpb
 from lpbandits.evaluation.batch import Batch
+from lpbandits.fit.bradley_terry import maximise
+from lpbandits.fit.comparisons import gather
 from lpbandits.kernels.compiler import SOURCES
 from lpbandits.kernels.layout import Arrays
 from lpbandits.parallel import Threads
 from lpbandits.policies import Belief
-from lpbandits.recovery.bradley_terry import maximise
-from lpbandits.recovery.pairs import gather
 from lpbandits.simulation import roll
 from tests.conftest import random_orderings, taste_for
 

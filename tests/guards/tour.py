@@ -18,8 +18,8 @@ import numpy as np
 import polars as pl
 
 import lpbandits as lpb
+from lpbandits.fit.bradley_terry import EXACT
 from lpbandits.paper.movielens import MovieLensTask
-from lpbandits.recovery.bradley_terry import EXACT
 from lpbandits.simulation import roll
 from lpbandits.simulation.bounds import bound_world
 from lpbandits.simulation.sums import Spread, binned

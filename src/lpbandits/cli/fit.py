@@ -11,7 +11,7 @@ from lpbandits.cli.screen import print_json, print_table, say, stage_bars
 from lpbandits.text import LINE, shown, size_text
 
 if TYPE_CHECKING:
-    from lpbandits.recovery import Fit
+    from lpbandits.fit import Fit
 
 
 def fit(
@@ -66,10 +66,10 @@ def fit(
     """
     from lpbandits import validate
     from lpbandits.data.names import read_names
+    from lpbandits.fit import Em, TwoStage, fit_states
+    from lpbandits.fit.assign import check_assignments, write_assignments
+    from lpbandits.fit.em import slow_note
     from lpbandits.io.atomic import check_place
-    from lpbandits.recovery import Em, TwoStage, fit_states
-    from lpbandits.recovery.assignments import check_assignments, write_assignments
-    from lpbandits.recovery.em import slow_note
 
     validate.as_choice(method, "method", ("two-stage", "em"))
     number = reading.number_of_states(states)
@@ -120,7 +120,7 @@ def fit(
 
 
 def _show(made: "Fit", out: Path | None, assignments: Path | None) -> None:
-    from lpbandits.recovery.report import counted
+    from lpbandits.fit.report import counted
     from lpbandits.views.inspection import CURVE_RULE, PAIR_RULE, PAIRS, curve_table, inspect_model, state_table
 
     report = made.report
@@ -173,7 +173,7 @@ def _show(made: "Fit", out: Path | None, assignments: Path | None) -> None:
 
 def _space(space: dict[str, Any]) -> str:
     """Return where the log was and what that took, in one line."""
-    from lpbandits.recovery.report import counted
+    from lpbandits.fit.report import counted
 
     where = "in memory"
     if space["log"] == "files":
@@ -184,7 +184,7 @@ def _space(space: dict[str, Any]) -> str:
 
 
 def _show_taste(taste: dict[str, Any]) -> None:
-    from lpbandits.recovery.report import counted
+    from lpbandits.fit.report import counted
 
     states = f"{taste['states']} states, " if taste["states"] > 1 else ""
     say(

@@ -60,7 +60,7 @@ def inspect(
 
 
 def _show_states(seen: "Inspection", source: str) -> None:
-    from lpbandits.recovery.report import counted
+    from lpbandits.fit.report import counted
     from lpbandits.views.inspection import FIRST, MEANS, PAIRS, place_rule, place_table, state_table
     from lpbandits.views.model_facts import fit_lines, noise_line
 

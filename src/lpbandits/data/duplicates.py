@@ -5,7 +5,7 @@ import polars as pl
 
 from lpbandits.data.sources import Source
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery.report import counted
+from lpbandits.fit.report import counted
 
 DUPLICATES = ("error", "last", "mean")
 """What may be done about it."""

@@ -9,8 +9,8 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput, door
+from lpbandits.fit.report import counted
 from lpbandits.model import PreferenceModel
-from lpbandits.recovery.report import counted
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 from lpbandits.validate.values import LONGEST_LIST
 

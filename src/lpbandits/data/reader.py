@@ -19,8 +19,8 @@ from lpbandits.data.rankings import by_place
 from lpbandits.data.ratings import MOST, Ratings
 from lpbandits.data.sources import Source, find_fault, open_source
 from lpbandits.errors import InvalidInput, door, reason
+from lpbandits.fit.report import counted
 from lpbandits.io.compressed import Limit
-from lpbandits.recovery.report import counted
 
 
 class Frame(Protocol):

@@ -6,8 +6,8 @@ from lpbandits import validate
 from lpbandits.data.numbers import comma_hint, is_blank, is_text, number
 from lpbandits.data.tables import Table
 from lpbandits.errors import InvalidInput
+from lpbandits.fit.report import counted
 from lpbandits.limits import affordable
-from lpbandits.recovery.report import counted
 
 
 def is_wide(table: Table, person: int, others: list[int]) -> bool:

@@ -14,13 +14,13 @@ from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.policy_choice import choose_policy
 from lpbandits.evaluation.references import REFERENCES, best_possible, ceiling, in_order
 from lpbandits.evaluation.replay import Game, Replay, after, warm_up
+from lpbandits.fit.taste.moments import Moments, moments
+from lpbandits.fit.taste.popularity import as_crowd, popular_ordering
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Team
 from lpbandits.policies import entry_of
 from lpbandits.policies.evidences.taste import taste_of
 from lpbandits.policies.registry import NOTHING, TASTES
-from lpbandits.recovery.likings import as_crowd, popular_ordering
-from lpbandits.recovery.taste import Moments, moments
 from lpbandits.taste import TasteModel
 from lpbandits.typing import FloatArray
 

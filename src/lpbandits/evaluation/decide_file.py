@@ -21,11 +21,11 @@ from lpbandits.evaluation.decision_files import Pieces, decision_table
 from lpbandits.evaluation.history_files import ROWS, HistoryFile, Some, open_history
 from lpbandits.evaluation.label_files import Allowed, Coder, read_labels
 from lpbandits.evaluation.policy_choice import Chosen
+from lpbandits.fit.report import counted
 from lpbandits.io.atomic import check_table_place
 from lpbandits.io.compressed import temporary
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Progress, Team, Workers, team_of
-from lpbandits.recovery.report import counted
 from lpbandits.typing import BoolArray, Int32Array, IntArray, Json
 
 FIRST = 10

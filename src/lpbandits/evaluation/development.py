@@ -13,9 +13,9 @@ from lpbandits.evaluation.choices import Settings
 from lpbandits.evaluation.contest import Contest, known_of, mean_score, person_scores
 from lpbandits.evaluation.references import REFERENCES
 from lpbandits.evaluation.replay import Replay
+from lpbandits.fit.report import Stopwatch
+from lpbandits.fit.taste.tuning import TasteFit, TasteReport
 from lpbandits.model import PreferenceModel
-from lpbandits.recovery.report import Stopwatch
-from lpbandits.recovery.taste_choice import TasteFit, TasteReport
 from lpbandits.typing import BoolArray, FloatArray, Json
 
 T = TypeVar("T")

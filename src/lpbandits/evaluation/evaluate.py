@@ -21,12 +21,12 @@ from lpbandits.evaluation.results import Evaluation
 from lpbandits.evaluation.source import Source
 from lpbandits.evaluation.split import split
 from lpbandits.evaluation.verdict import sentence
+from lpbandits.fit.assign import states_of
+from lpbandits.fit.report import Stopwatch
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Progress, Workers, team_of, threads_of
 from lpbandits.policies import POLICIES
 from lpbandits.policies.registry import load_outside
-from lpbandits.recovery.assignments import states_of
-from lpbandits.recovery.report import Stopwatch
 from lpbandits.typing import IntArray
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lpbandits.evaluation.replay import Replay
+from lpbandits.fit.taste.moments import Moments
 from lpbandits.parallel import one_thread
-from lpbandits.recovery.taste import Moments
 from lpbandits.taste import TasteModel
 from lpbandits.typing import FloatArray, IntArray
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lpbandits.data.ratings import Ratings
+from lpbandits.fit.taste.popularity import LEAST_RATINGS
 from lpbandits.limits import affordable
 from lpbandits.policies import Policy
-from lpbandits.recovery.likings import LEAST_RATINGS
 from lpbandits.rewards import Rewards
 from lpbandits.simulation.roll import play
 from lpbandits.typing import FloatArray, IntArray

@@ -8,9 +8,9 @@ from lpbandits import validate
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.choices import Settings
+from lpbandits.fit.report import counted
+from lpbandits.fit.training_sketch import strangers_to
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.recovery.overlap import strangers_to
-from lpbandits.recovery.report import counted
 
 
 @dataclass(frozen=True, eq=False)

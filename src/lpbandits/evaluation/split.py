@@ -6,8 +6,8 @@ import numpy as np
 
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
-from lpbandits.recovery.likings import LEAST_RATINGS, telling
-from lpbandits.recovery.report import counted
+from lpbandits.fit.report import counted
+from lpbandits.fit.taste.popularity import LEAST_RATINGS, telling
 from lpbandits.typing import IntArray
 
 REPORT, DEVELOPMENT = 0.35, 0.2

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from lpbandits.evaluation.results import Gain, Played, titled
-from lpbandits.recovery.report import counted
+from lpbandits.fit.report import counted
 
 OPEN = 0.1
 """A gain that would be worth more people, if it cannot be ruled out."""

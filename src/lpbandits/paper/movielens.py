@@ -15,10 +15,10 @@ import numpy as np
 from lpbandits.data import Ratings, read_ratings
 from lpbandits.data.names import read_genres
 from lpbandits.errors import InvalidInput
+from lpbandits.fit import match_orderings, recover_two_stage
+from lpbandits.fit.clusters import Scale, cluster_people, scaled
 from lpbandits.kernels.offers import diverse_sets
 from lpbandits.model import PreferenceModel
-from lpbandits.recovery import match_orderings, recover_two_stage
-from lpbandits.recovery.cluster import Scale, cluster_people, scaled
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, IntArray, Label
 from lpbandits.worlds import Population

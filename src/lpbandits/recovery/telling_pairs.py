@@ -17,8 +17,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import entr, expit, logit
 
+from lpbandits.fit.certainty import chance_above
 from lpbandits.model import EDGE, PreferenceModel
-from lpbandits.recovery.certainty import chance_above
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 CANDIDATES = 300

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 
+from lpbandits.fit.report import counted
 from lpbandits.limits import affordable
 from lpbandits.policies import POLICIES, make_policy
 from lpbandits.policies.registry import MEANS, ORDERINGS, TOP, Entry
-from lpbandits.recovery.report import counted
 from lpbandits.simulation import sums
 from lpbandits.theory.program import check_size, operations_of
 from lpbandits.worlds import SyntheticWorld

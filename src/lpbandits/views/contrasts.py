@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import entr
 
+from lpbandits.fit.provenance import FitRecord
 from lpbandits.model import EDGE, PreferenceModel
-from lpbandits.recovery.record import FitRecord
 from lpbandits.recovery.telling_pairs import PairSearch
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json, Label
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from lpbandits.evaluation.results import Evaluation, titled
-from lpbandits.recovery.report import counted
+from lpbandits.fit.report import counted
 from lpbandits.simulation.results import versions
 from lpbandits.text import shown
 from lpbandits.views.charts import quickly

@@ -10,11 +10,11 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import door
+from lpbandits.fit.certainty import DRAWS, LEVEL, chance_above, pairs_right, place_intervals
+from lpbandits.fit.provenance import CurveRow, FitRecord
+from lpbandits.fit.report import share_text
 from lpbandits.limits import affordable
 from lpbandits.model import PreferenceModel
-from lpbandits.recovery.certainty import DRAWS, LEVEL, chance_above, pairs_right, place_intervals
-from lpbandits.recovery.record import CurveRow, FitRecord
-from lpbandits.recovery.report import share_text
 from lpbandits.text import shown
 from lpbandits.typing import IntArray, Json, Label
 from lpbandits.views.contrasts import NEVER, TIES, Contrasts, known_actions, silences

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import altair as alt
 import polars as pl
 
-from lpbandits.recovery.report import share_text
+from lpbandits.fit.report import share_text
 from lpbandits.text import shown_apart
 from lpbandits.views.charts import INK, Chart
 from lpbandits.views.inspection import Inspection

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from lpbandits.recovery.record import FitRecord
-from lpbandits.recovery.report import counted
+from lpbandits.fit.provenance import FitRecord
+from lpbandits.fit.report import counted
 from lpbandits.taste import TasteModel
 from lpbandits.text import LINE, shown
 from lpbandits.typing import Json, Label

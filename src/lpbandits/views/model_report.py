@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from lpbandits.recovery.report import counted
+from lpbandits.fit.report import counted
 from lpbandits.text import shown
 from lpbandits.views.charts import Chart, quickly
 from lpbandits.views.inspection import (

@@ -1,6 +1,6 @@
 """The pairs of actions that tell states apart, as tables for people."""
 
-from lpbandits.recovery.report import counted
+from lpbandits.fit.report import counted
 from lpbandits.recovery.telling_pairs import CANDIDATES
 from lpbandits.text import shown
 from lpbandits.views.contrasts import Contrasts, Pair

@@ -7,6 +7,7 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.data import Ratings
+from lpbandits.fit.clusters import Scale
 from lpbandits.limits import affordable
 from lpbandits.model import PreferenceModel
 from lpbandits.paper.datasets import fingerprint_of, require
@@ -19,7 +20,6 @@ from lpbandits.policies.lpbts import LpbTS
 from lpbandits.policies.mts import MTS
 from lpbandits.policies.popular import Popular
 from lpbandits.policies.ts import TS
-from lpbandits.recovery.cluster import Scale
 from lpbandits.rewards import Rewards
 from lpbandits.simulation import Trace, roll
 from lpbandits.simulation.intervals import reach

@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 
 from lpbandits.data import Ratings
+from lpbandits.fit import match_orderings, recover_em, recover_two_stage
 from lpbandits.limits import affordable
 from lpbandits.paper.spec import Case, Figure, Size
-from lpbandits.recovery import match_orderings, recover_em, recover_two_stage
 from lpbandits.typing import FloatArray, Json
 from lpbandits.views.charts import Chart, gridded, line_chart
 from lpbandits.worlds import SyntheticWorld

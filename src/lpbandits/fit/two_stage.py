@@ -9,14 +9,14 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.data.blocks import Blocks
 from lpbandits.data.ratings import Ratings
+from lpbandits.fit.bradley_terry import BradleyTerry, as_prior_sd, maximise
+from lpbandits.fit.clusters import Scale, cluster_people
+from lpbandits.fit.comparisons import compared
+from lpbandits.fit.counting import count_states, without
+from lpbandits.fit.estimator import Estimate, shrunk_over_states
+from lpbandits.fit.report import Stopwatch
+from lpbandits.fit.scatter import Scatter, scatter_sums
 from lpbandits.parallel import Threads
-from lpbandits.recovery.bradley_terry import BradleyTerry, as_prior_sd, maximise
-from lpbandits.recovery.cluster import Scale, cluster_people
-from lpbandits.recovery.counting import count_states, without
-from lpbandits.recovery.estimate import Estimate, shrunk_over_states
-from lpbandits.recovery.pairs import compared
-from lpbandits.recovery.report import Stopwatch
-from lpbandits.recovery.scatter import Scatter, scatter_sums
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
 
 

@@ -9,14 +9,14 @@ import numpy as np
 
 from lpbandits.data.blocks import Log
 from lpbandits.data.names import Naming
-from lpbandits.recovery.bradley_terry import BradleyTerry
-from lpbandits.recovery.certainty import pairs_right
-from lpbandits.recovery.estimate import Estimate, Estimator, Told, warnings_about
-from lpbandits.recovery.heldout_people import HeldOutScore, StateCurve
-from lpbandits.recovery.overlap import KEY, sketch_of
-from lpbandits.recovery.report import FitReport, counted
-from lpbandits.recovery.state_means import StateMeans
-from lpbandits.recovery.taste_choice import TasteFit
+from lpbandits.fit.bradley_terry import BradleyTerry
+from lpbandits.fit.certainty import pairs_right
+from lpbandits.fit.estimator import Estimate, Estimator, Told, warnings_about
+from lpbandits.fit.report import FitReport, counted
+from lpbandits.fit.selection import HeldOutScore, StateCurve
+from lpbandits.fit.state_means import StateMeans
+from lpbandits.fit.taste.tuning import TasteFit
+from lpbandits.fit.training_sketch import KEY, sketch_of
 from lpbandits.typing import FloatArray, IntArray, Json
 
 TIED = 0.95

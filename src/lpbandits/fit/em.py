@@ -9,13 +9,13 @@ from lpbandits import validate
 from lpbandits.data.blocks import Blocks, Log
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
+from lpbandits.fit.bradley_terry import BradleyTerry, as_prior_sd, maximise
+from lpbandits.fit.clusters import Scale, cluster_people, sorted_by, sorting_notes
+from lpbandits.fit.comparisons import Comparisons, compare, count_state, log_likelihoods
+from lpbandits.fit.estimator import Estimate, mixture, shrunk_over_states
+from lpbandits.fit.report import Stopwatch
+from lpbandits.fit.scatter import scatter
 from lpbandits.parallel import Threads
-from lpbandits.recovery.bradley_terry import BradleyTerry, as_prior_sd, maximise
-from lpbandits.recovery.cluster import Scale, cluster_people, sorted_by, sorting_notes
-from lpbandits.recovery.estimate import Estimate, mixture, shrunk_over_states
-from lpbandits.recovery.pairs import Comparisons, compare, count_state, log_likelihoods
-from lpbandits.recovery.report import Stopwatch
-from lpbandits.recovery.scatter import scatter
 from lpbandits.typing import FloatArray, IntArray, Json
 
 MOST_STATES = 2**31 - 1

@@ -8,7 +8,7 @@ import numpy as np
 from lpbandits.data.blocks import ENORMOUS, Blocks, as_blocks
 from lpbandits.data.ratings import Ratings
 from lpbandits.data.reduce import added, summed
-from lpbandits.kernels import likings as kernels
+from lpbandits.fit.kernels import popularity as kernels
 from lpbandits.parallel import Threads
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 

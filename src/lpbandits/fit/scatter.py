@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lpbandits.kernels.scatter import CURVATURE, RATERS, SQUARES, scatter_parts
+from lpbandits.fit.comparisons import Comparisons
+from lpbandits.fit.kernels.scatter import CURVATURE, RATERS, SQUARES, scatter_parts
 from lpbandits.parallel import Threads
-from lpbandits.recovery.pairs import Comparisons
 from lpbandits.typing import FloatArray
 
 PARTS = 64
@@ -57,7 +57,7 @@ class Scatter:
 def scatter(comparisons: Comparisons, weight: FloatArray, utilities: FloatArray, *, threads: Threads) -> Scatter:
     """Return one state's scatter around its utilities; people have weights, by index.
 
-    >>> from lpbandits.recovery.pairs import compare
+    >>> from lpbandits.fit.comparisons import compare
     >>> from lpbandits.data.ratings import Ratings
     >>> log = Ratings.from_arrays([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [3, 2, 1, 3, 2, 1])
     >>> found = scatter(compare(log), np.ones(2), np.zeros(3), threads=Threads(1))

@@ -10,14 +10,14 @@ from scipy.special import expit, logsumexp
 from lpbandits.data.blocks import Blocks
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
+from lpbandits.fit.bradley_terry import BradleyTerry
+from lpbandits.fit.certainty import chance_above
+from lpbandits.fit.comparisons import compare, compared, log_likelihoods
+from lpbandits.fit.report import Stopwatch, counted, share_text
+from lpbandits.fit.scatter import Scatter
+from lpbandits.fit.shrinkage import Shrunk, shrink
 from lpbandits.model import LARGEST_ERROR, PreferenceModel
 from lpbandits.parallel import Threads
-from lpbandits.recovery.bradley_terry import BradleyTerry
-from lpbandits.recovery.certainty import chance_above
-from lpbandits.recovery.pairs import compare, compared, log_likelihoods
-from lpbandits.recovery.report import Stopwatch, counted, share_text
-from lpbandits.recovery.scatter import Scatter
-from lpbandits.recovery.shrinkage import Shrunk, shrink
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json, Label
 from lpbandits.validate import ODD, quoted
 

@@ -16,14 +16,14 @@ from scipy.special import ndtri
 from lpbandits.data.blocks import Blocks
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
-from lpbandits.kernels.foresight import foresee
+from lpbandits.fit.kernels.predictive import foresee
+from lpbandits.fit.report import Stopwatch, counted
+from lpbandits.fit.selection import split_people
+from lpbandits.fit.taste.cross_products import MOST_CROSSED
+from lpbandits.fit.taste.moments import Moments, leading_factors, moments_of, taste_with
+from lpbandits.fit.taste.popularity import Crowd, as_crowd
 from lpbandits.limits import affordable
 from lpbandits.parallel import Threads, one_thread
-from lpbandits.recovery.crossed import MOST_CROSSED
-from lpbandits.recovery.heldout_people import split_people
-from lpbandits.recovery.likings import Crowd, as_crowd
-from lpbandits.recovery.report import Stopwatch, counted
-from lpbandits.recovery.taste import Moments, leading_factors, moments_of, taste_with
 from lpbandits.taste import TasteModel
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json
 

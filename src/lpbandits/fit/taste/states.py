@@ -8,10 +8,10 @@ import numpy as np
 from lpbandits.data.blocks import Blocks, as_blocks, sample_of
 from lpbandits.data.ratings import Ratings
 from lpbandits.data.reduce import added, summed
-from lpbandits.kernels import kinds as kernels
+from lpbandits.fit.clusters import cluster_people
+from lpbandits.fit.kernels import mixture as kernels
+from lpbandits.fit.taste.popularity import Scales
 from lpbandits.parallel import Threads
-from lpbandits.recovery.cluster import cluster_people
-from lpbandits.recovery.likings import Scales
 from lpbandits.typing import BoolArray, FloatArray
 
 STEPS = 100

@@ -4,15 +4,15 @@ import numpy as np
 
 from lpbandits.data.blocks import Blocks, Log
 from lpbandits.data.memory import TASTE
+from lpbandits.fit.clusters import seen_size, shown_people, starts_of
+from lpbandits.fit.comparisons import cell_type
+from lpbandits.fit.counting import FEWER, raters_of
+from lpbandits.fit.em import Em
+from lpbandits.fit.estimator import Estimator
+from lpbandits.fit.scatter import PARTS
+from lpbandits.fit.taste.cross_products import MOST_CROSSED
+from lpbandits.fit.two_stage import TwoStage
 from lpbandits.limits import affordable
-from lpbandits.recovery.cluster import seen_size, shown_people, starts_of
-from lpbandits.recovery.counting import FEWER, raters_of
-from lpbandits.recovery.crossed import MOST_CROSSED
-from lpbandits.recovery.em import Em
-from lpbandits.recovery.estimate import Estimator
-from lpbandits.recovery.pairs import cell_type
-from lpbandits.recovery.scatter import PARTS
-from lpbandits.recovery.two_stage import TwoStage
 from lpbandits.typing import IntArray
 
 STEPS = 20

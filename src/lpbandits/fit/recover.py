@@ -7,12 +7,12 @@ from lpbandits import validate
 from lpbandits.data.chunked import PartedRatings
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import door
+from lpbandits.fit.clusters import Scale
+from lpbandits.fit.em import Em
+from lpbandits.fit.fit_states import States, fit_states
+from lpbandits.fit.two_stage import TwoStage
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Progress, Workers
-from lpbandits.recovery.cluster import Scale
-from lpbandits.recovery.em import Em
-from lpbandits.recovery.fit import States, fit_states
-from lpbandits.recovery.two_stage import TwoStage
 
 
 @door("fitting states")

@@ -15,10 +15,10 @@ from lpbandits import validate
 from lpbandits.data.blocks import Blocks, as_blocks, sample_of
 from lpbandits.data.ratings import Ratings
 from lpbandits.data.reduce import added, summed
-from lpbandits.fits import isotonic
-from lpbandits.kernels.cells import add_cells, add_squares
+from lpbandits.fit.estimator import Estimate
+from lpbandits.fit.isotonic import isotonic
+from lpbandits.fit.kernels.state_sums import add_cells, add_squares
 from lpbandits.parallel import Threads
-from lpbandits.recovery.estimate import Estimate
 from lpbandits.typing import FloatArray, IntArray
 
 PSEUDO_RATERS = 5.0
@@ -48,7 +48,7 @@ def state_means(log: Ratings | Blocks, estimate: Estimate, threads: Threads | No
     >>> from lpbandits.parallel import Threads
     >>> from lpbandits.recovery import TwoStage
     >>> from lpbandits.data.blocks import InMemory
-    >>> from lpbandits.recovery.report import Stopwatch
+    >>> from lpbandits.fit.report import Stopwatch
     >>> log = Ratings.from_arrays(*zip(*[(n, a, 3 - a + (n % 3) / 10) for n in range(60) for a in range(3)]))
     >>> with Threads(1) as pool:
     ...     made = TwoStage()(InMemory(log, pool), 1, watch=Stopwatch())

@@ -15,15 +15,11 @@ from lpbandits.data.memory import room_of
 from lpbandits.data.names import named
 from lpbandits.data.ratings import Ratings, as_log
 from lpbandits.errors import InvalidInput, door
-from lpbandits.io.compressed import temporary
-from lpbandits.io.paths import as_path
-from lpbandits.parallel import Progress, Threads, Workers, one_thread, team_of
-from lpbandits.parallel.workers import as_workers
-from lpbandits.recovery.account import Findings, provenance_of, report_of
-from lpbandits.recovery.cluster import HUGE, sorted_by
-from lpbandits.recovery.counting import raters_of
-from lpbandits.recovery.estimate import Estimator, as_estimator, distinct, to_model, told
-from lpbandits.recovery.heldout_people import (
+from lpbandits.fit.clusters import HUGE, sorted_by
+from lpbandits.fit.counting import raters_of
+from lpbandits.fit.estimator import Estimator, as_estimator, distinct, to_model, told
+from lpbandits.fit.report import Fit, Stopwatch
+from lpbandits.fit.selection import (
     HeldOutScore,
     StateCurve,
     candidates_up_to,
@@ -31,11 +27,15 @@ from lpbandits.recovery.heldout_people import (
     score_heldout,
     split_people,
 )
-from lpbandits.recovery.likings import Crowd, popular_ordering
-from lpbandits.recovery.report import Fit, Stopwatch
-from lpbandits.recovery.size import check_fit, check_room
-from lpbandits.recovery.state_means import state_means
-from lpbandits.recovery.taste_choice import TasteFit, recover_taste
+from lpbandits.fit.size import check_fit, check_room
+from lpbandits.fit.state_means import state_means
+from lpbandits.fit.summary import Findings, provenance_of, report_of
+from lpbandits.fit.taste.popularity import Crowd, popular_ordering
+from lpbandits.fit.taste.tuning import TasteFit, recover_taste
+from lpbandits.io.compressed import temporary
+from lpbandits.io.paths import as_path
+from lpbandits.parallel import Progress, Threads, Workers, one_thread, team_of
+from lpbandits.parallel.workers import as_workers
 from lpbandits.taste import MOST_STATES
 from lpbandits.typing import Json
 

@@ -5,11 +5,11 @@ from typing import Any
 
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput
+from lpbandits.fit.em import Em
+from lpbandits.fit.estimator import Estimator
+from lpbandits.fit.fit_states import States
+from lpbandits.fit.two_stage import TwoStage
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.recovery.em import Em
-from lpbandits.recovery.estimate import Estimator
-from lpbandits.recovery.fit import States
-from lpbandits.recovery.two_stage import TwoStage
 from lpbandits.taste import MOST_STATES
 from lpbandits.typing import Json
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lpbandits.recovery.scatter import Scatter
+from lpbandits.fit.scatter import Scatter
 from lpbandits.typing import BoolArray, FloatArray
 
 LARGEST = 300.0

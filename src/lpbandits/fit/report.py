@@ -97,7 +97,7 @@ class Fit:
         jobs: int | Workers | None = None,
     ) -> "pl.DataFrame":
         """Return each person's likeliest state, of people in the fit or not; see `lpbandits.states_of`."""
-        from lpbandits.recovery.assignments import states_of  # noqa: PLC0415 - polars only where a table is made
+        from lpbandits.fit.assign import states_of  # noqa: PLC0415 - polars only where a table is made
 
         return states_of(self.model, ratings, threads=threads, jobs=jobs)
 

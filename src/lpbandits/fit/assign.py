@@ -10,13 +10,13 @@ from lpbandits.data.chunked import PartedRatings
 from lpbandits.data.ratings import Ratings, as_log
 from lpbandits.data.tables import labels_as_series
 from lpbandits.errors import InvalidInput, door
+from lpbandits.fit.comparisons import compare, log_likelihoods
+from lpbandits.fit.estimator import mixture
+from lpbandits.fit.fit_states import opened
 from lpbandits.io.atomic import check_table_place, write_stream
 from lpbandits.limits import affordable
 from lpbandits.model import EDGE, PreferenceModel, as_model
 from lpbandits.parallel import Threads, Workers
-from lpbandits.recovery.estimate import mixture
-from lpbandits.recovery.fit import opened
-from lpbandits.recovery.pairs import compare, log_likelihoods
 from lpbandits.typing import FloatArray, IntArray
 from lpbandits.validate import quoted
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from lpbandits import validate
 from lpbandits.data.ratings import Ratings
-from lpbandits.kernels import pairs as kernels
+from lpbandits.fit.kernels import comparisons as kernels
 from lpbandits.limits import affordable
 from lpbandits.parallel import Threads
 from lpbandits.typing import FloatArray, Int32Array, IntArray

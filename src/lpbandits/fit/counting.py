@@ -16,9 +16,9 @@ from lpbandits.data.blocks import Blocks
 from lpbandits.data.memory import Room
 from lpbandits.data.ratings import Ratings
 from lpbandits.data.reduce import added_each, plus, writable
+from lpbandits.fit.comparisons import PairCounts, add_wins, cell_type, compared, gather
 from lpbandits.limits import affordable
 from lpbandits.parallel import Threads
-from lpbandits.recovery.pairs import PairCounts, add_wins, cell_type, compared, gather
 from lpbandits.typing import BoolArray, IntArray
 
 CELLS = 2**26

@@ -18,12 +18,12 @@ from lpbandits.data.blocks import Blocks
 from lpbandits.data.memory import SENT
 from lpbandits.data.ratings import Ratings
 from lpbandits.data.reduce import plus, summed
-from lpbandits.kernels.likings import NOWHERE, count_placed, leave
-from lpbandits.kernels.symmetric import symmetric_times
+from lpbandits.fit.kernels.popularity import NOWHERE, count_placed, leave
+from lpbandits.fit.kernels.symmetric import symmetric_times
+from lpbandits.fit.taste.cross_products import MOST_CROSSED, Residuals, mirrored
+from lpbandits.fit.taste.popularity import PSEUDO_RATERS, Crowd, Likings, Scales, as_crowd
+from lpbandits.fit.taste.states import Mixture, mixture, nobody
 from lpbandits.parallel import Threads, one_thread
-from lpbandits.recovery.crossed import MOST_CROSSED, Residuals, mirrored
-from lpbandits.recovery.likings import PSEUDO_RATERS, Crowd, Likings, Scales, as_crowd
-from lpbandits.recovery.taste_states import Mixture, mixture, nobody
 from lpbandits.taste import LEAST_VARIANCE, TasteModel
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpbandits.data.reduce import parts_of
-from lpbandits.kernels.products import group_rows, product_rows
+from lpbandits.fit.kernels.gram import group_rows, product_rows
 from lpbandits.parallel import Threads, one_thread
 from lpbandits.typing import FloatArray, IntArray
 

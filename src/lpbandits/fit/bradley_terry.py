@@ -14,9 +14,9 @@ from scipy.linalg import cho_factor, cho_solve, eigvalsh_tridiagonal
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
-from lpbandits.kernels import bradley_terry as kernels
+from lpbandits.fit.comparisons import PairCounts, gather
+from lpbandits.fit.kernels import bradley_terry as kernels
 from lpbandits.parallel import Threads
-from lpbandits.recovery.pairs import PairCounts, gather
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 EXACT = 512

@@ -1,0 +1,1 @@
+"""Taste: how preferences vary continuously between people."""
