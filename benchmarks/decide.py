@@ -7,7 +7,7 @@ import numpy as np
 import lpbandits as lpb
 from benchmarks.loops import Floats, Ints, scipy_fit
 from benchmarks.measure import Row, interleaved, ratio
-from lpbandits.evaluation.batch import Batch
+from lpbandits.decisions.engine import Batch
 
 STATES, TRIED = 5, 10
 PEOPLE = 50_000

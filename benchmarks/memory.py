@@ -96,7 +96,8 @@ lpb.simulate(world, ["lpbts"], people=20_000, rounds=200, threads=1)
     "fit: 1 million ratings of 5,000 people, 1,000 actions, 5 states": (
         """
 import numpy as np
-from lpbandits.recovery import Ratings, TwoStage, fit_states
+from lpbandits.data import Ratings
+from lpbandits.fit import TwoStage, fit_states
 rng = np.random.default_rng(0)
 person = np.repeat(np.arange(5_000), 200)
 action = np.argsort(rng.random((5_000, 1_000), dtype=np.float32), axis=1)[:, :200].ravel()

@@ -18,8 +18,8 @@ from benchmarks.measure import Measured, Table, Value, interleaved, processor_se
 from benchmarks.peers import Missing
 from benchmarks.recommenders import RECOMMENDERS, Score, Settings
 from lpbandits.data import Ratings
-from lpbandits.evaluation.contest import Contest, Known, known_of, mean_score, person_scores
-from lpbandits.evaluation.references import REFERENCES
+from lpbandits.evaluation.baselines import REFERENCES
+from lpbandits.evaluation.contestants import Contest, Known, known_of, mean_score, person_scores
 from lpbandits.evaluation.replay import LEAST, Replay
 from lpbandits.evaluation.split import split
 from lpbandits.fit import TwoStage, fit_states

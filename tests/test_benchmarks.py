@@ -20,7 +20,7 @@ import polars as pl
 import pytest
 
 import lpbandits as lpb
-from lpbandits.evaluation.references import in_order
+from lpbandits.evaluation.baselines import in_order
 from lpbandits.evaluation.replay import Replay
 from lpbandits.fit.taste.popularity import telling
 from lpbandits.typing import FloatArray

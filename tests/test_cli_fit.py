@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import lpbandits as lpb
 from lpbandits.cli import app
-from lpbandits.views.inspection import inspect_model
+from lpbandits.inspection.inspect import inspect_model
 from tests.doors.commands import run
 
 runner = CliRunner()

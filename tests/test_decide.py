@@ -13,7 +13,7 @@ import lpbandits as lpb
 from lpbandits.address import address_of, addresses_of
 from lpbandits.agent import Agent
 from lpbandits.data.histories import Histories
-from lpbandits.evaluation.decide import decide
+from lpbandits.decisions.decide import decide
 from lpbandits.kernels.tally import record
 from lpbandits.policies import Policy
 from lpbandits.policies.parts import certain
@@ -177,8 +177,8 @@ def test_neither_threads_nor_pieces_nor_company_change_a_decision(
     model = model_for(lpb.Rewards(), k=K)
     past = some_histories(GAUSSIAN[0], model)
     whole = decide(lpb.LpbTS(model), past, seed=SEED).table()
-    monkeypatch.setattr("lpbandits.evaluation.batch.BLOCK", 1)
-    monkeypatch.setattr("lpbandits.evaluation.batch.PIECE", 5)
+    monkeypatch.setattr("lpbandits.decisions.engine.BLOCK", 1)
+    monkeypatch.setattr("lpbandits.decisions.engine.PIECE", 5)
     told: list[tuple[str, int, int]] = []
     again = decide(
         lpb.LpbTS(model),
@@ -194,7 +194,7 @@ def test_neither_threads_nor_pieces_nor_company_change_a_decision(
 
 
 def test_chances_that_take_long_say_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lpbandits.evaluation.batch.SLOW", 10)
+    monkeypatch.setattr("lpbandits.decisions.engine.SLOW", 10)
     model = model_for(lpb.Rewards(), k=K)
     told: list[tuple[str, int, int]] = []
     decide(lpb.TS(model), some_histories(GAUSSIAN[0], model), progress=lambda *words: told.append(words))

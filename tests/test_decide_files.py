@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 import lpbandits as lpb
 from lpbandits.cli import app
-from lpbandits.evaluation import history_files
-from lpbandits.evaluation.decide_file import Summary, decide_file
-from lpbandits.evaluation.decision_files import Pieces
-from lpbandits.evaluation.history_files import open_history
-from lpbandits.evaluation.policy_choice import choose_policy
+from lpbandits.decisions import history_files
+from lpbandits.decisions.choose_policy import choose_policy
+from lpbandits.decisions.files import Summary, decide_file
+from lpbandits.decisions.history_files import open_history
+from lpbandits.decisions.output import Pieces
 from lpbandits.io.atomic import UNFINISHED, whole_file
 from tests.conftest import taste_for
 

@@ -11,24 +11,24 @@ from hypothesis import strategies as st
 
 import lpbandits as lpb
 from lpbandits.data import Ratings
+from lpbandits.decisions.choose_policy import choose_policy
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation import evaluate
-from lpbandits.evaluation.account import accounts, best_of
-from lpbandits.evaluation.choices import Settings
-from lpbandits.evaluation.contest import DEFAULT, Contest, known_of
-from lpbandits.evaluation.development import Choice, Trial, unbiased
-from lpbandits.evaluation.evaluate import names_of
-from lpbandits.evaluation.intervals import intervals
-from lpbandits.evaluation.policy_choice import choose_policy
-from lpbandits.evaluation.references import (
+from lpbandits.evaluation.baselines import (
     REFERENCES,
     best_possible,
     foreseen_from_others,
     item_knn,
 )
+from lpbandits.evaluation.bootstrap import intervals
+from lpbandits.evaluation.contestants import DEFAULT, Contest, known_of
+from lpbandits.evaluation.evaluate import names_of
+from lpbandits.evaluation.fit_config import Settings
 from lpbandits.evaluation.replay import Replay, after
 from lpbandits.evaluation.results import Gain, Played
 from lpbandits.evaluation.split import split
+from lpbandits.evaluation.summary import accounts, best_of
+from lpbandits.evaluation.tuning import Choice, Trial, unbiased
 from lpbandits.evaluation.verdict import sentence
 from lpbandits.fit.taste.moments import Moments, moments
 from lpbandits.fit.taste.popularity import telling
@@ -115,7 +115,7 @@ def test_development_people_are_not_in_the_fit_that_they_judge(monkeypatch: pyte
         fitted.append(set(log.people))
         return lpb.fit_states(log, *args, **options)
 
-    monkeypatch.setattr("lpbandits.evaluation.choices.fit_states", seen)
+    monkeypatch.setattr("lpbandits.evaluation.fit_config.fit_states", seen)
     parts = split(PLANTED, least=4, seed=0)
     evaluate(PLANTED, policies=["lpbts"], states=2, scale="cosine", seed=0)
     first = set(parts.fitted.tolist())

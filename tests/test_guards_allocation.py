@@ -10,7 +10,7 @@ import pytest
 from numba.core.errors import NumbaError
 
 import lpbandits as lpb
-from lpbandits.evaluation.batch import kernel_of
+from lpbandits.decisions.engine import kernel_of
 from lpbandits.kernels.exploring import wander, wander_pair
 from lpbandits.kernels.outcomes import duelled, rewarded
 from lpbandits.kernels.rollout import offer_once, offer_sets, rollout_of

@@ -11,11 +11,11 @@ from typer.testing import CliRunner, Result
 import lpbandits as lpb
 from lpbandits.cli import app
 from lpbandits.fit.provenance import FitRecord
+from lpbandits.inspection.contrasts import Contrasts
+from lpbandits.inspection.facts import COIN, fit_lines, warning_lines
+from lpbandits.inspection.inspect import WHOLE, inspect_model, state_table
+from lpbandits.inspection.tables import pair_rule, pair_table
 from lpbandits.taste import TasteModel
-from lpbandits.views.contrasts import Contrasts
-from lpbandits.views.inspection import WHOLE, inspect_model, state_table
-from lpbandits.views.model_facts import COIN, fit_lines, warning_lines
-from lpbandits.views.pair_tables import pair_rule, pair_table
 
 runner = CliRunner()
 

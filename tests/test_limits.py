@@ -14,6 +14,7 @@ import lpbandits as lpb
 from lpbandits import limits
 from lpbandits.cli import app
 from lpbandits.fit.size import check_fit
+from lpbandits.inspection.inspect import inspect_model
 from lpbandits.paper.reproduce import reproduce
 from lpbandits.paper.spec import Size
 from lpbandits.simulation import bounds, size
@@ -23,7 +24,6 @@ from lpbandits.simulation.size import check_bounds, check_run
 from lpbandits.theory import nearest_inversions
 from lpbandits.theory.program import check_size
 from lpbandits.views.demo import run_demo
-from lpbandits.views.inspection import inspect_model
 from tests.conftest import random_orderings
 
 runner = CliRunner()

@@ -18,9 +18,9 @@ from lpbandits.cli import app
 from lpbandits.data import Ratings, read_ratings
 from lpbandits.data import spill as partition
 from lpbandits.data.spill import open_ratings, part_ratings
+from lpbandits.decisions.allowed import read_labels
+from lpbandits.decisions.history_files import open_history
 from lpbandits.errors import InvalidInput
-from lpbandits.evaluation.history_files import open_history
-from lpbandits.evaluation.label_files import read_labels
 from lpbandits.io.parquet import size_of
 
 Frames = list[pl.DataFrame]

@@ -46,7 +46,7 @@ import sys
 from pathlib import Path
 import numpy as np, polars as pl
 import lpbandits as lpb
-from lpbandits.recovery import counting
+from lpbandits.fit import counting
 
 counting.CELLS = 2**40  # so that the limit alone decides
 rng = np.random.default_rng(0)
@@ -355,7 +355,7 @@ PARTED = """
 import resource
 import numpy as np, polars as pl
 import lpbandits as lpb
-from lpbandits.recovery import partition
+from lpbandits.data import spill as partition
 
 partition.SMALLEST = partition.LARGEST = 100
 who = np.repeat(np.arange(2000), 10)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from lpbandits.inspection.inspect import inspect_model
 from lpbandits.model import PreferenceModel
 from lpbandits.paper.claims.check import Claim, judge
 from lpbandits.paper.figures import FIGURES
@@ -19,7 +20,6 @@ from lpbandits.paper.report import _settings, save_reproduction
 from lpbandits.paper.spec import FULL, QUICK, Size
 from lpbandits.typing import Json
 from lpbandits.views.charts import Chart, beside, line_chart, regret_chart
-from lpbandits.views.inspection import inspect_model
 from lpbandits.views.labels import covering
 from lpbandits.views.model_charts import DOTS, STATE_COLOURS, disagreement_chart, share_chart
 from lpbandits.views.page import VERDICTS, Link, Remark, Section, Table, page

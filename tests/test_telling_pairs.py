@@ -11,7 +11,7 @@ from numpy.polynomial.hermite_e import hermegauss
 
 import lpbandits as lpb
 from lpbandits.fit import telling_pairs
-from lpbandits.recovery.telling_pairs import LEAST, PairSearch, TellingPair
+from lpbandits.inspection.questions import LEAST, PairSearch, TellingPair
 from lpbandits.typing import FloatArray
 
 

@@ -20,8 +20,8 @@ import psutil  # type: ignore[import-untyped] # distributed brings it, without t
 import pytest
 
 import lpbandits as lpb
-from lpbandits.evaluation.decide_file import decide_file
-from lpbandits.evaluation.policy_choice import choose_policy
+from lpbandits.decisions.choose_policy import choose_policy
+from lpbandits.decisions.files import decide_file
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.reproduce import reproduce, run_case
 from lpbandits.paper.spec import Size
@@ -123,8 +123,8 @@ def some_histories(people: int) -> lpb.Histories:
 
 @pytest.mark.parametrize("name", ["lpbts", "ts"])  # ts tells its chances person by person
 def test_decide_is_the_same_to_the_last_bit(name: str, workers: lpb.Workers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lpbandits.evaluation.batch.PIECE", 30)
-    monkeypatch.setattr("lpbandits.evaluation.batch.SLOW", 20)
+    monkeypatch.setattr("lpbandits.decisions.engine.PIECE", 30)
+    monkeypatch.setattr("lpbandits.decisions.engine.SLOW", 20)
     past = some_histories(100)
     allowed = {person: [person % 6, 5, 0] for person in range(0, 100, 3)}
     policy = choose_policy(MODEL, name).policy
@@ -151,7 +151,7 @@ def test_a_policy_that_plays_again_is_told_of_whoever_decides(workers: lpb.Worke
 def test_a_file_of_decisions_is_the_same_to_the_last_byte(
     ending: str, workers: lpb.Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lpbandits.evaluation.batch.PIECE", 9)
+    monkeypatch.setattr("lpbandits.decisions.engine.PIECE", 9)
     rng = np.random.default_rng(1)
     rows = [f"p{rng.integers(0, 60)},{rng.integers(0, 6)},{rng.normal(2, 1):.3f}" for _ in range(500)]
     history = tmp_path / "history.csv"

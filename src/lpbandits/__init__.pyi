@@ -6,6 +6,8 @@ from .data import open_ratings as open_ratings
 from .data import part_ratings as part_ratings
 from .data import read_ratings as read_ratings
 from .data.histories import Histories as Histories
+from .decisions.decide import Decisions as Decisions
+from .decisions.decide import decide as decide
 from .errors import FileFormatError as FileFormatError
 from .errors import InvalidInput as InvalidInput
 from .errors import LocksIn as LocksIn
@@ -16,8 +18,6 @@ from .errors import SlowFunction as SlowFunction
 from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate as evaluate
 from .evaluation import fit_as_chosen as fit_as_chosen
-from .evaluation.decide import Decisions as Decisions
-from .evaluation.decide import decide as decide
 from .explain import Explanation as Explanation
 from .explain import expected as expected
 from .fit import BradleyTerry as BradleyTerry

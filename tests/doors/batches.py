@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 import lpbandits as lpb
-from lpbandits.evaluation.decide_file import decide_file
-from lpbandits.evaluation.policy_choice import choose_policy
+from lpbandits.decisions.choose_policy import choose_policy
+from lpbandits.decisions.files import decide_file
 from tests.doors.deciding import ACTIONS, DUELLING, JOBS, MODEL, POLICIES_HERE, by_this_process, truths
 from tests.doors.hostile import (
     NAMES,

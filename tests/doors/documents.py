@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 import lpbandits as lpb
 from lpbandits.data.names import read_genres, read_names
+from lpbandits.inspection.facts import fit_lines, taste_lines
+from lpbandits.inspection.inspect import inspect_model, place_table, state_table
+from lpbandits.inspection.tables import pair_table, trait_table
 from lpbandits.io.json import digest
 from lpbandits.paper.cases import keep, kept, place_of
 from lpbandits.paper.spec import Case, Figure
-from lpbandits.views.inspection import inspect_model, place_table, state_table
-from lpbandits.views.model_facts import fit_lines, taste_lines
-from lpbandits.views.pair_tables import pair_table, trait_table
 from tests.doors.deciding import MODEL, live
 from tests.doors.hostile import NAMES, Code, anything, mostly, one_of, text
 from tests.doors.runner import Door

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import lpbandits as lpb
-from lpbandits.evaluation.batch import Batch
+from lpbandits.decisions.engine import Batch
 from lpbandits.fit.bradley_terry import maximise
 from lpbandits.fit.comparisons import gather
 from lpbandits.kernels.compiler import SOURCES

@@ -10,7 +10,7 @@ from lpbandits.cli.screen import notes, print_json, print_table, progress_bar, s
 from lpbandits.text import shown
 
 if TYPE_CHECKING:
-    from lpbandits.evaluation.decide_file import Summary
+    from lpbandits.decisions.files import Summary
 
 NUMBERS = {"probability", "expected", "low", "high", "people", "share"}
 
@@ -53,8 +53,8 @@ def decide(
 
     Example: `lpb decide --model model.json history.parquet --not-again --out decisions.parquet`
     """
-    from lpbandits.evaluation.decide_file import decide_file
-    from lpbandits.evaluation.policy_choice import choose_policy
+    from lpbandits.decisions.choose_policy import choose_policy
+    from lpbandits.decisions.files import decide_file
     from lpbandits.model import PreferenceModel
 
     team = workers.workers_of(jobs, backend, address)

@@ -121,7 +121,7 @@ def fit(
 
 def _show(made: "Fit", out: Path | None, assignments: Path | None) -> None:
     from lpbandits.fit.report import counted
-    from lpbandits.views.inspection import CURVE_RULE, PAIR_RULE, PAIRS, curve_table, inspect_model, state_table
+    from lpbandits.inspection.inspect import CURVE_RULE, PAIR_RULE, PAIRS, curve_table, inspect_model, state_table
 
     report = made.report
     say(

@@ -9,7 +9,7 @@ from lpbandits.cli.screen import print_json, print_table, progress_bar, say
 from lpbandits.text import LINE, shown, shown_apart
 
 if TYPE_CHECKING:
-    from lpbandits.views.inspection import Inspection
+    from lpbandits.inspection.inspect import Inspection
 
 WIDE = 12
 """States that have a column in a table."""
@@ -29,9 +29,9 @@ def inspect(
     Example: `lpb inspect model.json --out report`
     """
     from lpbandits.data.names import read_names, unmatched
+    from lpbandits.inspection.facts import warning_lines
+    from lpbandits.inspection.inspect import inspect_model
     from lpbandits.model import PreferenceModel
-    from lpbandits.views.inspection import inspect_model
-    from lpbandits.views.model_facts import warning_lines
 
     given = None if names is None else read_names(names)
     loaded = PreferenceModel.load(model)
@@ -61,8 +61,8 @@ def inspect(
 
 def _show_states(seen: "Inspection", source: str) -> None:
     from lpbandits.fit.report import counted
-    from lpbandits.views.inspection import FIRST, MEANS, PAIRS, place_rule, place_table, state_table
-    from lpbandits.views.model_facts import fit_lines, noise_line
+    from lpbandits.inspection.facts import fit_lines, noise_line
+    from lpbandits.inspection.inspect import FIRST, MEANS, PAIRS, place_rule, place_table, state_table
 
     people = "" if seen.fit.people is None else f", fitted to {counted(seen.fit.people, 'person', 'people')}"
     title = f"{source}: {counted(len(seen.states), 'state')}, {counted(seen.actions, 'action')}{people}"
@@ -81,7 +81,7 @@ def _show_states(seen: "Inspection", source: str) -> None:
 
 
 def _show_contrasts(seen: "Inspection") -> None:
-    from lpbandits.views import pair_tables as pairs
+    from lpbandits.inspection import tables as pairs
 
     part = f", for the first {WIDE} (all: --json)" if len(seen.states) > WIDE else ""
     few = seen.first(WIDE).contrasts
@@ -108,7 +108,7 @@ def _show_contrasts(seen: "Inspection") -> None:
 
 
 def _show_taste(seen: "Inspection") -> None:
-    from lpbandits.views.model_facts import TASTE_RULE, taste_lines, taste_table
+    from lpbandits.inspection.facts import TASTE_RULE, taste_lines, taste_table
 
     if seen.taste is None:
         return

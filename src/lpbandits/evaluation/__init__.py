@@ -1,4 +1,4 @@
-"""Real people: whether policies help those of a log, and what to give everybody next."""
+"""Evaluation: replay held-out people of a log and decide whether policies help them."""
 
 import lazy_loader
 

@@ -10,16 +10,16 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.data.ratings import Ratings, as_log
 from lpbandits.errors import InvalidInput, door
-from lpbandits.evaluation.account import accounts, best_of, gains_over, groups_of, table_of
-from lpbandits.evaluation.choices import Settings, candidates
-from lpbandits.evaluation.contest import BOUNDS, DEFAULT, YARDSTICKS, Contest, Known, kind_of, known_of
-from lpbandits.evaluation.development import Choice, develop, timed
-from lpbandits.evaluation.intervals import differences
-from lpbandits.evaluation.references import REFERENCES
+from lpbandits.evaluation.baselines import REFERENCES
+from lpbandits.evaluation.bootstrap import differences
+from lpbandits.evaluation.contestants import BOUNDS, DEFAULT, YARDSTICKS, Contest, Known, kind_of, known_of
+from lpbandits.evaluation.fit_config import Settings, candidates
 from lpbandits.evaluation.replay import LEAST, Replay
 from lpbandits.evaluation.results import Evaluation
 from lpbandits.evaluation.source import Source
 from lpbandits.evaluation.split import split
+from lpbandits.evaluation.summary import accounts, best_of, gains_over, groups_of, table_of
+from lpbandits.evaluation.tuning import Choice, develop, timed
 from lpbandits.evaluation.verdict import sentence
 from lpbandits.fit.assign import states_of
 from lpbandits.fit.report import Stopwatch

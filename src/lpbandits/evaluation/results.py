@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 import polars as pl
 
-from lpbandits.evaluation.choices import Settings
-from lpbandits.evaluation.intervals import differences
+from lpbandits.evaluation.bootstrap import differences
+from lpbandits.evaluation.fit_config import Settings
 from lpbandits.policies import title_of
 from lpbandits.typing import FloatArray, Json
 

@@ -7,7 +7,7 @@ from typing import Any
 from lpbandits import validate
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
-from lpbandits.evaluation.choices import Settings
+from lpbandits.evaluation.fit_config import Settings
 from lpbandits.fit.report import counted
 from lpbandits.fit.training_sketch import strangers_to
 from lpbandits.model import PreferenceModel, as_model

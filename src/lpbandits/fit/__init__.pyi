@@ -5,12 +5,12 @@ from .clusters import Clusters as Clusters
 from .clusters import cluster_people as cluster_people
 from .em import Em as Em
 from .fit_states import fit_states as fit_states
-from .selection import StateCurve as StateCurve
-from .selection import choose_states as choose_states
 from .matching import Matching as Matching
 from .matching import match_orderings as match_orderings
 from .recover import recover_em as recover_em
 from .recover import recover_two_stage as recover_two_stage
 from .report import Fit as Fit
 from .report import FitReport as FitReport
+from .selection import StateCurve as StateCurve
+from .selection import choose_states as choose_states
 from .two_stage import TwoStage as TwoStage

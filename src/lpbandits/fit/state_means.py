@@ -46,7 +46,7 @@ def state_means(log: Ratings | Blocks, estimate: Estimate, threads: Threads | No
     """Return the means of an estimate's states, from the ratings of its people, within the range of all ratings.
 
     >>> from lpbandits.parallel import Threads
-    >>> from lpbandits.recovery import TwoStage
+    >>> from lpbandits.fit import TwoStage
     >>> from lpbandits.data.blocks import InMemory
     >>> from lpbandits.fit.report import Stopwatch
     >>> log = Ratings.from_arrays(*zip(*[(n, a, 3 - a + (n % 3) / 10) for n in range(60) for a in range(3)]))

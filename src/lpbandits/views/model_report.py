@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lpbandits.fit.report import counted
-from lpbandits.text import shown
-from lpbandits.views.charts import Chart, quickly
-from lpbandits.views.inspection import (
+from lpbandits.inspection.facts import TASTE_RULE, fit_lines, noise_line, taste_lines, taste_table, warning_lines
+from lpbandits.inspection.inspect import (
     CURVE_RULE,
     PAIR_RULE,
     Inspection,
@@ -15,6 +14,9 @@ from lpbandits.views.inspection import (
     place_table,
     state_table,
 )
+from lpbandits.inspection.tables import ASK, TRAIT_RULE, TRAITS, pair_rule, pair_table, trait_table
+from lpbandits.text import shown
+from lpbandits.views.charts import Chart, quickly
 from lpbandits.views.model_charts import (
     DOTS,
     MOST,
@@ -25,10 +27,8 @@ from lpbandits.views.model_charts import (
     place_chart,
     share_chart,
 )
-from lpbandits.views.model_facts import TASTE_RULE, fit_lines, noise_line, taste_lines, taste_table, warning_lines
 from lpbandits.views.page import Section, Table
 from lpbandits.views.pair_charts import pair_chart, taste_chart
-from lpbandits.views.pair_tables import ASK, TRAIT_RULE, TRAITS, pair_rule, pair_table, trait_table
 from lpbandits.views.report import save_report
 
 PLACE_NOTE = (

@@ -3,11 +3,11 @@
 import altair as alt
 import polars as pl
 
+from lpbandits.inspection.facts import Direction, TasteView
+from lpbandits.inspection.inspect import Inspection
 from lpbandits.text import shown_apart
 from lpbandits.views.charts import INK, Chart
-from lpbandits.views.inspection import Inspection
 from lpbandits.views.model_charts import NUMBERED
-from lpbandits.views.model_facts import Direction, TasteView
 
 LEFT, EVEN, RIGHT = "#5b3a98", "#f1f1f4", "#c2651a"
 """The first of two actions, as many for one as for the other, the second."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from lpbandits.data.ratings import Ratings
+from lpbandits.decisions.choose_policy import choose_policy
 from lpbandits.errors import InvalidInput
-from lpbandits.evaluation.policy_choice import choose_policy
-from lpbandits.evaluation.references import REFERENCES, best_possible, ceiling, in_order
+from lpbandits.evaluation.baselines import REFERENCES, best_possible, ceiling, in_order
 from lpbandits.evaluation.replay import Game, Replay, after, warm_up
 from lpbandits.fit.taste.moments import Moments, moments
 from lpbandits.fit.taste.popularity import as_crowd, popular_ordering

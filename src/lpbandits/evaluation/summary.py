@@ -7,11 +7,11 @@ import polars as pl
 
 from lpbandits.data.ratings import Ratings
 from lpbandits.data.tables import labels_as_series
-from lpbandits.evaluation.contest import YARDSTICKS, kind_of
-from lpbandits.evaluation.development import Choice
-from lpbandits.evaluation.intervals import differences, intervals
+from lpbandits.evaluation.bootstrap import differences, intervals
+from lpbandits.evaluation.contestants import YARDSTICKS, kind_of
 from lpbandits.evaluation.replay import Replay, after
 from lpbandits.evaluation.results import Gain, Group, Played
+from lpbandits.evaluation.tuning import Choice
 from lpbandits.model import PreferenceModel
 from lpbandits.simulation.intervals import reach
 from lpbandits.text import shown

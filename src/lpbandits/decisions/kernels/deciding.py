@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numba.core.errors import NumbaError
 
+from lpbandits.decisions.kernels.allowance import Allowed, gather, leader, limit
 from lpbandits.errors import InvalidInput
-from lpbandits.kernels.allowance import Allowed, gather, leader, limit
 from lpbandits.kernels.compiler import explained, kernel, name_of, specialise
 from lpbandits.kernels.exploring import wander
 from lpbandits.kernels.layout import POSTERIOR, Arrays

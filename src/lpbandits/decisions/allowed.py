@@ -9,8 +9,8 @@ from lpbandits.data.columns import guess_columns, like
 from lpbandits.data.reader import is_whole, label_of
 from lpbandits.data.sources import find_fault, open_source
 from lpbandits.data.tables import open_table
+from lpbandits.decisions.engine import Personal
 from lpbandits.errors import InvalidInput
-from lpbandits.evaluation.batch import Personal
 from lpbandits.model import PreferenceModel
 from lpbandits.typing import Int32Array, IntArray, Label
 

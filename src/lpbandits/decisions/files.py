@@ -14,13 +14,13 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.address import addresses_of
+from lpbandits.decisions.allowed import Allowed, Coder, read_labels
+from lpbandits.decisions.choose_policy import Chosen
+from lpbandits.decisions.decide import warn_of_again
+from lpbandits.decisions.engine import PIECE, Batch, Block, Found, decided
+from lpbandits.decisions.history_files import ROWS, HistoryFile, Some, open_history
+from lpbandits.decisions.output import Pieces, decision_table
 from lpbandits.errors import InvalidInput, door
-from lpbandits.evaluation.batch import PIECE, Batch, Block, Found, decided
-from lpbandits.evaluation.decide import warn_of_again
-from lpbandits.evaluation.decision_files import Pieces, decision_table
-from lpbandits.evaluation.history_files import ROWS, HistoryFile, Some, open_history
-from lpbandits.evaluation.label_files import Allowed, Coder, read_labels
-from lpbandits.evaluation.policy_choice import Chosen
 from lpbandits.fit.report import counted
 from lpbandits.io.atomic import check_table_place
 from lpbandits.io.compressed import temporary

@@ -1,9 +1,9 @@
 """The pairs of actions that tell states apart, as tables for people."""
 
 from lpbandits.fit.report import counted
-from lpbandits.recovery.telling_pairs import CANDIDATES
+from lpbandits.inspection.contrasts import Contrasts, Pair
+from lpbandits.inspection.questions import CANDIDATES
 from lpbandits.text import shown
-from lpbandits.views.contrasts import Contrasts, Pair
 
 ASK = "Which of two do they prefer? The answers that tell states apart"
 TRAITS = "What sets each state apart from the others"

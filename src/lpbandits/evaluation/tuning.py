@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lpbandits.data.ratings import Ratings
-from lpbandits.evaluation.choices import Settings
-from lpbandits.evaluation.contest import Contest, known_of, mean_score, person_scores
-from lpbandits.evaluation.references import REFERENCES
+from lpbandits.evaluation.baselines import REFERENCES
+from lpbandits.evaluation.contestants import Contest, known_of, mean_score, person_scores
+from lpbandits.evaluation.fit_config import Settings
 from lpbandits.evaluation.replay import Replay
 from lpbandits.fit.report import Stopwatch
 from lpbandits.fit.taste.tuning import TasteFit, TasteReport

@@ -7,8 +7,8 @@ import numpy as np
 from scipy.special import entr
 
 from lpbandits.fit.provenance import FitRecord
+from lpbandits.inspection.questions import PairSearch
 from lpbandits.model import EDGE, PreferenceModel
-from lpbandits.recovery.telling_pairs import PairSearch
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json, Label
 
 TIES, NEVER = "ties", "never compared"

@@ -11,8 +11,8 @@ from lpbandits import validate
 from lpbandits.address import addresses_of
 from lpbandits.data.histories import Histories
 from lpbandits.data.ratings import Ratings
+from lpbandits.decisions.engine import Batch, Block, Found, Personal, decided
 from lpbandits.errors import InvalidInput, LocksIn, door
-from lpbandits.evaluation.batch import Batch, Block, Found, Personal, decided
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Progress, Workers, team_of
 from lpbandits.policies import Policy
@@ -61,7 +61,7 @@ class Decisions:
         [('ann', 'jam', 'tea')]
         """
         from lpbandits.data.tables import labels_as_series  # noqa: PLC0415
-        from lpbandits.evaluation.decision_files import decision_table  # noqa: PLC0415 - polars
+        from lpbandits.decisions.output import decision_table  # noqa: PLC0415 - polars
 
         numbers = np.column_stack([self.probability, self.expected, self.low, self.high])
         found = Found(self.action, self.runner_up, numbers)

@@ -1,0 +1,1 @@
+"""What a model says: its states, how certain they are, how they differ and what to ask next."""
