@@ -24,7 +24,7 @@ from lpbandits.policies.registry import TASTES
 from lpbandits.policies.rules import RULES, Sample
 from lpbandits.policies.taste import Taste
 from lpbandits.rewards import Rewards
-from lpbandits.taste import TasteModel
+from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray, IntArray
 from lpbandits.worlds import WORLDS, MeansWorld, Population, ReplayWorld, SyntheticWorld, World
 

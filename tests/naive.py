@@ -40,7 +40,7 @@ from lpbandits.policies.rules import (
     Thompson,
     UpperBound,
 )
-from lpbandits.taste import TasteModel
+from lpbandits.taste_model import TasteModel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

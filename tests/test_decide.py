@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lpbandits as lpb
-from lpbandits.address import address_of, addresses_of
 from lpbandits.agent import Agent
 from lpbandits.data.histories import Histories
 from lpbandits.decisions.decide import decide
 from lpbandits.kernels.tally import record
 from lpbandits.policies import Policy
 from lpbandits.policies.parts import certain
+from lpbandits.rng import address_of, addresses_of
 from tests.conftest import CASES, Case, Outcome, model_for, models, outcomes_for
 
 SEED = 2**40 + 5

@@ -35,7 +35,7 @@ from lpbandits.fit.taste.popularity import telling
 from lpbandits.fit.training_sketch import strangers_to
 from lpbandits.parallel import Team
 from lpbandits.simulation.intervals import reach
-from lpbandits.taste import TasteModel
+from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray
 from tests.logs import log_of
 

@@ -15,7 +15,7 @@ from lpbandits.inspection.contrasts import Contrasts
 from lpbandits.inspection.facts import COIN, fit_lines, warning_lines
 from lpbandits.inspection.inspect import WHOLE, inspect_model, state_table
 from lpbandits.inspection.tables import pair_rule, pair_table
-from lpbandits.taste import TasteModel
+from lpbandits.taste_model import TasteModel
 
 runner = CliRunner()
 

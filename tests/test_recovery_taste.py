@@ -14,7 +14,7 @@ from lpbandits.fit.taste.popularity import Scales, telling
 from lpbandits.fit.taste.states import mixture
 from lpbandits.fit.taste.tuning import GREEDY, MOST_SHOWN, Shown, TasteFit, _calibrated, recover_taste
 from lpbandits.parallel import Threads
-from lpbandits.taste import TasteModel
+from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray, IntArray
 from tests import naive
 from tests.conftest import taste_for
@@ -340,8 +340,8 @@ def test_of_very_many_actions_the_most_rated_have_factors(monkeypatch: pytest.Mo
     rare = np.isin(log.action, [1, 4]) & (log.owner % 3 > 0)  # two actions that few rated
     log = Ratings.from_arrays(log.owner[~rare], log.action[~rare], log.rating[~rare])
     whole = fitted(log)
-    for module in ("taste", "taste_choice"):
-        monkeypatch.setattr(f"lpbandits.recovery.{module}.MOST_CROSSED", 10)
+    for module in ("moments", "tuning"):
+        monkeypatch.setattr(f"lpbandits.fit.taste.{module}.MOST_CROSSED", 10)
     made = fitted(log)
     assert made.taste is not None
     assert whole.taste is not None

@@ -13,7 +13,7 @@ from lpbandits.errors import FileFormatError, InvalidInput
 from lpbandits.kernels import taste as kernels
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Belief
-from lpbandits.taste import TasteModel
+from lpbandits.taste_model import TasteModel
 from tests import naive
 from tests.conftest import REWARDS, Outcome, taste_for
 

@@ -1,5 +1,8 @@
 # The one list of public names: `__init__.py` loads them from here, each when it is first used.
 from .agent import Agent as Agent
+from .agent.duels import pair_up as pair_up
+from .agent.explain import Explanation as Explanation
+from .agent.explain import expected as expected
 from .data import PartedRatings as PartedRatings
 from .data import Ratings as Ratings
 from .data import open_ratings as open_ratings
@@ -18,8 +21,6 @@ from .errors import SlowFunction as SlowFunction
 from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate as evaluate
 from .evaluation import fit_as_chosen as fit_as_chosen
-from .explain import Explanation as Explanation
-from .explain import expected as expected
 from .fit import BradleyTerry as BradleyTerry
 from .fit import Em as Em
 from .fit import TwoStage as TwoStage
@@ -33,7 +34,6 @@ from .fit import states_of as states_of
 from .fit.isotonic import isotonic as isotonic
 from .kernels.compiler import kernel as kernel
 from .model import PreferenceModel as PreferenceModel
-from .pairing import pair_up as pair_up
 from .parallel import Workers as Workers
 from .policies import POLICIES as POLICIES
 from .policies import Belief as Belief
@@ -83,7 +83,7 @@ from .rewards import Rewards as Rewards
 from .simulation import Results as Results
 from .simulation import roll as roll
 from .simulation import simulate as simulate
-from .taste import TasteModel as TasteModel
+from .taste_model import TasteModel as TasteModel
 from .theory import LowerBound as LowerBound
 from .theory import latent_bound as latent_bound
 from .theory import lower_bound as lower_bound

@@ -14,7 +14,7 @@ from lpbandits.errors import FileFormatError, InvalidInput, door
 from lpbandits.io.atomic import write_text
 from lpbandits.io.json import digest, read_json
 from lpbandits.limits import affordable
-from lpbandits.taste import TasteModel
+from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray, IntArray, Json, Label
 
 T = TypeVar("T", bound="np.ndarray[Any, Any]")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.address import addresses_of
 from lpbandits.data.histories import Histories
 from lpbandits.data.ratings import Ratings
 from lpbandits.decisions.engine import Batch, Block, Found, Personal, decided
@@ -16,6 +15,7 @@ from lpbandits.errors import InvalidInput, LocksIn, door
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Progress, Workers, team_of
 from lpbandits.policies import Policy
+from lpbandits.rng import addresses_of
 from lpbandits.typing import FloatArray, Int32Array, Label
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lpbandits.agent import Agent
+from lpbandits.agent.explain import QUANTILE
 from lpbandits.decisions.kernels import deciding
 from lpbandits.decisions.kernels.deciding import deciding_of
 from lpbandits.errors import InvalidInput, NotSupported
-from lpbandits.explain import QUANTILE
 from lpbandits.parallel import Threads
 from lpbandits.policies import Policy
 from lpbandits.policies.outside import asking

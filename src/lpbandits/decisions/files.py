@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from lpbandits import validate
-from lpbandits.address import addresses_of
 from lpbandits.decisions.allowed import Allowed, Coder, read_labels
 from lpbandits.decisions.choose_policy import Chosen
 from lpbandits.decisions.decide import warn_of_again
@@ -26,6 +25,7 @@ from lpbandits.io.atomic import check_table_place
 from lpbandits.io.compressed import temporary
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Progress, Team, Workers, team_of
+from lpbandits.rng import addresses_of
 from lpbandits.typing import BoolArray, Int32Array, IntArray, Json
 
 FIRST = 10

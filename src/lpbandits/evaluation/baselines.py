@@ -13,7 +13,7 @@ import numpy as np
 from lpbandits.evaluation.replay import Replay
 from lpbandits.fit.taste.moments import Moments
 from lpbandits.parallel import one_thread
-from lpbandits.taste import TasteModel
+from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray, IntArray
 
 TOGETHER = 32

@@ -21,7 +21,7 @@ from lpbandits.parallel import Team
 from lpbandits.policies import entry_of
 from lpbandits.policies.evidences.taste import taste_of
 from lpbandits.policies.registry import NOTHING, TASTES
-from lpbandits.taste import TasteModel
+from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray
 
 DEFAULT = (

@@ -36,7 +36,7 @@ from lpbandits.io.compressed import temporary
 from lpbandits.io.paths import as_path
 from lpbandits.parallel import Progress, Threads, Workers, one_thread, team_of
 from lpbandits.parallel.workers import as_workers
-from lpbandits.taste import MOST_STATES
+from lpbandits.taste_model import MOST_STATES
 from lpbandits.typing import Json
 
 States = int | Literal["auto"]

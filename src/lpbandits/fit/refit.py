@@ -10,7 +10,7 @@ from lpbandits.fit.estimator import Estimator
 from lpbandits.fit.fit_states import States
 from lpbandits.fit.two_stage import TwoStage
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.taste import MOST_STATES
+from lpbandits.taste_model import MOST_STATES
 from lpbandits.typing import Json
 
 METHODS: dict[str, type[TwoStage] | type[Em]] = {"two-stage": TwoStage, "em": Em}

@@ -12,7 +12,7 @@ import numpy as np
 
 from lpbandits.fit.provenance import FitRecord
 from lpbandits.fit.report import counted
-from lpbandits.taste import TasteModel
+from lpbandits.taste_model import TasteModel
 from lpbandits.text import LINE, shown
 from lpbandits.typing import Json, Label
 

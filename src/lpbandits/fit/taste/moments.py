@@ -24,7 +24,7 @@ from lpbandits.fit.taste.cross_products import MOST_CROSSED, Residuals, mirrored
 from lpbandits.fit.taste.popularity import PSEUDO_RATERS, Crowd, Likings, Scales, as_crowd
 from lpbandits.fit.taste.states import Mixture, mixture, nobody
 from lpbandits.parallel import Threads, one_thread
-from lpbandits.taste import LEAST_VARIANCE, TasteModel
+from lpbandits.taste_model import LEAST_VARIANCE, TasteModel
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 COMMUNALITIES = 6

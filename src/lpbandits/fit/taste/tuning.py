@@ -24,7 +24,7 @@ from lpbandits.fit.taste.moments import Moments, leading_factors, moments_of, ta
 from lpbandits.fit.taste.popularity import Crowd, as_crowd
 from lpbandits.limits import affordable
 from lpbandits.parallel import Threads, one_thread
-from lpbandits.taste import TasteModel
+from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json
 
 FACTORS = (0, 2, 5, 10, 20, 30, 50)

@@ -12,7 +12,7 @@ from lpbandits.kernels.tally import find, record
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.parts import Evidence, settle
 from lpbandits.rewards import Rewards, as_rewards
-from lpbandits.taste import MOST_LASTING, TasteModel
+from lpbandits.taste_model import MOST_LASTING, TasteModel
 from lpbandits.typing import FloatArray
 
 

@@ -6,16 +6,16 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Never
 
 from lpbandits import validate
-from lpbandits.address import address_of, as_person
+from lpbandits.agent.explain import Explanation, explain
+from lpbandits.agent.outcomes import Told
+from lpbandits.agent.persistence import restored, written
 from lpbandits.errors import InvalidInput, LocksIn, NotSupported
-from lpbandits.explain import Explanation, explain
 from lpbandits.kernels import layout
 from lpbandits.kernels.doors import door_to_choose, door_to_tell
 from lpbandits.kernels.exploring import wander, wander_pair
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Belief, Policy
-from lpbandits.saving import restored, written
-from lpbandits.told import Told
+from lpbandits.rng import address_of, as_person
 from lpbandits.typing import FloatArray, IntArray, Label
 from lpbandits.validate import LARGEST, ODD
 

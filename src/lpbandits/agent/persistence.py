@@ -14,7 +14,7 @@ from lpbandits.policies import Belief, policy_from_dict
 from lpbandits.typing import Json
 
 if TYPE_CHECKING:
-    from lpbandits.agent import Agent
+    from lpbandits.agent.agent import Agent
 
 FORMAT = "lpbandits-agent"
 VERSION = 3
