@@ -14,12 +14,13 @@ from lpbandits.errors import InvalidInput
 from lpbandits.kernels.random import student_quantile
 from lpbandits.policies import Setting
 from lpbandits.rewards import Rewards
-from lpbandits.simulation import roll, simulate
+from lpbandits.simulation import rollout as roll
+from lpbandits.simulation import simulate
 from lpbandits.simulation.bounds import bound_world
 from lpbandits.views.tables import described
 from lpbandits.worlds import MeansWorld, Population, SyntheticWorld
 from lpbandits.worlds.gaps import GAPS, expected_descent
-from lpbandits.worlds.mistold import mistold, noise_for, wrong_share
+from lpbandits.worlds.misspecified import mistold, noise_for, wrong_share
 from tests import naive
 from tests.conftest import ANYWHERE
 

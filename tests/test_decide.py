@@ -15,7 +15,7 @@ from lpbandits.data.histories import Histories
 from lpbandits.decisions.decide import decide
 from lpbandits.kernels.tally import record
 from lpbandits.policies import Policy
-from lpbandits.policies.parts import certain
+from lpbandits.policies.base import certain
 from lpbandits.rng import address_of, addresses_of
 from tests.conftest import CASES, Case, Outcome, model_for, models, outcomes_for
 

@@ -34,7 +34,7 @@ from lpbandits.fit.taste.moments import Moments, moments
 from lpbandits.fit.taste.popularity import telling
 from lpbandits.fit.training_sketch import strangers_to
 from lpbandits.parallel import Team
-from lpbandits.simulation.intervals import reach
+from lpbandits.statistics import reach
 from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray
 from tests.logs import log_of

@@ -18,12 +18,12 @@ import pytest
 
 import lpbandits as lpb
 from lpbandits.kernels.compiler import name_of
+from lpbandits.policies.base import expect
 from lpbandits.policies.evidences import EVIDENCES
 from lpbandits.policies.evidences.refit import tell as refit_tell
-from lpbandits.policies.parts import expect
 from lpbandits.policies.registry import POLICIES, Setting, make_policy
 from lpbandits.policies.rules import RULES
-from lpbandits.simulation import roll
+from lpbandits.simulation import rollout as roll
 from lpbandits.worlds import WORLDS
 
 PAGE = Path(__file__).parent.parent / "docs" / "extending.md"

@@ -13,8 +13,8 @@ import lpbandits as lpb
 from lpbandits.decisions.engine import kernel_of
 from lpbandits.kernels.exploring import wander, wander_pair
 from lpbandits.kernels.outcomes import duelled, rewarded
-from lpbandits.kernels.rollout import offer_once, offer_sets, rollout_of
-from lpbandits.simulation import roll
+from lpbandits.simulation import rollout as roll
+from lpbandits.simulation.kernels.rollout import offer_once, offer_sets, rollout_of
 from tests.conftest import REWARDS, model_for, population_for
 from tests.guards.kernels import allocating, looked_on
 from tests.logs import log_of

@@ -11,7 +11,10 @@ from scipy.special import log_ndtr
 from scipy.stats import multivariate_normal
 
 import lpbandits as lpb
-from lpbandits.kernels.chain import (
+from lpbandits.kernels.layout import COUNT, POSTERIOR, SCORE, SUM
+from lpbandits.model import PreferenceModel
+from lpbandits.policies.belief import Belief
+from lpbandits.policies.evidences.chain import (
     AT_END,
     BEYOND,
     DERIVATIVE,
@@ -24,11 +27,8 @@ from lpbandits.kernels.chain import (
     legendre_rule,
     log_pairs,
 )
-from lpbandits.kernels.layout import COUNT, POSTERIOR, SCORE, SUM
-from lpbandits.model import PreferenceModel
-from lpbandits.policies.belief import Belief
 from lpbandits.policies.lpbts import LpbTS
-from lpbandits.simulation import roll
+from lpbandits.simulation import rollout as roll
 from lpbandits.typing import FloatArray, IntArray
 from tests import naive
 

@@ -14,13 +14,13 @@ import pytest
 from typer.testing import CliRunner
 
 from lpbandits.cli import app
+from lpbandits.datasets.movielens import install, locate
 from lpbandits.errors import InvalidInput
 from lpbandits.io.atomic import write_bytes
 from lpbandits.paper import cases
 from lpbandits.paper import reproduce as module
 from lpbandits.paper.cases import place_of
 from lpbandits.paper.claims import check_claims
-from lpbandits.paper.datasets import install, locate
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.figures.movielens import NOTHING, TRUE
 from lpbandits.paper.reproduce import reproduce

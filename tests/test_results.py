@@ -10,7 +10,8 @@ import pytest
 
 from lpbandits.errors import InvalidInput
 from lpbandits.policies import Setting, make_policy
-from lpbandits.simulation import Results, roll, simulate
+from lpbandits.simulation import Results, simulate
+from lpbandits.simulation import rollout as roll
 from lpbandits.typing import FloatArray
 from lpbandits.worlds import SyntheticWorld
 from tests.conftest import ANYWHERE

@@ -11,9 +11,9 @@ from scipy.optimize import minimize, nnls
 
 import lpbandits as lpb
 from lpbandits.errors import InvalidInput
-from lpbandits.kernels.bound import confusing_means
 from lpbandits.model import PreferenceModel
 from lpbandits.theory import latent_bound, lower_bound, plain_bound
+from lpbandits.theory.kernels import confusing_means
 from lpbandits.typing import FloatArray, IntArray
 from tests.conftest import random_orderings
 

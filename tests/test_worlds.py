@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from lpbandits.errors import InvalidInput
-from lpbandits.kernels.synthetic import order_keys
 from lpbandits.model import PreferenceModel
 from lpbandits.rewards import Rewards
 from lpbandits.worlds import WORLDS, MeansWorld, Population, SyntheticWorld, World
+from lpbandits.worlds.kernels import order_keys
 from tests import naive
 from tests.conftest import EXAMPLE_WORLDS, WORLDS_BY_NAME
 

@@ -21,7 +21,7 @@ from lpbandits.kernels.compiler import SOURCES
 from lpbandits.kernels.layout import Arrays
 from lpbandits.parallel import Threads
 from lpbandits.policies import Belief
-from lpbandits.simulation import roll
+from lpbandits.simulation import rollout as roll
 from tests.conftest import random_orderings, taste_for
 
 KERNELS = tuple(str(file) for pattern in SOURCES for file in Path(lpb.__file__).parent.glob(pattern))

@@ -11,7 +11,7 @@ from lpbandits.agent.outcomes import Told
 from lpbandits.agent.persistence import restored, written
 from lpbandits.errors import InvalidInput, LocksIn, NotSupported
 from lpbandits.kernels import layout
-from lpbandits.kernels.doors import door_to_choose, door_to_tell
+from lpbandits.kernels.entry_points import door_to_choose, door_to_tell
 from lpbandits.kernels.exploring import wander, wander_pair
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Belief, Policy

@@ -33,7 +33,7 @@ def data(
 
 
 def _example(folder: Path, as_json: bool) -> None:
-    from lpbandits.recovery.example import write_example
+    from lpbandits.datasets.example import write_example
 
     rows = write_example(folder)
     if as_json:
@@ -52,8 +52,8 @@ def _example(folder: Path, as_json: bool) -> None:
 
 def _movielens(name: str | None, source: Path | None, as_json: bool) -> None:
     from lpbandits import validate
+    from lpbandits.datasets.movielens import DATASETS, checked, install
     from lpbandits.errors import InvalidInput
-    from lpbandits.paper.datasets import DATASETS, checked, install
 
     if name is None:
         raise InvalidInput(f"which MovieLens? Name one of {', '.join(DATASETS)}, such as lpb data movielens 1m")

@@ -14,8 +14,8 @@ from lpbandits.decisions.kernels.deciding import deciding_of
 from lpbandits.errors import InvalidInput, NotSupported
 from lpbandits.parallel import Threads
 from lpbandits.policies import Policy
-from lpbandits.policies.outside import asking
-from lpbandits.policies.parts import certain, certain_one
+from lpbandits.policies.base import certain, certain_one
+from lpbandits.policies.plugins import asking
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 BLOCK = 2000

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from lpbandits.parallel import one_thread
-from lpbandits.simulation.intervals import reach
+from lpbandits.statistics import reach
 from lpbandits.typing import FloatArray
 
 DRAWS = 4_000

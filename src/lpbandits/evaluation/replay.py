@@ -13,7 +13,7 @@ from lpbandits.fit.taste.popularity import LEAST_RATINGS
 from lpbandits.limits import affordable
 from lpbandits.policies import Policy
 from lpbandits.rewards import Rewards
-from lpbandits.simulation.roll import play
+from lpbandits.simulation.rollout import play
 from lpbandits.typing import FloatArray, IntArray
 from lpbandits.worlds import Population
 

@@ -13,7 +13,7 @@ from lpbandits.evaluation.replay import Replay, after
 from lpbandits.evaluation.results import Gain, Group, Played
 from lpbandits.evaluation.tuning import Choice
 from lpbandits.model import PreferenceModel
-from lpbandits.simulation.intervals import reach
+from lpbandits.statistics import reach
 from lpbandits.text import shown
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 

@@ -191,7 +191,7 @@ def specialise(
 def explained(error: numba.core.errors.NumbaError, names: str) -> InvalidInput:
     """Return the error for functions that cannot be compiled, with what numba says first."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return InvalidInput(f"{names} cannot be compiled: {' '.join(lines[1:4]) or lines[0]}; see lpbandits.policies.parts")
+    return InvalidInput(f"{names} cannot be compiled: {' '.join(lines[1:4]) or lines[0]}; see lpbandits.policies.base")
 
 
 def name_of(kind: str, functions: Mapping[str, Callable[..., Any]]) -> str:

@@ -12,10 +12,10 @@ from pathlib import Path
 import polars as pl
 
 from lpbandits import __version__
+from lpbandits.datasets.movielens import fingerprint_of
 from lpbandits.errors import FileFormatError
 from lpbandits.io.atomic import as_parquet, write_bytes, write_json
 from lpbandits.io.json import MOST_BYTES, digest, read_bytes, read_json
-from lpbandits.paper.datasets import fingerprint_of
 from lpbandits.paper.spec import Case, Figure
 from lpbandits.parallel import undisturbed
 from lpbandits.typing import Json

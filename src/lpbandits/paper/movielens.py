@@ -17,8 +17,8 @@ from lpbandits.data.names import read_genres
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import match_orderings, recover_two_stage
 from lpbandits.fit.clusters import Scale, cluster_people, scaled
-from lpbandits.kernels.offers import diverse_sets
 from lpbandits.model import PreferenceModel
+from lpbandits.paper.kernels import diverse_sets
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, IntArray, Label
 from lpbandits.worlds import Population

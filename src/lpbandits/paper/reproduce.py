@@ -9,13 +9,13 @@ from pathlib import Path
 import polars as pl
 
 from lpbandits import validate
+from lpbandits.datasets.movielens import fingerprint_of, locate, require
 from lpbandits.errors import InvalidInput, door
 from lpbandits.io.atomic import as_folder
 from lpbandits.io.paths import as_path
 from lpbandits.paper.cases import keep, kept
 from lpbandits.paper.claims import check_claims
 from lpbandits.paper.claims.check import Claim
-from lpbandits.paper.datasets import fingerprint_of, locate, require
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.report import save_reproduction
 from lpbandits.paper.spec import FULL, GROUPS, Case, Figure, Size

@@ -6,8 +6,8 @@ A latent policy is an *evidence* (how probable is each state) and a *rule* (whic
 from importlib import import_module
 from pkgutil import iter_modules
 
+from lpbandits.policies.base import Evidence, Feedback, Rule
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.parts import Evidence, Feedback, Rule
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.registry import POLICIES, Entry, Setting, entry_of, make_policy, policy_from_dict, title_of
 

@@ -189,7 +189,7 @@ class Belief:
         cls, policy: "Policy", actions: IntArray, slots: FloatArray, states: FloatArray, own: FloatArray
     ) -> "Belief":
         """Return a belief of checked parts; the order of the slots follows from the actions, scores from the rest."""
-        from lpbandits.kernels.doors import door_to_weigh  # noqa: PLC0415 - compiled code only when asked for
+        from lpbandits.kernels.entry_points import door_to_weigh  # noqa: PLC0415 - compiled code only when asked for
         from lpbandits.kernels.tally import place  # noqa: PLC0415
 
         n = len(actions)

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from lpbandits import validate
 from lpbandits.model import PreferenceModel
+from lpbandits.policies.base import Evidence
 from lpbandits.policies.evidences import Incremental, Marginal, Refit
-from lpbandits.policies.parts import Evidence
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.registry import ORDERINGS, Entry
 from lpbandits.policies.rules import Sample

@@ -18,13 +18,13 @@ from lpbandits.errors import InvalidInput
 from lpbandits.kernels import layout
 from lpbandits.kernels.choices import favourite_sets
 from lpbandits.kernels.compiler import fingerprint
-from lpbandits.kernels.doors import door_to_choose, door_to_doubt, door_to_expect, door_to_sway
+from lpbandits.kernels.entry_points import door_to_choose, door_to_doubt, door_to_expect, door_to_sway
 from lpbandits.kernels.layout import Arrays
 from lpbandits.limits import affordable
 from lpbandits.model import PreferenceModel, as_model
+from lpbandits.policies.base import Evidence, Feedback, Rule
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.outside import asking, check_part, settings_of, watched_choose, watched_evidence
-from lpbandits.policies.parts import Evidence, Feedback, Rule
+from lpbandits.policies.plugins import asking, check_part, settings_of, watched_choose, watched_evidence
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, Label
 from lpbandits.validate import quoted

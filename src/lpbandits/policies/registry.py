@@ -8,8 +8,8 @@ from typing import Any, TypeVar, get_args
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput
 from lpbandits.model import PreferenceModel, as_model
+from lpbandits.policies.base import Feedback
 from lpbandits.policies.evidences import EVIDENCES
-from lpbandits.policies.parts import Feedback
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.rules import RULES
 from lpbandits.rewards import Rewards, as_rewards

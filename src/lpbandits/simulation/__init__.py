@@ -1,7 +1,7 @@
 """Simulation: people × rounds × policies → results."""
 
 from lpbandits.simulation.results import Curve, PolicyResult, Results
-from lpbandits.simulation.roll import Trace, roll
+from lpbandits.simulation.rollout import Trace, roll
 from lpbandits.simulation.run import simulate
 
 __all__ = ["Curve", "PolicyResult", "Results", "Trace", "roll", "simulate"]

@@ -12,7 +12,7 @@ import polars as pl
 from lpbandits.errors import InvalidInput, door
 from lpbandits.io.atomic import whole_folder, write_table
 from lpbandits.io.paths import as_path
-from lpbandits.simulation.roll import Trace
+from lpbandits.simulation.rollout import Trace
 from lpbandits.simulation.sums import Moments, Spread
 from lpbandits.typing import FloatArray, Json
 from lpbandits.validate import ODD, quoted

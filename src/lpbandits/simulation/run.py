@@ -10,9 +10,9 @@ from lpbandits.errors import InvalidInput, door
 from lpbandits.parallel import Progress, Workers, at_a_time, team_of
 from lpbandits.policies import Policy, Setting, entry_of, make_policy
 from lpbandits.simulation import sums
-from lpbandits.simulation.account import Account, Part
+from lpbandits.simulation.accumulate import Account, Part
 from lpbandits.simulation.results import Results
-from lpbandits.simulation.roll import check_rounds, play, warn_of_locking
+from lpbandits.simulation.rollout import check_rounds, play, warn_of_locking
 from lpbandits.simulation.size import check_run, people_of_piece
 from lpbandits.worlds import Population, World, about_world, drawn
 

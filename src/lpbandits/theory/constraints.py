@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lpbandits.kernels.bound import confusing_means
+from lpbandits.theory.kernels import confusing_means
 from lpbandits.typing import FloatArray, IntArray
 
 

@@ -7,7 +7,7 @@ from lpbandits.errors import door
 from lpbandits.io.paths import as_path
 from lpbandits.parallel import Progress
 from lpbandits.simulation import Results, simulate
-from lpbandits.simulation.intervals import reach
+from lpbandits.statistics import reach
 from lpbandits.views.charts import beside, quickly, top_of
 from lpbandits.views.compare import HOW_TO_READ, charts_of
 from lpbandits.views.page import Section, Table

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from lpbandits.kernels import synthetic
 from lpbandits.typing import FloatArray
+from lpbandits.worlds import kernels as synthetic
 
 GAPS = {
     "paper": synthetic.PAPER,

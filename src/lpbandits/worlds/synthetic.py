@@ -8,14 +8,14 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.kernels.synthetic import descending_means, order_keys, swap_neighbours
 from lpbandits.limits import affordable
 from lpbandits.model import PreferenceModel
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, IntArray, Json
 from lpbandits.worlds.base import LARGEST_STUDENT, TAILS, Population, told_with
 from lpbandits.worlds.gaps import GAPS, expected_descent
-from lpbandits.worlds.mistold import mistold
+from lpbandits.worlds.kernels import descending_means, order_keys, swap_neighbours
+from lpbandits.worlds.misspecified import mistold
 
 LARGEST = 1e80
 """Of a setting: means are a few times the number of actions as large, and must stay within ±1e100."""

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from lpbandits.simulation.intervals import LEVEL, reach
+from lpbandits.statistics import LEVEL, reach
 from lpbandits.typing import FloatArray
 
 Verdict = Literal["holds", "does not hold", "not settled"]

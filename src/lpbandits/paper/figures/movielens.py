@@ -7,10 +7,10 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.data import Ratings
+from lpbandits.datasets.movielens import fingerprint_of, require
 from lpbandits.fit.clusters import Scale
 from lpbandits.limits import affordable
 from lpbandits.model import PreferenceModel
-from lpbandits.paper.datasets import fingerprint_of, require
 from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, OFFERED, Environment, Genres, MovieLensTask, read_log
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.policies import Policy
@@ -21,8 +21,9 @@ from lpbandits.policies.mts import MTS
 from lpbandits.policies.popular import Popular
 from lpbandits.policies.ts import TS
 from lpbandits.rewards import Rewards
-from lpbandits.simulation import Trace, roll
-from lpbandits.simulation.intervals import reach
+from lpbandits.simulation import Trace
+from lpbandits.simulation import rollout as roll
+from lpbandits.statistics import reach
 from lpbandits.typing import FloatArray, Json
 from lpbandits.views.charts import Chart, gridded, regret_chart, top_of
 from lpbandits.views.spread_charts import dot_chart

@@ -1,5 +1,6 @@
 """The evidences: how probable is each state? A new one is one file, and its two lines here."""
 
+from lpbandits.policies.base import Evidence
 from lpbandits.policies.evidences.consistency import Consistency as Consistency
 from lpbandits.policies.evidences.incremental import Incremental as Incremental
 from lpbandits.policies.evidences.inversions import Inversions as Inversions
@@ -12,7 +13,6 @@ from lpbandits.policies.evidences.tally import Tally as Tally
 from lpbandits.policies.evidences.taste import TasteEvidence as TasteEvidence
 from lpbandits.policies.evidences.utility import Utility as Utility
 from lpbandits.policies.evidences.wins import Wins as Wins
-from lpbandits.policies.parts import Evidence
 
 _ALL: tuple[type[Evidence], ...] = (
     Refit,

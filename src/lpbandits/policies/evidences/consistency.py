@@ -12,8 +12,8 @@ from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import EVIDENCE, LOG_PRIOR, NOISE, POSTERIOR, REWARDS, SCORE, Arrays
 from lpbandits.kernels.tally import record
 from lpbandits.model import PreferenceModel
+from lpbandits.policies.base import Evidence, settle
 from lpbandits.policies.evidences.known_means import expect, expect_one, means_of
-from lpbandits.policies.parts import Evidence, settle
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray
 

@@ -10,9 +10,9 @@ from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.isotonic import fitted_mean, fitted_means, fitted_one, pool
 from lpbandits.kernels.layout import FAMILY, NOISE, REWARDS, SCORE, Arrays
 from lpbandits.kernels.likelihood import log_likelihood
-from lpbandits.kernels.posterior import normalise
 from lpbandits.kernels.tally import record
-from lpbandits.policies.parts import Evidence
+from lpbandits.policies.base import Evidence
+from lpbandits.policies.posterior import normalise
 from lpbandits.rewards import Rewards, as_rewards
 
 

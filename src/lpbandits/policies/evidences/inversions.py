@@ -10,10 +10,10 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import EVIDENCE, LOG_PRIOR, SCORE, Arrays
-from lpbandits.kernels.posterior import normalise
 from lpbandits.kernels.tally import record
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.parts import Evidence, Feedback, settle, unknown_one
+from lpbandits.policies.base import Evidence, Feedback, settle, unknown_one
+from lpbandits.policies.posterior import normalise
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray
 

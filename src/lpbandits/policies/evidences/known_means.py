@@ -21,10 +21,10 @@ from lpbandits.kernels.layout import (
     Arrays,
 )
 from lpbandits.kernels.likelihood import guessed_square, log_likelihood, unknown_noise
-from lpbandits.kernels.posterior import normalise
 from lpbandits.kernels.tally import record
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.parts import Evidence
+from lpbandits.policies.base import Evidence
+from lpbandits.policies.posterior import normalise
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray
 

@@ -5,15 +5,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from lpbandits.kernels.chain import WORK_COLUMNS, WORK_ROWS, legendre_rule, log_chance
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.isotonic import fitted_means, fitted_one, pool
 from lpbandits.kernels.layout import BLOCK_COUNT, BLOCK_SUM, COUNT, LOG_PRIOR, SCORE, SUM, Arrays
 from lpbandits.kernels.likelihood import noise_of
-from lpbandits.kernels.posterior import normalise
 from lpbandits.kernels.tally import record
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.parts import Evidence
+from lpbandits.policies.base import Evidence
+from lpbandits.policies.evidences.chain import WORK_COLUMNS, WORK_ROWS, legendre_rule, log_chance
+from lpbandits.policies.posterior import normalise
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray
 

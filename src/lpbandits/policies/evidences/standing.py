@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from lpbandits.model import PreferenceModel
+from lpbandits.policies.base import Evidence, settle
 from lpbandits.policies.evidences.tally import expect, expect_one, tell
-from lpbandits.policies.parts import Evidence, settle
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray
 

@@ -9,7 +9,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import COUNT, SUM, Arrays
 from lpbandits.kernels.tally import find, record
-from lpbandits.policies.parts import Evidence
+from lpbandits.policies.base import Evidence
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray
 

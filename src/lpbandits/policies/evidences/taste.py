@@ -10,7 +10,7 @@ from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import COUNT, FAMILY, GAUSSIAN_UNKNOWN, REWARDS, SPREAD, SUM, Arrays
 from lpbandits.kernels.tally import find, record
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.parts import Evidence, settle
+from lpbandits.policies.base import Evidence, settle
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.taste_model import MOST_LASTING, TasteModel
 from lpbandits.typing import FloatArray

@@ -15,10 +15,10 @@ from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.isotonic import pool
 from lpbandits.kernels.layout import BLOCK_COUNT, BLOCK_SUM, COUNT, EVIDENCE, LOG_PRIOR, POSTERIOR, SCORE, SUM, Arrays
 from lpbandits.kernels.likelihood import noise_of
-from lpbandits.kernels.posterior import normalise
 from lpbandits.kernels.tally import find, record
 from lpbandits.model import PreferenceModel, even_utilities
-from lpbandits.policies.parts import Evidence, settle
+from lpbandits.policies.base import Evidence, settle
+from lpbandits.policies.posterior import normalise
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray
 

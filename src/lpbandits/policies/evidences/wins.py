@@ -11,7 +11,7 @@ from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import Arrays
 from lpbandits.kernels.tally import record
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.parts import Evidence, Feedback
+from lpbandits.policies.base import Evidence, Feedback
 from lpbandits.typing import FloatArray
 
 MOST_ACTIONS = 4096

@@ -1,6 +1,6 @@
 """The rules: which action, or which pair, to play? A new one is one file, and its two lines here."""
 
-from lpbandits.policies.parts import Rule
+from lpbandits.policies.base import Rule
 from lpbandits.policies.rules.any_action import AnyAction as AnyAction
 from lpbandits.policies.rules.best_expected import BestExpected as BestExpected
 from lpbandits.policies.rules.double_thompson import DoubleThompson as DoubleThompson

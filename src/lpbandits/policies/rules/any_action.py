@@ -7,8 +7,8 @@ from lpbandits.kernels.choices import pick, position
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import Arrays
 from lpbandits.kernels.random import FIRST, uniform
+from lpbandits.policies.base import Rule
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.parts import Rule
 from lpbandits.policies.policy import Policy
 from lpbandits.typing import FloatArray, IntArray
 

@@ -9,12 +9,12 @@ from lpbandits.kernels import layout
 from lpbandits.kernels.choices import largest
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import POSTERIOR, RULE_WORK, Arrays
-from lpbandits.kernels.posterior import draw_state
 from lpbandits.kernels.random import STATE, uniform
 from lpbandits.model import PreferenceModel
+from lpbandits.policies.base import Rule, expect
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.parts import Rule, expect
 from lpbandits.policies.policy import Policy
+from lpbandits.policies.posterior import draw_state
 from lpbandits.typing import FloatArray, IntArray
 
 

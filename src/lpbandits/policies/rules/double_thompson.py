@@ -11,7 +11,7 @@ from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.layout import COUNT, RULE, RULE_WORK, Arrays
 from lpbandits.kernels.random import CHALLENGE, FIRST, VALUE, below, normal, uniform, unit, words
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.parts import Feedback, Rule, settle
+from lpbandits.policies.base import Feedback, Rule, settle
 from lpbandits.policies.policy import Policy
 from lpbandits.typing import FloatArray, IntArray
 

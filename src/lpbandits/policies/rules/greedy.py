@@ -10,11 +10,11 @@ from lpbandits.errors import InvalidInput
 from lpbandits.kernels.choices import largest
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import POSTERIOR, RULE, RULE_WORK, Arrays
-from lpbandits.kernels.posterior import counted_states
 from lpbandits.model import PreferenceModel
+from lpbandits.policies.base import Rule, expect, settle, surely, sway, unmoved
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.parts import Rule, expect, settle, surely, sway, unmoved
 from lpbandits.policies.policy import Policy
+from lpbandits.policies.posterior import counted_states
 from lpbandits.typing import FloatArray, IntArray
 
 LOOKAHEAD = 0  # the setting

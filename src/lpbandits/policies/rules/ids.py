@@ -9,12 +9,12 @@ from lpbandits import validate
 from lpbandits.kernels.choices import position
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import POSTERIOR, RULE, RULE_WORK, Arrays
-from lpbandits.kernels.posterior import counted_states
 from lpbandits.kernels.random import STATE, uniform
 from lpbandits.model import PreferenceModel
+from lpbandits.policies.base import Rule, doubt, expect, settle
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.parts import Rule, doubt, expect, settle
 from lpbandits.policies.policy import Policy
+from lpbandits.policies.posterior import counted_states
 from lpbandits.typing import FloatArray, IntArray
 
 HOPE = 0  # the setting

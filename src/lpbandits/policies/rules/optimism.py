@@ -9,10 +9,10 @@ from lpbandits.errors import InvalidInput
 from lpbandits.kernels import layout
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import POSTERIOR, Arrays
-from lpbandits.kernels.posterior import favourite
+from lpbandits.policies.base import Rule, surely
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.parts import Rule, surely
 from lpbandits.policies.policy import Policy
+from lpbandits.policies.posterior import favourite
 from lpbandits.typing import FloatArray, IntArray
 
 

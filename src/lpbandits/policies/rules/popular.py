@@ -8,8 +8,8 @@ import numpy as np
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import Arrays
+from lpbandits.policies.base import Rule, surely
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.parts import Rule, surely
 from lpbandits.policies.policy import Policy
 from lpbandits.typing import FloatArray, IntArray
 

@@ -10,11 +10,11 @@ from lpbandits.kernels import layout
 from lpbandits.kernels.choices import pick, position
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import POSTERIOR, RULE, Arrays
-from lpbandits.kernels.posterior import draw_state, favourite
 from lpbandits.kernels.random import FIRST, STATE, uniform
+from lpbandits.policies.base import Rule, settle
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.parts import Rule, settle
 from lpbandits.policies.policy import Policy
+from lpbandits.policies.posterior import draw_state, favourite
 from lpbandits.typing import FloatArray, IntArray
 
 UNIFORM_FIRST = 0  # the setting: 1 if the first action is uniform

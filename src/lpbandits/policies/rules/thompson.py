@@ -12,8 +12,8 @@ from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import COUNT, NOISE, REWARDS, RULE, RULE_WORK, SUM, Arrays
 from lpbandits.kernels.random import FIRST, VALUE, largest_normal, normal, scrambled, uniform, unit, words
 from lpbandits.model import PreferenceModel
+from lpbandits.policies.base import Rule, settle
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.parts import Rule, settle
 from lpbandits.policies.policy import Policy
 from lpbandits.rewards import SMALLEST
 from lpbandits.typing import FloatArray, IntArray

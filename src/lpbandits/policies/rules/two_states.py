@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.layout import COUNT, POSTERIOR, Arrays
-from lpbandits.kernels.posterior import draw_state, favourite
 from lpbandits.kernels.random import STATE, uniform
-from lpbandits.policies.parts import Feedback, Rule
+from lpbandits.policies.base import Feedback, Rule
+from lpbandits.policies.posterior import draw_state, favourite
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 SAME = 1e-12  # masses of the posterior closer than this are equal: what rounding makes of them must decide nothing

@@ -12,8 +12,8 @@ from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import COUNT, NOISE, REWARDS, SUM, Arrays
 from lpbandits.kernels.random import FIRST, uniform
 from lpbandits.kernels.tally import find
+from lpbandits.policies.base import Rule, settle
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.parts import Rule, settle
 from lpbandits.policies.policy import Policy
 from lpbandits.typing import FloatArray, IntArray
 

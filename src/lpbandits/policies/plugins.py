@@ -13,7 +13,7 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels.choices import watched_action, watched_pair, watched_tell
 from lpbandits.kernels.compiler import config, fingerprint, is_compiled, name_of, specialise
-from lpbandits.policies.parts import Evidence, Feedback, Rule
+from lpbandits.policies.base import Evidence, Feedback, Rule
 from lpbandits.rewards import Rewards
 from lpbandits.typing import Json
 from lpbandits.validate import quoted
@@ -43,7 +43,7 @@ def check_part(part: Any, name: Literal["evidence", "rule"]) -> None:
     called = f"the {name} {type(part).__name__}"
     for member in ("kind", *_FUNCTIONS[name]):
         if not hasattr(type(part), member):
-            raise InvalidInput(f"{called} has no {member}; see lpbandits.policies.parts")
+            raise InvalidInput(f"{called} has no {member}; see lpbandits.policies.base")
     validate.as_choice(part.feedback, f"the feedback of {called}", get_args(Feedback))
     given = [member for member in _OPTIONAL[name] if getattr(part, member) is not None]
     for member in (*_FUNCTIONS[name], *given):
@@ -64,7 +64,7 @@ def _check_function(function: Any, member: str, called: str) -> None:
         inspect.signature(getattr(function, "py_func", function)).bind(*wanted)
     except TypeError:
         raise InvalidInput(
-            f"{member} of {called} must take ({', '.join(wanted)}); see lpbandits.policies.parts"
+            f"{member} of {called} must take ({', '.join(wanted)}); see lpbandits.policies.base"
         ) from None
     except ValueError:
         return  # it has no signature to look at

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from lpbandits.simulation.results import Curve, PolicyResult
-from lpbandits.simulation.roll import Trace
+from lpbandits.simulation.rollout import Trace
 from lpbandits.simulation.sums import Moments, Spread, binned
 from lpbandits.typing import FloatArray, IntArray, UInt16Array
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lpbandits.errors import InvalidInput
-from lpbandits.kernels.synthetic import mistakes
 from lpbandits.model import even_utilities
 from lpbandits.typing import FloatArray, IntArray
+from lpbandits.worlds.kernels import mistakes
 
 DRAWS_A_STATE = 200
 MORE_DRAWS = 50_000

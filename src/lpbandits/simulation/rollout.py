@@ -9,9 +9,9 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput, LocksIn, door
 from lpbandits.kernels.exploring import wander, wander_pair
 from lpbandits.kernels.outcomes import duelled, rewarded
-from lpbandits.kernels.rollout import offer_once, offer_sets, rollout_of
 from lpbandits.limits import affordable
 from lpbandits.policies import Policy
+from lpbandits.simulation.kernels.rollout import offer_once, offer_sets, rollout_of
 from lpbandits.typing import FloatArray, Int32Array
 from lpbandits.worlds import COMPARISONS, Population
 

@@ -1,0 +1,1 @@
+"""Public and generated data sets."""
