@@ -10,8 +10,8 @@ import polars as pl
 from benchmarks.bend import through
 from benchmarks.results import Results
 from benchmarks.thompson import ROUNDS
-from lpbandits.views.charts import INK, Chart, gridded
-from lpbandits.views.labels import apart, end_labels, leaders
+from lpbandits.views.charts.base import INK, Chart, gridded
+from lpbandits.views.charts.labels import apart, end_labels, leaders
 
 COLOURS = {
     "lpbandits": "#0b6e99",

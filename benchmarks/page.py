@@ -13,7 +13,7 @@ from benchmarks.markdown import table
 from benchmarks.measure import cells, say
 from benchmarks.results import Results
 from benchmarks.sections import SECTIONS
-from lpbandits.views.charts import styled
+from lpbandits.views.charts.base import styled
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"

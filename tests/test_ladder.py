@@ -18,8 +18,8 @@ from lpbandits.policies.ts import TS
 from lpbandits.simulation import simulate
 from lpbandits.simulation.run import Build, builders_of
 from lpbandits.typing import Json
-from lpbandits.views.charts import COLOURS
-from lpbandits.views.ratio_charts import ratio_chart
+from lpbandits.views.charts.base import COLOURS
+from lpbandits.views.charts.ratios import ratio_chart
 from lpbandits.worlds import SyntheticWorld
 
 SMALL, MIDDLE, LARGE = "m = 5, k = 10", "m = 10, k = 20", "m = 20, k = 20"

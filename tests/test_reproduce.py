@@ -25,7 +25,7 @@ from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.figures.movielens import NOTHING, TRUE
 from lpbandits.paper.reproduce import reproduce
 from lpbandits.paper.spec import FULL, GROUPS, Case, Size
-from lpbandits.views.charts import Chart
+from lpbandits.views.charts.base import Chart
 from tests.conftest import without_report
 
 TINY = Size(people=2, rounds=12, draws=2, quick=True)

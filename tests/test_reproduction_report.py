@@ -19,12 +19,12 @@ from lpbandits.paper.figures.simplex import MODEL, region
 from lpbandits.paper.report import _settings, save_reproduction
 from lpbandits.paper.spec import FULL, QUICK, Size
 from lpbandits.typing import Json
-from lpbandits.views.charts import Chart, beside, line_chart, regret_chart
-from lpbandits.views.labels import covering
-from lpbandits.views.model_charts import DOTS, STATE_COLOURS, disagreement_chart, share_chart
+from lpbandits.views.charts.base import Chart, beside, line_chart, regret_chart
+from lpbandits.views.charts.labels import covering
+from lpbandits.views.charts.models import DOTS, STATE_COLOURS, disagreement_chart, share_chart
+from lpbandits.views.charts.spread import final_chart
+from lpbandits.views.folder import save_chart, slim
 from lpbandits.views.page import VERDICTS, Link, Remark, Section, Table, page
-from lpbandits.views.report import save_chart, slim
-from lpbandits.views.spread_charts import final_chart
 
 BELOW = np.array([-3.0, -2.5, -2.0, -2.5])
 EVIL = "<script>alert('&')</script>"

@@ -19,10 +19,10 @@ from lpbandits.cli import app
 from lpbandits.cli.screen import progress_bar, stage_bars
 from lpbandits.inspection.inspect import inspect_model
 from lpbandits.text import LABEL, shown, shown_apart
-from lpbandits.views.compare import save_comparison
+from lpbandits.views.comparison_report import save_comparison
+from lpbandits.views.folder import save_chart
 from lpbandits.views.model_report import save_inspection
 from lpbandits.views.names import names_of
-from lpbandits.views.report import save_chart
 
 runner = CliRunner()
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import lpbandits as lpb
 from lpbandits.simulation.bounds import bound_model, bound_world, bounds_against, room_of, table_against
 from lpbandits.theory import differ_probability, expected_inversions, inversion_counts, nearest_inversions
-from lpbandits.views.compare import save_comparison
+from lpbandits.views.comparison_report import save_comparison
 from tests.doors.deciding import BARE, JOBS, MODEL, POLICIES_HERE, by_this_process, truths
 from tests.doors.hostile import (
     NAMES,

@@ -141,7 +141,7 @@ def simulate(
         )
     written = None
     if out is not None:
-        from lpbandits.views.compare import save_comparison
+        from lpbandits.views.comparison_report import save_comparison
 
         with progress_bar("drawing charts"):
             written = save_comparison(results, out)

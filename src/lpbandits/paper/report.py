@@ -11,9 +11,9 @@ from lpbandits.paper.claims.check import Claim
 from lpbandits.paper.spec import Figure, Size
 from lpbandits.simulation.results import versions
 from lpbandits.typing import Json
-from lpbandits.views.charts import quickly
+from lpbandits.views.charts.base import quickly
+from lpbandits.views.folder import made_with, save_report
 from lpbandits.views.page import VERDICTS, Link, Remark, Section, Table
-from lpbandits.views.report import made_with, save_report
 
 SOURCES = {"paper": "What the paper says", "beyond": "Beyond the paper"}
 

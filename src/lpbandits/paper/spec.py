@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import polars as pl
 
 from lpbandits.typing import Json
-from lpbandits.views.charts import Chart
+from lpbandits.views.charts.base import Chart
 
 Group = Literal["paper", "beyond"]
 GROUPS: tuple[Group, ...] = get_args(Group)

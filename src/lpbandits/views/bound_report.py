@@ -6,7 +6,8 @@ from pathlib import Path
 from lpbandits.simulation.bounds import AXES, Bounds, room_of, table_against
 from lpbandits.simulation.results import versions
 from lpbandits.typing import Json
-from lpbandits.views.bound_charts import (
+from lpbandits.views.charts.base import Chart, quickly
+from lpbandits.views.charts.bounds import (
     Found,
     against_chart,
     neighbour_chart,
@@ -14,10 +15,9 @@ from lpbandits.views.bound_charts import (
     rates_chart,
     room_chart,
 )
-from lpbandits.views.charts import Chart, quickly
+from lpbandits.views.folder import made_with, save_report
 from lpbandits.views.names import name_of
 from lpbandits.views.page import Section, Table
-from lpbandits.views.report import made_with, save_report
 from lpbandits.views.tables import gaps_of, noise_of
 
 FORMAT = "lpbandits-bounds"

@@ -8,10 +8,10 @@ from lpbandits.io.paths import as_path
 from lpbandits.parallel import Progress
 from lpbandits.simulation import Results, simulate
 from lpbandits.statistics import reach
-from lpbandits.views.charts import beside, quickly, top_of
-from lpbandits.views.compare import HOW_TO_READ, charts_of
+from lpbandits.views.charts.base import beside, quickly, top_of
+from lpbandits.views.comparison_report import HOW_TO_READ, charts_of
+from lpbandits.views.folder import made_with, save_report
 from lpbandits.views.page import Section, Table
-from lpbandits.views.report import made_with, save_report
 from lpbandits.views.tables import comparison, described
 from lpbandits.worlds import SyntheticWorld
 

@@ -6,10 +6,10 @@ from lpbandits.evaluation.results import Evaluation, titled
 from lpbandits.fit.report import counted
 from lpbandits.simulation.results import versions
 from lpbandits.text import shown
-from lpbandits.views.charts import quickly
-from lpbandits.views.evaluation_charts import curve_chart, gain_chart, group_chart, people_chart
+from lpbandits.views.charts.base import quickly
+from lpbandits.views.charts.evaluation import curve_chart, gain_chart, group_chart, people_chart
+from lpbandits.views.folder import made_with, save_report
 from lpbandits.views.page import Section, Table
-from lpbandits.views.report import made_with, save_report
 from lpbandits.views.tables import number
 
 FORMAT = "lpbandits-evaluation"

@@ -16,8 +16,8 @@ from lpbandits.inspection.inspect import (
 )
 from lpbandits.inspection.tables import ASK, TRAIT_RULE, TRAITS, pair_rule, pair_table, trait_table
 from lpbandits.text import shown
-from lpbandits.views.charts import Chart, quickly
-from lpbandits.views.model_charts import (
+from lpbandits.views.charts.base import Chart, quickly
+from lpbandits.views.charts.models import (
     DOTS,
     MOST,
     PLACES,
@@ -27,9 +27,9 @@ from lpbandits.views.model_charts import (
     place_chart,
     share_chart,
 )
+from lpbandits.views.charts.pairs import pair_chart, taste_chart
+from lpbandits.views.folder import save_report
 from lpbandits.views.page import Section, Table
-from lpbandits.views.pair_charts import pair_chart, taste_chart
-from lpbandits.views.report import save_report
 
 PLACE_NOTE = (
     "Where each state has the actions whose places differ most. To try one of them alone tells little: what a reward "

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lpbandits.text import shown
-from lpbandits.views.charts import FONT, Chart
+from lpbandits.views.charts.base import FONT, Chart
 from lpbandits.views.vega import scripts
 
 VERDICTS = {"holds": ("✓", "holds"), "does not hold": ("✗", "fails"), "not settled": ("?", "open")}

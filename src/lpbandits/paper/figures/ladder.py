@@ -16,8 +16,8 @@ from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.simulation import Results, simulate
 from lpbandits.simulation.run import Build
 from lpbandits.typing import Json
-from lpbandits.views.charts import Chart, gridded
-from lpbandits.views.ratio_charts import ratio_chart
+from lpbandits.views.charts.base import Chart, gridded
+from lpbandits.views.charts.ratios import ratio_chart
 from lpbandits.worlds import SyntheticWorld
 
 BASE, MARGINAL = "lpbts", "lpbts-marginal"

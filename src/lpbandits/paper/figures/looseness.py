@@ -12,7 +12,7 @@ from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.policies.lpbts import LpbTS
 from lpbandits.simulation import rollout as roll
 from lpbandits.typing import FloatArray
-from lpbandits.views.charts import Chart, beside, line_chart, stacked
+from lpbandits.views.charts.base import Chart, beside, line_chart, stacked
 from lpbandits.worlds import SyntheticWorld
 
 SIZES = ((5, 10), (10, 20))

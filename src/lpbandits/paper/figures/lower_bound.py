@@ -9,8 +9,8 @@ from lpbandits import validate
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.simulation.bounds import AXES, MOST_PEOPLE, bound_world, world_at
 from lpbandits.simulation.size import check_bounds
-from lpbandits.views.bound_charts import against_chart
-from lpbandits.views.charts import Chart
+from lpbandits.views.charts.base import Chart
+from lpbandits.views.charts.bounds import against_chart
 
 POLICIES = ("lpbts", "ts-top", "ts")
 _SHOWS = {

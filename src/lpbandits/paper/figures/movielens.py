@@ -25,8 +25,8 @@ from lpbandits.simulation import Trace
 from lpbandits.simulation import rollout as roll
 from lpbandits.statistics import reach
 from lpbandits.typing import FloatArray, Json
-from lpbandits.views.charts import Chart, gridded, regret_chart, top_of
-from lpbandits.views.spread_charts import dot_chart
+from lpbandits.views.charts.base import Chart, gridded, regret_chart, top_of
+from lpbandits.views.charts.spread import dot_chart
 from lpbandits.worlds import Population
 
 PEOPLE = 100

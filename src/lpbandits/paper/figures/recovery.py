@@ -8,7 +8,7 @@ from lpbandits.fit import match_orderings, recover_em, recover_two_stage
 from lpbandits.limits import affordable
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.typing import FloatArray, Json
-from lpbandits.views.charts import Chart, gridded, line_chart
+from lpbandits.views.charts.base import Chart, gridded, line_chart
 from lpbandits.worlds import SyntheticWorld
 
 ACTIONS = 10

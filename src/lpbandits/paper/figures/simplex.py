@@ -7,8 +7,8 @@ import polars as pl
 from lpbandits.model import PreferenceModel
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.typing import FloatArray
-from lpbandits.views.charts import Chart
-from lpbandits.views.model_charts import STATE_COLOURS
+from lpbandits.views.charts.base import Chart
+from lpbandits.views.charts.models import STATE_COLOURS
 
 MODEL = PreferenceModel([[0, 1, 2], [1, 2, 0], [2, 0, 1]], actions=["action 1", "action 2", "action 3"])
 PROBLEMS = {

@@ -13,7 +13,7 @@ from lpbandits.simulation import Results, simulate
 from lpbandits.simulation.run import Build, builders_of
 from lpbandits.simulation.size import check_run
 from lpbandits.typing import Json
-from lpbandits.views.charts import Chart, beside, line_chart
+from lpbandits.views.charts.base import Chart, beside, line_chart
 from lpbandits.worlds import SyntheticWorld
 
 

@@ -6,8 +6,8 @@ import polars as pl
 from lpbandits.inspection.facts import Direction, TasteView
 from lpbandits.inspection.inspect import Inspection
 from lpbandits.text import shown_apart
-from lpbandits.views.charts import INK, Chart
-from lpbandits.views.model_charts import NUMBERED
+from lpbandits.views.charts.base import INK, Chart
+from lpbandits.views.charts.models import NUMBERED
 
 LEFT, EVEN, RIGHT = "#5b3a98", "#f1f1f4", "#c2651a"
 """The first of two actions, as many for one as for the other, the second."""

@@ -16,7 +16,7 @@ from lpbandits.io.paths import as_path
 from lpbandits.simulation.results import versions
 from lpbandits.text import shown
 from lpbandits.typing import Json
-from lpbandits.views.charts import Chart, styled
+from lpbandits.views.charts.base import Chart, styled
 from lpbandits.views.page import Section, page
 
 FORMAT = "lpbandits-report"

@@ -11,8 +11,8 @@ from lpbandits.simulation.bounds import AXES, Bounds, room_of
 from lpbandits.text import shown, shown_apart
 from lpbandits.theory import differ_probability, nearest_inversions
 from lpbandits.typing import FloatArray
-from lpbandits.views.charts import INK, QUIET, Chart, colours_of
-from lpbandits.views.labels import apart, leaders
+from lpbandits.views.charts.base import INK, QUIET, Chart, colours_of
+from lpbandits.views.charts.labels import apart, leaders
 from lpbandits.views.names import name_of, names_of
 
 BOUND_COLOURS = {"bound-plain": "#9aa0a8", "bound-preference": INK}

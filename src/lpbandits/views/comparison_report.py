@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from lpbandits.simulation import Results
-from lpbandits.views.charts import Chart, quickly, regret_chart, state_chart
+from lpbandits.views.charts.base import Chart, quickly, regret_chart, state_chart
+from lpbandits.views.charts.spread import final_chart
+from lpbandits.views.folder import made_with, save_report
 from lpbandits.views.page import Section, Table
-from lpbandits.views.report import made_with, save_report
-from lpbandits.views.spread_charts import final_chart
 from lpbandits.views.tables import comparison, described
 
 HOW_TO_READ = (

@@ -8,7 +8,7 @@ import polars as pl
 from lpbandits.fit.report import share_text
 from lpbandits.inspection.inspect import Inspection
 from lpbandits.text import shown_apart
-from lpbandits.views.charts import INK, Chart
+from lpbandits.views.charts.base import INK, Chart
 
 STATE_COLOURS = [
     *("#0b6e99", "#d9822b", "#4d8b57", "#c43c6b", "#7a4fa3", "#8a6d3b", "#3aa6a0", "#6b7280"),

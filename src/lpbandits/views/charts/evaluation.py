@@ -5,8 +5,8 @@ import numpy as np
 import polars as pl
 
 from lpbandits.evaluation.results import Evaluation, Gain, titled
-from lpbandits.views.charts import COLOURS, INK, Chart, heading
-from lpbandits.views.labels import apart, leaders
+from lpbandits.views.charts.base import COLOURS, INK, Chart, heading
+from lpbandits.views.charts.labels import apart, leaders
 
 _OTHERS = {
     "random": "#9a9a9a",

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from lpbandits.views.labels import dashes, end_labels
+from lpbandits.views.charts.labels import dashes, end_labels
 from lpbandits.views.names import names_of
 
 P = ParamSpec("P")

@@ -4,7 +4,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from lpbandits.views.charts import QUIET, Chart, colour_of, heading, titled
+from lpbandits.views.charts.base import QUIET, Chart, colour_of, heading, titled
 from lpbandits.views.names import names_of
 
 

@@ -6,8 +6,8 @@ import math
 import altair as alt
 import polars as pl
 
-from lpbandits.views.charts import Chart, colour_of, heading, titled
-from lpbandits.views.labels import apart, leaders
+from lpbandits.views.charts.base import Chart, colour_of, heading, titled
+from lpbandits.views.charts.labels import apart, leaders
 
 _TICKS = [unit * 10.0**power for power in range(-3, 4) for unit in (1, 2, 5)]
 

@@ -1,0 +1,1 @@
+"""Altair charts of comparisons, bounds, evaluations and models."""
