@@ -99,7 +99,7 @@ lock: setup ## renew the hash-locked requirements, and what depends on them
 	$(MAKE) licences
 
 licences: setup ## write docs/licences.md from the packages of requirements.lock
-	$(BIN)/python -m tests.test_licences
+	$(BIN)/python -m tests.project.test_licences
 
 clean: ## remove the environment and everything built
 	rm -rf $(VENV) build dist lpb-demo .pytest_cache .hypothesis

@@ -81,7 +81,7 @@ WORKERS = {
         "\ud800",
     ),
 }
-"""Whoever works takes seconds to start: tests/test_workers.py does it."""
+"""Whoever works takes seconds to start: tests/parallel/test_workers.py does it."""
 
 BASES: dict[str, tuple[list[str], dict[str, str]]] = {
     "simulate": (

@@ -1,6 +1,6 @@
 """What work costs without a clock: lines that kernels run and numbers that they touch, with the compiler off.
 
-`NUMBA_DISABLE_JIT=1 python -m tests.guards.operations` prints the tables that tests/test_guards_operations.py judges.
+`NUMBA_DISABLE_JIT=1 python -m tests.guards.operations` prints the tables that tests/kernels/test_guards_operations.py judges.
 """
 
 import json

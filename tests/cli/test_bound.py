@@ -1,0 +1,148 @@
+"""`lpb bound` and `lpb simulate --feedback duels`: shapes, files and errors."""
+
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import lpbandits as lpb
+from lpbandits.cli import app
+from lpbandits.errors import InvalidInput
+from tests.conftest import ON_DUELS
+
+runner = CliRunner()
+SMALL = ["--states", "3", "--actions", "4", "--people", "3"]
+
+
+def test_bound_json_has_the_promised_shape() -> None:
+    done = runner.invoke(app, ["bound", *SMALL, "--json"], catch_exceptions=False)
+    content = json.loads(done.stdout)
+    assert set(content["bounds"]) == {"plain", "preference", "latent"}
+    assert set(content["printed"]) == {"preference", "latent"}
+    assert content["largest_gap"] < 1e-4
+    assert len(content["people"]) == 3
+    people = lpb.SyntheticWorld(states=3, actions=4).draw(people=1, seed=0, draw=2)
+    own = lpb.lower_bound(people.model, 0, people.means[0])
+    assert content["people"][2]["preference"] == own.value
+    assert content["people"][2]["rates"] == own.rates.tolist()
+
+
+def test_bound_of_a_model_file(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], means=[[3, 2, 1], [1, 2, 3]]).save(path)
+    text = runner.invoke(app, ["bound", "--model", str(path)], catch_exceptions=False).stdout
+    assert "latent preference bandit" in text
+    args = ["bound", "--model", str(path), "--state", "1", "--means", "0,1,2", "--noise", "2", "--json"]
+    content = json.loads(runner.invoke(app, args, catch_exceptions=False).stdout)
+    assert content["bounds"]["plain"]["mean"] == pytest.approx(12.0)
+    assert content["people"][0]["confusing_state"] == 0
+
+
+def test_unknown_and_infinite_bounds_are_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    lpb.PreferenceModel([[0, 1, 2], [1, 0, 2]], actions=["rest", "walk", "swim"]).save(path)
+    args = ["bound", "--model", str(path), "--state", "0", "--means", "3,2,1"]
+    text = runner.invoke(app, [*args, "--out", str(tmp_path / "out")], catch_exceptions=False).stdout
+    latent = next(line for line in text.splitlines() if "latent bandit" in line)
+    assert "infinite" not in latent
+    assert "infinite" in next(line for line in text.splitlines() if "latent preference bandit" in line)
+    content = json.loads(runner.invoke(app, [*args, "--json"]).stdout, parse_constant=pytest.fail)
+    assert content["printed"]["preference"]["infinite"] == 1
+    assert content["printed"]["latent"]["infinite"] == 0
+    assert content["people"][0]["printed"] == {"preference": None, "latent": None}
+    table = pl.read_parquet(tmp_path / "out" / "people.parquet")
+    assert table["printed"].is_infinite().all()
+    assert table["latent_printed"].is_nan().all()
+    rates = (tmp_path / "out" / "rates.svg").read_text()
+    assert "walk" in rates
+    assert "rest, is played without limit and left out" in rates
+    assert "1 of 1 infinite" in (tmp_path / "out" / "people.svg").read_text()
+
+
+def test_policies_lists_those_for_duels_too() -> None:
+    text = runner.invoke(app, ["policies"], catch_exceptions=False).stdout
+    own = runner.invoke(app, ["policies", "--feedback", "duels"], catch_exceptions=False).stdout
+    for name in ON_DUELS:
+        assert name in text
+        assert name in own
+    assert "lpbts-incremental" not in own
+    content = json.loads(runner.invoke(app, ["policies", "--feedback", "duels", "--json"]).stdout)
+    assert list(content) == ON_DUELS
+
+
+def test_bound_writes_charts_and_a_report(tmp_path: Path) -> None:
+    out = tmp_path / "bounds"
+    measured = ["--policies", "lpbts,ts", "--rounds", "100", "--repeats", "2", "--against", "gap", "--out", str(out)]
+    done = runner.invoke(app, ["bound", *SMALL, *measured], catch_exceptions=False)
+    assert "lpbTS, measured" in done.stdout
+    for name in ("people", "rates", "against-gap", "room-gap", "neighbour"):
+        assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert pl.read_parquet(out / "people.parquet").columns[-2:] == ["growth_lpbts", "growth_ts"]
+    manifest = json.loads((out / "manifest.json").read_text(), parse_constant=pytest.fail)
+    assert manifest["format"] == "lpbandits-bounds"
+    assert [row["value"] for row in manifest["against"]["gap"]] == [0.1, 0.2, 0.5, 1.0]
+    table = pl.read_parquet(out / "against-gap.parquet")
+    assert set(table["kind"]) == {"bound-plain", "bound-preference", "lpbts", "ts"}
+    report = (out / "report.html").read_text()
+    assert "The room above the bound" in report
+    assert not re.search(r'(src|href)="https?:', report)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--against", "noise"], "against is 'noise'; choose one of: size, states, gap"),
+        (["--state", "1"], "--model model.json"),
+        (["--model", "missing.json"], "missing.json"),
+        (["--model", "m.json", "--policies", "ts"], "random people"),
+        (["--model", "m.json", "--states", "3"], "--states is for random people, not for --model; leave it out"),
+        (["--model", "m.json", "--seed", "3"], "--seed is for random people"),
+        (["--rounds", "50"], "--rounds is for the measurement of --policies; name some, or leave it out"),
+        (["--policies", "ts", "--rounds", "5"], "rounds is 5; it must be a whole number from 10"),
+        (["--policies", "ts", "--repeats", "0"], "repeats is 0"),
+        (["--policies", "ts", "--repeats", "-1"], "repeats is -1"),
+        (["--threads", "0"], "threads is 0"),
+        (["--threads", "-5"], "threads is -5"),
+        (["--policies", "ts,lpbts,ts"], "policy 'ts' is named twice"),
+        (["--policies", "nope"], "policy is 'nope'"),
+        (["--policies", "lpb-duel"], "'lpb-duel' learns from duels; growth is measured on rewards"),
+        (["--people", "0"], "people is 0"),
+    ],
+)
+def test_bound_errors(arguments: list[str], words: str) -> None:
+    done = runner.invoke(app, ["bound", *arguments])
+    assert isinstance(done.exception, InvalidInput | lpb.FileFormatError)
+    assert words in str(done.exception)
+
+
+def test_simulate_duels_json() -> None:
+    args = ["simulate", "--feedback", "duels", *SMALL, "--rounds", "20", "--seed", "3", "--json"]
+    content = json.loads(runner.invoke(app, args, catch_exceptions=False).stdout)
+    assert list(content["policies"]) == ["lpb-duel", "double-ts"]
+    world = lpb.SyntheticWorld(states=3, actions=4)
+    results = lpb.simulate(world, ["lpb-duel", "double-ts"], people=3, rounds=20, seed=3)
+    assert content["policies"] == results.to_dict()["policies"]
+    for result in content["policies"].values():
+        assert set(result["weak_regret"]) == set(result["regret"]) == {"mean", "sd", "se", "p05", "p50", "p95"}
+        assert result["weak_regret"]["mean"] <= result["regret"]["mean"]
+        assert len(result["curve"]) == 20
+
+
+def test_simulate_duels_writes_its_report(tmp_path: Path) -> None:
+    args = ["simulate", "--feedback", "duels", "--comparison", "bradley-terry", *SMALL, "--rounds", "20"]
+    done = runner.invoke(app, [*args, "--out", str(tmp_path / "duels")], catch_exceptions=False)
+    assert "weak regret" in done.stdout
+    assert "weak_regret" in pl.read_parquet(tmp_path / "duels" / "people.parquet").columns
+    manifest = json.loads((tmp_path / "duels" / "manifest.json").read_text())
+    assert manifest["settings"]["comparison"] == "bradley-terry"
+    assert "weak regret" in (tmp_path / "duels" / "report.html").read_text()
+
+
+def test_the_example_of_the_theory_page_runs() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "theory.md").read_text()
+    names: dict[str, object] = {}
+    exec(compile(text.split("```python\n")[1].split("```")[0], "theory.md", "exec"), names)  # noqa: S102 - ours
+    assert isinstance(names["b"], lpb.LowerBound)

@@ -1,0 +1,283 @@
+"""The command line: thin, documented, honest about errors."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import psutil  # type: ignore[import-untyped] # distributed brings it, without types
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import lpbandits as lpb
+from lpbandits.cli import app
+from lpbandits.policies.registry import LADDER
+from tests.doors.commands import run
+
+ROOT = Path(__file__).parents[2]
+runner = CliRunner()
+COMMANDS: dict[str, object] = get_command(app).commands  # type: ignore[attr-defined] # the app is a group of commands
+SMALL = ["--states", "2", "--actions", "3", "--people", "4", "--rounds", "10"]
+
+
+def test_simulate_json_has_the_promised_shape() -> None:
+    done = runner.invoke(app, ["simulate", *SMALL, "--policies", "lpbts,mts,ts", "--json"], catch_exceptions=False)
+    assert done.exit_code == 0
+    content = json.loads(done.stdout)
+    assert set(content) == {"settings", "policies", "seconds"}
+    assert list(content["policies"]) == ["lpbts", "mts", "ts"]
+    for result in content["policies"].values():
+        assert set(result["regret"]) == {"mean", "sd", "se", "p05", "p50", "p95"}
+        assert len(result["curve"]) == 10
+        assert set(result["active"]) == {"all", "true", "other"}
+        assert 0 <= result["best_share"] <= 1
+    assert content["policies"]["ts"]["true_state"] is None
+    assert content["settings"]["seed"] == 0
+
+
+def test_simulate_equals_the_library() -> None:
+    done = runner.invoke(app, ["simulate", *SMALL, "--scale", "different", "--seed", "3", "--json"])
+    world = lpb.SyntheticWorld(states=2, actions=3, scale="different")
+    results = lpb.simulate(world, ["lpbts", "mts", "ts", "ts-top"], people=4, rounds=10, seed=3)
+    assert json.loads(done.stdout)["policies"] == results.to_dict()["policies"]
+
+
+def test_simulate_writes_tables_charts_and_a_report(tmp_path: Path) -> None:
+    out = tmp_path / "results"
+    done = runner.invoke(app, ["simulate", *SMALL, "--policies", "lpbts,ts", "--out", str(out)], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "lpbTS" in done.stdout
+    assert pl.read_parquet(out / "curves.parquet").height == 20
+    assert pl.read_parquet(out / "people.parquet").height == 16
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["format"] == "lpbandits-simulation"
+    assert manifest["versions"]["lpbandits"] == lpb.__version__
+    for name in ("regret", "people", "state"):
+        assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (out / f"{name}.svg").read_text()
+    report = (out / "report.html").read_text()
+    assert "window.vegaEmbed=" in report
+    assert not re.search(r'(src|href)="https?:', report), "the report must open without a network"
+
+
+def test_simulate_a_model_file(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    lpb.PreferenceModel([[0, 1], [1, 0]], means=[[0.9, 0.1], [0.2, 0.7]]).save(path)
+    args = ["simulate", "--model", str(path), "--rewards", "bernoulli", "--people", "20", "--json"]
+    done = runner.invoke(app, args, catch_exceptions=False)
+    content = json.loads(done.stdout)
+    assert content["settings"]["world"] == "means"
+    assert content["settings"]["noise"] == 0.5
+    assert content["policies"]["lpbts"]["regret"]["mean"] < 30
+
+
+def test_simulate_replays_real_people(tmp_path: Path) -> None:
+    model, log = tmp_path / "model.json", tmp_path / "log.csv"
+    lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["tea", "jam", "milk"]).save(model)
+    rows = [(n, a, 1 + (n + i) % 5) for n in range(8) for i, a in enumerate(["tea", "jam", "milk", "salt"])]
+    log.write_text("user,item,rating\n" + "".join(f"{n},{a},{r}\n" for n, a, r in rows))
+    args = ["simulate", "--world", "replay", "--model", str(model), "--log", str(log), "--least", "3", "--rounds", "3"]
+    done = runner.invoke(app, [*args, "--policies", "lpbts,ts-top,uniform", "--json"], catch_exceptions=False)
+    content = json.loads(done.stdout)
+    assert content["settings"]["world"] == "replay"
+    assert content["policies"]["lpbts"]["true_state"] is None
+    assert "8 people" not in done.stdout
+    short = runner.invoke(app, [*args[:-1], "4", "--policies", "lpbts"])
+    assert "rounds is 4, but somebody has only 3 actions" in str(short.exception)
+
+
+def test_policies_lists_every_policy() -> None:
+    text = runner.invoke(app, ["policies"]).stdout
+    content = json.loads(runner.invoke(app, ["policies", "--json"]).stdout)
+    assert list(content) == list(lpb.POLICIES)
+    for name, entry in content.items():
+        assert name in text
+        assert set(entry) == {"title", "feedback", "rung", "knows", "assumes"}
+    duels = json.loads(runner.invoke(app, ["policies", "--json", "--feedback", "duels"]).stdout)
+    assert {entry["feedback"] for entry in duels.values()} == {"duels"}
+    rungs = [entry["rung"] for entry in content.values() if entry["feedback"] == "rewards"]
+    known = [rung for rung in rungs if rung is not None]
+    assert rungs == [*sorted(known), None], "taste stands beside the ladder, after it"
+    assert {rung: {e["knows"] for e in content.values() if e["rung"] == rung} for rung in known} == {
+        rung: {knows} for rung, knows in enumerate(LADDER, start=1)
+    }
+
+
+def test_policies_are_printed_from_knowing_most_to_knowing_nothing() -> None:
+    rewards, duels = runner.invoke(app, ["policies"]).stdout.split("Learning from duels")
+    places = [rewards.index(f"\n{knows} ") for knows in LADDER]
+    assert places == sorted(places)
+    assert all(rewards.count(f"\n{knows} ") == 1 for knows in LADDER), "once for all that know it"
+    assert "lpb-duel" in duels
+    assert "lpb-duel" not in rewards
+    only = runner.invoke(app, ["policies", "--feedback", "duels"]).stdout
+    assert "Learning from rewards" not in only
+
+
+def test_demo_writes_its_files(tmp_path: Path) -> None:
+    done = runner.invoke(app, ["demo", "--out", str(tmp_path / "demo"), "--draws", "2"], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "lpbTS − mTS" in done.stdout
+    made = {p.name for p in (tmp_path / "demo").iterdir()}
+    charts = ["regret", "people-same", "state-same", "people-different", "state-different"]
+    files = {f"{name}.{ending}" for name in charts for ending in ("png", "svg")}
+    assert made == {"same", "different", "report.html", "manifest.json"} | files
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--states", "0"], ["states is 0", "whole number from 1"]),
+        (["--states", "7", "--actions", "3"], ["states is 7", "only 6 orderings", "fewer"]),
+        (["--policies", "lpbts,nope"], ["'nope'", "lpbts-incremental", "uniform"]),
+        (["--policies", ""], ["no policies", "lpb policies"]),
+        (["--policies", "ts,ts"], ["'ts'", "twice"]),
+        (["--scale", "huge"], ["'huge'", "same, different"]),
+        (["--noise", "-1"], ["noise is -1", "greater than 0"]),
+        (["--people", "100000000", "--rounds", "10000"], ["GiB of memory", "fewer people"]),
+        (["--model", "missing.json"], ["missing.json", "No such file"]),
+        (["--rewards", "bernoulli"], ["--rewards is not a setting of the world 'synthetic'"]),
+        (["--model", "m.json", "--gap", "0.3"], ["--gap is not a setting of the world 'means'"]),
+        (["--model", "m.json", "--model-error", "0.3"], ["--model-error is not a setting of the world 'means'"]),
+        (["--world", "replay", "--told-noise", "2"], ["--told-noise is not a setting of the world 'replay'"]),
+        (["--feedback", "duels", "--told-noise", "2"], ["--told-noise has no meaning for duels"]),
+        (["--swap", "1.5"], ["swap is 1.5", "at most 1"]),
+        (["--gaps", "wide"], ["gaps is 'wide'", "paper, exponential, cliff, steps"]),
+        (["--world", "means"], ["'means' needs a model", "--model model.json"]),
+        (["--world", "moon"], ["world is 'moon'", "synthetic, means, replay"]),
+        (["--comparison", "bradley-terry"], ["--comparison has no meaning for rewards"]),
+        (["--feedback", "duels", "--first", "uniform"], ["--first has no meaning for duels"]),
+        (["--feedback", "duels", "--policies", "ts"], ["decides duels", "'ts' learns from rewards"]),
+        (["--feedback", "duel"], ["feedback is 'duel'", "rewards, duels"]),
+        (["--out", "pyproject.toml"], ["pyproject.toml", "not a folder"]),
+    ],
+)
+def test_errors_are_one_line_with_exit_code_2(arguments: list[str], words: list[str]) -> None:
+    code, out, error = run(["simulate", *arguments])
+    assert (code, out, error.count("\n")) == (2, "", 1)
+    for word in words:
+        assert word in error
+
+
+def test_progress_is_silent_when_piped() -> None:
+    done = runner.invoke(app, ["simulate", *SMALL, "--json"])
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example(name: str) -> None:
+    done = runner.invoke(app, [name, "--help"], env={"COLUMNS": "200"})
+    assert done.exit_code == 0
+    assert f"lpb {name}" in done.stdout.split("Example:")[1]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_in_the_readme(name: str) -> None:
+    assert f"lpb {name}" in (ROOT / "README.md").read_text()
+
+
+def test_the_readme_lists_every_policy() -> None:
+    text = (ROOT / "README.md").read_text()
+    for name in lpb.POLICIES:
+        assert f"| `{name}` |" in text, f"add a row that begins with | `{name}` | to README's table of policies"
+
+
+def test_the_readme_has_no_gaps() -> None:
+    for word in ("BENCH", "TODO", "FIXME", "XXX"):
+        assert word not in (ROOT / "README.md").read_text()
+
+
+def test_the_readme_example_runs() -> None:
+    block = (ROOT / "README.md").read_text().split("```python\n")[1].split("```")[0]
+    code = block.replace("states=20, actions=20", "states=3, actions=4").replace("results = lpb", "results = lpb")
+    names: dict[str, object] = {}
+    exec(compile(code, "README", "exec"), names)  # noqa: S102 - the README is ours
+    assert isinstance(names["results"], lpb.Results)
+
+
+def test_version() -> None:
+    assert runner.invoke(app, ["--version"]).stdout.strip() == f"lpbandits {lpb.__version__}"
+
+
+def command(*arguments: str, **settings: Any) -> subprocess.CompletedProcess[str]:
+    code = settings.pop("code", "from lpbandits.cli import main; main()")
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, **settings
+    )
+
+
+FAULTY = """
+import sys
+import lpbandits.cli as cli
+
+def fail():
+    raise eval(sys.argv.pop(1))
+
+cli.app = fail
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (
+            "KeyError('x')",
+            70,
+            ["lpb: unexpected error: KeyError: 'x'", "please report it", f"lpbandits {lpb.__version__}"],
+        ),
+        ("RecursionError('deep')", 70, ["unexpected error"]),
+        ("MemoryError()", 2, ["not enough memory"]),
+        ("OSError(5, 'Input/output error', 'a.csv')", 2, ["Input/output error: a.csv"]),
+        ("OSError(28, 'No space left on device')", 2, ["cannot write to standard output: No space left on device"]),
+        ("__import__('polars').exceptions.PanicException('boom')", 2, ["boom"]),
+        ("__import__('lpbandits').InvalidInput('two\\nlines \\x1b[31m')", 2, [r"lpb: two\nlines \x1b[31m"]),
+    ],
+)
+def test_nothing_goes_out_unsaid(error: str, code: int, words: list[str]) -> None:
+    done = command(error, code=FAULTY)
+    assert done.returncode == code
+    assert len(done.stderr.splitlines()) == 1
+    for word in words:
+        assert word in done.stderr
+    shown = command(error, "--debug", code=FAULTY)
+    assert shown.returncode == code
+    assert "Traceback" in shown.stderr
+    assert shown.stderr.splitlines()[-1].startswith("lpb: ")
+
+
+def test_a_full_or_closed_standard_output_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "lpbandits", "policies", "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "lpb: cannot write to standard output: No space left on device\n"
+    shell = f"{sys.executable} -m lpbandits policies >&- 2>&-"
+    assert subprocess.run(shell, shell=True, check=False).returncode == 0  # noqa: S602 - our own words
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="open files are counted as on POSIX")
+def test_a_command_leaves_no_file_open() -> None:
+    """Whoever calls it in a process of their own, again and again, would run out of them."""
+    run(["fit", "nowhere.csv"])
+    before = psutil.Process().num_fds()
+    for _ in range(60):
+        run(["fit", "nowhere.csv"])
+    assert psutil.Process().num_fds() < before + 30  # a cluster of another test may open or close some
+
+
+def test_a_terminal_of_few_letters_gets_question_marks() -> None:
+    done = command("simulate", *SMALL, "--policies", "uniform", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert "?" in done.stdout
+    assert done.stdout.isascii()

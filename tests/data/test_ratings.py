@@ -1,0 +1,251 @@
+import gzip
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from lpbandits.data import Ratings, read_ratings
+from lpbandits.errors import InvalidInput
+
+ROWS = [(1, 10, 4.5), (1, 20, 3.0), (2, 10, 5.0), (3, 10, 1.0), (3, 20, 2.0), (3, 30, 2.5)]
+
+
+def movielens(name: str) -> Path:
+    """The folder of a real data set, or a skip that says where it was looked for."""
+    beside = Path(__file__).resolve().parents[3] / "shared" / "data"
+    folder = Path(os.environ.get("LPB_DATA", beside)) / name
+    if not folder.is_dir():
+        pytest.skip(f"no {name} here; set LPB_DATA to a folder that holds it")
+    return folder
+
+
+def text(separator: str = ",", header: str | None = "userId,movieId,rating,timestamp") -> str:
+    lines = [separator.join(map(str, (*row, 99))) for row in ROWS]
+    return "\n".join(([header.replace(",", separator)] if header else []) + lines) + "\n"
+
+
+def write(folder: Path, name: str, content: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if name.endswith(".gz"):
+        path.write_bytes(gzip.compress(content.encode()))
+    else:
+        path.write_text(content, encoding="utf-8")
+    return path
+
+
+def check(log: Ratings) -> None:
+    assert log.people == (1, 2, 3)
+    assert log.actions == (10, 20, 30)
+    assert log.offsets.tolist() == [0, 2, 3, 6]
+    assert log.action.tolist() == [0, 1, 0, 0, 1, 2]
+    np.testing.assert_array_equal(log.rating, [4.5, 3, 5, 1, 2, 2.5])
+    assert not any(log.dropped.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", text()),
+        ("a.txt", text("|")),
+        ("a.tsv", text("\t")),
+        ("a.csv", text(";")),
+        ("a.csv.gz", text()),
+        ("a.tsv.gz", text("\t")),
+        ("ratings.dat", text("::", None)),
+        ("u.data", text("\t", None)),
+        ("bom.csv", "\ufeff" + text()),
+        ("ml/ratings.csv", text()),
+        ("ml/ratings.csv.gz", text()),
+        ("ml/ratings.dat", text("::", None)),
+    ],
+)
+def test_text_formats(tmp_path: Path, name: str, content: str) -> None:
+    path = write(tmp_path, name, content)
+    check(read_ratings(path.parent if "/" in name else path))
+
+
+@pytest.mark.parametrize("member", ["ml-1m/ratings.dat", "ml-32m/ratings.csv"])
+def test_zip(tmp_path: Path, member: str) -> None:
+    with zipfile.ZipFile(tmp_path / "ml.zip", "w") as bundle:
+        bundle.writestr("ml/README.txt", "read me")
+        bundle.writestr(member, text("::", None) if member.endswith("dat") else text())
+    check(read_ratings(tmp_path / "ml.zip"))
+
+
+@pytest.mark.parametrize("types", [(pl.Int32, pl.Int64, pl.Float32), (pl.Float64, pl.UInt16, pl.Float64)])
+def test_parquet(tmp_path: Path, types: tuple[Any, Any, Any]) -> None:
+    frame = pl.DataFrame(ROWS, schema=["user_id", "item", "score"], orient="row")
+    frame = frame.with_columns(*(pl.col(c).cast(t) for c, t in zip(frame.columns, types, strict=True)))
+    frame.write_parquet(tmp_path / "a.parquet")
+    check(read_ratings(tmp_path / "a.parquet"))
+
+
+def test_the_hash_is_of_the_content_not_of_the_order(tmp_path: Path) -> None:
+    first = read_ratings(write(tmp_path, "a.csv", text()))
+    lines = text().splitlines()
+    second = read_ratings(write(tmp_path, "b.csv", "\n".join([lines[0], *reversed(lines[1:])])))
+    assert first.sha256 == second.sha256
+    third = read_ratings(write(tmp_path, "c.csv", text().replace("4.5", "4.0")))
+    assert first.sha256 != third.sha256
+
+
+def test_labels_keep_their_spelling(tmp_path: Path) -> None:
+    log = read_ratings(write(tmp_path, "a.csv", "person,action,rating\n007,ä b,1\n7,ä b,2\n"))
+    assert log.people == ("007", "7")
+    assert log.actions == ("ä b",)
+
+
+def test_named_columns(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.csv", "who,what,how,rating\n1,2,3,4\n")
+    log = read_ratings(path, person="who", action="what", rating="how")
+    assert log.rating.tolist() == [3.0]
+
+
+def test_people_are_filtered_first_and_everything_left_out_is_counted(tmp_path: Path) -> None:
+    log = read_ratings(write(tmp_path, "a.csv", text() + "\n"), min_person=2, min_action=2)
+    assert log.people == (1, 3)
+    assert log.actions == (10, 20)
+    assert log.dropped == {
+        "blank_lines": 1,
+        "people_below_min_person": 1,
+        "ratings_of_people_below_min_person": 1,
+        "actions_below_min_action": 1,
+        "ratings_of_actions_below_min_action": 1,
+        "people_left_without_ratings": 0,
+    }
+    assert len(log) + sum(n for reason, n in log.dropped.items() if reason.startswith("ratings")) == len(ROWS)
+    gone = read_ratings(write(tmp_path, "b.csv", "user,item,rating\n1,1,1\n2,1,1\n3,2,1\n"), min_action=2)
+    assert gone.dropped["people_left_without_ratings"] == 1
+
+
+HEAD = "user,item,rating\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (HEAD + "1,1,5\n1,2,4\n1,1,3\n", r"a.csv, line 4: person 1 rated action 1 again, first on a.csv, line 2"),
+        (HEAD + "1,1,5\n1,2,\n", r"a.csv, line 3: rating is missing \(1 such row in all"),
+        (HEAD + "1,1,5\n1,2,nan\n", r"a.csv, line 3: rating is missing"),
+        (HEAD + "1,1,5\n,2,1\n", "a.csv, line 3: person is missing"),
+        (HEAD + "1,,5\n", "a.csv, line 2: action is missing"),
+        (HEAD + "1,1,5\n1,2,good\n1,3,bad\n", r"line 3: rating is 'good', not a finite number \(2 such rows"),
+        (HEAD + "1,1,inf\n", "line 2: rating is 'inf', not a finite number"),
+        (HEAD, "no ratings below its header"),
+        ("", "is empty"),
+        ("hello\n", "is not a table of ratings"),
+        ("a,b,c\n1,2,3\n", r"no column of a.csv could be the person; its columns are 'a', 'b', 'c': name one with"),
+        ("user,userId,item,rating\n1,1,1,1\n", r"2 columns \('user', 'userId'\) of a.csv could be the person"),
+        ("1,1193,5,9\n1,2,3,4\n", "the first line looks like data: add a header line"),
+        (HEAD + "1,2,3\n1,2,3,4,5\n", "a.csv, line 3: it has 5 fields, but the first line has 3; correct or remove"),
+    ],
+)
+def test_a_bad_file_gets_a_clear_message(tmp_path: Path, content: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        read_ratings(write(tmp_path, "a.csv", content))
+
+
+def test_other_refusals(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.csv", text())
+    with pytest.raises(InvalidInput, match=r"no rating is left of the 6 in a.csv with min_person 9 .* lower"):
+        read_ratings(path, min_person=9)
+    with pytest.raises(InvalidInput, match="has no column 'who' for the person; its columns are 'userId'"):
+        read_ratings(path, person="who")
+    with pytest.raises(InvalidInput, match="must be three columns"):
+        read_ratings(path, person="rating")
+    with pytest.raises(InvalidInput, match="does not exist"):
+        read_ratings(tmp_path / "none.csv")
+    with pytest.raises(InvalidInput, match="holds no ratings"):
+        read_ratings(write(tmp_path, "empty/x.txt", "x").parent)
+    with pytest.raises(InvalidInput, match="cannot unpack"):
+        read_ratings(write(tmp_path, "a.zip", "no zip"))
+    with pytest.raises(InvalidInput, match="not a whole Parquet file"):
+        read_ratings(write(tmp_path, "a.parquet", "no parquet"))
+    (tmp_path / "latin.csv").write_bytes("user,item,rating\n1,a,3\n1,é,3\n".encode("latin-1"))
+    with pytest.raises(InvalidInput, match=r"latin\.csv, line 3: it is not UTF-8 text; save the file as UTF-8"):
+        read_ratings(tmp_path / "latin.csv")
+
+
+def test_a_damaged_gzip_file_gets_a_clear_message(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"{n},{a},{rng.random()}" for n in range(300) for a in range(20)]
+    whole = gzip.compress(("user,item,rating\n" + "\n".join(rows)).encode())
+    path = tmp_path / "a.csv.gz"
+    for share in (0.02, 0.5, 0.9999):
+        path.write_bytes(whole[: int(len(whole) * share)])
+        with pytest.raises(InvalidInput, match=r"cannot read a\.csv\.gz.* cut short or damaged: copy or download"):
+            read_ratings(path)
+    middle = len(whole) // 2
+    path.write_bytes(whole[:middle] + b"?" * 50 + whole[middle + 50 :])
+    with pytest.raises(InvalidInput, match=r"a\.csv\.gz"):
+        read_ratings(path)
+
+
+def test_gzipped_parquet_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"a\.parquet\.gz is gzipped Parquet.* gunzip"):
+        read_ratings(write(tmp_path, "a.parquet.gz", "x"))
+
+
+def test_arrays() -> None:
+    with pytest.raises(InvalidInput, match="person 1 rated action 'b' more than once"):
+        Ratings.from_arrays([1, 1], ["b", "b"], [1, 2])
+    with pytest.raises(InvalidInput, match="three equally long lists"):
+        Ratings.from_arrays([1], [1, 2], [1, 2])
+    with pytest.raises(InvalidInput, match="action 9 is rated but not among the 2 actions"):
+        Ratings.from_arrays([1], [9], [1], actions=[1, 2])
+    with pytest.raises(InvalidInput, match="there are no ratings"):
+        Ratings.from_arrays([], [], [])
+    log = Ratings.from_arrays([2, 1, 1], [1, 1, 0], [5, 4, 3], actions=[0, 1, 2])
+    part = log.subset(np.array([1]))
+    assert part.people == (2,)
+    assert part.actions == log.actions
+    assert part.rating.tolist() == [5.0]
+    np.testing.assert_array_equal(log.matrix().toarray(), [[3, 4, 0], [0, 5, 0]])
+
+
+def test_reading_does_not_load_what_only_fitting_needs() -> None:
+    code = "import sys, lpbandits.data.reader; print([m for m in ('sklearn', 'numba') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_movielens_1m_is_the_papers() -> None:
+    log = read_ratings(movielens("ml-1m"), min_person=200, min_action=200)
+    assert (len(log.people), len(log.actions), len(log)) == (1_589, 1_132, 498_677)
+    assert log.dropped["people_below_min_person"] == 6_040 - 1_589
+    assert log.dropped["ratings_of_people_below_min_person"] + len(log) < 1_000_209
+
+
+def test_movielens_small() -> None:
+    log = read_ratings(movielens("ml-latest-small"))
+    assert (len(log.people), len(log.actions), len(log)) == (610, 9_724, 100_836)
+
+
+def test_a_matrix_does_not_share_memory_with_the_log() -> None:
+    log = Ratings.from_arrays([0, 0], [0, 1], [0.0, 1.0])
+    matrix = log.matrix()
+    matrix.eliminate_zeros()
+    matrix.data[:] = 9
+    assert log.action.tolist() == [0, 1]
+    assert log.rating.tolist() == [0.0, 1.0]
+
+
+def test_a_pipe_is_called_what_it_is(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(InvalidInput, match=r"pipe\.csv is not a file that can be read twice"):
+        read_ratings(tmp_path / "pipe.csv")
+
+
+def test_whole_numbers_that_were_once_floats_are_whole(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("user,item,rating\n1.0,10.0,5\n1.0,20.0,3\n2.0,10.0,4\n")
+    log = read_ratings(tmp_path / "log.csv")
+    assert (log.people, log.actions) == ((1, 2), (10, 20))
+    (tmp_path / "log.csv").write_text("user,item,rating\n1.0,10.5,5\n1.0,20.0,3\n2.0,x,4\n")
+    assert read_ratings(tmp_path / "log.csv").actions == ("10.5", "20.0", "x")

@@ -1,0 +1,393 @@
+import itertools
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from lpbandits.data import Ratings, read_ratings
+from lpbandits.data.blocks import InMemory
+from lpbandits.errors import InvalidInput
+from lpbandits.fit import (
+    Em,
+    TwoStage,
+    choose_states,
+    cluster_people,
+    fit_states,
+    match_orderings,
+    recover_em,
+    recover_two_stage,
+)
+from lpbandits.fit.clusters import Scale
+from lpbandits.fit.comparisons import compare, log_likelihoods
+from lpbandits.fit.em import slow_note
+from lpbandits.fit.estimator import Estimator, mixture
+from lpbandits.fit.matching import kendall_losses
+from lpbandits.fit.selection import set_aside, split_people
+from lpbandits.model import PreferenceModel
+from lpbandits.parallel import Threads
+from lpbandits.typing import BoolArray
+from tests import naive_recovery as naive
+from tests.data.test_ratings import movielens
+from tests.synthetic_recovery import paper_world, readers
+
+ESTIMATORS: list[Estimator] = [TwoStage(scale="cosine"), Em(scale="cosine", restarts=2)]
+
+
+def by_name(estimator: Estimator) -> str:
+    return estimator.method
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=by_name)
+def test_model_and_report(estimator: Estimator) -> None:
+    truth, log, _ = paper_world(0, people=200, same_scale=False, rounds=60)
+    told: list[tuple[str, int, int]] = []
+    fit = fit_states(log, estimator, states=5, progress=lambda *news: told.append(news))
+    report, model = fit.report, fit.model
+    assert match_orderings(truth, model).error < 0.1
+    assert (report.people, report.actions, report.ratings, report.states) == (200, 10, len(log), 5)
+    np.testing.assert_allclose(model.prior, report.shares)
+    np.testing.assert_allclose(sum(report.shares), 1)
+    assert report.heldout_log_likelihood is not None
+    assert (report.heldout_people, report.heldout_fit_people) == (20, 180)
+    assert np.log(0.5) < report.heldout_log_likelihood
+    assert np.log(0.5) < report.log_likelihood < 0
+    assert report.comparisons == sum(len(h) * (len(h) - 1) / 2 for h in naive.histories(log))
+    assert model.utilities is not None
+    assert 0 < model.utilities.min() < model.utilities.max() < 1
+    along = np.take_along_axis(model.utilities, model.orderings, axis=1)
+    assert np.all(np.diff(along, axis=1) <= 0)
+    assert json.loads(json.dumps(report.to_dict()))["seconds"].keys() >= {"cluster", "likelihood", "held-out"}
+    assert "seconds" not in model.provenance["report"]
+    assert model.provenance["data_sha256"] == log.sha256
+    assert model.provenance["settings"]["scale"] == "cosine"
+    assert {stage for stage, done, total in told if done == total} == set(report.seconds)
+    assert all(0 <= done <= total for _, done, total in told)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=by_name)
+def test_log_likelihood_is_the_mixtures(estimator: Estimator) -> None:
+    _, log, _ = paper_world(1, people=40, same_scale=True, rounds=30, states=2)
+    fit = fit_states(log, estimator, states=2, heldout=0)
+    assert fit.report.heldout_log_likelihood is None
+    assert fit.model.utilities is not None
+    beta = np.log(fit.model.utilities / (1 - fit.model.utilities))
+    total = 0.0
+    for history in naive.histories(log):
+        parts = [
+            np.log(share) + naive.log_likelihood(history, row) for share, row in zip(fit.model.prior, beta, strict=True)
+        ]
+        total += float(np.logaddexp.reduce(parts))
+    np.testing.assert_allclose(fit.report.log_likelihood, total / fit.report.comparisons, rtol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=by_name)
+@pytest.mark.parametrize("cap", [None, 20])
+def test_same_seed_same_model_on_any_number_of_threads(estimator: Estimator, cap: int | None) -> None:
+    _, log, _ = paper_world(2, people=120, same_scale=False, rounds=40)
+    fits = [fit_states(log, estimator, states=4, pairs_per_person=cap, threads=count) for count in (1, 2, 3)]
+    assert fits[0].model == fits[1].model == fits[2].model
+
+
+def test_two_stage_is_bradley_terry_on_clusters() -> None:
+    _, log, _ = paper_world(3, people=60, same_scale=True, rounds=40, states=2)
+    labels = cluster_people(log, 2).labels
+    model = recover_two_stage(log, states=2, prior_sd=0.7, shrink=False)
+    assert model.utilities is not None
+    for z in range(2):
+        wins = naive.halves_won(log, (labels == z).astype(float)) / 2
+        beta, _ = naive.bradley_terry(wins, 0.7)
+        np.testing.assert_allclose(model.utilities[z], 1 / (1 + np.exp(-beta)), atol=1e-6)
+
+
+@pytest.mark.parametrize("cap", [None, 15])
+@pytest.mark.parametrize("seed", range(4))
+def test_em_never_loses(seed: int, cap: int | None) -> None:
+    _, log, _ = paper_world(seed, people=80, same_scale=False, rounds=15)
+    report = fit_states(log, Em(seed=seed, restarts=1), states=4, pairs_per_person=cap, heldout=0).report
+    assert report.iterations > 2
+    assert np.diff(report.history).min() > -1e-9 * abs(report.history[-1])
+
+
+def test_em_keeps_the_best_start_and_says_when_it_was_cut_short() -> None:
+    _, log, _ = paper_world(5, people=60, same_scale=False, rounds=15)
+    several = fit_states(log, Em(restarts=4), states=4, heldout=0).report.history[-1]
+    assert several >= fit_states(log, Em(restarts=1), states=4, heldout=0).report.history[-1]
+    short = fit_states(log, Em(restarts=1, max_steps=2), states=4, heldout=0).report
+    assert any("stopped after 2 steps" in note for note in short.warnings)
+
+
+def test_em_can_start_where_it_is_told() -> None:
+    truth, log, state = paper_world(6, people=150, same_scale=True, rounds=60)
+    model = recover_em(log, states=5, start=state.tolist())
+    assert match_orderings(truth, model).error < 0.05
+    assert model.provenance["settings"]["start"] == "given"
+    with pytest.raises(InvalidInput, match="start has 2 labels; give one for each of 150 people"):
+        recover_em(log, states=5, start=[0, 1])
+    with pytest.raises(InvalidInput, match="start has labels from 0 to 4; the 3 states are 0 to 2"):
+        recover_em(log, states=3, start=state.tolist())
+
+
+def _errors(people: int, *, same_scale: bool, draws: int = 6) -> dict[str, float]:
+    """Mean matching error over draws of the paper's world: 40 logged rounds per person."""
+    found: dict[str, list[float]] = {}
+    for seed in range(draws):
+        truth, log, _ = paper_world(seed, people=people, same_scale=same_scale, rounds=40)
+        start = cluster_people(log, 5, scale="cosine").labels.tolist()
+        models: dict[str, PreferenceModel] = {
+            "raw": recover_two_stage(log, states=5, scale="raw", heldout=0),
+            "cosine": recover_two_stage(log, states=5, scale="cosine", heldout=0),
+            "em": recover_em(log, states=5, start=start, heldout=0),
+        }
+        for name, model in models.items():
+            found.setdefault(name, []).append(match_orderings(truth, model).error)
+    return {name: float(np.mean(values)) for name, values in found.items()}
+
+
+@pytest.mark.parametrize("same_scale", [True, False])
+def test_error_falls_with_people_and_em_is_no_worse_from_the_same_start(same_scale: bool) -> None:
+    few, some, many = (_errors(people, same_scale=same_scale) for people in (30, 120, 480))
+    for name in ("cosine", "em"):
+        assert few[name] > some[name] > many[name]
+        assert many[name] < 0.02
+    # EM from the same start is no worse. Over 40 other draws the difference of one draw had sd 0.016 at 120 people and
+    # 0.005 at 480, and a mean within 1.6 standard errors of 0; these are 3 standard errors of a mean of six.
+    assert some["em"] <= some["cosine"] + 3 * 0.016 / np.sqrt(6)
+    assert many["em"] <= many["cosine"] + 3 * 0.005 / np.sqrt(6)
+    if not same_scale:
+        assert many["raw"] > 10 * many["cosine"] + 0.1
+
+
+def test_equal_orderings_are_joined() -> None:
+    rows = [(n, a, 10 * (n % 2) + a) for n in range(12) for a in range(3)]  # one taste, two levels
+    fit = fit_states(Ratings.from_arrays(*zip(*rows, strict=True)), TwoStage(scale="raw"), states=2)
+    assert fit.model.orderings.tolist() == [[2, 1, 0]]
+    assert fit.report.states == 1
+    assert fit.report.shares == [1.0]
+    assert any("states with equal orderings were joined" in note for note in fit.report.warnings)
+
+
+def test_never_compared_actions_come_last_and_are_named() -> None:
+    rows = [(n, a, a) for n in range(6) for a in range(3)] + [(9, 4, 5.0)]
+    log = Ratings.from_arrays(*zip(*rows, strict=True), actions=range(5))
+    fit = fit_states(log, TwoStage(), states=1, heldout=0)
+    assert fit.model.orderings.tolist() == [[2, 1, 0, 3, 4]]
+    assert fit.report.never_compared == [{"count": 2, "actions": [3, 4]}]
+    assert "state 0: 2 of 5 actions were never compared and are put last" in fit.report.warnings
+    assert fit.model.utilities is not None
+    np.testing.assert_array_equal(fit.model.utilities[0, 3:], fit.model.utilities[0, 0])
+
+
+def test_all_never_compared_actions_are_in_the_provenance() -> None:
+    rows = [(n, a, a) for n in range(12) for a in range(3)]
+    fit = fit_states(Ratings.from_arrays(*zip(*rows, strict=True), actions=range(60)), TwoStage(), states=1, heldout=0)
+    assert fit.model.provenance["never_compared"] == [list(range(3, 60))]
+    assert len(fit.report.never_compared[0]["actions"]) == 20
+
+
+def test_small_states_and_shaky_first_places_are_warned_of() -> None:
+    rows = [(n, a, a if n < 40 else -a) for n in range(43) for a in range(6)]
+    log = Ratings.from_arrays(*zip(*rows, strict=True))
+    notes = fit_states(log, TwoStage(scale="cosine"), states=2, heldout=0).report.warnings
+    assert any(note.startswith("state 1 has only 3 people (7%)") for note in notes)
+    assert any(note.startswith("state 1: some of the 5 most preferred actions were rated by fewer") for note in notes)
+    assert not any(note.startswith("state 0") for note in notes)
+
+
+def test_em_warns_when_its_states_sort_people_by_activity() -> None:
+    rng = np.random.default_rng(0)
+    busy = [(n, a, a + rng.normal()) for n in range(20) for a in range(40)]
+    idle = [(n, a, -a + rng.normal()) for n in range(20, 60) for a in rng.choice(40, 5, replace=False).tolist()]
+    log = Ratings.from_arrays(*zip(*busy, *idle, strict=True))
+    for estimator in (Em(scale="raw"), Em()):
+        report = fit_states(log, estimator, states=2, heldout=0).report
+        assert report.count_variance_explained > 0.9
+        warned = [note for note in report.warnings if "sort people by activity" in note]
+        assert len(warned) == 1
+        assert ("--scale cosine" in warned[0]) == (estimator.scale == "raw")
+
+
+def test_em_with_a_very_weak_prior_ends_with_a_warning() -> None:
+    rows = [(n, a, a) for n in range(20) for a in range(80)]
+    log = Ratings.from_arrays(*zip(*rows, strict=True))
+    fit = fit_states(log, Em(prior_sd=1e5, shrink=False), states=2, heldout=0)
+    assert fit.model.orderings.tolist() == [list(range(79, -1, -1))]
+    shrunk = fit_states(log, Em(prior_sd=1e5), states=2, heldout=0).model
+    assert shrunk.errors is not None
+    assert shrunk.errors.max() <= 100
+    assert any("use a smaller prior_sd" in note for note in fit.report.warnings)
+
+
+def test_em_on_very_many_actions_is_announced() -> None:
+    few, many = (Ratings.from_arrays([0, 0], [0, 1], [1, 2], actions=range(n)) for n in (10, 9_724))
+    assert slow_note(few) is None
+    assert "9,724 actions" in str(slow_note(many))
+    assert "--min-action" in str(slow_note(many))
+
+
+def test_comparisons_in_pieces_are_reported() -> None:
+    rows = [(n, a, a) for n in range(4) for a in (0, 1)] + [(n, a, a) for n in range(4, 8) for a in (2, 3)]
+    fit = fit_states(Ratings.from_arrays(*zip(*rows, strict=True)), TwoStage(), states=1, heldout=0)
+    assert fit.report.components == [2]
+    assert any("fall into 2 pieces" in note for note in fit.report.warnings)
+
+
+def test_a_cap_hardly_moves_the_fit() -> None:
+    log, _ = readers(0, people=300, actions=60, states=2)
+    full = recover_two_stage(log, states=2, scale="cosine", heldout=0)
+    capped = recover_two_stage(log, states=2, scale="cosine", pairs_per_person=40, heldout=0)
+    assert match_orderings(full, capped).error < 0.15
+    assert kendall_losses(full.orderings[:1], full.ranks[1:])[0, 0] > 0.5
+
+
+@pytest.mark.parametrize("states", [1, 3])
+def test_the_number_of_states_is_found(states: int) -> None:
+    _, log, _ = paper_world(7, people=240, same_scale=False, rounds=80, states=states)
+    curve = choose_states(log, candidates=(1, 2, 3, 4, 5), seed=3)
+    assert curve.states == states
+    assert curve.people == 48
+    assert [row["states"] for row in curve.rows()] == [1, 2, 3, 4, 5]
+    assert [row["states"] for row in curve.rows() if row["chosen"]] == [states]
+    fit = fit_states(log, TwoStage(scale="cosine"), states="auto")
+    assert fit.report.states == states
+    assert (fit.report.heldout_people, fit.report.heldout_fit_people) == (48, 192)
+    assert len(fit.report.curve) == 9
+
+
+def huge(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lpbandits.fit.fit_states.HUGE", 0)
+
+
+def test_the_heldout_score_of_a_huge_log_is_of_its_clusters_without_the_people_aside(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, log, _ = paper_world(8, people=50, same_scale=True, rounds=8, states=2)
+    labels = cluster_people(log, 2, scale="raw").labels
+    used, unused = split_people(50, 0.2, 0)
+    without = np.isin(np.arange(50), used)
+    histories = naive.histories(log)
+
+    def score(people: BoolArray) -> float:
+        betas = [naive.bradley_terry(naive.halves_won(log, (people & (labels == z)) * 1.0) / 2, 1.0)[0] for z in (0, 1)]
+        shares = [float(np.mean(labels[people] == z)) for z in (0, 1)]
+        total = pairs = 0.0
+        for n in unused.tolist():
+            parts = [
+                np.log(w) + naive.log_likelihood(histories[n], beta) for w, beta in zip(shares, betas, strict=True)
+            ]
+            total += float(np.logaddexp.reduce(parts))
+            pairs += len(histories[n]) * (len(histories[n]) - 1) / 2
+        return total / pairs
+
+    plain = fit_states(log, TwoStage(scale="raw", shrink=False), states=2, heldout=0.2)
+    huge(monkeypatch)
+    fit = fit_states(log, TwoStage(scale="raw", shrink=False), states=2, heldout=0.2)
+    shrunk = fit_states(log, TwoStage(scale="raw"), states=2, heldout=0.2).report.heldout_log_likelihood
+    assert shrunk is not None
+    assert shrunk > score(without) + 0.01  # what was shrunk predicts people better
+    assert fit.report.heldout_log_likelihood is not None
+    np.testing.assert_allclose(fit.report.heldout_log_likelihood, score(without), atol=1e-5)
+    assert abs(score(np.ones(50, dtype=np.bool_)) - score(without)) > 1e-3  # had they been left in, it would show
+    assert (fit.report.heldout_people, fit.report.heldout_fit_people) == (10, 40)
+    assert fit.model.provenance["report"]["heldout_fit_people"] == 40
+    np.testing.assert_array_equal(fit.model.utilities, plain.model.utilities)
+    np.testing.assert_array_equal(fit.model.prior, plain.model.prior)
+
+
+@pytest.mark.parametrize("scale", ["raw", "cosine"])
+def test_the_heldout_score_of_a_huge_log_is_near_that_of_a_second_fit(
+    scale: Scale, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, _ = readers(3, people=1500, actions=40, states=3)  # many people for each action, as in a huge log
+    huge(monkeypatch)
+    gaps = []
+    for seed in range(5):
+        estimator = TwoStage(scale=scale, seed=seed)
+        quick = fit_states(log, estimator, states=3).report.heldout_log_likelihood
+        with Threads(1) as threads:
+            parts = set_aside(InMemory(log, threads), 0.1, seed=seed, pairs_per_person=None)
+            assert parts is not None
+            second = parts.fit(estimator, 3)
+        others = compare(log.subset(split_people(1500, 0.1, seed)[1]))
+        each, _ = mixture(log_likelihoods(others, second.utilities), second.shares)
+        value = each.sum() / others.pairs.sum()
+        error = np.sqrt(np.sum((each - value * others.pairs) ** 2)) / others.pairs.sum()
+        gaps.append((quick - value) / error)
+    assert np.abs(gaps).max() < 1  # standard errors, over the 150 people set aside
+
+
+@pytest.mark.parametrize(("estimator", "cap"), [(Em(scale="cosine", restarts=1), None), (TwoStage(), 20)])
+def test_em_and_capped_fits_are_always_made_twice(
+    estimator: Estimator, cap: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, log, _ = paper_world(2, people=60, same_scale=False, rounds=20, states=2)
+    plain = fit_states(log, estimator, states=2, pairs_per_person=cap)
+    huge(monkeypatch)
+    assert fit_states(log, estimator, states=2, pairs_per_person=cap).model == plain.model
+
+
+def test_refusals() -> None:
+    log = Ratings.from_arrays([0, 1, 2], [0, 1, 0], [1, 2, 3])
+    with pytest.raises(InvalidInput, match="nobody rated two actions"):
+        recover_two_stage(log, states=1)
+    pairs = Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [1, 2, 3, 1])
+    with pytest.raises(InvalidInput, match="states is 3, but the log has only 2 people"):
+        recover_two_stage(pairs, states=3)
+    with pytest.raises(InvalidInput, match="states is 'many'"):
+        recover_em(pairs, states="many")  # type: ignore[arg-type]  # what a user might type
+    with pytest.raises(InvalidInput, match="2 people are too few"):
+        recover_em(pairs, states="auto")
+    bad: dict[str, Any]
+    for bad, message in (
+        ({"prior_sd": -1}, "prior_sd is -1"),
+        ({"scale": "x"}, "choose one of: raw"),
+        ({"heldout": 2}, "heldout is 2; it must be at most 0.9"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            recover_two_stage(pairs, states=2, **bad)
+
+
+def test_people_with_one_rating_are_kept_and_harmless() -> None:
+    rows = [(n, a, a) for n in range(4) for a in range(3)]
+    alone = [*rows, (7, 0, 3)]
+    few, more = (recover_two_stage(Ratings.from_arrays(*zip(*r, strict=True)), states=1) for r in (rows, alone))
+    assert few.utilities is not None
+    assert more.utilities is not None
+    np.testing.assert_array_equal(few.utilities, more.utilities)
+
+
+@pytest.mark.parametrize("estimator", [TwoStage(scale="raw"), TwoStage()], ids=["raw", "cosine"])
+def test_movielens_1m(estimator: Estimator) -> None:
+    log = read_ratings(movielens("ml-1m"), min_person=200, min_action=200)
+    fit = fit_states(log, estimator, states=5)
+    assert fit.report.states == 5
+    assert max(fit.report.passes) <= 30
+    assert sum(fit.report.seconds.values()) < 30
+    warned = any("sort people by activity" in note for note in fit.report.warnings)
+    assert warned == (fit.report.count_variance_explained >= 0.5)
+    if estimator.settings()["scale"] == "cosine":  # raw clusters sort by activity: what is left of them is much alike
+        assert all(fit.model.kendall[y, z] > 0.05 for y, z in itertools.combinations(range(5), 2))
+
+
+def test_a_fit_that_foresees_no_better_than_a_coin_says_so() -> None:
+    rng = np.random.default_rng(0)
+    person, action = np.divmod(np.arange(400), 2)
+    noise = Ratings.from_arrays(person, action, rng.integers(1, 6, 400))
+    clear = Ratings.from_arrays(person, action, action + 0.3 * rng.normal(size=400))
+    says = [fit_states(log, TwoStage(scale="cosine"), states=2).report.warnings for log in (noise, clear)]
+    assert [any("no better than by a coin" in warning for warning in warnings) for warnings in says] == [True, False]
+
+
+def test_a_fit_has_one_order_of_sums() -> None:
+    """With many states, products of matrices are large enough for two threads of linear algebra."""
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(1200), 20)
+    action = np.concatenate([rng.choice(200, 20, replace=False) for _ in range(1200)])
+    rating = np.round(rng.normal(size=(100, 200))[person % 100, action] + rng.normal(size=len(person)), 1)
+    log, models = Ratings.from_arrays(person, action, rating), set()
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            fit = fit_states(log, TwoStage(restarts=1), states=100, taste=False, heldout=0, threads=1)
+        models.add(fit.model.sha256)
+    assert len(models) == 1

@@ -1,0 +1,224 @@
+"""How often a fit goes over its log and its k×k counts, how many it holds, and how many workers send back."""
+
+import collections
+import pickle
+import tracemalloc
+import weakref
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lpbandits as lpb
+from lpbandits.data.blocks import InMemory
+from lpbandits.data.chunked import parted
+from lpbandits.data.disk_blocks import InFiles
+from lpbandits.fit.bradley_terry import maximise
+from lpbandits.fit.comparisons import compare, count_state
+from lpbandits.fit.counting import count_states
+from lpbandits.fit.taste.moments import moments, moments_of
+from lpbandits.fit.taste.popularity import Crowd, popular_ordering, telling
+from lpbandits.parallel import Threads
+from tests.fit.test_bradley_terry import contest
+from tests.guards.kernels import allocating, looked_on
+from tests.logs import log_of
+
+SWEEPS = ("expect", "neighbours", "squared_neighbours")
+AROUND = 3
+"""Passes of a state beside those that its fit tells: counting, adding the transpose, the pieces of the graph."""
+
+
+@pytest.mark.parametrize("spread", [0.3, 1.0, 2.0])
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("k", [3, 30, 300])
+def test_dense_counts_take_few_passes(k: int, seed: int, spread: float) -> None:
+    wins = contest(seed, k, 20, spread)
+    fit = lpb.fit_bradley_terry(wins)
+    assert fit.converged
+    assert fit.passes <= 30
+    wins[k // 2] = 0  # never wins
+    loser = lpb.fit_bradley_terry(wins)
+    assert loser.converged
+    assert loser.passes <= 40
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_every_sweep_is_told_as_a_pass(threads: int) -> None:
+    swept: list[int] = []
+
+    def note(name: str, call: Any, args: Any) -> Any:
+        if name.endswith(SWEEPS):
+            low, high = args[:2]
+            swept.append(high - low)
+        return call()
+
+    wins = contest(3, 600, 5)
+    with looked_on(allocating(), note):
+        fit = lpb.fit_bradley_terry(wins, threads=threads)
+    assert sum(swept) == fit.passes * 600
+    assert len(swept) == fit.passes * threads
+
+
+def squares(args: Any) -> list[Any]:
+    """Return the matrices as wide as long, and so large, that they can only be counts."""
+    shapes = [(one, one.shape) for one in args if isinstance(one, np.ndarray) and one.ndim == 2]
+    return [one for one, (rows, columns) in shapes if rows == columns > 20]
+
+
+@pytest.mark.parametrize(
+    ("heldout", "quick", "at_a_time"), [(0.0, False, 1), (0.2, False, 1), (0.2, True, 2)], ids=["all", "anew", "less"]
+)
+def test_a_fit_of_states_goes_over_few_counts_and_holds_fewer(
+    heldout: float, quick: bool, at_a_time: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lpbandits.fit.counting.CELLS", 1)  # as if a matrix filled the memory
+    if quick:  # as for very many ratings: counts of those set aside are taken from those of all
+        monkeypatch.setattr("lpbandits.fit.fit_states.HUGE", 0)
+    passes, most = 0, 0
+    held: dict[int, Any] = {}
+
+    def note(name: str, call: Any, args: Any) -> Any:  # noqa: ARG001
+        nonlocal passes, most
+        for counts in squares(args):
+            passes += 1
+            held[id(counts)] = weakref.ref(counts)
+        most = max(most, sum(ref() is not None for ref in held.values()))
+        return call()
+
+    log = log_of(120, 60, share=0.5, states=3)
+    with looked_on(allocating(), note):
+        found = lpb.fit_states(log, lpb.TwoStage(), states=3, heldout=heldout, taste=False, threads=1)
+    told = found.report.passes
+    assert len(told) == 3
+    assert max(told) <= 30
+    assert most == at_a_time
+    if heldout == 0.0:
+        assert passes == sum(told) + AROUND * 3
+    else:  # of each state another fit, without those set aside
+        assert sum(told) + AROUND * 3 < passes <= 3 * 2 * (30 + AROUND)
+
+
+def test_counting_and_fitting_need_one_matrix() -> None:
+    k = 1200
+    comparisons = compare(log_of(40, k, share=0.5))
+    weight = np.ones(40)
+    threads = Threads(1)
+    maximise(count_state(comparisons, weight), prior_sd=1.0, errors=False, threads=threads)  # compiles
+    ratings = len(comparisons.action)
+    tracemalloc.start()
+    counts = count_state(comparisons, weight, threads=threads)
+    maximise(counts, prior_sd=1.0, errors=False, threads=threads)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert counts.halves.itemsize == 2
+    assert counts.halves.nbytes == 2 * k * k
+    assert peak < 1.05 * counts.halves.nbytes + 20 * ratings + 400 * k
+
+
+class Wire:
+    """A team of two workers, whose answers go through the wire and are weighed there."""
+
+    alone, count, threads = False, 2, 1
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def each(self, function: Any, jobs: Iterable[Any], **_: Any) -> Iterator[Any]:
+        for job in jobs:
+            answer = pickle.dumps(function(*job))
+            self.sizes.append(len(answer))
+            yield pickle.loads(answer)  # noqa: S301 - made in the line before
+
+    def as_they_end(self, function: Any, jobs: Iterable[Any], **_: Any) -> Iterator[Any]:
+        yield from enumerate(self.each(function, jobs))
+
+    def matrices(self, size: int) -> int:
+        """Return how many answers were at least so large."""
+        return sum(one >= size for one in self.sizes)
+
+
+@pytest.fixture
+def wire() -> Wire:
+    return Wire()
+
+
+def in_twenty_blocks(log: lpb.Ratings, wire: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> InFiles:
+    monkeypatch.setattr("lpbandits.data.blocks.RATINGS", len(log) // 20)
+    blocks = InFiles(parted(log, folder), wire, Threads(1))
+    assert len(blocks.edges) - 1 in (19, 20)
+    return blocks
+
+
+def test_covariances_come_back_once_for_a_run_of_blocks(
+    wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = log_of(400, 80, share=0.5, states=2)
+    blocks = in_twenty_blocks(log, wire, tmp_path, monkeypatch)
+    found = moments(blocks, people=telling(log))
+    matrix = 12 * 80 * 81 // 2  # bytes: of each pair of actions a product and a number of people
+    assert wire.matrices(matrix) == 10
+    assert sum(one for one in wire.sizes if one >= matrix) < 10.5 * matrix
+    alike = moments(InMemory(log, Threads(2)), people=telling(log))
+    for name, value in vars(alike).items():
+        np.testing.assert_array_equal(getattr(found, name), value, err_msg=name)
+
+
+@pytest.mark.parametrize("cap", [None, 40])
+def test_counts_come_back_once_for_a_share_of_the_blocks(
+    cap: int | None, wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = log_of(400, 80, share=0.5, states=2)
+    blocks = in_twenty_blocks(log, wire, tmp_path, monkeypatch)
+    labels = np.arange(len(log.people)) % 2
+    counts = list(count_states(blocks, labels, 2, pairs_per_person=cap))
+    matrix = 80 * 80 * counts[0][0].halves.itemsize
+    assert wire.matrices(2 * matrix) == (8 if cap is None else 10)  # both states together; 8 are four for each worker
+    assert wire.matrices(matrix) == wire.matrices(2 * matrix)
+
+
+class Counted(InMemory):
+    """Blocks that count how often they are gone through, by stage."""
+
+    def __init__(self, log: lpb.Ratings) -> None:
+        super().__init__(log, Threads(1))
+        self.passes: collections.Counter[str] = collections.Counter()
+
+    def each(self, stage: Any, *common: Any, own: Any = ()) -> Iterator[Any]:
+        self.passes[stage.__name__] += 1
+        return super().each(stage, *common, own=own)
+
+    def by_runs(self, stage: Any, *common: Any, own: Any = ()) -> Iterator[Any]:
+        self.passes[stage.__name__] += 1
+        return super().by_runs(stage, *common, own=own)
+
+
+def test_groups_of_people_share_the_passes_over_a_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lpbandits.data.blocks.RATINGS", 500)
+    log = log_of(200, 30, share=0.5, states=2)
+    blocks = Counted(log)
+    crowd = Crowd(blocks, popular=True)
+    people = telling(log)
+    groups = [people[::2], people[:50]]
+    together = moments_of(crowd, groups)
+    popular = popular_ordering(crowd)
+    assert blocks.passes == {"_scales": 1, "_liked": 1, "_levels": 19, "_all_left": 1, "_rated": 1}
+    for mine, found in zip(groups, together, strict=True):
+        alone = moments(log, people=mine)
+        for name, value in vars(alone).items():
+            np.testing.assert_array_equal(getattr(found, name), value, err_msg=name)
+    np.testing.assert_array_equal(popular, popular_ordering(log))
+
+
+def test_when_a_group_has_settled_others_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lpbandits.fit.taste.popularity.ENORMOUS", 100)
+    log = log_of(300, 20, share=0.4, states=3)
+    many, few = np.arange(300) >= 0, np.arange(300) < 20
+    used = Crowd(InMemory(log, Threads(1))).own.telling
+    blocks = [Counted(log), Counted(log), Counted(log)]
+    both = Crowd(blocks[0]).likings(many & used, few & used)
+    for one, group, alone in zip(both, (many, few), blocks[1:], strict=True):
+        np.testing.assert_array_equal(one.means, Crowd(alone).likings(group & used)[0].means)
+    sweeps = [one.passes["_levels"] for one in blocks]
+    assert min(sweeps) < max(sweeps) == sweeps[0]

@@ -1,0 +1,254 @@
+"""What a fit says on the log's own scale: each state's means, the noise, and what everybody likes most."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lpbandits as lpb
+from lpbandits.data import Ratings, read_ratings
+from lpbandits.data.blocks import InMemory
+from lpbandits.fit import Em, TwoStage, fit_states, match_orderings
+from lpbandits.fit.estimator import Estimate, Estimator, distinct
+from lpbandits.fit.report import Stopwatch
+from lpbandits.fit.state_means import state_means
+from lpbandits.fit.taste.popularity import popular_ordering
+from lpbandits.model import PreferenceModel
+from lpbandits.parallel import Threads
+from lpbandits.simulation.bounds import bound_model
+from lpbandits.typing import FloatArray, IntArray
+from tests import naive
+from tests.data.test_ratings import movielens
+
+ESTIMATORS: list[Estimator] = [TwoStage(), Em(restarts=1)]
+ZERO_ONE, COUNTS = "zeros and ones", "counts"
+PSEUDO_RATERS, AVERAGE_RATERS = 5, 20
+"""Who say what utilities foretell, and who have average opinions of what is popular."""
+
+
+def planted(
+    seed: int, *, people: int, actions: int, rated: int, kind: str = "normal", states: int = 3
+) -> tuple[FloatArray, Ratings, IntArray]:
+    """People of known states and means; noise 0.5, and levels of their own of the same size."""
+    rng = np.random.default_rng([seed, people, actions])
+    low, high = (0.05, 0.95) if kind == ZERO_ONE else (1.0, 5.0)
+    means = rng.uniform(low, high, (states, actions))
+    state = np.arange(people) % states
+    action = np.concatenate([rng.choice(actions, rated, replace=False) for _ in range(people)])
+    person = np.repeat(np.arange(people), rated)
+    own = means[state[person], action]
+    if kind == "normal":
+        own = own + 0.5 * rng.normal(size=people)[person] + 0.5 * rng.normal(size=len(own))
+    elif kind == COUNTS:
+        own = rng.poisson(own)
+    else:
+        own = rng.random(len(own)) < own
+    values = own.astype(np.float64)
+    return (
+        means,
+        Ratings.from_codes(person, action, values, people=tuple(range(people)), actions=tuple(range(actions))),
+        state,
+    )
+
+
+def matched(model: PreferenceModel, means: FloatArray) -> FloatArray:
+    """The model's means, its states in the order of the true ones."""
+    truth = PreferenceModel(np.argsort(-means, axis=1))
+    assert model.means is not None
+    return model.means[match_orderings(truth, model).assignment]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: one.method)
+@pytest.mark.parametrize("kind", ["normal", ZERO_ONE, COUNTS])
+def test_planted_means_are_found_within_their_errors(kind: str, estimator: Estimator) -> None:
+    """In units of the error of a plain mean of a state's ratings; with people's states known its square would be 1."""
+    means, log, state = planted(3, people=1500, actions=40, rated=20, kind=kind)
+    fit = fit_states(log, estimator, states=3, heldout=0, taste=False)
+    count = np.zeros_like(means)
+    np.add.at(count, (state[log.owner], log.action), 1)
+    variance = {"normal": np.full_like(means, 0.5), ZERO_ONE: means * (1 - means), COUNTS: means}[kind]
+    away = (matched(fit.model, means) - means) / np.sqrt(variance / count)
+    # 120 means: their squares' mean has sd √(2/120) = 0.13 about 1, and few people are in a wrong state.
+    assert np.mean(away**2) < 1 + 4 * 0.13
+    assert abs(away.mean()) < 4 / math.sqrt(120)
+    assert fit.model.noise == fit.report.noise
+    assert fit.model.noise == pytest.approx(math.sqrt(variance.mean()), rel=0.02)
+
+
+def naive_means(log: Ratings, weight: FloatArray, utilities: FloatArray, ordering: IntArray) -> FloatArray:
+    """One state's means, by the definition, without ties: pulled to a fitted line, then the min-max formula."""
+    rows = list(zip(weight[log.owner].tolist(), log.action.tolist(), log.rating.tolist(), strict=True))
+    actions = range(len(utilities))
+    count = np.array([sum(w for w, b, _ in rows if b == a) for a in actions])
+    total = np.array([sum(w * r for w, b, r in rows if b == a) for a in actions])
+    rated = count > 0
+    slope, level = np.polyfit(utilities[rated], (total / np.maximum(count, 1e-9))[rated], 1, w=np.sqrt(count[rated]))
+    line = np.clip(level + slope * utilities, log.rating.min(), log.rating.max())
+    pulled = (total + PSEUDO_RATERS * line) / (count + PSEUDO_RATERS)
+    out = np.empty(len(utilities))
+    out[ordering] = naive.isotonic(pulled[ordering], (count + PSEUDO_RATERS)[ordering])
+    return out
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: one.method)
+def test_means_and_noise_are_what_they_are_said_to_be(estimator: Estimator) -> None:
+    _, log, _ = planted(5, people=60, actions=8, rated=5, states=2)
+    with Threads(1) as pool:
+        estimate = distinct(estimator(InMemory(log, pool), 2, watch=Stopwatch()))
+    found = state_means(log, estimate)
+    weights = np.eye(2)[estimate.labels] if estimate.chance is None else estimate.chance
+    squares, blocks = 0.0, 0
+    for z in range(2):
+        twin = naive_means(log, weights[:, z], estimate.utilities[z], estimate.orderings[z])
+        for value in np.unique(twin.round(9)):  # where the fit holds means equal, these fall about their mean
+            same = np.isclose(twin, value)
+            blocks += 1
+            count = [float(weights[log.owner[log.action == a], z].sum()) + PSEUDO_RATERS for a in np.flatnonzero(same)]
+            assert np.average(found.means[z, same], weights=count) == pytest.approx(value, abs=2e-5)
+        along = found.means[z, estimate.orderings[z]]
+        assert np.all(np.diff(along) < 0)
+        squares += float(weights[log.owner, z] @ (log.rating - found.means[z, log.action]) ** 2)
+    assert found.noise == pytest.approx(math.sqrt(squares / (len(log) - blocks)))
+
+
+def test_chances_count_in_em_and_are_joined_with_their_states() -> None:
+    _, log, _ = planted(6, people=80, actions=6, rated=4, states=2)
+    with Threads(1) as pool:
+        estimate = Em(restarts=1)(InMemory(log, pool), 2, watch=Stopwatch())
+    chance = estimate.chance
+    assert chance is not None
+    np.testing.assert_allclose(chance.sum(axis=1), 1.0)
+    twice = Estimate(
+        (*estimate.fits, estimate.fits[0]),
+        np.append(estimate.shares, 0.0),
+        estimate.labels,
+        chance=np.column_stack([0.25 * chance[:, 0], chance[:, 1], 0.75 * chance[:, 0]]),
+    )
+    joined = distinct(twice)
+    assert joined.chance is not None
+    np.testing.assert_allclose(joined.chance, chance[:, np.argsort(-estimate.shares)])
+
+
+def log_of(values: Any) -> Ratings:
+    """A log as a matrix; NaN where nobody rated."""
+    matrix = np.array(values, dtype=np.float64)
+    person, action = np.nonzero(~np.isnan(matrix))
+    people, actions = (tuple(range(n)) for n in matrix.shape)
+    return Ratings.from_codes(person, action, matrix[person, action], people=people, actions=actions)
+
+
+def test_means_of_zeros_and_ones_are_chances_that_every_policy_takes() -> None:
+    certain = log_of([[1, 1, 0, 0]] * 15 + [[0, 0, 1, 1]] * 15)
+    everything, nothing = log_of(np.ones((12, 3))), log_of(np.zeros((12, 3)))
+    for log in (certain, everything, nothing, planted(1, people=90, actions=6, rated=4, kind=ZERO_ONE)[1]):
+        model = fit_states(log, TwoStage(), states=2, heldout=0, taste=False).model
+        assert model.means is not None
+        assert 0 < model.means.min() <= model.means.max() < 1
+        world = lpb.MeansWorld(model, rewards=lpb.Rewards("bernoulli"))
+        lpb.simulate(world, ["mts", "mucb", "lpbts"], people=2, rounds=3, threads=1)
+
+
+def test_means_of_counts_are_positive() -> None:
+    rng = np.random.default_rng(0)
+    log = log_of(np.hstack([rng.poisson(3, (40, 4)), np.zeros((40, 1))]))
+    model = fit_states(log, TwoStage(), states=1, heldout=0, taste=False).model
+    assert model.means is not None
+    assert 0 < model.means[0, 4] < 0.5
+    lpb.simulate(lpb.MeansWorld(model, rewards=lpb.Rewards("poisson")), ["mts"], people=2, rounds=3, threads=1)
+
+
+def test_a_slip_of_the_pen_does_not_drown_the_others() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.integers(1, 6, (61, 5)).astype(np.float64)
+    values[60] = (1, 2, 10**9, 3, 4)
+    model = fit_states(log_of(values), TwoStage(), states=2, heldout=0, taste=False).model
+    assert model.means is not None
+    np.testing.assert_allclose(model.means[0], values[:60].mean(axis=0), atol=0.5)
+    assert len(np.unique(model.means[0])) == 5
+
+
+@pytest.mark.parametrize("factor", [1e-12, 1.0, 1e9])
+def test_means_follow_the_units_of_ratings(factor: float) -> None:
+    _, log, _ = planted(2, people=60, actions=6, rated=4)
+    moved = Ratings(log.offsets, log.action, (log.rating - 7) * factor, log.people, log.actions)
+    one, other = (fit_states(each, TwoStage(), states=2, heldout=0, taste=False).model for each in (log, moved))
+    assert one.means is not None
+    assert other.means is not None
+    np.testing.assert_allclose(other.means / factor, one.means - 7, atol=3e-5)
+    assert other.noise == pytest.approx(one.noise * factor, rel=1e-4)  # type: ignore[operator] # a fit has one
+
+
+def test_unknown_actions_have_the_lowest_mean() -> None:
+    nan = math.nan
+    log = log_of([[5, 3, 1, nan, nan]] * 12 + [[nan, nan, nan, nan, 5]])
+    model = fit_states(log, TwoStage(), states=1, heldout=0, taste=False).model
+    assert model.means is not None
+    np.testing.assert_array_equal(model.means[0, 3:], model.means[0, 2])
+    assert model.means[0, 2] == model.means.min()
+
+
+def test_a_fitted_model_goes_on_to_worlds_policies_and_bounds() -> None:
+    _, log, _ = planted(4, people=200, actions=8, rated=5)
+    model = fit_states(log, TwoStage(), states=3, taste=False).model
+    world = lpb.MeansWorld(model)
+    assert world.rewards.noise == model.noise
+    assert world.to_dict()["noise_of_model"]
+    assert not lpb.MeansWorld(model, rewards=lpb.Rewards(noise=2.0)).to_dict()["noise_of_model"]
+    assert lpb.MeansWorld(model.replace(noise=None)).rewards.noise == 1.0
+    results = lpb.simulate(world, ["mts", "mucb", "lpbts", "popular"], people=5, rounds=20)
+    assert results["mts"].regret.mean[-1] < results["popular"].regret.mean[-1]
+    plain, noisy = (bound_model(model, noise=noise).column("plain") for noise in (None, 2 * (model.noise or 0)))
+    np.testing.assert_allclose(noisy, 4 * plain)
+    assert bound_model(model).settings["noise"] == model.noise
+
+
+def naive_likings(values: FloatArray) -> FloatArray:
+    """Damped means of standardised ratings, people's offsets and actions' means in turn."""
+    y = (values - np.nanmean(values, axis=1, keepdims=True)) / np.nanstd(values, axis=1, keepdims=True)
+    means, offsets = np.zeros(values.shape[1]), np.zeros((len(values), 1))
+    for _ in range(20):
+        means = np.nansum(y - offsets, axis=0) / ((~np.isnan(values)).sum(axis=0) + AVERAGE_RATERS)
+        offsets = np.nanmean(y - means, axis=1, keepdims=True)
+    return means
+
+
+def test_popular_is_the_order_of_damped_standardised_means() -> None:
+    rng = np.random.default_rng(0)
+    values = np.where(rng.random((80, 12)) < 0.5, rng.normal(rng.normal(0, 1, 12), 1.0, (80, 12)), np.nan)
+    values = values[(~np.isnan(values)).sum(axis=1) >= 3]
+    own = values * rng.uniform(0.1, 9, (len(values), 1)) + rng.normal(0, 50, (len(values), 1))
+    found = popular_ordering(log_of(own))
+    assert found is not None
+    assert found.tolist() == np.argsort(-naive_likings(values), kind="stable").tolist()  # whatever people's scales
+    model = fit_states(log_of(own), TwoStage(), states=2, heldout=0, taste=False).model
+    np.testing.assert_array_equal(model.popular, found)
+    assert lpb.Agent(lpb.Popular(model), seed=0).ask() == found[0]
+
+
+def test_popular_leaves_out_who_says_nothing_and_what_nobody_rated() -> None:
+    nan = math.nan
+    some = [[1, 2, 3, nan], [1, 3, 2, nan], [2, 1, 9, nan]]
+    silent = [[7, 7, 7, nan]] * 30
+    assert popular_ordering(log_of(silent)) is None
+    one, other = (popular_ordering(log_of(values)) for values in (some, some + silent))
+    assert one is not None
+    assert other is not None
+    assert one.tolist() == other.tolist() == [2, 1, 0, 3]
+    pairs = popular_ordering(log_of([[1, 2, nan], [nan, 1, 2], [1, nan, 5]]))  # nobody has three ratings
+    assert pairs is not None
+    assert pairs.tolist() == [2, 1, 0]
+    assert fit_states(log_of(silent), TwoStage(), states=1, heldout=0).model.popular is None
+
+
+def test_movielens_means_foresee_other_people() -> None:
+    log = read_ratings(movielens("ml-1m"), min_person=200, min_action=200)
+    half = np.random.default_rng(0).permutation(len(log.people))
+    fitted, others = (log.subset(np.sort(part)) for part in (half[::2], half[1::2]))
+    fit = fit_states(fitted, TwoStage(), states=5, heldout=0, taste=False)
+    state = fit.states_of(others)["state"].to_numpy()
+    assert fit.model.means is not None
+    left = others.rating - fit.model.means[state[others.owner], others.action]
+    plain = np.bincount(fitted.action, weights=fitted.rating) / np.bincount(fitted.action)
+    assert np.sqrt(np.mean(left**2)) < np.sqrt(np.mean((others.rating - plain[others.action]) ** 2)) - 0.01
+    assert np.sqrt(np.mean(left**2)) == pytest.approx(fit.model.noise, rel=0.03)

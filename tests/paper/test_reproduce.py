@@ -1,0 +1,334 @@
+"""`lpb reproduce`: figures, claims, resuming, processes; very small."""
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from lpbandits.cli import app
+from lpbandits.datasets.movielens import install, locate
+from lpbandits.errors import InvalidInput
+from lpbandits.io.atomic import write_bytes
+from lpbandits.paper import cases
+from lpbandits.paper import reproduce as module
+from lpbandits.paper.cases import place_of
+from lpbandits.paper.claims import check_claims
+from lpbandits.paper.figures import FIGURES
+from lpbandits.paper.figures.movielens import NOTHING, TRUE
+from lpbandits.paper.reproduce import reproduce
+from lpbandits.paper.spec import FULL, GROUPS, Case, Size
+from lpbandits.views.charts.base import Chart
+from tests.conftest import without_report
+
+TINY = Size(people=2, rounds=12, draws=2, quick=True)
+SMALL = ["regret-curves", "vary-noise"]
+runner = CliRunner()
+SHARED = Path(os.environ.get("LPB_DATA", Path(__file__).parents[3] / "shared" / "data"))
+
+
+def test_a_run_writes_what_was_promised(tmp_path: Path) -> None:
+    made = reproduce([*SMALL, "simplex"], out=tmp_path, size=TINY)
+    for name in (*SMALL, "simplex"):
+        for ending in ("png", "svg", "parquet", "json"):
+            assert (tmp_path / f"{name}.{ending}").stat().st_size > 100
+    claims = json.loads((tmp_path / "claims.json").read_text())
+    assert claims == json.loads(json.dumps([asdict(claim) for claim in made.claims]))
+    keys = {
+        "claim",
+        "verdict",
+        "measure",
+        "standard",
+        "above",
+        "below",
+        "parts",
+        "detail",
+        "source",
+        "figures",
+        "headline",
+    }
+    assert all(set(claim) == keys for claim in claims)
+    assert {key for claim in claims for part in claim["parts"] for key in part} == {
+        *("where", "effect", "low", "high", "level", "draws", "verdict")
+    }
+    report = (tmp_path / "report.html").read_text()
+    assert "window.vegaEmbed=" in report
+    assert claims[0]["claim"] in report.replace("&#x27;", "'")
+
+
+def _cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-20])
+
+
+def _with_nan(file: Path) -> None:
+    pl.read_parquet(file).with_columns(regret=pl.lit(float("nan"))).write_parquet(file)
+
+
+def _hashed(file: Path, table: pl.DataFrame) -> None:
+    """Put another table there, with a record that has its hash."""
+    table.write_parquet(file)
+    record = file.with_suffix(".json")
+    content = {**json.loads(record.read_text()), "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+    record.write_text(json.dumps(content))
+
+
+def _nan_and_hashed(file: Path) -> None:
+    _hashed(file, pl.read_parquet(file).with_columns(pl.col(pl.Float64) * float("nan")))
+
+
+def _swap(file: Path) -> None:
+    other = next(one for one in sorted(file.parent.glob("*.parquet")) if one != file)
+    file.write_bytes(other.read_bytes())
+
+
+def _swap_with_record(file: Path) -> None:
+    _swap(file)
+    other = next(one for one in sorted(file.parent.glob("*.json")) if one.stem != file.stem)
+    file.with_suffix(".json").write_bytes(other.read_bytes())
+
+
+def _of_another_version(file: Path) -> None:
+    record = file.with_suffix(".json")
+    record.write_text(json.dumps({**json.loads(record.read_text()), "lpbandits": "0.0.1"}))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pl.DataFrame]:
+    out = tmp_path_factory.mktemp("finished")
+    with without_report():
+        return out, reproduce(["simplex", "vary-noise"], out=out, size=TINY).tables["vary-noise"]
+
+
+@pytest.mark.usefixtures("no_report")
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (_cut, "not the table that was written"),
+        (lambda file: file.write_bytes(b""), "not the table that was written"),
+        (lambda file: file.write_bytes(b"PAR1 nonsense PAR1"), "not the table that was written"),
+        (_with_nan, "not the table that was written"),
+        (_swap, "not the table that was written"),
+        (_nan_and_hashed, "numbers that are none"),
+        (lambda file: _hashed(file, pl.DataFrame({"a": [1]})), "other columns"),
+        (_swap_with_record, "the record of another case"),
+        (_of_another_version, "the record of another case, seed or version"),
+        (lambda file: file.with_suffix(".json").unlink(), "has no record beside it"),
+        (lambda file: file.with_suffix(".json").write_text("{"), "has no record beside it"),
+        (lambda file: file.with_suffix(".json").write_text("[]"), "the record of another case"),
+    ],
+)
+def test_resume_trusts_nothing(
+    finished: tuple[Path, pl.DataFrame], tmp_path: Path, spoil: Callable[[Path], object], why: str
+) -> None:
+    shutil.copytree(finished[0], tmp_path, dirs_exist_ok=True)
+    spoil(sorted((tmp_path / "cases").glob("vary-noise-*.parquet"))[0])
+    ran: list[str] = []
+    again = reproduce(
+        ["simplex", "vary-noise"], out=tmp_path, size=TINY, resume=True, progress=lambda what, *_: ran.append(what)
+    )
+    assert len(again.recomputed) == 1
+    assert why in again.recomputed[0]
+    assert len(ran) == 2  # the start, and one case
+    assert again.tables["vary-noise"].equals(finished[1])
+
+
+def test_what_was_not_believed_is_said(tmp_path: Path) -> None:
+    arguments = ["reproduce", "simplex", "--quick", "--jobs", "1", "--out", str(tmp_path)]
+    assert runner.invoke(app, arguments).exit_code == 0
+    _cut(next((tmp_path / "cases").glob("*.parquet")))
+    done = runner.invoke(app, [*arguments, "--resume", "--json"])
+    assert "note: run again: simplex-" in done.stderr
+    assert len(json.loads(done.stdout)["recomputed"]) == 1
+
+
+@pytest.mark.usefixtures("no_report")
+def test_resume_runs_only_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = reproduce(["vary-noise"], out=tmp_path, size=TINY)
+    kept = sorted((tmp_path / "cases").glob("*.parquet"))
+    kept[0].unlink()
+    ran: list[str] = []
+
+    def spy(name: str, done: int, total: int) -> None:
+        del done, total
+        ran.append(name)
+
+    again = reproduce(["vary-noise"], out=tmp_path, size=TINY, resume=True, progress=spy)
+    assert len(ran) == 2  # the start, and the one case that was missing
+    assert again.tables["vary-noise"].equals(first.tables["vary-noise"])
+    monkeypatch.setattr(module, "run_case", None)
+    reproduce(["vary-noise"], out=tmp_path, size=TINY, resume=True)
+
+
+@pytest.mark.usefixtures("no_report")
+def test_a_case_that_ended_is_kept_when_a_later_one_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = FIGURES["vary-noise"]
+    last = figure.cases(TINY)[-1].name
+
+    def failing(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
+        if case.name == last:
+            raise InvalidInput("interrupted")
+        return figure.run(case, seed, threads)
+
+    monkeypatch.setitem(FIGURES, "vary-noise", replace(figure, run=failing))
+    with pytest.raises(InvalidInput, match="interrupted"):
+        reproduce(["vary-noise"], out=tmp_path, size=TINY)
+    kept = [json.loads(path.with_suffix(".json").read_text())["name"] for path in tmp_path.glob("cases/*.parquet")]
+    assert sorted(kept) == sorted(case.name for case in figure.cases(TINY)[:-1])
+
+
+@pytest.mark.usefixtures("no_report")
+def test_an_interrupt_leaves_no_table_without_its_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(path: Path, data: bytes) -> None:
+        write_bytes(path, data)
+        signal.raise_signal(signal.SIGINT)
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
+    monkeypatch.setattr(cases, "write_bytes", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(["vary-noise"], out=tmp_path, size=TINY)
+    assert [path.suffix for path in sorted((tmp_path / "cases").iterdir())] == [".json", ".parquet"]
+    monkeypatch.undo()
+    assert reproduce(["vary-noise"], out=tmp_path, size=TINY, resume=True).recomputed == []
+
+
+def test_a_chart_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = FIGURES["simplex"]
+    built: list[int] = []
+
+    def counting(table: pl.DataFrame) -> Chart:
+        built.append(len(table))
+        return figure.chart(table)
+
+    monkeypatch.setitem(FIGURES, "simplex", replace(figure, chart=counting))
+    reproduce(["simplex"], out=tmp_path, size=TINY)
+    assert len(built) == 1
+
+
+def test_nothing_of_the_users_is_deleted(tmp_path: Path) -> None:
+    kept = tmp_path / "cases" / "mine.txt"
+    kept.parent.mkdir()
+    kept.write_text("mine")
+    reproduce(["simplex"], out=tmp_path, size=TINY)
+    assert kept.read_text() == "mine"
+
+
+@pytest.mark.usefixtures("no_report")
+def test_another_seed_or_size_is_not_mistaken_for_this_one(tmp_path: Path) -> None:
+    one = reproduce(["vary-noise"], out=tmp_path, size=TINY, seed=1)
+    two = reproduce(["vary-noise"], out=tmp_path, size=TINY, seed=2, resume=True)
+    assert not one.tables["vary-noise"].equals(two.tables["vary-noise"])
+
+
+def test_every_figure_has_its_settings_of_the_paper() -> None:
+    settings = {name: [case.settings.get("x") for case in figure.cases(FULL)] for name, figure in FIGURES.items()}
+    assert settings["vary-both"] == settings["vary-both-same"] == [5, 10, 20, 30, 40, 50]
+    assert settings["vary-states"] == settings["vary-states-same"] == [5, 10, 20, 50, 100]
+    assert settings["vary-gap"] == settings["vary-gap-same"] == [0.1, 0.2, 0.5, 1.0]
+    assert settings["vary-actions"] == settings["vary-actions-same"] == [5, 10, 20, 30, 40, 50]
+    assert settings["vary-noise"] == [0.5, 1.0, 2.0, 5.0]
+    assert {"simplex", "regret-curves", "recovery", "movielens-1m", "movielens-20m", "movielens-32m"} <= set(FIGURES)
+
+
+def test_list_names_every_figure() -> None:
+    content = json.loads(runner.invoke(app, ["reproduce", "--list", "--json"]).stdout)
+    assert [entry["name"] for entry in content["figures"]] == list(FIGURES)
+    assert [entry["group"] for entry in content["figures"]] == [figure.group for figure in FIGURES.values()]
+    assert [entry["draws"] for entry in content["figures"]] == [figure.draws for figure in FIGURES.values()]
+    text = runner.invoke(app, ["reproduce", "--list"]).stdout
+    assert "vary-states-same" in text
+
+
+def test_groups_are_names_for_their_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LPB_DATA", str(tmp_path))
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / name)
+    of = {group: [name for name, figure in FIGURES.items() if figure.group == group] for group in GROUPS}
+    assert of["beyond"] == ["looseness", *(name for name in FIGURES if name.startswith("ladder-"))]
+    data = [name for name in of["paper"] if FIGURES[name].data]
+    own = [name for name in of["paper"] if not FIGURES[name].data]
+
+    def chosen(*names: str) -> tuple[list[str], list[str]]:
+        figures, skipped = module._chosen(names)
+        return [figure.name for figure in figures], list(skipped)
+
+    assert chosen("beyond") == (of["beyond"], [])
+    assert chosen("paper") == (own, data), "without its data, a figure of a group is left out"
+    assert chosen() == ([*own, *of["beyond"]], data)
+    assert chosen("looseness", "beyond", "simplex") == ([*of["beyond"], "simplex"], [])
+    with pytest.raises(InvalidInput, match="MovieLens 20m is not here"):
+        chosen("beyond", "movielens-20m")
+
+
+def test_a_group_runs_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = {name: figure for name, figure in FIGURES.items() if figure.group != "beyond" or name == "ladder-tails"}
+    monkeypatch.setattr(module, "FIGURES", kept)
+    arguments = ["--quick", "--rounds", "9", "--people", "2", "--jobs", "1", "--out", str(tmp_path), "--json"]
+    done = runner.invoke(app, ["reproduce", "beyond", *arguments], catch_exceptions=False)
+    assert {claim["figures"][0] for claim in json.loads(done.stdout)["claims"]} == {"ladder-tails"}
+    assert (tmp_path / "ladder-tails.png").is_file()
+
+
+def test_an_unknown_figure_and_missing_data_are_clear_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InvalidInput, match="figure is 'nope'; choose one of: paper, beyond, simplex"):
+        reproduce(["nope"], out=tmp_path)
+    monkeypatch.setenv("LPB_DATA", str(tmp_path))
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / name)
+    with pytest.raises(InvalidInput, match=r"MovieLens 20m is not here; run `lpb data movielens 20m`"):
+        reproduce(["movielens-20m"], out=tmp_path)
+
+
+def test_claims_need_their_figures() -> None:
+    assert check_claims({}) == []
+
+
+def test_installing_a_dataset_checks_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LPB_DATA", raising=False)
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / "cache" / name)
+    wrong = tmp_path / "ml-1m.zip"
+    wrong.write_bytes(b"not a zip")
+    with pytest.raises(InvalidInput, match="checksum"):
+        install("1m", wrong)
+    with pytest.raises(InvalidInput, match="is not MovieLens"):
+        install("1m", tmp_path)
+    assert locate("1m") is None
+    folder = tmp_path / "own"
+    folder.mkdir()
+    many = [f"{person},{movie},{movie % 5}" for person in range(210) for movie in range(210)]
+    (folder / "ratings.csv").write_text("userId,movieId,rating\n" + "\n".join(many) + "\n")
+    (folder / "movies.csv").write_text("movieId,title,genres\n1,Heat,Action|Crime\n")
+    with pytest.raises(InvalidInput, match="this is not MovieLens 1m: after the paper's filter it has 210 people"):
+        install("1m", folder)
+    (folder / "ratings.csv").write_text("userId,movieId,rating\n1,1,5\n")
+    (folder / "movies.csv").write_text("movieId,title,genres\n1,Heat,Action|Crime\n")
+    assert install("latest-small", folder) == locate("latest-small")
+
+
+@pytest.mark.skipif(not (SHARED / "ml-1m").is_dir(), reason="MovieLens 1M is not in LPB_DATA or ../shared/data")
+def test_movielens_in_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LPB_DATA", str(SHARED))
+    made = reproduce(["movielens-1m"], out=tmp_path, size=Size(people=10, rounds=60, draws=1, quick=True))
+    ends = made.tables["movielens-1m"].filter(kind="final", environment="same")
+    regret = {(row["policy"], row["level"]): row["regret"] for row in ends.iter_rows(named=True)}
+    assert regret["lpbts", TRUE] < 0.3 * regret["ts", NOTHING]
+    assert len(made.claims) == 16
+    assert {claim.verdict for claim in made.claims} == {"not settled"}, "one draw settles nothing"
+
+
+def test_other_data_is_another_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LPB_DATA", str(tmp_path))
+    folder = tmp_path / "ml-1m"
+    folder.mkdir()
+    (folder / "movies.dat").write_text("1::Heat::Crime\n")
+    (folder / "ratings.dat").write_text("1::1::5::0\n")
+    figure = FIGURES["movielens-1m"]
+    case = figure.cases(TINY)[0]
+    before = place_of(tmp_path, figure, case, 0)
+    assert place_of(tmp_path, figure, case, 0) == before
+    (folder / "ratings.dat").write_text("1::1::4::00\n")
+    assert place_of(tmp_path, figure, case, 0) != before

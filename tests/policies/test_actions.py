@@ -1,0 +1,76 @@
+"""Every decision of every registered policy, pinned: a change of a single action of any of them fails here.
+
+`python -m tests.policies.test_actions` adds new policies to the fixture. With `--anew` it writes all of it again: where
+decisions are meant to change, in a commit of its own.
+"""
+
+import hashlib
+import json
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lpbandits.errors import LocksIn
+from lpbandits.policies import POLICIES, Setting, make_policy
+from lpbandits.simulation import rollout as roll
+from lpbandits.typing import IntArray
+from lpbandits.worlds import Population, SyntheticWorld
+from tests.conftest import FROM_A_LOG, with_taste
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "actions.json"
+SEEDS = (0, 1, 2**31 + 7, 2**62 + 3)
+OFFERS = ("all", "some")
+SHAPES = {"same": (4, 7), "different": (6, 12)}
+ROUNDS = 60
+
+
+def some_offers(people: int, k: int, seed: int) -> IntArray:
+    """Return sets of at most five allowed actions, in rising order, filled up with -1."""
+    rng = np.random.default_rng(seed % 1000)
+    offered = np.full((people, ROUNDS, 5), -1, dtype=np.int64)
+    for p, t in np.ndindex(people, ROUNDS):
+        size = int(rng.integers(1, 6))
+        offered[p, t, :size] = np.sort(rng.choice(k, size=size, replace=False))
+    return offered
+
+
+def digest(name: str, offers: str, seed: int) -> str:
+    """Return the hash of what a policy plays, for people on both scales."""
+    made = hashlib.sha256()
+    for scale, (states, actions) in SHAPES.items():
+        people = SyntheticWorld(states=states, actions=actions, scale=scale, noise=0.7).draw(people=3, seed=seed)
+        if offers == "some":
+            offered = some_offers(len(people.truth), actions, seed)
+            people = Population(people.model, people.truth, people.means, people.rewards, offered)
+        model = with_taste(people.model) if name in FROM_A_LOG else people.model
+        setting = Setting(model, people.rewards, ROUNDS)
+        plays = roll(make_policy(name, setting), people, rounds=ROUNDS, seed=seed).plays
+        made.update(np.ascontiguousarray(plays[:, :, :2], dtype="<i4").tobytes())
+    return made.hexdigest()[:24]
+
+
+def digests(name: str, offers: str) -> dict[str, str]:
+    return {str(seed): digest(name, offers, seed) for seed in SEEDS}
+
+
+PINNED: dict[str, dict[str, dict[str, str]]] = json.loads(FIXTURE.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("offers", OFFERS)
+@pytest.mark.parametrize("name", PINNED)
+def test_actions_are_those_of_the_fixture(name: str, offers: str) -> None:
+    assert digests(name, offers) == PINNED[name][offers]
+
+
+def test_every_policy_is_pinned() -> None:
+    assert set(PINNED) == set(POLICIES), "run `python -m tests.policies.test_actions`, which adds what is new"
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", LocksIn)
+    kept = {} if "--anew" in sys.argv else PINNED
+    made = {name: kept.get(name) or {offers: digests(name, offers) for offers in OFFERS} for name in POLICIES}
+    FIXTURE.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,147 @@
+"""The documentation: complete, connected, and true where it can be run."""
+
+import doctest
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from lpbandits.cli import app
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+READ = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+RUN = ("index.md", "agent.md", "scale.md")
+COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined] # the app is a group of commands
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+BLOCK = re.compile(r"^```(?:python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND_LINE = re.compile(r"^    (?:\$ )?lpb (\w.*?)(?:\s+#.*)?$|`lpb (\w[^`]*)`", re.MULTILINE)
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def links_of(page: Path) -> list[str]:
+    """Return the links of a page that point into the repository."""
+    return [link for link in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in link]
+
+
+def target_of(page: Path, link: str) -> Path:
+    """Return the file or folder that a link points to."""
+    place = link.partition("#")[0]
+    return (page.parent / place).resolve() if place else page
+
+
+def anchors_of(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as Markdown readers make them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def rows_of(text: str) -> list[list[str]]:
+    """Return the cells of all table rows."""
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| ")
+    ]
+
+
+def test_every_command_has_a_page_and_every_page_a_command() -> None:
+    assert sorted(page.stem for page in (DOCS / "commands").iterdir()) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_page_lists_exactly_its_options(name: str) -> None:
+    text = (DOCS / "commands" / f"{name}.md").read_text(encoding="utf-8")
+    options = text.split("## Options")[1].split("## Exit codes")[0]
+    listed = [row[0].strip("`") for row in rows_of(options)[2:]]
+    own = COMMANDS[name].params
+    wanted = [p.name.upper() if p.param_type_name == "argument" else max(p.opts, key=len) for p in own]
+    assert sorted(listed) == sorted(wanted)
+    assert all(len(row) == 3 and row[1] for row in rows_of(options)), "option, meaning, default"
+    for parameter in own:
+        for option in parameter.secondary_opts:
+            assert f"`{option}`" in options
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_page_gives_the_defaults_that_hold(name: str) -> None:
+    text = (DOCS / "commands" / f"{name}.md").read_text(encoding="utf-8")
+    shown = {row[0].strip("`"): row[-1] for row in rows_of(text)}
+    for parameter in COMMANDS[name].params:
+        default = parameter.default
+        if parameter.param_type_name == "argument" or default in (None, "", []):
+            continue
+        told = re.split("[ ;]", shown[max(parameter.opts, key=len)].replace("`", ""))[0].replace(",", "")
+        assert told == (
+            {False: "off", True: "on"}[default]
+            if isinstance(default, bool)
+            else f"{default:g}"
+            if isinstance(default, float)
+            else f"{default}"
+        )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_page_has_an_example_and_says_how_it_ends(name: str) -> None:
+    text = (DOCS / "commands" / f"{name}.md").read_text(encoding="utf-8")
+    assert text.startswith(f"# `lpb {name}`\n")
+    assert f"    $ lpb {name}" in text
+    assert "**`--json`** prints" in text
+    assert [row[0] for row in rows_of(text.split("## Exit codes")[1])[2:]] == ["0", "2", "130", "143"]
+
+
+@pytest.mark.parametrize("page", READ, ids=named)
+def test_command_lines_of_the_docs_name_what_there_is(page: Path) -> None:
+    for block, inline in COMMAND_LINE.findall(page.read_text(encoding="utf-8")):
+        name, *words = shlex.split(block or inline)
+        assert name in COMMANDS
+        known = {option for parameter in COMMANDS[name].params for option in parameter.opts}
+        assert {word for word in words if word.startswith("-")} <= known, f"lpb {name} {' '.join(words)}"
+
+
+@pytest.mark.parametrize("page", READ, ids=named)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in links_of(page):
+        target = target_of(page, link)
+        assert target.exists(), f"{named(page)} links {link}, which does not exist"
+        anchor = link.partition("#")[2]
+        if anchor:
+            assert anchor in anchors_of(target), f"{named(page)} links {link}, but there is no such heading"
+
+
+def test_every_page_can_be_reached_from_the_index() -> None:
+    seen: set[Path] = set()
+    waiting = [DOCS / "index.md"]
+    while waiting:
+        page = waiting.pop()
+        if page not in seen and page.is_file() and page.suffix == ".md":
+            seen.add(page)
+            waiting += [target_of(page, link) for link in links_of(page)]
+    missing = [named(page) for page in PAGES if page not in seen]
+    assert not missing, f"link them from docs/index.md: {', '.join(missing)}"
+
+
+def test_the_readme_leads_to_the_index() -> None:
+    assert "docs/index.md" in links_of(ROOT / "README.md")
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_python_of_the_docs_runs_and_shows_what_it_prints(name: str) -> None:
+    text = (DOCS / name).read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    for found in BLOCK.finditer(text):
+        code, line = found.group(1), text[: found.start(1)].count("\n")
+        if ">>>" not in code:
+            exec(compile("\n" * line + code, name, "exec"), names)  # noqa: S102 - the docs are ours
+            continue
+        test = doctest.DocTestParser().get_doctest(code, names, name, name, line)
+        said: list[str] = []
+        result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=said.append, clear_globs=False)
+        names = test.globs
+        assert not result.failed, "".join(said)
+    assert name == "index.md" or names, "nothing was run"
