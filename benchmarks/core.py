@@ -8,7 +8,7 @@ import numpy as np
 import lpbandits as lpb
 from benchmarks.loops import lpbts_loop, scipy_fit, sklearn_fit
 from benchmarks.measure import Row, interleaved, ratio
-from lpbandits.simulation import rollout as roll
+from lpbandits.simulation import roll
 from lpbandits.worlds import Population
 
 ROUNDS = 200

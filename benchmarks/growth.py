@@ -15,7 +15,7 @@ import lpbandits as lpb
 from benchmarks.core import ROUNDS, population
 from benchmarks.loops import Fit, lpbts_loop, scipy_fit, sklearn_fit
 from benchmarks.measure import Measured, Row, Table, Value, exponent, interleaved, say
-from lpbandits.simulation import rollout as roll
+from lpbandits.simulation import roll
 from lpbandits.worlds import Population
 
 OURS, AGENT, SCIPY, SKLEARN = "simulator", "Agent", "SciPy loop", "scikit-learn loop"

@@ -10,7 +10,7 @@ import lpbandits as lpb
 from benchmarks.measure import Measured, Row, Table, Value, again, interleaved, often_enough, ratio, say
 from benchmarks.peers import Missing
 from benchmarks.thompson_players import ENTRANTS, EXACT, PRECISION, Make, Player, River
-from lpbandits.simulation import rollout as roll
+from lpbandits.simulation import roll
 from lpbandits.typing import FloatArray
 from lpbandits.worlds import Population
 

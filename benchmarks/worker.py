@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 import lpbandits as lpb
-from lpbandits.simulation import rollout as roll
+from lpbandits.simulation import roll
 
 ROUNDS = 200
 PEOPLE = {(5, 10): 100, (10, 20): 40, (50, 50): 4, (100, 20): 2}

@@ -62,6 +62,24 @@ def size_text(size: float) -> str:
     return f"{size:,.1f}".removesuffix(".0") + unit
 
 
+def pluralize(count: int, one: str, many: str | None = None) -> str:
+    """Return a count with its noun.
+
+    >>> pluralize(1, "state"), pluralize(2_000, "person", "people")
+    ('1 state', '2,000 people')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def share_text(share: float) -> str:
+    """Format a share as a percentage; a small positive share is "<1%".
+
+    >>> share_text(0.256), share_text(0.002)
+    ('26%', '<1%')
+    """
+    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+
+
 def _plain(character: str) -> str:
     if character.isprintable() or character in _JOINERS:
         return character

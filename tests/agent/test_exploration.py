@@ -12,8 +12,7 @@ from lpbandits.agent import Agent
 from lpbandits.errors import InvalidInput
 from lpbandits.policies import POLICIES, Setting, make_policy
 from lpbandits.rewards import Rewards
-from lpbandits.simulation import rollout as roll
-from lpbandits.simulation import simulate
+from lpbandits.simulation import roll, simulate
 from lpbandits.worlds import ReplayWorld, SyntheticWorld
 from tests.conftest import CASES, ON_DUELS, SOME_RATINGS, Case, model_for, population_for
 

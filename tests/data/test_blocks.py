@@ -15,13 +15,13 @@ from lpbandits.data.reduce import parts_of, summed
 from lpbandits.fit import Em, TwoStage
 from lpbandits.fit.estimator import Estimate, Estimator
 from lpbandits.fit.kernels.symmetric import symmetric_times
-from lpbandits.fit.report import Stopwatch
 from lpbandits.fit.state_means import _cells, _squares, state_means
 from lpbandits.fit.taste.cross_products import Residuals, mirrored
 from lpbandits.fit.taste.moments import Moments, moments
 from lpbandits.fit.taste.popularity import Crowd, popular_ordering, scales, telling
 from lpbandits.fit.taste.tuning import TasteFit, _affordable, recover_taste
 from lpbandits.parallel import Threads
+from lpbandits.progress import Stopwatch
 from lpbandits.typing import IntArray
 from tests import naive_recovery as naive
 from tests.logs import log_of

@@ -205,7 +205,7 @@ def test_a_fit_is_the_same_wherever_its_blocks_are(estimator: Any, options: dict
             assert made.report.to_dict() | UNLIKE == whole.report.to_dict() | UNLIKE
         people = states_of(whole.model, read_ratings(frame))
         for jobs in (None, Workers(2), Workers(2, "dask", address)):
-            assert made.states_of(log, jobs=jobs).equals(people)
+            assert states_of(made.model, log, jobs=jobs).equals(people)
     assert states_of(whole.model, read_ratings(frame), jobs=2).equals(people)
     assert fit_states(read_ratings(frame), estimator, **options, jobs=2).model == whole.model
 

@@ -32,11 +32,11 @@ from lpbandits.data.reduce import plus
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import clusters as cluster
 from lpbandits.fit import counting
-from lpbandits.fit.report import Stopwatch
 from lpbandits.fit.selection import curve_of, set_aside
 from lpbandits.fit.size import check_room
 from lpbandits.fit.taste.moments import _Sums, moments
 from lpbandits.parallel import Team, Threads, team_of
+from lpbandits.progress import Stopwatch
 from tests.logs import log_of
 
 ROWS = pl.DataFrame({"person": [1, 1, 2, 2, 3, 3], "action": [10, 20, 10, 30, 20, 30], "rating": [5, 3, 4, 2, 1, 2]})

@@ -35,7 +35,7 @@ JOBS = one_of("None", "1", "lpb.Workers(2)", "lpb.Workers(backend='dask')", "0",
 
 
 def by_this_process(given: Any) -> Any:
-    """Return arguments whose `jobs` are looked at, but start nobody: that takes seconds (tests/parallel/test_workers.py)."""
+    """Return arguments whose `jobs` are looked at, but start nobody: that takes seconds."""
     return {**given, "jobs": as_workers(given["jobs"]) and 1} if "jobs" in given else given
 
 

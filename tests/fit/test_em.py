@@ -12,8 +12,8 @@ from lpbandits.fit.bradley_terry import BradleyTerry
 from lpbandits.fit.comparisons import Comparisons, compare
 from lpbandits.fit.em import expectation, maximisation
 from lpbandits.fit.estimator import Estimate
-from lpbandits.fit.report import Stopwatch
 from lpbandits.parallel import Threads
+from lpbandits.progress import Stopwatch
 from lpbandits.typing import IntArray
 from tests import naive_recovery as naive
 

@@ -75,7 +75,7 @@ def test_a_fit_of_states_goes_over_few_counts_and_holds_fewer(
 ) -> None:
     monkeypatch.setattr("lpbandits.fit.counting.CELLS", 1)  # as if a matrix filled the memory
     if quick:  # as for very many ratings: counts of those set aside are taken from those of all
-        monkeypatch.setattr("lpbandits.fit.fit_states.HUGE", 0)
+        monkeypatch.setattr("lpbandits.fit.pipeline.HUGE", 0)
     passes, most = 0, 0
     held: dict[int, Any] = {}
 

@@ -13,7 +13,7 @@ import lpbandits as lpb
 from lpbandits.data import Ratings
 from lpbandits.errors import FileFormatError, InvalidInput
 from lpbandits.fit import Em, TwoStage, fit_states, match_orderings
-from lpbandits.fit.assign import write_assignments
+from lpbandits.fit.assign import states_of, write_assignments
 from lpbandits.fit.estimator import Estimator
 from lpbandits.fit.provenance import FitRecord
 from lpbandits.fit.refit import estimator_of
@@ -26,7 +26,7 @@ from tests.synthetic_recovery import paper_world, raters
 def test_people_are_found_in_their_states_also_those_not_in_the_fit() -> None:
     truth, log, state = paper_world(0, people=200, same_scale=False, rounds=60, states=3)
     fit = fit_states(log.subset(np.arange(100)), TwoStage(), states=3, heldout=0, taste=False)
-    table = fit.states_of(log)
+    table = states_of(fit.model, log)
     assert table.columns == ["person", "state", "probability", "ratings", "left_out"]
     assert table["person"].to_list() == list(log.people)
     true = np.argsort(match_orderings(truth, fit.model).assignment)[table["state"].to_numpy()]
@@ -54,7 +54,7 @@ def test_probabilities_are_those_of_the_mixture_with_n_minus_1_comparisons() -> 
 def test_probabilities_are_calibrated_where_the_model_holds() -> None:
     _, log, state = raters(2, people=4000, actions=12, rated=6, states=2)
     fit = fit_states(log, Em(restarts=1), states=2, heldout=0, taste=False)
-    table = fit.states_of(log)
+    table = states_of(fit.model, log)
     found, sure = table["state"].to_numpy(), table["probability"].to_numpy()
     right = max((found == state).mean(), (found != state).mean())
     # 0.84 and 0.85, with a standard error of 0.006; counted as n(n − 1)/2 comparisons they would be 0.94 sure

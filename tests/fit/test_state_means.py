@@ -10,12 +10,13 @@ import lpbandits as lpb
 from lpbandits.data import Ratings, read_ratings
 from lpbandits.data.blocks import InMemory
 from lpbandits.fit import Em, TwoStage, fit_states, match_orderings
+from lpbandits.fit.assign import states_of
 from lpbandits.fit.estimator import Estimate, Estimator, distinct
-from lpbandits.fit.report import Stopwatch
 from lpbandits.fit.state_means import state_means
 from lpbandits.fit.taste.popularity import popular_ordering
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Threads
+from lpbandits.progress import Stopwatch
 from lpbandits.simulation.bounds import bound_model
 from lpbandits.typing import FloatArray, IntArray
 from tests import naive
@@ -246,7 +247,7 @@ def test_movielens_means_foresee_other_people() -> None:
     half = np.random.default_rng(0).permutation(len(log.people))
     fitted, others = (log.subset(np.sort(part)) for part in (half[::2], half[1::2]))
     fit = fit_states(fitted, TwoStage(), states=5, heldout=0, taste=False)
-    state = fit.states_of(others)["state"].to_numpy()
+    state = states_of(fit.model, others)["state"].to_numpy()
     assert fit.model.means is not None
     left = others.rating - fit.model.means[state[others.owner], others.action]
     plain = np.bincount(fitted.action, weights=fitted.rating) / np.bincount(fitted.action)

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 import lpbandits as lpb
 from lpbandits.data import Ratings
 from lpbandits.errors import InvalidInput
-from lpbandits.fit.report import Stopwatch
 from lpbandits.fit.taste.moments import FLOOR, Moments, leading_factors, moments, taste_with
 from lpbandits.fit.taste.popularity import Scales, telling
 from lpbandits.fit.taste.states import mixture
 from lpbandits.fit.taste.tuning import GREEDY, MOST_SHOWN, Shown, TasteFit, _calibrated, recover_taste
 from lpbandits.parallel import Threads
+from lpbandits.progress import Stopwatch
 from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray, IntArray
 from tests import naive

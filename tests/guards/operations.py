@@ -1,6 +1,6 @@
 """What work costs without a clock: lines that kernels run and numbers that they touch, with the compiler off.
 
-`NUMBA_DISABLE_JIT=1 python -m tests.guards.operations` prints the tables that tests/kernels/test_guards_operations.py judges.
+`NUMBA_DISABLE_JIT=1 python -m tests.guards.operations` prints the tables that its test judges.
 """
 
 import json
@@ -21,7 +21,7 @@ from lpbandits.kernels.compiler import SOURCES
 from lpbandits.kernels.layout import Arrays
 from lpbandits.parallel import Threads
 from lpbandits.policies import Belief
-from lpbandits.simulation import rollout as roll
+from lpbandits.simulation import roll
 from tests.conftest import random_orderings, taste_for
 
 KERNELS = tuple(str(file) for pattern in SOURCES for file in Path(lpb.__file__).parent.glob(pattern))

@@ -20,7 +20,7 @@ import polars as pl
 import lpbandits as lpb
 from lpbandits.fit.bradley_terry import EXACT
 from lpbandits.paper.movielens import MovieLensTask
-from lpbandits.simulation import rollout as roll
+from lpbandits.simulation import roll
 from lpbandits.simulation.bounds import bound_world
 from lpbandits.simulation.sums import Spread, binned
 from tests.conftest import REWARDS, model_for

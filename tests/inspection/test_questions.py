@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.polynomial.hermite_e import hermegauss
 
 import lpbandits as lpb
-from lpbandits.fit import telling_pairs
+from lpbandits.inspection import questions
 from lpbandits.inspection.questions import LEAST, PairSearch, TellingPair
 from lpbandits.typing import FloatArray
 
@@ -217,15 +217,13 @@ def test_what_sets_a_state_apart() -> None:
 def test_a_search_among_the_most_contested_finds_nearly_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     model = made(1, 5, 120)
     best = PairSearch.of(model, everywhere(model)).telling(1)[0]
-    monkeypatch.setattr(telling_pairs, "CANDIDATES", 40)
+    monkeypatch.setattr(questions, "CANDIDATES", 40)
     search = PairSearch.of(model, everywhere(model))
     assert len(search.first) == 40 * 39 // 2
     found = search.telling(1)[0]
     assert found.bits > 0.97 * best.bits
     rng = np.random.default_rng(0)
-    some = [
-        telling_pairs.PairSearch.of(model, _only(model, rng.permutation(120)[:40])).telling(1)[0].bits for _ in "ab"
-    ]
+    some = [questions.PairSearch.of(model, _only(model, rng.permutation(120)[:40])).telling(1)[0].bits for _ in "ab"]
     assert found.bits > 1.05 * max(some), "forty at random do worse"
 
 
@@ -241,5 +239,5 @@ def test_very_many_states_take_little_memory() -> None:
     rng = np.random.default_rng(0)
     model = lpb.PreferenceModel([rng.permutation(60) for _ in range(5000)])
     search = PairSearch.of(model, everywhere(model))
-    assert search.answers.size <= telling_pairs.CELLS
+    assert search.answers.size <= questions.CELLS
     assert len(search.telling(3)) == 3

@@ -114,7 +114,7 @@ def test_a_folder_that_cannot_be_written_whole_is_as_it_was(
             raise atomic.cannot_write(path, FULL)
         plain(path, content)
 
-    monkeypatch.setattr(writing, "write_bytes", write)
+    monkeypatch.setattr(atomic, "write_bytes", write)
     with pytest.raises(InvalidInput, match=rf"cannot write {tmp_path}/{failing}: No space left on device"):
         results().save(tmp_path)
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == old
@@ -196,7 +196,7 @@ def test_json_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for path in (tmp_path / "none.json", tmp_path, f"{tmp_path}/\0"):
         with pytest.raises(FileFormatError, match="cannot read"):
             json_io.read_json(path)
-    monkeypatch.setattr(reading, "MOST_BYTES", 100)
+    monkeypatch.setattr(json_io, "MOST_BYTES", 100)
     (tmp_path / "a.json").write_text(json.dumps(list(range(100))))
     with pytest.raises(FileFormatError, match="at most 100 are read"):
         json_io.read_json(tmp_path / "a.json")

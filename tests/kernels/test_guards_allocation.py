@@ -13,7 +13,7 @@ import lpbandits as lpb
 from lpbandits.decisions.engine import kernel_of
 from lpbandits.kernels.exploring import wander, wander_pair
 from lpbandits.kernels.outcomes import duelled, rewarded
-from lpbandits.simulation import rollout as roll
+from lpbandits.simulation import roll
 from lpbandits.simulation.kernels.rollout import offer_once, offer_sets, rollout_of
 from tests.conftest import REWARDS, model_for, population_for
 from tests.guards.kernels import allocating, looked_on
@@ -99,7 +99,7 @@ def test_a_fit_of_more_people_makes_no_more_arrays(allocations: Any) -> None:
     for people in (60, 240):
         made = most.setdefault(people, {})
 
-        def note(name: str, call: Any, args: Any, made: dict[str, int] = made) -> Any:  # noqa: ARG001
+        def note(name: str, call: Any, args: Any, made: dict[str, int] = made) -> Any:
             before = allocations()
             out = call()
             made[name] = max(made.get(name, 0), allocations() - before)

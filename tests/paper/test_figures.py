@@ -19,8 +19,7 @@ from lpbandits.policies.lpbts import LpbTS
 from lpbandits.policies.mts import MTS
 from lpbandits.policies.rules import Sample, Thompson
 from lpbandits.policies.ts import TS
-from lpbandits.simulation import Results, simulate
-from lpbandits.simulation import rollout as roll
+from lpbandits.simulation import Results, roll, simulate
 from lpbandits.simulation.bounds import bound_world
 from lpbandits.simulation.growth import measure_growth
 from lpbandits.simulation.run import Build, builders_of

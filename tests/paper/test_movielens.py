@@ -15,7 +15,7 @@ from lpbandits.model import PreferenceModel
 from lpbandits.paper import movielens as module
 from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, MovieLensTask, expected, read_log, rescaled, split
 from lpbandits.policies.ts import TS
-from lpbandits.simulation import rollout as roll
+from lpbandits.simulation import roll
 from lpbandits.typing import FloatArray, IntArray
 from lpbandits.worlds import Population
 from tests import naive_recovery as naive

@@ -24,8 +24,7 @@ from lpbandits.policies.popular import Popular
 from lpbandits.policies.rules import BestExpected, InformationDirected, Popularity, Sample, Thompson
 from lpbandits.policies.ts import TS
 from lpbandits.rewards import Rewards
-from lpbandits.simulation import Trace
-from lpbandits.simulation import rollout as roll
+from lpbandits.simulation import Trace, roll
 from lpbandits.worlds import Population
 from tests.movielens_log import write_log
 

@@ -15,7 +15,7 @@ import pytest
 
 from lpbandits.errors import LocksIn
 from lpbandits.policies import POLICIES, Setting, make_policy
-from lpbandits.simulation import rollout as roll
+from lpbandits.simulation import roll
 from lpbandits.typing import IntArray
 from lpbandits.worlds import Population, SyntheticWorld
 from tests.conftest import FROM_A_LOG, with_taste

@@ -18,8 +18,7 @@ from lpbandits.policies.evidences import Inversions, Paired
 from lpbandits.policies.rules import Sample
 from lpbandits.policies.rules.double_thompson import gamma
 from lpbandits.rewards import Rewards
-from lpbandits.simulation import Trace, simulate
-from lpbandits.simulation import rollout as roll
+from lpbandits.simulation import Trace, roll, simulate
 from lpbandits.typing import IntArray
 from lpbandits.views.tables import comparison
 from lpbandits.worlds import Population

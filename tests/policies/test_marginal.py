@@ -28,7 +28,7 @@ from lpbandits.policies.evidences.chain import (
     log_pairs,
 )
 from lpbandits.policies.lpbts import LpbTS
-from lpbandits.simulation import rollout as roll
+from lpbandits.simulation import roll
 from lpbandits.typing import FloatArray, IntArray
 from tests import naive
 

@@ -23,7 +23,7 @@ from lpbandits.policies.evidences import EVIDENCES
 from lpbandits.policies.evidences.refit import tell as refit_tell
 from lpbandits.policies.registry import POLICIES, Setting, make_policy
 from lpbandits.policies.rules import RULES
-from lpbandits.simulation import rollout as roll
+from lpbandits.simulation import roll
 from lpbandits.worlds import WORLDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"

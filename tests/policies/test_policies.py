@@ -13,8 +13,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import POLICIES, Setting, make_policy
 from lpbandits.rewards import Rewards
-from lpbandits.simulation import rollout as roll
-from lpbandits.simulation import simulate
+from lpbandits.simulation import roll, simulate
 from lpbandits.worlds import MeansWorld
 from tests.conftest import (
     ANYWHERE,

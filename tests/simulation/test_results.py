@@ -10,8 +10,7 @@ import pytest
 
 from lpbandits.errors import InvalidInput
 from lpbandits.policies import Setting, make_policy
-from lpbandits.simulation import Results, simulate
-from lpbandits.simulation import rollout as roll
+from lpbandits.simulation import Results, roll, simulate
 from lpbandits.typing import FloatArray
 from lpbandits.worlds import SyntheticWorld
 from tests.conftest import ANYWHERE

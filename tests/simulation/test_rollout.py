@@ -5,8 +5,7 @@ import pytest
 
 from lpbandits.agent import Agent
 from lpbandits.model import PreferenceModel
-from lpbandits.simulation import Trace, simulate
-from lpbandits.simulation import rollout as roll
+from lpbandits.simulation import Trace, roll, simulate
 from lpbandits.typing import IntArray
 from lpbandits.worlds import Population
 from tests import naive

@@ -8,8 +8,7 @@ import pytest
 import lpbandits as lpb
 from lpbandits.errors import InvalidInput
 from lpbandits.policies import Setting
-from lpbandits.simulation import rollout as roll
-from lpbandits.simulation import simulate
+from lpbandits.simulation import roll, simulate
 from lpbandits.worlds import SyntheticWorld
 from tests.conftest import ANYWHERE
 

@@ -8,8 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 import lpbandits as lpb
 from lpbandits import limits
-from lpbandits.simulation import rollout as roll
-from lpbandits.simulation import run, simulate, size, sums
+from lpbandits.simulation import roll, run, simulate, size, sums
 from lpbandits.simulation.sums import ERROR, QUANTILES, Moments, Spread, binned
 from lpbandits.typing import FloatArray
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import vl_convert
 
+from lpbandits.io import paths
 from lpbandits.views.vega import scripts
 
 MADE = "let all = 'für alle';\r\n"
@@ -21,7 +22,7 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[None]:
         return MADE
 
     monkeypatch.setattr(vl_convert, "javascript_bundle", bundle)
-    monkeypatch.setattr(places, "cache_path", lambda: tmp_path / "cache")
+    monkeypatch.setattr(paths, "cache_path", lambda: tmp_path / "cache")
     return calls
 
 
@@ -55,7 +56,7 @@ def test_what_was_damaged_is_made_anew(damage: Callable[[Path], None], made: lis
 
 def test_what_is_kept_where_nothing_can_be_written_is_read(made: list[None], monkeypatch: pytest.MonkeyPatch) -> None:
     scripts()
-    monkeypatch.setattr(places, "writable", lambda _: None)
+    monkeypatch.setattr(paths, "writable", lambda _: None)
     assert scripts() == MADE
     assert len(made) == 1
 
@@ -69,6 +70,6 @@ def test_where_nothing_can_be_kept_they_are_made(
     monkeypatch.setattr("lpbandits.views.vega.version", lambda _: "99.0")
     (tmp_path / "cache" / "vega-99.0.sealed").mkdir(parents=True)
     assert scripts() == MADE
-    monkeypatch.setattr(places, "cache_path", lambda: None)
+    monkeypatch.setattr(paths, "cache_path", lambda: None)
     assert scripts() == MADE
     assert len(made) == 3

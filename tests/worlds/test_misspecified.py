@@ -14,8 +14,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.kernels.random import student_quantile
 from lpbandits.policies import Setting
 from lpbandits.rewards import Rewards
-from lpbandits.simulation import rollout as roll
-from lpbandits.simulation import simulate
+from lpbandits.simulation import roll, simulate
 from lpbandits.simulation.bounds import bound_world
 from lpbandits.views.tables import described
 from lpbandits.worlds import MeansWorld, Population, SyntheticWorld

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lpbandits as lpb
-from lpbandits.simulation import rollout as roll
+from lpbandits.simulation import roll
 from lpbandits.worlds import Population
 from tests.conftest import CASES, REWARDS, SOME_RATINGS, Case, model_for, population_for
 

@@ -67,7 +67,7 @@ def fit(
     from lpbandits import validate
     from lpbandits.data.names import read_names
     from lpbandits.fit import Em, TwoStage, fit_states
-    from lpbandits.fit.assign import check_assignments, write_assignments
+    from lpbandits.fit.assign import check_assignments, states_of, write_assignments
     from lpbandits.fit.em import slow_note
     from lpbandits.io.atomic import check_place
 
@@ -109,7 +109,7 @@ def fit(
         if out is not None:
             made.model.save(out)
         if assignments is not None:
-            write_assignments(assignments, made.states_of(log, threads=threads, jobs=team))
+            write_assignments(assignments, states_of(made.model, log, threads=threads, jobs=team))
     seconds = {"read": round(read_seconds, 3), **made.report.seconds}
     made = replace(made, report=replace(made.report, seconds=seconds))
     if as_json:
@@ -120,8 +120,8 @@ def fit(
 
 
 def _show(made: "Fit", out: Path | None, assignments: Path | None) -> None:
-    from lpbandits.fit.report import counted
     from lpbandits.inspection.inspect import CURVE_RULE, PAIR_RULE, PAIRS, curve_table, inspect_model, state_table
+    from lpbandits.text import pluralize
 
     report = made.report
     say(
@@ -140,14 +140,15 @@ def _show(made: "Fit", out: Path | None, assignments: Path | None) -> None:
         say(CURVE_RULE, style="dim")
     columns, rows = state_table(seen)
     print_table(
-        f"\n{counted(report.states, 'state')}, by {report.method}", columns, rows, right={"share", "people", PAIRS}
+        f"\n{pluralize(report.states, 'state')}, by {report.method}", columns, rows, right={"share", "people", PAIRS}
     )
     say(PAIR_RULE, style="dim")
     unseen = "unknown, with too few people to set some aside"
     if report.heldout_log_likelihood is not None:
         unseen = (
-            f"{report.heldout_log_likelihood:.4f} (a fit to {counted(report.heldout_fit_people, 'person', 'people')}, "
-            f"scored on {counted(report.heldout_people, 'other')})"
+            f"{report.heldout_log_likelihood:.4f} (a fit to "
+            f"{pluralize(report.heldout_fit_people, 'person', 'people')}, "
+            f"scored on {pluralize(report.heldout_people, 'other')})"
         )
     say(
         f"\nLog-likelihood per comparison {report.log_likelihood:.4f} (a coin toss: -0.6931)\n"
@@ -157,7 +158,7 @@ def _show(made: "Fit", out: Path | None, assignments: Path | None) -> None:
         f"Ratings lie {report.noise:.3g} (sd) from the means of the person's state, which the model keeps"
     )
     if report.named:
-        say(f"Names: {report.named:,} of {counted(report.actions, 'action')}")
+        say(f"Names: {report.named:,} of {pluralize(report.actions, 'action')}")
     if report.taste is not None:
         _show_taste(report.taste)
     for warning in report.warnings:
@@ -173,23 +174,25 @@ def _show(made: "Fit", out: Path | None, assignments: Path | None) -> None:
 
 def _space(space: dict[str, Any]) -> str:
     """Return where the log was and what that took, in one line."""
-    from lpbandits.fit.report import counted
+    from lpbandits.text import pluralize
 
     where = "in memory"
     if space["log"] == "files":
-        where = f"in files: {counted(space['parts'], 'part')}, at most {size_text(space['scratch_bytes'])} on the disk"
+        where = (
+            f"in files: {pluralize(space['parts'], 'part')}, at most {size_text(space['scratch_bytes'])} on the disk"
+        )
     if space["peak_bytes"] is not None:
         where += f"; memory at most {size_text(space['peak_bytes'])} since its processes began"
     return f"The log was {where}"
 
 
 def _show_taste(taste: dict[str, Any]) -> None:
-    from lpbandits.fit.report import counted
+    from lpbandits.text import pluralize
 
     states = f"{taste['states']} states, " if taste["states"] > 1 else ""
     say(
-        f"Taste: {states}{counted(taste['factors'], 'factor')}; log density per rating of "
-        f"{counted(taste['heldout_people'], 'person', 'people')} not in the fit {taste['score']:.4f} "
+        f"Taste: {states}{pluralize(taste['factors'], 'factor')}; log density per rating of "
+        f"{pluralize(taste['heldout_people'], 'person', 'people')} not in the fit {taste['score']:.4f} "
         f"(without factors {taste['score_without']:.4f})\n"
         f"  its {taste['level']:.0%} intervals covered {taste['coverage']:.1%} of their ratings in random order, "
         f"{taste['coverage_greedy']:.1%} of the rest after 20 of the best"

@@ -60,12 +60,12 @@ def inspect(
 
 
 def _show_states(seen: "Inspection", source: str) -> None:
-    from lpbandits.fit.report import counted
     from lpbandits.inspection.facts import fit_lines, noise_line
     from lpbandits.inspection.inspect import FIRST, MEANS, PAIRS, place_rule, place_table, state_table
+    from lpbandits.text import pluralize
 
-    people = "" if seen.fit.people is None else f", fitted to {counted(seen.fit.people, 'person', 'people')}"
-    title = f"{source}: {counted(len(seen.states), 'state')}, {counted(seen.actions, 'action')}{people}"
+    people = "" if seen.fit.people is None else f", fitted to {pluralize(seen.fit.people, 'person', 'people')}"
+    title = f"{source}: {pluralize(len(seen.states), 'state')}, {pluralize(seen.actions, 'action')}{people}"
     print_table(title, *state_table(seen), right={"share", "people", MEANS, PAIRS})
     if any(s.unknown for s in seen.states):
         say("Unknown actions are left out of these lists, and of all that follows.", style="dim")

@@ -5,7 +5,7 @@ import polars as pl
 
 from lpbandits.data.sources import Source
 from lpbandits.errors import InvalidInput
-from lpbandits.fit.report import counted
+from lpbandits.text import pluralize
 
 DUPLICATES = ("error", "last", "mean")
 """What may be done about it."""
@@ -46,6 +46,6 @@ def repeat_error(frame: pl.DataFrame, source: Source) -> InvalidInput:
     repeats = len(again) - again.select("person", "action").n_unique()
     return InvalidInput(
         f"{source.place(rows[1])}: person {person!r} rated action {action!r} again, first on {source.place(rows[0])} "
-        f"({counted(repeats, 'repeat')} in all); keep one rating per person and action: duplicates='last' "
+        f"({pluralize(repeats, 'repeat')} in all); keep one rating per person and action: duplicates='last' "
         "(--duplicates last) keeps the last row, 'mean' the mean"
     )

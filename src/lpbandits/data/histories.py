@@ -9,8 +9,8 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput, door
-from lpbandits.fit.report import counted
 from lpbandits.model import PreferenceModel
+from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 from lpbandits.validate.values import LONGEST_LIST
 
@@ -181,6 +181,6 @@ def _places(found: Sequence[Label], known: Sequence[Label], rows: IntArray, what
         count = int(np.isin(rows, unknown).sum())
         raise InvalidInput(
             f"{what} {validate.quoted(found[int(unknown[0])])} is not among the {len(known):,} {plural} "
-            f"({counted(count, 'such row')} in all); correct or leave out such rows"
+            f"({pluralize(count, 'such row')} in all); correct or leave out such rows"
         )
     return places

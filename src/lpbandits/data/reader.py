@@ -19,8 +19,8 @@ from lpbandits.data.rankings import by_place
 from lpbandits.data.ratings import MOST, Ratings
 from lpbandits.data.sources import Source, find_fault, open_source
 from lpbandits.errors import InvalidInput, door, reason
-from lpbandits.fit.report import counted
 from lpbandits.io.compressed import Limit
+from lpbandits.text import pluralize
 
 
 class Frame(Protocol):
@@ -211,7 +211,7 @@ def checked_table(long: Long, source: Source, *, decimal_comma: bool = False) ->
     rows = {what: int(found[f"{what}|row"]) for what in bad if found[f"{what}|row"] is not None}
     if rows:
         what = min(rows, key=lambda why: rows[why])
-        count = counted(int(found[f"{what}|count"]), "such row" if long.layout == "long" else "such rating")
+        count = pluralize(int(found[f"{what}|count"]), "such row" if long.layout == "long" else "such rating")
         raise _bad_row(table, source, rows[what], what, count)
     labels = [label_of(role, schema[role], whole=found[role]) for role in ("person", "action")]
     clean = table.filter(~pl.col("blank")).select("row", *labels, value.alias("rating"))

@@ -29,7 +29,7 @@ from lpbandits.errors import InvalidInput, door
 from lpbandits.io.compressed import temporary
 from lpbandits.io.paths import as_path
 from lpbandits.limits import affordable, most_bytes
-from lpbandits.parallel import Progress
+from lpbandits.progress import Progress
 from lpbandits.text import size_text
 from lpbandits.typing import Int32Array, IntArray, Label
 

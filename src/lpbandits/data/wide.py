@@ -6,8 +6,8 @@ from lpbandits import validate
 from lpbandits.data.numbers import comma_hint, is_blank, is_text, number
 from lpbandits.data.tables import Table
 from lpbandits.errors import InvalidInput
-from lpbandits.fit.report import counted
 from lpbandits.limits import affordable
+from lpbandits.text import pluralize
 
 
 def is_wide(table: Table, person: int, others: list[int]) -> bool:
@@ -100,5 +100,5 @@ def _not_a_rating(faults: pl.DataFrame, table: Table, names: list[str]) -> Inval
     place, name = table.source.place(first["row"]), names[first["action"]]
     return InvalidInput(
         f"{place}: the rating of {name!r} is {validate.quoted(value)}, not a finite number within "
-        f"±{validate.LARGEST:g} ({counted(len(faults), 'such cell')} in all); {hint}"
+        f"±{validate.LARGEST:g} ({pluralize(len(faults), 'such cell')} in all); {hint}"
     )

@@ -15,7 +15,7 @@ from lpbandits.io.atomic import MANIFEST, sha256, whole_folder
 from lpbandits.io.compressed import Limit, copy, extract, temporary, zipped
 from lpbandits.io.json import digest, read_json
 from lpbandits.io.paths import as_path, cache_path
-from lpbandits.parallel import Progress
+from lpbandits.progress import Progress
 
 FORMAT = "lpbandits-dataset"
 VERSION = 1

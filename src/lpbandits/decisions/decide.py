@@ -13,8 +13,9 @@ from lpbandits.data.ratings import Ratings
 from lpbandits.decisions.engine import Batch, Block, Found, Personal, decided
 from lpbandits.errors import InvalidInput, LocksIn, door
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Progress, Workers, team_of
+from lpbandits.parallel import Workers, team_of
 from lpbandits.policies import Policy
+from lpbandits.progress import Progress
 from lpbandits.rng import addresses_of
 from lpbandits.typing import FloatArray, Int32Array, Label
 

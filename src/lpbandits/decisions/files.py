@@ -20,12 +20,13 @@ from lpbandits.decisions.engine import PIECE, Batch, Block, Found, decided
 from lpbandits.decisions.history_files import ROWS, HistoryFile, Some, open_history
 from lpbandits.decisions.output import Pieces, decision_table
 from lpbandits.errors import InvalidInput, door
-from lpbandits.fit.report import counted
 from lpbandits.io.atomic import check_table_place
 from lpbandits.io.compressed import temporary
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Progress, Team, Workers, team_of
+from lpbandits.parallel import Team, Workers, team_of
+from lpbandits.progress import Progress
 from lpbandits.rng import addresses_of
+from lpbandits.text import pluralize
 from lpbandits.typing import BoolArray, Int32Array, IntArray, Json
 
 FIRST = 10
@@ -253,5 +254,5 @@ def _unknown(past: HistoryFile, coder: Coder, model: PreferenceModel) -> Invalid
         count += len(odd)
     return InvalidInput(
         f"action {validate.quoted(first)} of the history is not among the model's {model.n_actions:,} actions "
-        f"({counted(count, 'such row')} in all); correct them, or leave them out with --unknown skip"
+        f"({pluralize(count, 'such row')} in all); correct them, or leave them out with --unknown skip"
     )

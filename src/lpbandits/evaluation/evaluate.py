@@ -22,11 +22,11 @@ from lpbandits.evaluation.summary import accounts, best_of, gains_over, groups_o
 from lpbandits.evaluation.tuning import Choice, develop, timed
 from lpbandits.evaluation.verdict import sentence
 from lpbandits.fit.assign import states_of
-from lpbandits.fit.report import Stopwatch
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Progress, Workers, team_of, threads_of
+from lpbandits.parallel import Workers, team_of, threads_of
 from lpbandits.policies import POLICIES
 from lpbandits.policies.registry import load_outside
+from lpbandits.progress import Progress, Stopwatch
 from lpbandits.typing import IntArray
 
 

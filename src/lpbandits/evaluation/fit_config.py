@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 from lpbandits.data.ratings import Ratings
 from lpbandits.fit.estimator import Estimator
-from lpbandits.fit.fit_states import States, fit_states
+from lpbandits.fit.pipeline import States, fit_states
 from lpbandits.fit.refit import estimator_of
-from lpbandits.fit.report import Fit, Stopwatch
+from lpbandits.fit.report import Fit
 from lpbandits.fit.taste.tuning import TasteFit, TasteReport, recover_taste
 from lpbandits.fit.two_stage import TwoStage
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Threads, Workers
+from lpbandits.progress import Stopwatch
 from lpbandits.typing import Json
 
 STATES = (2, 5, 10)

@@ -8,9 +8,9 @@ from lpbandits import validate
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.fit_config import Settings
-from lpbandits.fit.report import counted
 from lpbandits.fit.training_sketch import strangers_to
 from lpbandits.model import PreferenceModel, as_model
+from lpbandits.text import pluralize
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Source:
         log, dropped = aligned(log, model)
         notes = []
         if dropped:
-            what = counted(dropped, "rating was", "ratings were")
+            what = pluralize(dropped, "rating was", "ratings were")
             notes.append(f"{what} of actions that the model does not have, and left out")
         if strangers:
             notes.append("the model was used as it is: none of these people were in its fit")

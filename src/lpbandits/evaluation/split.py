@@ -6,8 +6,8 @@ import numpy as np
 
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
-from lpbandits.fit.report import counted
 from lpbandits.fit.taste.popularity import LEAST_RATINGS, telling
+from lpbandits.text import pluralize
 from lpbandits.typing import IntArray
 
 REPORT, DEVELOPMENT = 0.35, 0.2
@@ -68,6 +68,6 @@ def _too_few(log: Ratings, able: int, least: int) -> str:
     if not len(telling(log)):
         return "everybody rates everything alike, so there is nothing to choose; give ratings that differ"
     return (
-        f"{counted(able, 'person has', 'people have')} {least} ratings that are not all nearly alike; at least "
+        f"{pluralize(able, 'person has', 'people have')} {least} ratings that are not all nearly alike; at least "
         f"{FEWEST} are needed to fit some and to replay others: give ratings of more people"
     )

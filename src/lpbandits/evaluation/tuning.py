@@ -13,9 +13,9 @@ from lpbandits.evaluation.baselines import REFERENCES
 from lpbandits.evaluation.contestants import Contest, known_of, mean_score, person_scores
 from lpbandits.evaluation.fit_config import Settings
 from lpbandits.evaluation.replay import Replay
-from lpbandits.fit.report import Stopwatch
 from lpbandits.fit.taste.tuning import TasteFit, TasteReport
 from lpbandits.model import PreferenceModel
+from lpbandits.progress import Stopwatch
 from lpbandits.typing import BoolArray, FloatArray, Json
 
 T = TypeVar("T")

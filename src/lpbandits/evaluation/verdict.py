@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from lpbandits.evaluation.results import Gain, Played, titled
-from lpbandits.fit.report import counted
+from lpbandits.text import pluralize
 
 OPEN = 0.1
 """A gain that would be worth more people, if it cannot be ruled out."""
@@ -31,8 +31,8 @@ def sentence(
     >>> sentence("taste", "taste", played, {"item-knn": Gain(0.0, -0.01, 0.01)}, people=600, log_people=1589, rounds=20)
     'On 600 of your 1,589 people, whom no fit had seen, taste gains 0.059 [0.044, 0.073] over popularity in 20 ...
     """
-    whom = f"On {people:,} of your {counted(log_people, 'person', 'people')}" + (", whom no fit had seen" * unseen)
-    within = f"in {counted(rounds, 'round')}"
+    whom = f"On {people:,} of your {pluralize(log_people, 'person', 'people')}" + (", whom no fit had seen" * unseen)
+    within = f"in {pluralize(rounds, 'round')}"
     if candidate is None:
         return f"{whom}, no policy was tried; name one (--policies taste)."
     losers = _losers(candidate, policies)

@@ -4,9 +4,9 @@ from .bradley_terry import fit_bradley_terry as fit_bradley_terry
 from .clusters import Clusters as Clusters
 from .clusters import cluster_people as cluster_people
 from .em import Em as Em
-from .fit_states import fit_states as fit_states
 from .matching import Matching as Matching
 from .matching import match_orderings as match_orderings
+from .pipeline import fit_states as fit_states
 from .recover import recover_em as recover_em
 from .recover import recover_two_stage as recover_two_stage
 from .report import Fit as Fit

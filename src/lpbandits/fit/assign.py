@@ -12,7 +12,7 @@ from lpbandits.data.tables import labels_as_series
 from lpbandits.errors import InvalidInput, door
 from lpbandits.fit.comparisons import compare, log_likelihoods
 from lpbandits.fit.estimator import mixture
-from lpbandits.fit.fit_states import opened
+from lpbandits.fit.pipeline import opened
 from lpbandits.io.atomic import check_table_place, write_stream
 from lpbandits.limits import affordable
 from lpbandits.model import EDGE, PreferenceModel, as_model

@@ -13,9 +13,9 @@ from lpbandits.fit.bradley_terry import BradleyTerry, as_prior_sd, maximise
 from lpbandits.fit.clusters import Scale, cluster_people, sorted_by, sorting_notes
 from lpbandits.fit.comparisons import Comparisons, compare, count_state, log_likelihoods
 from lpbandits.fit.estimator import Estimate, mixture, shrunk_over_states
-from lpbandits.fit.report import Stopwatch
 from lpbandits.fit.scatter import scatter
 from lpbandits.parallel import Threads
+from lpbandits.progress import Stopwatch
 from lpbandits.typing import FloatArray, IntArray, Json
 
 MOST_STATES = 2**31 - 1

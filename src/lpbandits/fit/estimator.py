@@ -13,11 +13,12 @@ from lpbandits.errors import InvalidInput
 from lpbandits.fit.bradley_terry import BradleyTerry
 from lpbandits.fit.certainty import chance_above
 from lpbandits.fit.comparisons import compare, compared, log_likelihoods
-from lpbandits.fit.report import Stopwatch, counted, share_text
 from lpbandits.fit.scatter import Scatter
 from lpbandits.fit.shrinkage import Shrunk, shrink
 from lpbandits.model import LARGEST_ERROR, PreferenceModel
 from lpbandits.parallel import Threads
+from lpbandits.progress import Stopwatch
+from lpbandits.text import pluralize, share_text
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json, Label
 from lpbandits.validate import ODD, quoted
 
@@ -220,7 +221,7 @@ def distinct(estimate: Estimate) -> Estimate:
     notes = estimate.warnings
     if len(kept) < len(order):
         notes += (
-            f"{len(order)} states were fitted with only {counted(len(kept), 'different ordering')}; "
+            f"{len(order)} states were fitted with only {pluralize(len(kept), 'different ordering')}; "
             "states with equal orderings were joined: ask for fewer states",
         )
     shares = np.bincount(new, weights=estimate.shares).astype(np.float64)
@@ -270,8 +271,8 @@ def warnings_about(estimate: Estimate, raters: IntArray) -> list[str]:
 def _small_states(estimate: Estimate) -> list[str]:
     people = np.bincount(estimate.labels, minlength=len(estimate.fits)).tolist()
     return [
-        f"state {z} has only {counted(people[z], 'person', 'people')} ({share_text(float(share))}): its ordering says "
-        "little about others; ask for fewer states"
+        f"state {z} has only {pluralize(people[z], 'person', 'people')} ({share_text(float(share))}): its ordering "
+        "says little about others; ask for fewer states"
         for z, share in enumerate(estimate.shares)
         if people[z] < FEW_PEOPLE or share < FEW_SHARE
     ]

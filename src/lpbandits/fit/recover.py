@@ -9,10 +9,11 @@ from lpbandits.data.ratings import Ratings
 from lpbandits.errors import door
 from lpbandits.fit.clusters import Scale
 from lpbandits.fit.em import Em
-from lpbandits.fit.fit_states import States, fit_states
+from lpbandits.fit.pipeline import States, fit_states
 from lpbandits.fit.two_stage import TwoStage
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Progress, Workers
+from lpbandits.parallel import Workers
+from lpbandits.progress import Progress
 
 
 @door("fitting states")

@@ -7,7 +7,7 @@ from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput
 from lpbandits.fit.em import Em
 from lpbandits.fit.estimator import Estimator
-from lpbandits.fit.fit_states import States
+from lpbandits.fit.pipeline import States
 from lpbandits.fit.two_stage import TwoStage
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.taste_model import MOST_STATES

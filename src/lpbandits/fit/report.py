@@ -1,20 +1,10 @@
 """What a fit gives back: the model, and an account of how it went."""
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 
-from lpbandits.data.ratings import Ratings
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Progress, Workers
 from lpbandits.typing import Json
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from lpbandits.data.chunked import PartedRatings
 
 
 @dataclass(frozen=True)
@@ -88,64 +78,3 @@ class Fit:
 
     model: PreferenceModel
     report: FitReport
-
-    def states_of(
-        self,
-        ratings: "Ratings | PartedRatings",
-        *,
-        threads: int | None = None,
-        jobs: int | Workers | None = None,
-    ) -> "pl.DataFrame":
-        """Return each person's likeliest state, of people in the fit or not; see `lpbandits.states_of`."""
-        from lpbandits.fit.assign import states_of  # noqa: PLC0415 - polars only where a table is made
-
-        return states_of(self.model, ratings, threads=threads, jobs=jobs)
-
-
-def counted(count: int, one: str, many: str | None = None) -> str:
-    """Return a number of things in words.
-
-    >>> counted(1, "state"), counted(2_000, "person", "people")
-    ('1 state', '2,000 people')
-    """
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-def share_text(share: float) -> str:
-    """Return a share for people: a small one is not shown as none.
-
-    >>> share_text(0.256), share_text(0.002)
-    ('26%', '<1%')
-    """
-    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
-
-
-@dataclass
-class Stopwatch:
-    """Seconds spent per stage, and whom to tell about progress.
-
-    >>> said = []
-    >>> watch = Stopwatch(lambda *news: said.append(news))
-    >>> with watch.part("count", 0, 2): pass
-    >>> said, list(watch.seconds)
-    ([('count', 0, 2), ('count', 1, 2)], ['count'])
-    """
-
-    progress: Progress | None = None
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def part(self, stage: str, done: int = 0, total: int = 1) -> Iterator[None]:
-        """Time one part of a stage, of which `done` of `total` parts are over."""
-        start = time.perf_counter()
-        if self.progress:
-            self.progress(stage, done, total)
-        yield
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
-        if self.progress:
-            self.progress(stage, done + 1, total)
-
-    def skip_to_end(self, stage: str, total: int) -> None:
-        """Say that a stage ended before all its parts were needed."""
-        if self.progress:
-            self.progress(stage, total, total)

@@ -13,10 +13,10 @@ from lpbandits.errors import InvalidInput, door
 from lpbandits.fit.clusters import shown_people
 from lpbandits.fit.comparisons import compared, log_likelihoods
 from lpbandits.fit.estimator import Estimate, Estimator, as_estimator, mixture, told
-from lpbandits.fit.report import Stopwatch
 from lpbandits.fit.size import check_fit, check_room
 from lpbandits.fit.two_stage import TwoStage
-from lpbandits.parallel import Progress, Threads
+from lpbandits.parallel import Threads
+from lpbandits.progress import Progress, Stopwatch
 from lpbandits.typing import FloatArray, IntArray, Json
 
 CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12)

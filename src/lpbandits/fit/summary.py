@@ -12,11 +12,12 @@ from lpbandits.data.names import Naming
 from lpbandits.fit.bradley_terry import BradleyTerry
 from lpbandits.fit.certainty import pairs_right
 from lpbandits.fit.estimator import Estimate, Estimator, Told, warnings_about
-from lpbandits.fit.report import FitReport, counted
+from lpbandits.fit.report import FitReport
 from lpbandits.fit.selection import HeldOutScore, StateCurve
 from lpbandits.fit.state_means import StateMeans
 from lpbandits.fit.taste.tuning import TasteFit
 from lpbandits.fit.training_sketch import KEY, sketch_of
+from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, IntArray, Json
 
 TIED = 0.95
@@ -114,7 +115,7 @@ def _edge(curve: StateCurve | None) -> list[str]:
     if curve is None or curve.states < max(curve.candidates):
         return []
     return [
-        f"{counted(curve.states, 'state')}, the most that were tried, did best on people not in the fit: more may do "
+        f"{pluralize(curve.states, 'state')}, the most that were tried, did best on people not in the fit: more may do "
         "better; try more (max_states; --max-states), if there are people enough"
     ]
 

@@ -14,9 +14,9 @@ from lpbandits.fit.clusters import Scale, cluster_people
 from lpbandits.fit.comparisons import compared
 from lpbandits.fit.counting import count_states, without
 from lpbandits.fit.estimator import Estimate, shrunk_over_states
-from lpbandits.fit.report import Stopwatch
 from lpbandits.fit.scatter import Scatter, scatter_sums
 from lpbandits.parallel import Threads
+from lpbandits.progress import Stopwatch
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
 
 

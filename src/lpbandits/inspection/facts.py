@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from lpbandits.fit.provenance import FitRecord
-from lpbandits.fit.report import counted
 from lpbandits.taste_model import TasteModel
-from lpbandits.text import LINE, shown
+from lpbandits.text import LINE, pluralize, shown
 from lpbandits.typing import Json, Label
 
 DIRECTIONS = 3
@@ -97,7 +96,7 @@ def fit_lines(fit: FitRecord) -> list[str]:
     """Return how well the states foresee people not in the fit, and how much of the log is ties."""
     out = []
     if fit.heldout is not None:
-        who = counted(fit.heldout_people, "person", "people") if fit.heldout_people is not None else "people"
+        who = pluralize(fit.heldout_people, "person", "people") if fit.heldout_people is not None else "people"
         out.append(
             f"Log-likelihood per comparison of {who} not in the fit: {fit.heldout:.4f} (a coin toss: {COIN:.4f}; "
             "certainty: 0)"
@@ -125,8 +124,8 @@ def taste_lines(taste: TasteView | None) -> list[str]:
     """Return what is known of a taste, in words."""
     if taste is None:
         return []
-    states = f"{counted(taste.states, 'state')} of its own, " if taste.states > 1 else ""
-    out = f"Taste: {states}{counted(taste.factors, 'factor')}"
+    states = f"{pluralize(taste.states, 'state')} of its own, " if taste.states > 1 else ""
+    out = f"Taste: {states}{pluralize(taste.factors, 'factor')}"
     told = taste.numbers
     if {"score", "score_without"} <= set(told):
         better = told["score"] - told["score_without"]

@@ -12,13 +12,12 @@ from lpbandits import validate
 from lpbandits.errors import door
 from lpbandits.fit.certainty import DRAWS, LEVEL, chance_above, pairs_right, place_intervals
 from lpbandits.fit.provenance import CurveRow, FitRecord
-from lpbandits.fit.report import share_text
 from lpbandits.inspection.contrasts import NEVER, TIES, Contrasts, known_actions, silences
 from lpbandits.inspection.facts import TasteView, Verdict
 from lpbandits.inspection.tables import percent
 from lpbandits.limits import affordable
 from lpbandits.model import PreferenceModel
-from lpbandits.text import shown
+from lpbandits.text import share_text, shown
 from lpbandits.typing import IntArray, Json, Label
 
 PAIRS, FIRST, MEANS = "pairs right", "first above second", "mean rewards"

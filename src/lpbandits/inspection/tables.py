@@ -1,9 +1,8 @@
 """The pairs of actions that tell states apart, as tables for people."""
 
-from lpbandits.fit.report import counted
 from lpbandits.inspection.contrasts import Contrasts, Pair
 from lpbandits.inspection.questions import CANDIDATES
-from lpbandits.text import shown
+from lpbandits.text import pluralize, shown
 
 ASK = "Which of two do they prefer? The answers that tell states apart"
 TRAITS = "What sets each state apart from the others"
@@ -81,7 +80,7 @@ def _who(pair: Pair, *, first: bool, certain: bool) -> str:
         return "no state"
     named = f"{'state' if len(states) == 1 else 'states'} {', '.join(states)}"
     if len(states) > LISTED:
-        named = counted(len(states), "state")
+        named = pluralize(len(states), "state")
     if certain:
         return named
     low, high = percent(min(shares)), percent(max(shares))

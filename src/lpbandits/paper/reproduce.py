@@ -19,7 +19,8 @@ from lpbandits.paper.claims.check import Claim
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.report import save_reproduction
 from lpbandits.paper.spec import FULL, GROUPS, Case, Figure, Size
-from lpbandits.parallel import Progress, Workers, team_of
+from lpbandits.parallel import Workers, team_of
+from lpbandits.progress import Progress
 from lpbandits.typing import Json
 
 

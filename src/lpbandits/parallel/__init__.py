@@ -7,11 +7,10 @@ depends on nothing but its own arguments, and results are put together in the or
 
 from lpbandits.parallel.interrupts import undisturbed
 from lpbandits.parallel.team import Team, each, team_of
-from lpbandits.parallel.threads import Progress, Threads, cores, one_thread, threads_of
+from lpbandits.parallel.threads import Threads, cores, one_thread, threads_of
 from lpbandits.parallel.workers import Workers, at_a_time
 
 __all__ = [
-    "Progress",
     "Team",
     "Threads",
     "Workers",

@@ -13,9 +13,6 @@ from typing import Any, Literal
 
 from lpbandits import validate
 
-Progress = Callable[[str, int, int], None]
-"""Called with what is under way, how much of it is done, and how much there is."""
-
 
 def cores() -> int:
     """Return how many cores this process may use, in a container too."""

@@ -43,33 +43,33 @@ if TYPE_CHECKING:
 
 
 @kernel
-def certain(b: Any, n: int, out: FloatArray) -> None:  # noqa: ARG001
+def certain(b: Any, n: int, out: FloatArray) -> None:
     """Write that nothing is uncertain, which an evidence says that does not tell how uncertain it is."""
     for action in range(len(out)):
         out[action] = 0.0
 
 
 @kernel
-def unmoved(b: Any, n: int, action: int, out: FloatArray) -> None:  # noqa: ARG001
+def unmoved(b: Any, n: int, action: int, out: FloatArray) -> None:
     """Write that no outcome moves anything, for an evidence that does not tell what it would learn."""
     for other in range(len(out)):
         out[other] = 0.0
 
 
 @kernel
-def certain_one(b: Any, n: int, action: int) -> float:  # noqa: ARG001
+def certain_one(b: Any, n: int, action: int) -> float:
     """Return that nothing is uncertain about an action."""
     return 0.0
 
 
 @kernel
-def unknown_one(b: Any, n: int, state: int, action: int) -> float:  # noqa: ARG001
+def unknown_one(b: Any, n: int, state: int, action: int) -> float:
     """Return that no reward is expected, for an evidence that knows places in an order and no rewards."""
     return np.nan
 
 
 @kernel
-def surely(b: Any, n: int, offered: IntArray, play: int, action: int) -> float:  # noqa: ARG001
+def surely(b: Any, n: int, offered: IntArray, play: int, action: int) -> float:
     """Return the chance of an action where nothing is random: the play, which `choose` returned, is certain."""
     return 1.0 if action == play else 0.0
 
@@ -127,11 +127,11 @@ class Evidence:
     doubt_one: ClassVar[Callable[..., float] | None] = None
     """What `doubt` writes for one action; None: `doubt` is asked."""
 
-    def table(self, model: PreferenceModel) -> FloatArray:  # noqa: ARG002
+    def table(self, model: PreferenceModel) -> FloatArray:
         """Return what it knows beforehand, in a shape of its own; raise `InvalidInput` if the model lacks it."""
         return np.zeros((0, 0))
 
-    def own(self, model: PreferenceModel) -> FloatArray:  # noqa: ARG002
+    def own(self, model: PreferenceModel) -> FloatArray:
         """Return what its own part of a belief starts as, in a shape of its own (two-dimensional)."""
         return np.zeros((0, 0))
 
@@ -142,7 +142,7 @@ class Evidence:
         """Return its numbers, which kernels find in row EVIDENCE of `b.settings`."""
         return ()
 
-    def work(self, model: PreferenceModel) -> tuple[int, int]:  # noqa: ARG002
+    def work(self, model: PreferenceModel) -> tuple[int, int]:
         """Return rows and columns of the scratch that `tell` and `weigh` need, from row RULE_WORK of `b.work` on."""
         return (0, 0)
 
@@ -181,28 +181,28 @@ class Rule:
         """Return its numbers, which kernels find in row RULE of `b.settings`."""
         return ()
 
-    def work(self, model: PreferenceModel) -> tuple[int, int]:  # noqa: ARG002
+    def work(self, model: PreferenceModel) -> tuple[int, int]:
         """Return rows and columns of the scratch it needs, which kernels find from row RULE_WORK of `b.work` on."""
         return (0, 0)
 
     def check(self, policy: "Policy") -> None:
         """Refuse an evidence whose table or own arrays it cannot read; called when the policy is built."""
 
-    def probabilities(self, policy: "Policy", belief: "Belief", offered: IntArray) -> FloatArray:  # noqa: ARG002
+    def probabilities(self, policy: "Policy", belief: "Belief", offered: IntArray) -> FloatArray:
         """Return the exact chance of each of the k actions at the next ask."""
         raise NotSupported(f"the rule '{self.kind}' does not say how likely it plays each action")
 
 
-def expect(b: Any, n: int, state: int, out: FloatArray) -> None:  # noqa: ARG001
+def expect(b: Any, n: int, state: int, out: FloatArray) -> None:
     """Stand, in a rule with `asks = True`, for the `expect` of the evidence it is combined with."""
     raise NotSupported("only a rule with asks = True may call expect")
 
 
-def doubt(b: Any, n: int, out: FloatArray) -> None:  # noqa: ARG001
+def doubt(b: Any, n: int, out: FloatArray) -> None:
     """Stand, in a rule with `asks = True`, for the `doubt` of the evidence it is combined with."""
     raise NotSupported("only a rule with asks = True may call doubt")
 
 
-def sway(b: Any, n: int, action: int, out: FloatArray) -> None:  # noqa: ARG001
+def sway(b: Any, n: int, action: int, out: FloatArray) -> None:
     """Stand, in a rule with `asks = True`, for the `sway` of the evidence it is combined with."""
     raise NotSupported("only a rule with asks = True may call sway")

@@ -12,7 +12,7 @@ import polars as pl
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.parallel import Progress
+from lpbandits.progress import Progress
 from lpbandits.simulation.growth import check_growth, copies_of, measure_growth
 from lpbandits.simulation.size import check_bounds
 from lpbandits.theory import LowerBound, latent_bound, lower_bound, plain_bound

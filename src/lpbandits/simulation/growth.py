@@ -7,8 +7,9 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.parallel import Progress, each, threads_of
+from lpbandits.parallel import each, threads_of
 from lpbandits.policies import Setting, entry_of, make_policy
+from lpbandits.progress import Progress
 from lpbandits.simulation.rollout import roll
 from lpbandits.typing import FloatArray
 from lpbandits.worlds import Population

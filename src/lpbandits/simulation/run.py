@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, door
-from lpbandits.parallel import Progress, Workers, at_a_time, team_of
+from lpbandits.parallel import Workers, at_a_time, team_of
 from lpbandits.policies import Policy, Setting, entry_of, make_policy
+from lpbandits.progress import Progress
 from lpbandits.simulation import sums
 from lpbandits.simulation.accumulate import Account, Part
 from lpbandits.simulation.results import Results

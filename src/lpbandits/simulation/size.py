@@ -3,11 +3,11 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 
-from lpbandits.fit.report import counted
 from lpbandits.limits import affordable
 from lpbandits.policies import POLICIES, make_policy
 from lpbandits.policies.registry import MEANS, ORDERINGS, TOP, Entry
 from lpbandits.simulation import sums
+from lpbandits.text import pluralize
 from lpbandits.theory.program import check_size, operations_of
 from lpbandits.worlds import SyntheticWorld
 
@@ -57,8 +57,8 @@ def check_run(
     size += (policies + 1) * cells * 56 if traces else 0
     work = sum(everybody * rounds * _decision(build, states, actions, rounds) for build in builders.values())
     affordable(
-        f"{counted(everybody, 'person', 'people')} × {counted(rounds, 'round')} with "
-        f"{counted(policies, 'policy', 'policies')}",
+        f"{pluralize(everybody, 'person', 'people')} × {pluralize(rounds, 'round')} with "
+        f"{pluralize(policies, 'policy', 'policies')}",
         "take fewer people, draws, rounds, states or actions" + (", or leave the traces out" if traces else ""),
         size=size,
         operations=work // workers,
@@ -110,7 +110,7 @@ def check_bounds(
     play = people * repeats * rounds * sum(costs)
     affordable(
         f"{people:,} people × {repeats:,} repeats × {rounds:,} rounds with "
-        f"{counted(len(policies), 'policy', 'policies')}",
+        f"{pluralize(len(policies), 'policy', 'policies')}",
         "take fewer people, repeats or rounds",
         size=size,
         operations=play // workers,

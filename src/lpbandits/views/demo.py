@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lpbandits.errors import door
 from lpbandits.io.paths import as_path
-from lpbandits.parallel import Progress
+from lpbandits.progress import Progress
 from lpbandits.simulation import Results, simulate
 from lpbandits.statistics import reach
 from lpbandits.views.charts.base import beside, quickly, top_of

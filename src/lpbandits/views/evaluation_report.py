@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from lpbandits.evaluation.results import Evaluation, titled
-from lpbandits.fit.report import counted
 from lpbandits.simulation.results import versions
-from lpbandits.text import shown
+from lpbandits.text import pluralize, shown
 from lpbandits.views.charts.base import quickly
 from lpbandits.views.charts.evaluation import curve_chart, gain_chart, group_chart, people_chart
 from lpbandits.views.folder import made_with, save_report
@@ -53,8 +52,8 @@ def described(found: Evaluation) -> str:
     """Return who was fitted, who decided and who was replayed, in one line."""
     once = "each action once" if found.once else "actions may repeat"
     return (
-        f"{counted(found.fitted_people, 'person', 'people')} fitted, {found.development_people:,} decided what was "
-        f"chosen, {found.people:,} replayed for up to {counted(found.rounds, 'round')}, {once}"
+        f"{pluralize(found.fitted_people, 'person', 'people')} fitted, {found.development_people:,} decided what was "
+        f"chosen, {found.people:,} replayed for up to {pluralize(found.rounds, 'round')}, {once}"
     )
 
 
@@ -108,7 +107,7 @@ def choices(found: Evaluation) -> list[str]:
     """Return what development people decided, in sentences."""
     chosen = found.chosen
     lines = [
-        f"{counted(found.development_people, 'person', 'people')} who were not in the first fit decided everything "
+        f"{pluralize(found.development_people, 'person', 'people')} who were not in the first fit decided everything "
         f"below; then they were fitted, too, and the {found.people:,} others were looked at once."
     ]
     settings = chosen["settings"]
@@ -116,7 +115,7 @@ def choices(found: Evaluation) -> list[str]:
         tried = len(chosen["trials"])
         lines.append(
             f"States: {settings['states']}, found by {settings['method']} on the scale {settings['scale']} "
-            f"({counted(tried, 'way')} of fitting tried)."
+            f"({pluralize(tried, 'way')} of fitting tried)."
         )
     for name, (first, second) in chosen["constants"].items():
         lines.append(f"{titled(name)}: constants {first:g} and {second:g}.")

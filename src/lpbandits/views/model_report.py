@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from lpbandits.fit.report import counted
 from lpbandits.inspection.facts import TASTE_RULE, fit_lines, noise_line, taste_lines, taste_table, warning_lines
 from lpbandits.inspection.inspect import (
     CURVE_RULE,
@@ -15,7 +14,7 @@ from lpbandits.inspection.inspect import (
     state_table,
 )
 from lpbandits.inspection.tables import ASK, TRAIT_RULE, TRAITS, pair_rule, pair_table, trait_table
-from lpbandits.text import shown
+from lpbandits.text import pluralize, shown
 from lpbandits.views.charts.base import Chart, quickly
 from lpbandits.views.charts.models import (
     DOTS,
@@ -40,9 +39,9 @@ PLACE_NOTE = (
 @quickly
 def save_inspection(seen: Inspection, folder: str | Path, *, source: str) -> Path:
     """Write charts (PNG and SVG) and an HTML report of a model; return the report's path."""
-    sizes = [counted(len(seen.states), "state"), counted(seen.actions, "action")]
+    sizes = [pluralize(len(seen.states), "state"), pluralize(seen.actions, "action")]
     if seen.fit.people is not None:
-        sizes.append(f"fitted to {counted(seen.fit.people, 'person', 'people')}")
+        sizes.append(f"fitted to {pluralize(seen.fit.people, 'person', 'people')}")
     return save_report(
         folder,
         title="A model of preference orderings",

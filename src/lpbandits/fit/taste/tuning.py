@@ -17,14 +17,15 @@ from lpbandits.data.blocks import Blocks
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.fit.kernels.predictive import foresee
-from lpbandits.fit.report import Stopwatch, counted
 from lpbandits.fit.selection import split_people
 from lpbandits.fit.taste.cross_products import MOST_CROSSED
 from lpbandits.fit.taste.moments import Moments, leading_factors, moments_of, taste_with
 from lpbandits.fit.taste.popularity import Crowd, as_crowd
 from lpbandits.limits import affordable
 from lpbandits.parallel import Threads, one_thread
+from lpbandits.progress import Stopwatch
 from lpbandits.taste_model import TasteModel
+from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json
 
 FACTORS = (0, 2, 5, 10, 20, 30, 50)
@@ -189,7 +190,9 @@ def recover_taste(
     people = np.flatnonzero(crowd.own.telling)
     why = ""
     if len(people) < FEWEST_PEOPLE:
-        why = f"{counted(len(people), 'person has', 'people have')} three ratings that are not all alike, and at least "
+        why = (
+            f"{pluralize(len(people), 'person has', 'people have')} three ratings that are not all alike, and at least "
+        )
         why += f"{FEWEST_PEOPLE} are needed"
     elif states > 1 and len(people) < PEOPLE_A_STATE * states:
         why = f"{len(people)} people are too few for {states} states of a taste; ask for fewer (--taste-states)"

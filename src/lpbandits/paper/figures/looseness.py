@@ -10,7 +10,7 @@ from lpbandits.kernels.layout import SCORE
 from lpbandits.paper.figures.sweeps import check_case
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.policies.lpbts import LpbTS
-from lpbandits.simulation import rollout as roll
+from lpbandits.simulation import roll
 from lpbandits.typing import FloatArray
 from lpbandits.views.charts.base import Chart, beside, line_chart, stacked
 from lpbandits.worlds import SyntheticWorld

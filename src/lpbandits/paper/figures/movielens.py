@@ -21,8 +21,7 @@ from lpbandits.policies.mts import MTS
 from lpbandits.policies.popular import Popular
 from lpbandits.policies.ts import TS
 from lpbandits.rewards import Rewards
-from lpbandits.simulation import Trace
-from lpbandits.simulation import rollout as roll
+from lpbandits.simulation import Trace, roll
 from lpbandits.statistics import reach
 from lpbandits.typing import FloatArray, Json
 from lpbandits.views.charts.base import Chart, gridded, regret_chart, top_of

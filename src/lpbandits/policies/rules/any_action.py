@@ -40,6 +40,6 @@ class AnyAction(Rule):
     choose = staticmethod(choose)
     chance = staticmethod(chance)
 
-    def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:  # noqa: ARG002
+    def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
         """Return equal chances."""
         return policy.equally(policy.allowed(offered))

@@ -48,7 +48,7 @@ class Popularity(Rule):
                 "not tell; combine it with 'standing'"
             )
 
-    def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:  # noqa: ARG002
+    def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
         """Return 1 for the action it will play."""
         allowed = policy.allowed(offered)
         return policy.equally(allowed[[int(np.argmin(policy.table[0, allowed]))]])

@@ -84,7 +84,7 @@ class Thompson(Rule):
         """Return the prior of a mean."""
         return (self.prior_mean, self.prior_sd)
 
-    def work(self, model: PreferenceModel) -> tuple[int, int]:  # noqa: ARG002
+    def work(self, model: PreferenceModel) -> tuple[int, int]:
         """Return two rows, as long as there are tried actions."""
         return (2, 0)
 

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import altair as alt
 import polars as pl
 
-from lpbandits.fit.report import share_text
 from lpbandits.inspection.inspect import Inspection
-from lpbandits.text import shown_apart
+from lpbandits.text import share_text, shown_apart
 from lpbandits.views.charts.base import INK, Chart
 
 STATE_COLOURS = [

@@ -256,7 +256,7 @@ def test_the_number_of_states_is_found(states: int) -> None:
 
 
 def huge(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lpbandits.fit.fit_states.HUGE", 0)
+    monkeypatch.setattr("lpbandits.fit.pipeline.HUGE", 0)
 
 
 def test_the_heldout_score_of_a_huge_log_is_of_its_clusters_without_the_people_aside(

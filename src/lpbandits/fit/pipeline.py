@@ -18,7 +18,7 @@ from lpbandits.errors import InvalidInput, door
 from lpbandits.fit.clusters import HUGE, sorted_by
 from lpbandits.fit.counting import raters_of
 from lpbandits.fit.estimator import Estimator, as_estimator, distinct, to_model, told
-from lpbandits.fit.report import Fit, Stopwatch
+from lpbandits.fit.report import Fit
 from lpbandits.fit.selection import (
     HeldOutScore,
     StateCurve,
@@ -34,8 +34,9 @@ from lpbandits.fit.taste.popularity import Crowd, popular_ordering
 from lpbandits.fit.taste.tuning import TasteFit, recover_taste
 from lpbandits.io.compressed import temporary
 from lpbandits.io.paths import as_path
-from lpbandits.parallel import Progress, Threads, Workers, one_thread, team_of
+from lpbandits.parallel import Threads, Workers, one_thread, team_of
 from lpbandits.parallel.workers import as_workers
+from lpbandits.progress import Progress, Stopwatch
 from lpbandits.taste_model import MOST_STATES
 from lpbandits.typing import Json
 
