@@ -36,7 +36,7 @@ def past(actions: int) -> Past:
 
 def decided(given: Past) -> None:
     """Decide for everybody on one thread, without Python's part of it: that is the same for any number of actions."""
-    batch = Batch(lpb.LpbTS(given.model), common=np.empty(0, dtype=np.int64), not_again=False, seed=0)
+    batch = Batch(lpb.LpbTS(given.model), common=np.empty(0, dtype=np.int64), exclude_seen=False, seed=0)
     batch.run(given.offsets, given.action.astype(np.int32), given.reward, np.arange(PEOPLE))
 
 

@@ -120,7 +120,7 @@ def try_full_disk() -> bool:
             ],
             "inspect": lambda disk, seed: ["inspect", str(model), "--top", seed + "1", "--out", f"{disk}/out"],
             "decide": lambda disk, seed: [
-                *("decide", "--model", str(model), str(ratings), "--not-again", "--json", "--seed", seed),
+                *("decide", "--model", str(model), str(ratings), "--exclude-seen", "--json", "--seed", seed),
                 *("--out", f"{disk}/decisions.parquet"),
             ],
             "bound": lambda disk, seed: ["bound", "--people", "2", "--out", f"{disk}/out", "--seed", seed],

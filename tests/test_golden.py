@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lpbandits.cli import app
-from lpbandits.data import PartedRatings, open_ratings
+from lpbandits.data import ChunkedRatings, open_ratings
 from lpbandits.fit import Em, TwoStage, fit_states
 
 FIXTURE = Path(__file__).parent / "fixtures" / "golden.json"
@@ -37,7 +37,7 @@ MODELS = {
 }
 DECIDE = ["decide", "--model", "model.json", "lpb-example/newcomers.csv", "--out", "decisions.csv"]
 DECISIONS = {
-    "auto": ["--not-again"],
+    "auto": ["--exclude-seen"],
     "lpbts": ["--policy", "lpbts", "--seed", "3"],
     "lpb-ids": ["--policy", "lpb-ids", "--explore", "0.01"],
     "lpbts-marginal": ["--policy", "lpbts-marginal", "--allowed", "dish-01,dish-02,dish-03"],
@@ -136,7 +136,7 @@ def test_results_equal_the_fixture(case: str) -> None:
 def test_models_are_equal_to_the_last_bit_in_memory_on_disk_and_with_two_jobs(estimator: Any) -> None:
     def fitted(*, files: bool, jobs: int | None = None) -> dict[str, Any]:
         with open_ratings("lpb-example/ratings.csv", files=files) as log:
-            assert isinstance(log, PartedRatings) == files
+            assert isinstance(log, ChunkedRatings) == files
             fit_states(log, estimator, states=4, jobs=jobs).model.save("fitted.json")
         stored: dict[str, Any] = json.loads(Path("fitted.json").read_text(encoding="utf-8"))
         return {name: stored[name] for name in ARRAYS}

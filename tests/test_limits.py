@@ -239,7 +239,7 @@ def test_the_estimate_is_about_what_a_run_takes(
 ) -> None:
     """Within a factor of four, whichever part of the memory is the largest; a table and a file are not written here."""
     told: list[float] = []
-    monkeypatch.setattr(size, "affordable", lambda *_, **sizes: told.append(sizes["size"]))
+    monkeypatch.setattr(size, "check_resources", lambda *_, **sizes: told.append(sizes["size"]))
     place = lpb.SyntheticWorld(**world)
     lpb.simulate(place, ["uniform"], people=1, rounds=1, threads=1)
     tracemalloc.start()

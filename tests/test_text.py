@@ -18,7 +18,7 @@ import lpbandits as lpb
 from lpbandits.cli import app
 from lpbandits.cli.screen import progress_bar, stage_bars
 from lpbandits.inspection.inspect import inspect_model
-from lpbandits.text import LABEL, shown, shown_apart
+from lpbandits.text import LABEL, display, unique_labels
 from lpbandits.views.comparison_report import save_comparison
 from lpbandits.views.folder import save_chart
 from lpbandits.views.model_report import save_inspection
@@ -80,30 +80,30 @@ def odd_policy() -> Iterator[str]:
 
 @given(st.text(), st.integers(1, 30))
 def test_what_is_shown_is_one_safe_line(text: str, width: int) -> None:
-    line = shown(text, width)
+    line = display(text, width)
     assert len(line) <= width
     assert line.replace("\u200c", "").replace("\u200d", "").isprintable()
-    assert shown(shown(text, None), None) == shown(text, None)
+    assert display(display(text, None), None) == display(text, None)
 
 
 @pytest.mark.parametrize("text", WHOLE)
 def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
-    assert shown(text) == text
+    assert display(text) == text
 
 
 def test_both_ends_of_a_long_text_are_shown() -> None:
-    assert shown("a" * 10**6 + "b" * 10**6, 7) == "aaa…bbb"
-    assert shown("caf\u00a0é") == "caf é"
+    assert display("a" * 10**6 + "b" * 10**6, 7) == "aaa…bbb"
+    assert display("caf\u00a0é") == "caf é"
 
 
 @given(st.lists(st.sampled_from(["a", "a (2)", "a (3)", "b", "\x00", "\\x00"]), max_size=8))
 def test_what_looks_alike_is_numbered(texts: list[str]) -> None:
-    names = shown_apart(texts)
+    names = unique_labels(texts)
     assert len(set(names)) == len(names) == len(texts)
 
 
 def test_thousands_of_equal_names_are_soon_told_apart() -> None:
-    assert shown_apart(["a"] * 100_000)[-1] == "a (100000)"
+    assert unique_labels(["a"] * 100_000)[-1] == "a (100000)"
 
 
 def test_an_error_is_one_safe_line() -> None:
@@ -120,7 +120,7 @@ def test_inspect_shows_text_as_text(model_file: Path) -> None:
     assert not CONTROL.search(done.stdout)
     text = re.sub(r"\s+", " ", done.stdout)
     table = text[text.index("Actions that states place most differently") :]
-    for label in [*WHOLE, *map(shown, ODD), "7", "7 (2)"]:
+    for label in [*WHOLE, *map(display, ODD), "7", "7 (2)"]:
         assert label in table, "whole, and in one piece"
     assert r"[bold] o\x1bdd\nname.json: 2 states" in done.stdout.replace("\n", "")
     assert max(map(len, re.findall("x…x+|x+…x+", done.stdout))) <= LABEL

@@ -6,10 +6,10 @@
     ├── InvalidInput      a value from outside is not usable (also a ValueError)
     ├── FileFormatError   a file is truncated, foreign or altered (also a ValueError)
     ├── NotSupported      the policy cannot do this, and says why (also a TypeError)
-    └── MachineFault      the machine, or a library underneath, could not go on (also a RuntimeError)
+    └── ResourceError      the machine, or a library underneath, could not go on (also a RuntimeError)
 
 A message gives the value, the limit and the remedy. Whatever object was spoken to is unchanged. Two warnings:
-`SlowFunction` says that a function put in from outside runs as plain Python, `LocksIn` that a policy is not for actions
+`UncompiledWarning` says that a function put in from outside runs as plain Python, `LockInWarning` that a policy is not for actions
 that repeat.
 """
 
@@ -17,7 +17,7 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from lpbandits.text import LINE, shown
+from lpbandits.text import LINE, display
 
 
 class LpbError(Exception):
@@ -32,7 +32,7 @@ class LpbError(Exception):
     """
 
     def __init__(self, message: object = "") -> None:
-        super().__init__(shown(message, LINE))
+        super().__init__(display(message, LINE))
 
 
 class InvalidInput(LpbError, ValueError):
@@ -68,30 +68,30 @@ class NotSupported(LpbError, TypeError):
     """
 
 
-class SlowFunction(UserWarning):
+class UncompiledWarning(UserWarning):
     """A function put in from outside is plain Python: it works, some hundred times slower than a compiled one.
 
-    >>> issubclass(SlowFunction, UserWarning)
+    >>> issubclass(UncompiledWarning, UserWarning)
     True
     """
 
 
-class LocksIn(UserWarning):
+class LockInWarning(UserWarning):
     """A policy for actions that are given once meets people whose actions repeat: it soon plays one and the same.
 
-    >>> issubclass(LocksIn, UserWarning)
+    >>> issubclass(LockInWarning, UserWarning)
     True
     """
 
 
-class MachineFault(LpbError, RuntimeError):
+class ResourceError(LpbError, RuntimeError):
     """The machine could not go on: no memory, a disk that fails, an error of a library underneath (its `__cause__`).
 
-    >>> with door("counting pairs"):
+    >>> with translate_errors("counting pairs"):
     ...     raise MemoryError
     Traceback (most recent call last):
     ...
-    lpbandits.errors.MachineFault: counting pairs: there is not enough memory; make the problem smaller
+    lpbandits.errors.ResourceError: counting pairs: there is not enough memory; make the problem smaller
     """
 
 
@@ -103,17 +103,17 @@ LIBRARIES = (
 
 
 @contextmanager
-def door(doing: str) -> Iterator[None]:
-    """Let no foreign error out: turn those of the machine and of libraries into `MachineFault`.
+def translate_errors(doing: str) -> Iterator[None]:
+    """Let no foreign error out: turn those of the machine and of libraries into `ResourceError`.
 
     It stands at public functions, as a decorator, and says what was being done. Errors of ours pass; so does what can
     only be a fault in the package, which nobody should take for a bad input.
 
-    >>> with door("reading the log"):
+    >>> with translate_errors("reading the log"):
     ...     raise OSError(5, "Input/output error", "log.csv")
     Traceback (most recent call last):
     ...
-    lpbandits.errors.MachineFault: reading the log: Input/output error: log.csv
+    lpbandits.errors.ResourceError: reading the log: Input/output error: log.csv
     """
     try:
         yield
@@ -126,14 +126,14 @@ def door(doing: str) -> Iterator[None]:
         raise fault from error
 
 
-def fault_of(error: BaseException, doing: str) -> MachineFault | None:
+def fault_of(error: BaseException, doing: str) -> ResourceError | None:
     """Return what an error of the machine or of a library is for the user; None for any other error."""
     if isinstance(error, MemoryError):
-        return MachineFault(f"{doing}: there is not enough memory; make the problem smaller")
+        return ResourceError(f"{doing}: there is not enough memory; make the problem smaller")
     if isinstance(error, OSError):
-        return MachineFault(f"{doing}: {reason(error)}" + (f": {error.filename}" if error.filename else ""))
+        return ResourceError(f"{doing}: {reason(error)}" + (f": {error.filename}" if error.filename else ""))
     if type(error).__module__.partition(".")[0] in LIBRARIES:
-        return MachineFault(f"{doing}: {reason(error)}")
+        return ResourceError(f"{doing}: {reason(error)}")
     return None
 
 

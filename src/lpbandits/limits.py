@@ -55,12 +55,12 @@ def peak_bytes() -> int | None:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def affordable(
+def check_resources(
     what: str, remedy: str, *, size: float = 0, operations: float = 0, most_hours: float = MOST_HOURS
 ) -> None:
     """Refuse `what` if its `size` in bytes or its `operations`, one after another, are more than one call may take.
 
-    >>> affordable("a run of 9 people", "take fewer people", operations=10**20)
+    >>> check_resources("a run of 9 people", "take fewer people", operations=10**20)
     Traceback (most recent call last):
     ...
     lpbandits.errors.InvalidInput: a run of 9 people would take about 28,000,000 hours; at most 300 are begun: take ...

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.errors import FileFormatError, InvalidInput, door
+from lpbandits.errors import FileFormatError, InvalidInput, translate_errors
 from lpbandits.io.atomic import write_text
 from lpbandits.io.json import digest, read_json
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray, IntArray, Json, Label
 
@@ -94,7 +94,7 @@ class PreferenceModel:
         provenance: Mapping[str, Any] | None = None,
         evaluation: Mapping[str, Any] | None = None,
     ) -> None:
-        with door("making a model"):
+        with translate_errors("making a model"):
             self._fill(orderings, actions, prior, means, utilities, errors)
             k = self.n_actions
             self.taste: TasteModel | None = _as_taste(taste, k)
@@ -170,7 +170,7 @@ class PreferenceModel:
         from lpbandits.kernels.kendall import kendall_distances  # noqa: PLC0415 - compiled code only when asked for
 
         m, k = self.n_states, self.n_actions
-        affordable(
+        check_resources(
             f"distances between {m:,} states with {k:,} actions",
             "use a model of fewer states",
             size=16 * m * m,
@@ -198,7 +198,9 @@ class PreferenceModel:
         unknown = [name for name in parts if name not in given]
         if unknown:
             near = validate.did_you_mean(unknown[0], given)
-            raise InvalidInput(f"a model has no part {validate.quoted(unknown[0])}; it has {', '.join(given)}{near}")
+            raise InvalidInput(
+                f"a model has no part {validate.short_repr(unknown[0])}; it has {', '.join(given)}{near}"
+            )
         return PreferenceModel(**given | parts)
 
     def relabelled(self, actions: Sequence[Label]) -> "PreferenceModel":
@@ -243,7 +245,7 @@ class PreferenceModel:
             raise FileFormatError(f"{source} is not a preference model: its 'format' is not '{FORMAT}'")
         if not any(validate.same(content.get("version"), known) for known in VERSIONS):
             raise FileFormatError(
-                f"{source} has format version {validate.quoted(content.get('version'))}; this lpbandits reads versions "
+                f"{source} has format version {validate.short_repr(content.get('version'))}; this lpbandits reads versions "
                 f"{min(VERSIONS)} to {max(VERSIONS)}: install the lpbandits that wrote it"
             )
         missing = [key for key in ("actions", "orderings", "prior", "sha256") if key not in content]
@@ -264,14 +266,14 @@ class PreferenceModel:
         except (InvalidInput, FileFormatError) as error:
             raise FileFormatError(f"{source}: {error}") from None
 
-    @door("saving a model")
+    @translate_errors("saving a model")
     def save(self, path: str | Path) -> None:
         """Write the model as one readable JSON file; a place that cannot be written to is an `InvalidInput`."""
         lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in self.to_dict().items())
         write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
 
     @classmethod
-    @door("loading a model")
+    @translate_errors("loading a model")
     def load(cls, path: str | Path) -> "PreferenceModel":
         """Read a model that `save` wrote."""
         return cls.from_dict(read_json(path), source=str(path))
@@ -315,7 +317,7 @@ def as_model(value: Any, name: str = "model") -> PreferenceModel:
     """
     if not isinstance(value, PreferenceModel):
         raise InvalidInput(
-            f"{name} is {validate.quoted(value)}; give a PreferenceModel, such as PreferenceModel([[0, 1], [1, 0]])"
+            f"{name} is {validate.short_repr(value)}; give a PreferenceModel, such as PreferenceModel([[0, 1], [1, 0]])"
         )
     return value
 
@@ -327,7 +329,7 @@ def _frozen(array: T) -> T:
 
 def _as_taste(taste: Any, actions: int) -> TasteModel | None:
     if taste is not None and not isinstance(taste, TasteModel):
-        raise InvalidInput(f"taste is {validate.quoted(taste)}; give a TasteModel, or fit a model from a log")
+        raise InvalidInput(f"taste is {validate.short_repr(taste)}; give a TasteModel, or fit a model from a log")
     if taste is not None and taste.n_actions != actions:
         raise InvalidInput(f"taste is of {taste.n_actions} actions, but there are {actions}; give one of the same")
     return taste

@@ -6,7 +6,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.policies import POLICIES, Entry, Evidence, Rule
 from lpbandits.policies.evidences import EVIDENCES
 from lpbandits.policies.rules import RULES
-from lpbandits.validate import as_text, quoted
+from lpbandits.validate import as_text, short_repr
 from lpbandits.worlds import WORLDS
 
 T = TypeVar("T")
@@ -39,12 +39,12 @@ def register(thing: T) -> T:
         name, place = given.name, cast(dict[str, Any], WORLDS)
     else:
         raise InvalidInput(
-            f"{quoted(thing)} is neither an Evidence or Rule class, nor a world class with name and draw, nor an Entry"
+            f"{short_repr(thing)} is neither an Evidence or Rule class, nor a world class with name and draw, nor an Entry"
         )
     name = as_text(name, "the name")
     known = place.get(name)
     if known is not None and known is not thing and not _is_edited(known, thing):
-        raise InvalidInput(f"the name {name!r} is taken by {quoted(known)}; choose another")
+        raise InvalidInput(f"the name {name!r} is taken by {short_repr(known)}; choose another")
     place[name] = thing
     return thing
 

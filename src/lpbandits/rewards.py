@@ -136,7 +136,7 @@ def as_rewards(value: Any) -> Rewards:
     lpbandits.errors.InvalidInput: rewards is 'poisson'; give Rewards(…), such as Rewards("bernoulli")
     """
     if not isinstance(value, Rewards):
-        raise InvalidInput(f'rewards is {validate.quoted(value)}; give Rewards(…), such as Rewards("bernoulli")')
+        raise InvalidInput(f'rewards is {validate.short_repr(value)}; give Rewards(…), such as Rewards("bernoulli")')
     return value
 
 
@@ -156,13 +156,13 @@ def rewards_of(
     """
     if isinstance(rewards, Rewards):
         if noise is not None or not validate.as_flag(noise_known, "noise_known"):
-            what = f"noise is {validate.quoted(noise)}" if noise is not None else "noise_known is False"
+            what = f"noise is {validate.short_repr(noise)}" if noise is not None else "noise_known is False"
             raise InvalidInput(f"{what} but rewards=Rewards(…) has its own; give the noise in one place")
         return rewards
     made = Rewards(rewards, noise, noise_known)  # type: ignore[arg-type] # Rewards checks the family
     if not noise_of_all and made.family != "gaussian" and noise is not None:
         raise InvalidInput(
-            f"noise is {validate.quoted(noise)} but {made.family} rewards have no noise of their own; leave it out"
+            f"noise is {validate.short_repr(noise)} but {made.family} rewards have no noise of their own; leave it out"
         )
     return made
 

@@ -15,13 +15,13 @@ MOST = 2**32
 LONGEST = len(str(MOST))
 
 
-def address_of(person: Label) -> int:
+def stream_id(person: Label) -> int:
     """Return the address of a person, by a checked label.
 
     A whole number from 0 to 2³² − 1 is itself, also if it is written as text: in a table of people a single name makes
     text of all numbers. Other text has 32 bits of its SHA-256, and any other number those of its digits.
 
-    >>> address_of(7), address_of("7"), address_of("alice"), address_of(-1) == address_of("-1")
+    >>> stream_id(7), stream_id("7"), stream_id("alice"), stream_id(-1) == stream_id("-1")
     (7, 7, 3372668971, True)
     """
     text = str(person)
@@ -43,14 +43,14 @@ def addresses_of(people: Sequence[Label] | IntArray) -> IntArray:
     if isinstance(people, np.ndarray) and people.dtype.kind == "i":
         numbers: IntArray = people.astype(np.int64)
         for i in np.flatnonzero((numbers < 0) | (numbers >= MOST)).tolist():
-            numbers[i] = address_of(int(people[i]))
+            numbers[i] = stream_id(int(people[i]))
         return numbers
     if all(type(person) is str for person in people):
         found = np.frombuffer(b"".join(map(_hashed, people)), dtype="<u4").astype(np.int64)
         for i in [i for i, person in enumerate(people) if person.isdigit()]:
-            found[i] = address_of(people[i])
+            found[i] = stream_id(people[i])
         return found
-    return np.fromiter(map(address_of, people), dtype=np.int64, count=len(people))
+    return np.fromiter(map(stream_id, people), dtype=np.int64, count=len(people))
 
 
 def as_person(person: Any) -> Label:

@@ -16,10 +16,10 @@ _JOINERS = "\u200c\u200d"
 """Invisible, and harmless: Persian, the languages of India and some emoji need them."""
 
 
-def shown(text: object, width: int | None = LABEL) -> str:
+def display(text: object, width: int | None = LABEL) -> str:
     r"""Return text in one line, safe to print, of at most `width` characters (None: all of them).
 
-    >>> print(shown("Film [1999]"), shown("a\x1b[31m\nb"), shown("x" * 1000, 9))
+    >>> print(display("Film [1999]"), display("a\x1b[31m\nb"), display("x" * 1000, 9))
     Film [1999] a\x1b[31m\nb xxxx…xxxx
     """
     whole = str(text)
@@ -32,16 +32,16 @@ def shown(text: object, width: int | None = LABEL) -> str:
     return whole[: width // 2] + "…" + whole[len(whole) - (width - 1) // 2 :]
 
 
-def shown_apart(texts: Iterable[object], width: int = LABEL) -> list[str]:
+def unique_labels(texts: Iterable[object], width: int = LABEL) -> list[str]:
     """Return texts as shown; those that then look alike are numbered, because charts join what is called the same.
 
-    >>> shown_apart(["tea", "jam", "tea", 7, "7"])
+    >>> unique_labels(["tea", "jam", "tea", 7, "7"])
     ['tea', 'jam', 'tea (2)', '7', '7 (2)']
     """
     out: dict[str, None] = {}
     times: dict[str, int] = {}
     for text in texts:
-        name = first = shown(text, width)
+        name = first = display(text, width)
         while name in out:
             times[first] = times.get(first, 1) + 1
             name = f"{first} ({times[first]})"

@@ -56,7 +56,7 @@ def test_a_verdict_goes_into_the_model_and_changes_nothing_else(folder: Path, tm
     assert after.evaluation is not None
     assert after.evaluation["verdict"] in " ".join(said.split())
     assert after.evaluation["best"] == "taste"
-    chosen = runner.invoke(app, ["decide", "--model", str(model), str(folder / "log.csv"), "--not-again", "--json"])
+    chosen = runner.invoke(app, ["decide", "--model", str(model), str(folder / "log.csv"), "--exclude-seen", "--json"])
     assert json.loads(chosen.stdout)["policy"] == "taste"
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpbandits.data import Ratings
-from lpbandits.data.blocks import Blocks, InMemory, as_blocks, edges_of, sample_of
+from lpbandits.data.blocks import Blocks, MemoryBlocks, as_blocks, edges_of, sample_of
 from lpbandits.data.reduce import parts_of, summed
 from lpbandits.fit import Em, TwoStage
 from lpbandits.fit.estimator import Estimate, Estimator
@@ -18,7 +18,7 @@ from lpbandits.fit.kernels.symmetric import symmetric_times
 from lpbandits.fit.state_means import _cells, _squares, state_means
 from lpbandits.fit.taste.cross_products import Residuals, mirrored
 from lpbandits.fit.taste.moments import Moments, moments
-from lpbandits.fit.taste.popularity import Crowd, popular_ordering, scales, telling
+from lpbandits.fit.taste.popularity import StandardizedRatings, popular_ordering, scales, telling
 from lpbandits.fit.taste.tuning import TasteFit, _affordable, recover_taste
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
@@ -29,7 +29,7 @@ from tests.logs import log_of
 Small = pytest.MonkeyPatch
 
 
-class Scattered(InMemory):
+class Scattered(MemoryBlocks):
     """Blocks that are copies of their own, worked on in any order."""
 
     def __init__(self, log: Ratings, ratings: int, threads: int) -> None:
@@ -61,7 +61,7 @@ def some_log(seed: int = 0, people: int = 90, k: int = 14, share: float = 0.5) -
 
 def estimate_of(log: Ratings, estimator: Estimator) -> Estimate:
     with Threads(1) as pool:
-        return estimator(InMemory(log, pool), 2, watch=Stopwatch())
+        return estimator(MemoryBlocks(log, pool), 2, watch=Stopwatch())
 
 
 def fitted(log: Ratings | Blocks, threads: int, states: int = 1) -> TasteFit:
@@ -94,7 +94,7 @@ def test_scales_and_likings_equal_their_twins(log: Ratings, seed: int) -> None:
     np.testing.assert_allclose(own.means, [one.mean() if len(one) else 0.0 for one in given_], rtol=1e-12)
     np.testing.assert_allclose(own.spreads, [one.std() if len(one) else 0.0 for one in given_], atol=1e-12)
     used = own.differ & (np.random.default_rng(seed).random(len(given_)) < 0.8)
-    (found,) = Crowd(as_blocks(log)).likings(used)
+    (found,) = StandardizedRatings(as_blocks(log)).likings(used)
     np.testing.assert_allclose(found.means, naive.likings(log, used), atol=1e-10)
     raters = [sum(a in one for one in naive.own_units(log, used)) for a in range(len(log.actions))]
     assert found.raters.tolist() == raters
@@ -107,7 +107,7 @@ def test_likings_are_those_of_twenty_sweeps() -> None:
     values[values + rng.normal(size=values.shape) < 0.3] = np.nan
     log = Ratings.from_matrix(values[(~np.isnan(values)).sum(axis=1) > 1])
     own = scales(log)
-    (found,), twin = Crowd(as_blocks(log)).likings(own.differ), naive.likings(log, own.differ)
+    (found,), twin = StandardizedRatings(as_blocks(log)).likings(own.differ), naive.likings(log, own.differ)
     np.testing.assert_allclose(found.means, twin, rtol=1e-9)
     assert np.abs(naive.likings(log, own.differ, sweeps=19) - twin).max() > 1e-6  # one less would be seen
 
@@ -186,7 +186,7 @@ def test_means_are_the_same_wherever_blocks_are(estimator: Estimator, small: Sma
     found = []
     for count in (1, 2, 3):
         with Threads(count) as pool:
-            assert len(InMemory(log, pool).edges) > 2
+            assert len(MemoryBlocks(log, pool).edges) > 2
             found.append(state_means(log, estimate, pool))
         found.append(state_means(Scattered(log, 300, count), estimate))
     for one in found[1:]:
@@ -233,7 +233,7 @@ def test_blocks_add_up_to_the_whole(log: Ratings, size: int) -> None:
     one, other = moments(parted, people=np.flatnonzero(used)), moments(log, people=np.flatnonzero(used))
     for name, value in vars(other).items():
         np.testing.assert_allclose(getattr(one, name), value, rtol=1e-10, atol=1e-10, err_msg=name)
-    u = Crowd(as_blocks(log)).likings(used)[0].means
+    u = StandardizedRatings(as_blocks(log)).likings(used)[0].means
     for order in (popular_ordering(parted), popular_ordering(log)):  # equal ones may change places by rounding
         assert order is not None
         rated = order[: np.count_nonzero(np.isin(np.arange(len(u)), log.action))]

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from lpbandits.data import Ratings, read_ratings
 from lpbandits.data import blocks as blocks_
 from lpbandits.data import spill as partition
-from lpbandits.data.blocks import Blocks, InMemory, edges_of
+from lpbandits.data.blocks import Blocks, MemoryBlocks, edges_of
 from lpbandits.data.chunked import parted
-from lpbandits.data.disk_blocks import InFiles
-from lpbandits.data.spill import open_ratings, part_ratings
+from lpbandits.data.disk_blocks import DiskBlocks
+from lpbandits.data.spill import open_ratings, spill_ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import Em, TwoStage, fit_states, states_of
 from lpbandits.fit import clusters as cluster
@@ -88,7 +88,7 @@ def test_what_is_in_the_files_is_what_is_read_into_memory(reading: dict[str, Any
         )
     if kind == "sorted":
         frame = frame.sort("person", maintain_order=True)
-    with part_ratings(frame, **reading) as log:
+    with spill_ratings(frame, **reading) as log:
         assert_same(log, read_ratings(frame, **reading))
         assert len(log.edges) > 4
 
@@ -108,18 +108,18 @@ def test_logs_of_any_shape(data: st.DataObject) -> None:
     except InvalidInput as error:
         refused = str(error)
     if refused:
-        with pytest.raises(InvalidInput) as here, part_ratings(frame, **reading):
+        with pytest.raises(InvalidInput) as here, spill_ratings(frame, **reading):
             pass
         assert str(here.value) == refused
         return
-    with part_ratings(frame, **reading) as log:
+    with spill_ratings(frame, **reading) as log:
         assert_same(log, whole)
 
 
 def test_a_person_may_fill_several_buckets() -> None:
     busy = pl.DataFrame({"person": [5] * 350, "action": range(350), "rating": [float(a % 7) for a in range(350)]})
     frame = pl.concat([rows(3), busy])
-    with part_ratings(frame) as log:
+    with spill_ratings(frame) as log:
         assert_same(log, read_ratings(frame))
 
 
@@ -137,7 +137,7 @@ def test_what_is_refused_is_refused_in_the_same_words(fault: str, tmp_path: Path
     frame.write_parquet(tmp_path / "log.parquet")
     with pytest.raises(InvalidInput) as whole:
         read_ratings(tmp_path / "log.parquet")
-    with pytest.raises(InvalidInput) as here, part_ratings(tmp_path / "log.parquet", scratch=tmp_path):
+    with pytest.raises(InvalidInput) as here, spill_ratings(tmp_path / "log.parquet", scratch=tmp_path):
         pass
     assert str(here.value) == str(whole.value)
     assert [path.name for path in tmp_path.iterdir()] == ["log.parquet"]
@@ -152,7 +152,7 @@ def test_many_files_are_one_log(tmp_path: Path) -> None:
     whole = read_ratings(frame)
     for source in (folder, folder / "*.parquet", str(folder / "part-[0-9].parquet")):
         assert read_ratings(source).sha256 == whole.sha256
-        with part_ratings(source) as log:
+        with spill_ratings(source) as log:
             assert_same(log, whole)
     frame.slice(4, 1).write_parquet(folder / "part-5.parquet")
     with pytest.raises(InvalidInput, match=r"part-5\.parquet, row 1: .* first on part-0\.parquet, row 5"):
@@ -196,7 +196,7 @@ def test_a_log_stays_in_memory_where_it_fits(tmp_path: Path, monkeypatch: pytest
 def test_a_fit_is_the_same_wherever_its_blocks_are(estimator: Any, options: dict[str, Any], address: str) -> None:
     frame = rows(5, people=90, each=8)
     whole = fit_states(read_ratings(frame), estimator, **options, threads=1)
-    with part_ratings(frame) as log:
+    with spill_ratings(frame) as log:
         assert len(log.edges) > 10
         for jobs in (None, Workers(2), Workers(2, "dask", address)):
             made = fit_states(log, estimator, **options, jobs=jobs)
@@ -221,7 +221,7 @@ def test_large_logs_too(name: str, least: int, monkeypatch: pytest.MonkeyPatch) 
     frame = rows(6, people=90, each=8)
     whole = fit_states(read_ratings(frame), TwoStage(), states=3)
     assert whole.report.heldout_people == 9
-    with part_ratings(frame) as log:
+    with spill_ratings(frame) as log:
         assert fit_states(log, TwoStage(), states=3).model == whole.model
         assert fit_states(log, TwoStage(), states=3, jobs=2).model == whole.model
 
@@ -241,13 +241,13 @@ def test_likings_of_an_enormous_log_take_fewer_passes(monkeypatch: pytest.Monkey
     log = read_ratings(rows(7, people=900, each=8))
     passes = []
 
-    class Counted(InMemory):
+    class Counted(MemoryBlocks):
         def each(self, stage: Any, *common: Any, own: Any = ()) -> Iterator[Any]:
             passes.append(stage.__name__)
             return super().each(stage, *common, own=own)
 
-    def found() -> likings.Likings:
-        crowd = likings.Crowd(Counted(log, Threads(1)))
+    def found() -> likings.ItemMeans:
+        crowd = likings.StandardizedRatings(Counted(log, Threads(1)))
         return crowd.likings(crowd.own.telling)[0]
 
     whole = found()
@@ -267,7 +267,7 @@ def test_counts_of_any_blocks_and_workers_are_equal(cap: int | None, tmp_path: P
     labels, aside = np.arange(300) % 3, np.arange(300) % 5 == 0
     asked: Any = {"pairs_per_person": cap, "seed": 3}
     with Threads(1) as pool, team_of(2) as team:
-        places: list[Blocks] = [InMemory(log, pool), InFiles(parted(log, tmp_path), team, pool)]
+        places: list[Blocks] = [MemoryBlocks(log, pool), DiskBlocks(parted(log, tmp_path), team, pool)]
         found = [list(count_states(place, labels, 3, aside=aside, **asked)) for place in places]
     for z, (one, other) in enumerate(zip(*found, strict=True)):
         for mine, theirs in zip(one, other, strict=True):
@@ -294,7 +294,7 @@ def test_a_killed_worker_does_not_change_a_fit(backend: Any) -> None:
             killed.append(next(child for child in working if backend == "processes" or child not in others))
             os.kill(killed[0], signal.SIGKILL)
 
-    with part_ratings(frame) as log:
+    with spill_ratings(frame) as log:
         made = fit_states(log, TwoStage(), states=3, taste=False, jobs=Workers(2, backend), progress=kill)
     assert killed
     assert made.model == whole.model

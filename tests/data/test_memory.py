@@ -24,10 +24,10 @@ from lpbandits.data import disk_blocks as in_files
 from lpbandits.data import sources as rating_files
 from lpbandits.data import spill as partition
 from lpbandits.data.arrays import Scratch
-from lpbandits.data.chunked import PartedRatings, parted
+from lpbandits.data.chunked import ChunkedRatings, parted
 from lpbandits.data.codes import Codes
-from lpbandits.data.disk_blocks import InFiles
-from lpbandits.data.memory import Room
+from lpbandits.data.disk_blocks import DiskBlocks
+from lpbandits.data.memory import MemoryBudget
 from lpbandits.data.reduce import plus
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import clusters as cluster
@@ -54,7 +54,7 @@ who, k = np.repeat(np.arange(8000), 100), 4000
 rows = {"person": who, "action": rng.integers(k, size=len(who)), "rating": rng.integers(1, 6, len(who))}
 frame = pl.DataFrame(rows).unique(["person", "action"], maintain_order=True)
 estimator = lpb.TwoStage(restarts=1, shrink=False)
-with lpb.part_ratings(frame, max_memory=sys.argv[1]) as log:
+with lpb.spill_ratings(frame, max_memory=sys.argv[1]) as log:
     lpb.fit_states(log, estimator, states=20, taste=False, heldout=0, max_memory=sys.argv[1], threads=1)
 status = Path("/proc/self/status").read_text().splitlines()
 print(next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:")))
@@ -92,17 +92,17 @@ def test_with_less_room_counts_take_more_passes_and_then_this_process(
 ) -> None:
     few_blocks(monkeypatch)
     log, labels = log_of(120, 9, share=0.8, states=3), np.arange(120) % 3
-    whole = list(counting.count_states(blocks_.InMemory(log, Threads(1)), labels, 3, pairs_per_person=cap, seed=3))
+    whole = list(counting.count_states(blocks_.MemoryBlocks(log, Threads(1)), labels, 3, pairs_per_person=cap, seed=3))
     calls: list[bool] = []
     # A worker's counts are there ten times: with two workers three times each, twice on their way, and twice here.
     # Those with a cap are floats, and two of each worker may wait for their turn.
     size, copies = (81 * 2, 10) if cap is None else (81 * 8, 14)
-    room = Room(round(states * size * (1 if alone else copies)), here=2, sending=2)
+    room = MemoryBudget(round(states * size * (1 if alone else copies)), here=2, sending=2)
 
-    class Watched(InFiles):
+    class Watched(DiskBlocks):
         @property
-        def here(self) -> InFiles:
-            return Watched(self._log, team_of(), self._pool, Room(self._room.most))
+        def here(self) -> DiskBlocks:
+            return Watched(self._log, team_of(), self._pool, MemoryBudget(self._room.most))
 
         def _counts(self, stage: Any) -> None:
             if "_counted" in stage.__name__:
@@ -138,8 +138,8 @@ def test_with_less_room_kmeans_starts_one_after_the_other(
 
     monkeypatch.setattr(cluster, "each", each)
     with Threads(2) as pool:
-        room = Room(round(left * (13 * len(log) + 100 * 60)))
-        found = cluster.cluster_people(blocks_.InMemory(log, pool, room), 3).labels
+        room = MemoryBudget(round(left * (13 * len(log) + 100 * 60)))
+        found = cluster.cluster_people(blocks_.MemoryBlocks(log, pool, room), 3).labels
     np.testing.assert_array_equal(found, whole)
     assert seen == [workers]
 
@@ -149,7 +149,7 @@ def test_kmeans_sees_the_people_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     log, shown = log_of(60, 9, share=0.8, states=3), np.arange(1, 60, 7)
     likings = np.linspace(-1, 1, 9)
     with Threads(1) as pool:
-        found = cluster._features(blocks_.InMemory(log, pool), shown, "cosine", likings)
+        found = cluster._features(blocks_.MemoryBlocks(log, pool), shown, "cosine", likings)
     wanted = cluster.scaled(log.subset(shown), "cosine", likings)
     for name in ("data", "indices", "indptr"):
         np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
@@ -157,7 +157,7 @@ def test_kmeans_sees_the_people_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_scratch_is_what_was_there_at_most() -> None:
     rows = pl.DataFrame({"person": np.repeat(np.arange(500), 10), "action": np.tile(np.arange(10), 500), "rating": 1})
-    with lpb.part_ratings(rows) as log:
+    with lpb.spill_ratings(rows) as log:
         assert log.scratch == 24 * 5000  # of buckets; they are gone when blocks, of half the size, are written
 
 
@@ -186,17 +186,17 @@ def test_what_cannot_be_done_is_refused_with_the_least_that_can(monkeypatch: pyt
     wide = lpb.Ratings.from_matrix(np.tile(np.arange(9000.0), (2, 1)))
     with pytest.raises(InvalidInput, match=r"counts of 9,000 actions take 162MB, .* least is 570MB .*min_action"):
         lpb.fit_states(wide, lpb.TwoStage(), states=1, taste=False, max_memory="450MB")
-    with pytest.raises(InvalidInput, match=r"reading a log takes 570MB"), lpb.part_ratings(ROWS, max_memory="500MB"):
+    with pytest.raises(InvalidInput, match=r"reading a log takes 570MB"), lpb.spill_ratings(ROWS, max_memory="500MB"):
         pass
     monkeypatch.setattr(partition, "SMALLEST", 10**7)
     with pytest.raises(InvalidInput, match=r"but parting 6 ratings by 3 people takes 1\.6GB"):
-        lpb.part_ratings(ROWS, max_memory="1GB").__enter__()
+        lpb.spill_ratings(ROWS, max_memory="1GB").__enter__()
 
 
 @pytest.mark.parametrize("given", ["8", "8 XB", "0GB", "-1GB", "1e3MB", "GB", "", "nan GB"])
 def test_a_size_has_a_unit(given: str) -> None:
     with pytest.raises(InvalidInput, match=r"give a number above 0 with a unit, such as 8GB or 500MB"):
-        lpb.part_ratings(ROWS, max_memory=given).__enter__()
+        lpb.spill_ratings(ROWS, max_memory=given).__enter__()
     with pytest.raises(InvalidInput, match=rf"^--max-memory is '{given}'; give a number above 0 with a unit"):
         CliRunner().invoke(app, ["fit", "log.csv", "--max-memory", given], catch_exceptions=False)
 
@@ -207,7 +207,7 @@ def test_a_disk_without_space_is_said_before_and_while_it_is_written(
     with monkeypatch.context() as changed:
         changed.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=100))
         with pytest.raises(InvalidInput, match=rf"take 144B, and {tmp_path} has 100B free: .*--scratch"):
-            lpb.part_ratings(ROWS, scratch=tmp_path).__enter__()
+            lpb.spill_ratings(ROWS, scratch=tmp_path).__enter__()
 
     def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -215,7 +215,7 @@ def test_a_disk_without_space_is_said_before_and_while_it_is_written(
     monkeypatch.setattr("numpy.lib.format.write_array_header_1_0", full)
     monkeypatch.setattr(blocks_, "RATINGS", 2)
     with pytest.raises(InvalidInput, match=rf"no space for the parts of the log, which take 144B, in {tmp_path}: .*"):
-        lpb.part_ratings(ROWS, scratch=tmp_path).__enter__()
+        lpb.spill_ratings(ROWS, scratch=tmp_path).__enter__()
     with pytest.raises(InvalidInput, match=r"name a folder on another disk \(scratch=…; --scratch\)"):
         lpb.fit_states(lpb.read_ratings(ROWS), lpb.TwoStage(), states=1, jobs=2, scratch=tmp_path)
     assert not list(tmp_path.iterdir())
@@ -224,7 +224,7 @@ def test_a_disk_without_space_is_said_before_and_while_it_is_written(
 def test_scratch_may_be_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "parts").mkdir()
     monkeypatch.chdir(tmp_path)
-    with lpb.part_ratings(ROWS, scratch="parts") as log:
+    with lpb.spill_ratings(ROWS, scratch="parts") as log:
         assert log.folder.parent == tmp_path / "parts"
         monkeypatch.chdir("/")
         assert len(log.block(0)) == 6
@@ -233,9 +233,9 @@ def test_scratch_may_be_a_relative_path(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_parted_ratings_are_used_where_their_files_are() -> None:
-    with pytest.raises(InvalidInput, match=r"not made by hand; use: with part_ratings"):
-        lpb.PartedRatings()
-    with lpb.part_ratings(ROWS) as log:
+    with pytest.raises(InvalidInput, match=r"not made by hand; use: with spill_ratings"):
+        lpb.ChunkedRatings()
+    with lpb.spill_ratings(ROWS) as log:
         for number in (1, -1, 99, "a"):
             with pytest.raises(InvalidInput, match=r"block is .*; it must be a whole number from 0 to 0"):
                 log.block(number)  # type: ignore[arg-type] # on purpose
@@ -245,14 +245,14 @@ def test_parted_ratings_are_used_where_their_files_are() -> None:
             with pytest.raises(InvalidInput, match=r"block 0 .* was cut short or altered .*: part the log again"):
                 log.block(0)
     for use in (lambda: log.block(0), lambda: log.sha256, lambda: lpb.fit_states(log, lpb.TwoStage(), states=1)):
-        with pytest.raises(InvalidInput, match=r"are gone from .*: use it inside `with part_ratings"):
+        with pytest.raises(InvalidInput, match=r"are gone from .*: use it inside `with spill_ratings"):
             use()
 
 
 def test_an_unknown_setting_gets_the_nearest() -> None:
-    for door in (lpb.part_ratings, lpb.open_ratings):
+    for reader in (lpb.spill_ratings, lpb.open_ratings):
         with pytest.raises(InvalidInput, match=r"has no setting 'min_persn'; .* \(did you mean 'min_person'\?\)"):
-            door(ROWS, min_persn=3).__enter__()
+            reader(ROWS, min_persn=3).__enter__()
 
 
 def test_workers_who_do_not_see_the_files_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,11 +278,11 @@ def test_all_workers_are_asked_whether_they_see_the_files(address: str, monkeypa
 
 def test_a_block_that_is_missing_is_the_fault_of_whoever_misses_it(tmp_path: Path) -> None:
     """Whoever sends the work says that the log is gone; a worker, who joined later, that it does not see it."""
-    with lpb.part_ratings(ROWS) as log:
-        files = InFiles(log, Team(), Threads(1))
+    with lpb.spill_ratings(ROWS) as log:
+        files = DiskBlocks(log, Team(), Threads(1))
         assert sum(files.each(lambda block, _: len(block))) == 6
     for use in (files.each, files.by_runs):
-        with pytest.raises(InvalidInput, match=r"are gone from .*: use it inside `with part_ratings"):
+        with pytest.raises(InvalidInput, match=r"are gone from .*: use it inside `with spill_ratings"):
             list(use(lambda *_: 0))
     for job in (
         partial(in_files._staged, len, tmp_path, 0, 1, 1, (), ()),
@@ -320,7 +320,7 @@ def test_on_a_small_machine_only_a_limit_that_was_given_is_refused(
             assert isinstance(log, lpb.Ratings)  # parting it would take as much
     monkeypatch.setattr(partition, "rows_in", lambda _: 10**8)
     with lpb.open_ratings(ROWS) as log:
-        assert isinstance(log, PartedRatings)
+        assert isinstance(log, ChunkedRatings)
     with pytest.raises(InvalidInput, match=r"max_memory is 300MB, but whatever its size, reading a log takes 570MB"):
         lpb.open_ratings(ROWS, max_memory="300MB").__enter__()
 
@@ -346,7 +346,7 @@ def test_a_folder_and_a_lazy_frame_are_held_in_memory_only_if_they_fit(tmp_path:
         folder.mkdir()
         ROWS.write_csv(folder / name) if name.endswith("csv") else ROWS.write_parquet(folder / name)
         assert rating_files.rows_in(folder) == rating_files.rows_in(folder / name) > 0
-    for most, kind in ((None, lpb.Ratings), ("2GB", PartedRatings)):
+    for most, kind in ((None, lpb.Ratings), ("2GB", ChunkedRatings)):
         with lpb.open_ratings(ROWS.lazy(), max_memory=most) as log:
             assert isinstance(log, kind)
 
@@ -359,10 +359,10 @@ from lpbandits.data import spill as partition
 
 partition.SMALLEST = partition.LARGEST = 100
 who = np.repeat(np.arange(2000), 10)
-with lpb.part_ratings(pl.DataFrame({"person": who, "action": np.tile(np.arange(10), 2000), "rating": who % 5})) as log:
+with lpb.spill_ratings(pl.DataFrame({"person": who, "action": np.tile(np.arange(10), 2000), "rating": who % 5})) as log:
     whole = log.sha256
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-with lpb.part_ratings(pl.DataFrame({"person": who, "action": np.tile(np.arange(10), 2000), "rating": who % 5})) as log:
+with lpb.spill_ratings(pl.DataFrame({"person": who, "action": np.tile(np.arange(10), 2000), "rating": who % 5})) as log:
     assert log.sha256 == whole
 """
 
@@ -381,7 +381,7 @@ def frozen(found: Any) -> Any:
     return found
 
 
-class Frozen(blocks_.InMemory):
+class Frozen(blocks_.MemoryBlocks):
     """Blocks whose sums arrive as those of another process may: not to be written to."""
 
     def folded(self, stage: Any, *common: Any, own: Any = ()) -> Any:
@@ -396,7 +396,7 @@ def test_what_came_from_a_worker_may_be_read_only(cap: int | None, monkeypatch: 
     few_blocks(monkeypatch)
     log, labels, aside = log_of(120, 9, share=0.8, states=3), np.arange(120) % 3, np.arange(120) % 5 == 0
     with Threads(1) as pool:
-        both = blocks_.InMemory(log, pool), Frozen(log, pool)
+        both = blocks_.MemoryBlocks(log, pool), Frozen(log, pool)
         for some in (None, aside):
             mine, theirs = (
                 list(counting.count_states(one, labels, 3, aside=some, pairs_per_person=cap)) for one in both
@@ -417,7 +417,7 @@ def test_totals_of_workers_are_added_up_though_read_only(tmp_path: Path, monkeyp
 
     log = log_of(200, 9, share=0.8, states=3)
     with team_of(2) as team, Threads(1) as pool:
-        (found,) = InFiles(parted(log, tmp_path), team, pool).folded(size)
+        (found,) = DiskBlocks(parted(log, tmp_path), team, pool).folded(size)
     assert found.tolist() == [len(log)]
 
 
@@ -442,18 +442,18 @@ def test_offsets_of_people_are_not_copied_at_every_block() -> None:
 def test_a_limit_reaches_the_people_set_aside() -> None:
     log = log_of(60, 9, share=0.8, states=3)
     taken = 10**6
-    room = Room(taken + 30 * len(log), taken, here=2, sending=2)
+    room = MemoryBudget(taken + 30 * len(log), taken, here=2, sending=2)
     with Threads(1) as pool:
-        parts = set_aside(blocks_.InMemory(log, pool, room), 0.2, seed=0, pairs_per_person=None)
+        parts = set_aside(blocks_.MemoryBlocks(log, pool, room), 0.2, seed=0, pairs_per_person=None)
         assert parts is not None
         for part in (parts.log, parts.others):
             assert (part.room.left, part.room.copies, part.room.asked) == (0, 1, True)
-        less = blocks_.InMemory(log, pool, Room(room.most - 1, taken))
+        less = blocks_.MemoryBlocks(log, pool, MemoryBudget(room.most - 1, taken))
         with pytest.raises(InvalidInput, match=r"ratings of people to fit and to score take .*--states 5"):
             set_aside(less, 0.2, seed=0, pairs_per_person=None)
         with pytest.raises(InvalidInput, match=r"the people that KMeans sees take"):
             curve_of(
-                blocks_.InMemory(log, pool, room), lpb.TwoStage(), (1, 2), pairs_per_person=None, watch=Stopwatch()
+                blocks_.MemoryBlocks(log, pool, room), lpb.TwoStage(), (1, 2), pairs_per_person=None, watch=Stopwatch()
             )
 
 
@@ -467,14 +467,20 @@ def test_a_second_fit_is_refused_before_the_first(estimator: Any, aside: bool, t
     with Threads(1) as pool:
         for most in range(1, 10**6, 100):
             try:
-                check_room(blocks_.InMemory(log, pool, Room(most)), 2, estimator, pairs_per_person=None, aside=aside)
+                check_room(
+                    blocks_.MemoryBlocks(log, pool, MemoryBudget(most)),
+                    2,
+                    estimator,
+                    pairs_per_person=None,
+                    aside=aside,
+                )
             except InvalidInput:
                 continue
             least = most
             break
         assert least > 1
         for more, fine in ((0, not twice), (30 * len(log), True)):
-            place = blocks_.InMemory(log, pool, Room(least + more))
+            place = blocks_.MemoryBlocks(log, pool, MemoryBudget(least + more))
             if fine:
                 check_room(place, 2, estimator, pairs_per_person=None, aside=aside, scored=True)
             else:

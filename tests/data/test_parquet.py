@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from lpbandits.cli import app
 from lpbandits.data import Ratings, read_ratings
 from lpbandits.data import spill as partition
-from lpbandits.data.spill import open_ratings, part_ratings
+from lpbandits.data.spill import open_ratings, spill_ratings
 from lpbandits.decisions.allowed import read_labels
 from lpbandits.decisions.history_files import open_history
 from lpbandits.errors import InvalidInput
@@ -42,7 +42,7 @@ def kept(folder: Path, frames: Frames) -> Path:
 def log_of(source: Any, **reading: Any) -> Ratings:
     """Read a log in memory, and see that it is the same out of core."""
     log = read_ratings(source, **reading)
-    with part_ratings(source, **reading) as parts, open_ratings(source, files=True, **reading) as again:
+    with spill_ratings(source, **reading) as parts, open_ratings(source, files=True, **reading) as again:
         assert parts.sha256 == again.sha256 == log.sha256
         assert (tuple(parts.people), parts.actions, parts.dropped) == (log.people, log.actions, log.dropped)
     return log
@@ -52,7 +52,7 @@ def refused(source: Any, **reading: Any) -> str:
     """Return the words in which a log is refused, in memory and out of core."""
     with pytest.raises(InvalidInput) as here:
         read_ratings(source, **reading)
-    with pytest.raises(InvalidInput) as there, part_ratings(source, **reading):
+    with pytest.raises(InvalidInput) as there, spill_ratings(source, **reading):
         pass
     assert str(there.value) == str(here.value)
     assert "\n" not in str(here.value)
@@ -315,7 +315,7 @@ import lpbandits as lpb
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[2]), int(sys.argv[2])))
 log = lpb.read_ratings(sys.argv[1])
-with lpb.part_ratings(sys.argv[1]) as parts:
+with lpb.spill_ratings(sys.argv[1]) as parts:
     print(len(log), parts.sha256 == log.sha256)
 """
 

@@ -16,7 +16,7 @@ from lpbandits.decisions.decide import decide
 from lpbandits.kernels.tally import record
 from lpbandits.policies import Policy
 from lpbandits.policies.base import certain
-from lpbandits.rng import address_of, addresses_of
+from lpbandits.rng import addresses_of, stream_id
 from tests.conftest import CASES, Case, Outcome, model_for, models, outcomes_for
 
 SEED = 2**40 + 5
@@ -59,21 +59,21 @@ def asked(agent: Agent, allowed: list[Any] | None) -> Any:
     return answer
 
 
-def may_have(agent: Agent, allowed: Any, not_again: bool) -> list[Any] | None:
+def may_have(agent: Agent, allowed: Any, exclude_seen: bool) -> list[Any] | None:
     mine: list[Any] | None = allowed.get(agent.person, []) if isinstance(allowed, dict) else allowed
-    if not not_again or not agent.rounds:
+    if not exclude_seen or not agent.rounds:
         return mine
     tried = {action for action, _ in agent.outcomes}
     return [a for a in (agent.policy.model.actions if mine is None else mine) if a not in tried]
 
 
-def assert_as_agents(policy: Policy, past: Histories, allowed: Any, not_again: bool) -> None:
+def assert_as_agents(policy: Policy, past: Histories, allowed: Any, exclude_seen: bool) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lpb.LocksIn)
-        made = decide(policy, past, allowed=allowed, not_again=not_again, seed=SEED, threads=1)
+        warnings.simplefilter("ignore", lpb.LockInWarning)
+        made = decide(policy, past, allowed=allowed, exclude_seen=exclude_seen, seed=SEED, threads=1)
     labels = policy.model.actions
     for n, agent in enumerate(agents_of(policy, past)):
-        free = may_have(agent, allowed, not_again)
+        free = may_have(agent, allowed, exclude_seen)
         if free == []:
             assert made.action[n] == -1
             assert made.runner_up[n] == -1
@@ -137,15 +137,15 @@ ALLOWED: dict[str, Any] = {
 }
 
 
-WAYS = [(allowed, not_again) for allowed in ALLOWED.values() for not_again in (False, True)]
+WAYS = [(allowed, exclude_seen) for allowed in ALLOWED.values() for exclude_seen in (False, True)]
 GAUSSIAN = [case for case in CASES if case.kind == "gaussian"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_everybody_gets_what_their_agent_would_answer(case: Case) -> None:
     model = model_for(case.rewards, m=4, k=K)
-    for allowed, not_again in WAYS:
-        assert_as_agents(case.policy(model), some_histories(case, model), allowed, not_again)
+    for allowed, exclude_seen in WAYS:
+        assert_as_agents(case.policy(model), some_histories(case, model), allowed, exclude_seen)
 
 
 @pytest.mark.jitless
@@ -158,8 +158,8 @@ def test_so_it_is_where_the_first_action_is_uniform_and_sets_are_personal(case: 
 @pytest.mark.parametrize("case", GAUSSIAN, ids=str)
 def test_a_floor_is_kept(case: Case) -> None:
     model = model_for(case.rewards, m=4, k=K)
-    for allowed, not_again in WAYS:
-        assert_as_agents(case.policy(model).exploring(0.1), some_histories(case, model), allowed, not_again)
+    for allowed, exclude_seen in WAYS:
+        assert_as_agents(case.policy(model).exploring(0.1), some_histories(case, model), allowed, exclude_seen)
 
 
 def test_a_floor_that_somebody_cannot_have_is_refused() -> None:
@@ -266,8 +266,8 @@ def test_luck_goes_on_as_a_history_grows() -> None:
 
 def test_an_array_of_people_has_the_same_addresses() -> None:
     people = [0, 7, 2**32 - 1, 2**32, -1, -(2**63), 2**63 - 1]
-    np.testing.assert_array_equal(addresses_of(np.array(people)), [address_of(person) for person in people])
-    np.testing.assert_array_equal(addresses_of(["7", "ann"]), [address_of("7"), address_of("ann")])
+    np.testing.assert_array_equal(addresses_of(np.array(people)), [stream_id(person) for person in people])
+    np.testing.assert_array_equal(addresses_of(["7", "ann"]), [stream_id("7"), stream_id("ann")])
 
 
 def test_ratings_are_histories() -> None:
@@ -360,10 +360,10 @@ def test_what_cannot_be_decided_is_refused() -> None:
 def test_a_rule_that_locks_in_warns_once() -> None:
     model = model_for(lpb.Rewards(), k=K)
     past = some_histories(GAUSSIAN[0], model)
-    with pytest.warns(lpb.LocksIn, match="plays again what") as caught:
+    with pytest.warns(lpb.LockInWarning, match="plays again what") as caught:
         decide(lpb.Taste(model), past)
     assert len(caught) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        decide(lpb.Taste(model), past, not_again=True)
+        decide(lpb.Taste(model), past, exclude_seen=True)
         decide(lpb.LpbTS(model), past)

@@ -113,9 +113,9 @@ def test_what_is_had_is_not_given_again_and_who_had_all_is_counted(tmp_path: Pat
     frame = pl.concat([frame, every])
     source = tmp_path / "history.parquet"
     frame.write_parquet(source)
-    summary = decide_file(choose_policy(MODEL), source, out=tmp_path / "out.parquet", not_again=True, rows=9)
+    summary = decide_file(choose_policy(MODEL), source, out=tmp_path / "out.parquet", exclude_seen=True, rows=9)
     found = pl.read_parquet(tmp_path / "out.parquet")
-    assert found.equals(by_library(frame, not_again=True))
+    assert found.equals(by_library(frame, exclude_seen=True))
     nothing = found.filter(pl.col("person") == 1).row(0)
     assert nothing == (1, *[None] * 6)
     assert summary.nothing_left == found["action"].null_count() >= 1
@@ -294,7 +294,7 @@ def files(folder: Path) -> list[str]:
 
 def test_the_command_says_what_it_did(tmp_path: Path) -> None:
     words = files(tmp_path)
-    content = json.loads(ran(*words, "--out", str(tmp_path / "o.parquet"), "--json", "--not-again")[0])
+    content = json.loads(ran(*words, "--out", str(tmp_path / "o.parquet"), "--json", "--exclude-seen")[0])
     table = pl.read_parquet(tmp_path / "o.parquet")
     assert content["people"] == len(table)
     assert content["policy"] == "lpbts"
@@ -313,7 +313,7 @@ def test_a_greedy_rule_warns_once_unless_each_action_is_given_once(tmp_path: Pat
     words = files(tmp_path)
     MODEL.replace(taste=taste_for(4)).save(tmp_path / "model.json")
     assert "'greedy' plays again what" in ran(*words)[1]
-    assert "'greedy'" not in ran(*words, "--not-again")[1]
+    assert "'greedy'" not in ran(*words, "--exclude-seen")[1]
     assert "'greedy'" not in ran(*words, "--explore", "0.05")[1]
 
 

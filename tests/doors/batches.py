@@ -112,7 +112,7 @@ DOORS = [
                 one_of("['tea']", "['jam', 7, 'jam']", "{'ann': ['tea'], 3: []}", "{}", "{'ann': 3}"),
                 listed(mostly(ACTIONS), anything()),
             ),
-            not_again=truths,
+            exclude_seen=truths,
             seed=whole(0, 2**63 - 1),
             jobs=JOBS,
             threads=one_of("1", "2"),
@@ -128,7 +128,7 @@ DOORS = [
             files,
             arguments(
                 allowed=one_of("'tea'", "'tea,7'", "','", "'/'"),
-                not_again=truths,
+                exclude_seen=truths,
                 unknown=one_of("'skip'", "'error'"),
                 seed=whole(0, 99),
                 rows=whole(1, 5),

@@ -203,7 +203,7 @@ BASES: dict[str, tuple[list[str], dict[str, str]]] = {
         {
             **dict.fromkeys(("--policy", "--allowed", "--people", "--unknown", "--rewards", "--noise"), "lpbts"),
             **dict.fromkeys(("--seed", "--threads", "--person", "--action", "--rating", "--out", "--model"), "1"),
-            **dict.fromkeys(("--not-again", "--json"), ""),
+            **dict.fromkeys(("--exclude-seen", "--json"), ""),
             "--explore": "0.1",
         },
     ),
@@ -218,7 +218,7 @@ BASES: dict[str, tuple[list[str], dict[str, str]]] = {
     "demo": (["--draws", "0"], dict.fromkeys(("--seed", "--out"), "-1")),
 }
 SPREAD = ("simulate", "evaluate", "decide", "reproduce")
-FLAGS = ("--json", "--list", "--decimal-comma", "--repeats", "--not-again")
+FLAGS = ("--json", "--list", "--decimal-comma", "--repeats", "--exclude-seen")
 
 
 @st.composite

@@ -262,7 +262,7 @@ def use_ratings_file(given: Any) -> Any:
 
 def same_in_files(source: Any, settings: dict[str, Any], log: lpb.Ratings) -> None:
     """Part a log that could be read: nothing else may come of it."""
-    with lpb.part_ratings(source, **settings) as parts, lpb.open_ratings(source, files=True, **settings) as again:
+    with lpb.spill_ratings(source, **settings) as parts, lpb.open_ratings(source, files=True, **settings) as again:
         assert sum(len(block) for block in parts.blocks()) == len(log)
         found = parts.sha256, again.sha256, dict(parts.dropped)
     if found != (log.sha256, log.sha256, dict(log.dropped)):

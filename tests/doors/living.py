@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import lpbandits as lpb
-from lpbandits.simulation.bounds import bound_model, bound_world, bounds_against, room_of, table_against
+from lpbandits.simulation.bounds import bound_model, bound_world, bounds_against, memory_budget, table_against
 from lpbandits.theory import differ_probability, expected_inversions, inversion_counts, nearest_inversions
 from lpbandits.views.comparison_report import save_comparison
 from tests.doors.deciding import BARE, JOBS, MODEL, POLICIES_HERE, by_this_process, truths
@@ -163,7 +163,7 @@ def use_bounds(given: Any) -> Any:
     calls: dict[str, Any] = {"world": bound_world, "model": bound_model}
     found = calls[kind](**settings)
     found.table()
-    rooms = [room_of(found, name) for name in found.growth()]
+    rooms = [memory_budget(found, name) for name in found.growth()]
     return json.loads(json.dumps(found.to_dict(), allow_nan=False)), rooms and None
 
 

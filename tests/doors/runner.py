@@ -67,8 +67,8 @@ def attempt(door: Door, code: str, seconds: float = SECONDS) -> Outcome:
             value = eval(code, dict(NAMES))  # noqa: S307 - our own source
         with _limited(seconds), warnings.catch_warnings():
             warnings.simplefilter("error")
-            warnings.simplefilter("ignore", lpb.SlowFunction)
-            warnings.simplefilter("ignore", lpb.LocksIn)
+            warnings.simplefilter("ignore", lpb.UncompiledWarning)
+            warnings.simplefilter("ignore", lpb.LockInWarning)
             found = door.use(value)
             where = nan_in(found)
     except lpb.LpbError as error:

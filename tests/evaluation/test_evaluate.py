@@ -149,7 +149,7 @@ def test_a_replay_is_what_an_agent_would_have_done(name: str, once: bool) -> Non
         rewarded: list[float] = []
         for _ in range(int(replay.rounds[row])):
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", lpb.LocksIn)  # greedy, where actions repeat
+                warnings.simplefilter("ignore", lpb.LockInWarning)  # greedy, where actions repeat
                 action = agent.ask(allowed=left)
             agent.tell(action, float(own[action]))
             rewarded.append(own[action])

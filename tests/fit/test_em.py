@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lpbandits.data import Ratings
-from lpbandits.data.blocks import InMemory
+from lpbandits.data.blocks import MemoryBlocks
 from lpbandits.fit import Em, cluster_people
 from lpbandits.fit.bradley_terry import BradleyTerry
 from lpbandits.fit.comparisons import Comparisons, compare
@@ -36,7 +36,7 @@ def small(seed: int) -> Ratings:
 
 def climb(em: Em, log: Ratings) -> Estimate:
     with Threads(1) as threads:
-        return replace(em, shrink=False)(InMemory(log, threads), STATES, watch=Stopwatch())
+        return replace(em, shrink=False)(MemoryBlocks(log, threads), STATES, watch=Stopwatch())
 
 
 @pytest.mark.parametrize("seed", range(3))

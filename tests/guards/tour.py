@@ -134,7 +134,7 @@ def decisions(policy: lpb.Policy) -> None:
         past = lpb.Histories.from_arrays(kind(person), kind(action), kind(reward), policy.model, people=[7, 8, 9])
         lpb.decide(policy, past, seed=1)
         whole = lpb.Histories(kind(past.offsets), kind(past.action), kind(past.reward), past.people, past.actions)
-        lpb.decide(policy, whole, seed=1, not_again=True, allowed=kind(np.array([0, 2, 4])))
+        lpb.decide(policy, whole, seed=1, exclude_seen=True, allowed=kind(np.array([0, 2, 4])))
         lpb.decide(policy.exploring(0.05), whole, seed=1, allowed={7: [0, 1], 8: [2], 9: [0, 4]})
     frame = pl.DataFrame({"person": person, "action": action, "rating": reward})
     lpb.decide(policy, lpb.read_ratings(frame))
@@ -161,7 +161,7 @@ def fits() -> None:
             lpb.simulate(lpb.ReplayWorld(fitted.model, one, least=4), ["lpbts", "taste"], people=3, rounds=2)
         lpb.fit_bradley_terry(kind(np.arange(9).reshape(3, 3)))
         columns = {"person": one.owner, "action": one.action, "rating": one.rating}
-        with lpb.part_ratings(pl.DataFrame({name: kind(column) for name, column in columns.items()})) as parts:
+        with lpb.spill_ratings(pl.DataFrame({name: kind(column) for name, column in columns.items()})) as parts:
             lpb.fit_states(parts, lpb.TwoStage(), states=2, threads=1)
     lpb.fit_bradley_terry(np.ones((EXACT + 1, EXACT + 1)))
     few_of_many = log_of(120, 200, share=0.06, states=2, levels=5)  # whose pairs are gone through one by one

@@ -11,7 +11,7 @@ from numpy.polynomial.hermite_e import hermegauss
 
 import lpbandits as lpb
 from lpbandits.inspection import questions
-from lpbandits.inspection.questions import LEAST, PairSearch, TellingPair
+from lpbandits.inspection.questions import LEAST, InformativePair, PairSearch
 from lpbandits.typing import FloatArray
 
 
@@ -75,7 +75,7 @@ def test_the_first_pair_tells_most_of_all(seed: int, states: int, actions: int) 
             assert share == pytest.approx(say(model, z, pair.first, pair.second), abs=0.004)
 
 
-def together(model: lpb.PreferenceModel, pairs: list[TellingPair]) -> tuple[float, float]:
+def together(model: lpb.PreferenceModel, pairs: list[InformativePair]) -> tuple[float, float]:
     """The information of all answers together, and how often the likeliest state is right: over every way to answer."""
     chances = np.array([pair.answers for pair in pairs], dtype=np.float64)
     ways = list(itertools.product([True, False], repeat=len(pairs)))
@@ -151,7 +151,7 @@ def test_the_first_of_two_is_what_the_first_state_prefers() -> None:
     assert all(pair.answers[0] is not None and pair.answers[0] >= 0.5 for pair in found)
 
 
-def _pairs(model: lpb.PreferenceModel) -> list[TellingPair]:
+def _pairs(model: lpb.PreferenceModel) -> list[InformativePair]:
     return PairSearch.of(model, everywhere(model)).telling(5)
 
 

@@ -18,7 +18,7 @@ import pytest
 
 import lpbandits as lpb
 from lpbandits.data.names import read_names
-from lpbandits.errors import FileFormatError, InvalidInput, MachineFault, door
+from lpbandits.errors import FileFormatError, InvalidInput, ResourceError, translate_errors
 from lpbandits.io import atomic, compressed, paths
 from lpbandits.io import json as json_io
 
@@ -345,13 +345,13 @@ def test_no_home_is_no_folder_called_tilde(monkeypatch: pytest.MonkeyPatch) -> N
     "error", [MemoryError(), FULL, pl.exceptions.ComputeError("x"), pl.exceptions.PanicException("x")]
 )
 def test_errors_of_the_machine_become_ours(error: BaseException) -> None:
-    with pytest.raises(MachineFault, match="counting: ") as caught, door("counting"):
+    with pytest.raises(ResourceError, match="counting: ") as caught, translate_errors("counting"):
         raise error
     assert caught.value.__cause__ is error
 
 
 def test_faults_of_the_package_are_not_called_anything_else() -> None:
-    with pytest.raises(KeyError), door("counting"):
+    with pytest.raises(KeyError), translate_errors("counting"):
         raise KeyError("x")
 
 

@@ -11,7 +11,7 @@ from numba.core.errors import NumbaError
 
 import lpbandits as lpb
 from lpbandits.decisions.engine import kernel_of
-from lpbandits.kernels.exploring import wander, wander_pair
+from lpbandits.kernels.exploring import apply_exploration_floor, wander_pair
 from lpbandits.kernels.outcomes import duelled, rewarded
 from lpbandits.simulation import roll
 from lpbandits.simulation.kernels.rollout import offer_once, offer_sets, rollout_of
@@ -66,7 +66,7 @@ def test_only_these_kernels_may_make_arrays() -> None:
 def test_loops_around_a_policy_cannot_make_arrays(name: str) -> None:
     policy = lpb.POLICIES[name].build(lpb.Setting(model_for(REWARDS["gaussian"]), REWARDS["gaussian"]))
     duels = policy.feedback == "duels"
-    after = (wander_pair, duelled) if duels else (wander, rewarded)
+    after = (wander_pair, duelled) if duels else (apply_exploration_floor, rewarded)
     loops = [rollout_of(offer, policy.choose, *after, policy.tell) for offer in (offer_sets, offer_once)]
     loops += [] if duels else [kernel_of(policy)]
     built = [inspect.getclosurevars(loop).nonlocals["made"] for loop in loops]

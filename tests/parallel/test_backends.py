@@ -24,7 +24,7 @@ import pytest
 from joblib.externals.loky.backend import queues, resource_tracker
 from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 
-from lpbandits.errors import InvalidInput, MachineFault
+from lpbandits.errors import InvalidInput, ResourceError
 from lpbandits.parallel import Workers, cluster, processes, team_of
 from lpbandits.parallel import team as teams
 from lpbandits.parallel.interrupts import undisturbed
@@ -399,7 +399,7 @@ def test_threads_of_one_worker_change_nothing_and_that_all_are_gone_is_said(monk
         assert {count for _, used, _ in found for count in used} == {1}
         assert [total for _, _, total in found] == alone
         assert [one.level for one in said] == before
-        with pytest.raises(MachineFault, match=rf"cluster at {address} has had no workers for 1 seconds; start some"):
+        with pytest.raises(ResourceError, match=rf"cluster at {address} has had no workers for 1 seconds; start some"):
             killed_on_the_way(address, worker)
         with pytest.raises(
             InvalidInput,
@@ -413,7 +413,7 @@ def test_that_the_scheduler_is_gone_is_said(monkeypatch: pytest.MonkeyPatch) -> 
     said = loggers()
     before = [one.level for one in said]
     with a_cluster() as (address, scheduler, _):
-        with pytest.raises(MachineFault, match="the scheduler of the Dask cluster is gone; start it again"):
+        with pytest.raises(ResourceError, match="the scheduler of the Dask cluster is gone; start it again"):
             killed_on_the_way(address, scheduler)
         assert {one.level for one in said} == {logging.CRITICAL}, "its client would still speak of it"
         until(lambda: [one.level for one in said] == before)

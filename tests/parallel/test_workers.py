@@ -75,7 +75,7 @@ def test_simulate_is_the_same_to_the_last_bit(
     settings: dict[str, Any] = {"people": 3, "rounds": 20, "draws": 2, "seed": 4, "traces": True}
     calls: list[tuple[str, int, int]] = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lpb.LocksIn)
+        warnings.simplefilter("ignore", lpb.LockInWarning)
         one = lpb.simulate(WORLDS[feedback], names, threads=1, **settings)
         others = [
             lpb.simulate(WORLDS[feedback], names, threads=2, **settings),
@@ -129,7 +129,7 @@ def test_decide_is_the_same_to_the_last_bit(name: str, workers: lpb.Workers, mon
     allowed = {person: [person % 6, 5, 0] for person in range(0, 100, 3)}
     policy = choose_policy(MODEL, name).policy
     said: list[tuple[str, int, int]] = []
-    settings: dict[str, Any] = {"seed": 3, "not_again": True, "allowed": allowed}
+    settings: dict[str, Any] = {"seed": 3, "exclude_seen": True, "allowed": allowed}
     one = lpb.decide(policy, past, threads=1, **settings)
     other = lpb.decide(policy, past, jobs=workers, progress=lambda *news: said.append(news), **settings)
     assert one.table().equals(other.table(), null_equal=True)
@@ -140,9 +140,9 @@ def test_decide_is_the_same_to_the_last_bit(name: str, workers: lpb.Workers, mon
 
 def test_a_policy_that_plays_again_is_told_of_whoever_decides(workers: lpb.Workers) -> None:
     past = some_histories(50)
-    with pytest.warns(lpb.LocksIn) as alone:
+    with pytest.warns(lpb.LockInWarning) as alone:
         lpb.decide(lpb.Taste(MODEL), past)
-    with pytest.warns(lpb.LocksIn) as others:
+    with pytest.warns(lpb.LockInWarning) as others:
         lpb.decide(lpb.Taste(MODEL), past, jobs=workers)
     assert [str(one.message) for one in others] == [str(one.message) for one in alone]
 
@@ -159,7 +159,7 @@ def test_a_file_of_decisions_is_the_same_to_the_last_byte(
     (tmp_path / "people.csv").write_text("person\n" + "\n".join(f"p{n}" for n in range(0, 80, 2)) + "\n")
     chosen = choose_policy(MODEL, "lpbts")
     said: list[tuple[str, int, int]] = []
-    settings: dict[str, Any] = {"people": tmp_path / "people.csv", "rows": 60, "not_again": True}
+    settings: dict[str, Any] = {"people": tmp_path / "people.csv", "rows": 60, "exclude_seen": True}
     one = decide_file(chosen, history, out=tmp_path / f"one.{ending}", threads=1, **settings)
     other = decide_file(
         chosen,
@@ -250,7 +250,7 @@ def test_parts_of_a_program_travel_and_those_of_a_lost_module_say_so(tmp_path: P
 
 
 def plain_python() -> int:
-    warnings.warn("it is slow", lpb.SlowFunction, stacklevel=2)
+    warnings.warn("it is slow", lpb.UncompiledWarning, stacklevel=2)
     return 3
 
 
@@ -278,7 +278,7 @@ def fails_oddly() -> None:
 
 
 def test_an_error_that_cannot_travel_is_told_all_the_same() -> None:
-    with pytest.raises(lpb.MachineFault, match="a worker process failed: Odd: 1 and 2"):
+    with pytest.raises(lpb.ResourceError, match="a worker process failed: Odd: 1 and 2"):
         list(team_of(2).each(fails_oddly, [()]))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lpbandits.errors import LocksIn
+from lpbandits.errors import LockInWarning
 from lpbandits.policies import POLICIES, Setting, make_policy
 from lpbandits.simulation import roll
 from lpbandits.typing import IntArray
@@ -70,7 +70,7 @@ def test_every_policy_is_pinned() -> None:
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore", LocksIn)
+    warnings.simplefilter("ignore", LockInWarning)
     kept = {} if "--anew" in sys.argv else PINNED
     made = {name: kept.get(name) or {offers: digests(name, offers) for offers in OFFERS} for name in POLICIES}
     FIXTURE.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")

@@ -100,11 +100,11 @@ def test_a_plain_python_rule_works_in_both_and_says_that_it_is_slow(tmp_path: Pa
     )
     people = WORLD.draw(people=1, seed=5)
     policies = [lpb.Policy(people.model, lpb.Refit(), part.EpsilonGreedy()) for part in (fast, plain)]
-    with pytest.warns(lpb.SlowFunction, match=r"'choose' is plain Python.*decorate it with lpbandits\.kernel"):
+    with pytest.warns(lpb.UncompiledWarning, match=r"'choose' is plain Python.*decorate it with lpbandits\.kernel"):
         slow = roll(policies[1], people, rounds=25, seed=5)
     np.testing.assert_array_equal(slow.plays, roll(policies[0], people, rounds=25, seed=5).plays)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lpb.SlowFunction)
+        warnings.simplefilter("ignore", lpb.UncompiledWarning)
         replayed(policies[1])
 
 
@@ -278,7 +278,7 @@ def test_an_impossible_choice_is_refused(wrong: int, compiled: bool) -> None:
     model = lpb.PreferenceModel([[2, 1, 0], [0, 1, 2]], means=[[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
     policy = lpb.Policy(model, lpb.Refit(), Wrong())
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lpb.SlowFunction)
+        warnings.simplefilter("ignore", lpb.UncompiledWarning)
         with pytest.raises(lpb.InvalidInput, match="the rule chose an action that is not allowed"):
             lpb.Agent(policy, seed=0).ask()
         with pytest.raises(lpb.InvalidInput, match="the rule chose an action that is not allowed"):

@@ -196,10 +196,10 @@ def test_greedy_weighs_states_too_and_refuses_what_expects_nothing() -> None:
 def test_locking_in_is_warned_of_where_actions_repeat() -> None:
     model = model_of(taste_for(4))
     people = lpb.MeansWorld(model, [[1.0, 2.0, 3.0, 4.0]], rewards=REWARDS["gaussian"]).draw(people=2, seed=0)
-    with pytest.warns(lpb.LocksIn, match="the rule 'greedy' is for actions that each person gets once, but here"):
+    with pytest.warns(lpb.LockInWarning, match="the rule 'greedy' is for actions that each person gets once, but here"):
         lpb.roll(lpb.Taste(model), people, rounds=3, seed=0)
     world = lpb.MeansWorld(model, [[1.0, 2.0, 3.0, 4.0]], rewards=REWARDS["gaussian"])
-    with pytest.warns(lpb.LocksIn, match="locks in") as caught:
+    with pytest.warns(lpb.LockInWarning, match="locks in") as caught:
         lpb.simulate(world, ["taste"], people=2, rounds=3)
     assert len(caught) == 1
 
@@ -207,7 +207,7 @@ def test_locking_in_is_warned_of_where_actions_repeat() -> None:
 def test_replayed_people_are_no_reason_to_warn(recwarn: pytest.WarningsRecorder) -> None:
     world = lpb.ReplayWorld(model_of(taste_for(4)), [[1.0, 2.0, 3.0, 4.0]], least=3)
     lpb.simulate(world, ["taste"], people=1, rounds=3)
-    assert not [one for one in recwarn if one.category is lpb.LocksIn]
+    assert not [one for one in recwarn if one.category is lpb.LockInWarning]
 
 
 GOOD: dict[str, Any] = {"means": [0.5, -0.5], "factors": [[1.0], [2.0]], "variances": [0.5, 0.5]}

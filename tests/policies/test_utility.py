@@ -127,7 +127,7 @@ def test_information_directed_choice_loses_less_than_lpbts(world: SyntheticWorld
     assert results["lpb-ids"].regret.mean[-1] < most * results["lpbts"].regret.mean[-1]
 
 
-@pytest.mark.filterwarnings("ignore::lpbandits.errors.LocksIn")
+@pytest.mark.filterwarnings("ignore::lpbandits.errors.LockInWarning")
 def test_greedy_locks_in_where_actions_repeat() -> None:
     results = simulate(
         SyntheticWorld(states=5, actions=10, scale="different"),
@@ -191,6 +191,6 @@ def test_explanations_put_what_is_expected_most_first() -> None:
 def test_a_greedy_agent_says_that_it_locks_in() -> None:
     agent = Agent(Policy(PreferenceModel([[0, 1, 2]]), lpb.Utility(), lpb.Greedy()), seed=0)
     agent.tell(0, 9.0)
-    with pytest.warns(lpb.LocksIn, match=r"plays 0 again.*ask\(allowed=…\)"):
+    with pytest.warns(lpb.LockInWarning, match=r"plays 0 again.*ask\(allowed=…\)"):
         agent.ask()
     assert agent.ask(allowed=[1, 2]) == 1

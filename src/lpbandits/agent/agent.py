@@ -9,13 +9,13 @@ from lpbandits import validate
 from lpbandits.agent.explain import Explanation, explain
 from lpbandits.agent.outcomes import Told
 from lpbandits.agent.persistence import restored, written
-from lpbandits.errors import InvalidInput, LocksIn, NotSupported
+from lpbandits.errors import InvalidInput, LockInWarning, NotSupported
 from lpbandits.kernels import layout
 from lpbandits.kernels.entry_points import door_to_choose, door_to_tell
-from lpbandits.kernels.exploring import wander, wander_pair
+from lpbandits.kernels.exploring import apply_exploration_floor, wander_pair
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Belief, Policy
-from lpbandits.rng import address_of, as_person
+from lpbandits.rng import as_person, stream_id
 from lpbandits.typing import FloatArray, IntArray, Label
 from lpbandits.validate import LARGEST, ODD
 
@@ -56,15 +56,15 @@ class Agent:
         self, policy: Policy, *, seed: int, person: int | str = 0, asked: int = 0, belief: Belief | None = None
     ) -> None:
         if not isinstance(policy, Policy):
-            raise InvalidInput(f"policy is {validate.quoted(policy)}; give a policy such as LpbTS(model)")
+            raise InvalidInput(f"policy is {validate.short_repr(policy)}; give a policy such as LpbTS(model)")
         if belief is not None and not isinstance(belief, Belief):
             raise InvalidInput(
-                f"belief is {validate.quoted(belief)}; give a Belief, such as Belief.unpack(policy, data)"
+                f"belief is {validate.short_repr(belief)}; give a Belief, such as Belief.unpack(policy, data)"
             )
         self.policy = policy
         self.seed = validate.as_seed(seed)
         self.person = as_person(person)
-        self._address = address_of(self.person)
+        self._address = stream_id(self.person)
         self.asked = validate.as_count(asked, "asked", low=0, high=2**32 - 1)
         self._index = policy.model.index
         self._labels = policy.model.actions
@@ -113,12 +113,12 @@ class Agent:
         except IndexError as error:
             raise InvalidInput(str(error)) from None
         if floor is not None:
-            index = wander(index, *floor)
+            index = apply_exploration_floor(index, *floor)
         elif self._locks and index in self._belief.actions:
             warnings.warn(
                 f"the rule '{self.policy.rule.kind}' plays {self._labels[index]!r} again, which it knows already, and "
                 "may never leave it; name the actions not yet given: ask(allowed=…)",
-                LocksIn,
+                LockInWarning,
                 stacklevel=2,
             )
         self.asked += 1
@@ -177,7 +177,7 @@ class Agent:
         return self._labels[one], self._labels[other]
 
     def _floor(self, allowed: Sequence[Label] | None) -> tuple[float, int, IntArray, int, int, int]:
-        """Return what `wander` needs to give every allowed action its floor, if they can all have it."""
+        """Return what `apply_exploration_floor` needs to give every allowed action its floor, if they can all have it."""
         policy, whole = self.policy, self.policy.indices(allowed)
         policy.check_floor(len(policy.allowed(whole)))
         return policy.explore, policy.model.n_actions, whole, self.seed, self._address, self.asked

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput, door
+from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.typing import Label
 
 
-@door("pairing up")
+@translate_errors("pairing up")
 def pair_up(actions: Any, rewards: Any) -> list[tuple[Label, Label]]:
     """Return (winner, loser) of consecutive pairs of plays: the first with the second, the third with the fourth.
 

@@ -8,9 +8,9 @@ import numpy as np
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels import layout
 from lpbandits.policies import Belief, Policy
-from lpbandits.text import shown
+from lpbandits.text import display
 from lpbandits.typing import FloatArray, Json, Label
-from lpbandits.validate import quoted
+from lpbandits.validate import short_repr
 
 QUANTILE = 1.2815515655446004
 """Of the normal distribution: four cases of five lie within so many standard deviations."""
@@ -97,15 +97,18 @@ class Explanation:
 
     def __str__(self) -> str:
         lines = [
-            "tried: " + (", ".join(f"{shown(a)} {mean:.3g} (×{n})" for a, (n, mean) in self.tried.items()) or "nothing")
+            "tried: "
+            + (", ".join(f"{display(a)} {mean:.3g} (×{n})" for a, (n, mean) in self.tried.items()) or "nothing")
         ]
         for state in self.states:
             blocks = " > ".join(
-                " = ".join(map(shown, block)) + f" {state.means[block[0]]:.3g}" for block in state.blocks
+                " = ".join(map(display, block)) + f" {state.means[block[0]]:.3g}" for block in state.blocks
             )
             lines.append(f"state {state.state}: {state.probability:.1%}" + (f"  {blocks}" if blocks else ""))
         for action, forecast in list(self.forecasts.items())[:SHOWN]:
-            lines.append(f"{shown(action)}: {forecast.mean:.3g}, 80% within {forecast.low:.3g} to {forecast.high:.3g}")
+            lines.append(
+                f"{display(action)}: {forecast.mean:.3g}, 80% within {forecast.low:.3g} to {forecast.high:.3g}"
+            )
         if len(self.forecasts) > SHOWN:
             lines.append(f"… and {len(self.forecasts) - SHOWN:,} more")
         return "\n".join(lines)
@@ -120,9 +123,9 @@ def expected(policy: Policy, belief: Belief) -> FloatArray:
     [[0.0, 0.0], [0.0, 0.0]]
     """
     if not isinstance(policy, Policy):
-        raise InvalidInput(f"policy is {quoted(policy)}; give a policy such as LpbTS(model)")
+        raise InvalidInput(f"policy is {short_repr(policy)}; give a policy such as LpbTS(model)")
     if not isinstance(belief, Belief):
-        raise InvalidInput(f"belief is {quoted(belief)}; give a Belief, such as agent.belief")
+        raise InvalidInput(f"belief is {short_repr(belief)}; give a Belief, such as agent.belief")
     return policy.expected(Belief.copied(policy, belief))
 
 

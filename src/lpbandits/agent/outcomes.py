@@ -54,7 +54,7 @@ class Told:
             return False
         if before[1:] != (action, outcome):
             raise InvalidInput(
-                f"id {validate.quoted(id_)} was told as {self._shown(before[1:])}, and now as "
+                f"id {validate.short_repr(id_)} was told as {self._shown(before[1:])}, and now as "
                 f"{self._shown((action, outcome))}; take the first back, or give the new one an id of its own"
             )
         return True
@@ -82,7 +82,7 @@ class Told:
         if not places:
             mine = [self._shown(other) if self._duels else f"{other[1]:g}" for other in rows if other[0] == row[0]]
             got = f"it got {', '.join(mine[:5])}{' …' if len(mine) > 5 else ''}" if mine else "it got nothing"
-            which = "" if id_ is None else f" with id {validate.quoted(id_)}"
+            which = "" if id_ is None else f" with id {validate.short_repr(id_)}"
             raise InvalidInput(f"{self._shown(row)} was not told{which} ({got}); take back what was told")
         gone = max([place for place in places if place not in tagged] or places)
         kept = ((key, told) for key, told in self.ids.items() if told[0] != gone)
@@ -96,10 +96,10 @@ class Told:
             row = self.checked(label, outcome)
             at = -1 if self.missing else validate.as_count(place, "place", low=0, high=max(len(self.actions) - 1, 0))
             if _checked_id(key) in self.ids or at in places:
-                raise InvalidInput(f"id {validate.quoted(key)}, or the outcome at {at}, is named twice")
+                raise InvalidInput(f"id {validate.short_repr(key)}, or the outcome at {at}, is named twice")
             places |= set() if self.missing else {at}
             if at >= len(self.actions):
-                raise InvalidInput(f"id {validate.quoted(key)} is of an outcome that is not there")
+                raise InvalidInput(f"id {validate.short_repr(key)} is of an outcome that is not there")
             if at >= 0 and (self.actions[at], self.outcomes[at]) != row:
                 raise InvalidInput(f"id {key!r} is said to stand at {at}, where another outcome is")
             self.ids[_checked_id(key)] = (at, *row)
@@ -115,4 +115,4 @@ def _checked_id(id_: Any) -> Hashable:
     try:
         return validate.as_count(id_, "id", low=-(2**63), high=2**63 - 1)
     except InvalidInput:
-        raise InvalidInput(f"id is {validate.quoted(id_)}; give text or a whole number") from None
+        raise InvalidInput(f"id is {validate.short_repr(id_)}; give text or a whole number") from None

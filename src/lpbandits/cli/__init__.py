@@ -23,7 +23,7 @@ from lpbandits.cli.policies import policies
 from lpbandits.cli.reproduce import reproduce
 from lpbandits.cli.simulate import simulate
 from lpbandits.errors import LpbError, fault_of, reason
-from lpbandits.text import LINE, shown
+from lpbandits.text import LINE, display
 
 app = typer.Typer(
     name="lpb",
@@ -103,7 +103,7 @@ def _end(message: str | None, code: int, error: BaseException | None = None) -> 
         if error is not None:
             traceback.print_exception(error)
         if message is not None:
-            typer.echo(f"lpb: {shown(message, LINE)}", err=True)
+            typer.echo(f"lpb: {display(message, LINE)}", err=True)
         sys.stderr.flush()
     _silence(sys.stdout)
     sys.exit(code)

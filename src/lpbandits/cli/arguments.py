@@ -5,7 +5,7 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-from lpbandits.text import shown
+from lpbandits.text import display
 
 
 class Command(TyperCommand):
@@ -23,7 +23,7 @@ class Command(TyperCommand):
 def _too_many(left: list[str]) -> str:
     more = f" and {len(left) - 1:,} more" if len(left) > 1 else ""
     hint = "; many files are named by one pattern in quotes: 'ratings/*.parquet'" if any(map(_is_there, left)) else ""
-    return f"Got unexpected extra argument(s) ({shown(left[0])}{more}){hint}"
+    return f"Got unexpected extra argument(s) ({display(left[0])}{more}){hint}"
 
 
 def _is_there(name: str) -> bool:

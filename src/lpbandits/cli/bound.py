@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from lpbandits.cli.screen import print_json, print_table, progress_bar, say
-from lpbandits.text import shown
+from lpbandits.text import display
 
 NUMBERS = {"mean", "± se", "sd", "median", "as printed"}
 
@@ -84,7 +84,7 @@ def bound(
     gap_ = found.summary()["largest_gap"]
     say(f"\ncertified to a relative error of {gap_:.0e}; {found.seconds:.1f} s", style="dim")
     if written is not None:
-        say(f"Report: {shown(written, None)}")
+        say(f"Report: {display(written, None)}")
 
 
 def _split(text: str) -> list[str]:

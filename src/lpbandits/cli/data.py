@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from lpbandits.cli.screen import print_json, progress_bar, say
-from lpbandits.text import shown
+from lpbandits.text import display
 
 
 def data(
@@ -39,7 +39,7 @@ def _example(folder: Path, as_json: bool) -> None:
     if as_json:
         print_json({"folder": str(folder), "files": rows})
         return
-    place = shown(folder, None)
+    place = display(folder, None)
     say(f"A made-up canteen: {rows['ratings.csv']:,} ratings, from 1 to 5 stars, of {rows['titles.csv']} dishes")
     for file, what in (
         ("ratings.csv", "guest, dish, stars: a log to learn from"),
@@ -63,4 +63,4 @@ def _movielens(name: str | None, source: Path | None, as_json: bool) -> None:
     if as_json:
         print_json({"dataset": name, "folder": str(folder), "checked": checked(folder), "terms": DATASETS[name].terms})
         return
-    typer.echo(f"MovieLens {name}: {shown(folder, None)}\nChecked: {checked(folder)}\n{DATASETS[name].terms}")
+    typer.echo(f"MovieLens {name}: {display(folder, None)}\nChecked: {checked(folder)}\n{DATASETS[name].terms}")

@@ -7,7 +7,7 @@ import typer
 
 from lpbandits.cli import workers
 from lpbandits.cli.screen import notes, print_json, print_table, progress_bar, say
-from lpbandits.text import shown
+from lpbandits.text import display
 
 if TYPE_CHECKING:
     from lpbandits.decisions.files import Summary
@@ -26,7 +26,7 @@ def decide(
         "auto",
         help="A policy by name; see `lpb policies`. **auto**: what an evaluation found best, or suits the model.",
     ),
-    not_again: bool = typer.Option(False, "--not-again", help="Nobody gets an action that is in their history."),
+    exclude_seen: bool = typer.Option(False, "--exclude-seen", help="Nobody gets an action that is in their history."),
     allowed: str | None = typer.Option(
         None,
         help="Actions that may be given: labels with commas, or a table with an action column (for everybody), or with "
@@ -51,7 +51,7 @@ def decide(
 ) -> None:
     """Decide for everybody in a history: the next action, its probability, the runner-up and what to expect.
 
-    Example: `lpb decide --model model.json history.parquet --not-again --out decisions.parquet`
+    Example: `lpb decide --model model.json history.parquet --exclude-seen --out decisions.parquet`
     """
     from lpbandits.decisions.choose_policy import choose_policy
     from lpbandits.decisions.files import decide_file
@@ -60,7 +60,7 @@ def decide(
     team = workers.workers_of(jobs, backend, address)
     chosen = choose_policy(PreferenceModel.load(model), policy, rewards=rewards, noise=noise, explore=explore)
     if policy == "auto" and not as_json:
-        typer.echo(f"note: {chosen.name}: {shown(chosen.why, None)}", err=True)
+        typer.echo(f"note: {chosen.name}: {display(chosen.why, None)}", err=True)
     with notes(), progress_bar("deciding (a first run also compiles)") as report:
         summary = decide_file(
             chosen,
@@ -68,7 +68,7 @@ def decide(
             out=out,
             columns={"person": person, "action": action, "rating": rating},
             allowed=allowed,
-            not_again=not_again,
+            exclude_seen=exclude_seen,
             people=people,
             unknown=unknown,
             seed=seed,
@@ -88,7 +88,7 @@ def _show(summary: "Summary") -> None:
         title = f"The first {len(rows)} of {summary.people:,} decisions (--out writes all of them)"
         print_table(title, summary.first.columns, rows, right=NUMBERS)
         say("")
-    rows = [[shown(one["name"]), f"{one['people']:,}", f"{one['share']:.1%}"] for one in summary.chosen]
+    rows = [[display(one["name"]), f"{one['people']:,}", f"{one['share']:.1%}"] for one in summary.chosen]
     title = f"{summary.decided:,} of {summary.people:,} people, by {summary.policy}"
     print_table(title, ["most chosen", "people", "share"], rows, right=NUMBERS)
     counts = {"without history": summary.without_history, "with nothing left to get": summary.nothing_left}
@@ -98,8 +98,8 @@ def _show(summary: "Summary") -> None:
         said.append(f"mean probability: {summary.mean_probability:.2f}")
     say("\n" + "; ".join([*said, f"{summary.seconds:.2f} s"]), style="dim")
     if summary.out is not None:
-        say(f"Decisions: {shown(summary.out, None)}")
+        say(f"Decisions: {display(summary.out, None)}")
 
 
 def _cell(value: Any) -> str:
-    return "–" if value is None else f"{value:.3g}" if isinstance(value, float) else shown(value)
+    return "–" if value is None else f"{value:.3g}" if isinstance(value, float) else display(value)

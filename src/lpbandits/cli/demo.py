@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from lpbandits.cli.screen import print_json, print_table, progress_bar, say
-from lpbandits.text import shown
+from lpbandits.text import display
 
 
 def demo(
@@ -34,4 +34,4 @@ def demo(
         say("")
     for sentence in findings(made.results):
         say(f"• {sentence}")
-    say(f"\nPicture: {shown(made.picture, None)}\nReport:  {shown(made.report, None)}")
+    say(f"\nPicture: {display(made.picture, None)}\nReport:  {display(made.report, None)}")

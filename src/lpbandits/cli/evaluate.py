@@ -7,7 +7,7 @@ import typer
 
 from lpbandits.cli import reading, workers
 from lpbandits.cli.screen import print_json, print_table, progress_bar, say, stage_bars
-from lpbandits.text import LINE, shown
+from lpbandits.text import LINE, display
 
 if TYPE_CHECKING:
     from lpbandits.evaluation import Evaluation
@@ -120,12 +120,12 @@ def _show(found: "Evaluation", written: Path | None, kept: Path | None) -> None:
         print_table(f"\nWho gains by {titled(found.candidate)}, and who loses?", columns, rows, right=set(columns[1:]))
         say(losers(found), style="dim")
     for note in found.warnings:
-        say(f"note: {shown(note, LINE)}", style="yellow")
+        say(f"note: {display(note, LINE)}", style="yellow")
     for name, why in found.left_out.items():
-        say(f"left out: {titled(name)}: {shown(why, LINE)}", style="yellow")
+        say(f"left out: {titled(name)}: {display(why, LINE)}", style="yellow")
     say(f"\n{found.verdict}", style="bold")
     if written is not None:
-        say(f"Report: {shown(written, None)}")
+        say(f"Report: {display(written, None)}")
     if kept is not None:
-        place = shown(kept, None)
+        place = display(kept, None)
         say(f"Model: {place} knows what is best here (decide with it: lpb decide --model {place} history.csv)")

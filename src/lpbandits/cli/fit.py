@@ -8,7 +8,7 @@ import typer
 
 from lpbandits.cli import reading, workers
 from lpbandits.cli.screen import print_json, print_table, say, stage_bars
-from lpbandits.text import LINE, shown, size_text
+from lpbandits.text import LINE, display, size_text
 
 if TYPE_CHECKING:
     from lpbandits.fit import Fit
@@ -162,14 +162,14 @@ def _show(made: "Fit", out: Path | None, assignments: Path | None) -> None:
     if report.taste is not None:
         _show_taste(report.taste)
     for warning in report.warnings:
-        say(f"warning: {shown(warning, LINE)}", style="yellow")
+        say(f"warning: {display(warning, LINE)}", style="yellow")
     say(", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in report.seconds.items()), style="dim")
     say(_space(report.space), style="dim")
     if out is not None:
-        name = shown(out, None)
+        name = display(out, None)
         say(f"Model: {name}   (look at it: lpb inspect {name}; does it help? lpb evaluate RATINGS --model {name})")
     if assignments is not None:
-        say(f"Who is in which state: {shown(assignments, None)}")
+        say(f"Who is in which state: {display(assignments, None)}")
 
 
 def _space(space: dict[str, Any]) -> str:

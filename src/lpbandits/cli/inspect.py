@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from lpbandits.cli.screen import print_json, print_table, progress_bar, say
-from lpbandits.text import LINE, shown, shown_apart
+from lpbandits.text import LINE, display, unique_labels
 
 if TYPE_CHECKING:
     from lpbandits.inspection.inspect import Inspection
@@ -37,7 +37,7 @@ def inspect(
     loaded = PreferenceModel.load(model)
     seen = inspect_model(loaded, top=top, names=given)
     if given is not None and (note := unmatched(given, loaded.actions)):
-        typer.echo(f"warning: {shown(note, LINE)}", err=True)
+        typer.echo(f"warning: {display(note, LINE)}", err=True)
     written = None
     if out is not None:
         from lpbandits.views.model_report import save_inspection
@@ -49,14 +49,14 @@ def inspect(
         return
     for line in seen.verdict.lines():
         say(line, style="bold")
-    _show_states(seen, shown(model, None))
+    _show_states(seen, display(model, None))
     if not seen.silence:
         _show_contrasts(seen)
     _show_taste(seen)
     for warning in warning_lines(seen.fit):
         say(f"warning: {warning}", style="yellow")
     if written is not None:
-        say(f"\nReport: {shown(written, None)}")
+        say(f"\nReport: {display(written, None)}")
 
 
 def _show_states(seen: "Inspection", source: str) -> None:
@@ -100,7 +100,7 @@ def _show_contrasts(seen: "Inspection") -> None:
     if found := seen.contrasts.disagreements:
         rows = [
             [name, f"{d.spread:.0%}", *("–" if r is None else str(r) for r in d.ranks[:WIDE])]
-            for name, d in zip(shown_apart(d.action for d in found), found, strict=True)
+            for name, d in zip(unique_labels(d.action for d in found), found, strict=True)
         ]
         columns = ["action", "spread", *(f"in {name}" for name in numbers)]
         title = f"\nActions that states place most differently (1 is best, – unknown){part}"

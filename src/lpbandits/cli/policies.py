@@ -3,7 +3,7 @@
 import typer
 
 from lpbandits.cli.screen import print_json, print_table
-from lpbandits.text import LINE, shown
+from lpbandits.text import LINE, display
 
 
 def policies(
@@ -30,7 +30,7 @@ def policies(
         rows, before = [], ""
         for entry in sorted(entries, key=lambda entry: entry.place):
             if entry.feedback == learns:
-                knows, *others = (shown(getattr(entry, key), LINE) for key in ("knows", "name", "assumes"))
+                knows, *others = (display(getattr(entry, key), LINE) for key in ("knows", "name", "assumes"))
                 rows.append(["" if knows == before else knows, *others])
                 before = knows
         if rows:

@@ -13,7 +13,7 @@ from lpbandits.cli.screen import stage_bars
 
 if TYPE_CHECKING:
     from lpbandits.data import Ratings
-    from lpbandits.data.chunked import PartedRatings
+    from lpbandits.data.chunked import ChunkedRatings
 
 KINDS = (
     "CSV or TSV (may be gzipped), Parquet or many of them (**'ratings/*.parquet'**), Excel, rankings of PrefLib, or a "
@@ -67,7 +67,7 @@ def read_log(source: Path, **options: Any) -> "tuple[Ratings, float]":
 @contextmanager
 def open_log(
     source: Path, *, max_memory: int | None, scratch: Path | None, files: bool, **options: Any
-) -> "Iterator[tuple[Ratings | PartedRatings, float]]":
+) -> "Iterator[tuple[Ratings | ChunkedRatings, float]]":
     """Give the same, in memory or in files."""
     from lpbandits.data.spill import open_ratings
 

@@ -8,7 +8,7 @@ import typer
 
 from lpbandits.cli import workers
 from lpbandits.cli.screen import print_json, print_table, progress_bar, say
-from lpbandits.text import LINE, shown
+from lpbandits.text import LINE, display
 
 
 def reproduce(
@@ -90,7 +90,7 @@ def reproduce(
             progress=report,
         )
     for why in made.recomputed:
-        typer.echo(f"note: run again: {shown(why, LINE)}", err=True)
+        typer.echo(f"note: run again: {display(why, LINE)}", err=True)
     if as_json:
         claims = [asdict(claim) for claim in made.claims]
         print_json(
@@ -113,7 +113,7 @@ def reproduce(
             print_table(title, ["verdict", "claim", "measure", "effect [95 %]"], rows)
     for name, why in made.skipped.items():
         say(f"not run: {name} ({why})", style="dim")
-    say(f"\n{made.seconds:.0f} s. Report: {shown(made.report, None)}")
+    say(f"\n{made.seconds:.0f} s. Report: {display(made.report, None)}")
 
 
 def _needs(data: str | None, here: bool) -> str:

@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from lpbandits.errors import LocksIn
-from lpbandits.text import LINE, shown
+from lpbandits.errors import LockInWarning
+from lpbandits.text import LINE, display
 
 Report = Callable[[str, int, int], None]
 
@@ -30,7 +30,7 @@ def progress_bar(what: str) -> Iterator[Report]:
         task = progress.add_task(what, total=None)
 
         def report(stage: str, done: int, total: int) -> None:
-            progress.update(task, description=f"{what}: {shown(stage, STAGE)}", completed=done, total=total)
+            progress.update(task, description=f"{what}: {display(stage, STAGE)}", completed=done, total=total)
 
         yield report
 
@@ -43,7 +43,7 @@ def stage_bars() -> Iterator[Report]:
 
         def report(stage: str, done: int, total: int) -> None:
             if stage not in tasks:
-                tasks[stage] = progress.add_task(shown(stage, STAGE), total=total)
+                tasks[stage] = progress.add_task(display(stage, STAGE), total=total)
             progress.update(tasks[stage], completed=done, total=total)
 
         yield report
@@ -65,10 +65,10 @@ def _bars() -> Progress:
 def notes() -> Iterator[None]:
     """Print warnings of ours as notes on stderr, each once."""
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", LocksIn)
+        warnings.simplefilter("always", LockInWarning)
         yield
-    for text in dict.fromkeys(str(one.message) for one in caught if one.category is LocksIn):
-        typer.echo(f"note: {shown(text, LINE)}", err=True)
+    for text in dict.fromkeys(str(one.message) for one in caught if one.category is LockInWarning):
+        typer.echo(f"note: {display(text, LINE)}", err=True)
 
 
 def print_json(content: Any) -> None:
@@ -78,7 +78,7 @@ def print_json(content: Any) -> None:
 
 def say(text: str, *, style: str = "") -> None:
     """Print lines of text; a newline in text from outside is to be `shown` before it comes here."""
-    _console().print("\n".join(shown(line, None) for line in text.split("\n")), style=style)
+    _console().print("\n".join(display(line, None) for line in text.split("\n")), style=style)
 
 
 def print_table(title: str, columns: list[str], rows: list[list[str]], *, right: set[str] | None = None) -> None:
@@ -86,9 +86,9 @@ def print_table(title: str, columns: list[str], rows: list[list[str]], *, right:
     table = Table(header_style="bold", box=None, pad_edge=False, show_edge=False)
     for name in columns:
         number = name in (right or set())
-        table.add_column(shown(name, None), justify="right" if number else "left", no_wrap=number, overflow="fold")
+        table.add_column(display(name, None), justify="right" if number else "left", no_wrap=number, overflow="fold")
     for row in rows:
-        table.add_row(*(shown(cell, None) for cell in row))
+        table.add_row(*(display(cell, None) for cell in row))
     say(title, style="bold")
     _console().print(table)
 

@@ -8,7 +8,7 @@ import typer
 from lpbandits.cli import workers
 from lpbandits.cli.reading import read_log
 from lpbandits.cli.screen import notes, print_json, print_table, progress_bar, say
-from lpbandits.text import shown
+from lpbandits.text import display
 
 if TYPE_CHECKING:
     from lpbandits.simulation import Results
@@ -169,11 +169,11 @@ def world_of(name: str, given: dict[str, Any], settings: list[str]) -> "World":
         key, equals, value = pair.partition("=")
         if not equals or key not in takes:
             raise InvalidInput(
-                f"--set {validate.quoted(pair)} is not a setting of the world {name!r}; it has {', '.join(takes)}"
+                f"--set {validate.short_repr(pair)} is not a setting of the world {name!r}; it has {', '.join(takes)}"
                 + validate.did_you_mean(key, takes)
             )
         if key in given:
-            raise InvalidInput(f"{key} is given twice, once by --set {validate.quoted(pair)}; give it once")
+            raise InvalidInput(f"{key} is given twice, once by --set {validate.short_repr(pair)}; give it once")
         given[key] = Path(value) if key in ("model", "log") else _value(value)
     understood = {*takes, "noise"} if "rewards" in takes else takes
     for key in given:
@@ -247,4 +247,4 @@ def _show(results: "Results", written: Path | None) -> None:
     decisions = people * results.settings["rounds"] * len(results.policies)
     say(f"\n{decisions:,} decisions in {results.seconds:.2f} s", style="dim")
     if written is not None:
-        say(f"Report: {shown(written, None)}")
+        say(f"Report: {display(written, None)}")

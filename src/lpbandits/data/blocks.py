@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from lpbandits.data.memory import Room
+from lpbandits.data.memory import MemoryBudget
 from lpbandits.data.ratings import Ratings
 from lpbandits.limits import most_bytes
 from lpbandits.parallel import Threads
@@ -70,7 +70,7 @@ class Blocks(Protocol):
         """Threads of this process, for what is done here."""
 
     @property
-    def room(self) -> Room:
+    def room(self) -> MemoryBudget:
         """The memory there is."""
 
     @property
@@ -146,12 +146,12 @@ def edges_of(counts: IntArray, ratings: int | None = None) -> IntArray:
 L = TypeVar("L", bound=Log)
 
 
-class Placed(Generic[L]):
+class BaseBlocks(Generic[L]):
     """What blocks know of themselves, wherever they are."""
 
-    def __init__(self, log: L, pool: Threads, room: Room | None = None) -> None:
+    def __init__(self, log: L, pool: Threads, room: MemoryBudget | None = None) -> None:
         self._log, self._pool = log, pool
-        self._room = Room(most_bytes(), asked=False) if room is None else room
+        self._room = MemoryBudget(most_bytes(), asked=False) if room is None else room
 
     @property
     def log(self) -> L:
@@ -164,7 +164,7 @@ class Placed(Generic[L]):
         return self._pool
 
     @property
-    def room(self) -> Room:
+    def room(self) -> MemoryBudget:
         """The memory there is."""
         return self._room
 
@@ -174,16 +174,16 @@ class Placed(Generic[L]):
         return edges_of(self.log.counts)
 
 
-class InMemory(Placed[Ratings]):
+class MemoryBlocks(BaseBlocks[Ratings]):
     """The blocks of a log in memory; stages run here, one after the other, each on all threads.
 
     >>> log = Ratings.from_arrays([0, 0, 1], [0, 1, 1], [5, 3, 4])
-    >>> [len(block) for block in InMemory(log, Threads(1)).each(lambda block, threads: block)]
+    >>> [len(block) for block in MemoryBlocks(log, Threads(1)).each(lambda block, threads: block)]
     [3]
     """
 
     @property
-    def here(self) -> "InMemory":
+    def here(self) -> "MemoryBlocks":
         """The same: nobody helps."""
         return self
 
@@ -220,7 +220,7 @@ class InMemory(Placed[Ratings]):
 
 def as_blocks(log: "Ratings | Blocks", threads: Threads | None = None) -> Blocks:
     """Return a log in memory as blocks, with these threads or one; what is blocks stays as it is."""
-    return InMemory(log, threads or Threads(1)) if isinstance(log, Ratings) else log
+    return MemoryBlocks(log, threads or Threads(1)) if isinstance(log, Ratings) else log
 
 
 def sample_of(people: IntArray, counts: IntArray, ratings: int = SAMPLED) -> IntArray:

@@ -1,4 +1,4 @@
-"""`PartedRatings`: a log of ratings in files, block by block, so that it need not fit in memory."""
+"""`ChunkedRatings`: a log of ratings in files, block by block, so that it need not fit in memory."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,8 +17,8 @@ from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class PartedRatings:
-    """A log of ratings in files, one for each block of people; `part_ratings` makes it, and takes the files away.
+class ChunkedRatings:
+    """A log of ratings in files, one for each block of people; `spill_ratings` makes it, and takes the files away.
 
     Parameters
     ----------
@@ -35,15 +35,15 @@ class PartedRatings:
     scratch
         Bytes that were in the folder at most, while the log was parted.
 
-    >>> from lpbandits import part_ratings
+    >>> from lpbandits import spill_ratings
     >>> import polars as pl
     >>> rows = pl.DataFrame({"person": ["ann", "bo", "ann"], "action": ["tea", "tea", "jam"], "rating": [5, 4, 3]})
-    >>> with part_ratings(rows) as log: len(log), log.counts.tolist(), log.actions
+    >>> with spill_ratings(rows) as log: len(log), log.counts.tolist(), log.actions
     (3, [2, 1], ('jam', 'tea'))
     >>> log.block(0)
     Traceback (most recent call last):
     ...
-    lpbandits.errors.InvalidInput: the files of the log are gone from ...: use it inside `with part_ratings(…) as log:`
+    lpbandits.errors.InvalidInput: the files of the log are gone from ...: use it inside `with spill_ratings(…) as log:`
     """
 
     folder: Path
@@ -55,7 +55,7 @@ class PartedRatings:
     scratch: int
 
     def __init__(self, *_: object, **__: object) -> None:
-        raise InvalidInput("PartedRatings is not made by hand; use: with part_ratings(source) as log: …")
+        raise InvalidInput("ChunkedRatings is not made by hand; use: with spill_ratings(source) as log: …")
 
     @classmethod
     def trusted(
@@ -66,7 +66,7 @@ class PartedRatings:
         actions: tuple[Label, ...],
         dropped: Mapping[str, int],
         layout: str,
-    ) -> "PartedRatings":
+    ) -> "ChunkedRatings":
         """Return the log whose blocks a `BlockWriter` wrote."""
         made = object.__new__(cls)
         parts = {"counts": counts, "people": people, "actions": actions, "dropped": dropped, "layout": layout}
@@ -77,7 +77,7 @@ class PartedRatings:
         return int(self.counts.sum())
 
     def __repr__(self) -> str:
-        return f"<PartedRatings: {len(self)} by {len(self.people)} people of {len(self.actions)} actions>"
+        return f"<ChunkedRatings: {len(self)} by {len(self.people)} people of {len(self.actions)} actions>"
 
     @cached_property
     def edges(self) -> IntArray:
@@ -116,7 +116,7 @@ def block_of(folder: Path, number: int, actions: int) -> Ratings:
         offsets, action, rating = read_arrays(folder / block_name(number), 3)
     except FileNotFoundError:
         raise InvalidInput(
-            f"the files of the log are gone from {folder}: use it inside `with part_ratings(…) as log:`"
+            f"the files of the log are gone from {folder}: use it inside `with spill_ratings(…) as log:`"
         ) from None
     except (ValueError, EOFError):
         raise InvalidInput(
@@ -162,7 +162,7 @@ class BlockWriter:
         self._blocks += 1
 
 
-def parted(ratings: Ratings, folder: Path) -> PartedRatings:
+def parted(ratings: Ratings, folder: Path) -> ChunkedRatings:
     """Write a log in memory to files, for workers to read."""
     scratch = Scratch(folder, needed=12 * len(ratings) + 8 * len(ratings.people))
     writer = BlockWriter(scratch)
@@ -170,7 +170,7 @@ def parted(ratings: Ratings, folder: Path) -> PartedRatings:
         block = ratings.run(low, high)
         writer.add(block.counts, block.action, block.rating)
     counts = writer.close()
-    made = PartedRatings.trusted(
+    made = ChunkedRatings.trusted(
         scratch, counts, ratings.people, ratings.actions, ratings.dropped, layout=ratings.layout
     )
     made.__dict__["sha256"] = ratings.sha256

@@ -1,4 +1,4 @@
-"""`InFiles`: the blocks of a log in files, for whoever works on them: this process, others, or a cluster's."""
+"""`DiskBlocks`: the blocks of a log in files, for whoever works on them: this process, others, or a cluster's."""
 
 import itertools
 import os
@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from lpbandits.data.blocks import Placed, runs_of
-from lpbandits.data.chunked import PartedRatings, block_name, block_of
-from lpbandits.data.memory import AHEAD, Room
+from lpbandits.data.blocks import BaseBlocks, runs_of
+from lpbandits.data.chunked import ChunkedRatings, block_name, block_of
+from lpbandits.data.memory import AHEAD, MemoryBudget
 from lpbandits.data.ratings import Ratings
 from lpbandits.data.reduce import added_each
 from lpbandits.errors import InvalidInput
-from lpbandits.limits import affordable, peak_bytes
+from lpbandits.limits import check_resources, peak_bytes
 from lpbandits.parallel import Team, Threads
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
@@ -28,19 +28,19 @@ SHARES = 4
 """Parts of the log that each worker folds: its totals are sent so often, and so much is lost with one that dies."""
 
 
-class InFiles(Placed[PartedRatings]):
+class DiskBlocks(BaseBlocks[ChunkedRatings]):
     """The blocks of a log in files; stages run on a team's workers, or here, one block at a time."""
 
-    def __init__(self, log: PartedRatings, team: Team, pool: Threads, room: Room | None = None) -> None:
+    def __init__(self, log: ChunkedRatings, team: Team, pool: Threads, room: MemoryBudget | None = None) -> None:
         super().__init__(log, pool, room)
         self._team = team
         self.peaks: dict[str, int] = {}
         """The most memory that each process has had since it began."""
 
     @property
-    def here(self) -> "InFiles":
+    def here(self) -> "DiskBlocks":
         """The same with this process alone."""
-        return InFiles(self.log, Team(threads=self.pool.count), self.pool, replace(self.room, sending=0))
+        return DiskBlocks(self.log, Team(threads=self.pool.count), self.pool, replace(self.room, sending=0))
 
     def each(self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = ()) -> Iterator[T]:
         """Give what a stage makes of each block."""
@@ -95,7 +95,7 @@ class InFiles(Placed[PartedRatings]):
         offsets = np.concatenate([[0], np.cumsum(log.counts[people])]).astype(np.int64)
         ratings = int(offsets[-1])
         remedy = "use --method two-stage, which goes through them in parts, or fewer people"
-        affordable(f"{ratings:,} ratings in memory at once", remedy, size=40 * ratings)
+        check_resources(f"{ratings:,} ratings in memory at once", remedy, size=40 * ratings)
         self.room.check(f"{ratings:,} ratings in memory at once", 40 * ratings, remedy)
         chosen = np.zeros(len(log.people), dtype=np.bool_)
         chosen[people] = True

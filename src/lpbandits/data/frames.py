@@ -61,7 +61,7 @@ def _name(label: Any) -> str:
     if isinstance(label, int | np.integer) and not isinstance(label, bool):
         return str(int(label))
     raise InvalidInput(
-        f"the frame has a column {validate.quoted(label)}; a name must be text or a whole number: rename it"
+        f"the frame has a column {validate.short_repr(label)}; a name must be text or a whole number: rename it"
     )
 
 

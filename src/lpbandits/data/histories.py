@@ -8,7 +8,7 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.data.ratings import Ratings
-from lpbandits.errors import InvalidInput, door
+from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.model import PreferenceModel
 from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
@@ -66,7 +66,7 @@ class Histories:
             object.__setattr__(self, name, value)
 
     @classmethod
-    @door("sorting histories")
+    @translate_errors("sorting histories")
     def from_arrays(
         cls,
         person: Any,
@@ -112,7 +112,7 @@ class Histories:
         if len(action) and action.min() < 0:
             odd = ratings.actions[int(ratings.action[np.argmin(action)])]
             raise InvalidInput(
-                f"action {validate.quoted(odd)} is rated ({int((action < 0).sum())} such ratings in all), but not "
+                f"action {validate.short_repr(odd)} is rated ({int((action < 0).sum())} such ratings in all), but not "
                 f"among the model's {len(names)} actions; leave such ratings out"
             )
         return cls(ratings.offsets, action, ratings.rating, ratings.people, names)
@@ -180,7 +180,7 @@ def _places(found: Sequence[Label], known: Sequence[Label], rows: IntArray, what
     if len(unknown):
         count = int(np.isin(rows, unknown).sum())
         raise InvalidInput(
-            f"{what} {validate.quoted(found[int(unknown[0])])} is not among the {len(known):,} {plural} "
+            f"{what} {validate.short_repr(found[int(unknown[0])])} is not among the {len(known):,} {plural} "
             f"({pluralize(count, 'such row')} in all); correct or leave out such rows"
         )
     return places

@@ -1,4 +1,4 @@
-"""`Room`: the memory that a fit may take, and how much of it is left beside its log.
+"""`MemoryBudget`: the memory that a fit may take, and how much of it is left beside its log.
 
 The sizes here follow from a limit, and never enter the numbers: with less room there are more passes over the log, or
 this process does what its workers have no room for. What cannot be done with less is refused before the work starts.
@@ -52,10 +52,10 @@ COPIES = 3
 
 
 @dataclass(frozen=True)
-class Room:
+class MemoryBudget:
     """What a fit may take, what its log takes in any case, and among how many.
 
-    >>> room = Room(most=2_000_000_000, taken=1_400_000_000, here=2, sending=2)
+    >>> room = MemoryBudget(most=2_000_000_000, taken=1_400_000_000, here=2, sending=2)
     >>> room.left, room.shared(50_000_000), room.shared(70_000_000)
     (600000000, True, False)
     """
@@ -85,10 +85,10 @@ class Room:
         """Return whether workers may send so many bytes each; what is added up in order may wait here for its turn."""
         return (self.copies + AHEAD * in_order * self.sending) * size <= self.left
 
-    def beside(self, held: int) -> "Room":
+    def beside(self, held: int) -> "MemoryBudget":
         """Return the room beside so many more ratings in memory, for what this process does with them alone.
 
-        >>> Room(most=10**9, taken=4 * 10**8, here=2, sending=2).beside(10**7).left
+        >>> MemoryBudget(most=10**9, taken=4 * 10**8, here=2, sending=2).beside(10**7).left
         300000000
         """
         return replace(self, taken=self.taken + HELD * held, sending=0)
@@ -96,7 +96,7 @@ class Room:
     def check(self, what: str, size: int, remedy: str) -> None:
         """Refuse what takes more than is left, with the least that would do.
 
-        >>> Room(most=10**9, taken=9 * 10**8).check("counts of 20,000 actions", 8 * 10**8, "leave out some")
+        >>> MemoryBudget(most=10**9, taken=9 * 10**8).check("counts of 20,000 actions", 8 * 10**8, "leave out some")
         Traceback (most recent call last):
         ...
         lpbandits.errors.InvalidInput: max_memory is 1GB, but counts of 20,000 actions ... the least is 1.7GB ...
@@ -110,16 +110,16 @@ class Room:
             )
 
 
-def room_of(
+def memory_budget(
     people: Sequence[Label], *, block: int, held: int = 0, here: int = 0, sending: int = 0, most: int | None = None
-) -> Room:
+) -> MemoryBudget:
     """Return the room beside a log with so many ratings in its largest block, and so many held in memory.
 
-    >>> room_of(range(1000), block=10**6, most=2 * 10**9).left
+    >>> memory_budget(range(1000), block=10**6, most=2 * 10**9).left
     1509822000
     """
     taken = PROCESS + WORKER * here + people_size(people) + WORKED * block * max(here, 1) + HELD * held
-    return Room(most_bytes() if most is None else most, taken, here, sending, asked=most is not None)
+    return MemoryBudget(most_bytes() if most is None else most, taken, here, sending, asked=most is not None)
 
 
 def people_size(people: Sequence[Label]) -> int:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from lpbandits import validate
-from lpbandits.errors import FileFormatError, InvalidInput, door, reason
+from lpbandits.errors import FileFormatError, InvalidInput, reason, translate_errors
 from lpbandits.io.json import read_bytes
 from lpbandits.io.paths import as_path
-from lpbandits.text import shown
+from lpbandits.text import display
 from lpbandits.typing import Label
 
 MOST_BYTES = 2**27
@@ -20,7 +20,7 @@ MOST_BYTES = 2**27
 _MEMBERS = ("movies.csv", "movies.dat")
 
 
-@door("reading names")
+@translate_errors("reading names")
 def read_names(path: str | Path) -> dict[str, str]:
     r"""Return the name of each action's label (as text) from a table: label first, name second, other columns ignored.
 
@@ -54,12 +54,12 @@ def unmatched(names: Mapping[str, str], actions: Sequence[Label]) -> str:
         return ""
     return (
         f"none of the {len(names):,} names is of an action: names are for labels such as "
-        f"{shown(next(iter(names), ''))!r}, and actions are labelled such as {shown(actions[0])!r}; give a table with "
+        f"{display(next(iter(names), ''))!r}, and actions are labelled such as {display(actions[0])!r}; give a table with "
         "the actions' labels in its first column"
     )
 
 
-@door("reading genres")
+@translate_errors("reading genres")
 def read_genres(path: str | Path) -> dict[str, tuple[str, ...]]:
     """Return the genres of each action's label from MovieLens' third column, where they are separated by '|'."""
     return {row[0]: tuple(row[2].split("|")) for row in _rows(path) if len(row) > 2}
@@ -93,13 +93,19 @@ def named(actions: Sequence[Label], names: Mapping[str, str] | None) -> Naming:
 
 def _as_names(names: Any) -> dict[str, str]:
     if not isinstance(names, Mapping):
-        raise InvalidInput(f"names is {validate.quoted(names)}; give a dict of names by label, as read_names(…) does")
+        raise InvalidInput(
+            f"names is {validate.short_repr(names)}; give a dict of names by label, as read_names(…) does"
+        )
     try:
         pairs = list(names.items())
     except validate.ODD:
-        raise InvalidInput(f"names is {validate.quoted(names)}, which cannot be gone through; give a dict") from None
+        raise InvalidInput(
+            f"names is {validate.short_repr(names)}, which cannot be gone through; give a dict"
+        ) from None
     return {
-        str(validate.as_label(label, "a label of names")): validate.as_text(name, f"names[{validate.quoted(label)}]")
+        str(validate.as_label(label, "a label of names")): validate.as_text(
+            name, f"names[{validate.short_repr(label)}]"
+        )
         for label, name in pairs
     }
 

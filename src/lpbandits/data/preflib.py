@@ -10,7 +10,7 @@ import polars as pl
 
 from lpbandits.data.sources import Source
 from lpbandits.errors import InvalidInput
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 
 MOST_ALTERNATIVES = 1_000_000
 _NAME = re.compile(r"ALTERNATIVE NAME ([0-9]{1,9})")
@@ -37,7 +37,7 @@ def read_preflib(source: Source) -> pl.DataFrame:
 
     A file says how many alternatives, voters and different orders it has; what does not match is refused.
     """
-    affordable(
+    check_resources(
         f"{source.name} of {source.path.stat().st_size:,} bytes",
         "give fewer orders",
         size=20 * source.path.stat().st_size,
@@ -52,7 +52,7 @@ def read_preflib(source: Source) -> pl.DataFrame:
     _check(found, source)
     voters, sizes = np.array(found.voters), np.array([len(order) for order in found.orders])
     rows = int(sum(v * len(o) for v, o in zip(found.voters, found.orders, strict=True)))
-    affordable(f"{source.name} with {sum(found.voters):,} voters", "give fewer voters", size=100 * rows)
+    check_resources(f"{source.name} with {sum(found.voters):,} voters", "give fewer voters", size=100 * rows)
     flat, place = (np.array([x for xs in lists for x in xs], dtype=np.int64) for lists in (found.orders, found.places))
     order = np.repeat(np.arange(len(voters)), voters)  # of each voter
     begins = np.cumsum(sizes) - sizes

@@ -5,7 +5,7 @@ import polars as pl
 from lpbandits.data.numbers import is_text
 from lpbandits.data.tables import Table
 from lpbandits.errors import InvalidInput
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 
 
 def ranked(table: Table, person: int, others: list[int]) -> tuple[pl.DataFrame, dict[str, int]]:
@@ -17,7 +17,7 @@ def ranked(table: Table, person: int, others: list[int]) -> tuple[pl.DataFrame, 
     types = columns.collect_schema()
     labels = [_label(table, table.names[place], str(i), types[str(i)]) for i, place in enumerate(others)]
     rows = columns.select(pl.len()).collect(engine="streaming").item()
-    affordable(
+    check_resources(
         f"a table of {rows:,} rankings of {len(others):,} places",
         "give fewer people, or fewer places",
         size=64 * rows * len(others),

@@ -99,7 +99,7 @@ class Ratings:
         unknown = [label for label in labels if label not in index]
         if unknown:
             raise InvalidInput(
-                f"action {validate.quoted(unknown[0])} is rated but not among the {len(names)} actions; add it there"
+                f"action {validate.short_repr(unknown[0])} is rated but not among the {len(names)} actions; add it there"
                 + validate.did_you_mean(unknown[0], names)
             )
         place = np.array([index[label] for label in labels], dtype=np.int64)
@@ -153,7 +153,7 @@ class Ratings:
         if rows.nnz < len(rating):
             n, a, count = _first_repeat(person, action, len(actions))
             raise InvalidInput(
-                f"person {validate.quoted(people[n])} rated action {validate.quoted(actions[a])} more than once "
+                f"person {validate.short_repr(people[n])} rated action {validate.short_repr(actions[a])} more than once "
                 f"({count} such {'row' if count == 1 else 'rows'} in all); "
                 "keep one rating per person and action, for instance the latest"
             )
@@ -258,8 +258,8 @@ def as_log(value: Any) -> Ratings:
     """Return `value` if it is a log of ratings."""
     if not isinstance(value, Ratings):
         raise InvalidInput(
-            f"ratings is {validate.quoted(value)}; give Ratings, from read_ratings(…) or Ratings.from_arrays(…), or, "
-            "for a fit, what `with part_ratings(…) as log` gives"
+            f"ratings is {validate.short_repr(value)}; give Ratings, from read_ratings(…) or Ratings.from_arrays(…), or, "
+            "for a fit, what `with spill_ratings(…) as log` gives"
         )
     return value
 
@@ -297,5 +297,5 @@ def _as_codes(values: Any, name: str, ratings: int, count: int) -> IntArray:
 
 def _as_mapping(value: Any) -> Mapping[Any, Any]:
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"dropped is {validate.quoted(value)}; give a dict of counts by reason")
+        raise InvalidInput(f"dropped is {validate.short_repr(value)}; give a dict of counts by reason")
     return value

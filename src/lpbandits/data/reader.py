@@ -18,7 +18,7 @@ from lpbandits.data.numbers import comma_hint, is_text, number
 from lpbandits.data.rankings import by_place
 from lpbandits.data.ratings import MOST, Ratings
 from lpbandits.data.sources import Source, find_fault, open_source
-from lpbandits.errors import InvalidInput, door, reason
+from lpbandits.errors import InvalidInput, reason, translate_errors
 from lpbandits.io.compressed import Limit
 from lpbandits.text import pluralize
 
@@ -31,7 +31,7 @@ class Frame(Protocol):
     iloc: Any
 
 
-@door("reading ratings")
+@translate_errors("reading ratings")
 def read_ratings(
     source: "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | pl.DataFrame | pl.LazyFrame | Frame",
     *,

@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 from lpbandits import validate
 from lpbandits.data.arrays import Scratch, Spill, most_open
 from lpbandits.data.buckets import ROW, Tally, sorted_rows
-from lpbandits.data.chunked import BlockWriter, PartedRatings
+from lpbandits.data.chunked import BlockWriter, ChunkedRatings
 from lpbandits.data.codes import Codes
 from lpbandits.data.duplicates import repeat_error
 from lpbandits.data.memory import PROCESS, READER, least_text, people_size
 from lpbandits.data.ratings import Ratings
 from lpbandits.data.reader import Reading, nothing_left, read_ratings, rows_of, unreadable
 from lpbandits.data.sources import Source, open_source, rows_in
-from lpbandits.errors import InvalidInput, door
+from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.compressed import temporary
 from lpbandits.io.paths import as_path
-from lpbandits.limits import affordable, most_bytes
+from lpbandits.limits import check_resources, most_bytes
 from lpbandits.progress import Progress
 from lpbandits.text import size_text
 from lpbandits.typing import Int32Array, IntArray, Label
@@ -62,14 +62,14 @@ def fits_in(rows: int, most: int) -> bool:
 
 
 @contextlib.contextmanager
-def part_ratings(
+def spill_ratings(
     source: "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | pl.DataFrame | pl.LazyFrame",
     *,
     scratch: "str | os.PathLike[str] | None" = None,
     max_memory: int | str | None = None,
     progress: Progress | None = None,
     **reading: Any,
-) -> Iterator[PartedRatings]:
+) -> Iterator[ChunkedRatings]:
     r"""Read a log that may be larger than the memory into files, which are there for as long as the context is.
 
     Parameters
@@ -85,12 +85,12 @@ def part_ratings(
         Further settings of `read_ratings`.
 
     >>> rows = pl.DataFrame({"person": [1, 1, 2], "action": [10, 20, 10], "rating": [5, 3, 4]})
-    >>> with part_ratings(rows) as log: log, log.block(0).rating.tolist()
-    (<PartedRatings: 3 by 2 people of 2 actions>, [5.0, 3.0, 4.0])
+    >>> with spill_ratings(rows) as log: log, log.block(0).rating.tolist()
+    (<ChunkedRatings: 3 by 2 people of 2 actions>, [5.0, 3.0, 4.0])
     """
-    asked, most = _reading("part_ratings", reading), None if max_memory is None else _as_memory(max_memory)
+    asked, most = _reading("spill_ratings", reading), None if max_memory is None else _as_memory(max_memory)
     with temporary(None if scratch is None else as_path(scratch).absolute()) as place:
-        with door("parting ratings"), open_source(source, asked.limit) as found:
+        with translate_errors("parting ratings"), open_source(source, asked.limit) as found:
             log = _parted(found, asked, place, most, progress)
         yield log
 
@@ -104,8 +104,8 @@ def open_ratings(
     files: bool = False,
     progress: Progress | None = None,
     **reading: Any,
-) -> Iterator[Ratings | PartedRatings]:
-    """Give a log in memory if it fits there, or else, or if `files` or `scratch` are given, in files: `part_ratings`.
+) -> Iterator[Ratings | ChunkedRatings]:
+    """Give a log in memory if it fits there, or else, or if `files` or `scratch` are given, in files: `spill_ratings`.
 
     >>> rows = pl.DataFrame({"person": [1, 1, 2], "action": [10, 20, 10], "rating": [5, 3, 4]})
     >>> with open_ratings(rows) as log: log
@@ -115,7 +115,7 @@ def open_ratings(
     most = _as_memory(max_memory)
     unknown = isinstance(source, pl.LazyFrame) and max_memory is not None  # it may have any number of rows
     if validate.as_flag(files, "files") or scratch is not None or unknown or not fits_in(rows_in(source), most):
-        with part_ratings(source, scratch=scratch, max_memory=max_memory, progress=progress, **reading) as log:
+        with spill_ratings(source, scratch=scratch, max_memory=max_memory, progress=progress, **reading) as log:
             yield log
         return
     _tell(progress, "read", 0, 1)
@@ -130,7 +130,7 @@ def _reading(function: str, settings: dict[str, Any]) -> Reading:
     for name in settings:
         if name not in known:
             raise InvalidInput(
-                f"{function} has no setting {validate.quoted(name)}; it has those of read_ratings: {', '.join(known)}"
+                f"{function} has no setting {validate.short_repr(name)}; it has those of read_ratings: {', '.join(known)}"
                 + validate.did_you_mean(name, known)
             )
     return Reading.of(**settings)
@@ -151,7 +151,7 @@ def _as_memory(given: int | str | None) -> int:
 
 def _parted(
     source: Source, reading: Reading, folder: Path, max_memory: int | None, progress: Progress | None
-) -> PartedRatings:
+) -> ChunkedRatings:
     """Read, sort and write a log."""
     long, clean, dropped = rows_of(source, reading)
     with unreadable(source):
@@ -184,7 +184,7 @@ def _parted(
     if not kept.any():
         raise nothing_left(int(tally.ratings), source, reading)
     counts_left = _written(names, kept, scratch, progress, tally)
-    return PartedRatings.trusted(
+    return ChunkedRatings.trusted(
         scratch,
         counts_left,
         tuple(label for label, left in zip(people.labels, tally.left, strict=True) if left),
@@ -200,7 +200,7 @@ def _bucket_size(rows: int, people: Sequence[Label], max_memory: int | None) -> 
     held = people_size(people) + least * IN_MEMORY
     what = f"parting {rows:,} ratings by {len(people):,} people"
     if max_memory is None:
-        affordable(what, "use a machine with more memory, or fewer people", size=held)
+        check_resources(what, "use a machine with more memory, or fewer people", size=held)
         max_memory = most_bytes()
     elif READER + held > max_memory:
         raise InvalidInput(

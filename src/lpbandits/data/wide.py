@@ -6,7 +6,7 @@ from lpbandits import validate
 from lpbandits.data.numbers import comma_hint, is_blank, is_text, number
 from lpbandits.data.tables import Table
 from lpbandits.errors import InvalidInput
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 from lpbandits.text import pluralize
 
 
@@ -56,7 +56,7 @@ def _count(table: Table, person: int, others: list[int]) -> tuple[int, int]:
     """Return how many rows there are, and how many of them are blank, if all cells can be held."""
     count = table.columns(person=person).select(pl.len(), pl.col("blank").sum())
     rows, blank = count.collect(engine="streaming").row(0)
-    affordable(
+    check_resources(
         f"a wide table of {rows:,} rows and {len(others):,} columns",
         "give one rating per row instead, in three columns",
         size=40 * rows * len(others),
@@ -99,6 +99,6 @@ def _not_a_rating(faults: pl.DataFrame, table: Table, names: list[str]) -> Inval
     hint = comma_hint(value) or "correct it, or leave the column out if it is not an action"
     place, name = table.source.place(first["row"]), names[first["action"]]
     return InvalidInput(
-        f"{place}: the rating of {name!r} is {validate.quoted(value)}, not a finite number within "
+        f"{place}: the rating of {name!r} is {validate.short_repr(value)}, not a finite number within "
         f"±{validate.LARGEST:g} ({pluralize(len(faults), 'such cell')} in all); {hint}"
     )

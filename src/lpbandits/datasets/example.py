@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lpbandits.errors import door
+from lpbandits.errors import translate_errors
 from lpbandits.io.atomic import whole_folder, write_text
 from lpbandits.typing import BoolArray, FloatArray
 
@@ -26,7 +26,7 @@ SEED = 20_251
 FORMAT, VERSION = "lpbandits-example", 1
 
 
-@door("making the example")
+@translate_errors("making the example")
 def write_example(folder: str | Path) -> dict[str, int]:
     """Write ratings.csv, titles.csv and newcomers.csv to a folder; return how many rows each has.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lpbandits import validate
 from lpbandits.data import read_ratings
-from lpbandits.errors import InvalidInput, door
+from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.atomic import MANIFEST, sha256, whole_folder
 from lpbandits.io.compressed import Limit, copy, extract, temporary, zipped
 from lpbandits.io.json import digest, read_json
@@ -112,7 +112,7 @@ def _sha256_of(file: Path, changed: int, size: int) -> str:
     return sha256(file)
 
 
-@door("installing a dataset")
+@translate_errors("installing a dataset")
 def install(name: str, source: str | Path | None = None, *, progress: Progress | None = None) -> Path:
     """Put a dataset into the user's cache, from a zip or folder or by download, and return its folder."""
     validate.as_choice(name, "dataset", DATASETS)

@@ -74,5 +74,5 @@ def _best(model: PreferenceModel) -> tuple[str, str]:
     name, has = ("taste", "a taste") if model.taste is not None else ("lpbts", "orderings and no taste")
     lacks = "no evaluation, which lpb evaluate would add"
     if model.evaluation is not None:
-        lacks = f"an evaluation whose best is {validate.quoted(best)}, no policy for rewards that is known here"
+        lacks = f"an evaluation whose best is {validate.short_repr(best)}, no policy for rewards that is known here"
     return name, f"the model has {has}, and {lacks}"

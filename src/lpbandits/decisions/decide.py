@@ -11,7 +11,7 @@ from lpbandits import validate
 from lpbandits.data.histories import Histories
 from lpbandits.data.ratings import Ratings
 from lpbandits.decisions.engine import Batch, Block, Found, Personal, decided
-from lpbandits.errors import InvalidInput, LocksIn, door
+from lpbandits.errors import InvalidInput, LockInWarning, translate_errors
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Workers, team_of
 from lpbandits.policies import Policy
@@ -75,13 +75,13 @@ class Decisions:
         return f"<Decisions: {int((self.action >= 0).sum()):,} of {len(self):,} people>"
 
 
-@door("deciding")
+@translate_errors("deciding")
 def decide(
     policy: Policy,
     histories: Histories | Ratings,
     *,
     allowed: Sequence[Label] | Mapping[Label, Sequence[Label]] | None = None,
-    not_again: bool = False,
+    exclude_seen: bool = False,
     seed: int = 0,
     jobs: int | Workers | None = None,
     threads: int | None = None,
@@ -101,7 +101,7 @@ def decide(
     allowed
         Actions that everybody may have, or a mapping from a person to theirs (who is not in it may have none); by
         default all.
-    not_again
+    exclude_seen
         Whether what is in a person's history is not allowed.
     seed
         Of everybody's luck.
@@ -120,14 +120,17 @@ def decide(
     (['drug B', 'drug B', 'rest'], [0.73, 0.5, 0.5], [2.73, 2.0, nan])
     """
     if not isinstance(policy, Policy):
-        raise InvalidInput(f"policy is {validate.quoted(policy)}; give a policy such as LpbTS(model)")
+        raise InvalidInput(f"policy is {validate.short_repr(policy)}; give a policy such as LpbTS(model)")
     past = _histories(histories, policy.model)
     if progress is not None and not callable(progress):
         raise InvalidInput(
-            f"progress is {validate.quoted(progress)}; give a function of (what, done, total), or nothing"
+            f"progress is {validate.short_repr(progress)}; give a function of (what, done, total), or nothing"
         )
     common, personal = _allowed(policy, allowed, past.people)
-    settings: dict[str, Any] = {"not_again": validate.as_flag(not_again, "not_again"), "seed": validate.as_seed(seed)}
+    settings: dict[str, Any] = {
+        "exclude_seen": validate.as_flag(exclude_seen, "exclude_seen"),
+        "seed": validate.as_seed(seed),
+    }
     block = Block(past.offsets, past.action, past.reward, addresses_of(past.people), personal)
     found: list[Found] = []
     done = 0
@@ -151,8 +154,8 @@ def warn_of_again(policy: Policy, again: int) -> None:
     if again and not rule.repeats and not policy.explore:
         warnings.warn(
             f"the rule '{rule.kind}' plays again what {again:,} people had already, and may never leave it; give "
-            "each action once: not_again=True (--not-again)",
-            LocksIn,
+            "each action once: exclude_seen=True (--exclude-seen)",
+            LockInWarning,
             stacklevel=4,
         )
 
@@ -162,7 +165,7 @@ def _histories(given: Any, model: PreferenceModel) -> Histories:
         return Histories.from_ratings(given, model)
     if not isinstance(given, Histories):
         raise InvalidInput(
-            f"histories is {validate.quoted(given)}; give Histories.from_arrays(person, action, reward, model)"
+            f"histories is {validate.short_repr(given)}; give Histories.from_arrays(person, action, reward, model)"
         )
     if given.actions != model.actions:
         raise InvalidInput(

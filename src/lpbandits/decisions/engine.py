@@ -98,7 +98,7 @@ class Batch:
         One that learns from rewards.
     common
         What everybody may have, by index in rising order; empty: everything.
-    not_again
+    exclude_seen
         Whether what a person tried is not allowed.
     noise
         The noise of a next reward about what is expected of it: by default what the policy knows, or the model says; 0
@@ -110,7 +110,7 @@ class Batch:
         policy: Policy,
         *,
         common: IntArray,
-        not_again: bool,
+        exclude_seen: bool,
         seed: int,
         threads: int = 1,
         noise: float | None = None,
@@ -121,7 +121,7 @@ class Batch:
                 "as LpbTS(model)"
             )
         self.policy = policy
-        self.common, self.not_again, self.seed, self.threads = common, not_again, seed, threads
+        self.common, self.exclude_seen, self.seed, self.threads = common, exclude_seen, seed, threads
         self.noise = noise_about(policy) if noise is None else noise
         model, top = policy.model, policy.rule.top
         may = np.isin(model.orderings, common) if len(common) else np.ones(model.orderings.shape, dtype=bool)
@@ -140,7 +140,7 @@ class Batch:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Go to a worker as settings: what is compiled is found there."""
-        settings = {name: getattr(self, name) for name in ("common", "not_again", "seed", "threads", "noise")}
+        settings = {name: getattr(self, name) for name in ("common", "exclude_seen", "seed", "threads", "noise")}
         return partial(Batch, **settings), (self.policy,)
 
     @property
@@ -196,7 +196,7 @@ class Batch:
                 *self._constants,
                 starts,
                 lists,
-                self.not_again,
+                self.exclude_seen,
                 self._prefer,
                 self._tops,
                 np.zeros(k, dtype=np.int64),
@@ -246,7 +246,7 @@ class Batch:
     def may_have(self, p: int, tried: Int32Array, personal: Personal | None) -> IntArray:
         """Return what a person may have, by index in rising order; empty: everything."""
         mine = self.common if personal is None else personal.lists[personal.starts[p] : personal.starts[p + 1]]
-        if self.not_again and len(tried):
+        if self.exclude_seen and len(tried):
             mine = np.setdiff1d(mine if len(mine) else np.arange(self.policy.model.n_actions), tried)
         return mine
 

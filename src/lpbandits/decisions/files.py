@@ -19,7 +19,7 @@ from lpbandits.decisions.decide import warn_of_again
 from lpbandits.decisions.engine import PIECE, Batch, Block, Found, decided
 from lpbandits.decisions.history_files import ROWS, HistoryFile, Some, open_history
 from lpbandits.decisions.output import Pieces, decision_table
-from lpbandits.errors import InvalidInput, door
+from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.atomic import check_table_place
 from lpbandits.io.compressed import temporary
 from lpbandits.model import PreferenceModel
@@ -99,7 +99,7 @@ class Summary:
         return {name: getattr(self, name) for name in (*names, *numbers)}
 
 
-@door("deciding")
+@translate_errors("deciding")
 def decide_file(
     chosen: Chosen,
     history: str | Path,
@@ -107,7 +107,7 @@ def decide_file(
     out: str | Path | None = None,
     columns: Mapping[str, str | None] | None = None,
     allowed: str | Path | None = None,
-    not_again: bool = False,
+    exclude_seen: bool = False,
     people: str | Path | None = None,
     unknown: str = "error",
     seed: int = 0,
@@ -128,7 +128,10 @@ def decide_file(
     rows = validate.as_count(rows, "rows")
     model = chosen.policy.model
     limits = Allowed(model, allowed)
-    settings: dict[str, Any] = {"not_again": validate.as_flag(not_again, "not_again"), "seed": validate.as_seed(seed)}
+    settings: dict[str, Any] = {
+        "exclude_seen": validate.as_flag(exclude_seen, "exclude_seen"),
+        "seed": validate.as_seed(seed),
+    }
     settings |= {"common": limits.common, "noise": chosen.noise}
     wanted = None if people is None else read_labels(people, "person")["person"]
     summary = Summary(model, chosen.name, chosen.why, out=None if place is None else str(place))
@@ -253,6 +256,6 @@ def _unknown(past: HistoryFile, coder: Coder, model: PreferenceModel) -> Invalid
             first = actions[int(odd[0])]
         count += len(odd)
     return InvalidInput(
-        f"action {validate.quoted(first)} of the history is not among the model's {model.n_actions:,} actions "
+        f"action {validate.short_repr(first)} of the history is not among the model's {model.n_actions:,} actions "
         f"({pluralize(count, 'such row')} in all); correct them, or leave them out with --unknown skip"
     )

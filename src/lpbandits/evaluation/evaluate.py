@@ -9,7 +9,7 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.data.ratings import Ratings, as_log
-from lpbandits.errors import InvalidInput, door
+from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.evaluation.baselines import REFERENCES
 from lpbandits.evaluation.bootstrap import differences
 from lpbandits.evaluation.contestants import BOUNDS, DEFAULT, YARDSTICKS, Contest, Known, kind_of, known_of
@@ -30,7 +30,7 @@ from lpbandits.progress import Progress, Stopwatch
 from lpbandits.typing import IntArray
 
 
-@door("evaluating policies")
+@translate_errors("evaluating policies")
 def evaluate(
     ratings: Ratings,
     *,
@@ -173,7 +173,7 @@ def ways(source: Source, people: int, states: int | str, scale: str | None, seed
     if source.settings is not None:
         return [source.settings]
     if isinstance(states, str) and states != "auto":
-        raise InvalidInput(f"states is {validate.quoted(states)}; give a number, or 'auto'")
+        raise InvalidInput(f"states is {validate.short_repr(states)}; give a number, or 'auto'")
     number = None if isinstance(states, str) else validate.as_count(states, "states")
     if number is not None and number > people:
         raise InvalidInput(f"states is {number:,}, but only {people:,} people are fitted; ask for fewer states")
@@ -206,7 +206,7 @@ def likeliest_states(model: PreferenceModel, log: Ratings, threads: int) -> IntA
     return states_of(model, log, threads=threads)["state"].to_numpy().astype(np.int64)
 
 
-@door("fitting as was chosen")
+@translate_errors("fitting as was chosen")
 def fit_as_chosen(
     ratings: Ratings, found: Evaluation, *, threads: int | None = None, jobs: int | Workers | None = None
 ) -> PreferenceModel:
@@ -219,7 +219,7 @@ def fit_as_chosen(
     'taste'
     """
     if not isinstance(found, Evaluation):
-        raise InvalidInput(f"found is {validate.quoted(found)}; give what evaluate(…) returned")
+        raise InvalidInput(f"found is {validate.short_repr(found)}; give what evaluate(…) returned")
     if found.way is None:
         raise InvalidInput("the evaluation was of a model as it is, so nothing was chosen; keep that model")
     made = found.way.fitted(as_log(ratings), taste=True, threads=threads, jobs=jobs)

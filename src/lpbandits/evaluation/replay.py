@@ -10,7 +10,7 @@ import numpy as np
 
 from lpbandits.data.ratings import Ratings
 from lpbandits.fit.taste.popularity import LEAST_RATINGS
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 from lpbandits.policies import Policy
 from lpbandits.rewards import Rewards
 from lpbandits.simulation.rollout import play
@@ -49,7 +49,7 @@ class Replay:
         >>> replay.rounds.tolist(), replay.most
         ([2, 2], 2)
         """
-        affordable(
+        check_resources(
             f"to replay {len(people):,} people with {len(log.actions):,} actions",
             "replay fewer people (--people), or leave out actions with few ratings (--min-action)",
             size=40 * len(people) * len(log.actions),

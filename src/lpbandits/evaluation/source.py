@@ -71,8 +71,8 @@ def aligned(log: Ratings, model: PreferenceModel) -> tuple[Ratings, int]:
     known = action >= 0
     if not known.any():
         raise InvalidInput(
-            f"none of the log's actions, such as {validate.quoted(log.actions[0])}, is one of the model's, such as "
-            f"{validate.quoted(model.actions[0])}; give the log that it belongs to"
+            f"none of the log's actions, such as {validate.short_repr(log.actions[0])}, is one of the model's, such as "
+            f"{validate.short_repr(model.actions[0])}; give the log that it belongs to"
         )
     kept = Ratings.from_codes(
         log.owner[known], action[known], log.rating[known], people=log.people, actions=model.actions

@@ -14,7 +14,7 @@ from lpbandits.evaluation.results import Gain, Group, Played
 from lpbandits.evaluation.tuning import Choice
 from lpbandits.model import PreferenceModel
 from lpbandits.statistics import reach
-from lpbandits.text import shown
+from lpbandits.text import display
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 CHECKPOINTS = (5, 10, 20)
@@ -88,7 +88,7 @@ def groups_of(
         kinds[f"light raters (up to {middle:,.0f} ratings)"] = ratings <= middle
         kinds[f"heavy raters (more than {middle:,.0f})"] = ratings > middle
     if len(np.unique(states)) > 1:
-        first = [shown(model.name_of(a)) for a in model.orderings[:, 0].tolist()]
+        first = [display(model.name_of(a)) for a in model.orderings[:, 0].tolist()]
         kinds |= {f"state {z} ({first[z]} …)": states == z for z in np.unique(states).tolist()}
     some = {name: who for name, who in kinds.items() if who.sum() >= FEWEST and (name == ALL or not who.all())}
     return [_group(name, gap[who], seed) for name, who in some.items()]

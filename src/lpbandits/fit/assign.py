@@ -6,25 +6,25 @@ import numpy as np
 import polars as pl
 from scipy.special import logit
 
-from lpbandits.data.chunked import PartedRatings
+from lpbandits.data.chunked import ChunkedRatings
 from lpbandits.data.ratings import Ratings, as_log
 from lpbandits.data.tables import labels_as_series
-from lpbandits.errors import InvalidInput, door
+from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.comparisons import compare, log_likelihoods
 from lpbandits.fit.estimator import mixture
 from lpbandits.fit.pipeline import opened
 from lpbandits.io.atomic import check_table_place, write_stream
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 from lpbandits.model import EDGE, PreferenceModel, as_model
 from lpbandits.parallel import Threads, Workers
 from lpbandits.typing import FloatArray, IntArray
-from lpbandits.validate import quoted
+from lpbandits.validate import short_repr
 
 
-@door("assigning people to states")
+@translate_errors("assigning people to states")
 def states_of(
     model: PreferenceModel,
-    ratings: Ratings | PartedRatings,
+    ratings: Ratings | ChunkedRatings,
     *,
     threads: int | None = None,
     jobs: int | Workers | None = None,
@@ -44,14 +44,14 @@ def states_of(
     ('eve', 0, 0.6, 1, 0)
     """
     as_model(model)
-    if not isinstance(ratings, PartedRatings):
+    if not isinstance(ratings, ChunkedRatings):
         as_log(ratings)
     if model.utilities is None:
         raise InvalidInput("the model has no utilities, so nobody's state can be told from a log; fit it to one")
     beta = np.asarray(logit(np.clip(model.utilities, EDGE, 1.0 - EDGE)))
     with opened(ratings, jobs, threads) as log:
         people = int(np.diff(log.edges).max())
-        affordable(
+        check_resources(
             f"{people:,} people's probabilities of {model.n_states:,} states",
             "assign fewer people at a time",
             size=48 * people * model.n_states,
@@ -61,7 +61,7 @@ def states_of(
     if not counts.any():
         raise InvalidInput(
             f"none of the log's {len(ratings.actions):,} actions is in the model: the log has "
-            f"{quoted(ratings.actions[0])}, the model {quoted(model.actions[0])}; give a log of the model's actions"
+            f"{short_repr(ratings.actions[0])}, the model {short_repr(model.actions[0])}; give a log of the model's actions"
         )
     return pl.DataFrame(
         {

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigvalsh_tridiagonal
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput, door
+from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.comparisons import PairCounts, gather
 from lpbandits.fit.kernels import bradley_terry as kernels
 from lpbandits.parallel import Threads
@@ -75,7 +75,7 @@ class BradleyTerry:
         return np.lexsort((np.arange(len(self.utilities)), -self.utilities, self.never_compared))
 
 
-@door("fitting Bradley-Terry")
+@translate_errors("fitting Bradley-Terry")
 def fit_bradley_terry(
     wins: Any,
     *,

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from lpbandits import validate
-from lpbandits.data.blocks import ENORMOUS, Blocks, InMemory, Log
+from lpbandits.data.blocks import ENORMOUS, Blocks, Log, MemoryBlocks
 from lpbandits.data.memory import SEEN, STARTED
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
@@ -81,7 +81,7 @@ def cluster_people(
     count = validate.as_count(states, "states")
     if isinstance(ratings, Ratings):
         with Threads(threads) as pool:
-            return cluster_people(InMemory(ratings, pool), count, scale=scale, restarts=restarts, seed=seed)
+            return cluster_people(MemoryBlocks(ratings, pool), count, scale=scale, restarts=restarts, seed=seed)
     log, people = ratings, len(ratings.log.people)
     if count > people:
         raise InvalidInput(f"states is {count}, but the log has only {people} people; ask for fewer states")

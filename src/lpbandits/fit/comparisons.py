@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from lpbandits import validate
 from lpbandits.data.ratings import Ratings
 from lpbandits.fit.kernels import comparisons as kernels
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 from lpbandits.parallel import Threads
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
@@ -150,7 +150,7 @@ def count_wins(
     used = np.repeat(weight > 0, np.diff(comparisons.offsets))
     raters = np.bincount(comparisons.action[used], minlength=comparisons.actions)
     cell = np.dtype(cell_type(weight[weight > 0], raters))
-    affordable(
+    check_resources(
         f"counts of {comparisons.actions:,} × {comparisons.actions:,} actions",
         "leave out actions with few ratings (min_action; --min-action)",
         size=cell.itemsize * comparisons.actions**2,

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpbandits.data.blocks import Blocks
-from lpbandits.data.memory import Room
+from lpbandits.data.memory import MemoryBudget
 from lpbandits.data.ratings import Ratings
 from lpbandits.data.reduce import added_each, plus, writable
 from lpbandits.fit.comparisons import PairCounts, add_wins, cell_type, compared, gather
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 from lpbandits.parallel import Threads
 from lpbandits.typing import BoolArray, IntArray
 
@@ -63,9 +63,9 @@ def count_states(
 ) -> Iterator[tuple[PairCounts, PairCounts | None]]:
     """Yield the counts of all of a state's people, and of those aside; state by state, so that few are in memory.
 
-    >>> from lpbandits.data.blocks import InMemory
+    >>> from lpbandits.data.blocks import MemoryBlocks
     >>> rows = Ratings.from_arrays([0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 1, 2], [3, 5, 4, 1, 1, 4])
-    >>> found = list(count_states(InMemory(rows, Threads(1)), np.array([0, 1, 1]), 2, aside=np.array([0, 0, 1]) > 0))
+    >>> found = list(count_states(MemoryBlocks(rows, Threads(1)), np.array([0, 1, 1]), 2, aside=np.array([0, 0, 1]) > 0))
     >>> [(all_people.wins.tolist(), all_people.kept.tolist(), aside.wins.tolist()) for all_people, aside in found]
     [([0.0, 1.0], [0, 1], [0.0, 0.0]), ([1.0, 1.0], [1, 2], [0.0, 1.0])]
     """
@@ -110,11 +110,11 @@ def _state(number: int, raters: IntArray, parts: int, *, exact: bool) -> _State:
         kept = np.zeros(1, dtype=np.int64)  # a state without people keeps one action, never compared
     cell = np.dtype(cell_type(np.ones(1), raters) if exact else np.float64)
     size = cell.itemsize * parts * len(kept) ** 2
-    affordable(f"counts of {len(kept):,} × {len(kept):,} actions", FEWER, size=size)
+    check_resources(f"counts of {len(kept):,} × {len(kept):,} actions", FEWER, size=size)
     return _State(number, kept, cell.str, size)
 
 
-def _passes(states: list[_State], parts: int, room: Room, *, in_order: bool) -> list[list[_State]]:
+def _passes(states: list[_State], parts: int, room: MemoryBudget, *, in_order: bool) -> list[list[_State]]:
     """Return the states in groups that are counted in one pass."""
     groups: list[list[_State]] = []
     held = taken = 0

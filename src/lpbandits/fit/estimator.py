@@ -20,7 +20,7 @@ from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
 from lpbandits.text import pluralize, share_text
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json, Label
-from lpbandits.validate import ODD, quoted
+from lpbandits.validate import ODD, short_repr
 
 FEW_PEOPLE = 10
 FEW_SHARE = 0.01
@@ -124,7 +124,7 @@ def as_estimator(value: Any) -> Estimator:
     except ODD:
         fits = False
     if isinstance(value, type) or not fits:
-        raise InvalidInput(f"estimator is {quoted(value)}; give TwoStage(…), Em(…) or one like them")
+        raise InvalidInput(f"estimator is {short_repr(value)}; give TwoStage(…), Em(…) or one like them")
     found: Estimator = value
     return found
 

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput, door
+from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.kernels.isotonic import isotonic as kernel
 from lpbandits.typing import FloatArray
 
 
-@door("fitting")
+@translate_errors("fitting")
 def isotonic(values: Any, *, weights: Any = None) -> FloatArray:
     """Return the non-increasing fit to `values` with the least weighted squared error (Proposition 2).
 

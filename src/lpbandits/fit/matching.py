@@ -6,9 +6,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput, door
+from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.kernels.kendall import inversions
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.typing import FloatArray, IntArray
 
@@ -36,7 +36,7 @@ class Matching:
     top_overlap: float
 
 
-@door("matching orderings")
+@translate_errors("matching orderings")
 def match_orderings(true_model: PreferenceModel, fitted_model: PreferenceModel, *, top: int = 10) -> Matching:
     """Match the states of two models over the same actions so that the mean of 1 − Kendall's τ is least.
 
@@ -54,7 +54,7 @@ def match_orderings(true_model: PreferenceModel, fitted_model: PreferenceModel, 
         what = f"action {missing[0]!r} is only in the true model" if missing else "the fitted model has further actions"
         raise InvalidInput(f"{what}; both models must have the same actions to be matched")
     m, n, k = true_model.n_states, fitted_model.n_states, true_model.n_actions
-    affordable(
+    check_resources(
         f"matching {m:,} states with {n:,}",
         "use models of fewer states",
         size=24 * m * n,

@@ -8,13 +8,13 @@ from typing import Any, Literal
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.data.blocks import Blocks, InMemory, edges_of, largest_of
-from lpbandits.data.chunked import PartedRatings, parted
-from lpbandits.data.disk_blocks import InFiles, peak_of_process
-from lpbandits.data.memory import room_of
+from lpbandits.data.blocks import Blocks, MemoryBlocks, edges_of, largest_of
+from lpbandits.data.chunked import ChunkedRatings, parted
+from lpbandits.data.disk_blocks import DiskBlocks, peak_of_process
+from lpbandits.data.memory import memory_budget
 from lpbandits.data.names import named
 from lpbandits.data.ratings import Ratings, as_log
-from lpbandits.errors import InvalidInput, door
+from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.clusters import HUGE, sorted_by
 from lpbandits.fit.counting import raters_of
 from lpbandits.fit.estimator import Estimator, as_estimator, distinct, to_model, told
@@ -30,7 +30,7 @@ from lpbandits.fit.selection import (
 from lpbandits.fit.size import check_fit, check_room
 from lpbandits.fit.state_means import state_means
 from lpbandits.fit.summary import Findings, provenance_of, report_of
-from lpbandits.fit.taste.popularity import Crowd, popular_ordering
+from lpbandits.fit.taste.popularity import StandardizedRatings, popular_ordering
 from lpbandits.fit.taste.tuning import TasteFit, recover_taste
 from lpbandits.io.compressed import temporary
 from lpbandits.io.paths import as_path
@@ -45,7 +45,7 @@ States = int | Literal["auto"]
 
 @contextlib.contextmanager
 def opened(
-    ratings: Ratings | PartedRatings,
+    ratings: Ratings | ChunkedRatings,
     jobs: int | Workers | None,
     threads: int | None,
     *,
@@ -62,7 +62,7 @@ def opened(
         team = open_.enter_context(team_of(workers, threads=threads))
         pool = open_.enter_context(Threads(threads))
         held = len(ratings) if isinstance(ratings, Ratings) else 0
-        room = room_of(
+        room = memory_budget(
             ratings.people,
             block=largest_of(ratings.counts),
             held=held,
@@ -71,19 +71,19 @@ def opened(
             most=most,
         )
         if isinstance(ratings, Ratings) and team.alone:
-            yield InMemory(ratings, pool, room)
+            yield MemoryBlocks(ratings, pool, room)
             return
         if isinstance(ratings, Ratings):
             place = open_.enter_context(temporary(None if scratch is None else as_path(scratch).absolute()))
             ratings = parted(ratings, place)
-        log = InFiles(ratings, team, pool, room)
+        log = DiskBlocks(ratings, team, pool, room)
         log.probe()
         yield log
 
 
-@door("fitting states")
+@translate_errors("fitting states")
 def fit_states(
-    ratings: Ratings | PartedRatings,
+    ratings: Ratings | ChunkedRatings,
     estimator: Estimator,
     *,
     states: States = 5,
@@ -101,7 +101,7 @@ def fit_states(
 ) -> Fit:
     """Fit with any estimator, `TwoStage(…)` or `Em(…)`, and report; the arguments are those of `recover_two_stage`.
 
-    Of a log in files (`part_ratings`) no more than a few blocks of people are in memory at a time. `taste_states` is
+    Of a log in files (`spill_ratings`) no more than a few blocks of people are in memory at a time. `taste_states` is
     the number of states that the taste has of its own, each with its means, whatever the number of orderings; beside
     factors, more than one gained nothing on real people (docs/taste.md).
 
@@ -113,7 +113,7 @@ def fit_states(
     >>> fit.model.means.round(1).tolist()
     [[0.0, 1.0, 2.0], [0.0, -1.0, -2.0]]
     """
-    if not isinstance(ratings, PartedRatings):
+    if not isinstance(ratings, ChunkedRatings):
         as_log(ratings)
     as_estimator(estimator)
     if not np.any(ratings.counts > 1):
@@ -166,7 +166,7 @@ def _findings(log: Blocks, estimator: Estimator, asked: Json, curve: StateCurve 
         means = state_means(log, estimate)
         raters = raters_of(log, estimate.labels, len(estimate.fits))
         sorts = sorted_by(log, estimate.labels)
-    crowd, tastes = Crowd(log, popular=True), TasteFit()
+    crowd, tastes = StandardizedRatings(log, popular=True), TasteFit()
     if asked["taste"]:
         tastes = recover_taste(crowd, states=asked["taste_states"], seed=estimator.seed, watch=watch)
     with watch.part("popularity"):
@@ -180,10 +180,10 @@ def space_of(log: Blocks) -> Json:
     A system tells the height of a process since it began, also of what it did before.
     """
     peaks, scratch = dict([peak_of_process()]), 0
-    if isinstance(log, InFiles):
+    if isinstance(log, DiskBlocks):
         peaks, scratch = log.peaks | peaks, log.log.scratch
     return {
-        "log": "files" if isinstance(log, InFiles) else "memory",
+        "log": "files" if isinstance(log, DiskBlocks) else "memory",
         "parts": len(log.edges) - 1,
         "scratch_bytes": scratch,
         "peak_bytes": sum(peaks.values()) or None,
@@ -206,7 +206,7 @@ def _as_states(states: Any) -> States:
     if not isinstance(states, str):
         return validate.as_count(states, "states")
     if str.__str__(states) != "auto":
-        raise InvalidInput(f"states is {validate.quoted(states)}; give a number, or 'auto'")
+        raise InvalidInput(f"states is {validate.short_repr(states)}; give a number, or 'auto'")
     return "auto"
 
 
@@ -215,7 +215,7 @@ def _as_max_states(most: Any, states: Any) -> int | None:
         return None
     if not isinstance(states, str):
         raise InvalidInput(
-            f"max_states is {validate.quoted(most)}, but states is {validate.quoted(states)}; it is for "
+            f"max_states is {validate.short_repr(most)}, but states is {validate.short_repr(states)}; it is for "
             "states='auto' (--states auto): leave it out"
         )
     return validate.as_count(most, "max_states", high=10_000)

@@ -4,9 +4,9 @@ import os
 from collections.abc import Mapping, Sequence
 
 from lpbandits import validate
-from lpbandits.data.chunked import PartedRatings
+from lpbandits.data.chunked import ChunkedRatings
 from lpbandits.data.ratings import Ratings
-from lpbandits.errors import door
+from lpbandits.errors import translate_errors
 from lpbandits.fit.clusters import Scale
 from lpbandits.fit.em import Em
 from lpbandits.fit.pipeline import States, fit_states
@@ -16,9 +16,9 @@ from lpbandits.parallel import Workers
 from lpbandits.progress import Progress
 
 
-@door("fitting states")
+@translate_errors("fitting states")
 def recover_two_stage(
-    ratings: Ratings | PartedRatings,
+    ratings: Ratings | ChunkedRatings,
     *,
     states: States = 5,
     max_states: int | None = None,
@@ -104,9 +104,9 @@ def recover_two_stage(
     ).model
 
 
-@door("fitting states")
+@translate_errors("fitting states")
 def recover_em(
-    ratings: Ratings | PartedRatings,
+    ratings: Ratings | ChunkedRatings,
     *,
     states: States = 5,
     max_states: int | None = None,

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.data.blocks import Blocks, InMemory
+from lpbandits.data.blocks import Blocks, MemoryBlocks
 from lpbandits.data.memory import HELD
 from lpbandits.data.ratings import Ratings, as_log
-from lpbandits.errors import InvalidInput, door
+from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.clusters import shown_people
 from lpbandits.fit.comparisons import compared, log_likelihoods
 from lpbandits.fit.estimator import Estimate, Estimator, as_estimator, mixture, told
@@ -85,7 +85,7 @@ def set_aside(log: Blocks, share: float, *, seed: int, pairs_per_person: int | N
     log.room.check(
         f"{held:,} ratings of people to fit and to score", HELD * held, "give a number of states (--states 5)"
     )
-    fitted, others = (InMemory(log.some(part), log.pool, log.room.beside(held)) for part in (used, unused))
+    fitted, others = (MemoryBlocks(log.some(part), log.pool, log.room.beside(held)) for part in (used, unused))
     return HeldOut(used, fitted, others, pairs_per_person)
 
 
@@ -186,7 +186,7 @@ class StateCurve:
         ]
 
 
-@door("choosing the number of states")
+@translate_errors("choosing the number of states")
 def choose_states(
     ratings: Ratings,
     *,
@@ -215,7 +215,7 @@ def choose_states(
     model = TwoStage(seed=seed) if estimator is None else as_estimator(estimator)
     numbers = [validate.as_count(m, "candidates") for m in validate.as_list(candidates, "candidates", "numbers")]
     with Threads(threads) as pool:
-        log = InMemory(ratings, pool)
+        log = MemoryBlocks(ratings, pool)
         return curve_of(
             log,
             model,

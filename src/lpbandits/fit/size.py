@@ -12,7 +12,7 @@ from lpbandits.fit.estimator import Estimator
 from lpbandits.fit.scatter import PARTS
 from lpbandits.fit.taste.cross_products import MOST_CROSSED
 from lpbandits.fit.two_stage import TwoStage
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 from lpbandits.typing import IntArray
 
 STEPS = 20
@@ -49,7 +49,7 @@ def check_fit(ratings: Log, states: int, estimator: Estimator, *, pairs_per_pers
     shrinks = isinstance(estimator, TwoStage | Em) and estimator.shrink
     size += 24 * actions * PARTS + (80 * states * actions + 32 * states**2 if shrinks else 0)
     work += actions * states**3 if shrinks else 0
-    affordable(
+    check_resources(
         f"a fit of {states:,} states to {lines:,} ratings from {starts:,} starts",
         "ask for fewer states or restarts, or leave out actions with few ratings (min_action; --min-action)",
         size=size,

@@ -47,11 +47,11 @@ def state_means(log: Ratings | Blocks, estimate: Estimate, threads: Threads | No
 
     >>> from lpbandits.parallel import Threads
     >>> from lpbandits.fit import TwoStage
-    >>> from lpbandits.data.blocks import InMemory
+    >>> from lpbandits.data.blocks import MemoryBlocks
     >>> from lpbandits.fit.report import Stopwatch
     >>> log = Ratings.from_arrays(*zip(*[(n, a, 3 - a + (n % 3) / 10) for n in range(60) for a in range(3)]))
     >>> with Threads(1) as pool:
-    ...     made = TwoStage()(InMemory(log, pool), 1, watch=Stopwatch())
+    ...     made = TwoStage()(MemoryBlocks(log, pool), 1, watch=Stopwatch())
     >>> found = state_means(log, made)
     >>> found.means.tolist(), round(found.noise, 3)
     ([[3.1, 2.1, 1.1]], 0.082)

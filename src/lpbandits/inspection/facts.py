@@ -12,7 +12,7 @@ import numpy as np
 
 from lpbandits.fit.provenance import FitRecord
 from lpbandits.taste_model import TasteModel
-from lpbandits.text import LINE, pluralize, shown
+from lpbandits.text import LINE, display, pluralize
 from lpbandits.typing import Json, Label
 
 DIRECTIONS = 3
@@ -85,10 +85,10 @@ class Verdict:
 
     def lines(self) -> list[str]:
         """Return it in words; nothing, if there is no verdict."""
-        out = [f"Verdict: {shown(self.sentence, LINE)}"] if self.sentence else []
+        out = [f"Verdict: {display(self.sentence, LINE)}"] if self.sentence else []
         if self.best:
-            tried = f" (tried: {', '.join(map(shown, self.policies[:20]))})" if self.policies else ""
-            out.append(f"Best policy for people not in the fit: {shown(self.best)}{tried}.")
+            tried = f" (tried: {', '.join(map(display, self.policies[:20]))})" if self.policies else ""
+            out.append(f"Best policy for people not in the fit: {display(self.best)}{tried}.")
         return out
 
 
@@ -110,7 +110,7 @@ def fit_lines(fit: FitRecord) -> list[str]:
 
 def warning_lines(fit: FitRecord) -> list[str]:
     """Return the warnings of a fit: the first of many, and how many more there are."""
-    first = [shown(text, LINE) for text in fit.warnings[:WARNINGS]]
+    first = [display(text, LINE) for text in fit.warnings[:WARNINGS]]
     more = len(fit.warnings) - len(first)
     return [*first, f"and {more:,} more (--json)"] if more else first
 
@@ -144,7 +144,7 @@ def taste_lines(taste: TasteView | None) -> list[str]:
 def taste_table(taste: TasteView) -> tuple[list[str], list[list[str]]]:
     """Return the ends of the strongest factors as columns and rows of text."""
     rows = [
-        [str(d.factor), *(" · ".join(shown(action) for action, _ in end) for end in (d.one_end, d.other_end))]
+        [str(d.factor), *(" · ".join(display(action) for action, _ in end) for end in (d.one_end, d.other_end))]
         for d in taste.directions
     ]
     return ["taste", "one end", "other end"], rows

@@ -9,15 +9,15 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.errors import door
+from lpbandits.errors import translate_errors
 from lpbandits.fit.certainty import DRAWS, LEVEL, chance_above, pairs_right, place_intervals
 from lpbandits.fit.provenance import CurveRow, FitRecord
 from lpbandits.inspection.contrasts import NEVER, TIES, Contrasts, known_actions, silences
 from lpbandits.inspection.facts import TasteView, Verdict
 from lpbandits.inspection.tables import percent
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel
-from lpbandits.text import share_text, shown
+from lpbandits.text import display, share_text
 from lpbandits.typing import IntArray, Json, Label
 
 PAIRS, FIRST, MEANS = "pairs right", "first above second", "mean rewards"
@@ -116,7 +116,7 @@ class Inspection:
         }
 
 
-@door("inspecting a model")
+@translate_errors("inspecting a model")
 def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, str] | None = None) -> Inspection:
     """Return what a model says, with `top` actions at each end, and as many disagreements and pairs.
 
@@ -133,7 +133,7 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
     """
     top = min(validate.as_count(top, "top"), model.n_actions)
     m = model.n_states
-    affordable(
+    check_resources(
         f"to show {m:,} states, {top:,} actions each, and the distances between them",
         "show fewer actions, or a model of fewer states",
         size=100 * m * m + 200 * m * top + (8 * DRAWS * top if model.errors is not None else 0),
@@ -217,7 +217,7 @@ def place_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
         [
             str(state.state),
             " · ".join(
-                f"{shown(action)}: {low}–{high}" if low < high else f"{shown(action)}: {low}"
+                f"{display(action)}: {low}–{high}" if low < high else f"{display(action)}: {low}"
                 for action, (low, high) in zip(state.top, state.certainty.places, strict=True)
             ),
             percent(state.certainty.first_above_second),
@@ -260,4 +260,4 @@ def _first(state: State) -> str:
 
 
 def _listed(actions: tuple[object, ...]) -> str:
-    return " · ".join(map(shown, actions))
+    return " · ".join(map(display, actions))

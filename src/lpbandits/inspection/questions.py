@@ -41,7 +41,7 @@ _NEAR = 1e-9
 
 
 @dataclass(frozen=True)
-class TellingPair:
+class InformativePair:
     """Two actions, by index, and what each state's people say when asked which of them they prefer."""
 
     first: int
@@ -100,7 +100,7 @@ class PairSearch:
         both = known[:, first] & known[:, second]
         return cls(model, first, second, both.astype(np.float64), np.where(both, _answers(model, first, second), 0.0))
 
-    def telling(self, count: int) -> list[TellingPair]:
+    def telling(self, count: int) -> list[InformativePair]:
         """Return at most `count` (and `QUESTIONS`) pairs, each the one that tells most beyond those before it.
 
         An action comes again, in another pair, only when others tell nothing more: two answers about one action are
@@ -109,7 +109,7 @@ class PairSearch:
         left = self.model.prior[None]  # the chance of a state and of the answers so far: a row for every way to answer
         alone = self._told(left)
         fresh, unasked = np.ones((2, len(self.first)), dtype=np.bool_)
-        found: list[TellingPair] = []
+        found: list[InformativePair] = []
         while len(found) < min(count, QUESTIONS):
             more = self._told(left)
             ways = (np.where(fresh, more, 0.0), np.where(unasked, more, 0.0), np.where(fresh, alone, 0.0))
@@ -171,14 +171,14 @@ class PairSearch:
         places = np.abs(ranks[:, self.first[top]] - ranks[:, self.second[top]])
         return int(top[np.argmax(np.where(self.known[:, top] > 0, places, len(ranks[0])).min(axis=0))])
 
-    def _pair(self, index: int, bits: float, guessed: float) -> TellingPair:
+    def _pair(self, index: int, bits: float, guessed: float) -> InformativePair:
         known = self.known[:, index] > 0
         answers = self.answers[:, index]
         one, other = int(self.first[index]), int(self.second[index])
         if answers[int(np.argmax(known))] < 0.5:
             one, other, answers = other, one, 1.0 - answers
         sure = _sure(self.model, one, other)
-        return TellingPair(one, other, _where(known, answers), _where(known, sure), bits, guessed)
+        return InformativePair(one, other, _where(known, answers), _where(known, sure), bits, guessed)
 
 
 def _contest(model: PreferenceModel, known: BoolArray) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from lpbandits.inspection.contrasts import Contrasts, Pair
 from lpbandits.inspection.questions import CANDIDATES
-from lpbandits.text import pluralize, shown
+from lpbandits.text import display, pluralize
 
 ASK = "Which of two do they prefer? The answers that tell states apart"
 TRAITS = "What sets each state apart from the others"
@@ -30,9 +30,9 @@ def pair_table(contrasts: Contrasts) -> tuple[list[str], list[list[str]]]:
     certain = contrasts.at_their_word
     rows = [
         [
-            shown(pair.first),
+            display(pair.first),
             _who(pair, first=True, certain=certain),
-            shown(pair.second),
+            display(pair.second),
             _who(pair, first=False, certain=certain),
             f"{pair.tells:.2f} bits",
             percent(pair.guessed),
@@ -63,7 +63,7 @@ def pair_rule(contrasts: Contrasts, *, actions: int, largest: float) -> str:
 def trait_table(contrasts: Contrasts) -> tuple[list[str], list[list[str]]]:
     """Return what sets each state apart, as columns and rows of text."""
     rows = [
-        [str(t.state), shown(t.first), shown(t.second), percent(t.says_first), percent(t.others_say_first)]
+        [str(t.state), display(t.first), display(t.second), percent(t.says_first), percent(t.others_say_first)]
         for t in contrasts.traits
     ]
     return ["state", "prefers, more than others do,", "to", OWN, OTHERS], rows

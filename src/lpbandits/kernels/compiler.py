@@ -22,7 +22,7 @@ import numba.core.config
 import numba.core.errors
 import numpy as np
 
-from lpbandits.errors import InvalidInput, SlowFunction
+from lpbandits.errors import InvalidInput, UncompiledWarning
 from lpbandits.io import paths
 from lpbandits.io.sealed import sealed, unsealed
 from lpbandits.kernels import blas
@@ -180,7 +180,7 @@ def specialise(
         warnings.warn(
             f"{names} is plain Python, so everything around it runs as Python too, some hundred times slower; "
             "decorate it with lpbandits.kernel",
-            SlowFunction,
+            UncompiledWarning,
             stacklevel=4,
         )
     if slow:

@@ -6,7 +6,9 @@ from lpbandits.typing import IntArray
 
 
 @kernel
-def wander(play: int, explore: float, k: int, allowed: IntArray, seed: int, person: int, round_: int) -> int:
+def apply_exploration_floor(
+    play: int, explore: float, k: int, allowed: IntArray, seed: int, person: int, round_: int
+) -> int:
     """Return each of N allowed actions (of all k where `allowed` is empty) with chance `explore`, else the play.
 
     An action that is played with chance p then has explore + (1 − N · explore) p. N · explore is at most 1.

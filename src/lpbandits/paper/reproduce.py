@@ -10,7 +10,7 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.datasets.movielens import fingerprint_of, locate, require
-from lpbandits.errors import InvalidInput, door
+from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.atomic import as_folder
 from lpbandits.io.paths import as_path
 from lpbandits.paper.cases import keep, kept
@@ -37,7 +37,7 @@ class Reproduction:
     report: Path
 
 
-@door("reproducing")
+@translate_errors("reproducing")
 def reproduce(
     names: Sequence[str] = (),
     *,

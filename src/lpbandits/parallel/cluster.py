@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from lpbandits.errors import InvalidInput, MachineFault, reason
+from lpbandits.errors import InvalidInput, ResourceError, reason
 from lpbandits.io.compressed import temporary
 from lpbandits.parallel.interrupts import started_deaf, undisturbed
 from lpbandits.parallel.travel import LEAST, about, check_same, opened, packed, unpacked
@@ -97,7 +97,7 @@ class OnDask:
                 )
             )
         except RuntimeError as error:
-            raise MachineFault(
+            raise ResourceError(
                 f"a Dask cluster could not be started here: {error}; in a script put what it does under "
                 "`if __name__ == '__main__':`, or use backend 'processes'"
             ) from None
@@ -135,7 +135,7 @@ class OnDask:
         now = time.monotonic()
         self._bare = None if there else now if self._bare is None else self._bare
         if self._bare is not None and now - self._bare >= PATIENCE:
-            raise MachineFault(
+            raise ResourceError(
                 f"the Dask cluster {self._where} has had no workers for {PATIENCE} seconds; start some, and the "
                 "command again"
             )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 from lpbandits.parallel.cluster import OnDask
 from lpbandits.parallel.processes import OnProcesses
 from lpbandits.parallel.workers import Workers
@@ -96,5 +96,5 @@ class OnThreads:
 
 def engine_of(workers: Workers) -> Engine:
     """Start workers."""
-    affordable(f"{workers.here:,} worker processes", "use fewer jobs (--jobs)", size=PROCESS * workers.here)
+    check_resources(f"{workers.here:,} worker processes", "use fewer jobs (--jobs)", size=PROCESS * workers.here)
     return OnDask(workers) if workers.backend == "dask" else OnProcesses(workers.here)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, TypeVar
 
-from lpbandits.errors import MachineFault
+from lpbandits.errors import ResourceError
 from lpbandits.parallel.engines import Engine, OnThreads, engine_of
 from lpbandits.parallel.threads import cores, one_thread, threads_of
 from lpbandits.parallel.workers import Workers, as_workers
@@ -199,7 +199,7 @@ class _Round:
         tasks = [self.waiting.pop(future) for future in lost]
         self.deaths.update(task[0][0] for task in tasks[: self.engine.count])  # they start in the order of sending
         if max(self.deaths.values()) >= DEATHS:
-            raise MachineFault(
+            raise ResourceError(
                 f"worker processes died {DEATHS} times over the same work; there may be too little memory: use fewer "
                 "jobs (--jobs), or make the problem smaller"
             )
@@ -212,7 +212,7 @@ def _fault_of(future: "Future[Any]") -> BaseException | None:
     try:
         return future.exception()
     except CancelledError:
-        raise MachineFault("the scheduler of the Dask cluster is gone; start it again, and the command") from None
+        raise ResourceError("the scheduler of the Dask cluster is gone; start it again, and the command") from None
 
 
 def _task(function: Callable[..., T], jobs: list[tuple[Any, ...]]) -> tuple[float, list[T]]:

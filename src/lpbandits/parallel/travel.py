@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import Any
 
-from lpbandits.errors import InvalidInput, LpbError, MachineFault, SlowFunction
+from lpbandits.errors import InvalidInput, LpbError, ResourceError, UncompiledWarning
 from lpbandits.validate import ODD
 
 LEAST = 0.5
@@ -63,14 +63,14 @@ def unpacked(call: bytes, theirs: Mapping[str, str] | None = None) -> bytes:
     from joblib.externals.loky.backend.reduction import dumps  # noqa: PLC0415
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SlowFunction)
+        warnings.simplefilter("ignore", UncompiledWarning)
         try:
             return bytes(dumps(function(*arguments)))
         except LpbError:
             raise
         except Exception as error:
             if not _arrives(error):  # which would look like the worker's death
-                raise MachineFault(f"a worker process failed: {type(error).__name__}: {error}") from None
+                raise ResourceError(f"a worker process failed: {type(error).__name__}: {error}") from None
             raise
 
 

@@ -46,7 +46,7 @@ class Workers:
         if self.address is not None:
             if backend != "dask":
                 raise InvalidInput(
-                    f"address is {validate.quoted(self.address)}, but the backend is {backend!r}; an address is for "
+                    f"address is {validate.short_repr(self.address)}, but the backend is {backend!r}; an address is for "
                     "backend='dask' (--backend dask): add that, or leave the address out"
                 )
             object.__setattr__(self, "address", _as_address(self.address))
@@ -97,6 +97,6 @@ def _as_address(value: Any) -> str:
         wrong = "its port is not a whole number up to 65535"
     if wrong:
         raise InvalidInput(
-            f"address is {validate.quoted(text)}: {wrong}; give that of a Dask scheduler, such as tcp://10.0.0.1:8786"
+            f"address is {validate.short_repr(text)}: {wrong}; give that of a Dask scheduler, such as tcp://10.0.0.1:8786"
         )
     return text

@@ -70,7 +70,7 @@ class Belief:
         _check_policy(policy)
         if not isinstance(belief, Belief):
             raise InvalidInput(
-                f"belief is {validate.quoted(belief)}; give a Belief, as Belief.unpack(policy, data) does"
+                f"belief is {validate.short_repr(belief)}; give a Belief, as Belief.unpack(policy, data) does"
             )
         if belief.policy_id != policy.id:
             raise InvalidInput("the belief is of another policy or model; give the policy it was made with")
@@ -227,7 +227,7 @@ def _check_policy(policy: Any) -> None:
     from lpbandits.policies.policy import Policy  # noqa: PLC0415 - which imports this
 
     if not isinstance(policy, Policy):
-        raise InvalidInput(f"policy is {validate.quoted(policy)}; give a policy such as LpbTS(model)")
+        raise InvalidInput(f"policy is {validate.short_repr(policy)}; give a policy such as LpbTS(model)")
 
 
 def _saved_shape(policy: "Policy") -> tuple[int, int]:

@@ -16,7 +16,7 @@ from lpbandits.kernels.compiler import config, fingerprint, is_compiled, name_of
 from lpbandits.policies.base import Evidence, Feedback, Rule
 from lpbandits.rewards import Rewards
 from lpbandits.typing import Json
-from lpbandits.validate import quoted
+from lpbandits.validate import short_repr
 
 _KINDS: dict[str, type[Evidence | Rule]] = {"evidence": Evidence, "rule": Rule}
 _EXAMPLES = {"evidence": "Refit()", "rule": "Sample()"}
@@ -39,7 +39,7 @@ _ARGUMENTS = {
 def check_part(part: Any, name: Literal["evidence", "rule"]) -> None:
     """Refuse what is no evidence or rule, or one that lacks something, or whose settings cannot be saved."""
     if not isinstance(part, _KINDS[name]):
-        raise InvalidInput(f"{name} is {quoted(part)}; give one of its kind, such as {_EXAMPLES[name]}")
+        raise InvalidInput(f"{name} is {short_repr(part)}; give one of its kind, such as {_EXAMPLES[name]}")
     called = f"the {name} {type(part).__name__}"
     for member in ("kind", *_FUNCTIONS[name]):
         if not hasattr(type(part), member):
@@ -56,7 +56,7 @@ def check_part(part: Any, name: Literal["evidence", "rule"]) -> None:
 
 def _check_function(function: Any, member: str, called: str) -> None:
     if not callable(function):
-        raise InvalidInput(f"{member} of {called} is {quoted(function)}, no function")
+        raise InvalidInput(f"{member} of {called} is {short_repr(function)}, no function")
     if not fingerprint(function):
         return
     wanted = _ARGUMENTS[member]

@@ -20,14 +20,14 @@ from lpbandits.kernels.choices import favourite_sets
 from lpbandits.kernels.compiler import fingerprint
 from lpbandits.kernels.entry_points import door_to_choose, door_to_doubt, door_to_expect, door_to_sway
 from lpbandits.kernels.layout import Arrays
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.policies.base import Evidence, Feedback, Rule
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.plugins import asking, check_part, settings_of, watched_choose, watched_evidence
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, Label
-from lpbandits.validate import quoted
+from lpbandits.validate import short_repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +150,9 @@ class Policy:
     def new_belief(self, room: int = 8) -> Belief:
         """Return what the policy knows of a person it has not met, with room for so many tried actions."""
         room = validate.as_count(room, "room")
-        if room > self.model.n_actions:  # what is no larger than the model was affordable
+        if room > self.model.n_actions:  # what is no larger than the model was check_resources
             size = room * (60 + 4 * self.model.n_states)
-            affordable(f"room for {room:,} tried actions", "it grows by itself", size=size)
+            check_resources(f"room for {room:,} tried actions", "it grows by itself", size=size)
         return Belief.new(self, room)
 
     def arrays(self, belief: Belief) -> Arrays:
@@ -269,9 +269,9 @@ class Policy:
         try:
             return self.model.index[label]
         except validate.ODD:
-            names = ", ".join(map(quoted, self.model.actions[:5])) + (", …" if self.model.n_actions > 5 else "")
+            names = ", ".join(map(short_repr, self.model.actions[:5])) + (", …" if self.model.n_actions > 5 else "")
             raise InvalidInput(
-                f"unknown action {quoted(label)}; the {self.model.n_actions} actions are {names}"
+                f"unknown action {short_repr(label)}; the {self.model.n_actions} actions are {names}"
                 + validate.did_you_mean(label, self.model.actions)
             ) from None
 

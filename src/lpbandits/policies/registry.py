@@ -59,7 +59,7 @@ class Entry:
         for name in ("name", "title", "knows", "assumes"):
             object.__setattr__(self, name, validate.as_text(getattr(self, name), name))
         if not callable(self.build):
-            raise InvalidInput(f"build is {validate.quoted(self.build)}; give a function: lambda s: LpbTS(s.model)")
+            raise InvalidInput(f"build is {validate.short_repr(self.build)}; give a function: lambda s: LpbTS(s.model)")
         object.__setattr__(self, "feedback", validate.as_choice(self.feedback, "feedback", get_args(Feedback)))
 
     @property
@@ -108,10 +108,10 @@ def make_policy(name: str, setting: Setting) -> Policy:
     """
     entry = entry_of(name)
     if not isinstance(setting, Setting):
-        raise InvalidInput(f"setting is {validate.quoted(setting)}; give a Setting(model, rewards)")
+        raise InvalidInput(f"setting is {validate.short_repr(setting)}; give a Setting(model, rewards)")
     policy: object = entry.build(setting)
     if not isinstance(policy, Policy):
-        raise InvalidInput(f"what {name!r} builds is {validate.quoted(policy)}; it must return a policy")
+        raise InvalidInput(f"what {name!r} builds is {validate.short_repr(policy)}; it must return a policy")
     if policy.feedback != entry.feedback:
         raise InvalidInput(
             f"{name!r} is registered for {entry.feedback}, but what it builds learns from {policy.feedback}; give its "
@@ -146,7 +146,7 @@ def policy_from_dict(content: Json, model: PreferenceModel) -> Policy:
         raise FileFormatError(f"the saved policy is not usable: {error}") from None
     except validate.ODD as error:
         raise FileFormatError(
-            f"the saved policy is not whole: {type(error).__name__} {validate.quoted(error)}"
+            f"the saved policy is not whole: {type(error).__name__} {validate.short_repr(error)}"
         ) from None
 
 
@@ -160,7 +160,7 @@ def _part(kinds: Mapping[str, Callable[..., P]], content: Json) -> P:
         load_outside()
     if kind not in kinds:
         raise InvalidInput(
-            f"it is made of {validate.quoted(kind)}, which is not known here; import what defines it and calls register"
+            f"it is made of {validate.short_repr(kind)}, which is not known here; import what defines it and calls register"
         )
     if "rewards" in settings:
         settings["rewards"] = Rewards(**settings["rewards"])

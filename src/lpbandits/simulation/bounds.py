@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput, door
+from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.progress import Progress
 from lpbandits.simulation.growth import check_growth, copies_of, measure_growth
@@ -131,7 +131,7 @@ def spread_of(values: FloatArray) -> Json:
     }
 
 
-@door("computing bounds")
+@translate_errors("computing bounds")
 def bound_world(
     world: SyntheticWorld,
     *,
@@ -153,7 +153,7 @@ def bound_world(
     """
     if not isinstance(world, SyntheticWorld):
         raise InvalidInput(
-            f"world is {validate.quoted(world)}; give a SyntheticWorld, such as SyntheticWorld(states=5)"
+            f"world is {validate.short_repr(world)}; give a SyntheticWorld, such as SyntheticWorld(states=5)"
         )
     for name, usual in (("swap", 0.0), ("model_error", 0.0), ("noise_family", "normal")):
         if getattr(world, name) != usual:
@@ -181,7 +181,7 @@ def bound_world(
     return Bounds(settings, found, time.perf_counter() - started, tuple(range(world.actions)))
 
 
-@door("computing bounds")
+@translate_errors("computing bounds")
 def bound_model(
     model: PreferenceModel,
     *,
@@ -238,7 +238,7 @@ def world_at(
     return SyntheticWorld(**settings)  # type: ignore[arg-type] # it looks at all of them
 
 
-@door("computing bounds")
+@translate_errors("computing bounds")
 def bounds_against(
     axis: str,
     *,
@@ -297,12 +297,12 @@ def table_against(found: Sequence[tuple[float, Bounds]]) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def room_of(bounds: Bounds, policy: str) -> tuple[float, float]:
+def memory_budget(bounds: Bounds, policy: str) -> tuple[float, float]:
     """Return a policy's mean growth over the mean bound, and its standard error over people.
 
     >>> from lpbandits import SyntheticWorld
     >>> found = bound_world(SyntheticWorld(states=3, actions=4), people=3, policies=["ts"], rounds=200, repeats=2)
-    >>> bool(room_of(found, "ts")[0] > 1)
+    >>> bool(memory_budget(found, "ts")[0] > 1)
     True
     """
     least = [p.preference.value for p in bounds.people]

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from lpbandits.errors import InvalidInput, door
+from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.atomic import whole_folder, write_table
 from lpbandits.io.paths import as_path
 from lpbandits.simulation.rollout import Trace
 from lpbandits.simulation.sums import Moments, Spread
 from lpbandits.typing import FloatArray, Json
-from lpbandits.validate import ODD, quoted
+from lpbandits.validate import ODD, short_repr
 
 FORMAT = "lpbandits-simulation"
 VERSION = 2
@@ -129,7 +129,7 @@ class Results:
             return self.policies[name]
         except ODD:
             raise InvalidInput(
-                f"no policy {quoted(name)} in these results; there are: {', '.join(self.policies)}"
+                f"no policy {short_repr(name)} in these results; there are: {', '.join(self.policies)}"
             ) from None
 
     @property
@@ -166,7 +166,7 @@ class Results:
             frames.append(frame.select("policy", "person", pl.exclude("policy", "person")))
         return pl.concat(frames)
 
-    @door("saving results")
+    @translate_errors("saving results")
     def save(self, folder: str | Path) -> Path:
         """Write curves.parquet, people.parquet and manifest.json; return the folder."""
         with whole_folder(folder, self.manifest()) as place:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput, LocksIn, door
-from lpbandits.kernels.exploring import wander, wander_pair
+from lpbandits.errors import InvalidInput, LockInWarning, translate_errors
+from lpbandits.kernels.exploring import apply_exploration_floor, wander_pair
 from lpbandits.kernels.outcomes import duelled, rewarded
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 from lpbandits.policies import Policy
 from lpbandits.simulation.kernels.rollout import offer_once, offer_sets, rollout_of
 from lpbandits.typing import FloatArray, Int32Array
@@ -38,7 +38,7 @@ class Trace:
         return self.plays[:, :, 0]
 
 
-@door("playing rounds")
+@translate_errors("playing rounds")
 def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first_person: int = 0) -> Trace:
     """Play `rounds` rounds with every person of a population; person i has the address first_person + i.
 
@@ -48,10 +48,10 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
     (2, 4, 1)
     """
     if not isinstance(policy, Policy):
-        raise InvalidInput(f"policy is {validate.quoted(policy)}; give a policy such as LpbTS(model)")
+        raise InvalidInput(f"policy is {validate.short_repr(policy)}; give a policy such as LpbTS(model)")
     if not isinstance(people, Population):
         raise InvalidInput(
-            f"people are {validate.quoted(people)}; give a Population, such as world.draw(people=5, seed=0)"
+            f"people are {validate.short_repr(people)}; give a Population, such as world.draw(people=5, seed=0)"
         )
     rounds, seed = validate.as_count(rounds, "rounds"), validate.as_seed(seed)
     first_person = validate.as_count(first_person, "first_person", low=0, high=2**62)
@@ -69,7 +69,7 @@ def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
     """Do what `roll` does, of arguments that were looked at."""
     count, k = len(people), policy.model.n_actions
     duels = policy.feedback == "duels"
-    affordable(
+    check_resources(
         f"{count:,} people × {rounds:,} rounds, all of them kept",
         "take fewer people or rounds",
         size=count * rounds * (48 if duels else 28),
@@ -88,7 +88,7 @@ def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
     rollout = rollout_of(
         offer_once if people.once else offer_sets,
         policy.choose,
-        wander_pair if duels else wander,
+        wander_pair if duels else apply_exploration_floor,
         duelled if duels else rewarded,
         policy.tell,
     )
@@ -126,7 +126,7 @@ def warn_of_locking(policy: Policy, people: Population, rounds: int) -> None:
         warnings.warn(
             f"the rule '{policy.rule.kind}' is for actions that each person gets once, but here they repeat: it locks "
             "in on one that is good enough; use a world whose actions are given once (replay), or another policy",
-            LocksIn,
+            LockInWarning,
             stacklevel=4,
         )
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput, door
+from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.parallel import Workers, at_a_time, team_of
 from lpbandits.policies import Policy, Setting, entry_of, make_policy
 from lpbandits.progress import Progress
@@ -30,7 +30,7 @@ class Piece(NamedTuple):
     first_person: int
 
 
-@door("simulating")
+@translate_errors("simulating")
 def simulate(
     world: World,
     policies: Sequence[str] | Mapping[str, str | Build],
@@ -88,7 +88,7 @@ def simulate(
     traces = validate.as_flag(traces, "traces")
     if progress is not None and not callable(progress):
         raise InvalidInput(
-            f"progress is {validate.quoted(progress)}; give a function of (what, done, total), or nothing"
+            f"progress is {validate.short_repr(progress)}; give a function of (what, done, total), or nothing"
         )
     builders = builders_of(policies)
     people, rounds, draws = (
@@ -137,7 +137,9 @@ def _warm_up(pieces: Sequence[Piece], seed: int) -> None:
 def builders_of(policies: Sequence[str] | Mapping[str, str | Build]) -> dict[str, Build]:
     """Return a builder per name, for registered names and for users' own."""
     if isinstance(policies, str) or not isinstance(policies, Iterable):
-        raise InvalidInput(f"policies is {validate.quoted(policies)}; give a list of names, such as ['lpbts', 'ts']")
+        raise InvalidInput(
+            f"policies is {validate.short_repr(policies)}; give a list of names, such as ['lpbts', 'ts']"
+        )
     named: Iterable[tuple[str, str | Build]]
     listed = validate.as_list(policies, "policies", "names", most=10_000)
     named = policies.items() if isinstance(policies, Mapping) else ((name, name) for name in listed)
@@ -145,7 +147,7 @@ def builders_of(policies: Sequence[str] | Mapping[str, str | Build]) -> dict[str
     for given, build in named:
         if not isinstance(given, str):
             raise InvalidInput(
-                f"policy {validate.quoted(given)} is not a name; give names, or a mapping from names to builders"
+                f"policy {validate.short_repr(given)} is not a name; give names, or a mapping from names to builders"
             )
         name = validate.as_text(given, "policy")
         if name in out:
@@ -164,7 +166,7 @@ def _built(name: str, build: Build, setting: Setting) -> Policy:
     policy = build(setting)
     if not isinstance(policy, Policy):
         raise InvalidInput(
-            f"the builder of {name!r} returned {validate.quoted(policy)}; it must return a policy, such as LpbTS(model)"
+            f"the builder of {name!r} returned {validate.short_repr(policy)}; it must return a policy, such as LpbTS(model)"
         )
     if policy.model.n_actions != setting.model.n_actions:
         raise InvalidInput(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 from lpbandits.policies import POLICIES, make_policy
 from lpbandits.policies.registry import MEANS, ORDERINGS, TOP, Entry
 from lpbandits.simulation import sums
@@ -56,7 +56,7 @@ def check_run(
     size += 64 * max(rounds, PIECE) * 2 * workers + 200 * rounds  # traces under way
     size += (policies + 1) * cells * 56 if traces else 0
     work = sum(everybody * rounds * _decision(build, states, actions, rounds) for build in builders.values())
-    affordable(
+    check_resources(
         f"{pluralize(everybody, 'person', 'people')} × {pluralize(rounds, 'round')} with "
         f"{pluralize(policies, 'policy', 'policies')}",
         "take fewer people, draws, rounds, states or actions" + (", or leave the traces out" if traces else ""),
@@ -108,7 +108,7 @@ def check_bounds(
     costs = [_decision(build, world.states, world.actions, rounds) for build in builds for world in places]
     size = people * (40 * m * k + 16 * repeats * k) + 2 * workers * repeats * rounds * 40
     play = people * repeats * rounds * sum(costs)
-    affordable(
+    check_resources(
         f"{people:,} people × {repeats:,} repeats × {rounds:,} rounds with "
         f"{pluralize(len(policies), 'policy', 'policies')}",
         "take fewer people, repeats or rounds",

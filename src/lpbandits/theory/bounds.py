@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput, door
+from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.theory.constraints import Program
 from lpbandits.theory.program import Solution, solve
@@ -64,7 +64,7 @@ class LowerBound:
         }
 
 
-@door("computing a bound")
+@translate_errors("computing a bound")
 def lower_bound(
     model: PreferenceModel, state: int, means: Any, noise: float = 1.0, *, pinned: bool = True, tolerance: float = 1e-6
 ) -> LowerBound:
@@ -110,7 +110,7 @@ def lower_bound(
     return _scaled(model, person, others, found, person.means[best] + found.means * person.scale)
 
 
-@door("computing a bound")
+@translate_errors("computing a bound")
 def plain_bound(model: PreferenceModel, state: int, means: Any, noise: float = 1.0) -> LowerBound:
     """Return the bound for a policy that knows nothing: Σ Δ_a / KL = Σ 2σ² / Δ_a over the actions but the best.
 
@@ -124,7 +124,7 @@ def plain_bound(model: PreferenceModel, state: int, means: Any, noise: float = 1
     return LowerBound(float(rates @ person.gaps), rates, 0.0, None, None, np.zeros(model.n_states))
 
 
-@door("computing a bound")
+@translate_errors("computing a bound")
 def latent_bound(
     model: PreferenceModel, state: int, means: Any = None, noise: float = 1.0, *, pinned: bool = True
 ) -> LowerBound:

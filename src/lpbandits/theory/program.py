@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from lpbandits.errors import InvalidInput
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 from lpbandits.theory.constraints import Constraints, Program, mended
 from lpbandits.theory.interior import approach
 from lpbandits.typing import FloatArray
@@ -33,7 +33,7 @@ def check_size(states: int, actions: int, what: str = "a bound", operations: int
     ...
     lpbandits.errors.InvalidInput: a bound with 1,000,000 states × 20 actions would take ... hours; at most 10 ...
     """
-    affordable(
+    check_resources(
         f"{what} with {states:,} states × {actions:,} actions",
         "take fewer people, states or actions",
         size=300 * states * actions + 100 * actions * actions,  # cuts and fits per state, and a linear system

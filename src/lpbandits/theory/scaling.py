@@ -5,7 +5,7 @@ from fractions import Fraction
 from functools import cache
 
 from lpbandits import validate
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 
 
 def differ_probability(actions: int, positions: int = 2) -> Fraction:
@@ -71,7 +71,7 @@ def nearest_inversions(states: int, actions: int) -> Fraction:
     possible = sum(counts) - 1
     others = validate.as_count(states, "states", low=2, high=possible + 1) - 1
     digits = others * possible.bit_length() // 30 + 1
-    affordable(
+    check_resources(
         f"an exact number of about {9 * digits:,} digits",
         "take fewer states or actions",
         size=40 * digits,

@@ -19,8 +19,8 @@ from lpbandits.validate.values import (
     as_seed,
     as_text,
     did_you_mean,
-    quoted,
     same,
+    short_repr,
 )
 
 __all__ = [
@@ -47,6 +47,6 @@ __all__ = [
     "check_ordered",
     "check_unit",
     "did_you_mean",
-    "quoted",
     "same",
+    "short_repr",
 ]

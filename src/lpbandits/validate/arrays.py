@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lpbandits.errors import InvalidInput
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 from lpbandits.typing import FloatArray, IntArray
 from lpbandits.validate.values import NO_NUMBERS, ODD
 
@@ -93,7 +93,7 @@ def _numbers(array: np.ndarray[Any, Any], name: str, copy: bool | None) -> Float
 
 def _check_size(array: np.ndarray[Any, Any], name: str) -> None:
     """Refuse an array whose copy would not fit: one may stand for far more numbers than it holds."""
-    affordable(f"{name} of shape {'×'.join(map(str, array.shape))}", "give fewer numbers", size=24 * array.size)
+    check_resources(f"{name} of shape {'×'.join(map(str, array.shape))}", "give fewer numbers", size=24 * array.size)
 
 
 def as_indices(values: Any, name: str) -> IntArray:

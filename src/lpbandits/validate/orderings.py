@@ -8,7 +8,7 @@ import numpy as np
 from lpbandits.errors import InvalidInput
 from lpbandits.typing import FloatArray, IntArray, Label
 from lpbandits.validate.arrays import as_array, as_floats
-from lpbandits.validate.values import as_label, as_list, quoted
+from lpbandits.validate.values import as_label, as_list, short_repr
 
 
 def as_orderings(orderings: Any) -> IntArray:
@@ -105,7 +105,9 @@ def as_labels(labels: Sequence[Label] | None, count: int, name: str = "actions")
             raise InvalidInput(f"{name} has more labels than the {count} actions; give one label per action")
         plain = as_label(label, f"{name}[{i}]")
         if plain in seen:
-            raise InvalidInput(f"label {quoted(plain)} is given to {name} {seen[plain]} and {i}; labels must differ")
+            raise InvalidInput(
+                f"label {short_repr(plain)} is given to {name} {seen[plain]} and {i}; labels must differ"
+            )
         seen[plain] = i
         out.append(plain)
     if len(out) != count:

@@ -45,13 +45,13 @@ def as_number(value: Any, name: str, *, low: float = -math.inf, high: float = ma
     lpbandits.errors.InvalidInput: noise is -1; it must be greater than 0
     """
     if not hasattr(type(value), "__float__") or isinstance(value, NO_NUMBERS):
-        raise InvalidInput(f"{name} is {quoted(value)}, which is not a number")
+        raise InvalidInput(f"{name} is {short_repr(value)}, which is not a number")
     if isinstance(value, np.ndarray) and (value.ndim or np.ma.isMaskedArray(value)):
-        raise InvalidInput(f"{name} is {quoted(value)}, which is not one number")
+        raise InvalidInput(f"{name} is {short_repr(value)}, which is not one number")
     try:
         number = float(value)
     except ODD:
-        raise InvalidInput(f"{name} is {quoted(value)}, which is not one finite number") from None
+        raise InvalidInput(f"{name} is {short_repr(value)}, which is not one finite number") from None
     plain = value if type(value) is int else number
     if not math.isfinite(number):
         raise InvalidInput(f"{name} is {plain}; it must be a finite number")
@@ -71,7 +71,7 @@ def as_flag(value: Any, name: str) -> bool:
     lpbandits.errors.InvalidInput: top is 'no'; it must be True or False
     """
     if not isinstance(value, bool | np.bool_):
-        raise InvalidInput(f"{name} is {quoted(value)}; it must be True or False")
+        raise InvalidInput(f"{name} is {short_repr(value)}; it must be True or False")
     return bool(value)
 
 
@@ -84,12 +84,12 @@ def as_text(value: Any, name: str) -> str:
     lpbandits.errors.InvalidInput: person is 3; give text
     """
     if not isinstance(value, str):
-        raise InvalidInput(f"{name} is {quoted(value)}; give text")
+        raise InvalidInput(f"{name} is {short_repr(value)}; give text")
     text = str.__str__(value)  # a subclass may have odd ideas of equality
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InvalidInput(f"{name} is {quoted(text)}, which UTF-8 cannot write; give another text") from None
+        raise InvalidInput(f"{name} is {short_repr(text)}, which UTF-8 cannot write; give another text") from None
     return text
 
 
@@ -110,7 +110,7 @@ def as_count(value: Any, name: str, *, low: int = 1, high: int = 2**31 - 1) -> i
             number = low - 1
         if low <= number <= high:
             return number
-    raise InvalidInput(f"{name} is {quoted(value)}; it must be a whole number from {low} to {high}")
+    raise InvalidInput(f"{name} is {short_repr(value)}; it must be a whole number from {low} to {high}")
 
 
 def as_bytes(value: Any, name: str) -> int:
@@ -134,7 +134,7 @@ def as_bytes(value: Any, name: str) -> int:
         number, unit, binary = found.groups()
         size = int(float(number) * (1024 if binary else 1000) ** " kmgt".index(unit or " "))
     if not 0 < size < 2**63:
-        raise InvalidInput(f"{name} is {quoted(value)}; give a number above 0 with a unit, such as 8GB or 500MB")
+        raise InvalidInput(f"{name} is {short_repr(value)}; give a number above 0 with a unit, such as 8GB or 500MB")
     return size
 
 
@@ -162,7 +162,9 @@ def as_choice(value: Any, name: str, choices: Iterable[str]) -> str:
     """
     known = list(choices)
     if not isinstance(value, str) or str.__str__(value) not in known:
-        raise InvalidInput(f"{name} is {quoted(value)}; choose one of: {', '.join(known)}{did_you_mean(value, known)}")
+        raise InvalidInput(
+            f"{name} is {short_repr(value)}; choose one of: {', '.join(known)}{did_you_mean(value, known)}"
+        )
     return str.__str__(value)
 
 
@@ -181,21 +183,21 @@ def did_you_mean(value: Any, known: Iterable[Label]) -> str:
         if folded is not None:
             names.setdefault(folded, name)
     near = difflib.get_close_matches(word, names, n=1)
-    return f" (did you mean {quoted(names[near[0]])}?)" if near else ""
+    return f" (did you mean {short_repr(names[near[0]])}?)" if near else ""
 
 
 def _folded(name: Any) -> str | None:
     """Return a name for comparing, without case; None for what is no name, or a long one."""
     if isinstance(name, bool) or not isinstance(name, str | int):
         return None
-    text = str.__str__(name) if isinstance(name, str) else quoted(int.__index__(name))
+    text = str.__str__(name) if isinstance(name, str) else short_repr(int.__index__(name))
     return text.casefold() if 0 < len(text) <= LONGEST_GUESS else None
 
 
 def as_list(values: Any, name: str, what: str, *, most: int = LONGEST_LIST) -> Iterator[Any]:
     """Give the entries of what must be a list of `what`, at most so many of them."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InvalidInput(f"{name} is {quoted(values)}; give a list of {what}")
+        raise InvalidInput(f"{name} is {short_repr(values)}; give a list of {what}")
     try:
         for i, value in enumerate(values):
             if i >= most:
@@ -204,7 +206,9 @@ def as_list(values: Any, name: str, what: str, *, most: int = LONGEST_LIST) -> I
     except InvalidInput:
         raise
     except ODD:
-        raise InvalidInput(f"{name} is {quoted(values)}, which cannot be gone through; give a list of {what}") from None
+        raise InvalidInput(
+            f"{name} is {short_repr(values)}, which cannot be gone through; give a list of {what}"
+        ) from None
 
 
 def as_json(value: Any, name: str) -> Json:
@@ -214,7 +218,7 @@ def as_json(value: Any, name: str) -> Json:
     {'seeds': [1, 2]}
     """
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"{name} is not a JSON object: {quoted(value)}; give a dict of plain values")
+        raise InvalidInput(f"{name} is not a JSON object: {short_repr(value)}; give a dict of plain values")
     try:
         content: Json = parse_json(json.dumps(dict(value)), name)
     except (*ODD, FileFormatError) as error:
@@ -228,17 +232,17 @@ def as_label(label: Any, name: str) -> Label:
     if isinstance(plain, str):
         return as_text(plain, name)
     if isinstance(plain, bool) or not isinstance(plain, int):
-        raise InvalidInput(f"{name} is {quoted(label)}; a label must be a str or an int")
+        raise InvalidInput(f"{name} is {short_repr(label)}; a label must be a str or an int")
     number = int.__index__(plain)
     if abs(number) > LARGEST_LABEL:
-        raise InvalidInput(f"{name} is {quoted(number)}; a number as label lies within ±1e100: give text")
+        raise InvalidInput(f"{name} is {short_repr(number)}; a number as label lies within ±1e100: give text")
     return number
 
 
-def quoted(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """Return a value for a message, not more than a line of it.
 
-    >>> quoted("x" * 1000)[-3:], quoted(10**5000)
+    >>> short_repr("x" * 1000)[-3:], short_repr(10**5000)
     ('xx…', 'an int too long to print')
     """
     try:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from lpbandits.simulation.bounds import AXES, Bounds, room_of, table_against
+from lpbandits.simulation.bounds import AXES, Bounds, memory_budget, table_against
 from lpbandits.simulation.results import versions
 from lpbandits.typing import Json
 from lpbandits.views.charts.base import Chart, quickly
@@ -93,7 +93,7 @@ def findings(found: Found) -> list[str]:
     word = "falls" if v1 < v0 else "rises"
     out = [f"The bound of a policy that knows the orderings {word} from {v0:.2g} at {x0:g} to {v1:.2g} at {x1:g}."]
     if "lpbts" in found[0][1].growth():
-        rooms = [(x, *room_of(bounds, "lpbts")) for x, bounds in found]
+        rooms = [(x, *memory_budget(bounds, "lpbts")) for x, bounds in found]
         words = ", ".join(f"{ratio:.1f} ± {se:.1f} at {x:g}" for x, ratio, se in rooms)
         rounds = found[0][1].settings["rounds"]
         out.append(

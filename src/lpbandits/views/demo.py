@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from lpbandits.errors import door
+from lpbandits.errors import translate_errors
 from lpbandits.io.paths import as_path
 from lpbandits.progress import Progress
 from lpbandits.simulation import Results, simulate
@@ -29,7 +29,7 @@ class Demo:
     picture: Path
 
 
-@door("running the demo")
+@translate_errors("running the demo")
 @quickly
 def run_demo(
     folder: str | Path,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from lpbandits.evaluation.results import Evaluation, titled
 from lpbandits.simulation.results import versions
-from lpbandits.text import pluralize, shown
+from lpbandits.text import display, pluralize
 from lpbandits.views.charts.base import quickly
 from lpbandits.views.charts.evaluation import curve_chart, gain_chart, group_chart, people_chart
 from lpbandits.views.folder import made_with, save_report
@@ -97,7 +97,7 @@ def save_evaluation(found: Evaluation, folder: str | Path, *, source: str) -> Pa
         title="Does it help these people?",
         lead=found.verdict,
         sections=sections,
-        foot=f"{shown(source)}: {described(found)}. {made_with(sum(found.seconds.values()))}",
+        foot=f"{display(source)}: {described(found)}. {made_with(sum(found.seconds.values()))}",
         tables={"people": found.table},
         manifest={"format": FORMAT, "version": VERSION, **found.to_dict(), "versions": versions()},
     )

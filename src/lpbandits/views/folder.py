@@ -10,11 +10,11 @@ import altair as alt
 import polars as pl
 import vl_convert
 
-from lpbandits.errors import door
+from lpbandits.errors import translate_errors
 from lpbandits.io.atomic import whole_folder, write_bytes, write_json, write_table, write_text
 from lpbandits.io.paths import as_path
 from lpbandits.simulation.results import versions
-from lpbandits.text import shown
+from lpbandits.text import display
 from lpbandits.typing import Json
 from lpbandits.views.charts.base import Chart, styled
 from lpbandits.views.page import Section, page
@@ -25,7 +25,7 @@ DIGITS = 5
 """Digits that a chart's numbers have: more than anyone can see."""
 
 
-@door("writing a report")
+@translate_errors("writing a report")
 def save_report(
     folder: str | Path,
     *,
@@ -90,7 +90,7 @@ def _plain(content: Any) -> Any:
         return {key: _plain(value) for key, value in content.items()}
     if isinstance(content, list):
         return list(map(_plain, content))
-    return shown(content, None) if isinstance(content, str) else content
+    return display(content, None) if isinstance(content, str) else content
 
 
 def made_with(seconds: float) -> str:

@@ -14,7 +14,7 @@ from lpbandits.inspection.inspect import (
     state_table,
 )
 from lpbandits.inspection.tables import ASK, TRAIT_RULE, TRAITS, pair_rule, pair_table, trait_table
-from lpbandits.text import pluralize, shown
+from lpbandits.text import display, pluralize
 from lpbandits.views.charts.base import Chart, quickly
 from lpbandits.views.charts.models import (
     DOTS,
@@ -45,7 +45,7 @@ def save_inspection(seen: Inspection, folder: str | Path, *, source: str) -> Pat
     return save_report(
         folder,
         title="A model of preference orderings",
-        lead=f"{shown(source)}: {', '.join(sizes)}.",
+        lead=f"{display(source)}: {', '.join(sizes)}.",
         sections=list(_sections(seen)),
         foot=_made(seen),
     )
@@ -98,4 +98,6 @@ def _about_states(seen: Inspection) -> list[str]:
 
 def _made(seen: Inspection) -> str:
     versions = seen.fit.versions
-    return "Fitted with " + ", ".join(f"{shown(k)} {shown(v)}" for k, v in versions.items()) + "." if versions else ""
+    return (
+        "Fitted with " + ", ".join(f"{display(k)} {display(v)}" for k, v in versions.items()) + "." if versions else ""
+    )

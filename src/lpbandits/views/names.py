@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from lpbandits.policies import title_of
-from lpbandits.text import shown, shown_apart
+from lpbandits.text import display, unique_labels
 
 WIDTH = 40
 """Characters of a policy's title that are shown."""
@@ -15,7 +15,7 @@ def name_of(policy: str) -> str:
     >>> name_of("ts-top")
     'TS, top actions'
     """
-    return shown(title_of(policy), WIDTH)
+    return display(title_of(policy), WIDTH)
 
 
 def names_of(policies: Iterable[str]) -> dict[str, str]:
@@ -25,4 +25,4 @@ def names_of(policies: Iterable[str]) -> dict[str, str]:
     {'lpbTS': 'lpbTS', 'lpbts': 'lpbTS (2)', 'ts': 'TS'}
     """
     ordered = sorted(set(policies))
-    return dict(zip(ordered, shown_apart(map(title_of, ordered), WIDTH), strict=True))
+    return dict(zip(ordered, unique_labels(map(title_of, ordered), WIDTH), strict=True))

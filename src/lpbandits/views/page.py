@@ -4,7 +4,7 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lpbandits.text import shown
+from lpbandits.text import display
 from lpbandits.views.charts.base import FONT, Chart
 from lpbandits.views.vega import scripts
 
@@ -201,7 +201,7 @@ function show(name, spec) {{
 
 def _text(text: str) -> str:
     """Return text as HTML, whatever is in it."""
-    return html.escape(shown(text, None))
+    return html.escape(display(text, None))
 
 
 def _section(section: Section) -> str:

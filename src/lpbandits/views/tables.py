@@ -2,7 +2,7 @@
 
 from lpbandits.policies import POLICIES
 from lpbandits.simulation import Results
-from lpbandits.text import shown
+from lpbandits.text import display
 from lpbandits.typing import Json
 from lpbandits.views.names import name_of
 
@@ -15,7 +15,7 @@ def comparison(results: Results) -> tuple[list[str], list[list[str]]]:
     for name, result in sorted(results.policies.items(), key=lambda item: item[1].regret.mean[-1]):
         end = result.regret.last()
         summary = result.to_dict()
-        known = [name_of(name), shown(POLICIES[name].knows) if name in POLICIES else ""]
+        known = [name_of(name), display(POLICIES[name].knows) if name in POLICIES else ""]
         spread = f"{number(end['p05'], 0)}-{number(end['p95'], 0)}"
         weak = [number(summary["weak_regret"]["mean"])] if results.duels else []
         shares = [share(summary[part]) for part in ("best_share", "true_state")]

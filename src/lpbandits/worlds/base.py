@@ -233,7 +233,7 @@ def as_world(world: Any) -> World:
         fits = False
     if isinstance(world, type) or not fits:
         raise InvalidInput(
-            f"world is {validate.quoted(world)}; give a world with draw and to_dict, such as "
+            f"world is {validate.short_repr(world)}; give a world with draw and to_dict, such as "
             "SyntheticWorld(states=5, actions=10)"
         )
     found: World = world
@@ -247,11 +247,11 @@ def about_world(world: World) -> Json:
         content = json.loads(json.dumps(about, allow_nan=False)) if isinstance(about, Mapping) else None
     except validate.ODD as error:
         raise InvalidInput(
-            f"to_dict of the world {type(world).__name__} does not return plain JSON values: {validate.quoted(error)}"
+            f"to_dict of the world {type(world).__name__} does not return plain JSON values: {validate.short_repr(error)}"
         ) from None
     if not isinstance(content, dict):
         raise InvalidInput(
-            f"to_dict of the world {type(world).__name__} returned {validate.quoted(about)}; it must return a dict of "
+            f"to_dict of the world {type(world).__name__} returned {validate.short_repr(about)}; it must return a dict of "
             "plain values"
         )
     return content
@@ -261,7 +261,7 @@ def drawn(world: World, *, people: int, seed: int, draw: int) -> Population:
     """Return the people that a world draws, if they are a population."""
     population: Any = world.draw(people=people, seed=seed, draw=draw)
     if not isinstance(population, Population):
-        raise InvalidInput(f"the world drew {validate.quoted(population)}; draw must return a Population")
+        raise InvalidInput(f"the world drew {validate.short_repr(population)}; draw must return a Population")
     return population
 
 

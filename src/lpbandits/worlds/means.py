@@ -6,7 +6,7 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.rewards import SMALLEST, Family, Rewards, as_rewards
 from lpbandits.typing import FloatArray, IntArray, Json
@@ -64,7 +64,7 @@ class MeansWorld:
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:  # noqa: ARG002 - nothing is random
         """Return `people` people per state; with one row per person, every given person `people` times."""
         people = validate.as_count(people, "people")
-        affordable(
+        check_resources(
             f"{people:,} people of each of {len(self.means):,} kinds with {self.model.n_actions:,} actions",
             "take fewer people",
             size=people * len(self.means) * (16 * self.model.n_actions + 24),

@@ -6,7 +6,7 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, Label
@@ -89,7 +89,7 @@ def _matrix(log: Log, model: PreferenceModel) -> FloatArray:
     person = np.repeat(np.arange(len(log.offsets) - 1), np.diff(log.offsets))
     action = model.places_of(log.actions)[log.action]
     people = len(log.offsets) - 1
-    affordable(
+    check_resources(
         f"to replay {people:,} people with {model.n_actions:,} actions",
         "leave out people with few ratings, or use a model of fewer actions (lpb fit --min-action)",
         size=40 * people * model.n_actions,

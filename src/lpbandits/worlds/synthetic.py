@@ -8,7 +8,7 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, IntArray, Json
@@ -143,7 +143,7 @@ class SyntheticWorld:
     def _check_size(self, people: int) -> None:
         """Refuse more orderings and people than there is memory for; finding distinct orderings would never end."""
         m, k = self.states, self.actions
-        affordable(
+        check_resources(
             f"{m:,} states × {k:,} actions" + (f" with {people:,} people a state" if people else ""),
             "take fewer people, states or actions" if people else "take fewer states or actions",
             size=m * (300 + (100 if self.model_error else 60) * k) + m * people * (16 * k + 8),

@@ -15,7 +15,7 @@ from numba.core.errors import NumbaError
 from lpbandits.decisions.kernels.allowance import Allowed, gather, leader, limit
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels.compiler import explained, kernel, name_of, specialise
-from lpbandits.kernels.exploring import wander
+from lpbandits.kernels.exploring import apply_exploration_floor
 from lpbandits.kernels.layout import POSTERIOR, Arrays
 from lpbandits.kernels.likelihood import noise_of
 from lpbandits.kernels.tally import find, record
@@ -208,7 +208,7 @@ def deciding(
                 play = choose(b, n, choices[at, :count], seed, addresses[p], round_)
                 action = play
                 if explore > 0.0:
-                    action = wander(play, explore, k, choices[0, :size], seed, addresses[p], round_)
+                    action = apply_exploration_floor(play, explore, k, choices[0, :size], seed, addresses[p], round_)
                 if turn > 0:
                     second = action
                     break

@@ -21,7 +21,7 @@ from lpbandits.data.reduce import plus, summed
 from lpbandits.fit.kernels.popularity import NOWHERE, count_placed, leave
 from lpbandits.fit.kernels.symmetric import symmetric_times
 from lpbandits.fit.taste.cross_products import MOST_CROSSED, Residuals, mirrored
-from lpbandits.fit.taste.popularity import PSEUDO_RATERS, Crowd, Likings, Scales, as_crowd
+from lpbandits.fit.taste.popularity import PSEUDO_RATERS, ItemMeans, Scales, StandardizedRatings, as_crowd
 from lpbandits.fit.taste.states import Mixture, mixture, nobody
 from lpbandits.parallel import Threads, one_thread
 from lpbandits.taste_model import LEAST_VARIANCE, TasteModel
@@ -62,7 +62,7 @@ class Moments:
 
 
 def moments(
-    log: Ratings | Blocks | Crowd,
+    log: Ratings | Blocks | StandardizedRatings,
     states: int = 1,
     seed: int = 0,
     *,
@@ -76,7 +76,7 @@ def moments(
     return found
 
 
-def moments_of(crowd: Crowd, groups: Sequence[IntArray], states: int = 1, seed: int = 0) -> list[Moments]:
+def moments_of(crowd: StandardizedRatings, groups: Sequence[IntArray], states: int = 1, seed: int = 0) -> list[Moments]:
     """Return the sums of several groups of people, who share the passes over the log."""
     own = crowd.own
     masks = [np.isin(np.arange(len(own.counts)), people) for people in groups]
@@ -87,7 +87,7 @@ def moments_of(crowd: Crowd, groups: Sequence[IntArray], states: int = 1, seed: 
     return [_moments(own, part, sums) for part, sums in zip(parts, _sums(crowd, parts), strict=True)]
 
 
-def _kinds(crowd: Crowd, used: BoolArray, means: FloatArray, states: int, seed: int) -> Mixture:
+def _kinds(crowd: StandardizedRatings, used: BoolArray, means: FloatArray, states: int, seed: int) -> Mixture:
     if states == 1:
         return nobody(len(used), len(means))
     return mixture(crowd.log, crowd.own, used, means, states, seed)
@@ -98,7 +98,7 @@ class _Part:
     """A group of people: who they are, what they like, and of what kinds they are."""
 
     used: BoolArray
-    liked: Likings
+    liked: ItemMeans
     kinds: Mixture
 
     @cached_property
@@ -151,7 +151,7 @@ class _Sums:
         )
 
 
-def _sums(crowd: Crowd, parts: Sequence[_Part]) -> list[_Sums]:
+def _sums(crowd: StandardizedRatings, parts: Sequence[_Part]) -> list[_Sums]:
     """Add up, in the order of the people, what is left of ratings after likings, states and the person's offset."""
     common: list[tuple[FloatArray, FloatArray, NDArray[np.uint16]]] = []
     own: list[Any] = [crowd.own.means, crowd.own.spreads]

@@ -65,20 +65,20 @@ def _scales(block: Ratings, threads: Threads) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Likings:
+class ItemMeans:
     """By action: how many rated it, and u, what these think of it on average, in units of each person's spread."""
 
     raters: FloatArray
     means: FloatArray
 
 
-class Crowd:
+class StandardizedRatings:
     """The people of a log, each in units of their own, and what groups of them like: worked out once, when asked for.
 
     Going through an enormous log is what costs, so groups that are asked for together share their passes. If `popular`,
     what everybody likes will be asked for, and is worked out with the first group.
 
-    >>> crowd = Crowd(as_blocks(Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [1, 5, 2, 8])))
+    >>> crowd = StandardizedRatings(as_blocks(Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [1, 5, 2, 8])))
     >>> (liked,) = crowd.likings(crowd.own.differ)
     >>> liked.raters.tolist(), liked.means.round(3).tolist()
     ([2.0, 2.0], [-0.091, 0.091])
@@ -86,7 +86,7 @@ class Crowd:
 
     def __init__(self, log: Blocks, *, popular: bool = False) -> None:
         self.log, self._popular = log, popular
-        self._known: dict[bytes, Likings] = {}
+        self._known: dict[bytes, ItemMeans] = {}
 
     @cached_property
     def own(self) -> Scales:
@@ -99,7 +99,7 @@ class Crowd:
         told = self.own.telling
         return told if told.any() else self.own.differ
 
-    def likings(self, *groups: BoolArray) -> list[Likings]:
+    def likings(self, *groups: BoolArray) -> list[ItemMeans]:
         """Return what groups of people like: u and the people's offsets, each a mean of what the other leaves."""
         wanted = {used.tobytes(): used for used in (*groups, *([self.everybody] if self._popular else []))}
         new = {key: used for key, used in wanted.items() if key not in self._known}
@@ -107,9 +107,9 @@ class Crowd:
         return [self._known[used.tobytes()] for used in groups]
 
 
-def as_crowd(log: Ratings | Blocks | Crowd, threads: Threads | None = None) -> Crowd:
+def as_crowd(log: Ratings | Blocks | StandardizedRatings, threads: Threads | None = None) -> StandardizedRatings:
     """Return the people of a log, with these threads or one; what is a crowd stays as it is."""
-    return log if isinstance(log, Crowd) else Crowd(as_blocks(log, threads))
+    return log if isinstance(log, StandardizedRatings) else StandardizedRatings(as_blocks(log, threads))
 
 
 def telling(log: Ratings | Blocks) -> IntArray:
@@ -121,7 +121,7 @@ def telling(log: Ratings | Blocks) -> IntArray:
     return np.flatnonzero(scales(log).telling)
 
 
-def _likings(log: Blocks, own: Scales, groups: list[BoolArray]) -> list[Likings]:
+def _likings(log: Blocks, own: Scales, groups: list[BoolArray]) -> list[ItemMeans]:
     """Work out what groups like; when one has settled does not depend on the others."""
     if not groups:
         return []
@@ -137,7 +137,7 @@ def _likings(log: Blocks, own: Scales, groups: list[BoolArray]) -> list[Likings]
             going = [g for g in going if np.ptp((means[g] - before[g])[raters[g] > 0]) >= SETTLED]
             if not going:
                 break
-    return [Likings(*both) for both in zip(raters, means, strict=True)]
+    return [ItemMeans(*both) for both in zip(raters, means, strict=True)]
 
 
 def _liked(block: Ratings, threads: Threads, means: FloatArray, spreads: FloatArray, *groups: BoolArray) -> FloatArray:
@@ -152,7 +152,7 @@ def _levels(block: Ratings, threads: Threads, means: FloatArray, *groups: BoolAr
     return np.stack(sums)
 
 
-def popular_ordering(log: Ratings | Blocks | Crowd, threads: Threads | None = None) -> IntArray | None:
+def popular_ordering(log: Ratings | Blocks | StandardizedRatings, threads: Threads | None = None) -> IntArray | None:
     """Return all actions, what everybody together likes most first; None where nobody's ratings differ.
 
     By the means u of one state, over people who are `telling`, or where nobody has three ratings, over all whose

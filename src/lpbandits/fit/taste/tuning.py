@@ -20,8 +20,8 @@ from lpbandits.fit.kernels.predictive import foresee
 from lpbandits.fit.selection import split_people
 from lpbandits.fit.taste.cross_products import MOST_CROSSED
 from lpbandits.fit.taste.moments import Moments, leading_factors, moments_of, taste_with
-from lpbandits.fit.taste.popularity import Crowd, as_crowd
-from lpbandits.limits import affordable
+from lpbandits.fit.taste.popularity import StandardizedRatings, as_crowd
+from lpbandits.limits import check_resources
 from lpbandits.parallel import Threads, one_thread
 from lpbandits.progress import Stopwatch
 from lpbandits.taste_model import TasteModel
@@ -166,7 +166,7 @@ def _calibrated(orders: list[tuple[FloatArray, FloatArray]]) -> tuple[float, lis
 
 
 def recover_taste(
-    log: Ratings | Blocks | Crowd,
+    log: Ratings | Blocks | StandardizedRatings,
     *,
     states: int = 1,
     seed: int,
@@ -201,7 +201,7 @@ def recover_taste(
     crossed = min(k, MOST_CROSSED)
     try:
         size = (40 + 16 * len(SHRINKAGES)) * crossed**2 + 8 * (max(FACTORS) + 8) * k
-        affordable("a taste", "keep only actions with more ratings (--min-action)", size=size)
+        check_resources("a taste", "keep only actions with more ratings (--min-action)", size=size)
     except InvalidInput as error:
         return TasteFit(warnings=(f"no taste was fitted: {error}",))
     people = _affordable(people, crowd.own.counts, crossed, seed)

@@ -9,7 +9,7 @@ from lpbandits import validate
 from lpbandits.data import Ratings
 from lpbandits.datasets.movielens import fingerprint_of, require
 from lpbandits.fit.clusters import Scale
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel
 from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, OFFERED, Environment, Genres, MovieLensTask, read_log
 from lpbandits.paper.spec import Case, Figure, Size
@@ -56,7 +56,7 @@ def _check(case: Case) -> int:
     """Refuse what does not fit: a draw is fitted anew, and all its people's rounds are kept."""
     people, rounds = (int(case.settings[name]) for name in ("people", "rounds"))
     work = 10**9 + len(ENVIRONMENTS) * POLICIES * people * rounds * 100
-    affordable(
+    check_resources(
         f"{people} people × {rounds:,} rounds",
         "take fewer rounds",
         size=people * rounds * (16 * OFFERED + 36 + 8 * POLICIES),

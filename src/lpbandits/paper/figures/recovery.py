@@ -5,7 +5,7 @@ import polars as pl
 
 from lpbandits.data import Ratings
 from lpbandits.fit import match_orderings, recover_em, recover_two_stage
-from lpbandits.limits import affordable
+from lpbandits.limits import check_resources
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.typing import FloatArray, Json
 from lpbandits.views.charts.base import Chart, gridded, line_chart
@@ -39,7 +39,7 @@ def _plan(size: Size, draws: int) -> list[Case]:
 def _check(case: Case) -> int:
     people, draws = case.settings["people"], case.settings["draws"]
     work = draws * people * 10**6
-    affordable(f"{draws:,} draws of {people} people a state", "take fewer draws", operations=work)
+    check_resources(f"{draws:,} draws of {people} people a state", "take fewer draws", operations=work)
     return int(work)
 
 

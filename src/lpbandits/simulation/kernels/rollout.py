@@ -1,4 +1,4 @@
-"""Whole horizons for many people: offer → choose (→ wander) → outcome → tell, compiled around those functions."""
+"""Whole horizons for many people: offer → choose (→ apply_exploration_floor) → outcome → tell, compiled around those functions."""
 
 import functools
 from collections.abc import Callable
@@ -97,7 +97,7 @@ def offer(*_: Any) -> Any:
     """Stand for the function that is put in."""
 
 
-choose = outcome = tell = wander = offer
+choose = outcome = tell = apply_exploration_floor = offer
 
 
 def rollout(
@@ -162,7 +162,7 @@ def rollout(
                 allowed = sets[min(p, sets.shape[0] - 1), min(t, sets.shape[1] - 1), :whole]
                 if len(taken) > 0:
                     allowed = choices[0, 0, :whole]
-                play = wander(play, explore, means.shape[1], allowed, seed, person + p, t)
+                play = apply_exploration_floor(play, explore, means.shape[1], allowed, seed, person + p, t)
             one, other, who, told, value, loss, less = outcome(people, p, target, play, seed, person + p, t)
             n = tell(belief, n, who, told)
             plays[p, t, 0] = one
@@ -189,7 +189,13 @@ def rollout_of(
     telling: Callable[..., int],
 ) -> Callable[..., None]:
     """Return `rollout` compiled around the five functions."""
-    parts = {"offer": offering, "choose": choosing, "wander": wandering, "outcome": happening, "tell": telling}
+    parts = {
+        "offer": offering,
+        "choose": choosing,
+        "apply_exploration_floor": wandering,
+        "outcome": happening,
+        "tell": telling,
+    }
     made = specialise(rollout, name_of("rollout", parts), parts)
 
     def play(*arguments: Any) -> None:

@@ -7,8 +7,8 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from lpbandits.simulation.bounds import AXES, Bounds, room_of
-from lpbandits.text import shown, shown_apart
+from lpbandits.simulation.bounds import AXES, Bounds, memory_budget
+from lpbandits.text import display, unique_labels
 from lpbandits.theory import differ_probability, nearest_inversions
 from lpbandits.typing import FloatArray
 from lpbandits.views.charts.base import INK, QUIET, Chart, colours_of
@@ -80,7 +80,7 @@ def against_chart(table: pl.DataFrame, axis: str) -> Chart:
 
 def room_chart(found: Found, axis: str, policy: str = "lpbts") -> Chart:
     """Return how many times its bound a policy's regret grows, per value of the axis: the room for a better policy."""
-    rooms = [(x, *room_of(bounds, policy)) for x, bounds in found]
+    rooms = [(x, *memory_budget(bounds, policy)) for x, bounds in found]
     rooms = [(x, ratio, se) for x, ratio, se in rooms if math.isfinite(ratio)]
     frame = pl.DataFrame(
         {
@@ -176,7 +176,7 @@ def people_chart(bounds: Bounds) -> Chart:
 def rates_chart(bounds: Bounds, person: int = 0, most: int = 25) -> Chart:
     """Return how often an optimal policy that knows the orderings tries each action, except the person's best."""
     someone = bounds.people[person]
-    names = shown_apart(bounds.actions)
+    names = unique_labels(bounds.actions)
     frame = pl.DataFrame(
         [
             {"action": name, "rate": float(rate)}
@@ -196,7 +196,7 @@ def rates_chart(bounds: Bounds, person: int = 0, most: int = 25) -> Chart:
         )
     )
     some = f"; the {most} most played of {len(frame)} others" if len(frame) > most else ""
-    best = shown(names[someone.best], 40)
+    best = display(names[someone.best], 40)
     title = alt.TitleParams(
         "Where an optimal policy explores",
         subtitle=f"person {person}; the best action, {best}, is played without limit and left out{some}",

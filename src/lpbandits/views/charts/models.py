@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from lpbandits.inspection.inspect import Inspection
-from lpbandits.text import share_text, shown_apart
+from lpbandits.text import share_text, unique_labels
 from lpbandits.views.charts.base import INK, Chart
 
 STATE_COLOURS = [
@@ -70,7 +70,7 @@ def place_chart(seen: Inspection) -> Chart:
     """Return the intervals of the first actions' places, state by state: a dot where the ordering has the action."""
     far = max((high for s in seen.states if s.certainty for _, high in s.certainty.places), default=2)
     panels = [
-        _intervals(s.state, shown_apart(s.top[:MOST]), s.certainty.places[:MOST], max(far, 2), colour)
+        _intervals(s.state, unique_labels(s.top[:MOST]), s.certainty.places[:MOST], max(far, 2), colour)
         for s, colour in zip(seen.states, STATE_COLOURS, strict=False)
         if s.certainty and s.top
     ]
@@ -104,7 +104,7 @@ def _intervals(state: int, names: Sequence[str], places: Sequence[tuple[int, int
 
 def disagreement_chart(seen: Inspection) -> Chart:
     """Return where each state places the actions that states disagree on most: as dots, or many states as a table."""
-    names = shown_apart(d.action for d in seen.contrasts.disagreements)
+    names = unique_labels(d.action for d in seen.contrasts.disagreements)
     rows = [
         {"action": name, "state": state_name(z), "number": str(z), "rank": rank}
         for name, d in zip(names, seen.contrasts.disagreements, strict=True)

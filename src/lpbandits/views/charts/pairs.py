@@ -5,7 +5,7 @@ import polars as pl
 
 from lpbandits.inspection.facts import Direction, TasteView
 from lpbandits.inspection.inspect import Inspection
-from lpbandits.text import shown_apart
+from lpbandits.text import unique_labels
 from lpbandits.views.charts.base import INK, Chart
 from lpbandits.views.charts.models import NUMBERED
 
@@ -18,7 +18,7 @@ ROW = 30
 def pair_chart(seen: Inspection) -> Chart:
     """Return who prefers which of two actions: a row per pair, one action at each side, and a column per state."""
     pairs = seen.contrasts.pairs
-    left, right = (shown_apart(getattr(pair, side) for pair in pairs) for side in ("first", "second"))
+    left, right = (unique_labels(getattr(pair, side) for pair in pairs) for side in ("first", "second"))
     frame = pl.DataFrame(
         [
             {"left": left[i], "right": right[i], "state": str(z), "share": share, "most": max(share, 1.0 - share)}
@@ -82,7 +82,7 @@ def taste_chart(taste: TasteView) -> Chart:
 def _ends(direction: Direction, far: float) -> Chart:
     """Return one factor's ends; all factors have the same axis."""
     both = [*direction.one_end, *reversed(direction.other_end)]
-    names = shown_apart(action for action, _ in both)
+    names = unique_labels(action for action, _ in both)
     frame = pl.DataFrame(
         {
             "action": names,
