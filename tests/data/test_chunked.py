@@ -213,7 +213,7 @@ def test_a_fit_is_the_same_wherever_its_blocks_are(estimator: Any, options: dict
 @pytest.mark.parametrize(("name", "least"), [("HUGE", 100), ("ENORMOUS", 300)])
 def test_large_logs_too(name: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With held-out people taken away from counts, and with clusters found in a sample."""
-    from lpbandits.fit import fit_states as fit_
+    from lpbandits.fit import pipeline as fit_
 
     monkeypatch.setattr(cluster, name, least)
     monkeypatch.setattr(likings, name, least, raising=False)
