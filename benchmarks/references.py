@@ -25,7 +25,7 @@ from lpbandits.evaluation.split import split
 from lpbandits.fit import TwoStage, fit_states
 from lpbandits.fit.taste.moments import moments
 from lpbandits.fit.taste.popularity import telling
-from lpbandits.parallel import Team
+from lpbandits.parallel import Executor
 from lpbandits.typing import FloatArray
 
 OURS = ("item-knn", "ease", "taste", "popular")
@@ -78,7 +78,7 @@ class Match:
         self.fitted, self.known = log.subset(parts.fitted), log.subset(parts.known)
         self.development = Replay.of(log, parts.development, rounds=ROUNDS)
         self.report = Replay.of(log, parts.report, rounds=ROUNDS)
-        self.contest = Contest(OURS, 0, Team(threads=1), 1)
+        self.contest = Contest(OURS, 0, Executor(threads=1), 1)
         model = fit_states(self.known, TwoStage(scale="cosine", seed=0), states=5).model
         self.all_known = known_of(model, self.known)
         self.scores: dict[str, FloatArray] = {}

@@ -26,7 +26,7 @@ from lpbandits.fit import clusters as cluster
 from lpbandits.fit.comparisons import compare, count_state
 from lpbandits.fit.counting import count_states
 from lpbandits.fit.taste import popularity as likings
-from lpbandits.parallel import Threads, Workers, team_of
+from lpbandits.parallel import Threads, Workers, executor_for
 from tests.logs import log_of
 
 READINGS: list[dict[str, Any]] = [
@@ -266,8 +266,8 @@ def test_counts_of_any_blocks_and_workers_are_equal(cap: int | None, tmp_path: P
     log = log_of(300, 9, share=0.8, states=3)  # of different lengths, so that weights are no round numbers
     labels, aside = np.arange(300) % 3, np.arange(300) % 5 == 0
     asked: Any = {"pairs_per_person": cap, "seed": 3}
-    with Threads(1) as pool, team_of(2) as team:
-        places: list[Blocks] = [MemoryBlocks(log, pool), DiskBlocks(parted(log, tmp_path), team, pool)]
+    with Threads(1) as pool, executor_for(2) as executor:
+        places: list[Blocks] = [MemoryBlocks(log, pool), DiskBlocks(parted(log, tmp_path), executor, pool)]
         found = [list(count_states(place, labels, 3, aside=aside, **asked)) for place in places]
     for z, (one, other) in enumerate(zip(*found, strict=True)):
         for mine, theirs in zip(one, other, strict=True):

@@ -35,7 +35,7 @@ from lpbandits.fit import counting
 from lpbandits.fit.selection import curve_of, set_aside
 from lpbandits.fit.size import check_room
 from lpbandits.fit.taste.moments import _Sums, moments
-from lpbandits.parallel import Team, Threads, team_of
+from lpbandits.parallel import Executor, Threads, executor_for
 from lpbandits.progress import Stopwatch
 from tests.logs import log_of
 
@@ -102,11 +102,11 @@ def test_with_less_room_counts_take_more_passes_and_then_this_process(
     class Watched(DiskBlocks):
         @property
         def here(self) -> DiskBlocks:
-            return Watched(self._log, team_of(), self._pool, MemoryBudget(self._room.most))
+            return Watched(self._log, executor_for(), self._pool, MemoryBudget(self._room.most))
 
         def _counts(self, stage: Any) -> None:
             if "_counted" in stage.__name__:
-                calls.append(self._team.alone)
+                calls.append(self._executor.in_process)
 
         def folded(self, stage: Any, *common: Any, own: Any = ()) -> list[Any]:
             self._counts(stage)
@@ -116,8 +116,8 @@ def test_with_less_room_counts_take_more_passes_and_then_this_process(
             self._counts(stage)
             return super().by_runs(stage, *common, own=own)
 
-    with team_of(2) as team, Threads(1) as pool:
-        place = Watched(parted(log, tmp_path), team, pool, room)
+    with executor_for(2) as executor, Threads(1) as pool:
+        place = Watched(parted(log, tmp_path), executor, pool, room)
         found = list(counting.count_states(place, labels, 3, pairs_per_person=cap, seed=3))
     for (mine, _), (theirs, _) in zip(found, whole, strict=True):
         np.testing.assert_array_equal(mine.halves, theirs.halves)
@@ -132,11 +132,11 @@ def test_with_less_room_kmeans_starts_one_after_the_other(
     log, seen = log_of(60, 9, share=0.8, states=3), []
     whole = cluster.cluster_people(log, 3).labels
 
-    def each(*given: Any, workers: int) -> Any:
-        seen.append(workers)
-        return parallel.each(*given, workers=workers)
+    def thread_map(*given: Any, threads: int) -> Any:
+        seen.append(threads)
+        return parallel.thread_map(*given, threads=threads)
 
-    monkeypatch.setattr(cluster, "each", each)
+    monkeypatch.setattr(cluster, "thread_map", thread_map)
     with Threads(2) as pool:
         room = MemoryBudget(round(left * (13 * len(log) + 100 * 60)))
         found = cluster.cluster_people(blocks_.MemoryBlocks(log, pool, room), 3).labels
@@ -267,8 +267,8 @@ def test_all_workers_are_asked_whether_they_see_the_files(address: str, monkeypa
     """With one job at a time, either of two may be the one who does not."""
     monkeypatch.setattr(blocks_, "RATINGS", 2)
     workers = lpb.Workers(1, "dask", address)
-    with team_of(workers) as team:
-        both = team.everywhere(os.getpid)
+    with executor_for(workers) as executor:
+        both = executor.run_everywhere(os.getpid)
     assert len(both) == 2
     for blind in both:
         monkeypatch.setattr(in_files, "_sees", lambda *_, blind=blind: (f"w{blind}", os.getpid() != blind))
@@ -279,7 +279,7 @@ def test_all_workers_are_asked_whether_they_see_the_files(address: str, monkeypa
 def test_a_block_that_is_missing_is_the_fault_of_whoever_misses_it(tmp_path: Path) -> None:
     """Whoever sends the work says that the log is gone; a worker, who joined later, that it does not see it."""
     with lpb.spill_ratings(ROWS) as log:
-        files = DiskBlocks(log, Team(), Threads(1))
+        files = DiskBlocks(log, Executor(), Threads(1))
         assert sum(files.each(lambda block, _: len(block))) == 6
     for use in (files.each, files.by_runs):
         with pytest.raises(InvalidInput, match=r"are gone from .*: use it inside `with spill_ratings"):
@@ -416,8 +416,8 @@ def test_totals_of_workers_are_added_up_though_read_only(tmp_path: Path, monkeyp
         return [found]
 
     log = log_of(200, 9, share=0.8, states=3)
-    with team_of(2) as team, Threads(1) as pool:
-        (found,) = DiskBlocks(parted(log, tmp_path), team, pool).folded(size)
+    with executor_for(2) as executor, Threads(1) as pool:
+        (found,) = DiskBlocks(parted(log, tmp_path), executor, pool).folded(size)
     assert found.tolist() == [len(log)]
 
 

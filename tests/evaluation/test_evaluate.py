@@ -33,7 +33,7 @@ from lpbandits.evaluation.verdict import sentence
 from lpbandits.fit.taste.moments import Moments, moments
 from lpbandits.fit.taste.popularity import telling
 from lpbandits.fit.training_sketch import strangers_to
-from lpbandits.parallel import Team
+from lpbandits.parallel import Executor
 from lpbandits.statistics import reach
 from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray
@@ -179,7 +179,7 @@ def test_popularity_is_the_policy_of_that_name() -> None:
     first = log.subset(np.arange(50))
     model = lpb.recover_two_stage(first, states=2, scale="cosine", heldout=0)
     replay = Replay.of(log, np.arange(50, 80), rounds=5)
-    got = Contest(["popular"], 0, Team(), 1).scores(["popular"], known_of(model, first), replay)["popular"]
+    got = Contest(["popular"], 0, Executor(), 1).scores(["popular"], known_of(model, first), replay)["popular"]
     np.testing.assert_array_equal(got, played_alone(replay, lpb.Popular(model), seed=0))
 
 
@@ -267,7 +267,7 @@ def test_a_reference_that_may_repeat_stays_with_what_it_knows_to_be_good() -> No
 def test_constants_are_those_that_do_best() -> None:
     log = log_of(120, 12, states=3, seed=8)
     seen, replay = seen_by(log.subset(np.arange(80))), Replay.of(log, np.arange(80, 120), rounds=5)
-    found = Contest(["ease"], 0, Team(), 1).tuned(seen, replay)["ease"]
+    found = Contest(["ease"], 0, Executor(), 1).tuned(seen, replay)["ease"]
     value = {
         (ridge, gain): after(replay.scored(REFERENCES["ease"].made(seen, ridge, gain).played(replay)), 5).mean()
         for ridge in REFERENCES["ease"].firsts

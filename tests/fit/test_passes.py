@@ -118,21 +118,21 @@ def test_counting_and_fitting_need_one_matrix() -> None:
 
 
 class Wire:
-    """A team of two workers, whose answers go through the wire and are weighed there."""
+    """An executor of two workers, whose answers go through the wire and are weighed there."""
 
-    alone, count, threads = False, 2, 1
+    in_process, n_workers, threads = False, 2, 1
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
 
-    def each(self, function: Any, jobs: Iterable[Any], **_: Any) -> Iterator[Any]:
+    def map(self, function: Any, jobs: Iterable[Any], **_: Any) -> Iterator[Any]:
         for job in jobs:
             answer = pickle.dumps(function(*job))
             self.sizes.append(len(answer))
             yield pickle.loads(answer)  # noqa: S301 - made in the line before
 
-    def as_they_end(self, function: Any, jobs: Iterable[Any], **_: Any) -> Iterator[Any]:
-        yield from enumerate(self.each(function, jobs))
+    def as_completed(self, function: Any, jobs: Iterable[Any], **_: Any) -> Iterator[Any]:
+        yield from enumerate(self.map(function, jobs))
 
     def matrices(self, size: int) -> int:
         """Return how many answers were at least so large."""

@@ -25,10 +25,10 @@ from joblib.externals.loky.backend import queues, resource_tracker
 from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 
 from lpbandits.errors import InvalidInput, ResourceError
-from lpbandits.parallel import Workers, cluster, processes, team_of
-from lpbandits.parallel import team as teams
-from lpbandits.parallel.interrupts import undisturbed
-from lpbandits.parallel.processes import OnProcesses
+from lpbandits.parallel import Workers, cluster, executor_for, processes
+from lpbandits.parallel import executor as executors
+from lpbandits.parallel.processes import ProcessBackend
+from lpbandits.parallel.signals import defer_signals
 from lpbandits.parallel.travel import about, packed, unpacked
 
 
@@ -90,12 +90,12 @@ def test_two_teams_at_once_never_share_a_process(tmp_path: Path) -> None:
     found: dict[str, set[int]] = {}
     for name in ("one", "two", "next"):
         (tmp_path / name).mkdir()
-    with team_of(2) as team:
-        list(team.each(who, [(0.0,)]))  # now there is a pool that both could take
+    with executor_for(2) as executor:
+        list(executor.map(who, [(0.0,)]))  # now there is a pool that both could take
 
     def work(name: str) -> None:
-        with team_of(2) as team:
-            found[name] = set(team.each(meets, [(str(tmp_path / name), 1)] * 2, join=False))
+        with executor_for(2) as executor:
+            found[name] = set(executor.map(meets, [(str(tmp_path / name), 1)] * 2, batch=False))
             until(lambda: len(found) == 2)  # nobody puts back what the other could take then
 
     both = [threading.Thread(target=work, args=(name,)) for name in ("one", "two")]
@@ -105,17 +105,17 @@ def test_two_teams_at_once_never_share_a_process(tmp_path: Path) -> None:
         one.join()
     assert len(found["one"]) == 2
     assert not found["one"] & found["two"]
-    with team_of(2) as team:
-        warm = set(team.each(meets, [(str(tmp_path / "next"), 1)] * 2, join=False))
+    with executor_for(2) as executor:
+        warm = set(executor.map(meets, [(str(tmp_path / "next"), 1)] * 2, batch=False))
     assert warm in found.values(), "the next finds them warm"
 
 
 def test_the_error_of_one_team_does_not_reach_another() -> None:
-    with team_of(2) as team:
-        results = team.each(who, [(0.1,)] * 12, join=False)
+    with executor_for(2) as executor:
+        results = executor.map(who, [(0.1,)] * 12, batch=False)
         next(results)
-        with pytest.raises(TypeError), team_of(2) as other:
-            list(other.each(who, [("late",)]))
+        with pytest.raises(TypeError), executor_for(2) as other:
+            list(other.map(who, [("late",)]))
         assert len(list(results)) == 11
 
 
@@ -134,8 +134,8 @@ def test_workers_are_of_the_folder_the_environment_and_the_modules_that_they_wor
     change, has = FROM_PARENT[what]
 
     def found() -> list[bool]:
-        with team_of(Workers(1)) as team:
-            return list(team.each(has, [(str(tmp_path),)]))
+        with executor_for(Workers(1)) as executor:
+            return list(executor.map(has, [(str(tmp_path),)]))
 
     assert found() == [False]
     change(monkeypatch, str(tmp_path))
@@ -145,7 +145,7 @@ def test_workers_are_of_the_folder_the_environment_and_the_modules_that_they_wor
 def test_calls_that_nobody_wants_any_more_fail_no_thread() -> None:
     """A call may still be on its way to loky's queue when all is stopped; pytest fails for errors of any thread."""
     for number in range(12):
-        engine = OnProcesses(2)
+        engine = ProcessBackend(2)
         calls = [engine.submit(who, 60.0) for _ in range(4)]
         for one in calls:
             engine.take_back(one)
@@ -156,14 +156,14 @@ def test_calls_that_nobody_wants_any_more_fail_no_thread() -> None:
 
 
 def stopped(call: Any) -> None:
-    engine = OnProcesses(1)
+    engine = ProcessBackend(1)
     engine.submit(call, 60.0)
     engine.stop()
 
 
 def let_go(call: Any) -> None:
     """Have more pools than are kept."""
-    engine = OnProcesses(1)
+    engine = ProcessBackend(1)
     engine.submit(call, 0.0).result()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(processes, "KEPT", 0)
@@ -200,7 +200,7 @@ def test_no_thread_is_left_that_lets_go_of_locks(end: Any, monkeypatch: pytest.M
 
 def test_a_thread_that_is_stuck_with_a_call_ends_with_its_pool() -> None:
     """The call is larger than a pipe, and whoever would read it computes."""
-    engine = OnProcesses(1)
+    engine = ProcessBackend(1)
     calls = [engine.submit(held, 60.0, b"." * 2**20) for _ in range(4)]
     filling = engine._pool._call_queue._thread
     until(lambda: any(one.running() for one in calls))
@@ -210,25 +210,25 @@ def test_a_thread_that_is_stuck_with_a_call_ends_with_its_pool() -> None:
 
 
 def test_a_death_is_charged_to_what_was_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(teams, "DEATHS", 3)
+    monkeypatch.setattr(executors, "DEATHS", 3)
     jobs = [(str(tmp_path), 0, 2), (str(tmp_path), 1, 2)]  # the second waits while the first dies
-    with team_of(Workers(1)) as team:
-        assert list(team.each(dies, jobs, join=False)) == [0, 1]
+    with executor_for(Workers(1)) as executor:
+        assert list(executor.map(dies, jobs, batch=False)) == [0, 1]
 
 
 def test_a_worker_may_grow() -> None:
     """Loky's own limit is 300 MB; beyond it would end the worker, and warn."""
-    with team_of(Workers(1)) as team:
-        assert len(set(team.each(grows, [(0.0,), (1.1,), (0.0,)], join=False))) == 1
-        assert team._engine is not None
-        team._engine.stop()
+    with executor_for(Workers(1)) as executor:
+        assert len(set(executor.map(grows, [(0.0,), (1.1,), (0.0,)], batch=False))) == 1
+        assert executor._engine is not None
+        executor._engine.stop()
 
 
 def test_nobody_is_asked_when_there_is_nothing_to_do(nobody: str) -> None:
-    with team_of(Workers(2, "dask", f"tcp://{nobody}"), most=0) as team:
-        assert team.alone
+    with executor_for(Workers(2, "dask", f"tcp://{nobody}"), max_jobs=0) as executor:
+        assert executor.in_process
     with pytest.raises(InvalidInput, match="jobs is 0"):
-        team_of(0, most=0)
+        executor_for(0, max_jobs=0)
 
 
 @pytest.mark.parametrize("backend", ["processes", "dask"])
@@ -239,7 +239,7 @@ def test_workers_end_when_their_parent_is_killed(backend: str, tmp_path: Path) -
             """
             import os, sys
             from pathlib import Path
-            from lpbandits.parallel import Workers, team_of
+            from lpbandits.parallel import Workers, executor_for
 
             def endless(number):
                 Path(sys.argv[1], f"worker-{os.getpid()}").touch()
@@ -247,8 +247,8 @@ def test_workers_end_when_their_parent_is_killed(backend: str, tmp_path: Path) -
                     pass
 
             if __name__ == "__main__":
-                with team_of(Workers(2, sys.argv[2])) as team:
-                    list(team.each(endless, [(1,), (2,)], join=False))
+                with executor_for(Workers(2, sys.argv[2])) as executor:
+                    list(executor.map(endless, [(1,), (2,)], batch=False))
             """
         )
     )
@@ -268,7 +268,7 @@ def test_the_first_interrupt_waits_and_the_second_does_not() -> None:
     done = []
 
     def pressed(times: int) -> None:
-        with undisturbed():
+        with defer_signals():
             for number in range(times):
                 signal.raise_signal(signal.SIGINT)
                 done.append(number)
@@ -281,16 +281,16 @@ def test_the_first_interrupt_waits_and_the_second_does_not() -> None:
     assert done == [0, 0]
 
 
-@pytest.mark.parametrize("wait", ["threading.Event().wait(60)", "started_deaf(lambda: time.sleep(60))"])
+@pytest.mark.parametrize("wait", ["threading.Event().wait(60)", "start_with_sigint_blocked(lambda: time.sleep(60))"])
 def test_the_second_interrupt_ends_a_wait(wait: str, tmp_path: Path) -> None:
     """In a process of its own, which has no other thread that would hear what the waiting one does not."""
     script = f"""
         import signal, sys, threading, time
         from pathlib import Path
-        from lpbandits.parallel.interrupts import started_deaf, undisturbed
+        from lpbandits.parallel.signals import start_with_sigint_blocked, defer_signals
 
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        with undisturbed():
+        with defer_signals():
             Path(sys.argv[1]).touch()
             {wait}
     """
@@ -309,8 +309,8 @@ def test_the_second_interrupt_ends_a_wait(wait: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("backend", ["processes", "dask"])
 def test_workers_do_not_hear_ctrl_c_and_this_process_does(backend: Any) -> None:
-    with team_of(Workers(1, backend)) as team:
-        assert list(team.each(hears_not, [()])) == [True]
+    with executor_for(Workers(1, backend)) as executor:
+        assert list(executor.map(hears_not, [()])) == [True]
         assert not hears_not()
 
 
@@ -359,12 +359,12 @@ def a_cluster() -> Iterator[tuple[str, "subprocess.Popen[Any]", "subprocess.Pope
                 yield address, scheduler, worker
 
 
-def opened(address: str, jobs: int | None = None) -> teams.Team:
-    """Return a team of a cluster whose worker may just be coming."""
+def opened(address: str, jobs: int | None = None) -> executors.Executor:
+    """Return a executor of a cluster whose worker may just be coming."""
     deadline = time.monotonic() + 60
     while True:
         try:
-            return team_of(Workers(jobs, "dask", address))
+            return executor_for(Workers(jobs, "dask", address))
         except InvalidInput as error:
             if "has no workers" not in str(error) or time.monotonic() > deadline:
                 raise
@@ -378,23 +378,23 @@ def loggers() -> list[logging.Logger]:
 
 
 def killed_on_the_way(address: str, process: "subprocess.Popen[Any]") -> None:
-    with opened(address) as team:
-        for _ in team.each(who, [(0.2,)] * 20, join=False):
+    with opened(address) as executor:
+        for _ in executor.map(who, [(0.2,)] * 20, batch=False):
             process.kill()
 
 
 def test_threads_of_one_worker_change_nothing_and_that_all_are_gone_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "PATIENCE", 1)
-    monkeypatch.setattr(teams, "LOOK", 0.2)
+    monkeypatch.setattr(executors, "LOOK", 0.2)
     jobs = [(number,) for number in range(8)]
-    with team_of() as team:
-        alone = [total for _, _, total in team.each(linear_algebra, jobs)]
+    with executor_for() as executor:
+        alone = [total for _, _, total in executor.map(linear_algebra, jobs)]
     said = loggers()
     before = [one.level for one in said]
     with a_cluster() as (address, _, worker):
-        with opened(address) as team:
-            assert (team.count, {one.level for one in said}) == (2, {logging.CRITICAL})
-            found = list(team.each(linear_algebra, jobs, join=False))
+        with opened(address) as executor:
+            assert (executor.n_workers, {one.level for one in said}) == (2, {logging.CRITICAL})
+            found = list(executor.map(linear_algebra, jobs, batch=False))
         assert len({thread for thread, _, _ in found}) == 2
         assert {count for _, used, _ in found for count in used} == {1}
         assert [total for _, _, total in found] == alone
@@ -405,7 +405,7 @@ def test_threads_of_one_worker_change_nothing_and_that_all_are_gone_is_said(monk
             InvalidInput,
             match=f"the cluster at {address} has no workers; start some, each at .* dask worker {address} --host",
         ):
-            team_of(Workers(2, "dask", address))
+            executor_for(Workers(2, "dask", address))
 
 
 def test_that_the_scheduler_is_gone_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -421,24 +421,24 @@ def test_that_the_scheduler_is_gone_is_said(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_no_more_jobs_at_a_time_than_asked_for(address: str) -> None:
     """The cluster has two threads, and starts whatever it is sent."""
-    with team_of(Workers(1, "dask", address)) as team:
-        spans = sorted(team.each(span, [(0.1,)] * 6, join=False))
+    with executor_for(Workers(1, "dask", address)) as executor:
+        spans = sorted(executor.map(span, [(0.1,)] * 6, batch=False))
     assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
 
 
 def test_every_worker_of_a_cluster_is_asked(address: str) -> None:
-    with team_of(Workers(1, "dask", address)) as team:
-        assert len(set(team.everywhere(who, 0.0))) == 2
+    with executor_for(Workers(1, "dask", address)) as executor:
+        assert len(set(executor.run_everywhere(who, 0.0))) == 2
         with pytest.raises(ValueError, match="must be non-negative"):
-            team.everywhere(who, -1.0)
-    with team_of(2) as team:
-        assert team.everywhere(who, 0.0) == [os.getpid()]
+            executor.run_everywhere(who, -1.0)
+    with executor_for(2) as executor:
+        assert executor.run_everywhere(who, 0.0) == [os.getpid()]
 
 
 def test_a_cluster_of_this_machine_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with team_of(Workers(1, "dask")) as team:
-        assert list(team.each(pow, [(2, 3)])) == [8]
+    with executor_for(Workers(1, "dask")) as executor:
+        assert list(executor.map(pow, [(2, 3)])) == [8]
         assert list(tmp_path.iterdir())
     assert list(tmp_path.iterdir()) == []
 
@@ -446,10 +446,10 @@ def test_a_cluster_of_this_machine_leaves_no_files(tmp_path: Path, monkeypatch: 
 def test_a_worker_that_joins_later_is_asked_for_its_versions(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidInput, match=r"has Python 3\.\d+, and whoever sends it work has 2.7: results could"):
         unpacked(packed(who, (0.0,)), {**about(), "Python": "2.7"})
-    with team_of(Workers(2, "dask", address)) as team:
+    with executor_for(Workers(2, "dask", address)) as executor:
         monkeypatch.setattr(cluster, "about", lambda: {**about(), "numpy": "1.0"})
         with pytest.raises(InvalidInput, match=r"has numpy .*, and whoever sends it work has 1.0: results"):
-            list(team.each(who, [(0.0,)]))
+            list(executor.map(who, [(0.0,)]))
 
 
 def test_a_client_that_fails_without_a_word_was_silent(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -458,7 +458,7 @@ def test_a_client_that_fails_without_a_word_was_silent(address: str, monkeypatch
 
     monkeypatch.setattr(pytest.importorskip("distributed"), "Client", fail)
     with pytest.raises(InvalidInput, match=f"no Dask scheduler answers at {address}: it was silent; start one"):
-        team_of(Workers(2, "dask", address))
+        executor_for(Workers(2, "dask", address))
 
 
 def test_where_nobody_is_is_told_at_once(nobody: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -468,7 +468,7 @@ def test_where_nobody_is_is_told_at_once(nobody: str, monkeypatch: pytest.Monkey
 
     def refused(address: str, why: str) -> None:
         with pytest.raises(InvalidInput, match=why):
-            team_of(Workers(2, "dask", address))
+            executor_for(Workers(2, "dask", address))
         assert not asked
 
     refused(f"tcp://{nobody}", f"no Dask scheduler answers at tcp://{nobody}: Connection refused; start one")

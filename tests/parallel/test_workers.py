@@ -25,7 +25,7 @@ from lpbandits.decisions.files import decide_file
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.reproduce import reproduce, run_case
 from lpbandits.paper.spec import Size
-from lpbandits.parallel import cluster, processes, team_of
+from lpbandits.parallel import cluster, executor_for, processes
 from lpbandits.parallel.travel import opened, packed, unpacked
 from lpbandits.policies import POLICIES
 from tests.conftest import REWARDS, model_for, without_report
@@ -279,7 +279,7 @@ def fails_oddly() -> None:
 
 def test_an_error_that_cannot_travel_is_told_all_the_same() -> None:
     with pytest.raises(lpb.ResourceError, match="a worker process failed: Odd: 1 and 2"):
-        list(team_of(2).each(fails_oddly, [()]))
+        list(executor_for(2).map(fails_oddly, [()]))
 
 
 # Deaths

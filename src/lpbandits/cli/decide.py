@@ -57,7 +57,7 @@ def decide(
     from lpbandits.decisions.files import decide_file
     from lpbandits.model import PreferenceModel
 
-    team = workers.workers_of(jobs, backend, address)
+    chosen_workers = workers.workers_of(jobs, backend, address)
     chosen = choose_policy(PreferenceModel.load(model), policy, rewards=rewards, noise=noise, explore=explore)
     if policy == "auto" and not as_json:
         typer.echo(f"note: {chosen.name}: {display(chosen.why, None)}", err=True)
@@ -72,7 +72,7 @@ def decide(
             people=people,
             unknown=unknown,
             seed=seed,
-            jobs=team,
+            jobs=chosen_workers,
             threads=threads,
             progress=report,
         )

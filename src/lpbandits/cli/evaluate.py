@@ -65,7 +65,7 @@ def evaluate(
     from lpbandits.io.atomic import as_folder, check_place
     from lpbandits.model import PreferenceModel
 
-    team = workers.workers_of(jobs, backend, address)
+    chosen_workers = workers.workers_of(jobs, backend, address)
     given = None if model is None else PreferenceModel.load(model)
     if model is not None:
         check_place(model)
@@ -83,7 +83,7 @@ def evaluate(
             people=people,
             repeats=repeats,
             seed=seed,
-            jobs=team,
+            jobs=chosen_workers,
             threads=threads,
             progress=report,
         )
@@ -98,7 +98,7 @@ def evaluate(
             written = save_evaluation(found, out, source=ratings.name)
         if given is None:
             with progress_bar("fitting everybody as was chosen"):
-                fit_as_chosen(log, found, threads=threads, jobs=team).save(out / MODEL)
+                fit_as_chosen(log, found, threads=threads, jobs=chosen_workers).save(out / MODEL)
             kept = out / MODEL
     if as_json:
         times = {"read": round(seconds, 3), **found.seconds}

@@ -82,10 +82,10 @@ def fit(
     if restarts is not None:
         settings["restarts"] = validate.as_count(restarts, "restarts", high=1000)
     estimator = TwoStage(**settings) if method == "two-stage" else Em(**settings)
-    team = workers.workers_of(jobs, backend, address)
+    chosen_workers = workers.workers_of(jobs, backend, address)
     most = None if max_memory is None else validate.as_bytes(max_memory, "--max-memory")
     with reading.open_log(
-        ratings, max_memory=most, scratch=scratch, files=team not in (None, 1), **reading.options_of(context)
+        ratings, max_memory=most, scratch=scratch, files=chosen_workers not in (None, 1), **reading.options_of(context)
     ) as (log, read_seconds):
         note = slow_note(log) if method == "em" else None
         if note:
@@ -101,7 +101,7 @@ def fit(
                 taste_states=taste_states,
                 names=called,
                 threads=threads,
-                jobs=team,
+                jobs=chosen_workers,
                 scratch=scratch,
                 max_memory=most,
                 progress=report,
@@ -109,7 +109,7 @@ def fit(
         if out is not None:
             made.model.save(out)
         if assignments is not None:
-            write_assignments(assignments, states_of(made.model, log, threads=threads, jobs=team))
+            write_assignments(assignments, states_of(made.model, log, threads=threads, jobs=chosen_workers))
     seconds = {"read": round(read_seconds, 3), **made.report.seconds}
     made = replace(made, report=replace(made.report, seconds=seconds))
     if as_json:

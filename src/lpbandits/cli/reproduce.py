@@ -68,7 +68,7 @@ def reproduce(
             ]
             print_table(title, columns, rows, right={"settings", "draws"})
         return
-    team = (
+    chosen_workers = (
         Workers()
         if (jobs, backend, address) == (None, "processes", None)
         else workers.workers_of(jobs, backend, address)
@@ -84,7 +84,7 @@ def reproduce(
             out=out,
             size=size,
             seed=seed,
-            jobs=team,
+            jobs=chosen_workers,
             threads=threads,
             resume=resume,
             progress=report,

@@ -110,7 +110,7 @@ def simulate(
     from lpbandits.simulation import simulate as run
     from lpbandits.worlds import DuellingWorld
 
-    team = workers.workers_of(jobs, backend, address)
+    chosen_workers = workers.workers_of(jobs, backend, address)
     validate.as_choice(feedback, "feedback", DEFAULT)
     duels = feedback == "duels"
     given = {name: context.params[name] for name in context.params if _is_given(context, name)}
@@ -135,7 +135,7 @@ def simulate(
             seed=seed,
             first=first,
             explore=explore,
-            jobs=team,
+            jobs=chosen_workers,
             threads=threads,
             progress=report,
         )

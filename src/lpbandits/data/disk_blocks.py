@@ -17,7 +17,7 @@ from lpbandits.data.ratings import Ratings
 from lpbandits.data.reduce import added_each
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import check_resources, peak_bytes
-from lpbandits.parallel import Team, Threads
+from lpbandits.parallel import Executor, Threads
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 T = TypeVar("T")
@@ -29,37 +29,41 @@ SHARES = 4
 
 
 class DiskBlocks(BaseBlocks[ChunkedRatings]):
-    """The blocks of a log in files; stages run on a team's workers, or here, one block at a time."""
+    """The blocks of a log in files; stages run on an executor's workers, or here, one block at a time."""
 
-    def __init__(self, log: ChunkedRatings, team: Team, pool: Threads, room: MemoryBudget | None = None) -> None:
+    def __init__(
+        self, log: ChunkedRatings, executor: Executor, pool: Threads, room: MemoryBudget | None = None
+    ) -> None:
         super().__init__(log, pool, room)
-        self._team = team
+        self._executor = executor
         self.peaks: dict[str, int] = {}
         """The most memory that each process has had since it began."""
 
     @property
     def here(self) -> "DiskBlocks":
         """The same with this process alone."""
-        return DiskBlocks(self.log, Team(threads=self.pool.count), self.pool, replace(self.room, sending=0))
+        return DiskBlocks(self.log, Executor(threads=self.pool.count), self.pool, replace(self.room, sending=0))
 
     def each(self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = ()) -> Iterator[T]:
         """Give what a stage makes of each block."""
         log = self.log
         jobs = (
-            (stage, log.folder, number, len(log.actions), self._team.threads, common, self._own(own, number))
+            (stage, log.folder, number, len(log.actions), self._executor.threads, common, self._own(own, number))
             for number in range(len(self.edges) - 1)
         )
-        for found, peak in self._team.each(_staged, jobs):
+        for found, peak in self._executor.map(_staged, jobs):
             self._saw(peak)
             yield found
 
     def folded(self, stage: Callable[..., list[Any]], *common: Any, own: Sequence[Any] = ()) -> list[Any]:
         """Return the sums that all blocks add to: each of a worker's parts of the log sends its own once."""
         blocks = len(self.edges) - 1
-        parts = min(1 if self._team.alone else SHARES * self._team.count, blocks)
+        parts = min(1 if self._executor.in_process else SHARES * self._executor.n_workers, blocks)
         bounds = itertools.pairwise(blocks * part // parts for part in range(parts + 1))
         totals: list[Any] | None = None
-        for _, (some, peak) in self._team.as_they_end(_folded, self._folds(bounds, stage, common, own), join=False):
+        for _, (some, peak) in self._executor.as_completed(
+            _folded, self._folds(bounds, stage, common, own), batch=False
+        ):
             self._saw(peak)
             totals = some if totals is None else added_each(totals, some)
         return totals or []
@@ -67,7 +71,9 @@ class DiskBlocks(BaseBlocks[ChunkedRatings]):
     def by_runs(self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = ()) -> Iterator[T]:
         """Give what every run of blocks adds up to."""
         runs = runs_of(len(self.edges) - 1)
-        for found, peak in self._team.each(_folded, self._folds(runs, stage, common, own), join=False, ahead=AHEAD):
+        for found, peak in self._executor.map(
+            _folded, self._folds(runs, stage, common, own), batch=False, max_ahead=AHEAD
+        ):
             self._saw(peak)
             yield found
 
@@ -78,7 +84,7 @@ class DiskBlocks(BaseBlocks[ChunkedRatings]):
         log = self.log
         for low, high in bounds:
             blocks = [(number, self._own(own, number)) for number in range(low, high)]
-            yield stage, log.folder, blocks, len(log.actions), self._team.threads, common
+            yield stage, log.folder, blocks, len(log.actions), self._executor.threads, common
 
     def _own(self, own: Sequence[Any], number: int) -> list[Any]:
         """Return what is sent of the people of a block, which must still be there."""
@@ -111,7 +117,7 @@ class DiskBlocks(BaseBlocks[ChunkedRatings]):
     def probe(self) -> None:
         """Refuse, before the work starts, workers who do not see the files."""
         self._look(0)
-        for host, sees in self._team.everywhere(_sees, self.log.folder, 0):
+        for host, sees in self._executor.run_everywhere(_sees, self.log.folder, 0):
             if not sees:
                 raise _unseen(host, self.log.folder)
 

@@ -13,7 +13,7 @@ from lpbandits.data.ratings import Ratings
 from lpbandits.decisions.engine import Batch, Block, Found, Personal, decided
 from lpbandits.errors import InvalidInput, LockInWarning, translate_errors
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Workers, team_of
+from lpbandits.parallel import Workers, executor_for
 from lpbandits.policies import Policy
 from lpbandits.progress import Progress
 from lpbandits.rng import addresses_of
@@ -134,10 +134,10 @@ def decide(
     block = Block(past.offsets, past.action, past.reward, addresses_of(past.people), personal)
     found: list[Found] = []
     done = 0
-    with team_of(jobs, threads=threads) as team:
-        batch = Batch(policy, common=common, threads=team.threads, **settings)
+    with executor_for(jobs, threads=threads) as executor:
+        batch = Batch(policy, common=common, threads=executor.threads, **settings)
         batch.check_rewards(past.reward)
-        for some in team.each(decided, ((batch, part) for part in block.cut(batch.people))):
+        for some in executor.map(decided, ((batch, part) for part in block.cut(batch.people))):
             found.append(some)
             done += len(some.action)
             if progress is not None:

@@ -23,7 +23,7 @@ from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.atomic import check_table_place
 from lpbandits.io.compressed import temporary
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Team, Workers, team_of
+from lpbandits.parallel import Executor, Workers, executor_for
 from lpbandits.progress import Progress
 from lpbandits.rng import addresses_of
 from lpbandits.text import pluralize
@@ -138,11 +138,11 @@ def decide_file(
     with open_history(history, columns or {}) as past, contextlib.ExitStack() as open_:
         pieces = None if place is None else Pieces(open_.enter_context(temporary()), max(rows, 2**16))
         given = _coded(_asked_for(past, wanted, rows, summary), past, model, unknown, summary)
-        team = open_.enter_context(team_of(jobs, threads=threads))
-        batch = Batch(chosen.policy, threads=team.threads, **settings)
+        executor = open_.enter_context(executor_for(jobs, threads=threads))
+        batch = Batch(chosen.policy, threads=executor.threads, **settings)
         told = functools.partial(_told, progress, max(past.rows, 1))
         again = 0
-        for some, found in _found(team, batch, given, limits, told):
+        for some, found in _found(executor, batch, given, limits, told):
             table = decision_table(some.people.alias("person"), found, model)
             summary.add(np.diff(some.offsets), found, table)
             if pieces is not None:
@@ -158,7 +158,7 @@ def decide_file(
 
 
 def _found(
-    team: Team,
+    executor: Executor,
     batch: Batch,
     given: Iterator[tuple[Some, Int32Array]],
     limits: Allowed,
@@ -177,7 +177,7 @@ def _found(
             sent.append((some, [len(block.action) for block in blocks]))
             yield from ((batch, block) for block in blocks)
 
-    results = team.each(decided, jobs(), join=batch.people < PIECE, ahead=2)
+    results = executor.map(decided, jobs(), batch=batch.people < PIECE, max_ahead=2)
     parts: list[Found] = []
     done = 0
     for part in results:

@@ -17,7 +17,7 @@ from lpbandits.evaluation.replay import Game, Replay, after, warm_up
 from lpbandits.fit.taste.moments import Moments, moments
 from lpbandits.fit.taste.popularity import as_crowd, popular_ordering
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Team
+from lpbandits.parallel import Executor
 from lpbandits.policies import entry_of
 from lpbandits.policies.evidences.taste import taste_of
 from lpbandits.policies.registry import NOTHING, TASTES
@@ -60,9 +60,9 @@ class Contest:
 
     names: Sequence[str]
     seed: int
-    team: Team
+    executor: Executor
     threads: int
-    """Of this process, for what is not sent to the team."""
+    """Of this process, for what is not sent to the executor."""
 
     @property
     def on_states(self) -> list[str]:
@@ -91,8 +91,8 @@ class Contest:
     def of_policies(self, who: Sequence[tuple[str, PreferenceModel]], replay: Replay) -> list[FloatArray]:
         """Return how policies do, each with its model, people × rounds."""
         games = self._games(who, replay)
-        with self.team.side_by_side() as players:
-            return replay.gathered(games, list(players.each(Game.played, ((game,) for game in games))))
+        with self.executor.threaded() as players:
+            return replay.gathered(games, list(players.map(Game.played, ((game,) for game in games))))
 
     def _games(self, who: Sequence[tuple[str, PreferenceModel]], replay: Replay) -> list[Game]:
         """Return what is to be played: by the policies that `lpb decide` would take."""
@@ -113,9 +113,9 @@ class Contest:
         others = [name for name in names if name not in quick and name not in policies]
         games = self._games([(name, known.model) for name in policies], replay)
         jobs = [_job_of(name, known, replay) for name in others]
-        with self.team.side_by_side() as players:
+        with self.executor.threaded() as players:
             results = itertools.chain(
-                players.each(Game.played, ((game,) for game in games)), self.team.each(operator.call, jobs)
+                players.map(Game.played, ((game,) for game in games)), self.executor.map(operator.call, jobs)
             )
             done = list(steps(results, len(games) + len(jobs)))
         found = dict(zip(policies, replay.gathered(games, done[: len(games)]), strict=True))
@@ -127,7 +127,7 @@ class Contest:
         """Return each reference's constants that do best with people who are replayed, of all that are tried."""
         jobs = [(name, first, seen, replay) for name in self.references for first in REFERENCES[name].firsts]
         values: dict[str, dict[tuple[float, float], float]] = {name: {} for name in self.references}
-        for (name, *_), found in zip(jobs, steps(self.team.each(values_of, jobs), len(jobs)), strict=True):
+        for (name, *_), found in zip(jobs, steps(self.executor.map(values_of, jobs), len(jobs)), strict=True):
             values[name] |= found
         return {name: max(tried, key=lambda constants: tried[constants]) for name, tried in values.items()}
 

@@ -23,7 +23,7 @@ from lpbandits.evaluation.tuning import Choice, develop, timed
 from lpbandits.evaluation.verdict import sentence
 from lpbandits.fit.assign import states_of
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Workers, team_of, threads_of
+from lpbandits.parallel import Workers, executor_for, resolve_threads
 from lpbandits.policies import POLICIES
 from lpbandits.policies.registry import load_outside
 from lpbandits.progress import Progress, Stopwatch
@@ -93,8 +93,8 @@ def evaluate(
     first = log.subset(parts.fitted)
     if not once:
         names = [name for name in names if name != "ceiling"]  # whoever may repeat an action learns its own reward, too
-    with team_of(jobs, threads=threads) as team:
-        contest = Contest(names, seed, team, threads_of(threads))
+    with executor_for(jobs, threads=threads) as executor:
+        contest = Contest(names, seed, executor, resolve_threads(threads))
         choice = develop(
             contest,
             source.model or ways(source, len(parts.fitted), states, scale, seed),
@@ -184,11 +184,11 @@ def all_known(choice: Choice, log: Ratings, contest: Contest) -> Known:
     """Fit everybody but the report people, as was chosen."""
     model = choice.way
     if isinstance(model, Settings):
-        way, threads = model, contest.team.threads
+        way, threads = model, contest.executor.threads
         jobs: list[tuple[Any, ...]] = [(way.model_of, log, threads)]
         if contest.tastes:
             jobs.append((way.tasted, log, choice.taste, threads))
-        model, *tasted = contest.team.each(operator.call, jobs)
+        model, *tasted = contest.executor.map(operator.call, jobs)
         if tasted:
             model = model.replace(taste=tasted[0].taste)
     return known_of(model, log, choice.constants)

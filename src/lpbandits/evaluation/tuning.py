@@ -144,11 +144,11 @@ def fits(
     contest: Contest, given: Sequence[Settings], log: Ratings, watch: Stopwatch
 ) -> tuple[list[PreferenceModel], TasteFit]:
     """Fit a log in each of the ways, and a taste if somebody needs one; all ways have the same."""
-    threads = contest.team.threads
+    threads = contest.executor.threads
     jobs: list[tuple[Any, ...]] = [(settings.model_of, log, threads) for settings in given]
     if contest.tastes:
         jobs.append((given[0].tasted, log, None, threads))
-    results = contest.team.each(operator.call, jobs)
+    results = contest.executor.map(operator.call, jobs)
     models = list(timed(watch, "choose states", 0, len(given) + 1, results, len(given)))
     made = TasteFit()
     for found in timed(watch, "choose taste", 0, 1, results, len(jobs) - len(given)):

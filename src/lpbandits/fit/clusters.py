@@ -13,7 +13,7 @@ from lpbandits.data.blocks import ENORMOUS, Blocks, Log, MemoryBlocks
 from lpbandits.data.memory import SEEN, STARTED
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
-from lpbandits.parallel import Threads, each, one_thread
+from lpbandits.parallel import Threads, one_thread, thread_map
 from lpbandits.typing import BoolArray, FloatArray, Int32Array, IntArray
 
 Scale = Literal["raw", "centered", "standardized", "cosine"]
@@ -253,7 +253,7 @@ def _kmeans(features: Any, count: int, restarts: int, seed: int, threads: int) -
     with warnings.catch_warnings(), one_thread("blas"):  # KMeans does that too, but not for several at a time
         warnings.simplefilter("ignore", ConvergenceWarning)  # too few distinct people: seen in the result
         jobs = [(features, count, start) for start in seeds]
-        runs = list(each(_kmeans_once, jobs, workers=min(threads, restarts)))
+        runs = list(thread_map(_kmeans_once, jobs, threads=min(threads, restarts)))
     best = min(range(restarts), key=lambda run: (runs[run][0], run))
     return runs[best][1], runs[best][2].astype(np.int64)
 

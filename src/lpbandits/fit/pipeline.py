@@ -34,7 +34,7 @@ from lpbandits.fit.taste.popularity import StandardizedRatings, popular_ordering
 from lpbandits.fit.taste.tuning import TasteFit, recover_taste
 from lpbandits.io.compressed import temporary
 from lpbandits.io.paths import as_path
-from lpbandits.parallel import Threads, Workers, one_thread, team_of
+from lpbandits.parallel import Threads, Workers, executor_for, one_thread
 from lpbandits.parallel.workers import as_workers
 from lpbandits.progress import Progress, Stopwatch
 from lpbandits.taste_model import MOST_STATES
@@ -59,7 +59,7 @@ def opened(
         workers = None
     with contextlib.ExitStack() as open_:
         open_.enter_context(one_thread("blas"))  # what is done here, too, has one order of sums
-        team = open_.enter_context(team_of(workers, threads=threads))
+        executor = open_.enter_context(executor_for(workers, threads=threads))
         pool = open_.enter_context(Threads(threads))
         held = len(ratings) if isinstance(ratings, Ratings) else 0
         room = memory_budget(
@@ -67,16 +67,16 @@ def opened(
             block=largest_of(ratings.counts),
             held=held,
             here=0 if workers is None else workers.here,
-            sending=0 if team.alone else team.count,
+            sending=0 if executor.in_process else executor.n_workers,
             most=most,
         )
-        if isinstance(ratings, Ratings) and team.alone:
+        if isinstance(ratings, Ratings) and executor.in_process:
             yield MemoryBlocks(ratings, pool, room)
             return
         if isinstance(ratings, Ratings):
             place = open_.enter_context(temporary(None if scratch is None else as_path(scratch).absolute()))
             ratings = parted(ratings, place)
-        log = DiskBlocks(ratings, team, pool, room)
+        log = DiskBlocks(ratings, executor, pool, room)
         log.probe()
         yield log
 

@@ -17,7 +17,7 @@ from lpbandits.errors import FileFormatError
 from lpbandits.io.atomic import as_parquet, write_bytes, write_json
 from lpbandits.io.json import MOST_BYTES, digest, read_bytes, read_json
 from lpbandits.paper.spec import Case, Figure
-from lpbandits.parallel import undisturbed
+from lpbandits.parallel import defer_signals
 from lpbandits.typing import Json
 
 FORMAT = "lpbandits-case"
@@ -35,7 +35,7 @@ def keep(folder: Path, figure: Figure, case: Case, seed: int, table: pl.DataFram
     data = as_parquet(table)
     content = {"sha256": hashlib.sha256(data).hexdigest(), "form": _form(table), "seconds": seconds}
     record = {**_identity(figure, case, seed), **content}
-    with undisturbed():
+    with defer_signals():
         place.with_suffix(".json").unlink(missing_ok=True)  # the record of an older table
         write_bytes(place, data)
         write_json(place.with_suffix(".json"), record)

@@ -19,7 +19,7 @@ from lpbandits.paper.claims.check import Claim
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.report import save_reproduction
 from lpbandits.paper.spec import FULL, GROUPS, Case, Figure, Size
-from lpbandits.parallel import Workers, team_of
+from lpbandits.parallel import Workers, executor_for
 from lpbandits.progress import Progress
 from lpbandits.typing import Json
 
@@ -69,11 +69,11 @@ def reproduce(
     recomputed = [what for what in found if isinstance(what, str)]
     left = [which for which, table in zip(work, found, strict=True) if not isinstance(table, pl.DataFrame)]
     done = len(work) - len(left)
-    with team_of(jobs, threads=threads, most=len(left)) as team:
+    with executor_for(jobs, threads=threads, max_jobs=len(left)) as executor:
         if progress is not None:
             progress("starting", done, len(work))
-        tasks = ((figure.name, case, seed, team.threads, _content(figure)) for figure, case in left)
-        for number, (table, taken) in team.as_they_end(run_case, tasks, join=False):
+        tasks = ((figure.name, case, seed, executor.threads, _content(figure)) for figure, case in left)
+        for number, (table, taken) in executor.as_completed(run_case, tasks, batch=False):
             figure, case = left[number]
             keep(folder, figure, case, seed, table, taken)  # at once: an interrupted run loses no case that ended
             done += 1

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from lpbandits.errors import InvalidInput, ResourceError, reason
 from lpbandits.io.compressed import temporary
-from lpbandits.parallel.interrupts import started_deaf, undisturbed
+from lpbandits.parallel.signals import defer_signals, start_with_sigint_blocked
 from lpbandits.parallel.travel import LEAST, about, check_same, opened, packed, unpacked
 from lpbandits.parallel.workers import Workers
 
@@ -31,7 +31,7 @@ AFTERWARDS = 60
 """Seconds for which a client that lost its scheduler goes on speaking of it."""
 
 
-class OnDask:
+class DaskBackend:
     """A Dask cluster: the one at an address, or one of this machine's own processes on loopback.
 
     Its scheduler gives the job of a worker that died to another, and gives up one with which several died: for us no
@@ -71,7 +71,7 @@ class OnDask:
         self._open.enter_context(_quiet())
         where: Any = workers.address
         if where is None:
-            with undisturbed():
+            with defer_signals():
                 where = self._local(LocalCluster, workers.here)
         else:
             _check_way(where)
@@ -84,7 +84,7 @@ class OnDask:
         """Start a cluster of this machine's own processes, whose files go with it."""
         place = self._open.enter_context(temporary())
         try:
-            made = started_deaf(
+            made = start_with_sigint_blocked(
                 lambda: cluster(
                     n_workers=count,
                     threads_per_worker=1,
@@ -145,7 +145,7 @@ class OnDask:
 
     def stop(self) -> None:
         """Take back what is not done, and end what was started here."""
-        with undisturbed():
+        with defer_signals():
             if self._client.status != "running":
                 _quiet_for(AFTERWARDS)
             self._executor.shutdown(wait=False)
@@ -153,7 +153,7 @@ class OnDask:
 
     def close(self) -> None:
         """End what was started here."""
-        with undisturbed():
+        with defer_signals():
             self._open.close()
 
 

@@ -9,8 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
 from lpbandits.limits import check_resources
-from lpbandits.parallel.cluster import OnDask
-from lpbandits.parallel.processes import OnProcesses
+from lpbandits.parallel.cluster import DaskBackend
+from lpbandits.parallel.processes import ProcessBackend
 from lpbandits.parallel.workers import Workers
 
 PROCESS = 2**28
@@ -53,7 +53,7 @@ class Engine(Protocol):
         """End, when nothing is under way any more."""
 
 
-class OnThreads:
+class ThreadBackend:
     """Threads of this process, for jobs that spend their time in kernels."""
 
     lost: tuple[type[BaseException], ...] = ()
@@ -97,4 +97,4 @@ class OnThreads:
 def engine_of(workers: Workers) -> Engine:
     """Start workers."""
     check_resources(f"{workers.here:,} worker processes", "use fewer jobs (--jobs)", size=PROCESS * workers.here)
-    return OnDask(workers) if workers.backend == "dask" else OnProcesses(workers.here)
+    return DaskBackend(workers) if workers.backend == "dask" else ProcessBackend(workers.here)

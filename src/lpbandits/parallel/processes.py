@@ -1,4 +1,4 @@
-"""Processes of this machine: pools of joblib's loky, each used by one team at a time and kept warm for the next."""
+"""Processes of this machine: pools of joblib's loky, each used by one executor at a time and kept warm for the next."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lpbandits.parallel.interrupts import deaf, undisturbed
+from lpbandits.parallel.signals import block_sigint, defer_signals
 from lpbandits.parallel.travel import LEAST, opened, packed, unpacked
 
 IDLE = 120
@@ -31,7 +31,7 @@ LET_GO = 5.0
 Place = tuple[object, ...]
 
 
-class OnProcesses:
+class ProcessBackend:
     """Processes of this machine. When one dies the others end, too, and new ones take their place."""
 
     least = LEAST
@@ -48,7 +48,7 @@ class OnProcesses:
     def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Send one call."""
         call = packed(function, arguments)
-        with undisturbed(), deaf():
+        with defer_signals(), block_sigint():
             if self._pool is None:
                 self._place = _place(self.count)
                 self._pool = _taken(self._place, self.count)
@@ -84,7 +84,7 @@ class OnProcesses:
         loky can do it, but its thread fails when a call has not reached the queue yet; deaths it is made for.
         """
         if self._pool is not None:
-            with undisturbed():
+            with defer_signals():
                 for process in list(self._pool._processes.values()):
                     process.terminate()
                 _shut(self._pool)

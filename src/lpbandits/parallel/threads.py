@@ -90,10 +90,10 @@ def one_thread(of: Literal["blas", "openmp"]) -> Iterator[None]:
         _Blas.leave()
 
 
-def threads_of(count: int | None, name: str = "threads") -> int:
+def resolve_threads(count: int | None, name: str = "threads") -> int:
     """Return a checked number of threads; all cores for None.
 
-    >>> threads_of(0)
+    >>> resolve_threads(0)
     Traceback (most recent call last):
     ...
     lpbandits.errors.InvalidInput: threads is 0; it must be a whole number from 1 to 1024
@@ -116,7 +116,7 @@ class Threads:
     """
 
     def __init__(self, count: int | None = None) -> None:
-        self.count = threads_of(count)
+        self.count = resolve_threads(count)
         self._pool = ThreadPoolExecutor(self.count) if self.count > 1 else None
 
     def run(self, kernel: Callable[..., None], total: int, *arrays: Any, blocks: int = 1, smallest: int = 1) -> None:

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.parallel.threads import cores, threads_of
+from lpbandits.parallel.threads import cores, resolve_threads
 
 Backend = Literal["processes", "dask"]
 
@@ -75,14 +75,14 @@ def as_workers(jobs: Any) -> Workers | None:
     return None if count == 1 else Workers(count)
 
 
-def at_a_time(jobs: int | Workers | None, *, threads: int | None) -> int:
+def concurrency(jobs: int | Workers | None, *, threads: int | None) -> int:
     """Return how many pieces of work are done at a time, as far as that is known before anybody is asked.
 
-    >>> at_a_time(None, threads=3), at_a_time(Workers(2), threads=3)
+    >>> concurrency(None, threads=3), concurrency(Workers(2), threads=3)
     (3, 2)
     """
     workers = as_workers(jobs)
-    count = threads_of(threads)
+    count = resolve_threads(threads)
     return count if workers is None else workers.jobs or cores()
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.parallel import each, threads_of
+from lpbandits.parallel import resolve_threads, thread_map
 from lpbandits.policies import Setting, entry_of, make_policy
 from lpbandits.progress import Progress
 from lpbandits.simulation.rollout import roll
@@ -39,7 +39,7 @@ def check_growth(policies: Sequence[str], rounds: int, repeats: int, threads: in
     return (
         validate.as_count(rounds, "rounds", low=10),
         validate.as_count(repeats, "repeats"),
-        threads_of(threads),
+        resolve_threads(threads),
     )
 
 
@@ -72,7 +72,7 @@ def measure_growth(
         return float(regret[:, early:].sum() / len(regret) / math.log(rounds / early))
 
     out = {name: np.empty(len(crowds)) for name in policies}
-    for done, (value, (name, i)) in enumerate(zip(each(growth_of, jobs, workers=threads), jobs, strict=True)):
+    for done, (value, (name, i)) in enumerate(zip(thread_map(growth_of, jobs, threads=threads), jobs, strict=True)):
         out[name][i] = value
         if progress is not None:
             progress(f"growth of {name}", done + 1, len(jobs))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, translate_errors
-from lpbandits.parallel import Workers, at_a_time, team_of
+from lpbandits.parallel import Workers, concurrency, executor_for
 from lpbandits.policies import Policy, Setting, entry_of, make_policy
 from lpbandits.progress import Progress
 from lpbandits.simulation import sums
@@ -98,7 +98,7 @@ def simulate(
     settings |= {"seed": validate.as_seed(seed), "first": validate.as_choice(first, "first", ("prior", "uniform"))}
     settings["explore"] = validate.as_number(explore, "explore", low=0, high=1)
     check = partial(
-        check_run, builders, rounds=rounds, draws=draws, traces=traces, workers=at_a_time(jobs, threads=threads)
+        check_run, builders, rounds=rounds, draws=draws, traces=traces, workers=concurrency(jobs, threads=threads)
     )
     populations = populations_of(world, people, draws, seed, check)
     if "states" not in settings:  # people of a log: there may be fewer than were asked for
@@ -111,8 +111,8 @@ def simulate(
     _warm_up(pieces, seed)
     started = time.perf_counter()
     accounts = {name: Account() for name in builders}
-    with team_of(jobs, threads=threads, threaded=True, most=len(pieces)) as team:
-        parts = team.each(_play, ((piece, rounds, seed, rough, traces) for piece in pieces))
+    with executor_for(jobs, threads=threads, threaded=True, max_jobs=len(pieces)) as executor:
+        parts = executor.map(_play, ((piece, rounds, seed, rough, traces) for piece in pieces))
         for done, (piece, part) in enumerate(zip(pieces, parts, strict=True)):
             accounts[piece.name].add(part)
             if progress is not None:

@@ -14,7 +14,7 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextlib.contextmanager
-def undisturbed() -> Iterator[None]:
+def defer_signals() -> Iterator[None]:
     """Hold back interrupts for what must not stay half done: half a cluster can neither work nor be closed.
 
     The first that comes waits until the end of the block; the second, of somebody who has waited long enough, does not,
@@ -44,11 +44,11 @@ def undisturbed() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def deaf() -> Iterator[None]:
+def block_sigint() -> Iterator[None]:
     """Block SIGINT for what is started: threads and processes inherit that, and keep it.
 
     A terminal sends Ctrl-C to all processes of a command, and it is this one that ends the others. Whoever blocks it
-    does not hear it either, so the block must be short; `started_deaf` is for what takes long.
+    does not hear it either, so the block must be short; `start_with_sigint_blocked` is for what takes long.
     """
     if not hasattr(signal, "pthread_sigmask"):  # as on Windows
         yield
@@ -66,16 +66,16 @@ def deaf() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def started_deaf(start: Callable[[], T]) -> T:
-    """Return what `start` gives, called in a thread of its own that is `deaf`: whoever waits for it here is not.
+def start_with_sigint_blocked(start: Callable[[], T]) -> T:
+    """Return what `start` gives, called in a thread of its own that is `block_sigint`: whoever waits for it here is not.
 
-    >>> started_deaf(lambda: 8)
+    >>> start_with_sigint_blocked(lambda: 8)
     8
     """
     made: Future[T] = Future()
 
     def work() -> None:
-        with deaf():
+        with block_sigint():
             try:
                 made.set_result(start())
             except BaseException as error:

@@ -16,7 +16,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits  # type: ignore[import-untyped]
 
 from lpbandits.errors import InvalidInput, ResourceError, translate_errors
-from lpbandits.parallel import Team, Workers, cluster, one_thread, team_of
+from lpbandits.parallel import Executor, Workers, cluster, executor_for, one_thread
 from lpbandits.parallel.travel import about
 
 ROOT = Path(__file__).parents[2]
@@ -53,32 +53,32 @@ def fails_at_three(x: int) -> int:
     return x
 
 
-Open = Callable[[], Team]
+Open = Callable[[], Executor]
 
 
 @pytest.fixture(params=["alone", "threads", "processes", "dask"])
 def opened(request: pytest.FixtureRequest) -> Open:
-    def team() -> Team:
+    def executor() -> Executor:
         if request.param == "dask":
-            return team_of(Workers(2, "dask", request.getfixturevalue("address")))
+            return executor_for(Workers(2, "dask", request.getfixturevalue("address")))
         if request.param == "processes":
-            return team_of(Workers(2))
-        return team_of(threads=3, threaded=request.param == "threads")
+            return executor_for(Workers(2))
+        return executor_for(threads=3, threaded=request.param == "threads")
 
-    return team
+    return executor
 
 
 def test_results_come_in_the_order_of_the_jobs(opened: Open) -> None:
-    with opened() as team:
-        assert list(team.each(slow_square, ((x,) for x in range(12)))) == [x * x for x in range(12)]
-        ended = list(team.as_they_end(slow_square, ((x,) for x in range(12)), join=False))
+    with opened() as executor:
+        assert list(executor.map(slow_square, ((x,) for x in range(12)))) == [x * x for x in range(12)]
+        ended = list(executor.as_completed(slow_square, ((x,) for x in range(12)), batch=False))
     assert sorted(ended) == [(x, x * x) for x in range(12)]
 
 
 def test_arrays_come_back_as_ones_own(opened: Open) -> None:
     """Of arrays that are not aligned numpy adds up 8,192 numbers at a time, and so in another order."""
-    with opened() as team:
-        found = list(team.each(np.ones, [(size,) for size in (1, 1000, 100_003)]))
+    with opened() as executor:
+        found = list(executor.map(np.ones, [(size,) for size in (1, 1000, 100_003)]))
     assert [len(array) for array in found] == [1, 1000, 100_003]
     assert all(array.flags.aligned and array.flags.writeable for array in found)
 
@@ -88,11 +88,11 @@ def blas_threads(_: int = 0) -> set[int]:
 
 
 def test_linear_algebra_has_one_thread_whoever_works(opened: Open) -> None:
-    with threadpool_limits(2, user_api="blas"), opened() as team:
-        found = list(team.each(blas_threads, [(number,) for number in range(6)], join=False))
+    with threadpool_limits(2, user_api="blas"), opened() as executor:
+        found = list(executor.map(blas_threads, [(number,) for number in range(6)], batch=False))
         assert found == [{1}] * 6
-        with team.side_by_side() as both:
-            assert list(both.each(blas_threads, [(0,), (1,)])) == [{1}] * 2
+        with executor.threaded() as both:
+            assert list(both.map(blas_threads, [(0,), (1,)])) == [{1}] * 2
 
 
 def test_whichever_thread_leaves_last_puts_back_how_many_there_were() -> None:
@@ -130,29 +130,29 @@ def test_a_library_that_is_loaded_later_has_one_thread_too() -> None:
 
 
 def test_an_error_in_a_job_is_the_error(opened: Open) -> None:
-    with pytest.raises(ValueError, match="three"), opened() as team:
-        list(team.each(fails_at_three, ((x,) for x in range(9))))
-    with opened() as team:
-        assert list(team.each(slow_square, [(2,)])) == [4]
+    with pytest.raises(ValueError, match="three"), opened() as executor:
+        list(executor.map(fails_at_three, ((x,) for x in range(9))))
+    with opened() as executor:
+        assert list(executor.map(slow_square, [(2,)])) == [4]
 
 
 def test_a_loop_left_early_does_no_harm(opened: Open) -> None:
-    with opened() as team:
-        for value in team.each(slow_square, ((x,) for x in range(50))):
+    with opened() as executor:
+        for value in executor.map(slow_square, ((x,) for x in range(50))):
             assert value == 0
             break
-        assert list(team.each(slow_square, [(3,), (4,)])) == [9, 16]
+        assert list(executor.map(slow_square, [(3,), (4,)])) == [9, 16]
 
 
 @pytest.mark.parametrize(("seconds", "jobs", "least", "most"), [(0.001, 400, 2, 60), (0.6, 5, 5, 5)])
 def test_short_jobs_go_out_together_and_long_ones_alone(seconds: float, jobs: int, least: int, most: int) -> None:
-    with team_of(2) as team:
+    with executor_for(2) as executor:
         sent: list[object] = []
-        engine = team._engine
+        engine = executor._engine
         assert engine is not None
         submit = engine.submit
         engine.submit = lambda *task: (sent.append(task), submit(*task))[1]  # type: ignore[method-assign,func-returns-value] # counts
-        assert list(team.each(rest, [(seconds,)] * jobs)) == [seconds] * jobs
+        assert list(executor.map(rest, [(seconds,)] * jobs)) == [seconds] * jobs
     assert least <= len(sent) <= most
 
 
@@ -164,8 +164,8 @@ def test_jobs_are_not_made_long_before_they_are_sent() -> None:
             made.append(number)
             yield (number,)
 
-    with team_of(2) as team:
-        results = team.each(slow_square, jobs(), join=False)
+    with executor_for(2) as executor:
+        results = executor.map(slow_square, jobs(), batch=False)
         next(results)
         assert len(made) < 30
         results.close()
@@ -174,9 +174,9 @@ def test_jobs_are_not_made_long_before_they_are_sent() -> None:
 @pytest.mark.parametrize("backend", ["processes", "dask"])
 def test_a_killed_worker_costs_its_task_and_not_the_run(backend: str, tmp_path: Path) -> None:
     jobs = [(str(tmp_path), number) for number in range(40)]
-    with team_of(Workers(2, backend)) as team:  # type: ignore[arg-type] # as declared
+    with executor_for(Workers(2, backend)) as executor:  # type: ignore[arg-type] # as declared
         found = []
-        for value in team.each(note, jobs, join=False):
+        for value in executor.map(note, jobs, batch=False):
             found.append(value)
             if len(found) == 5:
                 working = next(path for path in tmp_path.glob("now-*"))
@@ -192,30 +192,30 @@ def test_a_job_that_kills_every_worker_is_given_up(backend: str) -> None:
     with (
         pytest.raises(ResourceError, match=r"died"),
         translate_errors("working"),
-        team_of(Workers(2, backend)) as team,  # type: ignore[arg-type] # as declared
+        executor_for(Workers(2, backend)) as executor,  # type: ignore[arg-type] # as declared
     ):
-        list(team.each(kill_oneself, [(1,)]))
+        list(executor.map(kill_oneself, [(1,)]))
 
 
 def test_what_is_not_possible_is_refused_with_a_remedy(nobody: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "ANSWER", 1)
     with pytest.raises(InvalidInput, match=f"no Dask scheduler answers at tls://{nobody}"):
-        team_of(Workers(backend="dask", address=f"tls://{nobody}"))
+        executor_for(Workers(backend="dask", address=f"tls://{nobody}"))
     with pytest.raises(InvalidInput, match=f"no Dask scheduler answers at tcp://{nobody}"):
-        team_of(Workers(backend="dask", address=f"tcp://{nobody}"))
+        executor_for(Workers(backend="dask", address=f"tcp://{nobody}"))
     with pytest.raises(InvalidInput, match="an address is for backend='dask'"):
         Workers(2, address="tcp://127.0.0.1:9")
     with pytest.raises(InvalidInput, match="backend is 'spark'"):
         Workers(2, "spark")  # type: ignore[arg-type] # on purpose
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InvalidInput, match=r"pip install 'lpbandits\[dask\]'"):
-        team_of(Workers(2, "dask"))
+        executor_for(Workers(2, "dask"))
 
 
 def test_a_cluster_with_other_versions_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "about", lambda: {**about(), "numba": "0.0.1"})
     with pytest.raises(InvalidInput, match=r"has numba .*, and whoever sends it work has 0.0.1: results could differ"):
-        team_of(Workers(2, "dask", address))
+        executor_for(Workers(2, "dask", address))
 
 
 @pytest.mark.parametrize("backend", ["processes", "dask"])
@@ -231,7 +231,7 @@ def test_an_interrupt_ends_the_workers_and_says_so(
             import os, sys, time
             from pathlib import Path
             import lpbandits.cli as cli
-            from lpbandits.parallel import Workers, team_of
+            from lpbandits.parallel import Workers, executor_for
 
             def endless(i):
                 Path(sys.argv[1], f"worker-{os.getpid()}").touch()
@@ -239,8 +239,8 @@ def test_an_interrupt_ends_the_workers_and_says_so(
 
             def command():
                 try:
-                    with team_of(Workers(2, sys.argv[2])) as team:
-                        list(team.each(endless, [(i,) for i in range(4)], join=False))
+                    with executor_for(Workers(2, sys.argv[2])) as executor:
+                        list(executor.map(endless, [(i,) for i in range(4)], batch=False))
                 finally:
                     Path(sys.argv[1], "cleaned").touch()
 

@@ -1,4 +1,4 @@
-"""`Team`: workers that are there, to whom jobs are sent and from whom results come back.
+"""`Executor`: workers that are there, to whom jobs are sent and from whom results come back.
 
 There is no scheduler here: an engine (`engines`) decides who does what. This loop keeps a few jobs on their way, joins
 short ones into tasks of half a second, sends again what died with its worker, and gives results in order.
@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from lpbandits.errors import ResourceError
-from lpbandits.parallel.engines import Engine, OnThreads, engine_of
-from lpbandits.parallel.threads import cores, one_thread, threads_of
+from lpbandits.parallel.engines import Engine, ThreadBackend, engine_of
+from lpbandits.parallel.threads import cores, one_thread, resolve_threads
 from lpbandits.parallel.workers import Workers, as_workers
 
 T = TypeVar("T")
@@ -31,36 +31,36 @@ LOOK = 2.0
 """Seconds without a result after which it is seen whether there are workers at all."""
 
 
-class Team:
+class Executor:
     """Workers, or this process alone.
 
-    >>> with Team() as team:
-    ...     list(team.each(pow, [(2, 3), (3, 2)]))
+    >>> with Executor() as executor:
+    ...     list(executor.map(pow, [(2, 3), (3, 2)]))
     [8, 9]
     """
 
     def __init__(self, engine: Engine | None = None, *, threads: int | None = None) -> None:
         self._engine = engine
-        self.count = 1 if engine is None else engine.count
+        self.n_workers = 1 if engine is None else engine.count
         """How many jobs are done at a time."""
-        self.threads = threads_of(threads)
+        self.threads = resolve_threads(threads)
         """How many threads a job has for itself."""
 
     @property
-    def alone(self) -> bool:
+    def in_process(self) -> bool:
         """Whether jobs are done by this process, one after the other."""
         return self._engine is None
 
-    def each(
-        self, function: Callable[..., T], jobs: Iterable[tuple[Any, ...]], *, join: bool = True, ahead: int = 8
+    def map(
+        self, function: Callable[..., T], jobs: Iterable[tuple[Any, ...]], *, batch: bool = True, max_ahead: int = 8
     ) -> Generator[T, None, None]:
         """Call `function` with every job's arguments; give the results in the order of the jobs, as they end.
 
         Only a few jobs are under way or waiting at a time, so `jobs` may be made on the way. Leaving the loop early
-        takes back what waits; leaving the team by an error or an interrupt ends the workers. Without `join` every job
-        is sent alone. At most `ahead` tasks per worker start before the first that has not ended.
+        takes back what waits; leaving the executor by an error or an interrupt ends the workers. Without `batch` every job
+        is sent alone. At most `max_ahead` tasks per worker start before the first that has not ended.
         """
-        results = self.as_they_end(function, jobs, join=join, ahead=ahead)
+        results = self.as_completed(function, jobs, batch=batch, max_ahead=max_ahead)
         kept: dict[int, T] = {}
         wanted = 0
         try:
@@ -72,44 +72,44 @@ class Team:
         finally:
             results.close()
 
-    def as_they_end(
+    def as_completed(
         self,
         function: Callable[..., T],
         jobs: Iterable[tuple[Any, ...]],
         *,
-        join: bool = True,
-        ahead: int | None = None,
+        batch: bool = True,
+        max_ahead: int | None = None,
     ) -> Generator[tuple[int, T], None, None]:
-        """Do what `each` does, and give (number of the job, result) in whatever order they end.
+        """Do what `map` does, and give (number of the job, result) in whatever order they end.
 
-        At most `ahead` tasks per worker start before the first that has not ended.
+        At most `max_ahead` tasks per worker start before the first that has not ended.
         """
         numbered = enumerate(jobs)
         if self._engine is None:
             for number, job in numbered:
                 yield number, _task(function, [job])[1][0]
             return
-        yield from _Round(self._engine, function, numbered, join, ahead).results()
+        yield from _Round(self._engine, function, numbered, batch, max_ahead).results()
 
-    def everywhere(self, function: Callable[..., T], *arguments: Any) -> list[T]:
+    def run_everywhere(self, function: Callable[..., T], *arguments: Any) -> list[T]:
         """Call `function` once on every worker of a cluster, and else once in this process, whose files workers see.
 
-        >>> Team().everywhere(pow, 2, 3)
+        >>> Executor().run_everywhere(pow, 2, 3)
         [8]
         """
         return [function(*arguments)] if self._engine is None else self._engine.everywhere(function, *arguments)
 
     @contextmanager
-    def side_by_side(self) -> Iterator["Team"]:
-        """Give the team for jobs that spend their time in kernels: alone, this process does them on its threads.
+    def threaded(self) -> Iterator["Executor"]:
+        """Give the executor for jobs that spend their time in kernels: alone, this process does them on its threads.
 
-        >>> with team_of(threads=2) as team, team.side_by_side() as both: team.count, both.count
+        >>> with executor_for(threads=2) as executor, executor.threaded() as both: executor.n_workers, both.n_workers
         (1, 2)
         """
         if self._engine is not None or self.threads == 1:
             yield self
             return
-        with Team(OnThreads(self.threads), threads=1) as beside:
+        with Executor(ThreadBackend(self.threads), threads=1) as beside:
             yield beside
 
     def close(self) -> None:
@@ -117,7 +117,7 @@ class Team:
         if self._engine is not None:
             self._engine.close()
 
-    def __enter__(self) -> "Team":
+    def __enter__(self) -> "Executor":
         return self
 
     def __exit__(
@@ -129,17 +129,17 @@ class Team:
 
 
 class _Round:
-    """One call of `Team.each`: what is on its way, and how long jobs take."""
+    """One call of `Executor.map`: what is on its way, and how long jobs take."""
 
     def __init__(
         self,
         engine: Engine,
         function: Callable[..., Any],
         jobs: Iterator[tuple[int, tuple[Any, ...]]],
-        join: bool,
-        ahead: int | None,
+        batch: bool,
+        max_ahead: int | None,
     ) -> None:
-        self.engine, self.function, self.jobs, self.join, self.ahead = engine, function, jobs, join, ahead
+        self.engine, self.function, self.jobs, self.batch, self.max_ahead = engine, function, jobs, batch, max_ahead
         self.waiting: dict[Future[Any], Jobs] = {}
         self.deaths: collections.Counter[int] = collections.Counter()
         self.seconds, self.done = 0.0, 0
@@ -178,14 +178,14 @@ class _Round:
 
     def too_far(self) -> bool:
         """Return whether the oldest task is far behind: then what has ended since would pile up."""
-        if self.ahead is None or not self.waiting:
+        if self.max_ahead is None or not self.waiting:
             return False
         numbers = [task[0][0] for task in self.waiting.values()]
-        return max(numbers) - min(numbers) > self.ahead * self.engine.count * self.size()
+        return max(numbers) - min(numbers) > self.max_ahead * self.engine.count * self.size()
 
     def size(self) -> int:
         """Return how many jobs make a task that is long enough to be sent, as far as earlier jobs tell."""
-        if not self.join or not self.done:
+        if not self.batch or not self.done:
             return 1
         return min(max(int(self.engine.least * self.done / max(self.seconds, 1e-9)), 1), MOST_JOINED)
 
@@ -226,39 +226,43 @@ def _task(function: Callable[..., T], jobs: list[tuple[Any, ...]]) -> tuple[floa
     return time.perf_counter() - started, found
 
 
-def team_of(
-    jobs: int | Workers | None = None, *, threads: int | None = None, threaded: bool = False, most: int | None = None
-) -> Team:
+def executor_for(
+    jobs: int | Workers | None = None,
+    *,
+    threads: int | None = None,
+    threaded: bool = False,
+    max_jobs: int | None = None,
+) -> Executor:
     """Return who does the work: workers, or for None or 1 this process.
 
     `threads` are those of one job, by default as many as cores are left for it. In this process, `threaded` jobs, which
-    spend their time in kernels, run beside each other instead, on so many threads. `most` is how many jobs there are:
+    spend their time in kernels, run beside each other instead, on so many threads. `max_jobs` is how many jobs there are:
     no more processes are started, and for none nobody is asked.
 
-    >>> with team_of(2, threads=1) as team: team.count, team.threads, team.alone
+    >>> with executor_for(2, threads=1) as executor: executor.n_workers, executor.threads, executor.in_process
     (2, 1, False)
-    >>> with team_of(threads=3, threaded=True) as team: team.count, team.threads
+    >>> with executor_for(threads=3, threaded=True) as executor: executor.n_workers, executor.threads
     (3, 1)
     """
     workers = as_workers(jobs)
-    if most == 0:
+    if max_jobs == 0:
         workers = None
-    if workers is not None and most is not None and workers.address is None:
-        workers = replace(workers, jobs=min(workers.here, most))
+    if workers is not None and max_jobs is not None and workers.address is None:
+        workers = replace(workers, jobs=min(workers.here, max_jobs))
     if workers is None:
-        count = threads_of(threads)
-        return Team(OnThreads(count), threads=1) if threaded and count > 1 else Team(threads=threads)
+        count = resolve_threads(threads)
+        return Executor(ThreadBackend(count), threads=1) if threaded and count > 1 else Executor(threads=threads)
     inside = 1 if workers.address is not None or threaded else max(cores() // workers.here, 1)
-    return Team(engine_of(workers), threads=inside if threads is None else threads)
+    return Executor(engine_of(workers), threads=inside if threads is None else threads)
 
 
-def each(
-    function: Callable[..., T], jobs: Iterable[tuple[Any, ...]], *, workers: int | None = None
+def thread_map(
+    function: Callable[..., T], jobs: Iterable[tuple[Any, ...]], *, threads: int | None = None
 ) -> Generator[T, None, None]:
     """Call `function` with every job's arguments, on threads of this process; give the results in order.
 
-    >>> list(each(pow, [(2, 3), (3, 2)], workers=2))
+    >>> list(thread_map(pow, [(2, 3), (3, 2)], threads=2))
     [8, 9]
     """
-    with team_of(threads=workers, threaded=True) as team:
-        yield from team.each(function, jobs, join=False)
+    with executor_for(threads=threads, threaded=True) as executor:
+        yield from executor.map(function, jobs, batch=False)
