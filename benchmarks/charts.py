@@ -10,7 +10,7 @@ import polars as pl
 from benchmarks.bend import through
 from benchmarks.results import Results
 from benchmarks.thompson import ROUNDS
-from lpbandits.views.charts.base import INK, Chart, gridded
+from lpbandits.views.charts.base import INK, Chart, grid
 from lpbandits.views.charts.labels import apart, end_labels, leaders
 
 COLOURS = {
@@ -238,7 +238,7 @@ def growth(results: Results) -> Chart:
             "a line that bends is named with the exponent of its last part, and from where it holds",
         ],
     )
-    return gridded(charts, 2).properties(title=title, spacing=10)
+    return grid(charts, 2).properties(title=title, spacing=10)
 
 
 def bradley_terry(results: Results) -> Chart:
@@ -275,7 +275,7 @@ def references(results: Results) -> Chart:
                 top=top,
             )
         )
-    return gridded(charts, 1)
+    return grid(charts, 1)
 
 
 def agents(results: Results) -> Chart:

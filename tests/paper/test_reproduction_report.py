@@ -19,7 +19,7 @@ from lpbandits.paper.figures.simplex import MODEL, region
 from lpbandits.paper.report import _settings, save_reproduction
 from lpbandits.paper.spec import FULL, QUICK, Size
 from lpbandits.typing import Json
-from lpbandits.views.charts.base import Chart, beside, line_chart, regret_chart
+from lpbandits.views.charts.base import Chart, hstack, line_chart, regret_chart
 from lpbandits.views.charts.labels import covering
 from lpbandits.views.charts.models import DOTS, STATE_COLOURS, disagreement_chart, share_chart
 from lpbandits.views.charts.spread import final_chart
@@ -169,7 +169,7 @@ def spec_of(chart: Chart, folder: Path) -> Json:
 def test_data_is_there_once_and_short(tmp_path: Path) -> None:
     rounds = np.arange(1, 1001)
     curves = pl.DataFrame({"policy": "ts", "round": rounds, "regret": np.sqrt(rounds), "regret_sd": 1 / 3, "more": 1.0})
-    spec = spec_of(beside(regret_chart(curves, title="a"), regret_chart(curves, title="b")), tmp_path)
+    spec = spec_of(hstack(regret_chart(curves, title="a"), regret_chart(curves, title="b")), tmp_path)
     long = [rows for rows in spec["datasets"].values() if len(rows) > 10]
     assert len(long) == 1, "both panels share their data"
     assert len(long[0]) <= 200

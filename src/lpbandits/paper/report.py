@@ -11,8 +11,8 @@ from lpbandits.paper.claims.check import Claim
 from lpbandits.paper.spec import Figure, Size
 from lpbandits.simulation.results import versions
 from lpbandits.typing import Json
-from lpbandits.views.charts.base import quickly
-from lpbandits.views.folder import made_with, save_report
+from lpbandits.views.charts.base import deferred_validation
+from lpbandits.views.folder import footer, save_report
 from lpbandits.views.page import VERDICTS, Link, Remark, Section, Table
 
 SOURCES = {"paper": "What the paper says", "beyond": "Beyond the paper"}
@@ -44,7 +44,7 @@ _CHOICES = (
 )
 
 
-@quickly
+@deferred_validation
 def save_reproduction(
     folder: str | Path,
     figures: Sequence[Figure],
@@ -77,7 +77,7 @@ def save_reproduction(
         lead=f"Figures and claims of the paper, and beyond it, run with seed {seed}."
         + (" A quick run: fewer people, draws and settings." if size.quick else ""),
         sections=sections,
-        foot=made_with(seconds),
+        foot=footer(seconds),
         tables=tables,
         documents=documents,
     )

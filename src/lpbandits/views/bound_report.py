@@ -6,7 +6,7 @@ from pathlib import Path
 from lpbandits.simulation.bounds import AXES, Bounds, memory_budget, table_against
 from lpbandits.simulation.results import versions
 from lpbandits.typing import Json
-from lpbandits.views.charts.base import Chart, quickly
+from lpbandits.views.charts.base import Chart, deferred_validation
 from lpbandits.views.charts.bounds import (
     Found,
     against_chart,
@@ -15,7 +15,7 @@ from lpbandits.views.charts.bounds import (
     rates_chart,
     room_chart,
 )
-from lpbandits.views.folder import made_with, save_report
+from lpbandits.views.folder import footer, save_report
 from lpbandits.views.names import name_of
 from lpbandits.views.page import Section, Table
 from lpbandits.views.tables import gaps_of, noise_of
@@ -35,7 +35,7 @@ def bound_table(bounds: Bounds) -> tuple[list[str], list[list[str]]]:
     return ["regret per log T", "policy", "mean", "± se", "sd", "median", "as printed"], rows
 
 
-@quickly
+@deferred_validation
 def save_bounds(bounds: Bounds, studies: Mapping[str, Found], folder: str | Path) -> Path:
     """Write tables (Parquet), a manifest, charts (PNG and SVG) and an HTML report; return the report's path."""
     tables = {"people": bounds.table()}
@@ -54,7 +54,7 @@ def save_bounds(bounds: Bounds, studies: Mapping[str, Found], folder: str | Path
         title="How little regret is possible",
         lead=described(bounds) + ".",
         sections=sections,
-        foot=made_with(bounds.seconds + sum(b.seconds for found in studies.values() for _, b in found)),
+        foot=footer(bounds.seconds + sum(b.seconds for found in studies.values() for _, b in found)),
         tables=tables,
         manifest={"format": FORMAT, "version": VERSION, **content_of(bounds, studies), "versions": versions()},
     )

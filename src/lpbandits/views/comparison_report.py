@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from lpbandits.simulation import Results
-from lpbandits.views.charts.base import Chart, quickly, regret_chart, state_chart
+from lpbandits.views.charts.base import Chart, deferred_validation, regret_chart, state_chart
 from lpbandits.views.charts.spread import final_chart
-from lpbandits.views.folder import made_with, save_report
+from lpbandits.views.folder import footer, save_report
 from lpbandits.views.page import Section, Table
 from lpbandits.views.tables import comparison, described
 
@@ -29,7 +29,7 @@ def charts_of(results: Results, *, title: str = "Cumulative regret", limit: floa
     return charts
 
 
-@quickly
+@deferred_validation
 def save_comparison(results: Results, folder: str | Path) -> Path:
     """Write tables, charts (PNG and SVG) and an HTML report of one run; return the report's path."""
     charts = charts_of(results)
@@ -43,7 +43,7 @@ def save_comparison(results: Results, folder: str | Path) -> Path:
         title="Policies compared",
         lead=described(results) + ".",
         sections=sections,
-        foot=made_with(results.seconds),
+        foot=footer(results.seconds),
         tables=results.tables(),
         manifest=results.manifest(),
     )

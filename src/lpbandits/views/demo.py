@@ -8,9 +8,9 @@ from lpbandits.io.paths import as_path
 from lpbandits.progress import Progress
 from lpbandits.simulation import Results, simulate
 from lpbandits.statistics import reach
-from lpbandits.views.charts.base import beside, quickly, top_of
+from lpbandits.views.charts.base import deferred_validation, hstack, top_of
 from lpbandits.views.comparison_report import HOW_TO_READ, charts_of
-from lpbandits.views.folder import made_with, save_report
+from lpbandits.views.folder import footer, save_report
 from lpbandits.views.page import Section, Table
 from lpbandits.views.tables import comparison, described
 from lpbandits.worlds import SyntheticWorld
@@ -30,7 +30,7 @@ class Demo:
 
 
 @translate_errors("running the demo")
-@quickly
+@deferred_validation
 def run_demo(
     folder: str | Path,
     *,
@@ -52,7 +52,7 @@ def run_demo(
         lead="People fall into a few latent states; each state is a preference ordering of the actions. How much does "
         "a policy lose that knows the orderings, but not how anyone rates?",
         sections=_sections(results),
-        foot=made_with(sum(result.seconds for result in results.values())),
+        foot=footer(sum(result.seconds for result in results.values())),
     )
     return Demo(results, report, out / "regret.png")
 
@@ -85,7 +85,7 @@ def _sections(results: dict[str, Results]) -> list[Section]:
     """Return the regret on both scales in one chart with one axis, then what else there is to see of each scale."""
     limit = top_of(*(result.curves() for result in results.values()))
     charts = {scale: charts_of(result, title=_TITLES[scale], limit=limit) for scale, result in results.items()}
-    regret = beside(*(charts[scale].pop("regret") for scale in SCALES))
+    regret = hstack(*(charts[scale].pop("regret") for scale in SCALES))
     return [
         Section("Cumulative regret", [HOW_TO_READ, *findings(results)], {"regret": regret}),
         *(

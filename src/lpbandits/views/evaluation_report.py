@@ -5,9 +5,9 @@ from pathlib import Path
 from lpbandits.evaluation.results import Evaluation, titled
 from lpbandits.simulation.results import versions
 from lpbandits.text import display, pluralize
-from lpbandits.views.charts.base import quickly
+from lpbandits.views.charts.base import deferred_validation
 from lpbandits.views.charts.evaluation import curve_chart, gain_chart, group_chart, people_chart
-from lpbandits.views.folder import made_with, save_report
+from lpbandits.views.folder import footer, save_report
 from lpbandits.views.page import Section, Table
 from lpbandits.views.tables import number
 
@@ -73,7 +73,7 @@ def losers(found: Evaluation) -> str:
     return text + " (Groups describe: with several of them one may lose, or gain, by chance.)"
 
 
-@quickly
+@deferred_validation
 def save_evaluation(found: Evaluation, folder: str | Path, *, source: str) -> Path:
     """Write tables, charts (PNG and SVG) and an HTML report of an evaluation; return the report's path."""
     once = ", each of them once" if found.once else ", again and again if it liked"
@@ -97,7 +97,7 @@ def save_evaluation(found: Evaluation, folder: str | Path, *, source: str) -> Pa
         title="Does it help these people?",
         lead=found.verdict,
         sections=sections,
-        foot=f"{display(source)}: {described(found)}. {made_with(sum(found.seconds.values()))}",
+        foot=f"{display(source)}: {described(found)}. {footer(sum(found.seconds.values()))}",
         tables={"people": found.table},
         manifest={"format": FORMAT, "version": VERSION, **found.to_dict(), "versions": versions()},
     )

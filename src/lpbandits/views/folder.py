@@ -93,6 +93,6 @@ def _plain(content: Any) -> Any:
     return display(content, None) if isinstance(content, str) else content
 
 
-def made_with(seconds: float) -> str:
+def footer(seconds: float) -> str:
     """Return what a report says of its making: versions, and the seconds of the computation."""
     return ", ".join(f"{name} {number}" for name, number in versions().items()) + f". Computed in {seconds:.2f} s."

@@ -15,7 +15,7 @@ from lpbandits.inspection.inspect import (
 )
 from lpbandits.inspection.tables import ASK, TRAIT_RULE, TRAITS, pair_rule, pair_table, trait_table
 from lpbandits.text import display, pluralize
-from lpbandits.views.charts.base import Chart, quickly
+from lpbandits.views.charts.base import Chart, deferred_validation
 from lpbandits.views.charts.models import (
     DOTS,
     MOST,
@@ -36,7 +36,7 @@ PLACE_NOTE = (
 )
 
 
-@quickly
+@deferred_validation
 def save_inspection(seen: Inspection, folder: str | Path, *, source: str) -> Path:
     """Write charts (PNG and SVG) and an HTML report of a model; return the report's path."""
     sizes = [pluralize(len(seen.states), "state"), pluralize(seen.actions, "action")]

@@ -16,7 +16,7 @@ from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.simulation import Results, simulate
 from lpbandits.simulation.run import Build
 from lpbandits.typing import Json
-from lpbandits.views.charts.base import Chart, gridded
+from lpbandits.views.charts.base import Chart, grid
 from lpbandits.views.charts.ratios import ratio_chart
 from lpbandits.worlds import SyntheticWorld
 
@@ -130,7 +130,7 @@ def ladder_chart(table: pl.DataFrame, label: str) -> Chart:
         for size in table["size"].unique(maintain_order=True).to_list()
         for measure, words in MEASURES.items()
     ]
-    return gridded(panels, columns=len(MEASURES))
+    return grid(panels, columns=len(MEASURES))
 
 
 def _levels(found: pl.DataFrame) -> str:

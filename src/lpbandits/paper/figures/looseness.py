@@ -12,7 +12,7 @@ from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.policies.lpbts import LpbTS
 from lpbandits.simulation import roll
 from lpbandits.typing import FloatArray
-from lpbandits.views.charts.base import Chart, beside, line_chart, stacked
+from lpbandits.views.charts.base import Chart, hstack, line_chart, vstack
 from lpbandits.worlds import SyntheticWorld
 
 SIZES = ((5, 10), (10, 20))
@@ -92,7 +92,7 @@ def _chart(table: pl.DataFrame) -> Chart:
         title = f"{states} states, {actions} actions"
         found, loose = part.filter(measure="true state"), part.filter(measure="looseness")
         rows.append(
-            beside(
+            hstack(
                 line_chart(
                     _points(found),
                     x="round",
@@ -110,7 +110,7 @@ def _chart(table: pl.DataFrame) -> Chart:
                 ),
             )
         )
-    return stacked(*rows)
+    return vstack(*rows)
 
 
 def _points(table: pl.DataFrame) -> pl.DataFrame:

@@ -24,7 +24,7 @@ from lpbandits.rewards import Rewards
 from lpbandits.simulation import Trace, roll
 from lpbandits.statistics import reach
 from lpbandits.typing import FloatArray, Json
-from lpbandits.views.charts.base import Chart, gridded, regret_chart, top_of
+from lpbandits.views.charts.base import Chart, grid, regret_chart, top_of
 from lpbandits.views.charts.spread import dot_chart
 from lpbandits.worlds import Population
 
@@ -159,7 +159,7 @@ def _chart(table: pl.DataFrame) -> Chart:
     """Return a row of regret per environment, a panel per model that the policies were given, then the ratings."""
     named = table.with_columns(pl.col("policy").replace({"mts-common": "mTS, common means"}))
     regret = [panel for name, it in ENVIRONMENTS.items() for panel in _regret(named.filter(environment=name), it.title)]
-    return gridded([*regret, *_ratings(named)], columns=len(LEVELS))
+    return grid([*regret, *_ratings(named)], columns=len(LEVELS))
 
 
 def _regret(table: pl.DataFrame, title: str) -> list[Chart]:

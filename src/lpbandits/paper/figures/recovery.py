@@ -8,7 +8,7 @@ from lpbandits.fit import match_orderings, recover_em, recover_two_stage
 from lpbandits.limits import check_resources
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.typing import FloatArray, Json
-from lpbandits.views.charts.base import Chart, gridded, line_chart
+from lpbandits.views.charts.base import Chart, grid, line_chart
 from lpbandits.worlds import SyntheticWorld
 
 ACTIONS = 10
@@ -90,7 +90,7 @@ def _chart(table: pl.DataFrame) -> Chart:
         .with_columns(x=pl.col("people").cast(pl.Float64), policy=pl.col("method").replace_strict(METHODS))
     )
     top = 1.05 * float((points["y"] + points["se"]).to_numpy().max())
-    return gridded([_panel(points, log, scale, top) for log in LOGS for scale in ("same", "different")], columns=2)
+    return grid([_panel(points, log, scale, top) for log in LOGS for scale in ("same", "different")], columns=2)
 
 
 def _panel(points: pl.DataFrame, log: str, scale: str, top: float) -> Chart:

@@ -5,7 +5,7 @@ import polars as pl
 from lpbandits.paper.figures.sweeps import NARROW, POLICIES, SHOWN, check_case, finals, narrow_ts
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.simulation import simulate
-from lpbandits.views.charts.base import Chart, beside, regret_chart, top_of
+from lpbandits.views.charts.base import Chart, hstack, regret_chart, top_of
 from lpbandits.worlds import SyntheticWorld
 
 _TITLES = {"same": "Same scale", "different": "Different scales"}
@@ -40,7 +40,7 @@ def _chart(table: pl.DataFrame) -> Chart:
         regret_chart(curves.filter(pl.col("scale") == scale), title=title, limit=limit)
         for scale, title in _TITLES.items()
     ]
-    return beside(*charts)
+    return hstack(*charts)
 
 
 FIGURES = [

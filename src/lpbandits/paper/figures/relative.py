@@ -8,7 +8,7 @@ import polars as pl
 from lpbandits.paper.figures.sweeps import check_case
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.simulation import Results, simulate
-from lpbandits.views.charts.base import Chart, beside, regret_chart
+from lpbandits.views.charts.base import Chart, hstack, regret_chart
 from lpbandits.worlds import DuellingWorld, SyntheticWorld
 
 WORLD = SyntheticWorld(states=5, actions=10, scale="different")
@@ -65,7 +65,7 @@ def _curves_and_ends(results: Results, alone: list[bool]) -> pl.DataFrame:
 
 def _duel_chart(table: pl.DataFrame) -> Chart:
     curves = table.filter(pl.col("kind") == "curve")
-    return beside(
+    return hstack(
         *(
             regret_chart(
                 curves.filter(pl.col("comparison") == name),

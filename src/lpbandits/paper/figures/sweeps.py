@@ -13,7 +13,7 @@ from lpbandits.simulation import Results, simulate
 from lpbandits.simulation.run import Build, builders_of
 from lpbandits.simulation.size import check_run
 from lpbandits.typing import Json
-from lpbandits.views.charts.base import Chart, beside, line_chart
+from lpbandits.views.charts.base import Chart, hstack, line_chart
 from lpbandits.worlds import SyntheticWorld
 
 
@@ -149,7 +149,7 @@ def sweep_chart(table: pl.DataFrame, label: str) -> Chart:
         for part, name in (("other", "other states"), ("all", "all states"), ("true", "true state"))
     ]
     how = "bands: sd over people; bars: standard error over draws"
-    return beside(
+    return hstack(
         line_chart(_points(shown, "regret"), x=label, y="regret at the last round", title="Regret", subtitle=how),
         line_chart(
             pl.concat(parts), x=label, y="active constraints of lpbTS", title="Active constraints", subtitle=how

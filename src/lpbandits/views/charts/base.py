@@ -230,19 +230,19 @@ def top_of(*curves: pl.DataFrame) -> float:
     return 1.02 * max(float(np.nanmax((frame["regret"] + frame["regret_sd"]).to_numpy())) for frame in curves)
 
 
-def beside(*charts: Chart, spacing: int = 60) -> Chart:
+def hstack(*charts: Chart, spacing: int = 60) -> Chart:
     """Return charts side by side, each with its own colours."""
     out: Chart = alt.hconcat(*charts, spacing=spacing).resolve_scale(color="independent", strokeDash="independent")
     return out
 
 
-def stacked(*charts: Chart) -> Chart:
+def vstack(*charts: Chart) -> Chart:
     """Return charts one below the other, each with its own colours."""
     out: Chart = alt.vconcat(*charts, spacing=30).resolve_scale(color="independent", strokeDash="independent")
     return out
 
 
-def gridded(charts: Sequence[Chart], columns: int) -> Chart:
+def grid(charts: Sequence[Chart], columns: int) -> Chart:
     """Return charts in rows of so many, each with its own colours, one below the other."""
     grid: Chart = alt.concat(*charts, columns=columns, spacing=28).resolve_scale(
         color="independent", strokeDash="independent"
@@ -250,10 +250,10 @@ def gridded(charts: Sequence[Chart], columns: int) -> Chart:
     return grid
 
 
-def quickly(make: Callable[P, R]) -> Callable[P, R]:
+def deferred_validation(make: Callable[P, R]) -> Callable[P, R]:
     """Let altair check the charts of a function when they are drawn, and not every part of them when it is made.
 
-    >>> quickly(lambda: alt.utils.schemapi.DEBUG_MODE)()
+    >>> deferred_validation(lambda: alt.utils.schemapi.DEBUG_MODE)()
     False
     """
 
