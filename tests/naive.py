@@ -605,7 +605,7 @@ def actions_of(policy: Policy, kind: str, history: History, allowed: Sequence[in
         allowed = [best_allowed(row, allowed) for row in model.orderings]
     candidates = sorted(set(allowed))
     weights = posterior_of(policy, kind, history) if policy.evidence.latent else np.ones(1)
-    expected = [expected_of(policy, history, z) for z in range(len(weights))] if rule.asks else []
+    expected = [expected_of(policy, history, z) for z in range(len(weights))] if rule.needs_expectations else []
     match rule:
         case Sample(first=first):
             uniform_first = first == "uniform" and not history
@@ -716,7 +716,7 @@ def between_neighbours(ordering: Ints, fit: dict[int, float]) -> Floats:
 
 
 def expected_of(policy: Policy, history: History, z: int) -> Floats:
-    """The twin of an evidence's `expect`."""
+    """The twin of an evidence's `expected_rewards`."""
     model = policy.model
     k = model.n_actions
     told = {a: [r for b, r in history if b == a] for a, _ in history}

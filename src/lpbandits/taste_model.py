@@ -148,7 +148,7 @@ class TasteModel:
         x = np.linspace(-layout.REACH, layout.REACH, layout.SCALES)
         own[layout.SCALE, : layout.SCALES] = np.exp(self.log_scale + self.log_scale_sd * x)
         layout.forget(table, own)
-        layout.weigh(table, own)
+        layout.update_posterior(table, own)
         return own
 
     def to_dict(self) -> Json:

@@ -15,7 +15,7 @@ from lpbandits.data.histories import Histories
 from lpbandits.decisions.decide import decide
 from lpbandits.kernels.tally import record
 from lpbandits.policies import Policy
-from lpbandits.policies.base import certain
+from lpbandits.policies.base import zero_sd
 from lpbandits.rng import addresses_of, stream_id
 from tests.conftest import CASES, Case, Outcome, model_for, models, outcomes_for
 
@@ -97,14 +97,14 @@ def assert_outlook(agent: Agent, made: lpb.Decisions, n: int) -> None:
     weights = agent.posterior if evidence.latent else np.ones(1)
     values = policy.expected(agent.belief)[:, a]
     unknown = evidence.kind == "paired" or (not agent.rounds and (evidence.fitted or evidence.kind == "utility"))
-    doubt = policy.doubts(agent.belief)[a]
+    predictive_sd = policy.doubts(agent.belief)[a]
     if unknown or np.isnan(values).any():
         assert model.means is not None
-        weights, values, doubt = weights if evidence.latent else model.prior, model.means[:, a], 0.0
+        weights, values, predictive_sd = weights if evidence.latent else model.prior, model.means[:, a], 0.0
     mean = weights @ values
     np.testing.assert_allclose(made.expected[n], mean, rtol=1e-9, atol=1e-9)
-    variance = weights @ (values - mean) ** 2 + doubt**2
-    if not evidence.foresees:
+    variance = weights @ (values - mean) ** 2 + predictive_sd**2
+    if not evidence.predictive:
         noise = _noise(agent)
         if noise is None:
             assert np.isnan(made.low[n])
@@ -213,22 +213,22 @@ def test_what_is_expected_of_one_action_is_what_is_expected_of_all(case: Case, d
     for action, reward in history:
         agent.tell(action, reward)
     b, n, evidence = policy.arrays(agent.belief), agent.belief.tried, policy.evidence
-    assert evidence.expect_one is not None
+    assert evidence.expected_reward is not None
     exact = evidence.kind != "taste"  # whose sums over dimensions have another order
     for z, row in enumerate(policy.expected(agent.belief)):
-        got = np.array([evidence.expect_one(b, n, z, a) for a in range(model.n_actions)])
+        got = np.array([evidence.expected_reward(b, n, z, a) for a in range(model.n_actions)])
         if evidence.kind == "paired" or (n == 0 and (evidence.fitted or evidence.kind == "utility")):
             assert np.isnan(got).all()
         else:
             np.testing.assert_allclose(got, row, rtol=0 if exact else 1e-9, atol=0 if exact else 1e-9)
-    if evidence.doubt_one is not None:
-        got = np.array([evidence.doubt_one(b, n, a) for a in range(model.n_actions)])
+    if evidence.predictive_sd_one is not None:
+        got = np.array([evidence.predictive_sd_one(b, n, a) for a in range(model.n_actions)])
         np.testing.assert_array_equal(got, policy.doubts(agent.belief))
     else:
-        assert evidence.doubt is certain
+        assert evidence.predictive_sd is zero_sd
 
 
-SETTLING = [case for case in CASES if case.policy().evidence.settles]
+SETTLING = [case for case in CASES if case.policy().evidence.batchable]
 
 
 @pytest.mark.jitless
@@ -244,8 +244,8 @@ def test_outcomes_recorded_and_weighed_once_leave_the_same_bits(case: Case, data
     for action, reward in history:
         told = policy.tell(policy.arrays(one), told, action, reward)
         recorded, _ = record(policy.arrays(other), recorded, action, reward)
-    assert policy.evidence.weigh is not None
-    policy.evidence.weigh(policy.arrays(other), recorded)
+    assert policy.evidence.update_posterior is not None
+    policy.evidence.update_posterior(policy.arrays(other), recorded)
     for name in ("slots", "states", "own", "order"):
         np.testing.assert_array_equal(getattr(other, name), getattr(one, name))
 
@@ -287,7 +287,7 @@ def test_an_evidence_and_a_rule_from_outside_decide_too() -> None:
 
         kind: ClassVar[str] = "plain-refit"
         tell = lpb.Refit.tell
-        expect = lpb.Refit.expect
+        expected_rewards = lpb.Refit.expected_rewards
 
     @dataclass(frozen=True)
     class Quiet(lpb.Rule):

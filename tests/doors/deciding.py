@@ -171,12 +171,12 @@ def use_life(given: Any) -> Any:
     agent = lpb.Agent(policy, seed=3, person="ann")
     refused = 0
     for name, values, named in done:
-        before = (agent.rounds, agent.asked, agent.outcomes, agent.belief.states.tobytes(), len(agent.told.ids))
+        before = (agent.rounds, agent.asked, agent.outcomes, agent.belief.states.tobytes(), len(agent.log.ids))
         try:
             getattr(agent, name)(*values, **named)
         except lpb.LpbError:
             refused += 1
-            after = (agent.rounds, agent.asked, agent.outcomes, agent.belief.states.tobytes(), len(agent.told.ids))
+            after = (agent.rounds, agent.asked, agent.outcomes, agent.belief.states.tobytes(), len(agent.log.ids))
             assert before == after, f"a refused {name} changed the agent"
     found = state_of(agent)
     again = lpb.Agent.from_json(agent.to_json())

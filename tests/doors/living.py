@@ -61,7 +61,7 @@ def part_of(kind: str, body: str, head: str = "", compiled: bool = False, feedba
         class OwnEvidence(lpb.Evidence):
             kind: ClassVar[str] = "own-evidence"
             tell = staticmethod(made)
-            expect = staticmethod(lpb.Refit.expect)
+            expected_rewards = staticmethod(lpb.Refit.expected_rewards)
 
         OwnEvidence.feedback = feedback  # type: ignore[assignment] # text
         return OwnEvidence()

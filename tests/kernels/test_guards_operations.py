@@ -68,7 +68,7 @@ def test_people_cost_exactly_the_sum_of_what_each_costs(counted: Any) -> None:
 
 def test_deciding_for_a_person_costs_the_same_where_a_rule_follows_an_order(counted: Any) -> None:
     setting = Setting(model_for(REWARDS["gaussian"]), REWARDS["gaussian"])
-    follows = {name for name in counted["decided"] if make_policy(name, setting).rule.follow is not None}
+    follows = {name for name in counted["decided"] if make_policy(name, setting).rule.sampled_state is not None}
     assert {name for name, by_k in counted["decided"].items() if len(set(by_k.values())) == 1} == follows
     assert "lpbts" in follows
 

@@ -1,4 +1,4 @@
-"""`expect`: what every evidence expects of each action under each state, against a slow twin."""
+"""`expected_rewards`: what every evidence expects of each action under each state, against a slow twin."""
 
 import numpy as np
 import pytest

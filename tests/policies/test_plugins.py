@@ -18,7 +18,7 @@ import pytest
 
 import lpbandits as lpb
 from lpbandits.kernels.compiler import name_of
-from lpbandits.policies.base import expect
+from lpbandits.policies.base import expected_rewards
 from lpbandits.policies.evidences import EVIDENCES
 from lpbandits.policies.evidences.refit import tell as refit_tell
 from lpbandits.policies.registry import POLICIES, Setting, make_policy
@@ -164,7 +164,7 @@ class FirstReward(lpb.Evidence):
     kind: ClassVar[str] = "first-reward"
     ordered: ClassVar[bool] = True
     tell = staticmethod(first_mean_tell)
-    expect = staticmethod(first_mean_expect)
+    expected_rewards = staticmethod(first_mean_expect)
 
     def own(self, model: lpb.PreferenceModel) -> Any:  # noqa: ARG002
         """Return the mark of no reward."""
@@ -175,7 +175,7 @@ class FirstReward(lpb.Evidence):
 def best_expected(b: Any, n: int, offered: Any, seed: int, person: int, round_: int) -> int:  # noqa: ARG001
     """Play the best expected action of state 0."""
     out = b.work[2]
-    expect(b, n, 0, out)
+    expected_rewards(b, n, 0, out)
     best = 0
     for action in range(b.ranks.shape[1]):
         if out[action] > out[best]:
@@ -188,7 +188,7 @@ class BestExpected(lpb.Rule):
     """A rule that asks what to expect."""
 
     kind: ClassVar[str] = "best-expected-of-0"
-    asks: ClassVar[bool] = True
+    needs_expectations: ClassVar[bool] = True
     choose = staticmethod(best_expected)
 
     def work(self, model: lpb.PreferenceModel) -> tuple[int, int]:
@@ -254,7 +254,7 @@ def test_reusing_our_own_functions_is_safe() -> None:
     class Same(lpb.Evidence):
         kind: ClassVar[str] = "same"
         tell = staticmethod(lpb.Refit.tell)
-        expect = staticmethod(lpb.Refit.expect)
+        expected_rewards = staticmethod(lpb.Refit.expected_rewards)
 
     model = lpb.PreferenceModel([[2, 1, 0], [0, 1, 2]])
     agents = [lpb.Agent(lpb.Policy(model, evidence, lpb.Sample()), seed=0) for evidence in (Same(), lpb.Refit())]

@@ -7,7 +7,7 @@ from typing import Any, Never
 
 from lpbandits import validate
 from lpbandits.agent.explain import Explanation, explain
-from lpbandits.agent.outcomes import Told
+from lpbandits.agent.outcomes import OutcomeLog
 from lpbandits.agent.persistence import restored, written
 from lpbandits.errors import InvalidInput, LockInWarning, NotSupported
 from lpbandits.kernels import layout
@@ -70,7 +70,7 @@ class Agent:
         self._labels = policy.model.actions
         self._all: IntArray = policy.offer(None)
         self._explores = policy.explore > 0.0
-        self._locks = not policy.rule.repeats
+        self._locks = not policy.rule.handles_repeats
         self._duels = policy.feedback == "duels"
         # a float within these needs no further look; nothing is within them where a reward cannot be any number
         self._high = LARGEST if policy.rewards.family == "gaussian" and not self._duels else -math.inf
@@ -93,8 +93,8 @@ class Agent:
     def _start(self, belief: Belief) -> None:
         """Hold a belief whose outcomes were not kept, and keep those to come."""
         self._hold(belief)
-        self.told = Told(self.policy, belief.outcomes // (2 if self._duels else 1) if belief.tried else 0)
-        self._keep_action, self._keep_outcome = self.told.actions.append, self.told.outcomes.append
+        self.log = OutcomeLog(self.policy, belief.outcomes // (2 if self._duels else 1) if belief.tried else 0)
+        self._keep_action, self._keep_outcome = self.log.actions.append, self.log.outcomes.append
 
     @property
     def belief(self) -> Belief:
@@ -141,7 +141,7 @@ class Agent:
             index = self.policy.index_of(action)
         if type(reward) is not float or not self._low <= reward <= self._high:
             reward = self._checked(reward)
-        if id is not None and self.told.is_repeat(id, index, reward):
+        if id is not None and self.log.is_repeat(id, index, reward):
             return
         belief = self._belief
         tried = belief.tried
@@ -154,7 +154,7 @@ class Agent:
         self._keep_action(index)
         self._keep_outcome(reward)
         if id is not None:
-            self.told.tag(id)
+            self.log.tag(id)
 
     def ask_pair(self, allowed: Sequence[Label] | None = None) -> tuple[Label, Label]:
         """Return the two actions that meet next, among the `allowed` ones if given; they may be one and the same.
@@ -193,10 +193,10 @@ class Agent:
         if not self._duels:
             _only_rewards()
         one, other = self.policy.index_of(winner), self.policy.index_of(loser)
-        if id is None or not self.told.is_repeat(id, one, other):
+        if id is None or not self.log.is_repeat(id, one, other):
             self._take_in(one, other)
             if id is not None:
-                self.told.tag(id)
+                self.log.tag(id)
 
     def _take_in(self, action: int, outcome: float) -> None:
         """Take in and keep a checked outcome, a reward or the loser of a duel: what `tell` does without this call."""
@@ -230,25 +230,25 @@ class Agent:
         """
         if self._duels:
             _only_duels()
-        self._take_back(self.told.checked(action, reward), id)
+        self._take_back(self.log.checked(action, reward), id)
 
     def retract_duel(self, winner: Label, loser: Label, *, id: Hashable = None) -> None:  # noqa: A002 - as for tell
         """Take back a duel that was told wrongly, as `retract` does for a reward."""
         if not self._duels:
             _only_rewards()
-        self._take_back(self.told.checked(winner, loser), id)
+        self._take_back(self.log.checked(winner, loser), id)
 
     def _take_back(self, row: tuple[int, float], id_: Hashable) -> None:
-        rows, ids = self.told.without(row, id_)
+        rows, ids = self.log.without(row, id_)
         self._start(self.policy.new_belief(self._belief.room))
         for action, outcome in rows:
             self._take_in(action, outcome)
-        self.told.ids = ids
+        self.log.ids = ids
 
     @property
     def outcomes(self) -> list[tuple[Label, Any]]:
         """What was told and is still held, in order: (action, reward), or (winner, loser) of duels."""
-        return [self.told.named(row) for row in self.told.rows()]
+        return [self.log.named(row) for row in self.log.rows()]
 
     @property
     def posterior(self) -> FloatArray:
@@ -285,16 +285,16 @@ class Agent:
         >>> newer.rounds, dropped
         (1, {'jam': 1})
         """
-        self.told.refuse_if_missing("they cannot be told to another model")
+        self.log.refuse_if_missing("they cannot be told to another model")
         fresh = Agent(self.policy.with_model(model), seed=self.seed, person=self.person, asked=self.asked)
         dropped: dict[Label, int] = {}
         for i, row in enumerate(self.outcomes):
             odd = {label for label in (row if self._duels else row[:1]) if label not in model.index}
             dropped |= {label: dropped.get(label, 0) + 1 for label in odd}
             if not odd:
-                fresh._take_in(*fresh.told.checked(*row))
-            for key in (key for key, (at, *_) in self.told.ids.items() if at == i and not odd):
-                fresh.told.tag(key)
+                fresh._take_in(*fresh.log.checked(*row))
+            for key in (key for key, (at, *_) in self.log.ids.items() if at == i and not odd):
+                fresh.log.tag(key)
         return fresh, dropped
 
     def to_json(self, *, with_model: bool = True, outcomes: bool = True) -> str:
@@ -318,9 +318,9 @@ class Agent:
             self.policy,
             address,
             self._belief,
-            self.told.rows(),
-            dict(self.told.ids),
-            self.told.missing,
+            self.log.rows(),
+            dict(self.log.ids),
+            self.log.missing,
         )
 
     def __repr__(self) -> str:
@@ -331,9 +331,9 @@ def _rebuilt(
     policy: Policy, address: dict[str, Any], belief: Belief, rows: list[Any], ids: dict[Hashable, Any], missing: int
 ) -> Agent:
     agent = Agent(policy, **address, belief=belief)
-    agent.told.actions[:] = [action for action, _ in rows]
-    agent.told.outcomes[:] = [outcome for _, outcome in rows]
-    agent.told.ids, agent.told.missing = dict(ids), missing
+    agent.log.actions[:] = [action for action, _ in rows]
+    agent.log.outcomes[:] = [outcome for _, outcome in rows]
+    agent.log.ids, agent.log.missing = dict(ids), missing
     return agent
 
 

@@ -138,7 +138,7 @@ def explain(policy: Policy, belief: Belief) -> Explanation:
         for slot, a in enumerate(belief.actions.tolist())
     }
     if not policy.evidence.latent:
-        return Explanation(tried, (), _forecasts(policy, belief) if policy.evidence.foresees else {})
+        return Explanation(tried, (), _forecasts(policy, belief) if policy.evidence.predictive else {})
     means = policy.expected(belief)
     states = [_state(policy, belief, z, means[z]) for z in range(len(means))]
     return Explanation(tried, tuple(sorted(states, key=lambda state: -state.probability)))

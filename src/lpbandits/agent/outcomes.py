@@ -1,4 +1,4 @@
-"""`Told`: what an agent was told, in order, so that any of it can be taken back exactly."""
+"""`OutcomeLog`: what an agent was told, in order, so that any of it can be taken back exactly."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -12,13 +12,13 @@ Row = tuple[int, float]
 """An action and its reward, or the winner and the loser of a duel."""
 
 
-class Told:
+class OutcomeLog:
     """The outcomes that one agent's belief holds: two lists side by side, and those that have an id.
 
     `missing` outcomes are in the belief, but were not kept. See docs/adr/0012.
 
     >>> from lpbandits import LpbTS, PreferenceModel
-    >>> told = Told(LpbTS(PreferenceModel([[0, 1]], actions=["tea", "jam"])))
+    >>> told = OutcomeLog(LpbTS(PreferenceModel([[0, 1]], actions=["tea", "jam"])))
     >>> told.actions.append(0); told.outcomes.append(4.0); told.tag("visit 1")
     >>> told.is_repeat("visit 1", 0, 4.0), told.is_repeat("visit 2", 0, 4.0)
     (True, False)

@@ -23,7 +23,7 @@ SOURCE = "the saved agent"
 
 def written(agent: "Agent", *, with_model: bool, outcomes: bool) -> str:
     """Return an agent as JSON; see `Agent.to_json`."""
-    policy, told = agent.policy, agent.told
+    policy, told = agent.policy, agent.log
     content: Json = {
         "format": FORMAT,
         "version": VERSION,
@@ -66,9 +66,9 @@ def restored(made: "type[Agent]", text: str, model: PreferenceModel | None) -> "
         agent = made(policy, **address, belief=belief if rows is None else None)
         if rows is not None:
             for label, outcome in rows:
-                agent._take_in(*agent.told.checked(label, outcome))
+                agent._take_in(*agent.log.checked(label, outcome))
             _check_same(agent.belief, belief)
-        agent.told.restore_ids(content["ids"])
+        agent.log.restore_ids(content["ids"])
     except FileFormatError:
         raise
     except InvalidInput as error:

@@ -60,7 +60,7 @@ def choose_policy(
         policy = make_policy(name, Setting(model, wanted))
     except InvalidInput:  # perhaps it cannot learn the noise; what else is wrong is wrong again
         policy = make_policy(name, Setting(model, wanted.as_known))
-    guessed = told is None and policy.rewards.noise_known and not policy.evidence.foresees
+    guessed = told is None and policy.rewards.noise_known and not policy.evidence.predictive
     return Chosen(policy.exploring(explore) if explore else policy, name, why, math.nan if guessed else None)
 
 

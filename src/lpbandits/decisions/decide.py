@@ -151,7 +151,7 @@ def decide(
 def warn_of_again(policy: Policy, again: int) -> None:
     """Warn of a rule that does not go on learning where actions repeat, if it gave so many people what they had."""
     rule = policy.rule
-    if again and not rule.repeats and not policy.explore:
+    if again and not rule.handles_repeats and not policy.explore:
         warnings.warn(
             f"the rule '{rule.kind}' plays again what {again:,} people had already, and may never leave it; give "
             "each action once: exclude_seen=True (--exclude-seen)",

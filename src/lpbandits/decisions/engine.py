@@ -14,8 +14,8 @@ from lpbandits.decisions.kernels.deciding import deciding_of
 from lpbandits.errors import InvalidInput, NotSupported
 from lpbandits.parallel import Threads
 from lpbandits.policies import Policy
-from lpbandits.policies.base import certain, certain_one
-from lpbandits.policies.plugins import asking
+from lpbandits.policies.base import zero_sd, zero_sd_one
+from lpbandits.policies.plugins import bind_expectations
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 BLOCK = 2000
@@ -136,7 +136,7 @@ class Batch:
         self._tops = policy.limited(common) if top else np.empty(0, dtype=np.int64)
         self._means = np.zeros((0, 0)) if model.means is None else np.array(model.means)
         self._kernel = kernel_of(policy)
-        self._chances_by_python = policy.rule.chance is None
+        self._chances_by_python = policy.rule.probability is None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Go to a worker as settings: what is compiled is found there."""
@@ -257,7 +257,7 @@ def noise_about(policy: Policy) -> float:
     Only Gaussian rewards have one: four of five cases are no interval of a 0 or 1.
     """
     rewards, told = policy.rewards, policy.model.noise
-    if policy.evidence.foresees:
+    if policy.evidence.predictive:
         return -1.0
     if rewards.family != "gaussian":
         return math.nan
@@ -269,21 +269,21 @@ def noise_about(policy: Policy) -> float:
 def kernel_of(policy: Policy) -> Callable[..., None]:
     """Return the loop over people, compiled around a policy."""
     evidence, rule = policy.evidence, policy.rule
-    settles = evidence.settles and evidence.weigh is not None
-    chance: Any = rule.chance
-    if chance is not None and rule.asks:
-        chance = asking(chance, evidence.expect, evidence.doubt, evidence.sway)
-    doubt_one = certain_one if evidence.doubt is certain else evidence.doubt_one
+    batchable = evidence.batchable and evidence.update_posterior is not None
+    chance: Any = rule.probability
+    if chance is not None and rule.needs_expectations:
+        chance = bind_expectations(chance, evidence.expected_rewards, evidence.predictive_sd, evidence.sway)
+    predictive_sd_one = zero_sd_one if evidence.predictive_sd is zero_sd else evidence.predictive_sd_one
     return deciding_of(
-        deciding.recorded if settles else policy.tell,
-        evidence.weigh if settles and evidence.weigh is not None else deciding.settled,
+        deciding.recorded if batchable else policy.tell,
+        evidence.update_posterior if batchable and evidence.update_posterior is not None else deciding.settled,
         policy.choose,
         chance or deciding.untold,
-        rule.follow or deciding.nobodys,
-        evidence.expect_one or evidence.expect,
-        evidence.expect_one is not None,
-        doubt_one or evidence.doubt,
-        doubt_one is not None,
+        rule.sampled_state or deciding.nobodys,
+        evidence.expected_reward or evidence.expected_rewards,
+        evidence.expected_reward is not None,
+        predictive_sd_one or evidence.predictive_sd,
+        predictive_sd_one is not None,
     )
 
 

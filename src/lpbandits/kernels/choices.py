@@ -103,7 +103,7 @@ def choose(*_: Any) -> Any:
     """Stand for a rule's function that comes from outside the package."""
 
 
-def watched_action(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
+def validated_action(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
     """Choose, and refuse an action that is not allowed: it would be read beyond the arrays."""
     chosen = choose(b, n, offered, seed, person, round_)
     action = int(chosen)
@@ -112,7 +112,7 @@ def watched_action(b: Arrays, n: int, offered: IntArray, seed: int, person: int,
     return action
 
 
-def watched_pair(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> tuple[int, int]:
+def validated_pair(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> tuple[int, int]:
     """Choose a pair, and refuse an action that is not allowed."""
     one, other = choose(b, n, offered, seed, person, round_)
     for action in (one, other):
@@ -126,7 +126,7 @@ def tell(*_: Any) -> Any:
     """Stand for an evidence's function that comes from outside the package."""
 
 
-def watched_tell(b: Arrays, n: int, action: int, outcome: float) -> int:
+def validated_tell(b: Arrays, n: int, action: int, outcome: float) -> int:
     """Take an outcome in, and refuse what would be read beyond the arrays, or taken for a posterior."""
     told = tell(b, n, action, outcome)
     tried = int(told)

@@ -29,10 +29,10 @@ _REST = {
     "tell": (types.int64, types.int64, types.float64),
     "tell_duel": (types.int64, types.int64, types.int64),
     "choose": (types.int64, types.int64[::1], types.int64, types.int64, types.int64),
-    "expect": (types.int64, types.int64, types.float64[::1]),
-    "doubt": (types.int64, types.float64[::1]),
+    "expected_rewards": (types.int64, types.int64, types.float64[::1]),
+    "predictive_sd": (types.int64, types.float64[::1]),
     "sway": (types.int64, types.int64, types.float64[::1]),
-    "weigh": (types.int64,),
+    "update_posterior": (types.int64,),
 }
 
 Frame = Any
@@ -82,7 +82,7 @@ def tell(*_: Any) -> Any:
     """Stand for the function that is put in."""
 
 
-choose = expect = doubt = sway = weigh = tell
+choose = expected_rewards = predictive_sd = sway = update_posterior = tell
 
 
 def tell_door(frame: Frame, n: int, action: int, outcome: float) -> int:
@@ -98,12 +98,12 @@ def choose_door(frame: Frame, n: int, offered: IntArray, seed: int, person: int,
 
 def expect_door(frame: Frame, n: int, state: int, out: FloatArray) -> None:
     """Write what is expected of every action under a state."""
-    expect(arrays_of(frame), n, state, out)
+    expected_rewards(arrays_of(frame), n, state, out)
 
 
 def doubt_door(frame: Frame, n: int, out: FloatArray) -> None:
     """Write how uncertain what is expected of every action is."""
-    doubt(arrays_of(frame), n, out)
+    predictive_sd(arrays_of(frame), n, out)
 
 
 def sway_door(frame: Frame, n: int, action: int, out: FloatArray) -> None:
@@ -113,7 +113,7 @@ def sway_door(frame: Frame, n: int, action: int, out: FloatArray) -> None:
 
 def weigh_door(frame: Frame, n: int) -> None:
     """Write scores and posterior anew."""
-    weigh(arrays_of(frame), n)
+    update_posterior(arrays_of(frame), n)
 
 
 @functools.cache
@@ -130,14 +130,14 @@ def door_to_choose(function: Callable[..., Any]) -> Door:
 
 @functools.cache
 def door_to_expect(function: Callable[..., None]) -> Door:
-    """Return the door to an evidence's `expect`."""
-    return _opened(expect_door, "expect", {"expect": function})
+    """Return the door to an evidence's `expected_rewards`."""
+    return _opened(expect_door, "expected_rewards", {"expected_rewards": function})
 
 
 @functools.cache
 def door_to_doubt(function: Callable[..., None]) -> Door:
-    """Return the door to an evidence's `doubt`."""
-    return _opened(doubt_door, "doubt", {"doubt": function})
+    """Return the door to an evidence's `predictive_sd`."""
+    return _opened(doubt_door, "predictive_sd", {"predictive_sd": function})
 
 
 @functools.cache
@@ -148,8 +148,8 @@ def door_to_sway(function: Callable[..., None]) -> Door:
 
 @functools.cache
 def door_to_weigh(function: Callable[..., None]) -> Door:
-    """Return the door to an evidence's `weigh`."""
-    return _opened(weigh_door, "weigh", {"weigh": function})
+    """Return the door to an evidence's `update_posterior`."""
+    return _opened(weigh_door, "update_posterior", {"update_posterior": function})
 
 
 def _opened(template: Callable[..., Any], kind: str, functions: dict[str, Callable[..., Any]]) -> Door:

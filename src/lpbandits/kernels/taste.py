@@ -161,7 +161,7 @@ def dot(one: FloatArray, other: FloatArray, size: int) -> float:
 
 
 @kernel
-def weigh(table: FloatArray, own: FloatArray) -> None:
+def update_posterior(table: FloatArray, own: FloatArray) -> None:
     """Write p(z, s | rewards), with y = ρ̄/s − u_z.
 
     log p = log prior(z) + log prior(s) − ½ [Σ y²/D − ηᵀΛ⁻¹η + within/s²] − count · log s
@@ -243,7 +243,7 @@ def expect_untried(table: FloatArray, own: FloatArray, k: int, out: FloatArray) 
 
 
 @kernel
-def expect_one(table: FloatArray, own: FloatArray, action: int) -> float:
+def expected_reward(table: FloatArray, own: FloatArray, action: int) -> float:
     """Return the same of one action, with w in ALONG."""
     out = table[COMMON, LEVEL] + project(table, own, action, ALONG)
     for z in range(states(table)):

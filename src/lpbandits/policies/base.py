@@ -6,24 +6,25 @@ and `n`, the number of tried actions:
 
     n = tell(b, n, action, reward)                        evidence: take an outcome in
     n = tell(b, n, winner, loser)                         … of a duel
-    expect(b, n, state, out)                              evidence: write what it expects of every action
-    doubt(b, n, out)                                      evidence: write how uncertain that is (0 by default)
+    expected_rewards(b, n, state, out)                    evidence: write what it expects of every action
+    predictive_sd(b, n, out)                              evidence: write how uncertain that is (0 by default)
     sway(b, n, action, out)                               evidence, if it can: write how far an outcome moves all that
-    weigh(b, n)                                           evidence, if it can: write scores and posterior anew
-    reward = expect_one(b, n, state, action)              evidence, if it can: what it expects of one action
-    sd = doubt_one(b, n, action)                          evidence, if it can: how uncertain that is
+    update_posterior(b, n)                                evidence, if it can: write scores and posterior anew
+    reward = expected_reward(b, n, state, action)         evidence, if it can: what it expects of one action
+    sd = predictive_sd_one(b, n, action)                  evidence, if it can: how uncertain that is
     action = choose(b, n, offered, seed, person, round_)  rule: `offered` rises, and is empty where all are allowed
     first, second = choose(…)                             … for duels
-    p = chance(b, n, offered, play, action)               rule, if it can: how likely it plays an action
-    state = follow(b, n, seed, person, round_)            rule, if it does: whose order it follows
+    p = probability(b, n, offered, play, action)          rule, if it can: how likely it plays an action
+    state = sampled_state(b, n, seed, person, round_)     rule, if it does: whose order it follows
 
 A `tell` records the outcome (`kernels.tally.record`) and leaves the normalised posterior in row POSTERIOR of
 `b.states`; it may keep what it likes in `b.own`. What a saved belief says is not believed where it can be worked out:
-`weigh` writes its scores and posterior anew from the slots and `b.own` (and all of `b.own`, if the evidence is
+`update_posterior` writes its scores and posterior anew from the slots and `b.own` (all of `b.own` too, if it is
 `derived`), and `check_own` refuses what no outcomes lead to. A `choose` changes nothing but scratch, and takes its luck
-from `kernels.random.uniform` by address. A rule with `asks = True` may call `expect`, `doubt` and `sway`, imported from
-here, and so work with any evidence. `expect_one`, `doubt_one`, `chance` and `follow` spare work where many people are
-decided for (`lpb.decide`). Functions decorated with `lpbandits.kernel` run at full speed; plain Python works too.
+from `kernels.random.uniform` by address. A rule with `needs_expectations = True` may call `expected_rewards`,
+`predictive_sd` and `sway`, imported from here, and so work with any evidence. `expected_reward`, `predictive_sd_one`,
+`probability` and `sampled_state` spare work where many people are decided for (`lpb.decide`). Functions decorated with
+`lpbandits.kernel` run at full speed; plain Python works too.
 """
 
 from collections.abc import Callable
@@ -43,33 +44,33 @@ if TYPE_CHECKING:
 
 
 @kernel
-def certain(b: Any, n: int, out: FloatArray) -> None:
+def zero_sd(b: Any, n: int, out: FloatArray) -> None:
     """Write that nothing is uncertain, which an evidence says that does not tell how uncertain it is."""
     for action in range(len(out)):
         out[action] = 0.0
 
 
 @kernel
-def unmoved(b: Any, n: int, action: int, out: FloatArray) -> None:
+def no_shift(b: Any, n: int, action: int, out: FloatArray) -> None:
     """Write that no outcome moves anything, for an evidence that does not tell what it would learn."""
     for other in range(len(out)):
         out[other] = 0.0
 
 
 @kernel
-def certain_one(b: Any, n: int, action: int) -> float:
+def zero_sd_one(b: Any, n: int, action: int) -> float:
     """Return that nothing is uncertain about an action."""
     return 0.0
 
 
 @kernel
-def unknown_one(b: Any, n: int, state: int, action: int) -> float:
+def unknown_reward(b: Any, n: int, state: int, action: int) -> float:
     """Return that no reward is expected, for an evidence that knows places in an order and no rewards."""
     return np.nan
 
 
 @kernel
-def surely(b: Any, n: int, offered: IntArray, play: int, action: int) -> float:
+def deterministic(b: Any, n: int, offered: IntArray, play: int, action: int) -> float:
     """Return the chance of an action where nothing is random: the play, which `choose` returned, is certain."""
     return 1.0 if action == play else 0.0
 
@@ -78,7 +79,7 @@ Feedback = Literal["rewards", "duels"]
 """What a policy learns from: the reward of an action, or which of two actions won."""
 
 
-def settle(part: Any, **settings: Any) -> None:
+def set_frozen(part: Any, **settings: Any) -> None:
     """Put checked settings into a frozen part, in the form that the check gave them: it is saved as JSON."""
     for name, value in settings.items():
         object.__setattr__(part, name, value)
@@ -104,28 +105,28 @@ class Evidence:
     probabilistic: ClassVar[bool] = True
     """Whether its weights are probabilities of the states, and not only marks of those still possible."""
     derived: ClassVar[bool] = False
-    """Whether all of its own part follows from the slots: `weigh` works it out, and it is not saved."""
-    foresees: ClassVar[bool] = False
-    """Whether `doubt` is the standard deviation of the next reward, so that an interval can be told."""
+    """Whether all of its own part follows from the slots: `update_posterior` works it out, and it is not saved."""
+    predictive: ClassVar[bool] = False
+    """Whether `predictive_sd` is the standard deviation of the next reward, so that an interval can be told."""
     fitted: ClassVar[bool] = False
     """Whether what it expects of tried actions keeps to the state's order, and so bounds the others between them."""
     ordered: ClassVar[bool] = True
     """Whether the tried actions are kept in the order of every state, as fits need; False spares the work."""
-    settles: ClassVar[bool] = False
-    """Whether `tell` is exactly this: `record`, then `weigh`. Many outcomes can then be recorded and weighed once."""
+    batchable: ClassVar[bool] = False
+    """Whether `tell` is exactly `record` then `update_posterior`, so that many outcomes need one update."""
     tell: ClassVar[Callable[..., int]]
-    expect: ClassVar[Callable[..., None]]
-    doubt: ClassVar[Callable[..., None]] = staticmethod(certain)
+    expected_rewards: ClassVar[Callable[..., None]]
+    predictive_sd: ClassVar[Callable[..., None]] = staticmethod(zero_sd)
     """The standard deviation, in rewards, of each action's own departure from what is expected of it."""
-    sway: ClassVar[Callable[..., None]] = staticmethod(unmoved)
+    sway: ClassVar[Callable[..., None]] = staticmethod(no_shift)
     """How far, in rewards, what is expected of each action over all states moves if the next reward of this one is a
     standard deviation above what is expected."""
-    weigh: ClassVar[Callable[..., None] | None] = None
+    update_posterior: ClassVar[Callable[..., None] | None] = None
     """None: the posterior of a saved belief is taken as it is, if it is a probability of each state."""
-    expect_one: ClassVar[Callable[..., float] | None] = None
-    """What `expect` writes for one action, NaN where that is no reward that it knows of; None: `expect` is asked."""
-    doubt_one: ClassVar[Callable[..., float] | None] = None
-    """What `doubt` writes for one action; None: `doubt` is asked."""
+    expected_reward: ClassVar[Callable[..., float] | None] = None
+    """`expected_rewards` of one action, NaN if unknown; None: `expected_rewards` is called."""
+    predictive_sd_one: ClassVar[Callable[..., float] | None] = None
+    """What `predictive_sd` writes for one action; None: `predictive_sd` is asked."""
 
     def table(self, model: PreferenceModel) -> FloatArray:
         """Return what it knows beforehand, in a shape of its own; raise `InvalidInput` if the model lacks it."""
@@ -143,7 +144,7 @@ class Evidence:
         return ()
 
     def work(self, model: PreferenceModel) -> tuple[int, int]:
-        """Return rows and columns of the scratch that `tell` and `weigh` need, from row RULE_WORK of `b.work` on."""
+        """Return the shape of the scratch of `tell` and `update_posterior`, from row RULE_WORK of `b.work` on."""
         return (0, 0)
 
 
@@ -162,14 +163,14 @@ class Rule:
     """Whether it chooses one action, for a reward, or two, for a duel."""
     latent: ClassVar[bool | None] = True
     """Whether it needs a posterior over states; None: it does with or without."""
-    repeats: ClassVar[bool] = True
+    handles_repeats: ClassVar[bool] = True
     """Whether it goes on learning where actions repeat; a rule that locks in on one is for actions given once."""
-    asks: ClassVar[bool] = False
-    """Whether it calls `expect`, `doubt` or `sway`."""
+    needs_expectations: ClassVar[bool] = False
+    """Whether it calls `expected_rewards`, `predictive_sd` or `sway`."""
     choose: ClassVar[Callable[..., Any]]
-    chance: ClassVar[Callable[..., float] | None] = None
+    probability: ClassVar[Callable[..., float] | None] = None
     """The exact chance of an action, asked right after `choose` returned the play; None: `probabilities` is asked."""
-    follow: ClassVar[Callable[..., int] | None] = None
+    sampled_state: ClassVar[Callable[..., int] | None] = None
     """The state, drawn from the posterior, whose first allowed action is the play; -1: this time it is none's."""
 
     @property
@@ -193,16 +194,16 @@ class Rule:
         raise NotSupported(f"the rule '{self.kind}' does not say how likely it plays each action")
 
 
-def expect(b: Any, n: int, state: int, out: FloatArray) -> None:
-    """Stand, in a rule with `asks = True`, for the `expect` of the evidence it is combined with."""
-    raise NotSupported("only a rule with asks = True may call expect")
+def expected_rewards(b: Any, n: int, state: int, out: FloatArray) -> None:
+    """Stand for the evidence's `expected_rewards` in a rule with `needs_expectations = True`."""
+    raise NotSupported("only a rule with needs_expectations = True may call expected_rewards")
 
 
-def doubt(b: Any, n: int, out: FloatArray) -> None:
-    """Stand, in a rule with `asks = True`, for the `doubt` of the evidence it is combined with."""
-    raise NotSupported("only a rule with asks = True may call doubt")
+def predictive_sd(b: Any, n: int, out: FloatArray) -> None:
+    """Stand for the evidence's `predictive_sd` in a rule with `needs_expectations = True`."""
+    raise NotSupported("only a rule with needs_expectations = True may call predictive_sd")
 
 
 def sway(b: Any, n: int, action: int, out: FloatArray) -> None:
-    """Stand, in a rule with `asks = True`, for the `sway` of the evidence it is combined with."""
-    raise NotSupported("only a rule with asks = True may call sway")
+    """Stand for the evidence's `sway` in a rule with `needs_expectations = True`."""
+    raise NotSupported("only a rule with needs_expectations = True may call sway")

@@ -214,10 +214,10 @@ class Belief:
             belief.own[:] = own
         if n:  # else all is as in the beginning
             belief.states[: len(_STATES)] = states
-        if n and policy.evidence.weigh is not None:
-            weigh, framed = door_to_weigh(policy.evidence.weigh)
+        if n and policy.evidence.update_posterior is not None:
+            update_posterior, framed = door_to_weigh(policy.evidence.update_posterior)
             arrays = policy.arrays(belief)
-            weigh(framed(arrays), n)
+            update_posterior(framed(arrays), n)
         if np.isnan(belief.states).any():
             raise FileFormatError("the saved belief is not usable: no probability of the states follows from it")
         return belief

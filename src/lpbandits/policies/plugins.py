@@ -11,7 +11,7 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.kernels.choices import watched_action, watched_pair, watched_tell
+from lpbandits.kernels.choices import validated_action, validated_pair, validated_tell
 from lpbandits.kernels.compiler import config, fingerprint, is_compiled, name_of, specialise
 from lpbandits.policies.base import Evidence, Feedback, Rule
 from lpbandits.rewards import Rewards
@@ -20,19 +20,22 @@ from lpbandits.validate import short_repr
 
 _KINDS: dict[str, type[Evidence | Rule]] = {"evidence": Evidence, "rule": Rule}
 _EXAMPLES = {"evidence": "Refit()", "rule": "Sample()"}
-_FUNCTIONS = {"evidence": ("tell", "expect", "doubt", "sway"), "rule": ("choose",)}
-_OPTIONAL = {"evidence": ("weigh", "expect_one", "doubt_one"), "rule": ("chance", "follow")}
+_FUNCTIONS = {"evidence": ("tell", "expected_rewards", "predictive_sd", "sway"), "rule": ("choose",)}
+_OPTIONAL = {
+    "evidence": ("update_posterior", "expected_reward", "predictive_sd_one"),
+    "rule": ("probability", "sampled_state"),
+}
 _ARGUMENTS = {
     "tell": ("b", "n", "action", "outcome"),
-    "expect": ("b", "n", "state", "out"),
-    "doubt": ("b", "n", "out"),
+    "expected_rewards": ("b", "n", "state", "out"),
+    "predictive_sd": ("b", "n", "out"),
     "sway": ("b", "n", "action", "out"),
-    "weigh": ("b", "n"),
-    "expect_one": ("b", "n", "state", "action"),
-    "doubt_one": ("b", "n", "action"),
+    "update_posterior": ("b", "n"),
+    "expected_reward": ("b", "n", "state", "action"),
+    "predictive_sd_one": ("b", "n", "action"),
     "choose": ("b", "n", "offered", "seed", "person", "round_"),
-    "chance": ("b", "n", "offered", "play", "action"),
-    "follow": ("b", "n", "seed", "person", "round_"),
+    "probability": ("b", "n", "offered", "play", "action"),
+    "sampled_state": ("b", "n", "seed", "person", "round_"),
 }
 
 
@@ -82,31 +85,31 @@ def _json(value: Any) -> Any:
 
 
 @functools.cache
-def asking(
+def bind_expectations(
     choose: Callable[..., Any],
-    expect: Callable[..., None],
-    doubt: Callable[..., None],
+    expected_rewards: Callable[..., None],
+    predictive_sd: Callable[..., None],
     sway: Callable[..., None],
 ) -> Callable[..., Any]:
-    """Return a rule's `choose`, built around an evidence's `expect`, `doubt` and `sway`."""
-    asked = {"expect": expect, "doubt": doubt, "sway": sway}
+    """Return a rule's `choose`, built around an evidence's `expected_rewards`, `predictive_sd` and `sway`."""
+    asked = {"expected_rewards": expected_rewards, "predictive_sd": predictive_sd, "sway": sway}
     return specialise(choose, name_of("choose", {"choose": choose, **asked}), asked, inline=True)
 
 
 @functools.cache
-def watched_choose(choose: Callable[..., Any], feedback: Feedback) -> Callable[..., Any]:
+def checked_choose(choose: Callable[..., Any], feedback: Feedback) -> Callable[..., Any]:
     """Return a `choose` from outside, with a check that it returns allowed actions."""
-    template = watched_pair if feedback == "duels" else watched_action
+    template = validated_pair if feedback == "duels" else validated_action
     wanted = "two actions" if feedback == "duels" else "one action"
     choose = _checking(choose, 2 if feedback == "duels" else 1, f"the rule did not return {wanted}; mend its choose")
     return specialise(template, name_of(template.__name__, {"choose": choose}), {"choose": choose}, inline=True)
 
 
 @functools.cache
-def watched_evidence(tell: Callable[..., int]) -> Callable[..., int]:
+def checked_tell(tell: Callable[..., int]) -> Callable[..., int]:
     """Return a `tell` from outside, with a check of the number that it returns."""
     tell = _checking(tell, 1, "the evidence did not return the number of tried actions; mend its tell")
-    return specialise(watched_tell, name_of("watched_tell", {"tell": tell}), {"tell": tell}, inline=True)
+    return specialise(validated_tell, name_of("watched_tell", {"tell": tell}), {"tell": tell}, inline=True)
 
 
 def _checking(function: Callable[..., Any], numbers: int, otherwise: str) -> Callable[..., Any]:

@@ -24,7 +24,7 @@ from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.policies.base import Evidence, Feedback, Rule
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.plugins import asking, check_part, settings_of, watched_choose, watched_evidence
+from lpbandits.policies.plugins import bind_expectations, check_part, checked_choose, checked_tell, settings_of
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, Label
 from lpbandits.validate import short_repr
@@ -135,17 +135,19 @@ class Policy:
 
     @property
     def choose(self) -> Callable[..., Any]:
-        """The rule's function: built around the evidence's `expect` if it asks, and watched if it is from outside."""
+        """The rule's function, bound to the evidence's expectations if needed, and checked if it is a plug-in's."""
         choose = self.rule.choose
-        if self.rule.asks:
-            choose = asking(choose, self.evidence.expect, self.evidence.doubt, self.evidence.sway)
-        return watched_choose(choose, self.feedback) if fingerprint(choose) else choose
+        if self.rule.needs_expectations:
+            choose = bind_expectations(
+                choose, self.evidence.expected_rewards, self.evidence.predictive_sd, self.evidence.sway
+            )
+        return checked_choose(choose, self.feedback) if fingerprint(choose) else choose
 
     @property
     def tell(self) -> Callable[..., int]:
         """The evidence's function, watched if it is from outside."""
         tell = self.evidence.tell
-        return watched_evidence(tell) if fingerprint(tell) else tell
+        return checked_tell(tell) if fingerprint(tell) else tell
 
     def new_belief(self, room: int = 8) -> Belief:
         """Return what the policy knows of a person it has not met, with room for so many tried actions."""
@@ -235,19 +237,19 @@ class Policy:
     def expected(self, belief: Belief) -> FloatArray:
         """Return m×k: what the evidence expects of each action under each state; 1×k without latent states."""
         out = np.empty((max(belief.states.shape[1], 1), self.model.n_actions))
-        expect, framed = door_to_expect(self.evidence.expect)
+        expected_rewards, framed = door_to_expect(self.evidence.expected_rewards)
         arrays = self.arrays(belief)
         frame = framed(arrays)
         for z in range(len(out)):
-            expect(frame, belief.tried, z, out[z])
+            expected_rewards(frame, belief.tried, z, out[z])
         return out
 
     def doubts(self, belief: Belief) -> FloatArray:
         """Return how uncertain that is for each action alone, as a standard deviation."""
         out = np.empty(self.model.n_actions)
-        doubt, framed = door_to_doubt(self.evidence.doubt)
+        predictive_sd, framed = door_to_doubt(self.evidence.predictive_sd)
         arrays = self.arrays(belief)
-        doubt(framed(arrays), belief.tried, out)
+        predictive_sd(framed(arrays), belief.tried, out)
         return out
 
     def swayed(self, belief: Belief, action: int) -> FloatArray:

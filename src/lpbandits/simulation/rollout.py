@@ -122,7 +122,7 @@ def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
 
 def warn_of_locking(policy: Policy, people: Population, rounds: int) -> None:
     """Warn of a rule that does not go on learning where actions repeat."""
-    if not (policy.rule.repeats or people.once or rounds == 1):
+    if not (policy.rule.handles_repeats or people.once or rounds == 1):
         warnings.warn(
             f"the rule '{policy.rule.kind}' is for actions that each person gets once, but here they repeat: it locks "
             "in on one that is good enough; use a world whose actions are given once (replay), or another policy",

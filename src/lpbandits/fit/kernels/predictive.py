@@ -15,14 +15,14 @@ from lpbandits.kernels.taste import (
     TINY,
     VARIANCE,
     WEIGHT,
-    expect_one,
+    expected_reward,
     foreseen_sd,
     lean,
     project,
     replace_along,
     slope,
     states,
-    weigh,
+    update_posterior,
 )
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
@@ -34,7 +34,7 @@ def bring_best(table: FloatArray, own: FloatArray, at: int, end: int, actions: I
     most = -np.inf
     lean(table, own)
     for i in range(at, end):
-        value = expect_one(table, own, actions[i])
+        value = expected_reward(table, own, actions[i])
         if value > most:
             best = i
             most = value
@@ -77,7 +77,7 @@ def foresee(
             reward = rewards[at] - table[COMMON, LEVEL]
             by_reward = project(table, own, action, TASTE_REWARD)
             lean(table, own)
-            means[at] = expect_one(table, own, action)
+            means[at] = expected_reward(table, own, action)
             sds[at] = table[COMMON, CALIBRATION] * foreseen_sd(table, own, action, 0.0)
             by_taste = project(table, own, action, ALONG)  # Λ⁻¹F is there from the sd
             variance = table[VARIANCE, action] + by_taste
@@ -91,4 +91,4 @@ def foresee(
             logs[at] = np.log(max(density, TINY)) - 0.5 * np.log(2.0 * np.pi * variance)
             if greedily or greedy == 0:
                 replace_along(table, own, action, by_taste, 0.0, 0.0, 1.0, reward)
-                weigh(table, own)
+                update_posterior(table, own)

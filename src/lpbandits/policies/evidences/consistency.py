@@ -12,8 +12,8 @@ from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import EVIDENCE, LOG_PRIOR, NOISE, POSTERIOR, REWARDS, SCORE, Arrays
 from lpbandits.kernels.tally import record
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.base import Evidence, settle
-from lpbandits.policies.evidences.known_means import expect, expect_one, means_of
+from lpbandits.policies.base import Evidence, set_frozen
+from lpbandits.policies.evidences.known_means import expected_reward, expected_rewards, means_of
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray
 
@@ -26,7 +26,7 @@ SHORT = 1  # G(s): by how much their rewards fell short of s's means
 
 
 @kernel
-def weigh(b: Arrays, n: int) -> None:
+def update_posterior(b: Arrays, n: int) -> None:
     """Mark the states s that are consistent: G(s) ≤ σ √(6 N(s) log T). The score is that bound − G.
 
     The posterior is uniform over the consistent states; where none is left, the state that exceeds its bound least
@@ -64,7 +64,7 @@ def tell(b: Arrays, n: int, action: int, reward: float) -> int:
             charged = z
     b.own[CHARGED, charged] += 1.0
     b.own[SHORT, charged] += b.table[charged, action] - b.settings[EVIDENCE, SLACK] - reward
-    weigh(b, n)
+    update_posterior(b, n)
     return n
 
 
@@ -85,13 +85,13 @@ class Consistency(Evidence):
     ordered: ClassVar[bool] = False
     probabilistic: ClassVar[bool] = False
     tell = staticmethod(tell)
-    expect = staticmethod(expect)
-    expect_one = staticmethod(expect_one)
-    weigh = staticmethod(weigh)
+    expected_rewards = staticmethod(expected_rewards)
+    expected_reward = staticmethod(expected_reward)
+    update_posterior = staticmethod(update_posterior)
 
     def __post_init__(self) -> None:
         slack = validate.as_number(self.slack, "slack", low=0, high=validate.LARGEST)
-        settle(self, horizon=validate.as_count(self.horizon, "horizon"), slack=slack)
+        set_frozen(self, horizon=validate.as_count(self.horizon, "horizon"), slack=slack)
         if not as_rewards(self.rewards).noise_known:
             raise InvalidInput("mucb needs a known noise; give noise, or use mts with noise_known=False")
 

@@ -35,7 +35,7 @@ def tell(b: Arrays, n: int, action: int, reward: float) -> int:
 
 
 @kernel
-def weigh(b: Arrays, n: int) -> None:
+def update_posterior(b: Arrays, n: int) -> None:
     """Take the scores as they are: they depend on the order in which rewards came."""
     normalise(b)
 
@@ -54,9 +54,9 @@ class Incremental(Evidence):
     kind: ClassVar[str] = "incremental"
     fitted: ClassVar[bool] = True
     tell = staticmethod(tell)
-    expect = staticmethod(fitted_means)
-    expect_one = staticmethod(fitted_one)
-    weigh = staticmethod(weigh)
+    expected_rewards = staticmethod(fitted_means)
+    expected_reward = staticmethod(fitted_one)
+    update_posterior = staticmethod(update_posterior)
 
     def __post_init__(self) -> None:
         if not as_rewards(self.rewards).noise_known:

@@ -12,7 +12,7 @@ from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import EVIDENCE, LOG_PRIOR, SCORE, Arrays
 from lpbandits.kernels.tally import record
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.base import Evidence, Feedback, settle, unknown_one
+from lpbandits.policies.base import Evidence, Feedback, set_frozen, unknown_reward
 from lpbandits.policies.posterior import normalise
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray
@@ -24,7 +24,7 @@ WAITING = 1  # only of rewards in pairs: the action that waits for its partner p
 
 
 @kernel
-def weigh(b: Arrays, n: int) -> None:
+def update_posterior(b: Arrays, n: int) -> None:
     """score_z = log prior_z + inversions_z · log(½ − ρ)."""
     for z in range(b.states.shape[1]):
         b.states[SCORE, z] = b.states[LOG_PRIOR, z] + b.own[COUNTED, z] * b.settings[EVIDENCE, LOG_FACTOR]
@@ -37,7 +37,7 @@ def invert(b: Arrays, n: int, winner: int, loser: int) -> None:
     for z in range(b.states.shape[1]):
         if b.ranks[z, loser] < b.ranks[z, winner]:
             b.own[COUNTED, z] += 1.0
-    weigh(b, n)
+    update_posterior(b, n)
 
 
 @kernel
@@ -68,7 +68,7 @@ def tell_paired(b: Arrays, n: int, action: int, reward: float) -> int:
 
 
 @kernel
-def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
+def expected_rewards(b: Arrays, n: int, state: int, out: FloatArray) -> None:
     """Write the share of the other actions that the state places behind each: an ordering says no more."""
     k = len(out)
     for action in range(k):
@@ -97,12 +97,12 @@ class Inversions(Evidence):
     ordered: ClassVar[bool] = False
     feedback: ClassVar[Feedback] = "duels"
     tell = staticmethod(tell)
-    expect = staticmethod(expect)
-    weigh = staticmethod(weigh)
+    expected_rewards = staticmethod(expected_rewards)
+    update_posterior = staticmethod(update_posterior)
 
     def __post_init__(self) -> None:
         if self.margin is not None:
-            settle(self, margin=validate.as_number(self.margin, "margin", low=0, high=0.499))
+            set_frozen(self, margin=validate.as_number(self.margin, "margin", low=0, high=0.499))
 
     def own(self, model: PreferenceModel) -> FloatArray:
         """Return the inversions of every state."""
@@ -132,12 +132,12 @@ class Paired(Evidence):
     kind: ClassVar[str] = "paired"
     ordered: ClassVar[bool] = False
     tell = staticmethod(tell_paired)
-    expect = staticmethod(expect)
-    expect_one = staticmethod(unknown_one)
-    weigh = staticmethod(weigh)
+    expected_rewards = staticmethod(expected_rewards)
+    expected_reward = staticmethod(unknown_reward)
+    update_posterior = staticmethod(update_posterior)
 
     def __post_init__(self) -> None:
-        settle(self, margin=Inversions(self.margin).margin, rewards=as_rewards(self.rewards))
+        set_frozen(self, margin=Inversions(self.margin).margin, rewards=as_rewards(self.rewards))
 
     def own(self, model: PreferenceModel) -> FloatArray:
         """Return the inversions of every state, and the reward that waits."""

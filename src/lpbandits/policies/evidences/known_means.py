@@ -32,7 +32,7 @@ MISFIT = 0  # the row of its own, per state: what the rewards so far say against
 
 
 @kernel
-def weigh(b: Arrays, n: int) -> None:
+def update_posterior(b: Arrays, n: int) -> None:
     """score_z = log prior_z − misfit_z / 2σ²."""
     family = int(b.settings[REWARDS, FAMILY])
     scale = 0.5 * b.settings[REWARDS, NOISE] ** -2 if family == GAUSSIAN else 1.0
@@ -61,19 +61,19 @@ def tell(b: Arrays, n: int, action: int, reward: float) -> int:
             b.own[MISFIT, z] += (reward - mean) ** 2
         else:
             b.own[MISFIT, z] -= log_likelihood(family, reward, mean, b.settings[REWARDS, NOISE])
-    weigh(b, n)
+    update_posterior(b, n)
     return n
 
 
 @kernel
-def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
+def expected_rewards(b: Arrays, n: int, state: int, out: FloatArray) -> None:
     """Write the known means."""
     for action in range(len(out)):
         out[action] = b.table[state, action]
 
 
 @kernel
-def expect_one(b: Arrays, n: int, state: int, action: int) -> float:
+def expected_reward(b: Arrays, n: int, state: int, action: int) -> float:
     """Return the known mean of one action."""
     return float(b.table[state, action])
 
@@ -90,9 +90,9 @@ class KnownMeans(Evidence):
     kind: ClassVar[str] = "known-means"
     ordered: ClassVar[bool] = False
     tell = staticmethod(tell)
-    expect = staticmethod(expect)
-    expect_one = staticmethod(expect_one)
-    weigh = staticmethod(weigh)
+    expected_rewards = staticmethod(expected_rewards)
+    expected_reward = staticmethod(expected_reward)
+    update_posterior = staticmethod(update_posterior)
 
     def table(self, model: PreferenceModel) -> FloatArray:
         """Return the model's means."""

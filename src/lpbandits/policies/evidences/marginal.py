@@ -34,7 +34,7 @@ def bound(b: Arrays, row: int, n: int, centre: float, noise: float) -> float:
 
 
 @kernel
-def weigh(b: Arrays, n: int) -> None:
+def update_posterior(b: Arrays, n: int) -> None:
     """score_z = log prior_z + log P(independent N(ȳ_a, σ²/n_a) of the tried actions fall in the order of z) + constant.
 
     The likelihood at the isotonic fit bounds that from above: first the state with the highest bound is integrated,
@@ -73,7 +73,7 @@ def weigh(b: Arrays, n: int) -> None:
 def tell(b: Arrays, n: int, action: int, reward: float) -> int:
     """Count the reward, and weigh all states anew."""
     n, _ = record(b, n, action, reward)
-    weigh(b, n)
+    update_posterior(b, n)
     return n
 
 
@@ -94,11 +94,11 @@ class Marginal(Evidence):
     rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "marginal"
     fitted: ClassVar[bool] = True
-    settles: ClassVar[bool] = True
+    batchable: ClassVar[bool] = True
     tell = staticmethod(tell)
-    expect = staticmethod(fitted_means)
-    expect_one = staticmethod(fitted_one)
-    weigh = staticmethod(weigh)
+    expected_rewards = staticmethod(fitted_means)
+    expected_reward = staticmethod(fitted_one)
+    update_posterior = staticmethod(update_posterior)
 
     def table(self, model: PreferenceModel) -> FloatArray:
         """Return the Gauss-Legendre rule."""

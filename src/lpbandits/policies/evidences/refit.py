@@ -28,7 +28,7 @@ from lpbandits.rewards import Rewards
 
 
 @kernel
-def weigh(b: Arrays, n: int) -> None:
+def update_posterior(b: Arrays, n: int) -> None:
     """score_z = log prior_z + Σ_blocks log p(block | its own mean), the blocks of z's isotonic fit of all rewards."""
     family = int(b.settings[REWARDS, FAMILY])
     count = 0.0
@@ -65,7 +65,7 @@ def weigh(b: Arrays, n: int) -> None:
 def tell(b: Arrays, n: int, action: int, reward: float) -> int:
     """Count the reward, and fit all states anew."""
     n, _ = record(b, n, action, reward)
-    weigh(b, n)
+    update_posterior(b, n)
     return n
 
 
@@ -82,8 +82,8 @@ class Refit(Evidence):
     rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "refit"
     fitted: ClassVar[bool] = True
-    settles: ClassVar[bool] = True
+    batchable: ClassVar[bool] = True
     tell = staticmethod(tell)
-    expect = staticmethod(fitted_means)
-    expect_one = staticmethod(fitted_one)
-    weigh = staticmethod(weigh)
+    expected_rewards = staticmethod(fitted_means)
+    expected_reward = staticmethod(fitted_one)
+    update_posterior = staticmethod(update_posterior)

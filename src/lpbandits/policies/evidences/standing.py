@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.base import Evidence, settle
-from lpbandits.policies.evidences.tally import expect, expect_one, tell
+from lpbandits.policies.base import Evidence, set_frozen
+from lpbandits.policies.evidences.tally import expected_reward, expected_rewards, tell
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray
 
@@ -28,11 +28,11 @@ class Standing(Evidence):
     ordered: ClassVar[bool] = False
     probabilistic: ClassVar[bool] = False
     tell = staticmethod(tell)
-    expect = staticmethod(expect)
-    expect_one = staticmethod(expect_one)
+    expected_rewards = staticmethod(expected_rewards)
+    expected_reward = staticmethod(expected_reward)
 
     def __post_init__(self) -> None:
-        settle(self, rewards=as_rewards(self.rewards).as_known)  # other rules than popular may ask for the noise
+        set_frozen(self, rewards=as_rewards(self.rewards).as_known)  # other rules than popular may ask for the noise
 
     def table(self, model: PreferenceModel) -> FloatArray:
         """Return 1×k: the place of each action in `model.popular`; without that, its mean place over the states."""

@@ -22,7 +22,7 @@ def tell(b: Arrays, n: int, action: int, reward: float) -> int:
 
 
 @kernel
-def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
+def expected_rewards(b: Arrays, n: int, state: int, out: FloatArray) -> None:
     """Write the mean of each tried action; nothing is known of the others, which is NaN."""
     for action in range(len(out)):
         out[action] = np.nan
@@ -31,7 +31,7 @@ def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
 
 
 @kernel
-def expect_one(b: Arrays, n: int, state: int, action: int) -> float:
+def expected_reward(b: Arrays, n: int, state: int, action: int) -> float:
     """Return the mean of one action, NaN if it was not tried."""
     slot = find(b.order, n, action)
     return b.slots[SUM, slot] / b.slots[COUNT, slot] if slot >= 0 else np.nan
@@ -51,8 +51,8 @@ class Tally(Evidence):
     ordered: ClassVar[bool] = False
     probabilistic: ClassVar[bool] = False
     tell = staticmethod(tell)
-    expect = staticmethod(expect)
-    expect_one = staticmethod(expect_one)
+    expected_rewards = staticmethod(expected_rewards)
+    expected_reward = staticmethod(expected_reward)
 
     def __post_init__(self) -> None:
         if not as_rewards(self.rewards).noise_known:

@@ -10,7 +10,7 @@ from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import COUNT, FAMILY, GAUSSIAN_UNKNOWN, REWARDS, SPREAD, SUM, Arrays
 from lpbandits.kernels.tally import find, record
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.base import Evidence, settle
+from lpbandits.policies.base import Evidence, set_frozen
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.taste_model import MOST_LASTING, TasteModel
 from lpbandits.typing import FloatArray
@@ -32,7 +32,7 @@ def tell(b: Arrays, n: int, action: int, reward: float) -> int:
     new_mean = b.slots[SUM, slot] / b.slots[COUNT, slot] - level
     taste.replace_part(b.table, b.own, action, count, mean, count + 1.0, new_mean)
     add_repeats(b, action, min(count, 1.0), b.slots[SPREAD, slot] - spread)
-    taste.weigh(b.table, b.own)
+    taste.update_posterior(b.table, b.own)
     return n
 
 
@@ -46,7 +46,7 @@ def add_repeats(b: Arrays, action: int, repeats: float, spread: float) -> None:
 
 
 @kernel
-def weigh(b: Arrays, n: int) -> None:
+def update_posterior(b: Arrays, n: int) -> None:
     """Work out all sums from the slots."""
     taste.forget(b.table, b.own)
     for slot in range(n):
@@ -55,11 +55,11 @@ def weigh(b: Arrays, n: int) -> None:
         mean = b.slots[SUM, slot] / count - b.table[taste.COMMON, taste.LEVEL]
         taste.replace_part(b.table, b.own, action, 0.0, 0.0, count, mean)
         add_repeats(b, action, count - 1.0, b.slots[SPREAD, slot])
-    taste.weigh(b.table, b.own)
+    taste.update_posterior(b.table, b.own)
 
 
 @kernel
-def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
+def expected_rewards(b: Arrays, n: int, state: int, out: FloatArray) -> None:
     """Write r0 + E[s (u_z + F·θ)], and for a tried action the share L ψ/D of the way from there to its mean reward."""
     taste.expect_untried(b.table, b.own, b.ranks.shape[1], out)
     for slot in range(n):
@@ -69,7 +69,7 @@ def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
 
 
 @kernel
-def doubt(b: Arrays, n: int, out: FloatArray) -> None:
+def predictive_sd(b: Arrays, n: int, out: FloatArray) -> None:
     """Write the standard deviation of the next reward of each action, as calibrated."""
     for action in range(b.ranks.shape[1]):
         out[action] = taste.foreseen_sd(b.table, b.own, action, 0.0)
@@ -81,10 +81,10 @@ def doubt(b: Arrays, n: int, out: FloatArray) -> None:
 
 
 @kernel
-def expect_one(b: Arrays, n: int, state: int, action: int) -> float:
-    """Return what `expect` writes for one action, but for rounding."""
+def expected_reward(b: Arrays, n: int, state: int, action: int) -> float:
+    """Return what `expected_rewards` writes for one action, but for rounding."""
     taste.lean(b.table, b.own)
-    mean = taste.expect_one(b.table, b.own, action)
+    mean = taste.expected_reward(b.table, b.own, action)
     slot = find(b.order, n, action)
     if slot < 0:
         return mean
@@ -93,8 +93,8 @@ def expect_one(b: Arrays, n: int, state: int, action: int) -> float:
 
 
 @kernel
-def doubt_one(b: Arrays, n: int, action: int) -> float:
-    """Return what `doubt` writes for one action."""
+def predictive_sd_one(b: Arrays, n: int, action: int) -> float:
+    """Return what `predictive_sd` writes for one action."""
     slot = find(b.order, n, action)
     count = b.slots[COUNT, slot] if slot >= 0 else 0.0
     return float(taste.foreseen_sd(b.table, b.own, action, count) * b.table[taste.COMMON, taste.CALIBRATION])
@@ -116,8 +116,8 @@ class TasteEvidence(Evidence):
     """What a person's rewards say of their taste, as `model.taste` describes tastes; the model's states are left alone.
 
     Every person has a level, a scale and tastes of their own, all of them learned at once, so that each reward says
-    something of every action. `doubt` is the standard deviation of the next reward. Rewards of any family are treated
-    as Gaussian; their noise is the person's own, and no other is used.
+    something of every action. `predictive_sd` is the standard deviation of the next reward. Rewards of any family are
+    treated as Gaussian; their noise is the person's own, and no other is used.
 
     Parameters
     ----------
@@ -136,20 +136,20 @@ class TasteEvidence(Evidence):
     ordered: ClassVar[bool] = False
     probabilistic: ClassVar[bool] = False
     derived: ClassVar[bool] = True
-    foresees: ClassVar[bool] = True
+    predictive: ClassVar[bool] = True
     tell = staticmethod(tell)
-    expect = staticmethod(expect)
-    doubt = staticmethod(doubt)
-    expect_one = staticmethod(expect_one)
-    doubt_one = staticmethod(doubt_one)
+    expected_rewards = staticmethod(expected_rewards)
+    predictive_sd = staticmethod(predictive_sd)
+    expected_reward = staticmethod(expected_reward)
+    predictive_sd_one = staticmethod(predictive_sd_one)
     sway = staticmethod(sway)
-    weigh = staticmethod(weigh)
+    update_posterior = staticmethod(update_posterior)
 
     def __post_init__(self) -> None:
         lasting = self.lasting
         if lasting is not None:
             lasting = validate.as_number(lasting, "lasting", low=0, high=MOST_LASTING)
-        settle(self, rewards=as_rewards(self.rewards).as_guess, lasting=lasting)
+        set_frozen(self, rewards=as_rewards(self.rewards).as_guess, lasting=lasting)
 
     def table(self, model: PreferenceModel) -> FloatArray:
         """Return means, variances and factors of the actions."""

@@ -17,7 +17,7 @@ from lpbandits.kernels.layout import BLOCK_COUNT, BLOCK_SUM, COUNT, EVIDENCE, LO
 from lpbandits.kernels.likelihood import noise_of
 from lpbandits.kernels.tally import find, record
 from lpbandits.model import PreferenceModel, even_utilities
-from lpbandits.policies.base import Evidence, settle
+from lpbandits.policies.base import Evidence, set_frozen
 from lpbandits.policies.posterior import normalise
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray
@@ -109,7 +109,7 @@ def misfit(b: Arrays, state: int, n: int, middle: float, squares: float) -> floa
 
 
 @kernel
-def weigh(b: Arrays, n: int) -> None:
+def update_posterior(b: Arrays, n: int) -> None:
     """score_z = log prior_z + (1 − h) log p(rewards | z) − h · misfit_z / 2σ², h the isotonic share.
 
     At first without what only lowers it: a state that is hopeless even so keeps that bound.
@@ -143,12 +143,12 @@ def weigh(b: Arrays, n: int) -> None:
 def tell(b: Arrays, n: int, action: int, reward: float) -> int:
     """Count the reward, and weigh all states anew."""
     n, _ = record(b, n, action, reward)
-    weigh(b, n)
+    update_posterior(b, n)
     return n
 
 
 @kernel
-def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
+def expected_rewards(b: Arrays, n: int, state: int, out: FloatArray) -> None:
     """Write M_a = α + β x_a, and for a tried action go c n / (1 + c n) of the way to its mean reward, c = g² t / σ²."""
     m = b.states.shape[1]
     for a in range(b.ranks.shape[1]):
@@ -161,7 +161,7 @@ def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
 
 
 @kernel
-def doubt(b: Arrays, n: int, out: FloatArray) -> None:
+def predictive_sd(b: Arrays, n: int, out: FloatArray) -> None:
     """Write the standard deviation of g e_a given the rewards, σ √(c / (1 + c n)), c = g² t / σ²."""
     m = b.states.shape[1]
     loose = (b.own[COMMON, SCALE] / b.own[COMMON, SIGMA]) ** 2
@@ -175,8 +175,8 @@ def doubt(b: Arrays, n: int, out: FloatArray) -> None:
 
 
 @kernel
-def expect_one(b: Arrays, n: int, state: int, action: int) -> float:
-    """Return what `expect` writes for one action; of somebody unknown the level is not known: NaN."""
+def expected_reward(b: Arrays, n: int, state: int, action: int) -> float:
+    """Return what `expected_rewards` writes for one action; of somebody unknown the level is not known: NaN."""
     if n == 0:
         return np.nan
     mean: float = b.own[LEVEL, state] + b.own[SLOPE, state] * b.table[state, action]
@@ -188,8 +188,8 @@ def expect_one(b: Arrays, n: int, state: int, action: int) -> float:
 
 
 @kernel
-def doubt_one(b: Arrays, n: int, action: int) -> float:
-    """Return what `doubt` writes for one action."""
+def predictive_sd_one(b: Arrays, n: int, action: int) -> float:
+    """Return what `predictive_sd` writes for one action."""
     c = (b.own[COMMON, SCALE] / b.own[COMMON, SIGMA]) ** 2 * b.table[b.states.shape[1], action]
     slot = find(b.order, n, action)
     if slot >= 0:
@@ -238,17 +238,17 @@ class Utility(Evidence):
     isotonic: float = 0.5
     kind: ClassVar[str] = "utility"
     derived: ClassVar[bool] = True
-    settles: ClassVar[bool] = True
+    batchable: ClassVar[bool] = True
     tell = staticmethod(tell)
-    expect = staticmethod(expect)
-    doubt = staticmethod(doubt)
-    expect_one = staticmethod(expect_one)
-    doubt_one = staticmethod(doubt_one)
-    weigh = staticmethod(weigh)
+    expected_rewards = staticmethod(expected_rewards)
+    predictive_sd = staticmethod(predictive_sd)
+    expected_reward = staticmethod(expected_reward)
+    predictive_sd_one = staticmethod(predictive_sd_one)
+    update_posterior = staticmethod(update_posterior)
 
     def __post_init__(self) -> None:
         slack = validate.as_number(self.slack, "slack", low=0, high=LARGEST_ERROR)
-        settle(self, slack=slack, isotonic=validate.as_number(self.isotonic, "isotonic", low=0, high=1))
+        set_frozen(self, slack=slack, isotonic=validate.as_number(self.isotonic, "isotonic", low=0, high=1))
 
     def table(self, model: PreferenceModel) -> FloatArray:
         """Return a row of utilities per state, and the variance t of their errors."""

@@ -29,7 +29,7 @@ def tell(b: Arrays, n: int, winner: int, loser: int) -> int:
 
 
 @kernel
-def expect(b: Arrays, n: int, state: int, out: FloatArray) -> None:
+def expected_rewards(b: Arrays, n: int, state: int, out: FloatArray) -> None:
     """Write each action's mean chance to beat another, (wins + 1) / (meetings + 2) averaged over the others."""
     k = len(out)
     for one in range(k):
@@ -54,7 +54,7 @@ class Wins(Evidence):
     ordered: ClassVar[bool] = False
     probabilistic: ClassVar[bool] = False
     tell = staticmethod(tell)
-    expect = staticmethod(expect)
+    expected_rewards = staticmethod(expected_rewards)
 
     def own(self, model: PreferenceModel) -> FloatArray:
         """Return k×k: how often each action (row) beat each other (column)."""

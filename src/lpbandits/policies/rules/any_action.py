@@ -20,7 +20,7 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
 
 
 @kernel
-def chance(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
+def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
     """Return the same chance for every allowed action."""
     if position(offered, action) < 0:
         return 0.0
@@ -38,7 +38,7 @@ class AnyAction(Rule):
     kind: ClassVar[str] = "any"
     latent: ClassVar[bool] = False
     choose = staticmethod(choose)
-    chance = staticmethod(chance)
+    probability = staticmethod(probability)
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
         """Return equal chances."""

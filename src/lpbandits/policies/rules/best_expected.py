@@ -11,7 +11,7 @@ from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import POSTERIOR, RULE_WORK, Arrays
 from lpbandits.kernels.random import STATE, uniform
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.base import Rule, expect
+from lpbandits.policies.base import Rule, expected_rewards
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.posterior import draw_state
@@ -21,17 +21,17 @@ from lpbandits.typing import FloatArray, IntArray
 @kernel
 def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
     """Draw z ~ posterior, play argmax_a M_z(a), with what was seen of the actions counted in."""
-    expect(b, n, draw_state(b, uniform(seed, person, round_, STATE, 0)), b.work[RULE_WORK])
+    expected_rewards(b, n, draw_state(b, uniform(seed, person, round_, STATE, 0)), b.work[RULE_WORK])
     return largest(b.work[RULE_WORK], b.ranks.shape[1], offered)
 
 
 @kernel
-def chance(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
+def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
     """Return the posterior mass of the states that expect most of an action."""
     out = 0.0
     for z in range(b.states.shape[1]):
         if b.states[POSTERIOR, z] > 0.0:
-            expect(b, n, z, b.work[RULE_WORK])
+            expected_rewards(b, n, z, b.work[RULE_WORK])
             if largest(b.work[RULE_WORK], b.ranks.shape[1], offered) == action:
                 out += b.states[POSTERIOR, z]
     return out
@@ -48,9 +48,9 @@ class BestExpected(Rule):
     """
 
     kind: ClassVar[str] = "best-expected"
-    asks: ClassVar[bool] = True
+    needs_expectations: ClassVar[bool] = True
     choose = staticmethod(choose)
-    chance = staticmethod(chance)
+    probability = staticmethod(probability)
 
     def work(self, model: PreferenceModel) -> tuple[int, int]:
         """Return a row, as long as there are actions."""

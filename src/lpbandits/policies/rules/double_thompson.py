@@ -11,7 +11,7 @@ from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.layout import COUNT, RULE, RULE_WORK, Arrays
 from lpbandits.kernels.random import CHALLENGE, FIRST, VALUE, below, normal, uniform, unit, words
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.base import Feedback, Rule, settle
+from lpbandits.policies.base import Feedback, Rule, set_frozen
 from lpbandits.policies.policy import Policy
 from lpbandits.typing import FloatArray, IntArray
 
@@ -130,7 +130,7 @@ class DoubleThompson(Rule):
 
     def __post_init__(self) -> None:
         alpha = validate.as_number(self.alpha, "alpha", low=0.5, high=validate.LARGEST, above=True)
-        settle(self, alpha=alpha, top=validate.as_flag(self.top, "top"))
+        set_frozen(self, alpha=alpha, top=validate.as_flag(self.top, "top"))
 
     def settings(self) -> tuple[float, ...]:
         """Return α, the width of the confidence limits."""

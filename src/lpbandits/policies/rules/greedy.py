@@ -11,7 +11,7 @@ from lpbandits.kernels.choices import largest
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import POSTERIOR, RULE, RULE_WORK, Arrays
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.base import Rule, expect, settle, surely, sway, unmoved
+from lpbandits.policies.base import Rule, deterministic, expected_rewards, no_shift, set_frozen, sway
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.posterior import counted_states
@@ -54,7 +54,7 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
     """Play argmax_a M(a) + lookahead · growth(a), with M(a) = Σ p_z M_z(a) where there are states."""
     k = b.ranks.shape[1]
     if b.states.shape[1] == 0:
-        expect(b, n, 0, b.work[TOTAL])
+        expected_rewards(b, n, 0, b.work[TOTAL])
     else:
         for a in range(k):
             b.work[TOTAL, a] = 0.0
@@ -62,7 +62,7 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
         for z in range(b.states.shape[1]):
             p = b.states[POSTERIOR, z] / mass
             if b.states[POSTERIOR, z] >= least:
-                expect(b, n, z, b.work[MEAN])
+                expected_rewards(b, n, z, b.work[MEAN])
                 for a in range(k):
                     b.work[TOTAL, a] += p * b.work[MEAN, a]
     best = largest(b.work[TOTAL], k, offered)
@@ -105,13 +105,13 @@ class Greedy(Rule):
     lookahead: float = 0.0
     kind: ClassVar[str] = "greedy"
     latent: ClassVar[bool | None] = None
-    asks: ClassVar[bool] = True
-    repeats: ClassVar[bool] = False
+    needs_expectations: ClassVar[bool] = True
+    handles_repeats: ClassVar[bool] = False
     choose = staticmethod(choose)
-    chance = staticmethod(surely)
+    probability = staticmethod(deterministic)
 
     def __post_init__(self) -> None:
-        settle(self, lookahead=validate.as_number(self.lookahead, "lookahead", low=0, high=1000))
+        set_frozen(self, lookahead=validate.as_number(self.lookahead, "lookahead", low=0, high=1000))
 
     def settings(self) -> tuple[float, ...]:
         """Return the lookahead."""
@@ -123,12 +123,12 @@ class Greedy(Rule):
 
     def check(self, policy: Policy) -> None:
         """Refuse an evidence that expects nothing of untried actions, or does not tell what it would learn."""
-        if not policy.evidence.latent and not policy.evidence.foresees:
+        if not policy.evidence.latent and not policy.evidence.predictive:
             raise InvalidInput(
                 f"'{policy.evidence.kind}' expects nothing of untried actions, so there is none to be greedy for; "
                 "combine the rule 'greedy' with 'taste' or 'utility'"
             )
-        if self.lookahead and policy.evidence.sway is unmoved:
+        if self.lookahead and policy.evidence.sway is no_shift:
             raise InvalidInput(
                 f"lookahead is {self.lookahead:g}, but '{policy.evidence.kind}' does not tell what an outcome would "
                 "teach (it has no sway); leave it at 0, or combine the rule 'greedy' with 'taste'"

@@ -11,7 +11,7 @@ from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import POSTERIOR, RULE, RULE_WORK, Arrays
 from lpbandits.kernels.random import STATE, uniform
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.base import Rule, doubt, expect, settle
+from lpbandits.policies.base import Rule, expected_rewards, predictive_sd, set_frozen
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.posterior import counted_states
@@ -103,14 +103,14 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
     for i in range(size):
         b.work[GAP, i] = 0.0
         b.work[INFORMATION, i] = 0.0
-    doubt(b, n, b.work[DOUBT])
+    predictive_sd(b, n, b.work[DOUBT])
     least, mass = counted_states(b)
     best = 0.0
     origin = np.nan  # what rewards are counted from, so that the variance does not drown in their level
     for z in range(b.states.shape[1]):
         if b.states[POSTERIOR, z] >= least:
             p = b.states[POSTERIOR, z] / mass
-            expect(b, n, z, b.work[MEAN])
+            expected_rewards(b, n, z, b.work[MEAN])
             if np.isnan(origin):
                 origin = b.work[MEAN, 0]
             best += p * count_in(b, offered, size, p, origin)
@@ -124,7 +124,7 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
 
 
 @kernel
-def chance(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
+def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
     """Return an action's share of the best mix, of the gaps and information that `choose` left."""
     first, last, share = best_mix(b.work, b.ranks.shape[1] if len(offered) == 0 else len(offered))
     at = position(offered, action)
@@ -144,12 +144,12 @@ class InformationDirected(Rule):
 
     hope: float = 0.6
     kind: ClassVar[str] = "information-directed"
-    asks: ClassVar[bool] = True
+    needs_expectations: ClassVar[bool] = True
     choose = staticmethod(choose)
-    chance = staticmethod(chance)
+    probability = staticmethod(probability)
 
     def __post_init__(self) -> None:
-        settle(self, hope=validate.as_number(self.hope, "hope", low=0, high=100))
+        set_frozen(self, hope=validate.as_number(self.hope, "hope", low=0, high=100))
 
     def settings(self) -> tuple[float, ...]:
         """Return the hope."""

@@ -9,7 +9,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.kernels import layout
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import POSTERIOR, Arrays
-from lpbandits.policies.base import Rule, surely
+from lpbandits.policies.base import Rule, deterministic
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.posterior import favourite
@@ -40,7 +40,7 @@ class Optimism(Rule):
 
     kind: ClassVar[str] = "optimism"
     choose = staticmethod(choose)
-    chance = staticmethod(surely)
+    probability = staticmethod(deterministic)
 
     def check(self, policy: Policy) -> None:
         """Refuse an evidence without known means."""

@@ -8,7 +8,7 @@ import numpy as np
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import Arrays
-from lpbandits.policies.base import Rule, surely
+from lpbandits.policies.base import Rule, deterministic
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.policy import Policy
 from lpbandits.typing import FloatArray, IntArray
@@ -38,7 +38,7 @@ class Popularity(Rule):
     kind: ClassVar[str] = "popular"
     latent: ClassVar[bool] = False
     choose = staticmethod(choose)
-    chance = staticmethod(surely)
+    probability = staticmethod(deterministic)
 
     def check(self, policy: Policy) -> None:
         """Refuse an evidence that does not say where actions stand."""

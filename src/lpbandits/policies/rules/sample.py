@@ -11,7 +11,7 @@ from lpbandits.kernels.choices import pick, position
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import POSTERIOR, RULE, Arrays
 from lpbandits.kernels.random import FIRST, STATE, uniform
-from lpbandits.policies.base import Rule, settle
+from lpbandits.policies.base import Rule, set_frozen
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.posterior import draw_state, favourite
@@ -29,7 +29,7 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
 
 
 @kernel
-def follow(b: Arrays, n: int, seed: int, person: int, round_: int) -> int:
+def sampled_state(b: Arrays, n: int, seed: int, person: int, round_: int) -> int:
     """Return the state that is drawn, -1 where the first action is uniform."""
     if n == 0 and b.settings[RULE, UNIFORM_FIRST] > 0.0:
         return -1
@@ -37,7 +37,7 @@ def follow(b: Arrays, n: int, seed: int, person: int, round_: int) -> int:
 
 
 @kernel
-def chance(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
+def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
     """Return the posterior mass of the states that prefer an action."""
     if n == 0 and b.settings[RULE, UNIFORM_FIRST] > 0.0:
         if position(offered, action) < 0:
@@ -63,11 +63,11 @@ class Sample(Rule):
     first: str = "prior"
     kind: ClassVar[str] = "sample"
     choose = staticmethod(choose)
-    chance = staticmethod(chance)
-    follow = staticmethod(follow)
+    probability = staticmethod(probability)
+    sampled_state = staticmethod(sampled_state)
 
     def __post_init__(self) -> None:
-        settle(self, first=validate.as_choice(self.first, "first", ("prior", "uniform")))
+        set_frozen(self, first=validate.as_choice(self.first, "first", ("prior", "uniform")))
 
     def settings(self) -> tuple[float, ...]:
         """Return how the first action is chosen."""

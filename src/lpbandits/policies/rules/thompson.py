@@ -12,7 +12,7 @@ from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import COUNT, NOISE, REWARDS, RULE, RULE_WORK, SUM, Arrays
 from lpbandits.kernels.random import FIRST, VALUE, largest_normal, normal, scrambled, uniform, unit, words
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.base import Rule, settle
+from lpbandits.policies.base import Rule, set_frozen
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.policy import Policy
 from lpbandits.rewards import SMALLEST
@@ -78,7 +78,7 @@ class Thompson(Rule):
     def __post_init__(self) -> None:
         mean = validate.as_number(self.prior_mean, "prior_mean", low=-validate.LARGEST, high=validate.LARGEST)
         sd = validate.as_number(self.prior_sd, "prior_sd", low=SMALLEST, high=validate.LARGEST)
-        settle(self, prior_mean=mean, prior_sd=sd, top=validate.as_flag(self.top, "top"))
+        set_frozen(self, prior_mean=mean, prior_sd=sd, top=validate.as_flag(self.top, "top"))
 
     def settings(self) -> tuple[float, ...]:
         """Return the prior of a mean."""

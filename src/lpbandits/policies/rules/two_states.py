@@ -54,14 +54,14 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
     second = favourite(b, draw_state(b, uniform(seed, person, round_, STATE, 1)), offered)
     if first != second:
         return first, second
-    doubt = 0.0
+    other_best = 0.0
     for z in range(b.states.shape[1]):
         if favourite(b, z, offered) != first:
-            doubt += b.states[POSTERIOR, z]
+            other_best += b.states[POSTERIOR, z]
     patience = 3.0
     for slot in range(n):
         patience += 0.5 * b.slots[COUNT, slot]  # a duel counts for both
-    if doubt * patience > 1.0 + SAME * patience:
+    if other_best * patience > 1.0 + SAME * patience:
         second = challenger(b.ranks, b.states, offered, first)
     return first, second
 

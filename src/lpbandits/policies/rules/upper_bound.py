@@ -12,7 +12,7 @@ from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import COUNT, NOISE, REWARDS, SUM, Arrays
 from lpbandits.kernels.random import FIRST, uniform
 from lpbandits.kernels.tally import find
-from lpbandits.policies.base import Rule, settle
+from lpbandits.policies.base import Rule, set_frozen
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.policy import Policy
 from lpbandits.typing import FloatArray, IntArray
@@ -44,7 +44,7 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
 
 
 @kernel
-def chance(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
+def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
     """Return equal chances for untried actions while there are any, then 1 for the play."""
     untried = b.ranks.shape[1] if len(offered) == 0 else len(offered)
     for slot in range(n):
@@ -67,10 +67,10 @@ class UpperBound(Rule):
     kind: ClassVar[str] = "upper-bound"
     latent: ClassVar[bool] = False
     choose = staticmethod(choose)
-    chance = staticmethod(chance)
+    probability = staticmethod(probability)
 
     def __post_init__(self) -> None:
-        settle(self, top=validate.as_flag(self.top, "top"))
+        set_frozen(self, top=validate.as_flag(self.top, "top"))
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
         """Return equal chances for untried actions while there are any, then 1 for the largest bound."""
