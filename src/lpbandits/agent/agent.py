@@ -177,7 +177,7 @@ class Agent:
         return self._labels[one], self._labels[other]
 
     def _floor(self, allowed: Sequence[Label] | None) -> tuple[float, int, IntArray, int, int, int]:
-        """Return what `apply_exploration_floor` needs to give every allowed action its floor, if they can all have it."""
+        """Return the arguments of `apply_exploration_floor`; raise if the floor is above 1 / allowed actions."""
         policy, whole = self.policy, self.policy.indices(allowed)
         policy.check_floor(len(policy.allowed(whole)))
         return policy.explore, policy.model.n_actions, whole, self.seed, self._address, self.asked
