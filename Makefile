@@ -82,8 +82,8 @@ $(BENCH)/.ready: $(READY) requirements-bench.lock
 	$(BIN)/uv pip install --quiet --python $(BENCH)/bin/python --no-deps --build-constraints requirements-dev.lock --editable .
 	@touch $@
 
-fuzz: setup ## hostile input at every door: thousands of tries, and a table (minutes)
-	$(BIN)/python -m tests.doors
+fuzz: setup ## hostile input for every entry point: 20,000 examples and a table (10 minutes)
+	$(BIN)/pytest -q tests/fuzz --hypothesis-profile=fuzz
 
 faults: setup ## a full disk and kills, tried on every command that writes (minutes; root, for a mount)
 	$(BIN)/python -m tests.faults

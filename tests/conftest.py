@@ -36,6 +36,7 @@ settings.register_profile(
     max_examples=40,
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("fuzz", settings.get_profile("lpbandits"), derandomize=False, print_blob=True)
 settings.load_profile("lpbandits")
 
 Outcome = tuple[int, float]

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import lpbandits as lpb
 from lpbandits.cli import app
 from lpbandits.policies.registry import LADDER
-from tests.doors.commands import run
+from tests.fuzz.commands import run
 
 ROOT = Path(__file__).parents[2]
 runner = CliRunner()

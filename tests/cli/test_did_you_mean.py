@@ -6,8 +6,8 @@ from typer.testing import CliRunner
 import lpbandits as lpb
 from lpbandits import validate
 from lpbandits.cli import app
-from tests.doors.commands import run
-from tests.doors.hostile import raising
+from tests.fuzz.commands import run
+from tests.fuzz.values import raising
 
 
 @pytest.mark.parametrize(

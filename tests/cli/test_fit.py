@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import lpbandits as lpb
 from lpbandits.cli import app
 from lpbandits.inspection.inspect import inspect_model
-from tests.doors.commands import run
+from tests.fuzz.commands import run
 
 runner = CliRunner()
 

@@ -29,7 +29,7 @@ from lpbandits.parallel import cluster, executor_for, processes
 from lpbandits.parallel.travel import opened, packed, unpacked
 from lpbandits.policies import POLICIES
 from tests.conftest import REWARDS, model_for, without_report
-from tests.doors.commands import run
+from tests.fuzz.commands import run
 from tests.logs import log_of
 from tests.policies.test_plugins import example, known_things, load
 

@@ -1,0 +1,50 @@
+"""Models, ratings and strategies that several targets share."""
+
+import numpy as np
+
+import lpbandits as lpb
+from tests.fuzz.values import (
+    NAMES,
+    floats,
+    mostly,
+    one_of,
+)
+
+MODEL = lpb.PreferenceModel(
+    [[0, 1, 2], [2, 1, 0], [1, 0, 2]],
+    actions=["tea", "jam", 7],
+    prior=[0.5, 0.25, 0.25],
+    means=[[0.9, 0.5, 0.1], [0.2, 0.3, 0.8], [0.4, 0.7, 0.1]],
+    taste=lpb.TasteModel(np.zeros(3), np.eye(3, 2), np.ones(3)),
+)
+BARE = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]])
+PEOPLE = lpb.Population(MODEL, [0, 1, 2], MODEL.means, lpb.Rewards())  # type: ignore[arg-type] # as users write it
+SMALL = lpb.SyntheticWorld(states=2, actions=3)
+
+
+def _ratings(n_people: int, n_actions: int) -> lpb.Ratings:
+    cells = [(n, a) for n in range(n_people) for a in range(n_actions) if (n + a) % 5]
+    rows = [(n, a, (a if n % 2 else -a) + 0.1 * ((7 * n + 3 * a) % 5)) for n, a in cells]
+    return lpb.Ratings.from_arrays(*zip(*rows, strict=True))
+
+
+LOG = _ratings(12, 4)
+CROWD = _ratings(30, 5)
+FITTED = lpb.fit_states(LOG, lpb.Em(restarts=1, max_steps=2), states=2, threads=1).model
+PAST = lpb.Histories.from_arrays(
+    ["ann", "ann", 3, -1], ["tea", 7, "jam", "tea"], [1.0, 0.0, 1.0, 1.0], MODEL, people=["ann", 3, -1, "new"]
+)
+NAMES |= {"MODEL": MODEL, "BARE": BARE, "PEOPLE": PEOPLE, "SMALL": SMALL, "PAST": PAST}
+NAMES |= {"LOG": LOG, "CROWD": CROWD, "FITTED": FITTED}
+
+FLAGS = one_of("True", "False")
+NOISES = floats(1e-50, 1e100)
+ACTIONS = one_of("'tea'", "'jam'", "7")
+REWARDS = one_of("'gaussian'", "'bernoulli'", "'poisson'", "lpb.Rewards(noise=0.5)", "lpb.Rewards('bernoulli')")
+MODELS = mostly(one_of("MODEL", "BARE"))
+POLICIES = one_of(
+    *("lpb.LpbTS(MODEL)", "lpb.LpbTS(MODEL, rewards='bernoulli')", "lpb.LpbTS(MODEL, noise_known=False)"),
+    *("lpb.LpbTS(MODEL, likelihood='incremental')", "lpb.MTS(MODEL)", "lpb.MUCB(MODEL)", "lpb.TS(MODEL)"),
+    *("lpb.TS(MODEL, top=True)", "lpb.UCB(MODEL)", "lpb.LpbPaired(MODEL)", "lpb.Uniform(MODEL, rewards='poisson')"),
+)
+DUELLING = one_of("lpb.LpbDuel(MODEL)", "lpb.DoubleTS(MODEL)", "lpb.DoubleTS(MODEL, top=True)")
