@@ -8,7 +8,7 @@ import numpy as np
 import lpbandits as lpb
 from benchmarks.loops import lpbts_loop, scipy_fit, sklearn_fit
 from benchmarks.measure import Row, interleaved, ratio
-from lpbandits.simulation import roll
+from lpbandits.simulation import rollout
 from lpbandits.worlds import Population
 
 ROUNDS = 200
@@ -28,7 +28,7 @@ def simulator(states: int, actions: int, goal: float) -> list[Row]:
     short = 60 if states <= 10 else 12
     few = 6 if states <= 10 else 3
     ours, by_scipy, by_sklearn = interleaved(
-        lambda: roll(policy, some, rounds=ROUNDS, seed=0),
+        lambda: rollout(policy, some, rounds=ROUNDS, seed=0),
         lambda: lpbts_loop(scipy_fit, orderings, some.means[0], 1.0, short, 0),
         lambda: lpbts_loop(sklearn_fit, orderings, some.means[0], 1.0, few, 0),
     )
@@ -46,7 +46,7 @@ def exact(states: int, actions: int) -> Row:
     policy = lpb.LpbTS(some.model, likelihood="marginal")
     orderings = np.array(some.model.orderings)
     ours, by_sklearn = interleaved(
-        lambda: roll(policy, some, rounds=ROUNDS, seed=0),
+        lambda: rollout(policy, some, rounds=ROUNDS, seed=0),
         lambda: lpbts_loop(sklearn_fit, orderings, some.means[0], 1.0, 6, 0),
     )
     name = f"lpbts-marginal vs scikit-learn loop of lpbTS, m={states} k={actions}"
@@ -63,7 +63,7 @@ def informed() -> list[Row]:
     out = []
     for people, where, goal in ((small, "m=10 k=20", 4.0), (offered, "300 of k=1132 offered, m=5", 15.0)):
         policies = lpb.LpbIDS(people.model), lpb.LpbTS(people.model)
-        ids, ts = interleaved(*(partial(roll, policy, people, rounds=ROUNDS, seed=0) for policy in policies))
+        ids, ts = interleaved(*(partial(rollout, policy, people, rounds=ROUNDS, seed=0) for policy in policies))
         out.append(ratio(f"lpb-ids over lpbTS, {where}", ids, ts, goal, at_most=True))
     return out
 
@@ -71,8 +71,8 @@ def informed() -> list[Row]:
 def many_actions() -> Row:
     small, large = population(5, 10, 50), population(5, 8777, 50)
     at_small, at_large = interleaved(
-        lambda: roll(lpb.LpbTS(small.model), small, rounds=ROUNDS, seed=0),
-        lambda: roll(lpb.LpbTS(large.model), large, rounds=ROUNDS, seed=0),
+        lambda: rollout(lpb.LpbTS(small.model), small, rounds=ROUNDS, seed=0),
+        lambda: rollout(lpb.LpbTS(large.model), large, rounds=ROUNDS, seed=0),
     )
     return ratio("simulator: k=8777 over k=10, m=5", at_large, at_small, 2.0, at_most=True)
 

@@ -15,7 +15,7 @@ import lpbandits as lpb
 from benchmarks.core import ROUNDS, population
 from benchmarks.loops import Fit, lpbts_loop, scipy_fit, sklearn_fit
 from benchmarks.measure import Measured, Row, Table, Value, exponent, interleaved, say
-from lpbandits.simulation import roll
+from lpbandits.simulation import rollout
 from lpbandits.worlds import Population
 
 OURS, AGENT, SCIPY, SKLEARN = "simulator", "Agent", "SciPy loop", "scikit-learn loop"
@@ -52,7 +52,7 @@ class Job:
 
 
 def simulated(some: Population, rounds: int) -> Job:
-    return Job(partial(roll, lpb.LpbTS(some.model), some, rounds=rounds, seed=0), len(some.truth) * rounds)
+    return Job(partial(rollout, lpb.LpbTS(some.model), some, rounds=rounds, seed=0), len(some.truth) * rounds)
 
 
 def asked(some: Population, rounds: int) -> Job:

@@ -65,7 +65,7 @@ def _total(dump: Path) -> int:
 def inside() -> None:
     """Roll one and two people per state at every size, each with a dump of its own; the same natively, uncounted."""
     import lpbandits as lpb  # noqa: PLC0415 - after the environment is known
-    from lpbandits.simulation import roll  # noqa: PLC0415 - as above
+    from lpbandits.simulation import rollout  # noqa: PLC0415 - as above
 
     page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     page.write(REQUEST)
@@ -76,13 +76,13 @@ def inside() -> None:
         call(ctypes.addressof(held))
 
     some = population(2, 3, 1)
-    roll(lpb.LpbTS(some.model), some, rounds=2, seed=0)  # loading machine code from the cache is not counted
+    rollout(lpb.LpbTS(some.model), some, rounds=2, seed=0)  # loading machine code from the cache is not counted
     for m, k in GOALS:
         for people in (1, 2):
             some = population(m, k, people)
             policy = lpb.LpbTS(some.model)
             request(START)
-            roll(policy, some, rounds=ROUNDS, seed=0)
+            rollout(policy, some, rounds=ROUNDS, seed=0)
             request(STOP)
             request(DUMP)
 

@@ -22,7 +22,7 @@ ROUNDS = 20
 
 def people_of(log: Ratings, model: lpb.PreferenceModel) -> lpb.Population:
     world = lpb.ReplayWorld(model, log, least=2 * ROUNDS)
-    return lpb.Population(model, None, world.given, world.rewards, once=True, replayed=True)  # type: ignore[arg-type] # None: unknown
+    return lpb.Population(model, None, world.given, world.rewards, without_replacement=True, replayed=True)  # type: ignore[arg-type] # None: unknown
 
 
 def standardised(rewards: FloatArray, given: FloatArray) -> FloatArray:
@@ -99,9 +99,9 @@ def main() -> None:
     policies = {"taste": lpb.Taste(fit.model), "popularity": lpb.Popular(one_state), "lpbts": lpb.LpbTS(fit.model)}
     rewards, plays, people = {}, {}, people_of(others, fit.model)
     for name, policy in policies.items():
-        lpb.roll(policy, people.cut(slice(1)), rounds=1, seed=0)
+        lpb.rollout(policy, people.cut(slice(1)), rounds=1, seed=0)
         start = time.process_time()
-        trace = lpb.roll(policy, people, rounds=ROUNDS, seed=given.seed)
+        trace = lpb.rollout(policy, people, rounds=ROUNDS, seed=given.seed)
         rewards[name], plays[name] = trace.rewards, trace.actions.astype(np.int64)
         print(f"{name}: {1e6 * (time.process_time() - start) / trace.rewards.size:.2f} µs a round")
     rewards |= {name: played_by(score, people.means) for name, score in references(fitted).items()}

@@ -10,7 +10,7 @@ import lpbandits as lpb
 from benchmarks.measure import Measured, Row, Table, Value, again, interleaved, often_enough, ratio, say
 from benchmarks.peers import Missing
 from benchmarks.thompson_players import ENTRANTS, EXACT, PRECISION, Make, Player, River
-from lpbandits.simulation import roll
+from lpbandits.simulation import rollout
 from lpbandits.typing import FloatArray
 from lpbandits.worlds import Population
 
@@ -125,7 +125,7 @@ def simulations(names: list[str]) -> tuple[list[Row], list[dict[str, Value]]]:
         some = people(k, count)
         policy, few = lpb.TS(some.model), some.means[: max(1, count // 20)]
         jobs: list[Callable[[], object]] = [
-            partial(roll, policy, some, rounds=ROUNDS, seed=0),
+            partial(rollout, policy, some, rounds=ROUNDS, seed=0),
             partial(numpy_at_once, some.means, ROUNDS, 0),
             lambda few=few: [played(EXACT, one, ROUNDS, i) for i, one in enumerate(few)],  # type: ignore[misc]
         ]
@@ -187,7 +187,7 @@ def same_regret(k: int, rounds: int, count: int) -> Row:
     """Compare the mean regret of the simulator with that of the exact loop, in standard errors of the difference."""
     say(f"regret, k={k}: the simulator and the exact loop, {count:,} people")
     some = people(k, count, seed=1)
-    ours = roll(lpb.TS(some.model), some, rounds=rounds, seed=0).regret.sum(axis=1)
+    ours = rollout(lpb.TS(some.model), some, rounds=rounds, seed=0).regret.sum(axis=1)
     exact = numpy_at_once(some.means, rounds, 0)
     gap, error = float(ours.mean() - exact.mean()), float(np.hypot(_error(ours), _error(exact)))
     best = f"{ours.mean():.2f} - {exact.mean():.2f} = {gap:+.2f} ± {error:.2f}"

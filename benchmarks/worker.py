@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable
 
 import lpbandits as lpb
-from lpbandits.simulation import roll
 
+play_rounds = lpb.rollout if hasattr(lpb, "rollout") else lpb.roll  # type: ignore[attr-defined] # `roll` up to version 0.2
 ROUNDS = 200
 PEOPLE = {(5, 10): 100, (10, 20): 40, (50, 50): 4, (100, 20): 2}
 """People per state: a sample is some tens of milliseconds at every size."""
@@ -28,7 +28,7 @@ def rollout(policy: str, states: int, actions: int) -> float:
     people = population(states, actions)
     own = getattr(lpb, policy)(people.model)
     started = time.process_time()
-    roll(own, people, rounds=ROUNDS, seed=0)
+    play_rounds(own, people, rounds=ROUNDS, seed=0)
     return (time.process_time() - started) / (len(people.truth) * ROUNDS)
 
 
@@ -54,10 +54,10 @@ def build() -> float:
 
 
 def work(name: str) -> float:
-    """Do one job by name: `roll LpbTS 5 10`, `agent` or `build`."""
+    """Do one job by name: `rollout LpbTS 5 10`, `agent` or `build`."""
     jobs: dict[str, Callable[[], float]] = {"agent": ask_and_tell, "build": build}
     kind, *rest = name.split()
-    return rollout(rest[0], int(rest[1]), int(rest[2])) if kind == "roll" else jobs[kind]()
+    return rollout(rest[0], int(rest[1]), int(rest[2])) if kind == "rollout" else jobs[kind]()
 
 
 if __name__ == "__main__":

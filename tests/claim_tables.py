@@ -155,7 +155,7 @@ def ladder() -> dict[str, list[Row]]:
 def _spread(figure: str, setting: str, policy: str, regret: float) -> dict[str, float]:
     """Return mean and quantiles; told half the noise the last is worse, and with wrong orderings lpbTS is."""
     mean = 2 * regret if (figure, setting, policy) == ("ladder-errors", "0.4", "lpbts") else regret
-    last = 9 * regret if (figure, setting) == ("ladder-told-noise", "0.5") else 3 * regret
+    last = 9 * regret if (figure, setting) == ("ladder-assumed-noise", "0.5") else 3 * regret
     return {"regret": mean, "regret_q95": 2 * regret, "regret_q99": last}
 
 

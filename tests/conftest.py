@@ -233,7 +233,7 @@ WORLDS_BY_NAME: dict[str, list[Callable[[], World]]] = {
     "synthetic": [
         lambda: SyntheticWorld(states=4, actions=6, noise=0.8),
         lambda: SyntheticWorld(states=4, actions=6, scale="different", noise=0.8),
-        lambda: SyntheticWorld(states=4, actions=6, scale="different", gaps="steps", told_noise=0.3),
+        lambda: SyntheticWorld(states=4, actions=6, scale="different", gaps="steps", assumed_noise=0.3),
     ],
     "means": [
         lambda: MeansWorld(model_for(_GAUSSIAN), rewards=_GAUSSIAN),

@@ -69,7 +69,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "time": (lambda: lpb.simulate(Told(1000, 50), ["lpbts"], people=1000, rounds=10**5, threads=1), HOURS),
     "time-of-duels": (lambda: lpb.simulate(Told(5, 5000), ["double-ts"], people=1000, rounds=10**4), HOURS),
     "a-world-of-ones-own": (lambda: lpb.simulate(Told(10**30, 10**300), ["ts"]), MEMORY),
-    "roll": (lambda: lpb.roll(lpb.TS(PEOPLE.model), PEOPLE, rounds=HUGE, seed=0), MEMORY),
+    "roll": (lambda: lpb.rollout(lpb.TS(PEOPLE.model), PEOPLE, rounds=HUGE, seed=0), MEMORY),
     "bound": (lambda: bound_world(lpb.SyntheticWorld(states=100_000, actions=20)), HOURS),
     "bound-actions": (lambda: bound_world(lpb.SyntheticWorld(states=2, actions=10**5)), MEMORY),
     "bound-against": (lambda: bounds_against("size", values=[5, 200], people=100_000), HOURS),
@@ -98,7 +98,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
 @pytest.fixture
 def small_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight gigabytes, whatever there is: the limits are tried, not the machine."""
-    monkeypatch.setattr(limits, "most_bytes", lambda: 8 * 2**30)
+    monkeypatch.setattr(limits, "memory_limit", lambda: 8 * 2**30)
 
 
 @pytest.mark.usefixtures("small_machine")
@@ -255,7 +255,7 @@ def test_the_estimate_is_about_what_a_run_takes(
 def test_a_container_has_less_memory(
     text: str, wanted: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    usual = limits.most_bytes.__wrapped__()
+    usual = limits.memory_limit.__wrapped__()
     (tmp_path / "limit").write_text(text)
     monkeypatch.setattr(limits, "_CONTAINERS", (str(tmp_path / "limit"), str(tmp_path / "nothing")))
-    assert limits.most_bytes.__wrapped__() == (wanted or usual)
+    assert limits.memory_limit.__wrapped__() == (wanted or usual)

@@ -81,7 +81,7 @@ from .policies.uniform import Uniform as Uniform
 from .register import register as register
 from .rewards import Rewards as Rewards
 from .simulation import Results as Results
-from .simulation import roll as roll
+from .simulation import rollout as rollout
 from .simulation import simulate as simulate
 from .taste_model import TasteModel as TasteModel
 from .theory import LowerBound as LowerBound

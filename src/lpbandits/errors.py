@@ -9,8 +9,7 @@
     └── ResourceError      the machine, or a library underneath, could not go on (also a RuntimeError)
 
 A message gives the value, the limit and the remedy. Whatever object was spoken to is unchanged. Two warnings:
-`UncompiledWarning` says that a function put in from outside runs as plain Python, `LockInWarning` that a policy is not for actions
-that repeat.
+`UncompiledWarning` says that a plug-in function runs as plain Python, `LockInWarning` that a policy is not for actions that repeat.
 """
 
 import errno

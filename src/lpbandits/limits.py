@@ -11,10 +11,10 @@ from pathlib import Path
 
 from lpbandits.errors import InvalidInput
 
-MOST_BYTES = 64 * 2**30
+MAX_BYTES = 64 * 2**30
 """Memory that one call may take, on whatever machine."""
 
-MOST_HOURS = 300
+MAX_HOURS = 300
 """How long one call may go on, by its estimate."""
 
 SPEED = 10**9
@@ -24,13 +24,13 @@ _CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_
 
 
 @cache
-def most_bytes() -> int:
-    """Return how much memory one call may take: three quarters of what there is, and never more than `MOST_BYTES`.
+def memory_limit() -> int:
+    """Return how much memory one call may take: three quarters of what there is, and never more than `MAX_BYTES`.
 
-    >>> 0 < most_bytes() <= MOST_BYTES
+    >>> 0 < memory_limit() <= MAX_BYTES
     True
     """
-    found = [MOST_BYTES * 4 // 3]
+    found = [MAX_BYTES * 4 // 3]
     with contextlib.suppress(OSError, ValueError, AttributeError):
         found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     for place in _CONTAINERS:
@@ -56,7 +56,7 @@ def peak_bytes() -> int | None:
 
 
 def check_resources(
-    what: str, remedy: str, *, size: float = 0, operations: float = 0, most_hours: float = MOST_HOURS
+    what: str, remedy: str, *, size: float = 0, operations: float = 0, max_hours: float = MAX_HOURS
 ) -> None:
     """Refuse `what` if its `size` in bytes or its `operations`, one after another, are more than one call may take.
 
@@ -66,15 +66,15 @@ def check_resources(
     lpbandits.errors.InvalidInput: a run of 9 people would take about 28,000,000 hours; at most 300 are begun: take ...
     """
     size, operations = min(size, 1e300), min(operations, 1e300)  # a product of many sizes may be beyond floats
-    if size > (most := most_bytes()):
+    if size > (most := memory_limit()):
         raise InvalidInput(
             f"{what} would take {_rounded(size / 2**30)} GiB of memory; at most {_rounded(most / 2**30)} are used: "
             f"{remedy}"
         )
     hours = operations / SPEED / 3600
-    if hours > most_hours:
+    if hours > max_hours:
         raise InvalidInput(
-            f"{what} would take about {_rounded(hours)} hours; at most {most_hours:g} are begun: {remedy}"
+            f"{what} would take about {_rounded(hours)} hours; at most {max_hours:g} are begun: {remedy}"
         )
 
 

@@ -112,7 +112,7 @@ class PreferenceModel:
         self.prior: FloatArray = _frozen(validate.as_prior(prior, m))
         self.means: FloatArray | None = None
         if means is not None:
-            self.means = _frozen(validate.as_floats(means, "means", shape=(m, k), largest=validate.LARGEST))
+            self.means = _frozen(validate.as_floats(means, "means", shape=(m, k), max_abs=validate.MAX_ABS_VALUE))
             validate.check_ordered(self.means, self.orderings)
         self.utilities: FloatArray | None = None
         if utilities is not None:
@@ -120,7 +120,7 @@ class PreferenceModel:
             validate.check_unit(self.utilities)
         self.errors: FloatArray | None = None
         if errors is not None:
-            self.errors = _frozen(validate.as_floats(errors, "errors", shape=(m, k), largest=LARGEST_ERROR))
+            self.errors = _frozen(validate.as_floats(errors, "errors", shape=(m, k), max_abs=LARGEST_ERROR))
             validate.check_errors(self.errors, self.utilities)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -184,7 +184,7 @@ class PreferenceModel:
         """From label to index."""
         return {label: i for i, label in enumerate(self.actions)}
 
-    def places_of(self, labels: Iterable[Label]) -> IntArray:
+    def indices_of(self, labels: Iterable[Label]) -> IntArray:
         """Return the index of each label, -1 for one that the model does not have."""
         return np.array([self.index.get(label, -1) for label in labels], dtype=np.int64)
 
@@ -241,9 +241,9 @@ class PreferenceModel:
     @classmethod
     def from_dict(cls, content: Any, *, source: str = "the model") -> "PreferenceModel":
         """Return the model in a JSON object; `source` names it in errors."""
-        if not isinstance(content, dict) or not validate.same(content.get("format"), FORMAT):
+        if not isinstance(content, dict) or not validate.is_exactly(content.get("format"), FORMAT):
             raise FileFormatError(f"{source} is not a preference model: its 'format' is not '{FORMAT}'")
-        if not any(validate.same(content.get("version"), known) for known in VERSIONS):
+        if not any(validate.is_exactly(content.get("version"), known) for known in VERSIONS):
             raise FileFormatError(
                 f"{source} has format version {validate.short_repr(content.get('version'))}; this lpbandits reads versions "
                 f"{min(VERSIONS)} to {max(VERSIONS)}: install the lpbandits that wrote it"
@@ -254,9 +254,9 @@ class PreferenceModel:
         body = {key: value for key, value in content.items() if key not in ("sha256", "evaluation")}
         try:
             found = digest(body)
-        except validate.ODD:
+        except validate.CONVERSION_ERRORS:
             raise FileFormatError(f"{source} holds what JSON does not; give what to_dict returned") from None
-        if not validate.same(content["sha256"], found):
+        if not validate.is_exactly(content["sha256"], found):
             raise FileFormatError(f"{source} was altered after it was saved: its content does not match its sha256")
         try:
             parts = {name: body.get(name) for name in PARTS}
@@ -337,11 +337,11 @@ def _as_taste(taste: Any, actions: int) -> TasteModel | None:
 
 def as_noise(noise: Any) -> float:
     """Return a standard deviation of rewards, if it is one."""
-    return validate.as_number(noise, "noise", low=0, high=validate.LARGEST)
+    return validate.as_number(noise, "noise", low=0, high=validate.MAX_ABS_VALUE)
 
 
 def _as_names(names: Any, actions: int) -> tuple[str, ...]:
-    given = list(validate.as_list(names, "names", "texts", most=actions + 1))
+    given = list(validate.as_list(names, "names", "texts", max_length=actions + 1))
     if len(given) != actions:
         raise InvalidInput(f"there are {len(given)} names for {actions} actions; give one for each")
     return tuple(validate.as_text(name, f"names[{i}]") for i, name in enumerate(given))

@@ -13,7 +13,7 @@ from lpbandits.typing import FloatArray
 
 Family = Literal["gaussian", "bernoulli", "poisson"]
 
-SMALLEST = 1e-50
+MIN_NOISE = 1e-50
 """Noise below this would overflow when rewards are divided by it and squared."""
 
 GUESS = 5.0
@@ -53,7 +53,7 @@ class Rewards:
         object.__setattr__(self, "noise_known", validate.as_flag(self.noise_known, "noise_known"))
         noise = self.sd
         validate.as_number(noise, "noise", low=0, above=True)
-        noise = validate.as_number(noise, "noise", low=SMALLEST, high=validate.LARGEST)
+        noise = validate.as_number(noise, "noise", low=MIN_NOISE, high=validate.MAX_ABS_VALUE)
         object.__setattr__(self, "noise", None if self.noise is None and not self.noise_known else noise)
         object.__setattr__(self, "weight", validate.as_number(self.weight, "weight", low=0, above=True))
         if not self.noise_known and self.family != "gaussian":
@@ -96,9 +96,9 @@ class Rewards:
             if isinstance(reward, bool | np.bool_):
                 reward = int(reward)
             reward = validate.as_number(reward, "reward")
-        if not -validate.LARGEST <= reward <= validate.LARGEST:
+        if not -validate.MAX_ABS_VALUE <= reward <= validate.MAX_ABS_VALUE:
             if math.isfinite(reward):
-                raise InvalidInput(f"reward is {reward:g}; it must lie within ±{validate.LARGEST:g}: use smaller units")
+                raise InvalidInput(f"reward is {reward:g}; it must lie within ±1e100: use smaller units")
             raise InvalidInput(f"reward is {reward}; it must be a finite number")
         if self.family == "bernoulli" and reward not in (0.0, 1.0):
             raise InvalidInput(f"reward is {reward:g}; a Bernoulli reward must be 0 or 1")
@@ -123,7 +123,11 @@ class Rewards:
             )
 
 
-_MEANS = {"bernoulli": (0.0, 1.0), "poisson": (0.0, 500.0), "gaussian": (-validate.LARGEST, validate.LARGEST)}
+_MEANS = {
+    "bernoulli": (0.0, 1.0),
+    "poisson": (0.0, 500.0),
+    "gaussian": (-validate.MAX_ABS_VALUE, validate.MAX_ABS_VALUE),
+}
 """Between which numbers a family's means lie; Poisson rewards are drawn one by one."""
 
 
@@ -167,11 +171,11 @@ def rewards_of(
     return made
 
 
-def guessed(rewards: "str | Rewards", noise: float | None = None, noise_known: bool = False) -> Rewards:
+def rewards_with_guess(rewards: "str | Rewards", noise: float | None = None, noise_known: bool = False) -> Rewards:
     """Return the rewards of a policy that learns the noise: one that is told is a guess unless it is known.
 
-    >>> guessed("gaussian", 2.0).noise_known, guessed("bernoulli").noise_known, guessed("gaussian").noise
-    (False, True, None)
+    >>> rewards_with_guess("gaussian", 2.0).noise_known, rewards_with_guess("gaussian").noise
+    (False, None)
     """
     made = rewards_of(rewards, noise, noise_of_all=True)
     known = isinstance(rewards, Rewards) or validate.as_flag(noise_known, "noise_known")

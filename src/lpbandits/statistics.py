@@ -7,10 +7,10 @@ from scipy.special import stdtrit
 LEVEL = 0.95
 
 
-def reach(draws: int, level: float = LEVEL) -> float:
+def t_multiplier(draws: int, level: float = LEVEL) -> float:
     """Return how many standard errors an interval reaches to either side, by Student's t; one draw tells nothing.
 
-    >>> round(reach(3), 2), round(reach(1000), 2), reach(1)
+    >>> round(t_multiplier(3), 2), round(t_multiplier(1000), 2), t_multiplier(1)
     (4.3, 1.96, inf)
     """
     return math.inf if draws < 2 else float(stdtrit(draws - 1, 0.5 + level / 2.0))

@@ -72,12 +72,12 @@ class TasteModel:
 
     def __post_init__(self) -> None:
         rows = validate.as_array(self.means, "means").ndim == 2
-        means = validate.as_floats(self.means, "means", shape=(None, None) if rows else (None,), largest=LARGEST)
+        means = validate.as_floats(self.means, "means", shape=(None, None) if rows else (None,), max_abs=LARGEST)
         m, k = means.shape if rows else (1, len(means))
         if m > MOST_STATES:
             raise InvalidInput(f"means have {m} rows; give at most {MOST_STATES} states")
-        factors = validate.as_floats(self.factors, "factors", shape=(k, None), largest=LARGEST)
-        variances = validate.as_floats(self.variances, "variances", shape=(k,), largest=LARGEST)
+        factors = validate.as_floats(self.factors, "factors", shape=(k, None), max_abs=LARGEST)
+        variances = validate.as_floats(self.variances, "variances", shape=(k,), max_abs=LARGEST)
         if not k or not m:
             raise InvalidInput("means are empty; give one per action")
         if factors.shape[1] > MOST_FACTORS:
@@ -96,7 +96,7 @@ class TasteModel:
             object.__setattr__(self, name, rounded)
         numbers = {
             "offset": validate.as_number(self.offset, "offset", low=0, high=LARGEST),
-            "level": validate.as_number(self.level, "level", low=-validate.LARGEST, high=validate.LARGEST),
+            "level": validate.as_number(self.level, "level", low=-validate.MAX_ABS_VALUE, high=validate.MAX_ABS_VALUE),
             "log_scale": validate.as_number(self.log_scale, "log_scale", low=-100, high=100),
             "log_scale_sd": validate.as_number(self.log_scale_sd, "log_scale_sd", low=0, high=10),
             "lasting": validate.as_number(self.lasting, "lasting", low=0, high=MOST_LASTING),

@@ -12,7 +12,7 @@ from lpbandits.agent import Agent
 from lpbandits.errors import InvalidInput
 from lpbandits.policies import POLICIES, Setting, make_policy
 from lpbandits.rewards import Rewards
-from lpbandits.simulation import roll, simulate
+from lpbandits.simulation import rollout, simulate
 from lpbandits.worlds import ReplayWorld, SyntheticWorld
 from tests.conftest import CASES, ON_DUELS, SOME_RATINGS, Case, model_for, population_for
 
@@ -58,7 +58,7 @@ def test_the_simulator_explores_as_the_agent_does(case: Case, offered: bool) -> 
     sets = np.sort(rng.permuted(np.tile(np.arange(6), (3, 20, 1)), axis=2)[:, :, :4], axis=2) if offered else None
     people = population_for(model, case.rewards, people=1, offered=sets)
     policy = case.policy(model).exploring(0.1)
-    trace = roll(policy, people, rounds=20, seed=5, first_person=7)
+    trace = rollout(policy, people, rounds=20, seed=5, first_person=7)
     for p in range(3):
         agent = Agent(policy, seed=5, person=7 + p)
         for t in range(20):
@@ -73,7 +73,7 @@ def test_actions_given_once_are_explored_among_those_left(name: str) -> None:
     people = world.draw(people=5, seed=0)
     policy = make_policy(name, Setting(people.model, people.rewards)).exploring(0.15)
     for seed in range(20):
-        trace = roll(policy, people, rounds=3, seed=seed)
+        trace = rollout(policy, people, rounds=3, seed=seed)
         for p, actions in enumerate(trace.actions.tolist()):
             left = [a for a in range(6) if not np.isnan(people.means[p, a])]
             agent = Agent(policy, seed=seed, person=p)
@@ -87,9 +87,9 @@ def test_actions_given_once_are_explored_among_those_left(name: str) -> None:
 def test_both_places_of_a_duel_have_the_floor(name: str) -> None:
     people = SyntheticWorld(states=3, actions=5).draw(people=200, seed=0)
     policy = make_policy(name, Setting(people.model, people.rewards)).exploring(0.1)
-    plays = roll(policy, people, rounds=20, seed=1).plays[:, :, :2]
+    plays = rollout(policy, people, rounds=20, seed=1).plays[:, :, :2]
     agent = Agent(policy, seed=1, person=0)
-    for one, other, winner in roll(policy, people.cut(slice(1)), rounds=20, seed=1).plays[0].tolist():
+    for one, other, winner in rollout(policy, people.cut(slice(1)), rounds=20, seed=1).plays[0].tolist():
         assert agent.ask_pair() == (one, other)
         agent.tell_duel(winner, one + other - winner)
     for place, action in itertools.product((0, 1), range(5)):
@@ -110,7 +110,7 @@ def test_a_floor_that_cannot_be_is_refused_with_its_limit() -> None:
     assert agent.asked == 0
     assert agent.ask([0, 1, 2, 3, 4]) in range(5)
     with pytest.raises(InvalidInput, match=says):
-        roll(agent.policy, population_for(model, Rewards()), rounds=3, seed=0)
+        rollout(agent.policy, population_for(model, Rewards()), rounds=3, seed=0)
     with pytest.raises(InvalidInput, match=r"explore is 0\.3, but 10 actions"):
         simulate(SyntheticWorld(), ["lpbts"], explore=0.3, people=1, rounds=2)
 

@@ -314,7 +314,7 @@ def test_on_a_small_machine_only_a_limit_that_was_given_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ROWS.write_csv(tmp_path / "log.csv")
-    monkeypatch.setattr(partition, "most_bytes", lambda: 300 * 10**6)
+    monkeypatch.setattr(partition, "memory_limit", lambda: 300 * 10**6)
     for source in (ROWS, tmp_path / "log.csv"):
         with lpb.open_ratings(source) as log:
             assert isinstance(log, lpb.Ratings)  # parting it would take as much

@@ -34,7 +34,7 @@ from lpbandits.fit.taste.moments import Moments, moments
 from lpbandits.fit.taste.popularity import telling
 from lpbandits.fit.training_sketch import strangers_to
 from lpbandits.parallel import Executor
-from lpbandits.statistics import reach
+from lpbandits.statistics import t_multiplier
 from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray
 from tests.logs import log_of
@@ -388,7 +388,7 @@ def test_what_was_chosen_can_be_fitted_to_everybody(monkeypatch: pytest.MonkeyPa
 def test_intervals_are_as_wide_as_students_where_these_are_right() -> None:
     draws = np.random.default_rng(14).normal(size=(200, 25))
     found = np.concatenate([intervals(row[None, :], seed=i) for i, row in enumerate(draws)])
-    student = reach(25) * draws.std(axis=1, ddof=1) / 5
+    student = t_multiplier(25) * draws.std(axis=1, ddof=1) / 5
     # plain percentiles have 0.93 of that; the mean ratio of 200 has a standard error below 0.003
     np.testing.assert_allclose(((found[:, 1] - found[:, 0]) / 2 / student).mean(), 1.0, atol=0.02)
 

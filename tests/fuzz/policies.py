@@ -192,7 +192,7 @@ def use_plugin(value: Any) -> Any:
         agent.tell(agent.ask(), 1.0)
         agent.tell(0, 2.0)
     people = lpb.Population(BARE, None, [[1.0, 2.0, 3.0]], lpb.Rewards())  # type: ignore[arg-type] # as users write it
-    lpb.roll(policy, people, rounds=2, seed=0)
+    lpb.rollout(policy, people, rounds=2, seed=0)
     return agent.posterior
 
 

@@ -45,8 +45,8 @@ def make_world(value: Any) -> Any:
     world = getattr(lpb, name)(**arguments)
     people = world if name == "Population" else world.draw(**drawn)
     if name == "Population":
-        policy = lpb.TS(people.model, rewards=people.rewards_told.as_known)
-        lpb.roll(policy, people, rounds=min(2, people.fewest), seed=0)
+        policy = lpb.TS(people.model, rewards=people.assumed_rewards.as_known)
+        lpb.rollout(policy, people, rounds=min(2, people.fewest), seed=0)
     else:
         json.dumps(world.to_dict(), allow_nan=False)
     return people.means if not people.replayed else None, people.truth, people.offered
@@ -67,7 +67,7 @@ _WORLDS = {
         gaps=one_of("'paper'", "'exponential'", "'cliff'", "'steps'"),
         swap=mostly(floats(0, 1)),
         model_error=mostly(floats(0, 0.99), one_of("1", "1 - 1e-16", "1e-320")),
-        told_noise=NOISES,
+        assumed_noise=NOISES,
         noise_family=one_of("'normal'", "'student'"),
     ),
     "MeansWorld": kwargs(
@@ -75,7 +75,7 @@ _WORLDS = {
         means=mostly(one_of("MODEL.means", "[[0.1, 0.5, 0.9]] * 3"), array()),
         truth=mostly(one_of("[0, 1, 2]", "[0.7, 1, 1]", "['0', '1', '2']"), array()),
         rewards=_FAMILIES,
-        told_noise=NOISES,
+        assumed_noise=NOISES,
     ),
     "ReplayWorld": kwargs(
         model_=MODELS,
@@ -92,10 +92,10 @@ _WORLDS = {
         means_=mostly(one_of("[[1, 2, 3], [3, 2, 1]]", "[[0.1, 0.2, 0.3]] * 2", "[[1, nan, 1]] * 2"), array()),
         rewards_=_FAMILIES,
         offered=mostly(one_of("[[[0, 1]]]", "[[[0, 1], [2, -1]]]", "[[[0], [1, 2]]]", "np.empty((1, 1, 0))"), array()),
-        once=FLAGS,
+        without_replacement=FLAGS,
         replayed=FLAGS,
         comparison=one_of("'rewards'", "'bradley-terry'"),
-        told=one_of("None", "lpb.Rewards(noise=0.1)", "lpb.Rewards('bernoulli')", "'poisson'"),
+        assumed=one_of("None", "lpb.Rewards(noise=0.1)", "lpb.Rewards('bernoulli')", "'poisson'"),
         tails=one_of("'normal'", "'student'"),
     ),
 }
@@ -105,7 +105,7 @@ WORLDS = st.one_of([listed(st.just(repr(name)), settings, _DRAWN) for name, sett
 def run_simulation(value: Any) -> Any:
     kind, arguments = value
     if kind == "roll":
-        trace = lpb.roll(**arguments)
+        trace = lpb.rollout(**arguments)
         return trace.rewards, trace.regret, trace.plays
     results = lpb.simulate(**arguments)
     repr(results)

@@ -21,7 +21,7 @@ from lpbandits.kernels.compiler import SOURCES
 from lpbandits.kernels.layout import Arrays
 from lpbandits.parallel import Threads
 from lpbandits.policies import Belief
-from lpbandits.simulation import roll
+from lpbandits.simulation import rollout
 from tests.conftest import random_orderings, taste_for
 
 KERNELS = tuple(str(file) for pattern in SOURCES for file in Path(lpb.__file__).parent.glob(pattern))
@@ -143,7 +143,7 @@ def beyond_people(name: str) -> list[int]:
 
     def cost(low: int, high: int) -> int:
         with Counter() as counter:
-            roll(policy, people.cut(slice(low, high)), rounds=3, seed=1, first_person=low)
+            rollout(policy, people.cut(slice(low, high)), rounds=3, seed=1, first_person=low)
         return counter.total
 
     cost(0, 1)  # builds the loop

@@ -20,7 +20,7 @@ import polars as pl
 import lpbandits as lpb
 from lpbandits.fit.bradley_terry import EXACT
 from lpbandits.paper.movielens import MovieLensTask
-from lpbandits.simulation import roll
+from lpbandits.simulation import rollout
 from lpbandits.simulation.bounds import bound_world
 from lpbandits.simulation.sums import Spread, binned
 from tests.conftest import REWARDS, model_for
@@ -102,10 +102,15 @@ def play(policy: lpb.Policy) -> None:
     for kind in KINDS.values():
         for sets in (every, some):
             people = lpb.Population(model, kind(truth), kind(means), lpb.Rewards(), kind(sets))
-            roll(policy, people, rounds=3, seed=1)
-            roll(policy.exploring(0.1), people.cut(slice(1, 3)), rounds=2, seed=2**63 - 1, first_person=2**40)
+            rollout(policy, people, rounds=3, seed=1)
+            rollout(policy.exploring(0.1), people.cut(slice(1, 3)), rounds=2, seed=2**63 - 1, first_person=2**40)
         if policy.feedback == "rewards":
-            roll(policy, lpb.Population(model, kind(truth), kind(means), lpb.Rewards(), once=True), rounds=3, seed=1)
+            rollout(
+                policy,
+                lpb.Population(model, kind(truth), kind(means), lpb.Rewards(), without_replacement=True),
+                rounds=3,
+                seed=1,
+            )
 
 
 def converse(policy: lpb.Policy) -> None:
@@ -210,7 +215,7 @@ def one_loop() -> dict[str, Any]:
     """Return for which types each kernel was compiled for one policy, if nothing was kept of an earlier process."""
     model = model_for(REWARDS["gaussian"], m=3, k=5)
     policy = lpb.LpbTS(model)
-    roll(policy, lpb.Population(model, [0], np.ones((1, 5)), lpb.Rewards()), rounds=2, seed=1)  # type: ignore[arg-type] # lists will do
+    rollout(policy, lpb.Population(model, [0], np.ones((1, 5)), lpb.Rewards()), rounds=2, seed=1)  # type: ignore[arg-type] # lists will do
     lpb.decide(policy, lpb.Histories.from_arrays([1], [0], [1.0], model))
     compiled = {name: [str(types) for types in kernel.signatures] for name, kernel in kernels().items()}
     return {name: types for name, types in compiled.items() if types}

@@ -13,8 +13,8 @@ import lpbandits as lpb
 from lpbandits.decisions.engine import kernel_of
 from lpbandits.kernels.exploring import apply_exploration_floor, wander_pair
 from lpbandits.kernels.outcomes import duelled, rewarded
-from lpbandits.simulation import roll
-from lpbandits.simulation.kernels.rollout import offer_once, offer_sets, rollout_of
+from lpbandits.simulation import rollout
+from lpbandits.simulation.kernels import offer_once, offer_sets, rollout_of
 from tests.conftest import REWARDS, model_for, population_for
 from tests.guards.kernels import allocating, looked_on
 from tests.logs import log_of
@@ -90,7 +90,7 @@ def test_rounds_and_people_make_no_arrays(name: str, allocations: Any) -> None:
     policy = lpb.POLICIES[name].build(lpb.Setting(model, rewards))
     before = allocations()
     for people, rounds in ((1, 3), (4, 12)):
-        roll(policy, population_for(model, rewards, people=people), rounds=rounds, seed=1)
+        rollout(policy, population_for(model, rewards, people=people), rounds=rounds, seed=1)
     assert allocations() == before
 
 

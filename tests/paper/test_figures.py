@@ -19,7 +19,7 @@ from lpbandits.policies.lpbts import LpbTS
 from lpbandits.policies.mts import MTS
 from lpbandits.policies.rules import Sample, Thompson
 from lpbandits.policies.ts import TS
-from lpbandits.simulation import Results, roll, simulate
+from lpbandits.simulation import Results, rollout, simulate
 from lpbandits.simulation.bounds import bound_world
 from lpbandits.simulation.growth import measure_growth
 from lpbandits.simulation.run import Build, builders_of
@@ -265,8 +265,8 @@ def test_growth_is_what_regret_gains_late() -> None:
     crowds = [SyntheticWorld(states=2, actions=3).draw(people=2, seed=7, draw=draw) for draw in range(2)]
     grown = measure_growth(crowds, ["ts"], rounds=100, seed=7)["ts"]
     for i, crowd in enumerate(crowds):
-        total = roll(TS(crowd.model, noise=1.0), crowd, rounds=100, seed=7, first_person=4 * i).regret.sum(axis=1)
-        early = roll(TS(crowd.model, noise=1.0), crowd, rounds=10, seed=7, first_person=4 * i).regret.sum(axis=1)
+        total = rollout(TS(crowd.model, noise=1.0), crowd, rounds=100, seed=7, first_person=4 * i).regret.sum(axis=1)
+        early = rollout(TS(crowd.model, noise=1.0), crowd, rounds=10, seed=7, first_person=4 * i).regret.sum(axis=1)
         np.testing.assert_allclose(grown[i], (total - early).mean() / np.log(10))
 
 
@@ -308,7 +308,7 @@ def test_every_figure_has_the_draws_that_its_claims_need() -> None:
         "looseness": 10,
         "ladder-sizes": 10,
         "ladder-gaps": 48,
-        "ladder-told-noise": 20,
+        "ladder-assumed-noise": 20,
         "ladder-swaps": 20,
         "ladder-errors": 20,
         "ladder-tails": 20,

@@ -40,7 +40,7 @@ def at(size: str, parameter: str, values: tuple[Any, ...]) -> list[tuple[str, st
 WORLDS = {
     "ladder-sizes": [("", name, world) for name, world in SIZES.items()],
     "ladder-gaps": [*at(SMALL, "gaps", FAMILIES), *at(MIDDLE, "gaps", FAMILIES)],
-    "ladder-told-noise": at(MIDDLE, "told_noise", (0.25, 0.5, 1.0, 2.0, 4.0)),
+    "ladder-assumed-noise": at(MIDDLE, "assumed_noise", (0.25, 0.5, 1.0, 2.0, 4.0)),
     "ladder-swaps": at(MIDDLE, "swap", (0.0, 0.1, 0.3)),
     "ladder-errors": at(MIDDLE, "model_error", (0.0, 0.05, 0.1, 0.2, 0.4)),
     "ladder-tails": at(MIDDLE, "noise_family", ("normal", "student")),
@@ -86,15 +86,15 @@ PLAIN: dict[str, Build] = {
 
 
 def test_those_who_learn_the_noise_are_told_a_guess() -> None:
-    crowd = SyntheticWorld(told_noise=2.0).draw(people=1, seed=0)
-    made = {name: build(Setting(crowd.model, crowd.rewards_told)) for name, build in builders_of(LADDER).items()}
+    crowd = SyntheticWorld(assumed_noise=2.0).draw(people=1, seed=0)
+    made = {name: build(Setting(crowd.model, crowd.assumed_rewards)) for name, build in builders_of(LADDER).items()}
     assert {policy.rewards.sd for policy in made.values()} == {2.0}
     guessed = {name for name, policy in made.items() if not policy.rewards.noise_known}
     assert guessed == {"lpb-utility", "lpb-ids"}
 
 
 @pytest.mark.parametrize("marginal", [True, False])
-@pytest.mark.parametrize("world", [{"states": 3, "actions": 4, "gaps": "cliff"}, {"states": 2, "told_noise": 0.5}])
+@pytest.mark.parametrize("world", [{"states": 3, "actions": 4, "gaps": "cliff"}, {"states": 2, "assumed_noise": 0.5}])
 def test_a_row_is_mean_and_quantiles_of_a_draws_people(marginal: bool, world: dict[str, Any]) -> None:
     run: Json = {"people": 9, "rounds": 12, "draws": 2}
     case = Case("ladder-gaps", "x", {"world": world, "size": "a", "setting": "b", "marginal": marginal, **run})

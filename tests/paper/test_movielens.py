@@ -15,7 +15,7 @@ from lpbandits.model import PreferenceModel
 from lpbandits.paper import movielens as module
 from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, MovieLensTask, expected, read_log, rescaled, split
 from lpbandits.policies.ts import TS
-from lpbandits.simulation import roll
+from lpbandits.simulation import rollout
 from lpbandits.typing import FloatArray, IntArray
 from lpbandits.worlds import Population
 from tests import naive_recovery as naive
@@ -178,7 +178,7 @@ def test_every_bandit_person_is_met_once(task: MovieLensTask) -> None:
 def test_rewards_have_variance_a_half_or_no_noise(task: MovieLensTask, name: str) -> None:
     people = many(task, name, 100)
     assert people.rewards.sd == NOISE  # every policy is told so
-    trace = roll(TS(people.model, noise=NOISE), people, rounds=60, seed=1)
+    trace = rollout(TS(people.model, noise=NOISE), people, rounds=60, seed=1)
     played = np.take_along_axis(people.means, trace.actions.astype(np.int64), axis=1)
     luck = trace.rewards - played
     if name == "different":

@@ -24,7 +24,7 @@ from lpbandits.policies.popular import Popular
 from lpbandits.policies.rules import BestExpected, InformationDirected, Popularity, Sample, Thompson
 from lpbandits.policies.ts import TS
 from lpbandits.rewards import Rewards
-from lpbandits.simulation import Trace, roll
+from lpbandits.simulation import Trace, rollout
 from lpbandits.worlds import Population
 from tests.movielens_log import write_log
 
@@ -179,7 +179,7 @@ def test_the_numbers_are_those_of_rounds_played_here(table: pl.DataFrame, task: 
         made["lpb-ids", level] = LpbIDS(model, noise=NOISE)
         made["popular", level] = Popular(model)
     for (policy, level), one in made.items():
-        trace = roll(one, people, rounds=ROUNDS, seed=task.seed)
+        trace = rollout(one, people, rounds=ROUNDS, seed=task.seed)
         rows = table.filter(environment=name, policy=policy, level=level)
         row = rows.filter(kind="final").row(0, named=True)
         own = _by_hand(trace, people)

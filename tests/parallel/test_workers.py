@@ -70,7 +70,7 @@ def told_of(calls: list[tuple[str, int, int]]) -> None:
 def test_simulate_is_the_same_to_the_last_bit(
     feedback: str, workers: lpb.Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lpbandits.simulation.run.people_of_piece", lambda rounds: rounds // 4)
+    monkeypatch.setattr("lpbandits.simulation.run.people_per_task", lambda rounds: rounds // 4)
     names = [name for name, entry in POLICIES.items() if entry.feedback == feedback]
     settings: dict[str, Any] = {"people": 3, "rounds": 20, "draws": 2, "seed": 4, "traces": True}
     calls: list[tuple[str, int, int]] = []
@@ -326,7 +326,7 @@ def killer(at: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Callable[..., None
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_simulation_survives_the_death_of_a_worker(backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lpbandits.simulation.run.people_of_piece", lambda _: 4)
+    monkeypatch.setattr("lpbandits.simulation.run.people_per_task", lambda _: 4)
     world = lpb.SyntheticWorld(states=3, actions=8)
     settings: dict[str, Any] = {"people": 40, "rounds": 60}
     one = lpb.simulate(world, ["lpbts-marginal", "ts"], **settings)
@@ -474,7 +474,7 @@ def test_a_silent_address_and_too_many_processes_are_refused(
     code, out, error = run([*words, "--backend", "dask", "--address", f"tcp://{nobody}"])
     assert (code, out, error.count("\n")) == (2, "", 1)
     assert f"no Dask scheduler answers at tcp://{nobody}" in error
-    monkeypatch.setattr("lpbandits.limits.most_bytes", lambda: 2**30)
+    monkeypatch.setattr("lpbandits.limits.memory_limit", lambda: 2**30)
     code, out, error = run([*words, "--jobs", "8"])
     assert (code, out, error.count("\n")) == (2, "", 1)
     assert "8 worker processes would take 2 GiB of memory" in error

@@ -15,7 +15,7 @@ import pytest
 
 from lpbandits.errors import LockInWarning
 from lpbandits.policies import POLICIES, Setting, make_policy
-from lpbandits.simulation import roll
+from lpbandits.simulation import rollout
 from lpbandits.typing import IntArray
 from lpbandits.worlds import Population, SyntheticWorld
 from tests.conftest import FROM_A_LOG, with_taste
@@ -47,7 +47,7 @@ def digest(name: str, offers: str, seed: int) -> str:
             people = Population(people.model, people.truth, people.means, people.rewards, offered)
         model = with_taste(people.model) if name in FROM_A_LOG else people.model
         setting = Setting(model, people.rewards, ROUNDS)
-        plays = roll(make_policy(name, setting), people, rounds=ROUNDS, seed=seed).plays
+        plays = rollout(make_policy(name, setting), people, rounds=ROUNDS, seed=seed).plays
         made.update(np.ascontiguousarray(plays[:, :, :2], dtype="<i4").tobytes())
     return made.hexdigest()[:24]
 

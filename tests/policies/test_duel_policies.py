@@ -18,7 +18,7 @@ from lpbandits.policies.evidences import Inversions, Paired
 from lpbandits.policies.rules import Sample
 from lpbandits.policies.rules.double_thompson import gamma
 from lpbandits.rewards import Rewards
-from lpbandits.simulation import Trace, roll, simulate
+from lpbandits.simulation import Trace, rollout, simulate
 from lpbandits.typing import IntArray
 from lpbandits.views.tables import comparison
 from lpbandits.worlds import Population
@@ -68,7 +68,7 @@ def test_the_rollout_is_ask_pair_and_tell_duel_bit_for_bit(
 ) -> None:
     population = crowd(shape, comparison)
     policy = duel_policy(name, population.model)
-    trace = roll(policy, population, rounds=40, seed=SEED, first_person=FIRST)
+    trace = rollout(policy, population, rounds=40, seed=SEED, first_person=FIRST)
     for p, state in enumerate(population.truth):
         agent = lpb.Agent(policy, seed=SEED, person=FIRST + p)
         for t in range(40):
@@ -93,7 +93,7 @@ def test_the_rollout_equals_its_slow_twin(name: str, shape: tuple[int, int, int]
     model = population.model
     orderings = model.orderings.tolist()
     policy = duel_policy(name, model)
-    trace = roll(policy, population, rounds=25, seed=SEED, first_person=FIRST)
+    trace = rollout(policy, population, rounds=25, seed=SEED, first_person=FIRST)
     for p in range(len(population.truth)):
         history: list[tuple[int, int]] = []
         for t in range(25):
@@ -249,7 +249,7 @@ def test_paired_rewards_are_duels(data: st.DataObject) -> None:
 
 def test_a_single_state_pairs_without_a_place_to_wait() -> None:
     model = PreferenceModel([[0, 1]], means=[[1.0, 0.0]])
-    trace = roll(Policy(model, Paired(), Sample()), population_for(model, Rewards(), people=2), rounds=5, seed=0)
+    trace = rollout(Policy(model, Paired(), Sample()), population_for(model, Rewards(), people=2), rounds=5, seed=0)
     np.testing.assert_array_equal(trace.actions, 0)
 
 
@@ -264,10 +264,10 @@ def test_threads_do_not_change_a_bit(name: str) -> None:
 def test_a_persons_duels_depend_on_nobody_else() -> None:
     population = crowd(None)
     policy = duel_policy("double-ts", population.model)
-    together = roll(policy, population, rounds=20, seed=SEED, first_person=5)
+    together = rollout(policy, population, rounds=20, seed=SEED, first_person=5)
     cut = slice(3, 5)
     some = Population(population.model, population.truth[cut], population.means[cut], population.rewards)
-    alone = roll(policy, some, rounds=20, seed=SEED, first_person=8)
+    alone = rollout(policy, some, rounds=20, seed=SEED, first_person=8)
     for name in Trace.__dataclass_fields__:
         np.testing.assert_array_equal(getattr(alone, name), getattr(together, name)[cut])
 
@@ -294,7 +294,7 @@ def test_lpb_duel_is_far_below_the_unstructured_baseline_and_finds_the_state() -
 def test_double_ts_on_an_easy_problem_settles_on_the_best_action() -> None:
     model = PreferenceModel([[0, 1, 2, 3]], means=[[3.0, 1.0, 0.5, 0.0]])
     people = population_for(model, Rewards("gaussian", 0.5), people=20)
-    trace = roll(lpb.DoubleTS(model), people, rounds=300, seed=2)
+    trace = rollout(lpb.DoubleTS(model), people, rounds=300, seed=2)
     assert np.mean(np.all(trace.plays[:, 150:] == 0, axis=2)) > 0.95
 
 
@@ -357,6 +357,6 @@ def test_regret_of_duels_counts_from_the_best_allowed_action() -> None:
     # a person whose best action is nobody's favourite: the top-action policy must pay for leaving it out
     model = PreferenceModel([[0, 1, 2]], means=[[3.0, 2.0, 1.0]])
     people = Population(model, np.zeros(1, dtype=np.int64), np.array([[0.0, 1.0, 5.0]]), GAUSSIAN)
-    trace = roll(lpb.DoubleTS(model, top=True), people, rounds=4, seed=0)
+    trace = rollout(lpb.DoubleTS(model, top=True), people, rounds=4, seed=0)
     np.testing.assert_array_equal(trace.regret, 10.0)
     np.testing.assert_array_equal(trace.weak, 5.0)

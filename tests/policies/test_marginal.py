@@ -28,7 +28,7 @@ from lpbandits.policies.evidences.chain import (
     log_pairs,
 )
 from lpbandits.policies.lpbts import LpbTS
-from lpbandits.simulation import roll
+from lpbandits.simulation import rollout
 from lpbandits.typing import FloatArray, IntArray
 from tests import naive
 
@@ -126,7 +126,7 @@ def test_chances_agree_with_drawing() -> None:
 def test_scores_are_exact_on_histories_of_real_runs(size: tuple[int, int]) -> None:
     states, actions = size
     people = lpb.SyntheticWorld(states=states, actions=actions, scale="different").draw(people=1, seed=5)
-    trace = roll(LpbTS(people.model, likelihood="marginal"), people, rounds=200, seed=5)
+    trace = rollout(LpbTS(people.model, likelihood="marginal"), people, rounds=200, seed=5)
     for plays, rewards in zip(trace.actions, trace.rewards, strict=True):
         counts = np.bincount(plays, minlength=actions).astype(float)
         means = np.bincount(plays, rewards, minlength=actions) / np.maximum(counts, 1)

@@ -23,7 +23,7 @@ from lpbandits.policies.evidences import EVIDENCES
 from lpbandits.policies.evidences.refit import tell as refit_tell
 from lpbandits.policies.registry import POLICIES, Setting, make_policy
 from lpbandits.policies.rules import RULES
-from lpbandits.simulation import roll
+from lpbandits.simulation import rollout
 from lpbandits.worlds import WORLDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
@@ -65,7 +65,7 @@ def greedy(tmp_path: Path) -> ModuleType:
 def replayed(policy: lpb.Policy) -> None:
     """Compare the simulator with an agent, action by action."""
     people = WORLD.draw(people=1, seed=5)
-    trace = roll(policy, people, rounds=25, seed=5)
+    trace = rollout(policy, people, rounds=25, seed=5)
     for p in range(len(people)):
         agent = lpb.Agent(policy, seed=5, person=p)
         for t in range(25):
@@ -101,8 +101,8 @@ def test_a_plain_python_rule_works_in_both_and_says_that_it_is_slow(tmp_path: Pa
     people = WORLD.draw(people=1, seed=5)
     policies = [lpb.Policy(people.model, lpb.Refit(), part.EpsilonGreedy()) for part in (fast, plain)]
     with pytest.warns(lpb.UncompiledWarning, match=r"'choose' is plain Python.*decorate it with lpbandits\.kernel"):
-        slow = roll(policies[1], people, rounds=25, seed=5)
-    np.testing.assert_array_equal(slow.plays, roll(policies[0], people, rounds=25, seed=5).plays)
+        slow = rollout(policies[1], people, rounds=25, seed=5)
+    np.testing.assert_array_equal(slow.plays, rollout(policies[0], people, rounds=25, seed=5).plays)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lpb.UncompiledWarning)
         replayed(policies[1])
@@ -116,7 +116,7 @@ def test_an_edited_rule_runs_its_new_code_in_the_next_process(tmp_path: Path) ->
         import lpbandits as lpb, mine
         people = lpb.SyntheticWorld(states=4, actions=8, scale="different").draw(people=2, seed=5)
         policy = lpb.Policy(people.model, lpb.Refit(), mine.EpsilonGreedy())
-        print(json.dumps(lpb.roll(policy, people, rounds=30, seed=5).plays.ravel().tolist()))
+        print(json.dumps(lpb.rollout(policy, people, rounds=30, seed=5).plays.ravel().tolist()))
         """
     )
 
@@ -282,7 +282,7 @@ def test_an_impossible_choice_is_refused(wrong: int, compiled: bool) -> None:
         with pytest.raises(lpb.InvalidInput, match="the rule chose an action that is not allowed"):
             lpb.Agent(policy, seed=0).ask()
         with pytest.raises(lpb.InvalidInput, match="the rule chose an action that is not allowed"):
-            roll(policy, lpb.MeansWorld(model).draw(people=1, seed=0), rounds=2, seed=0)
+            rollout(policy, lpb.MeansWorld(model).draw(people=1, seed=0), rounds=2, seed=0)
 
 
 def test_parts_that_are_not_whole_or_cannot_be_compiled_are_refused() -> None:

@@ -13,7 +13,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import POLICIES, Setting, make_policy
 from lpbandits.rewards import Rewards
-from lpbandits.simulation import roll, simulate
+from lpbandits.simulation import rollout, simulate
 from lpbandits.worlds import MeansWorld
 from tests.conftest import (
     ANYWHERE,
@@ -47,7 +47,7 @@ def told(case: Case, history: list[Outcome]) -> Agent:
 
 def some_history(case: Case) -> list[Outcome]:
     model = model_for(case.rewards)
-    trace = roll(case.policy(model), population_for(model, case.rewards, people=1), rounds=15, seed=2)
+    trace = rollout(case.policy(model), population_for(model, case.rewards, people=1), rounds=15, seed=2)
     return list(zip(trace.actions[0].tolist(), trace.rewards[0].tolist(), strict=True))
 
 
@@ -171,8 +171,8 @@ def test_relabelling_actions_relabels_the_result(case: Case) -> None:
     other = PreferenceModel(new_name[model.orderings], means=means, taste=replace(model.taste, **arrays))
     exactly = case.policy().rule.latent and only_favourites(case)
     people = 20 if exactly else 250
-    one = roll(case.policy(model), population_for(model, case.rewards, people), rounds=30, seed=6)
-    two = roll(case.policy(other), population_for(other, case.rewards, people), rounds=30, seed=6)
+    one = rollout(case.policy(model), population_for(model, case.rewards, people), rounds=30, seed=6)
+    two = rollout(case.policy(other), population_for(other, case.rewards, people), rounds=30, seed=6)
     if exactly:
         np.testing.assert_array_equal(two.actions, new_name[one.actions])
         np.testing.assert_array_equal(two.mass, one.mass)

@@ -197,7 +197,7 @@ def test_locking_in_is_warned_of_where_actions_repeat() -> None:
     model = model_of(taste_for(4))
     people = lpb.MeansWorld(model, [[1.0, 2.0, 3.0, 4.0]], rewards=REWARDS["gaussian"]).draw(people=2, seed=0)
     with pytest.warns(lpb.LockInWarning, match="the rule 'greedy' is for actions that each person gets once, but here"):
-        lpb.roll(lpb.Taste(model), people, rounds=3, seed=0)
+        lpb.rollout(lpb.Taste(model), people, rounds=3, seed=0)
     world = lpb.MeansWorld(model, [[1.0, 2.0, 3.0, 4.0]], rewards=REWARDS["gaussian"])
     with pytest.warns(lpb.LockInWarning, match="locks in") as caught:
         lpb.simulate(world, ["taste"], people=2, rounds=3)

@@ -114,7 +114,7 @@ def test_a_favourite_that_disappoints_is_left() -> None:
     [
         (SyntheticWorld(states=5, actions=10, scale="different"), 0.68),
         (SyntheticWorld(states=10, actions=20, scale="different", gaps="cliff"), 0.75),
-        (SyntheticWorld(states=10, actions=20, scale="different", told_noise=0.5), 0.8),
+        (SyntheticWorld(states=10, actions=20, scale="different", assumed_noise=0.5), 0.8),
         (SyntheticWorld(states=10, actions=20, scale="different", model_error=0.1), 0.7),
         (SyntheticWorld(states=10, actions=20, scale="different", gap=1.0), 0.9),
         (SyntheticWorld(states=10, actions=20, scale="different", noise=0.1), 0.9),

@@ -86,7 +86,7 @@ def test_only_what_is_called_opens_its_cache() -> None:
 def test_kernels_leave_numbas_settings_alone() -> None:
     code = (
         "import json, numba; before = numba.config.CACHE_DIR;"
-        "import lpbandits.simulation.kernels.rollout, lpbandits.kernels.kendall, lpbandits.worlds.kernels;"
+        "import lpbandits.simulation.kernels, lpbandits.kernels.kendall, lpbandits.worlds.kernels;"
         "print(json.dumps([before, numba.config.CACHE_DIR]))"
     )
     before, after = in_a_new_process(code)

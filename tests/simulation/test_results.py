@@ -10,7 +10,7 @@ import pytest
 
 from lpbandits.errors import InvalidInput
 from lpbandits.policies import Setting, make_policy
-from lpbandits.simulation import Results, roll, simulate
+from lpbandits.simulation import Results, rollout, simulate
 from lpbandits.typing import FloatArray
 from lpbandits.worlds import SyntheticWorld
 from tests.conftest import ANYWHERE
@@ -79,7 +79,7 @@ def test_every_number_comes_from_the_rounds_played(name: str) -> None:
     results = simulate(WORLD, [name], people=4, rounds=ROUNDS, seed=3)
     population = WORLD.draw(people=4, seed=3)
     policy = make_policy(name, Setting(population.model, population.rewards, ROUNDS))
-    trace = roll(policy, population, rounds=ROUNDS, seed=3)
+    trace = rollout(policy, population, rounds=ROUNDS, seed=3)
     chosen = np.take_along_axis(population.means, trace.actions.astype(np.int64), axis=1)
     best = population.means.max(axis=1, keepdims=True)
     np.testing.assert_allclose(results[name].regret.mean, np.cumsum(best - chosen, axis=1).mean(axis=0), atol=1e-12)

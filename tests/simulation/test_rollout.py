@@ -5,7 +5,7 @@ import pytest
 
 from lpbandits.agent import Agent
 from lpbandits.model import PreferenceModel
-from lpbandits.simulation import Trace, roll, simulate
+from lpbandits.simulation import Trace, rollout, simulate
 from lpbandits.typing import IntArray
 from lpbandits.worlds import Population
 from tests import naive
@@ -36,7 +36,7 @@ def offers_at(offered: IntArray, p: int, t: int) -> list[int] | None:
 def assert_replays(case: Case, population: Population, rounds: int, first: str) -> Trace:
     """Play the rollout again through an agent per person, and compare every bit."""
     policy = case.policy(population.model, rounds=rounds, first=first)
-    trace = roll(policy, population, rounds=rounds, seed=SEED, first_person=FIRST)
+    trace = rollout(policy, population, rounds=rounds, seed=SEED, first_person=FIRST)
     for p, state in enumerate(population.truth):
         agent = Agent(policy, seed=SEED, person=FIRST + p)
         for t in range(rounds):
@@ -89,7 +89,7 @@ def test_rollout_equals_the_twin(case: Case, offers: bool) -> None:
     offered = random_offers((3, rounds, 4), 5) if offers else None
     population = population_for(model, case.rewards, people=1, offered=offered)
     policy = case.policy(model, rounds=rounds)
-    trace = roll(policy, population, rounds=rounds, seed=SEED, first_person=FIRST)
+    trace = rollout(policy, population, rounds=rounds, seed=SEED, first_person=FIRST)
     for p in range(len(population.truth)):
         history: list[tuple[int, float]] = []
         for t in range(rounds):
@@ -110,7 +110,7 @@ def test_rollout_equals_the_twin(case: Case, offers: bool) -> None:
 def test_active_constraints_equal_a_recount(case: Case) -> None:
     model = model_for(case.rewards, m=4, k=6)
     population = population_for(model, case.rewards, people=3)
-    trace = roll(case.policy(model), population, rounds=25, seed=1)
+    trace = rollout(case.policy(model), population, rounds=25, seed=1)
     for p, state in enumerate(population.truth):
         history = list(zip(trace.actions[p].tolist(), trace.rewards[p].tolist(), strict=True))
         counts = np.array([naive.active(row, history) for row in model.orderings])
@@ -120,7 +120,7 @@ def test_active_constraints_equal_a_recount(case: Case) -> None:
 
 @pytest.mark.parametrize("case", [case for case in CASES if not case.policy().evidence.ordered], ids=str)
 def test_policies_without_fits_have_no_active_constraints(case: Case) -> None:
-    trace = roll(case.policy(), population_for(model_for(case.rewards), case.rewards), rounds=5, seed=1)
+    trace = rollout(case.policy(), population_for(model_for(case.rewards), case.rewards), rounds=5, seed=1)
     assert np.isnan(trace.active).all()
 
 
@@ -128,10 +128,10 @@ def test_policies_without_fits_have_no_active_constraints(case: Case) -> None:
 def test_a_persons_result_depends_on_nobody_else(case: Case) -> None:
     model = model_for(case.rewards)
     population = population_for(model, case.rewards, people=3)
-    together = roll(case.policy(model), population, rounds=20, seed=SEED, first_person=5)
+    together = rollout(case.policy(model), population, rounds=20, seed=SEED, first_person=5)
     cut = slice(4, 7)
     some = Population(model, population.truth[cut], population.means[cut], population.rewards)
-    alone = roll(case.policy(model), some, rounds=20, seed=SEED, first_person=9)
+    alone = rollout(case.policy(model), some, rounds=20, seed=SEED, first_person=9)
     for name in ("actions", "rewards", "regret", "mass", "active"):
         np.testing.assert_array_equal(getattr(alone, name), getattr(together, name)[cut])
 
@@ -164,7 +164,7 @@ def test_regret_counts_from_the_best_allowed_action_for_every_policy() -> None:
     case = next(case for case in CASES if case.name == "ts-top" and case.kind == "gaussian")
     means = np.array([[0.0, 1.0, 5.0]])
     everything = Population(model, np.zeros(1, dtype=np.int64), means, case.rewards)
-    np.testing.assert_allclose(roll(case.policy(model), everything, rounds=4, seed=0).regret, 5.0)
+    np.testing.assert_allclose(rollout(case.policy(model), everything, rounds=4, seed=0).regret, 5.0)
     some = np.array([[[0, 1, -1]]], dtype=np.int64)
     offered = Population(model, np.zeros(1, dtype=np.int64), means, case.rewards, some)
-    np.testing.assert_allclose(roll(case.policy(model), offered, rounds=4, seed=0).regret, 1.0)
+    np.testing.assert_allclose(rollout(case.policy(model), offered, rounds=4, seed=0).regret, 1.0)

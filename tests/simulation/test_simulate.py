@@ -8,7 +8,7 @@ import pytest
 import lpbandits as lpb
 from lpbandits.errors import InvalidInput
 from lpbandits.policies import Setting
-from lpbandits.simulation import roll, simulate
+from lpbandits.simulation import rollout, simulate
 from lpbandits.worlds import SyntheticWorld
 from tests.conftest import ANYWHERE
 
@@ -34,7 +34,7 @@ def test_each_draw_is_a_population_of_its_own_and_people_keep_their_address() ->
     regret = results["lpbts"].people["regret"].reshape(3, 12)
     for draw in range(3):
         population = WORLD.draw(people=4, seed=5, draw=draw)
-        trace = roll(lpb.LpbTS(population.model), population, rounds=12, seed=5, first_person=draw * 12)
+        trace = rollout(lpb.LpbTS(population.model), population, rounds=12, seed=5, first_person=draw * 12)
         np.testing.assert_allclose(trace.regret.sum(axis=1), regret[draw], rtol=1e-12)
     assert len({regret[draw].tobytes() for draw in range(3)}) == 3
     np.testing.assert_array_equal(results["lpbts"].people["draw"], np.repeat([0, 1, 2], 12))

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 import lpbandits as lpb
 from lpbandits import limits
-from lpbandits.simulation import roll, run, simulate, size, sums
+from lpbandits.simulation import rollout, run, simulate, size, sums
 from lpbandits.simulation.sums import ERROR, QUANTILES, Moments, Spread, binned
 from lpbandits.typing import FloatArray
 
@@ -61,7 +61,7 @@ def test_traces_are_kept_only_when_asked_for() -> None:
     assert simulate(WORLD, ["lpbts"], people=2, rounds=6)["lpbts"].trace is None
     for draw in range(2):
         people = WORLD.draw(people=200, seed=0, draw=draw)
-        whole = roll(lpb.LpbTS(people.model), people, rounds=6, seed=0, first_person=600 * draw)
+        whole = rollout(lpb.LpbTS(people.model), people, rounds=6, seed=0, first_person=600 * draw)
         np.testing.assert_array_equal(kept.plays[600 * draw : 600 * (draw + 1)], whole.plays)
         np.testing.assert_array_equal(kept.mass[600 * draw : 600 * (draw + 1)], whole.mass)
 
@@ -77,7 +77,7 @@ def test_pieces_stay_small_for_long_runs() -> None:
 
 
 def test_a_run_is_refused_by_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "most_bytes", lambda: 40 * 10**6)
+    monkeypatch.setattr(limits, "memory_limit", lambda: 40 * 10**6)
     simulate(WORLD, ["ts"], people=2000, rounds=50, threads=1)
     with pytest.raises(lpb.InvalidInput, match=r"60,000 people × 50 rounds with 1 policy would take 0.0\d+ GiB"):
         simulate(WORLD, ["ts"], people=20_000, rounds=50, threads=1)

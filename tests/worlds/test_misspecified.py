@@ -14,7 +14,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.kernels.random import student_quantile
 from lpbandits.policies import Setting
 from lpbandits.rewards import Rewards
-from lpbandits.simulation import roll, simulate
+from lpbandits.simulation import rollout, simulate
 from lpbandits.simulation.bounds import bound_world
 from lpbandits.views.tables import described
 from lpbandits.worlds import MeansWorld, Population, SyntheticWorld
@@ -23,7 +23,7 @@ from lpbandits.worlds.misspecified import mistold, noise_for, wrong_share
 from tests import naive
 from tests.conftest import ANYWHERE
 
-BROKEN: dict[str, Any] = {"gaps": "steps", "swap": 0.3, "model_error": 0.2, "told_noise": 0.4}
+BROKEN: dict[str, Any] = {"gaps": "steps", "swap": 0.3, "model_error": 0.2, "assumed_noise": 0.4}
 """Everything that may break at once, but for the tails."""
 
 
@@ -200,7 +200,7 @@ def test_students_quantile_near_its_ends_and_its_middle() -> None:
 def test_rewards_with_students_tails_equal_the_twin_and_have_the_same_noise() -> None:
     world = SyntheticWorld(states=2, actions=3, noise=0.8, noise_family="student")
     people = world.draw(people=100, seed=2)
-    trace = roll(lpb.Uniform(people.model), people, rounds=200, seed=5)
+    trace = rollout(lpb.Uniform(people.model), people, rounds=200, seed=5)
     noise = trace.rewards - np.take_along_axis(people.means, trace.actions.astype(np.int64), axis=1)
     for p, t in ((0, 0), (3, 7), (150, 199)):
         twin = naive.reward("student", 0.0, 0.8, naive.words(5, p, t, naive.STATE, 0)[1])
@@ -228,11 +228,11 @@ def test_policies_are_told_one_noise_and_rewards_have_another() -> None:
     model = SyntheticWorld(states=2, actions=3).draw(people=1, seed=0).model
     for world, usual in (
         (
-            SyntheticWorld(states=2, actions=3, noise=2.0, told_noise=0.25),
+            SyntheticWorld(states=2, actions=3, noise=2.0, assumed_noise=0.25),
             SyntheticWorld(states=2, actions=3, noise=2.0),
         ),
         (
-            MeansWorld(model, rewards=Rewards(noise=2.0), told_noise=0.25),
+            MeansWorld(model, rewards=Rewards(noise=2.0), assumed_noise=0.25),
             MeansWorld(model, rewards=Rewards(noise=2.0)),
         ),
     ):
@@ -241,7 +241,7 @@ def test_policies_are_told_one_noise_and_rewards_have_another() -> None:
         plain = simulate(usual, {"mine": "uniform", "ts": "ts"}, people=3, rounds=20, traces=True)
         assert {s.rewards.sd for s in seen} == {0.25}
         assert results.settings["noise"] == 2.0
-        assert results.settings["told_noise"] == 0.25
+        assert results.settings["assumed_noise"] == 0.25
         mine, theirs = results["mine"].trace, plain["mine"].trace
         assert mine is not None
         assert theirs is not None
@@ -271,7 +271,7 @@ def test_policies_meet_the_same_people_with_the_same_luck(scale: str, family: st
 def test_each_way_of_breaking_leaves_the_others_draws_alone() -> None:
     shape: dict[str, Any] = {"states": 3, "actions": 5, "scale": "different"}
     usual = SyntheticWorld(**shape).draw(people=4, seed=3)
-    told = SyntheticWorld(**shape, model_error=0.3, told_noise=3.0, noise_family="student").draw(people=4, seed=3)
+    told = SyntheticWorld(**shape, model_error=0.3, assumed_noise=3.0, noise_family="student").draw(people=4, seed=3)
     np.testing.assert_array_equal(told.means, usual.means)
     np.testing.assert_array_equal(told.truth, usual.truth)
     swapped = SyntheticWorld(**shape, swap=0.4).draw(people=4, seed=3)
@@ -284,7 +284,7 @@ def test_each_way_of_breaking_leaves_the_others_draws_alone() -> None:
 def test_settings_hold_all_that_is_broken() -> None:
     world = SyntheticWorld(noise_family="student", **BROKEN)
     assert {**BROKEN, "noise_family": "student"}.items() <= world.to_dict().items()
-    usual = {"gaps": "paper", "swap": 0.0, "model_error": 0.0, "told_noise": None, "noise_family": "normal"}
+    usual = {"gaps": "paper", "swap": 0.0, "model_error": 0.0, "assumed_noise": None, "noise_family": "normal"}
     assert usual.items() <= SyntheticWorld().to_dict().items()
 
 
@@ -298,7 +298,7 @@ def test_bounds_are_of_people_who_are_as_told(setting: dict[str, Any]) -> None:
 def test_growth_is_of_policies_that_are_told_another_noise() -> None:
     found = [
         bound_world(
-            SyntheticWorld(states=2, actions=3, told_noise=noise), people=2, policies=["ts"], rounds=100, repeats=2
+            SyntheticWorld(states=2, actions=3, assumed_noise=noise), people=2, policies=["ts"], rounds=100, repeats=2
         )
         for noise in (None, 5.0)
     ]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lpbandits as lpb
-from lpbandits.simulation import roll
+from lpbandits.simulation import rollout
 from lpbandits.worlds import Population
 from tests.conftest import CASES, REWARDS, SOME_RATINGS, Case, model_for, population_for
 
@@ -17,7 +17,7 @@ WITHOUT_MEANS = [case for case in GAUSSIAN if case.name not in ("mts", "mucb")]
 
 def asked_again(policy: lpb.Policy, people: Population, rounds: int) -> None:
     """Play a rollout again through agents that are offered what is left, and compare everything."""
-    trace = roll(policy, people, rounds=rounds, seed=3, first_person=4)
+    trace = rollout(policy, people, rounds=rounds, seed=3, first_person=4)
     for p in range(len(people)):
         agent = lpb.Agent(policy, seed=3, person=4 + p)
         row = people.offered[min(p, len(people.offered) - 1), 0]
@@ -35,9 +35,11 @@ def asked_again(policy: lpb.Policy, people: Population, rounds: int) -> None:
 @pytest.mark.parametrize("case", GAUSSIAN, ids=str)
 def test_each_action_at_most_once(case: Case) -> None:
     model = model_for(case.rewards, m=4, k=7)
-    asked_again(case.policy(model), replace(population_for(model, case.rewards, people=1), once=True), rounds=7)
+    asked_again(
+        case.policy(model), replace(population_for(model, case.rewards, people=1), without_replacement=True), rounds=7
+    )
     sets = np.array([[[0, 1, 3, 4, 6]]] * 4)
-    limited = replace(population_for(model, case.rewards, people=1, offered=sets), once=True)
+    limited = replace(population_for(model, case.rewards, people=1, offered=sets), without_replacement=True)
     asked_again(case.policy(model), limited, rounds=5)
 
 
@@ -47,7 +49,7 @@ def test_replayed_people_give_what_they_gave(case: Case) -> None:
     model = lpb.PreferenceModel(model_for(case.rewards).orderings)
     people = lpb.ReplayWorld(model, SOME_RATINGS, least=3).draw(people=5, seed=1)
     asked_again(case.policy(model), people, rounds=3)
-    trace = roll(case.policy(model), people, rounds=3, seed=3)
+    trace = rollout(case.policy(model), people, rounds=3, seed=3)
     given = np.take_along_axis(people.means, trace.actions.astype(np.int64), axis=1)
     np.testing.assert_array_equal(trace.rewards, given)
     assert np.isnan(trace.mass).all()
@@ -57,8 +59,8 @@ def test_replayed_people_give_what_they_gave(case: Case) -> None:
 def test_the_best_order_first_is_without_regret() -> None:
     # a person who agrees with the only state gets their actions best first, so nothing better was ever left
     model = lpb.PreferenceModel([[3, 1, 0, 2]])
-    people = Population(model, [-1], [[2.0, 3.0, np.nan, 4.0]], lpb.Rewards(), once=True, replayed=True)  # type: ignore[arg-type] # lists will do
-    trace = roll(lpb.LpbTS(model), people, rounds=3, seed=0)
+    people = Population(model, [-1], [[2.0, 3.0, np.nan, 4.0]], lpb.Rewards(), without_replacement=True, replayed=True)  # type: ignore[arg-type] # lists will do
+    trace = rollout(lpb.LpbTS(model), people, rounds=3, seed=0)
     assert trace.actions.tolist() == [[3, 1, 0]]
     np.testing.assert_array_equal(trace.regret, 0.0)
 
@@ -107,7 +109,7 @@ def test_replayed_rewards_of_any_family_are_those_given(family: Any) -> None:
     model = lpb.PreferenceModel([[0, 1, 2]])
     world = lpb.ReplayWorld(model, [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]], least=3, rewards=lpb.Rewards(family))
     people = world.draw(people=2, seed=0)
-    trace = roll(lpb.LpbTS(model, rewards=family), people, rounds=3, seed=0)
+    trace = rollout(lpb.LpbTS(model, rewards=family), people, rounds=3, seed=0)
     np.testing.assert_array_equal(
         trace.rewards, np.take_along_axis(people.means, trace.actions.astype(np.int64), axis=1)
     )
@@ -116,11 +118,11 @@ def test_replayed_rewards_of_any_family_are_those_given(family: Any) -> None:
 
 
 def test_more_rounds_than_actions_and_duels_are_refused() -> None:
-    people = replace(population_for(model_for(REWARDS["gaussian"]), REWARDS["gaussian"]), once=True)
+    people = replace(population_for(model_for(REWARDS["gaussian"]), REWARDS["gaussian"]), without_replacement=True)
     with pytest.raises(lpb.InvalidInput, match="rounds is 7, but somebody has only 6 actions, each offered once"):
-        roll(lpb.LpbTS(people.model), people, rounds=7, seed=0)
+        rollout(lpb.LpbTS(people.model), people, rounds=7, seed=0)
     with pytest.raises(lpb.InvalidInput, match="duels repeat them"):
-        roll(lpb.LpbDuel(people.model), people, rounds=2, seed=0)
+        rollout(lpb.LpbDuel(people.model), people, rounds=2, seed=0)
 
 
 def test_the_people_of_a_log_are_counted_as_they_are() -> None:

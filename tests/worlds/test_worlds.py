@@ -164,9 +164,9 @@ def test_different_scales_tell_the_expected_means() -> None:
         ({"model_error": 1}, "model_error is 1; it must be less than 1"),
         ({"model_error": float("nan")}, "model_error is nan"),
         ({"model_error": 0.1, "actions": 1, "states": 1}, "model_error is 0.1, but 1 action has only one ordering"),
-        ({"told_noise": 0}, "told_noise is 0; it must be greater than 0"),
-        ({"told_noise": float("inf")}, "told_noise is inf; it must be a finite number"),
-        ({"told_noise": "1"}, "told_noise is '1', which is not a number"),
+        ({"assumed_noise": 0}, "assumed_noise is 0; it must be greater than 0"),
+        ({"assumed_noise": float("inf")}, "assumed_noise is inf; it must be a finite number"),
+        ({"assumed_noise": "1"}, "assumed_noise is '1', which is not a number"),
         ({"noise_family": "cauchy"}, "noise_family is 'cauchy'; choose one of: normal, student"),
         (
             {"noise_family": "student", "noise": 1e97},
@@ -211,7 +211,7 @@ def test_what_a_population_is_told_is_checked(settings: dict[str, Any], message:
         ([[1.0, 2.0], [0, 0]], {"rewards": Rewards("bernoulli")}, r"means\[0, 1\] is 2; a bernoulli mean"),
         ([[1.0, -2.0], [0, 0]], {"rewards": Rewards("poisson")}, r"means\[0, 1\] is -2; a poisson mean"),
         ([[1.0, 501.0], [0, 0]], {"rewards": Rewards("poisson")}, r"means\[0, 1\] is 501"),
-        ([[1.0, 2.0], [0, 0]], {"told_noise": -1}, "told_noise is -1; it must be greater than 0"),
+        ([[1.0, 2.0], [0, 0]], {"assumed_noise": -1}, "assumed_noise is -1; it must be greater than 0"),
         ([[1.0, 1e101], [0, 0]], {}, r"means\[0, 1\] is 1e\+101"),
     ],
 )

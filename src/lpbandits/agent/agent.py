@@ -17,7 +17,7 @@ from lpbandits.model import PreferenceModel
 from lpbandits.policies import Belief, Policy
 from lpbandits.rng import as_person, stream_id
 from lpbandits.typing import FloatArray, IntArray, Label
-from lpbandits.validate import LARGEST, ODD
+from lpbandits.validate import CONVERSION_ERRORS, MAX_ABS_VALUE
 
 
 class Agent:
@@ -73,7 +73,7 @@ class Agent:
         self._locks = not policy.rule.handles_repeats
         self._duels = policy.feedback == "duels"
         # a float within these needs no further look; nothing is within them where a reward cannot be any number
-        self._high = LARGEST if policy.rewards.family == "gaussian" and not self._duels else -math.inf
+        self._high = MAX_ABS_VALUE if policy.rewards.family == "gaussian" and not self._duels else -math.inf
         self._low = -self._high
         self._start(policy.new_belief() if belief is None else Belief.copied(policy, belief))
 
@@ -137,7 +137,7 @@ class Agent:
         """
         try:
             index = self._index[action]
-        except ODD:
+        except CONVERSION_ERRORS:
             index = self.policy.index_of(action)
         if type(reward) is not float or not self._low <= reward <= self._high:
             reward = self._checked(reward)

@@ -20,7 +20,7 @@ def pair_up(actions: Any, rewards: Any) -> list[tuple[Label, Label]]:
     [('b', 'a'), ('c', 'a')]
     """
     values = validate.as_floats(rewards, "rewards", shape=(None,))
-    given = validate.as_list(actions, "actions", "actions", most=len(values) + 1)
+    given = validate.as_list(actions, "actions", "actions", max_length=len(values) + 1)
     names = [validate.as_label(label, f"actions[{i}]") for i, label in enumerate(given)]
     if len(names) != len(values):
         raise InvalidInput(f"there are {len(names)} actions and {len(values)} rewards; give one reward per action")

@@ -28,7 +28,7 @@ OF_WORLDS = (
     "gaps",
     "swap",
     "model_error",
-    "told_noise",
+    "assumed_noise",
     "noise_family",
     "model",
     "rewards",
@@ -75,7 +75,7 @@ def simulate(
     model_error: float = typer.Option(
         0.0, help="How wrong the orderings are that policies are told: 1 − τ (Kendall's) on average, below 1."
     ),
-    told_noise: float | None = typer.Option(None, help="The noise that policies are told; the true one by default."),
+    assumed_noise: float | None = typer.Option(None, help="The noise that policies are told; the true one by default."),
     noise_family: str = typer.Option(
         "normal", help="Noise of the rewards: **normal**, or **student** with heavy tails and the same --noise."
     ),
@@ -116,7 +116,7 @@ def simulate(
     given = {name: context.params[name] for name in context.params if _is_given(context, name)}
     _refuse(given, "first" if duels else "comparison", f"has no meaning for {feedback}")
     if duels:
-        _refuse(given, "told_noise", "has no meaning for duels")
+        _refuse(given, "assumed_noise", "has no meaning for duels")
     chosen = world or ("replay" if log is not None else "means" if model is not None else "synthetic")
     place = world_of(chosen, {name: given[name] for name in OF_WORLDS if name in given}, settings)
     if duels:

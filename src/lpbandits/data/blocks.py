@@ -15,7 +15,7 @@ import numpy as np
 
 from lpbandits.data.memory import MemoryBudget
 from lpbandits.data.ratings import Ratings
-from lpbandits.limits import most_bytes
+from lpbandits.limits import memory_limit
 from lpbandits.parallel import Threads
 from lpbandits.typing import IntArray, Label
 
@@ -151,7 +151,7 @@ class BaseBlocks(Generic[L]):
 
     def __init__(self, log: L, pool: Threads, room: MemoryBudget | None = None) -> None:
         self._log, self._pool = log, pool
-        self._room = MemoryBudget(most_bytes(), asked=False) if room is None else room
+        self._room = MemoryBudget(memory_limit(), asked=False) if room is None else room
 
     @property
     def log(self) -> L:

@@ -41,7 +41,7 @@ def columns_of(frame: Any, *, wide: bool) -> tuple[list[str], list[Any]]:
         return apart(_name(name) for name, _ in own), [column for _, column in own]
     except InvalidInput:
         raise
-    except validate.ODD as error:
+    except validate.CONVERSION_ERRORS as error:
         raise InvalidInput(f"the frame cannot be read: {error}; give plain columns") from None
 
 
@@ -51,7 +51,7 @@ def as_series(values: Any, name: str) -> pl.Series:
         return _series(values, name)
     except InvalidInput:
         raise
-    except (*validate.ODD, ImportError, pl.exceptions.PolarsError) as error:
+    except (*validate.CONVERSION_ERRORS, ImportError, pl.exceptions.PolarsError) as error:
         raise InvalidInput(f"column {name!r} of the frame cannot be read: {error}; give plain values") from None
 
 

@@ -12,7 +12,7 @@ from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.model import PreferenceModel
 from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
-from lpbandits.validate.values import LONGEST_LIST
+from lpbandits.validate.values import MAX_LIST_LENGTH
 
 MOST_PEOPLE = 100_000_000
 """Labels of people are gone through one by one."""
@@ -50,7 +50,7 @@ class Histories:
 
     def __post_init__(self) -> None:
         offsets, action = (validate.as_indices(getattr(self, name), name) for name in ("offsets", "action"))
-        reward = validate.as_floats(self.reward, "reward", shape=(None,), largest=validate.LARGEST, copy=None)
+        reward = validate.as_floats(self.reward, "reward", shape=(None,), max_abs=validate.MAX_ABS_VALUE, copy=None)
         people, actions = as_people(self.people), labels_of(self.actions)
         if action.shape != reward.shape or offsets.shape != (len(people) + 1,):
             raise InvalidInput(
@@ -84,7 +84,7 @@ class Histories:
         >>> Histories.from_arrays([], [], [], ["tea", "jam"], people=["ann"]).counts.tolist()
         [0]
         """
-        rewards = validate.as_floats(reward, "reward", shape=(None,), largest=validate.LARGEST)
+        rewards = validate.as_floats(reward, "reward", shape=(None,), max_abs=validate.MAX_ABS_VALUE)
         rows = len(rewards)
         names = labels_of(actions)
         who, person_row = _distinct(person, "person", rows)
@@ -131,15 +131,15 @@ class Histories:
 
 def as_people(people: Any) -> tuple[Label, ...]:
     """Return labels of people, all different."""
-    most = LONGEST_LIST
+    most = MAX_LIST_LENGTH
     if hasattr(type(people), "__len__"):
         try:
             most = len(people)
-        except validate.ODD:
+        except validate.CONVERSION_ERRORS:
             most = 0
     if most > MOST_PEOPLE:
         raise InvalidInput(f"people has {most:,} entries; at most {MOST_PEOPLE:,} are gone through: decide in parts")
-    given = tuple(validate.as_list(people, "people", "labels", most=most + 1))
+    given = tuple(validate.as_list(people, "people", "labels", max_length=most + 1))
     return validate.as_labels(given, len(given), "people")
 
 
@@ -161,7 +161,7 @@ def _distinct(labels: Any, name: str, rows: int) -> tuple[list[Label], IntArray]
         different, codes = found[rank].tolist(), place[inverse]
     else:
         index: dict[Label, int] = {}
-        given = validate.as_list(labels, name, "labels", most=rows + 1)
+        given = validate.as_list(labels, name, "labels", max_length=rows + 1)
         codes = np.array(
             [index.setdefault(validate.as_label(label, f"{name}[{i}]"), len(index)) for i, label in enumerate(given)],
             dtype=np.int64,

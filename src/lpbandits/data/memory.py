@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lpbandits.errors import InvalidInput
-from lpbandits.limits import most_bytes
+from lpbandits.limits import memory_limit
 from lpbandits.text import size_text
 from lpbandits.typing import Label
 
@@ -119,7 +119,7 @@ def memory_budget(
     1509822000
     """
     taken = PROCESS + WORKER * here + people_size(people) + WORKED * block * max(here, 1) + HELD * held
-    return MemoryBudget(most_bytes() if most is None else most, taken, here, sending, asked=most is not None)
+    return MemoryBudget(memory_limit() if most is None else most, taken, here, sending, asked=most is not None)
 
 
 def people_size(people: Sequence[Label]) -> int:

@@ -98,7 +98,7 @@ def _as_names(names: Any) -> dict[str, str]:
         )
     try:
         pairs = list(names.items())
-    except validate.ODD:
+    except validate.CONVERSION_ERRORS:
         raise InvalidInput(
             f"names is {validate.short_repr(names)}, which cannot be gone through; give a dict"
         ) from None

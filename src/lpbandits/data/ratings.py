@@ -51,7 +51,7 @@ class Ratings:
 
     def __post_init__(self) -> None:
         offsets, action = (validate.as_indices(getattr(self, name), name) for name in ("offsets", "action"))
-        rating = validate.as_floats(self.rating, "rating", shape=(None,), largest=validate.LARGEST, copy=None)
+        rating = validate.as_floats(self.rating, "rating", shape=(None,), max_abs=validate.MAX_ABS_VALUE, copy=None)
         rating = np.require(rating, requirements="W")  # of a read-only one every kernel would be compiled again
         people, actions = (_as_labels(getattr(self, name), name) for name in ("people", "actions"))
         if action.shape != rating.shape or offsets.shape != (len(people) + 1,):
@@ -83,7 +83,7 @@ class Ratings:
         (('ann', 'bob'), ('jam', 'tea'), [0, 2, 3], [3.0, 5.0, 4.0])
         """
         who, which = validate.as_array(person, "person"), validate.as_array(action, "action")
-        values = validate.as_floats(rating, "rating", shape=(None,), largest=validate.LARGEST)
+        values = validate.as_floats(rating, "rating", shape=(None,), max_abs=validate.MAX_ABS_VALUE)
         if who.shape != values.shape or which.shape != values.shape:
             raise InvalidInput(
                 f"person, action and rating have shapes {who.shape}, {which.shape} and {values.shape}; "
@@ -117,7 +117,9 @@ class Ratings:
         >>> log.counts.tolist(), log.rating.tolist()
         ([2, 2], [5.0, 3.0, 4.0, 1.0])
         """
-        values = validate.as_floats(matrix, "matrix", shape=(None, None), largest=validate.LARGEST, gaps=True)
+        values = validate.as_floats(
+            matrix, "matrix", shape=(None, None), max_abs=validate.MAX_ABS_VALUE, allow_nan=True
+        )
         n, a = np.nonzero(~np.isnan(values))
         return cls.from_codes(
             n,
@@ -141,7 +143,7 @@ class Ratings:
         layout: str = "long",
     ) -> "Ratings":
         """Return the log from indexes into `people` and `actions`; a pair that occurs twice is an error."""
-        rating = validate.as_floats(rating, "rating", shape=(None,), largest=validate.LARGEST, copy=None)
+        rating = validate.as_floats(rating, "rating", shape=(None,), max_abs=validate.MAX_ABS_VALUE, copy=None)
         if not len(rating):
             raise InvalidInput("there are no ratings; give at least one")
         people, actions = _as_labels(people, "people"), _as_labels(actions, "actions")
@@ -268,7 +270,7 @@ def _coded(labels: Any, name: str) -> tuple[tuple[Label, ...], IntArray]:
     """Return the sorted labels, and the place of each among them."""
     try:
         found, codes = np.unique(labels, return_inverse=True)
-    except validate.ODD:
+    except validate.CONVERSION_ERRORS:
         raise InvalidInput(f"{name} holds labels that cannot be sorted; give text, or whole numbers") from None
     return tuple(found.tolist()), codes
 

@@ -187,7 +187,7 @@ def checked_table(long: Long, source: Source, *, decimal_comma: bool = False) ->
         "action is missing": _is_missing("action", schema["action"]),
         f"{word} is missing": pl.col("rating").is_null() | value.is_nan(),
         f"{word} is not a finite number": pl.col("rating").is_not_null() & (value.is_null() | value.is_infinite()),
-        f"{word} is not within ±{validate.LARGEST:g}": value.is_finite() & (value.abs() > validate.LARGEST),
+        f"{word} is not within ±{validate.MAX_ABS_VALUE:g}": value.is_finite() & (value.abs() > validate.MAX_ABS_VALUE),
     }
     tests = {what: test.fill_null(False) & ~pl.col("blank") for what, test in bad.items()}
     found = (

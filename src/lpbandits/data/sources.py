@@ -86,7 +86,7 @@ class Source:
     @property
     def faults(self) -> tuple[type[BaseException], ...]:
         """What reading it may raise: errors of polars, and of functions of the user's that a lazy frame may hold."""
-        own = validate.ODD if isinstance(self.frame, pl.LazyFrame) else ()
+        own = validate.CONVERSION_ERRORS if isinstance(self.frame, pl.LazyFrame) else ()
         return pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, *own
 
     @property

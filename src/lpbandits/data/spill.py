@@ -28,7 +28,7 @@ from lpbandits.data.sources import Source, open_source, rows_in
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.compressed import temporary
 from lpbandits.io.paths import as_path
-from lpbandits.limits import check_resources, most_bytes
+from lpbandits.limits import check_resources, memory_limit
 from lpbandits.progress import Progress
 from lpbandits.text import size_text
 from lpbandits.typing import Int32Array, IntArray, Label
@@ -139,7 +139,7 @@ def _reading(function: str, settings: dict[str, Any]) -> Reading:
 def _as_memory(given: int | str | None) -> int:
     """Return a limit of memory, in which a table can be read."""
     if given is None:
-        return most_bytes()
+        return memory_limit()
     most = validate.as_bytes(given, "max_memory")
     if most < READER:
         raise InvalidInput(
@@ -201,7 +201,7 @@ def _bucket_size(rows: int, people: Sequence[Label], max_memory: int | None) -> 
     what = f"parting {rows:,} ratings by {len(people):,} people"
     if max_memory is None:
         check_resources(what, "use a machine with more memory, or fewer people", size=held)
-        max_memory = most_bytes()
+        max_memory = memory_limit()
     elif READER + held > max_memory:
         raise InvalidInput(
             f"max_memory is {size_text(max_memory)}, but {what} takes {least_text(READER + held)}; give that, or more "

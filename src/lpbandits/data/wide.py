@@ -89,7 +89,7 @@ def _holds_numbers(dtype: pl.DataType) -> bool:
 def _faults(cells: pl.DataFrame, *, decimal_comma: bool) -> pl.DataFrame:
     """Return the cells that hold something else than a rating."""
     value = number(pl.col("rating"), cells.schema["rating"], decimal_comma=decimal_comma)
-    good = value.is_finite() & (value.abs() <= validate.LARGEST)
+    good = value.is_finite() & (value.abs() <= validate.MAX_ABS_VALUE)
     return cells.filter(~good.fill_null(False))
 
 
@@ -100,5 +100,5 @@ def _not_a_rating(faults: pl.DataFrame, table: Table, names: list[str]) -> Inval
     place, name = table.source.place(first["row"]), names[first["action"]]
     return InvalidInput(
         f"{place}: the rating of {name!r} is {validate.short_repr(value)}, not a finite number within "
-        f"±{validate.LARGEST:g} ({pluralize(len(faults), 'such cell')} in all); {hint}"
+        f"±{validate.MAX_ABS_VALUE:g} ({pluralize(len(faults), 'such cell')} in all); {hint}"
     )

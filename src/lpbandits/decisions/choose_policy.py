@@ -43,9 +43,9 @@ def choose_policy(
     why = "asked for"
     if name == AUTO:
         name, why = _best(model)
-    if validate.same(name, "random"):  # what evaluations call it
+    if validate.is_exactly(name, "random"):  # what evaluations call it
         name = "uniform"
-    if any(validate.same(name, other) for other in REFERENCES):
+    if any(validate.is_exactly(name, other) for other in REFERENCES):
         raise InvalidInput(
             f"{name!r} is a reference of evaluations, which decides nothing; choose a policy: lpb policies"
         )
@@ -69,7 +69,7 @@ def _best(model: PreferenceModel) -> tuple[str, str]:
     load_outside()
     best: Any = (model.evaluation or {}).get("best")
     if isinstance(best, str) and best in POLICIES and POLICIES[best].feedback == "rewards":
-        once = validate.same((model.evaluation or {}).get("repeats"), False)
+        once = validate.is_exactly((model.evaluation or {}).get("repeats"), False)
         return best, "the evaluation in the model found it best" + (", each action given once" * once)
     name, has = ("taste", "a taste") if model.taste is not None else ("lpbts", "orderings and no taste")
     lacks = "no evaluation, which lpb evaluate would add"

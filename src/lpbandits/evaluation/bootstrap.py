@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from lpbandits.parallel import one_thread
-from lpbandits.statistics import reach
+from lpbandits.statistics import t_multiplier
 from lpbandits.typing import FloatArray
 
 DRAWS = 4_000
@@ -42,11 +42,11 @@ def intervals(values: FloatArray, *, seed: int) -> FloatArray:
             chosen = rng.integers(0, people, (min(TOGETHER, DRAWS - start), people))
             counts = np.stack([np.bincount(one, minlength=people) for one in chosen]).astype(np.float64)
             drawn.append(counts @ away.T / people)
-    wide = np.sqrt(people / (people - 1)) * reach(people, LEVEL) / ndtri(0.5 + LEVEL / 2)
+    wide = np.sqrt(people / (people - 1)) * t_multiplier(people, LEVEL) / ndtri(0.5 + LEVEL / 2)
     ends = np.quantile(np.concatenate(drawn), [0.5 - LEVEL / 2, 0.5 + LEVEL / 2], axis=0)
     found: FloatArray = means[:, None] + wide * ends.T
     if people < FEW:
-        reached = reach(people, LEVEL) * values.std(axis=1, ddof=1) / np.sqrt(people)
+        reached = t_multiplier(people, LEVEL) * values.std(axis=1, ddof=1) / np.sqrt(people)
         found = np.column_stack([np.minimum(found[:, 0], means - reached), np.maximum(found[:, 1], means + reached)])
     return found
 

@@ -158,8 +158,8 @@ def names_of(policies: Sequence[str] | None) -> list[str]:
     mine = [name for name, entry in POLICIES.items() if entry.feedback == "rewards" and name != "uniform"]
     known = list(dict.fromkeys((*mine, *YARDSTICKS, *REFERENCES, *BOUNDS)))
     out = ["popular"]
-    for given in validate.as_list(policies, "policies", "names", most=1000):
-        name = "random" if validate.same(given, "uniform") else given
+    for given in validate.as_list(policies, "policies", "names", max_length=1000):
+        name = "random" if validate.is_exactly(given, "uniform") else given
         if isinstance(name, str) and name in POLICIES:
             kind_of(name)  # of duels there are none in a log
         name = validate.as_choice(name, "policy", known)

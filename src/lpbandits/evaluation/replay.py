@@ -13,7 +13,7 @@ from lpbandits.fit.taste.popularity import LEAST_RATINGS
 from lpbandits.limits import check_resources
 from lpbandits.policies import Policy
 from lpbandits.rewards import Rewards
-from lpbandits.simulation.rollout import play
+from lpbandits.simulation.trace import play
 from lpbandits.typing import FloatArray, IntArray
 from lpbandits.worlds import Population
 
@@ -120,7 +120,7 @@ class Game(NamedTuple):
             None,  # type: ignore[arg-type] # their states are not known
             self.given,
             Rewards(),
-            once=self.once,
+            without_replacement=self.once,
             replayed=True,
         )
         return play(self.policy, people, rounds=self.rounds, seed=self.seed, first_person=self.start).rewards

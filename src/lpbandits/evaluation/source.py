@@ -48,7 +48,7 @@ class Source:
             if strangers is None:
                 why = "whether people of this log were in the model's fit cannot be told"
             notes.append(f"{why}: it was fitted anew, in the same way, without those replayed")
-            if not validate.same(model.provenance.get("data_sha256"), whole.sha256):
+            if not validate.is_exactly(model.provenance.get("data_sha256"), whole.sha256):
                 notes.append("this is another log, or another part of it, than the model was fitted to")
             return cls(log, None, settings, notes)
         if strangers is None:
@@ -67,7 +67,7 @@ def aligned(log: Ratings, model: PreferenceModel) -> tuple[Ratings, int]:
     >>> aligned(log, PreferenceModel([[0, 1]], actions=["tea", "jam"]))
     (<Ratings: 2 by 2 people of 2 actions>, 1)
     """
-    action = model.places_of(log.actions)[log.action]
+    action = model.indices_of(log.actions)[log.action]
     known = action >= 0
     if not known.any():
         raise InvalidInput(

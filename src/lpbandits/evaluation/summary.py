@@ -13,7 +13,7 @@ from lpbandits.evaluation.replay import Replay, after
 from lpbandits.evaluation.results import Gain, Group, Played
 from lpbandits.evaluation.tuning import Choice
 from lpbandits.model import PreferenceModel
-from lpbandits.statistics import reach
+from lpbandits.statistics import t_multiplier
 from lpbandits.text import display
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
@@ -61,7 +61,7 @@ def best_of(choice: Choice, policies: Mapping[str, Played]) -> str:
     personal = [played for played in policies.values() if played.kind == "policy" and played.name not in YARDSTICKS]
     gaps = {played.name: differences(played.people, policies["popular"].people) for played in personal}
     people = len(policies["popular"].people)
-    far = reach(people, 1.0 - 2 * HARDER / len(gaps))
+    far = t_multiplier(people, 1.0 - 2 * HARDER / len(gaps))
     sure = {
         name: float(gap.mean())
         for name, gap in gaps.items()

@@ -56,7 +56,7 @@ def states_of(
             "assign fewer people at a time",
             size=48 * people * model.n_states,
         )
-        parts = list(log.each(_assigned, model.places_of(ratings.actions), beta, model.prior))
+        parts = list(log.each(_assigned, model.indices_of(ratings.actions), beta, model.prior))
     state, probability, counts = (np.concatenate(some) for some in zip(*parts, strict=True))
     if not counts.any():
         raise InvalidInput(

@@ -106,7 +106,7 @@ def fit_bradley_terry(
     sd = as_prior_sd(prior_sd)
     limit = validate.as_number(tolerance, "tolerance", low=0, above=True)
     most = validate.as_count(max_passes, "max_passes")
-    matrix = validate.as_floats(wins, "wins", shape=(None, None), largest=MOST_WINS)
+    matrix = validate.as_floats(wins, "wins", shape=(None, None), max_abs=MOST_WINS)
     if matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise InvalidInput(f"wins has shape {matrix.shape}; it must be square, one row per action")
     if matrix.min() < 0:

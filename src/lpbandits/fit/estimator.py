@@ -20,7 +20,7 @@ from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
 from lpbandits.text import pluralize, share_text
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json, Label
-from lpbandits.validate import ODD, short_repr
+from lpbandits.validate import CONVERSION_ERRORS, short_repr
 
 FEW_PEOPLE = 10
 FEW_SHARE = 0.01
@@ -121,7 +121,7 @@ def as_estimator(value: Any) -> Estimator:
     """Return `value` if it is a way of finding states."""
     try:
         fits = all(hasattr(value, name) for name in ("method", "seed", "settings", "among", "__call__"))
-    except ODD:
+    except CONVERSION_ERRORS:
         fits = False
     if isinstance(value, type) or not fits:
         raise InvalidInput(f"estimator is {short_repr(value)}; give TwoStage(…), Em(…) or one like them")

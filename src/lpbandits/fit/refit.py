@@ -42,7 +42,7 @@ def estimator_of(model: PreferenceModel) -> tuple[Estimator, States, Json] | Non
     own: Json = {field.name: given[field.name] for field in fields(kind) if field.name in given}
     try:
         states: Any = given.get("states")
-        if not validate.same(states, "auto"):
+        if not validate.is_exactly(states, "auto"):
             states = validate.as_count(states, "states")
         return kind(**own), states, _others(given)
     except InvalidInput as error:

@@ -82,7 +82,7 @@ def state_means(log: Ratings | Blocks, estimate: Estimate, threads: Threads | No
     means = np.clip(_rounded(means, sample, most - least), low, high)
     squares = float(added(ratings.each(_squares, means, own=states)))
     noise = math.sqrt(squares / max(int(ratings.log.counts.sum()) - blocks, 1))
-    return StateMeans(means, min(max(noise, LEAST_NOISE * ((high - low) or 1.0)), validate.LARGEST))
+    return StateMeans(means, min(max(noise, LEAST_NOISE * ((high - low) or 1.0)), validate.MAX_ABS_VALUE))
 
 
 def _reach(block: Ratings, threads: Threads) -> tuple[float, float, bool]:

@@ -68,7 +68,7 @@ def share_in_fit(model: PreferenceModel, people: Sequence[Label]) -> float | Non
 def _share(model: PreferenceModel, people: Sequence[Label]) -> tuple[float | None, int]:
     """Return the share, and of how many people it is."""
     sketch = _sketch(as_model(model))
-    labels = validate.as_list(people, "people", "labels", most=2**31)
+    labels = validate.as_list(people, "people", "labels", max_length=2**31)
     hashes = {_hash(validate.as_label(label, f"people[{i}]")) for i, label in enumerate(labels)}
     if sketch is None:
         return None, 0

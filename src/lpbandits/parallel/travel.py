@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 from lpbandits.errors import InvalidInput, LpbError, ResourceError, UncompiledWarning
-from lpbandits.validate import ODD
+from lpbandits.validate import CONVERSION_ERRORS
 
 LEAST = 0.5
 """Seconds of work that other processes are sent at a time: sending costs milliseconds."""
@@ -30,7 +30,7 @@ def packed(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
 
     try:
         return bytes(dumps((function, arguments)))
-    except (*ODD, pickle.PicklingError) as error:
+    except (*CONVERSION_ERRORS, pickle.PicklingError) as error:
         raise InvalidInput(
             f"what is to be worked on cannot be sent to worker processes ({_first_line(error)}); define your policies' "
             "parts in a module, without open files or locks, or use this process alone (--jobs 1)"
@@ -55,7 +55,7 @@ def unpacked(call: bytes, theirs: Mapping[str, str] | None = None) -> bytes:
         check_same(theirs)
     try:
         function, arguments = pickle.loads(call)  # noqa: S301 - from whoever started this worker, or rules it
-    except (*ODD, ImportError, pickle.UnpicklingError) as error:
+    except (*CONVERSION_ERRORS, ImportError, pickle.UnpicklingError) as error:
         raise InvalidInput(
             f"a worker process cannot load what it was sent ({_first_line(error)}); put your module where workers find "
             "it (install it, or set PYTHONPATH), or use this process alone (--jobs 1)"

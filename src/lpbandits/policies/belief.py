@@ -250,7 +250,7 @@ def _check_slots(policy: "Policy", slots: FloatArray) -> None:
     """Refuse counts, sums and spreads that no rewards of the policy's family, or no duels, lead to."""
     counts, sums, spreads = slots
     family = "bernoulli" if policy.feedback == "duels" else policy.rewards.family
-    largest = {"bernoulli": 1.0, "poisson": validate.LARGEST, "gaussian": validate.LARGEST}[family]
+    largest = {"bernoulli": 1.0, "poisson": validate.MAX_ABS_VALUE, "gaussian": validate.MAX_ABS_VALUE}[family]
     lowest = -largest if family == "gaussian" else 0.0
     most = largest * counts * (1.0 + 1e-9)  # sums are rounded
     for ok, rule in (

@@ -5,7 +5,7 @@ from lpbandits.policies.evidences import Utility
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.registry import NEARLY, Entry
 from lpbandits.policies.rules import InformationDirected
-from lpbandits.rewards import Rewards, guessed
+from lpbandits.rewards import Rewards, rewards_with_guess
 
 
 class LpbIDS(Policy):
@@ -41,7 +41,7 @@ class LpbIDS(Policy):
         hope: float = 0.6,
         explore: float = 0.0,
     ) -> None:
-        evidence = Utility(guessed(rewards, noise, noise_known), slack=slack, isotonic=isotonic)
+        evidence = Utility(rewards_with_guess(rewards, noise, noise_known), slack=slack, isotonic=isotonic)
         super().__init__(model, evidence, InformationDirected(hope), explore)
 
 

@@ -5,7 +5,7 @@ from lpbandits.policies.evidences import Utility
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.registry import NEARLY, Entry
 from lpbandits.policies.rules import BestExpected
-from lpbandits.rewards import Rewards, guessed
+from lpbandits.rewards import Rewards, rewards_with_guess
 
 
 class LpbUtility(Policy):
@@ -52,7 +52,7 @@ class LpbUtility(Policy):
         isotonic: float = 0.5,
         explore: float = 0.0,
     ) -> None:
-        evidence = Utility(guessed(rewards, noise, noise_known), slack=slack, isotonic=isotonic)
+        evidence = Utility(rewards_with_guess(rewards, noise, noise_known), slack=slack, isotonic=isotonic)
         super().__init__(model, evidence, BestExpected(), explore)
 
 

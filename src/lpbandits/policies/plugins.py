@@ -53,7 +53,7 @@ def check_part(part: Any, name: Literal["evidence", "rule"]) -> None:
         _check_function(getattr(part, member), member, called)
     try:
         json.dumps(settings_of(part), allow_nan=False)
-    except validate.ODD:
+    except validate.CONVERSION_ERRORS:
         raise InvalidInput(f"the settings of {called} are not plain values; they are saved as JSON") from None
 
 

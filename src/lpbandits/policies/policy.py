@@ -270,7 +270,7 @@ class Policy:
         """Return the index of an action's label."""
         try:
             return self.model.index[label]
-        except validate.ODD:
+        except validate.CONVERSION_ERRORS:
             names = ", ".join(map(short_repr, self.model.actions[:5])) + (", …" if self.model.n_actions > 5 else "")
             raise InvalidInput(
                 f"unknown action {short_repr(label)}; the {self.model.n_actions} actions are {names}"
@@ -319,7 +319,7 @@ def _matrix(values: Any, name: str) -> FloatArray:
         raise InvalidInput(f"{name} has shape {array.shape}; it must be a matrix")
     try:
         return np.array(array, dtype=np.float64, order="C")
-    except validate.ODD:
+    except validate.CONVERSION_ERRORS:
         raise InvalidInput(f"{name} is not a matrix of numbers") from None
 
 

@@ -144,7 +144,7 @@ def policy_from_dict(content: Json, model: PreferenceModel) -> Policy:
         return Policy(model, _part(EVIDENCES, content["evidence"]), _part(RULES, content["rule"]), explore)
     except InvalidInput as error:
         raise FileFormatError(f"the saved policy is not usable: {error}") from None
-    except validate.ODD as error:
+    except validate.CONVERSION_ERRORS as error:
         raise FileFormatError(
             f"the saved policy is not whole: {type(error).__name__} {validate.short_repr(error)}"
         ) from None

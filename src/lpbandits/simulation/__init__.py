@@ -1,7 +1,7 @@
 """Simulation: people × rounds × policies → results."""
 
 from lpbandits.simulation.results import Curve, PolicyResult, Results
-from lpbandits.simulation.rollout import Trace, roll
 from lpbandits.simulation.run import simulate
+from lpbandits.simulation.trace import Trace, rollout
 
-__all__ = ["Curve", "PolicyResult", "Results", "Trace", "roll", "simulate"]
+__all__ = ["Curve", "PolicyResult", "Results", "Trace", "rollout", "simulate"]

@@ -10,8 +10,8 @@ from typing import TypeVar
 import numpy as np
 
 from lpbandits.simulation.results import Curve, PolicyResult
-from lpbandits.simulation.rollout import Trace
 from lpbandits.simulation.sums import Moments, Spread, binned
+from lpbandits.simulation.trace import Trace
 from lpbandits.typing import FloatArray, IntArray, UInt16Array
 
 T = TypeVar("T", int, str)

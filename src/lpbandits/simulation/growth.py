@@ -10,7 +10,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.parallel import resolve_threads, thread_map
 from lpbandits.policies import Setting, entry_of, make_policy
 from lpbandits.progress import Progress
-from lpbandits.simulation.rollout import roll
+from lpbandits.simulation.trace import rollout
 from lpbandits.typing import FloatArray
 from lpbandits.worlds import Population
 
@@ -19,7 +19,7 @@ def copies_of(crowd: Population, repeats: int) -> Population:
     """Return a crowd of `repeats` copies of another crowd's first person."""
     truth = np.zeros(repeats, dtype=np.int64)
     means = np.tile(crowd.means[0], (repeats, 1))
-    return Population(crowd.model, truth, means, crowd.rewards, told=crowd.told, tails=crowd.tails)
+    return Population(crowd.model, truth, means, crowd.rewards, assumed=crowd.assumed, tails=crowd.tails)
 
 
 def check_growth(policies: Sequence[str], rounds: int, repeats: int, threads: int | None) -> tuple[int, int, int]:
@@ -67,8 +67,8 @@ def measure_growth(
 
     def growth_of(name: str, i: int) -> float:
         crowd = crowds[i]
-        policy = make_policy(name, Setting(crowd.model, crowd.rewards_told, rounds))
-        regret = roll(policy, crowd, rounds=rounds, seed=seed, first_person=int(firsts[i])).regret
+        policy = make_policy(name, Setting(crowd.model, crowd.assumed_rewards, rounds))
+        regret = rollout(policy, crowd, rounds=rounds, seed=seed, first_person=int(firsts[i])).regret
         return float(regret[:, early:].sum() / len(regret) / math.log(rounds / early))
 
     out = {name: np.empty(len(crowds)) for name in policies}

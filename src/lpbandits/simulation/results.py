@@ -12,10 +12,10 @@ import polars as pl
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.atomic import whole_folder, write_table
 from lpbandits.io.paths import as_path
-from lpbandits.simulation.rollout import Trace
 from lpbandits.simulation.sums import Moments, Spread
+from lpbandits.simulation.trace import Trace
 from lpbandits.typing import FloatArray, Json
-from lpbandits.validate import ODD, short_repr
+from lpbandits.validate import CONVERSION_ERRORS, short_repr
 
 FORMAT = "lpbandits-simulation"
 VERSION = 2
@@ -127,7 +127,7 @@ class Results:
     def __getitem__(self, name: str) -> PolicyResult:
         try:
             return self.policies[name]
-        except ODD:
+        except CONVERSION_ERRORS:
             raise InvalidInput(
                 f"no policy {short_repr(name)} in these results; there are: {', '.join(self.policies)}"
             ) from None

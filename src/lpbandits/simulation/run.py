@@ -13,9 +13,9 @@ from lpbandits.progress import Progress
 from lpbandits.simulation import sums
 from lpbandits.simulation.accumulate import Account, Part
 from lpbandits.simulation.results import Results
-from lpbandits.simulation.rollout import check_rounds, play, warn_of_locking
-from lpbandits.simulation.size import check_run, people_of_piece
-from lpbandits.worlds import Population, World, about_world, drawn
+from lpbandits.simulation.size import check_run, people_per_task
+from lpbandits.simulation.trace import check_rounds, play, warn_of_locking
+from lpbandits.worlds import Population, World, draw_population, world_settings
 
 Build = Callable[[Setting], Policy]
 
@@ -84,7 +84,7 @@ def simulate(
     >>> bool(duels["lpb-duel"].regret.mean[-1] < duels["double-ts"].regret.mean[-1])
     True
     """
-    settings = about_world(world)
+    settings = world_settings(world)
     traces = validate.as_flag(traces, "traces")
     if progress is not None and not callable(progress):
         raise InvalidInput(
@@ -141,7 +141,7 @@ def builders_of(policies: Sequence[str] | Mapping[str, str | Build]) -> dict[str
             f"policies is {validate.short_repr(policies)}; give a list of names, such as ['lpbts', 'ts']"
         )
     named: Iterable[tuple[str, str | Build]]
-    listed = validate.as_list(policies, "policies", "names", most=10_000)
+    listed = validate.as_list(policies, "policies", "names", max_length=10_000)
     named = policies.items() if isinstance(policies, Mapping) else ((name, name) for name in listed)
     out: dict[str, Build] = {}
     for given, build in named:
@@ -200,12 +200,12 @@ def _feedback(pieces: Sequence[Piece], world: str | None) -> str:
 def populations_of(world: World, people: int, draws: int, seed: int, check: Callable[..., object]) -> list[Population]:
     """Return every draw of a world, if `check` lets its states, actions and people pass."""
     populations: list[Population] = []
-    about = about_world(world)
+    about = world_settings(world)
     states, actions = about.get("states"), about.get("actions")
     if type(states) is int and type(actions) is int:  # so that too large a run is refused before anybody is drawn
         check(states=states, actions=actions, people=people * states)
     for draw in range(draws):
-        population = drawn(world, people=people, seed=seed, draw=draw)
+        population = draw_population(world, people=people, seed=seed, draw=draw)
         if populations and len(population) != len(populations[0]):
             raise InvalidInput(
                 f"draw {draw} has {len(population)} people and draw 0 has {len(populations[0])}; "
@@ -231,10 +231,10 @@ def pieces_of(
     others, and share their people.
     """
     pieces: list[Piece] = []
-    size = people_of_piece(rounds)
+    size = people_per_task(rounds)
     for name, build in builders.items():
         for draw, population in enumerate(populations):
-            policy = _built(name, build, Setting(population.model, population.rewards_told, rounds, first))
+            policy = _built(name, build, Setting(population.model, population.assumed_rewards, rounds, first))
             policy = policy.exploring(explore) if explore and not policy.explore else policy
             check_rounds(policy, population, rounds)
             people = len(population)

@@ -15,10 +15,10 @@ PIECE = 2**17
 """Decisions per piece of work, at most 512 people: fixed, so that no result depends on how pieces are spread."""
 
 
-def people_of_piece(rounds: int) -> int:
+def people_per_task(rounds: int) -> int:
     """Return how many people a piece of work has.
 
-    >>> people_of_piece(200), people_of_piece(10**6)
+    >>> people_per_task(200), people_per_task(10**6)
     (512, 1)
     """
     return max(1, min(512, PIECE // rounds))
@@ -52,7 +52,7 @@ def check_run(
     size += policies * everybody * 240  # ten numbers per person, and again in a table and in its file
     size += policies * 2 * (8 * cells if cells <= sums.EXACT else 8 * rounds * sums.BINS)  # quantiles
     size += policies * draws * (16 * rounds + 5000)  # sums per round and draw, and the policies themselves
-    size += policies * (everybody // people_of_piece(rounds)) * 1500  # pieces of work
+    size += policies * (everybody // people_per_task(rounds)) * 1500  # pieces of work
     size += 64 * max(rounds, PIECE) * 2 * workers + 200 * rounds  # traces under way
     size += (policies + 1) * cells * 56 if traces else 0
     work = sum(everybody * rounds * _decision(build, states, actions, rounds) for build in builders.values())

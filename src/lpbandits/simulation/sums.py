@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lpbandits.simulation.kernels.bins import count_bins, put_in_bins
+from lpbandits.simulation.kernels import count_bins, put_in_bins
 from lpbandits.typing import FloatArray, IntArray, UInt16Array
 
 EXACT = 2**23

@@ -181,9 +181,9 @@ def _person(model: PreferenceModel, state: int, means: Any, noise: float) -> _Pe
     """Check that such a person is possible, and has one best action by a margin that floats can square."""
     z = validate.as_count(state, "state", low=0, high=as_model(model).n_states - 1)
     own = validate.as_floats(means, "means", shape=(model.n_actions,))
-    sd = validate.as_number(noise, "noise", low=0, high=validate.LARGEST, above=True)
+    sd = validate.as_number(noise, "noise", low=0, high=validate.MAX_ABS_VALUE, above=True)
     largest = float(np.abs(own).max())
-    validate.as_number(largest, "the largest mean", high=validate.LARGEST)
+    validate.as_number(largest, "the largest mean", high=validate.MAX_ABS_VALUE)
     order: IntArray = model.orderings[z]
     rises = np.flatnonzero(np.diff(own[order]) > 0)
     if len(rises):

@@ -21,7 +21,7 @@ from lpbandits.typing import FloatArray
 
 MOST_ROUNDS = 300
 
-MOST_HOURS = 10
+MAX_HOURS = 10
 """How long bounds may go on, by their estimate: they take one core, and nothing is kept before the end."""
 
 
@@ -38,7 +38,7 @@ def check_size(states: int, actions: int, what: str = "a bound", operations: int
         "take fewer people, states or actions",
         size=300 * states * actions + 100 * actions * actions,  # cuts and fits per state, and a linear system
         operations=operations_of(states, actions) if operations is None else operations,
-        most_hours=MOST_HOURS,
+        max_hours=MAX_HOURS,
     )
 
 

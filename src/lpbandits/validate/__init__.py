@@ -4,10 +4,10 @@ Each function takes what a user gave and the name it has for the user, and retur
 number, or raises `InvalidInput` that names the value, the place and the remedy. Nothing behind this door checks again.
 """
 
-from lpbandits.validate.arrays import LARGEST, as_array, as_floats, as_indices, as_states
+from lpbandits.validate.arrays import MAX_ABS_VALUE, as_array, as_floats, as_indices, as_states
 from lpbandits.validate.orderings import as_labels, as_orderings, as_prior, check_errors, check_ordered, check_unit
 from lpbandits.validate.values import (
-    ODD,
+    CONVERSION_ERRORS,
     as_bytes,
     as_choice,
     as_count,
@@ -19,13 +19,13 @@ from lpbandits.validate.values import (
     as_seed,
     as_text,
     did_you_mean,
-    same,
+    is_exactly,
     short_repr,
 )
 
 __all__ = [
-    "LARGEST",
-    "ODD",
+    "CONVERSION_ERRORS",
+    "MAX_ABS_VALUE",
     "as_array",
     "as_bytes",
     "as_choice",
@@ -47,6 +47,6 @@ __all__ = [
     "check_ordered",
     "check_unit",
     "did_you_mean",
-    "same",
+    "is_exactly",
     "short_repr",
 ]

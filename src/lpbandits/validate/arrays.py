@@ -10,12 +10,12 @@ import numpy as np
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import check_resources
 from lpbandits.typing import FloatArray, IntArray
-from lpbandits.validate.values import NO_NUMBERS, ODD
+from lpbandits.validate.values import CONVERSION_ERRORS, NON_NUMERIC_TYPES
 
-LARGEST = 1e100
+MAX_ABS_VALUE = 1e100
 """Rewards and means beyond this would overflow when squared."""
 
-LONGEST_ARRAY = 2**31
+MAX_ARRAY_LENGTH = 2**31
 """Entries of a list that becomes an array."""
 
 
@@ -24,15 +24,15 @@ def as_floats(
     name: str,
     *,
     shape: tuple[int | None, ...],
-    largest: float = math.inf,
-    gaps: bool = False,
+    max_abs: float = math.inf,
+    allow_nan: bool = False,
     copy: bool | None = True,
 ) -> FloatArray:
     """Return `values` as a new contiguous float64 array of finite numbers; None in `shape` allows any length.
 
-    With `gaps`, entries may be NaN. With `copy=None`, an array that is all this already is returned as it is.
+    With `allow_nan`, entries may be NaN. With `copy=None`, an array that is all this already is returned as it is.
 
-    >>> as_floats([1, 2e200], "means", shape=(2,), largest=LARGEST)
+    >>> as_floats([1, 2e200], "means", shape=(2,), max_abs=MAX_ABS_VALUE)
     Traceback (most recent call last):
     ...
     lpbandits.errors.InvalidInput: means[1] is 2e+200; it must lie within ±1e+100: use other units
@@ -47,27 +47,27 @@ def as_floats(
         have = "×".join(map(str, given.shape)) or "a single number"
         raise InvalidInput(f"{name} has shape {have}; it must be {wanted}")
     array = _numbers(given, name, copy)
-    odd = np.isinf(array) if gaps else ~np.isfinite(array)
+    odd = np.isinf(array) if allow_nan else ~np.isfinite(array)
     if odd.any():
         place = tuple(int(i) for i in np.argwhere(odd)[0])
         raise InvalidInput(f"{name}{list(place)} is {array[place]}; every entry must be a finite number")
-    if largest < math.inf and np.any(np.abs(array) > largest):
-        place = tuple(int(i) for i in np.argwhere(np.abs(array) > largest)[0])
-        raise InvalidInput(f"{name}{list(place)} is {array[place]}; it must lie within ±{largest:g}: use other units")
+    if max_abs < math.inf and np.any(np.abs(array) > max_abs):
+        place = tuple(int(i) for i in np.argwhere(np.abs(array) > max_abs)[0])
+        raise InvalidInput(f"{name}{list(place)} is {array[place]}; it must lie within ±{max_abs:g}: use other units")
     return array
 
 
 def as_array(values: Any, name: str, *, ragged: str = "") -> np.ndarray[Any, Any]:
     """Return `values` as an array of whatever type, without a mask; `ragged` says what is wrong with uneven rows."""
     try:
-        if not isinstance(values, np.ndarray) and hasattr(type(values), "__len__") and len(values) > LONGEST_ARRAY:
-            raise InvalidInput(f"{name} has {len(values):,} entries; at most {LONGEST_ARRAY:,} fit")
+        if not isinstance(values, np.ndarray) and hasattr(type(values), "__len__") and len(values) > MAX_ARRAY_LENGTH:
+            raise InvalidInput(f"{name} has {len(values):,} entries; at most {MAX_ARRAY_LENGTH:,} fit")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a masked number in a list becomes NaN
             array = np.asarray(values)
     except InvalidInput:
         raise
-    except ODD:
+    except CONVERSION_ERRORS:
         raise InvalidInput(ragged or f"{name} is not an array of numbers with equally long rows") from None
     _check_size(array, name)
     if "numpy.ma" in sys.modules and np.ma.is_masked(values):  # nothing is masked before it is imported
@@ -78,7 +78,7 @@ def as_array(values: Any, name: str, *, ragged: str = "") -> np.ndarray[Any, Any
 def _numbers(array: np.ndarray[Any, Any], name: str, copy: bool | None) -> FloatArray:
     """Return an array as new contiguous float64; what only looks like numbers (text, dates, complex) is refused."""
     odd = array.dtype.kind not in "biufO" or (
-        array.dtype.kind == "O" and any(isinstance(value, NO_NUMBERS) for value in array.flat)
+        array.dtype.kind == "O" and any(isinstance(value, NON_NUMERIC_TYPES) for value in array.flat)
     )
     if odd and array.size:
         held = "text" if array.dtype.kind in "USO" else f"{array.dtype} values"
@@ -87,7 +87,7 @@ def _numbers(array: np.ndarray[Any, Any], name: str, copy: bool | None) -> Float
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # as above; a long double beyond all floats is infinite
             return np.array(array, dtype=np.float64, order="C", subok=False, copy=copy)
-    except ODD:
+    except CONVERSION_ERRORS:
         raise InvalidInput(f"{name} is not an array of numbers with equally long rows") from None
 
 

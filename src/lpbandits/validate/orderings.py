@@ -100,7 +100,7 @@ def as_labels(labels: Sequence[Label] | None, count: int, name: str = "actions")
         return tuple(range(count))
     out: list[Label] = []
     seen: dict[Label, int] = {}
-    for i, label in enumerate(as_list(labels, name, "labels, one per action", most=count + 1)):
+    for i, label in enumerate(as_list(labels, name, "labels, one per action", max_length=count + 1)):
         if i == count:
             raise InvalidInput(f"{name} has more labels than the {count} actions; give one label per action")
         plain = as_label(label, f"{name}[{i}]")

@@ -15,20 +15,20 @@ from lpbandits.errors import FileFormatError, InvalidInput
 from lpbandits.io.json import parse_json
 from lpbandits.typing import Json, Label
 
-ODD = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RuntimeError)
+CONVERSION_ERRORS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RuntimeError)
 """What an object from outside may raise when it is looked at, converted, compared or printed."""
 
-NO_NUMBERS = (str, bytes, bool, np.bool_, np.complexfloating, np.datetime64, np.timedelta64, np.void)
+NON_NUMERIC_TYPES = (str, bytes, bool, np.bool_, np.complexfloating, np.datetime64, np.timedelta64, np.void)
 """What only looks like a number."""
 
-LONGEST_LIST = 2**20
+MAX_LIST_LENGTH = 2**20
 """Entries of a list that is gone through one by one: an iterator may have no end."""
 
-LARGEST_LABEL = 10**100
+MAX_ABS_LABEL = 10**100
 
-MOST_GUESSES = 10_000
+MAX_CANDIDATES = 10_000
 """Names that one which is not there is compared with."""
-LONGEST_GUESS = 60
+MAX_NAME_LENGTH = 60
 """Characters of a name that is worth comparing."""
 
 
@@ -44,13 +44,13 @@ def as_number(value: Any, name: str, *, low: float = -math.inf, high: float = ma
     ...
     lpbandits.errors.InvalidInput: noise is -1; it must be greater than 0
     """
-    if not hasattr(type(value), "__float__") or isinstance(value, NO_NUMBERS):
+    if not hasattr(type(value), "__float__") or isinstance(value, NON_NUMERIC_TYPES):
         raise InvalidInput(f"{name} is {short_repr(value)}, which is not a number")
     if isinstance(value, np.ndarray) and (value.ndim or np.ma.isMaskedArray(value)):
         raise InvalidInput(f"{name} is {short_repr(value)}, which is not one number")
     try:
         number = float(value)
-    except ODD:
+    except CONVERSION_ERRORS:
         raise InvalidInput(f"{name} is {short_repr(value)}, which is not one finite number") from None
     plain = value if type(value) is int else number
     if not math.isfinite(number):
@@ -106,7 +106,7 @@ def as_count(value: Any, name: str, *, low: int = 1, high: int = 2**31 - 1) -> i
     if hasattr(type(value), "__index__") and not isinstance(value, bool):
         try:
             number = operator.index(value)
-        except ODD:
+        except CONVERSION_ERRORS:
             number = low - 1
         if low <= number <= high:
             return number
@@ -138,10 +138,10 @@ def as_bytes(value: Any, name: str) -> int:
     return size
 
 
-def same(value: Any, wanted: str | int) -> bool:
+def is_exactly(value: Any, wanted: str | int) -> bool:
     """Say whether a value from outside is a plain text or number, and this one.
 
-    >>> same(True, 1), same(1, 1)
+    >>> is_exactly(True, 1), is_exactly(1, 1)
     (False, True)
     """
     return type(value) is type(wanted) and bool(value == wanted)
@@ -178,7 +178,7 @@ def did_you_mean(value: Any, known: Iterable[Label]) -> str:
     if word is None:
         return ""
     names: dict[str, Label] = {}
-    for name in itertools.islice(known, MOST_GUESSES):
+    for name in itertools.islice(known, MAX_CANDIDATES):
         folded = _folded(name)
         if folded is not None:
             names.setdefault(folded, name)
@@ -191,21 +191,21 @@ def _folded(name: Any) -> str | None:
     if isinstance(name, bool) or not isinstance(name, str | int):
         return None
     text = str.__str__(name) if isinstance(name, str) else short_repr(int.__index__(name))
-    return text.casefold() if 0 < len(text) <= LONGEST_GUESS else None
+    return text.casefold() if 0 < len(text) <= MAX_NAME_LENGTH else None
 
 
-def as_list(values: Any, name: str, what: str, *, most: int = LONGEST_LIST) -> Iterator[Any]:
+def as_list(values: Any, name: str, what: str, *, max_length: int = MAX_LIST_LENGTH) -> Iterator[Any]:
     """Give the entries of what must be a list of `what`, at most so many of them."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InvalidInput(f"{name} is {short_repr(values)}; give a list of {what}")
     try:
         for i, value in enumerate(values):
-            if i >= most:
-                raise InvalidInput(f"{name} has more than {most:,} entries; give a shorter list of {what}")
+            if i >= max_length:
+                raise InvalidInput(f"{name} has more than {max_length:,} entries; give a shorter list of {what}")
             yield value
     except InvalidInput:
         raise
-    except ODD:
+    except CONVERSION_ERRORS:
         raise InvalidInput(
             f"{name} is {short_repr(values)}, which cannot be gone through; give a list of {what}"
         ) from None
@@ -221,7 +221,7 @@ def as_json(value: Any, name: str) -> Json:
         raise InvalidInput(f"{name} is not a JSON object: {short_repr(value)}; give a dict of plain values")
     try:
         content: Json = parse_json(json.dumps(dict(value)), name)
-    except (*ODD, FileFormatError) as error:
+    except (*CONVERSION_ERRORS, FileFormatError) as error:
         raise InvalidInput(f"{name} is not a JSON object: {error}; give a dict of plain values") from None
     return content
 
@@ -234,7 +234,7 @@ def as_label(label: Any, name: str) -> Label:
     if isinstance(plain, bool) or not isinstance(plain, int):
         raise InvalidInput(f"{name} is {short_repr(label)}; a label must be a str or an int")
     number = int.__index__(plain)
-    if abs(number) > LARGEST_LABEL:
+    if abs(number) > MAX_ABS_LABEL:
         raise InvalidInput(f"{name} is {short_repr(number)}; a number as label lies within ±1e100: give text")
     return number
 
@@ -249,7 +249,7 @@ def short_repr(value: Any) -> str:
         if isinstance(value, str | bytes | bytearray | list | tuple) and len(value) > 80:
             value = value[:80]  # what follows would be cut anyway
         text = " ".join(repr(value).split())
-    except ODD as error:
+    except CONVERSION_ERRORS as error:
         kind = type(value).__name__
         what = "too long to print" if isinstance(error, ValueError | RecursionError) else "that cannot be printed"
         return f"{'an' if kind[:1] in 'aeiou' else 'a'} {kind} {what}"

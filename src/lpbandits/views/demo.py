@@ -7,7 +7,7 @@ from lpbandits.errors import translate_errors
 from lpbandits.io.paths import as_path
 from lpbandits.progress import Progress
 from lpbandits.simulation import Results, simulate
-from lpbandits.statistics import reach
+from lpbandits.statistics import t_multiplier
 from lpbandits.views.charts.base import deferred_validation, hstack, top_of
 from lpbandits.views.comparison_report import HOW_TO_READ, charts_of
 from lpbandits.views.folder import footer, save_report
@@ -64,7 +64,7 @@ def findings(results: dict[str, Results]) -> list[str]:
     gap, error = results["different"].difference("lpbts", "mts")
     top_gap, top_error = results["different"].difference("lpbts", "ts-top")
     draws = results["different"].people()["draw"].n_unique()
-    if abs(top_gap) <= reach(draws) * top_error:
+    if abs(top_gap) <= t_multiplier(draws) * top_error:
         verdict = (
             f"which {draws} draw{'s' * (draws > 1)} of the orderings do{'es' * (draws == 1)} not settle. "
             "Whole orderings pay off with more states: lpb simulate --states 20 --actions 20 --draws 10"

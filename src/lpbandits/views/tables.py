@@ -63,8 +63,8 @@ def gaps_of(settings: Json) -> str:
 def _broken(settings: Json) -> list[str]:
     """Return which of the paper's assumptions a world breaks, in words."""
     words = ["Student's tails"] if settings.get("noise_family") == "student" else []
-    if settings.get("told_noise") is not None:
-        words.append(f"told noise {settings['told_noise']:g}")
+    if settings.get("assumed_noise") is not None:
+        words.append(f"told noise {settings['assumed_noise']:g}")
     words += [f"swap {settings['swap']:g}"] if settings.get("swap") else []
     return words + ([f"model error {settings['model_error']:g}"] if settings.get("model_error") else [])
 

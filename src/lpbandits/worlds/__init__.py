@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lpbandits.worlds.base import COMPARISONS, DuellingWorld, Population, World, about_world, drawn
+from lpbandits.worlds.base import COMPARISONS, DuellingWorld, Population, World, draw_population, world_settings
 from lpbandits.worlds.means import MeansWorld
 from lpbandits.worlds.replay import ReplayWorld
 from lpbandits.worlds.synthetic import SyntheticWorld
@@ -16,8 +16,8 @@ __all__ = [
     "ReplayWorld",
     "SyntheticWorld",
     "World",
-    "about_world",
-    "drawn",
+    "draw_population",
+    "world_settings",
 ]
 
 WORLDS: dict[str, type[Any]] = {world.name: world for world in (SyntheticWorld, MeansWorld, ReplayWorld)}

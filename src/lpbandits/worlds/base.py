@@ -12,7 +12,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.kernels.layout import GAUSSIAN, STUDENT
 from lpbandits.kernels.outcomes import BRADLEY_TERRY, COMPARED
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.rewards import SMALLEST, Rewards, as_rewards
+from lpbandits.rewards import MIN_NOISE, Rewards, as_rewards
 from lpbandits.typing import FloatArray, IntArray, Json
 
 COMPARISONS = {"rewards": COMPARED, "bradley-terry": BRADLEY_TERRY}
@@ -21,7 +21,7 @@ COMPARISONS = {"rewards": COMPARED, "bradley-terry": BRADLEY_TERRY}
 TAILS = {"normal": GAUSSIAN, "student": STUDENT}
 """Where the noise of Gaussian rewards comes from, and the kernels' number of it."""
 
-LARGEST_STUDENT = 1e96
+MAX_STUDENT_NOISE = 1e96
 """Of a noise with Student's tails: rewards lie up to ten thousand times as far out."""
 
 
@@ -48,13 +48,13 @@ class Population:
         people × rounds × allowed actions in rising order, filled up with -1 (1 in the first or second place: the same
         for all people or rounds; otherwise there are no fewer rounds than are played); 1×1×0 allows all. If `replayed`,
         by default what each person gave a reward for.
-    once
+    without_replacement
         Whether each action is offered only until it was played.
     replayed
         Whether `means` are rewards that were really given: no noise is added.
     comparison
         How duels are decided: "rewards" compares two noisy ones, "bradley-terry" draws by their means.
-    told
+    assumed
         What policies are told of the rewards, where it is not the truth: of the same family, or Gaussian; None: as
         `rewards`.
     tails
@@ -64,7 +64,7 @@ class Population:
     >>> model = PreferenceModel([[0, 1], [1, 0]])
     >>> Population(model, [0, 1], [[2.0, 1.0], [1.0, 3.0]], Rewards()).means.shape
     (2, 2)
-    >>> people = Population(model, None, [[4.0, np.nan]], Rewards(), replayed=True, once=True)
+    >>> people = Population(model, None, [[4.0, np.nan]], Rewards(), replayed=True, without_replacement=True)
     >>> people.truth.tolist(), people.offered.tolist()
     ([-1], [[[0]]])
     """
@@ -74,17 +74,20 @@ class Population:
     means: FloatArray
     rewards: Rewards
     offered: IntArray = field(default_factory=everything)
-    once: bool = False
+    without_replacement: bool = False
     replayed: bool = False
     comparison: str = "rewards"
-    told: Rewards | None = None
+    assumed: Rewards | None = None
     tails: str = "normal"
 
     def __post_init__(self) -> None:
         m, k = as_model(self.model).n_states, self.model.n_actions
         comparison = validate.as_choice(self.comparison, "comparison", COMPARISONS)
-        once, replayed = validate.as_flag(self.once, "once"), validate.as_flag(self.replayed, "replayed")
-        means = validate.as_floats(self.means, "means", shape=(None, k), gaps=replayed)
+        once, replayed = (
+            validate.as_flag(self.without_replacement, "without_replacement"),
+            validate.as_flag(self.replayed, "replayed"),
+        )
+        means = validate.as_floats(self.means, "means", shape=(None, k), allow_nan=replayed)
         if replayed:
             check_given(as_rewards(self.rewards), means)
         else:
@@ -107,9 +110,9 @@ class Population:
         if replayed and (odd := _unknown(means, offered)) is not None:
             raise InvalidInput(f"person {odd[0]} is offered action {odd[1]}, for which they gave no reward")
         clean = {"means": means, "truth": truth, "offered": offered, "comparison": comparison}
-        for name, value in {**clean, "once": once, "replayed": replayed}.items():
+        for name, value in {**clean, "without_replacement": once, "replayed": replayed}.items():
             object.__setattr__(self, name, value)
-        check_told(self.rewards, self.told)
+        check_assumed(self.rewards, self.assumed)
         object.__setattr__(self, "tails", validate.as_choice(self.tails, "tails", TAILS))
         if self.tails != "normal":
             self._check_tails()
@@ -124,15 +127,15 @@ class Population:
         what = "duels drawn by bradley-terry" if self.comparison == "bradley-terry" else what
         if what:
             raise InvalidInput(f"tails is {self.tails!r}, but {what} have no noise; leave it out")
-        validate.as_number(self.rewards.sd, "noise with Student's tails", high=LARGEST_STUDENT)
+        validate.as_number(self.rewards.sd, "noise with Student's tails", high=MAX_STUDENT_NOISE)
 
     @property
-    def rewards_told(self) -> Rewards:
+    def assumed_rewards(self) -> Rewards:
         """What policies are told of the rewards."""
-        return self.rewards if self.told is None else self.told
+        return self.rewards if self.assumed is None else self.assumed
 
     @property
-    def drawn_from(self) -> tuple[int, float]:
+    def reward_sampler(self) -> tuple[int, float]:
         """The kernels' number of what rewards are drawn from, and its standard deviation."""
         if self.replayed:
             return GAUSSIAN, 0.0
@@ -166,27 +169,29 @@ def _rising(offered: IntArray) -> bool:
     return bool(np.all((np.diff(offered, axis=2) > 0) | (offered[:, :, 1:] == -1)))
 
 
-def told_with(rewards: Rewards, noise: float) -> Rewards:
+def with_noise(rewards: Rewards, noise: float) -> Rewards:
     """Return what policies are told of rewards whose noise they are told to be this.
 
-    >>> told_with(Rewards(noise=1.0), 0.5).sd
+    >>> with_noise(Rewards(noise=1.0), 0.5).sd
     0.5
     """
-    validate.as_number(noise, "told_noise", low=0, above=True)
-    return replace(rewards, noise=validate.as_number(noise, "told_noise", low=SMALLEST, high=validate.LARGEST))
+    validate.as_number(noise, "assumed_noise", low=0, above=True)
+    return replace(
+        rewards, noise=validate.as_number(noise, "assumed_noise", low=MIN_NOISE, high=validate.MAX_ABS_VALUE)
+    )
 
 
-def check_told(rewards: Rewards, told: Rewards | None) -> None:
+def check_assumed(rewards: Rewards, assumed: Rewards | None) -> None:
     """Refuse to tell policies of a family that cannot hold the rewards."""
-    if told is not None and as_rewards(told).family not in (rewards.family, "gaussian"):
+    if assumed is not None and as_rewards(assumed).family not in (rewards.family, "gaussian"):
         raise InvalidInput(
-            f"told is {told.family}, but rewards are {rewards.family}; tell policies {rewards.family} or gaussian"
+            f"assumed rewards must be {rewards.family} or gaussian, like the rewards, got {assumed.family}"
         )
 
 
 def check_given(rewards: Rewards, means: FloatArray) -> None:
     """Refuse rewards given that the family cannot have."""
-    odd = np.abs(means) > validate.LARGEST
+    odd = np.abs(means) > validate.MAX_ABS_VALUE
     if rewards.family != "gaussian":
         odd |= (means != np.floor(means)) & ~np.isnan(means)
         odd |= (means < 0) | (means > (1 if rewards.family == "bernoulli" else np.inf))
@@ -229,7 +234,7 @@ def as_world(world: Any) -> World:
     """Return `world` if it can draw people and say what it is."""
     try:
         fits = all(callable(getattr(world, name, None)) for name in ("draw", "to_dict"))
-    except validate.ODD:
+    except validate.CONVERSION_ERRORS:
         fits = False
     if isinstance(world, type) or not fits:
         raise InvalidInput(
@@ -240,12 +245,12 @@ def as_world(world: Any) -> World:
     return found
 
 
-def about_world(world: World) -> Json:
+def world_settings(world: World) -> Json:
     """Return a world's settings, if they are a JSON object: results are kept with them."""
     about: Any = as_world(world).to_dict()
     try:
         content = json.loads(json.dumps(about, allow_nan=False)) if isinstance(about, Mapping) else None
-    except validate.ODD as error:
+    except validate.CONVERSION_ERRORS as error:
         raise InvalidInput(
             f"to_dict of the world {type(world).__name__} does not return plain JSON values: {validate.short_repr(error)}"
         ) from None
@@ -257,7 +262,7 @@ def about_world(world: World) -> Json:
     return content
 
 
-def drawn(world: World, *, people: int, seed: int, draw: int) -> Population:
+def draw_population(world: World, *, people: int, seed: int, draw: int) -> Population:
     """Return the people that a world draws, if they are a population."""
     population: Any = world.draw(people=people, seed=seed, draw=draw)
     if not isinstance(population, Population):
@@ -296,8 +301,8 @@ class DuellingWorld:
 
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:
         """Return the people of the world inside, who duel."""
-        return replace(drawn(self.world, people=people, seed=seed, draw=draw), comparison=self.comparison)
+        return replace(draw_population(self.world, people=people, seed=seed, draw=draw), comparison=self.comparison)
 
     def to_dict(self) -> Json:
         """Return the settings of the world inside, with how duels are decided."""
-        return {**about_world(self.world), "feedback": "duels", "comparison": self.comparison}
+        return {**world_settings(self.world), "feedback": "duels", "comparison": self.comparison}

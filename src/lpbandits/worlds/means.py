@@ -8,9 +8,9 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.rewards import SMALLEST, Family, Rewards, as_rewards
+from lpbandits.rewards import MIN_NOISE, Family, Rewards, as_rewards
 from lpbandits.typing import FloatArray, IntArray, Json
-from lpbandits.worlds.base import Population, told_with
+from lpbandits.worlds.base import Population, with_noise
 
 
 class MeansWorld:
@@ -26,7 +26,7 @@ class MeansWorld:
         The state of each person, when `means` has one row per person.
     rewards
         Family and noise of the rewards; by default Gaussian with the model's own noise, as a fit saw it, or with 1.
-    told_noise
+    assumed_noise
         The noise that policies are told; by default that of the rewards.
 
     >>> model = PreferenceModel([[0, 1], [1, 0]], means=[[0.9, 0.2], [0.3, 0.6]])
@@ -43,11 +43,11 @@ class MeansWorld:
         *,
         truth: object = None,
         rewards: Rewards | None = None,
-        told_noise: float | None = None,
+        assumed_noise: float | None = None,
     ) -> None:
         self.model = as_model(model)
         self.rewards = rewards_seen(model) if rewards is None else as_rewards(rewards)
-        self.told = None if told_noise is None else told_with(self.rewards, told_noise)
+        self.assumed = None if assumed_noise is None else with_noise(self.rewards, assumed_noise)
         given = model.means if means is None else means
         if given is None:
             raise InvalidInput(
@@ -71,7 +71,7 @@ class MeansWorld:
         )
         rows = np.repeat(np.arange(len(self.means)), people)
         truth = rows if self.truth is None else self.truth[rows]
-        return Population(self.model, truth, np.ascontiguousarray(self.means[rows]), self.rewards, told=self.told)
+        return Population(self.model, truth, np.ascontiguousarray(self.means[rows]), self.rewards, assumed=self.assumed)
 
     def to_dict(self) -> Json:
         """Return the settings."""
@@ -82,7 +82,7 @@ class MeansWorld:
             "rewards": self.rewards.family,
             "noise": self.rewards.noise,
             "noise_of_model": self.rewards.noise == self.model.noise,
-            "told_noise": None if self.told is None else self.told.noise,
+            "assumed_noise": None if self.assumed is None else self.assumed.noise,
             "model_sha256": self.model.sha256,
         }
 
@@ -94,5 +94,5 @@ def rewards_seen(model: PreferenceModel, family: Family = "gaussian") -> Rewards
     >>> rewards_seen(model).noise, rewards_seen(model, "bernoulli").noise
     (0.9, 0.5)
     """
-    noise = None if family == "bernoulli" or model.noise is None else max(model.noise, SMALLEST)
+    noise = None if family == "bernoulli" or model.noise is None else max(model.noise, MIN_NOISE)
     return Rewards(family, noise)

@@ -42,7 +42,7 @@ class ReplayWorld:
     >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]])
     >>> world = ReplayWorld(model, [[4.0, np.nan, 2.0], [1.0, 2.0, 5.0]], least=2)
     >>> people = world.draw(people=2, seed=0)
-    >>> people.once, sorted(people.offered.tolist())
+    >>> people.without_replacement, sorted(people.offered.tolist())
     (True, [[[0, 1, 2]], [[0, 2, -1]]])
     """
 
@@ -70,7 +70,9 @@ class ReplayWorld:
         rng = np.random.default_rng([validate.as_seed(seed), validate.as_count(draw, "draw", low=0)])
         chosen = rng.permutation(len(self.given))[: validate.as_count(people, "people")]
         unknown = np.full(len(chosen), -1)
-        return Population(self.model, unknown, self.given[chosen], self.rewards, once=True, replayed=True)
+        return Population(
+            self.model, unknown, self.given[chosen], self.rewards, without_replacement=True, replayed=True
+        )
 
     def to_dict(self) -> Json:
         """Return the settings."""
@@ -87,7 +89,7 @@ class ReplayWorld:
 def _matrix(log: Log, model: PreferenceModel) -> FloatArray:
     """Return people × the model's actions."""
     person = np.repeat(np.arange(len(log.offsets) - 1), np.diff(log.offsets))
-    action = model.places_of(log.actions)[log.action]
+    action = model.indices_of(log.actions)[log.action]
     people = len(log.offsets) - 1
     check_resources(
         f"to replay {people:,} people with {model.n_actions:,} actions",
@@ -103,7 +105,7 @@ def _matrix(log: Log, model: PreferenceModel) -> FloatArray:
 def _is_log(log: Any) -> bool:
     try:
         return all(hasattr(log, name) for name in Log.__annotations__)
-    except validate.ODD:
+    except validate.CONVERSION_ERRORS:
         return False
 
 
@@ -111,7 +113,7 @@ def _rewards(values: Any, actions: int) -> FloatArray:
     try:
         array = validate.as_array(values, "log")
         array = array[None, :] if array.ndim == 1 else array
-        return validate.as_floats(array, "log", shape=(None, actions), largest=validate.LARGEST, gaps=True)
+        return validate.as_floats(array, "log", shape=(None, actions), max_abs=validate.MAX_ABS_VALUE, allow_nan=True)
     except InvalidInput as error:
         raise InvalidInput(
             f"{error}; give Ratings, or people × {actions} finite rewards, NaN where there is none"

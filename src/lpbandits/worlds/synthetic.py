@@ -12,7 +12,7 @@ from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, IntArray, Json
-from lpbandits.worlds.base import LARGEST_STUDENT, TAILS, Population, told_with
+from lpbandits.worlds.base import MAX_STUDENT_NOISE, TAILS, Population, with_noise
 from lpbandits.worlds.gaps import GAPS, expected_descent
 from lpbandits.worlds.kernels import descending_means, order_keys, swap_neighbours
 from lpbandits.worlds.misspecified import mistold
@@ -52,7 +52,7 @@ class SyntheticWorld:
     model_error
         How far what policies are told of a state's ordering is from the people's: the expected 1 − τ (Kendall's), which
         is twice the share of pairs ordered differently; from 0 to below 1. The model then has utilities and errors.
-    told_noise
+    assumed_noise
         The noise that policies are told; by default the true one.
     noise_family
         "normal", or "student": noise with heavy tails (4 degrees of freedom) and the same standard deviation.
@@ -61,8 +61,8 @@ class SyntheticWorld:
     >>> people = world.draw(people=2, seed=0)
     >>> people.means.shape, people.truth.tolist()
     ((4, 3), [0, 0, 1, 1])
-    >>> misled = SyntheticWorld(states=2, actions=3, told_noise=0.5, noise=2.0).draw(people=2, seed=0)
-    >>> misled.rewards.sd, misled.rewards_told.sd
+    >>> misled = SyntheticWorld(states=2, actions=3, assumed_noise=0.5, noise=2.0).draw(people=2, seed=0)
+    >>> misled.rewards.sd, misled.assumed_rewards.sd
     (2.0, 0.5)
     """
 
@@ -77,7 +77,7 @@ class SyntheticWorld:
     gaps: str = "paper"
     swap: float = 0.0
     model_error: float = 0.0
-    told_noise: float | None = None
+    assumed_noise: float | None = None
     noise_family: str = "normal"
     name: ClassVar[str] = "synthetic"
 
@@ -94,8 +94,8 @@ class SyntheticWorld:
         clean["gaps"] = validate.as_choice(self.gaps, "gaps", GAPS)
         clean["swap"] = validate.as_number(self.swap, "swap", low=0, high=1)
         clean["model_error"] = validate.as_number(self.model_error, "model_error", low=0, high=1)
-        if self.told_noise is not None:
-            clean["told_noise"] = told_with(Rewards(), self.told_noise).sd
+        if self.assumed_noise is not None:
+            clean["assumed_noise"] = with_noise(Rewards(), self.assumed_noise).sd
         clean["noise_family"] = validate.as_choice(self.noise_family, "noise_family", TAILS)
         for name, value in clean.items():
             object.__setattr__(self, name, value)
@@ -132,7 +132,7 @@ class SyntheticWorld:
             truth,
             np.ascontiguousarray(own),
             rewards,
-            told=None if self.told_noise is None else told_with(rewards, self.told_noise),
+            assumed=None if self.assumed_noise is None else with_noise(rewards, self.assumed_noise),
             tails=self.noise_family,
         )
 
@@ -156,7 +156,7 @@ class SyntheticWorld:
         if self.model_error and self.actions == 1:
             raise InvalidInput(f"model_error is {self.model_error:g}, but 1 action has only one ordering; leave it out")
         if self.noise_family == "student":
-            validate.as_number(self.noise, "noise with Student's tails", high=LARGEST_STUDENT)
+            validate.as_number(self.noise, "noise with Student's tails", high=MAX_STUDENT_NOISE)
 
     def _told(self, orderings: IntArray, along: FloatArray, seed: int, draw: int) -> PreferenceModel:
         """Return the model that policies are told, whose means descend `along` the orderings they are told."""

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from lpbandits.statistics import LEVEL, reach
+from lpbandits.statistics import LEVEL, t_multiplier
 from lpbandits.typing import FloatArray
 
 Verdict = Literal["holds", "does not hold", "not settled"]
@@ -202,7 +202,7 @@ def interval(values: FloatArray, level: float = LEVEL, kind: Kind = "difference"
         low, high = interval(np.log(values), level)
         return math.exp(low), math.exp(high)
     mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
-    away = reach(len(values), level) * error
+    away = t_multiplier(len(values), level) * error
     return mean - away, mean + away
 
 

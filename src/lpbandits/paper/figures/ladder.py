@@ -188,11 +188,11 @@ BROKEN = (
         draws=48,
     ),
     Broken(
-        name="ladder-told-noise",
+        name="ladder-assumed-noise",
         title="The ladder: told another noise than there is",
         shows=f"{_SHOWS}: told a quarter to four times the noise",
         label="told noise / true noise",
-        worlds=_at(MIDDLE, told_noise={f"{told:g}": told for told in TOLD}),
+        worlds=_at(MIDDLE, assumed_noise={f"{told:g}": told for told in TOLD}),
     ),
     Broken(
         name="ladder-swaps",

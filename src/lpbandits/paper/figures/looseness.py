@@ -10,7 +10,7 @@ from lpbandits.kernels.layout import SCORE
 from lpbandits.paper.figures.sweeps import check_case
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.policies.lpbts import LpbTS
-from lpbandits.simulation import roll
+from lpbandits.simulation import rollout
 from lpbandits.typing import FloatArray
 from lpbandits.views.charts.base import Chart, hstack, line_chart, vstack
 from lpbandits.worlds import SyntheticWorld
@@ -43,7 +43,7 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     for draw in range(s["draws"]):
         crowd = world.draw(people=s["people"], seed=seed, draw=draw)
         policies = [LpbTS(crowd.model, rewards=crowd.rewards, likelihood=form) for form in ("refit", "marginal")]
-        trace = roll(policies[0], crowd, rounds=s["rounds"], seed=seed, first_person=draw * len(crowd))
+        trace = rollout(policies[0], crowd, rounds=s["rounds"], seed=seed, first_person=draw * len(crowd))
         found: dict[tuple[str, str, int], list[float]] = defaultdict(list)
         for person, truth in enumerate(crowd.truth.tolist()):
             agents = [Agent(policy, seed=seed) for policy in policies]

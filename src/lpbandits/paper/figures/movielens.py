@@ -21,8 +21,8 @@ from lpbandits.policies.mts import MTS
 from lpbandits.policies.popular import Popular
 from lpbandits.policies.ts import TS
 from lpbandits.rewards import Rewards
-from lpbandits.simulation import Trace, roll
-from lpbandits.statistics import reach
+from lpbandits.simulation import Trace, rollout
+from lpbandits.statistics import t_multiplier
 from lpbandits.typing import FloatArray, Json
 from lpbandits.views.charts.base import Chart, grid, regret_chart, top_of
 from lpbandits.views.charts.spread import dot_chart
@@ -76,7 +76,7 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
         people = task.population(environment, offered)
         models, errors = _models(task, people, environment, recovered=s["recovered"], threads=threads)
         for (policy, level), made in policies_for(models, task, environment).items():
-            trace = roll(made, people, rounds=s["rounds"], seed=derived)
+            trace = rollout(made, people, rounds=s["rounds"], seed=derived)
             labels = {"environment": name, "policy": policy, "level": level, "draw": s["draw"]}
             ends = pl.DataFrame({"kind": "final", "error": errors.get(level), **ends_of(trace, people)})
             both = (ends, _curve(trace).with_columns(kind=pl.lit("curve")))
@@ -214,7 +214,7 @@ def _intervals(ends: pl.DataFrame) -> pl.DataFrame:
     """Return each policy's mean rating, and its 95 % interval by Student's t over draws; a single draw has none."""
     groups = ends.group_by("environment", "level", "policy", maintain_order=True)
     scores = groups.agg(value=pl.col("z").mean(), error=pl.col("z").std() / pl.len().sqrt(), draws=pl.len())
-    factor = pl.Series([reach(draws) for draws in scores["draws"]])
+    factor = pl.Series([t_multiplier(draws) for draws in scores["draws"]])
     away = (pl.col("error") * factor).fill_nan(0.0).fill_null(0.0)
     return scores.with_columns(low=pl.col("value") - away, high=pl.col("value") + away)
 

@@ -90,7 +90,7 @@ class Consistency(Evidence):
     update_posterior = staticmethod(update_posterior)
 
     def __post_init__(self) -> None:
-        slack = validate.as_number(self.slack, "slack", low=0, high=validate.LARGEST)
+        slack = validate.as_number(self.slack, "slack", low=0, high=validate.MAX_ABS_VALUE)
         set_frozen(self, horizon=validate.as_count(self.horizon, "horizon"), slack=slack)
         if not as_rewards(self.rewards).noise_known:
             raise InvalidInput("mucb needs a known noise; give noise, or use mts with noise_known=False")
@@ -108,7 +108,7 @@ class Consistency(Evidence):
         counts, short = own[CHARGED], np.abs(own[SHORT])
         if np.any(counts < 0) or np.any(counts != np.floor(counts)) or counts.sum() != outcomes:
             raise InvalidInput(f"states are charged with {counts.tolist()!s:.60}, which are not {outcomes} rounds")
-        if np.any(short > (2.0 * validate.LARGEST + self.slack) * counts):
+        if np.any(short > (2.0 * validate.MAX_ABS_VALUE + self.slack) * counts):
             raise InvalidInput(f"a shortfall is {short.max():g}, more than its rounds can make")
 
     def settings(self) -> tuple[float, ...]:

@@ -104,7 +104,7 @@ class KnownMeans(Evidence):
 
     def check_own(self, model: PreferenceModel, own: FloatArray, outcomes: int) -> None:
         """Refuse a misfit beyond what the largest rewards can have; a squared one is not negative."""
-        most = (2.0 * validate.LARGEST) ** 2 * max(outcomes, 1)
+        most = (2.0 * validate.MAX_ABS_VALUE) ** 2 * max(outcomes, 1)
         least = 0.0 if self.rewards.family == "gaussian" else -most
         if np.any(own < least) or np.any(own > most):
             raise InvalidInput(f"misfits are {own.min():g} to {own.max():g}; they lie between {least:g} and {most:g}")
@@ -121,5 +121,5 @@ def means_of(model: PreferenceModel, family: str, user: str) -> FloatArray:
     if len(bad):
         z, a = (int(i) for i in bad[0])
         raise InvalidInput(f"means[{z}, {a}] is {model.means[z, a]:g}; a {family} mean lies in ({low:g}, {high:g})")
-    validate.as_number(float(np.abs(model.means).max()), "the largest mean", high=validate.LARGEST)
+    validate.as_number(float(np.abs(model.means).max()), "the largest mean", high=validate.MAX_ABS_VALUE)
     return model.means

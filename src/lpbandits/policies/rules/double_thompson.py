@@ -129,7 +129,7 @@ class DoubleThompson(Rule):
     choose = staticmethod(choose)
 
     def __post_init__(self) -> None:
-        alpha = validate.as_number(self.alpha, "alpha", low=0.5, high=validate.LARGEST, above=True)
+        alpha = validate.as_number(self.alpha, "alpha", low=0.5, high=validate.MAX_ABS_VALUE, above=True)
         set_frozen(self, alpha=alpha, top=validate.as_flag(self.top, "top"))
 
     def settings(self) -> tuple[float, ...]:

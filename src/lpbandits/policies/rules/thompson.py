@@ -15,7 +15,7 @@ from lpbandits.model import PreferenceModel
 from lpbandits.policies.base import Rule, set_frozen
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.policy import Policy
-from lpbandits.rewards import SMALLEST
+from lpbandits.rewards import MIN_NOISE
 from lpbandits.typing import FloatArray, IntArray
 
 # settings
@@ -76,8 +76,10 @@ class Thompson(Rule):
     choose = staticmethod(choose)
 
     def __post_init__(self) -> None:
-        mean = validate.as_number(self.prior_mean, "prior_mean", low=-validate.LARGEST, high=validate.LARGEST)
-        sd = validate.as_number(self.prior_sd, "prior_sd", low=SMALLEST, high=validate.LARGEST)
+        mean = validate.as_number(
+            self.prior_mean, "prior_mean", low=-validate.MAX_ABS_VALUE, high=validate.MAX_ABS_VALUE
+        )
+        sd = validate.as_number(self.prior_sd, "prior_sd", low=MIN_NOISE, high=validate.MAX_ABS_VALUE)
         set_frozen(self, prior_mean=mean, prior_sd=sd, top=validate.as_flag(self.top, "top"))
 
     def settings(self) -> tuple[float, ...]:

@@ -1,4 +1,4 @@
-"""Whole horizons for many people: offer → choose (→ apply_exploration_floor) → outcome → tell, compiled around those functions."""
+"""Compiled loops of the simulator: all rounds of many people, and histograms with geometric bins."""
 
 import functools
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from lpbandits.kernels.compiler import explained, jit_in_place, kernel, name_of,
 from lpbandits.kernels.isotonic import pool
 from lpbandits.kernels.layout import POSTERIOR, Arrays
 from lpbandits.kernels.outcomes import People
-from lpbandits.typing import FloatArray, Int32Array, IntArray, SlotArray
+from lpbandits.typing import FloatArray, Int32Array, IntArray, SlotArray, UInt16Array
 
 
 class Offers(NamedTuple):
@@ -207,3 +207,26 @@ def rollout_of(
             raise InvalidInput(str(error)) from None
 
     return play
+
+
+@jit_in_place
+def put_in_bins(values: FloatArray, smallest: float, log_growth: float, last: int, bins: UInt16Array) -> None:
+    """Write the bin of each of people × rounds `values`: bin 0 takes what is below `smallest`, the last the rest.
+
+    Bin i > 0 holds smallest · growth^(i − 1) ≤ value < smallest · growth^i.
+    """
+    for p in range(values.shape[0]):
+        for t in range(values.shape[1]):
+            value = values[p, t]
+            i = 0
+            if value >= smallest:
+                i = min(1 + int(np.log(value / smallest) / log_growth), last)
+            bins[p, t] = i
+
+
+@jit_in_place
+def count_bins(bins: UInt16Array, counts: IntArray) -> None:
+    """Add people × rounds `bins` to rounds × bins `counts`."""
+    for p in range(bins.shape[0]):
+        for t in range(bins.shape[1]):
+            counts[t, bins[p, t]] += 1

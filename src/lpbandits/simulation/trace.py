@@ -11,7 +11,7 @@ from lpbandits.kernels.exploring import apply_exploration_floor, wander_pair
 from lpbandits.kernels.outcomes import duelled, rewarded
 from lpbandits.limits import check_resources
 from lpbandits.policies import Policy
-from lpbandits.simulation.kernels.rollout import offer_once, offer_sets, rollout_of
+from lpbandits.simulation.kernels import offer_once, offer_sets, rollout_of
 from lpbandits.typing import FloatArray, Int32Array
 from lpbandits.worlds import COMPARISONS, Population
 
@@ -39,12 +39,12 @@ class Trace:
 
 
 @translate_errors("playing rounds")
-def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first_person: int = 0) -> Trace:
+def rollout(policy: Policy, people: Population, *, rounds: int, seed: int, first_person: int = 0) -> Trace:
     """Play `rounds` rounds with every person of a population; person i has the address first_person + i.
 
     >>> from lpbandits import LpbTS, SyntheticWorld
     >>> people = SyntheticWorld(states=2, actions=3).draw(people=1, seed=0)
-    >>> roll(LpbTS(people.model), people, rounds=4, seed=0).plays.shape
+    >>> rollout(LpbTS(people.model), people, rounds=4, seed=0).plays.shape
     (2, 4, 1)
     """
     if not isinstance(policy, Policy):
@@ -66,7 +66,7 @@ def roll(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
 
 
 def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_person: int = 0) -> Trace:
-    """Do what `roll` does, of arguments that were looked at."""
+    """Do what `rollout` does, of arguments that were looked at."""
     count, k = len(people), policy.model.n_actions
     duels = policy.feedback == "duels"
     check_resources(
@@ -84,9 +84,9 @@ def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
         mass=np.empty((count, rounds)),
         active=np.empty((count, 3)),
     )
-    favourites = policy.model.ranks if people.once and policy.rule.top else np.zeros((0, 0))
+    favourites = policy.model.ranks if people.without_replacement and policy.rule.top else np.zeros((0, 0))
     rollout = rollout_of(
-        offer_once if people.once else offer_sets,
+        offer_once if people.without_replacement else offer_sets,
         policy.choose,
         wander_pair if duels else apply_exploration_floor,
         duelled if duels else rewarded,
@@ -98,13 +98,13 @@ def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
         policy.start_own,
         people.means,
         people.truth if comparable else np.full(count, -1),
-        *people.drawn_from,
+        *people.reward_sampler,
         COMPARISONS[people.comparison],
         people.offered,
-        np.empty((1, 2, k), dtype=np.int64) if people.once else policy.offer_sets(people.offered),
-        np.zeros(k if people.once else 0, dtype=np.int64),
+        np.empty((1, 2, k), dtype=np.int64) if people.without_replacement else policy.offer_sets(people.offered),
+        np.zeros(k if people.without_replacement else 0, dtype=np.int64),
         np.array(favourites, dtype=np.int32),
-        people.once or people.offered.shape[1] > 1,
+        people.without_replacement or people.offered.shape[1] > 1,
         policy.explore,
         seed,
         first_person,
@@ -122,7 +122,7 @@ def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
 
 def warn_of_locking(policy: Policy, people: Population, rounds: int) -> None:
     """Warn of a rule that does not go on learning where actions repeat."""
-    if not (policy.rule.handles_repeats or people.once or rounds == 1):
+    if not (policy.rule.handles_repeats or people.without_replacement or rounds == 1):
         warnings.warn(
             f"the rule '{policy.rule.kind}' is for actions that each person gets once, but here they repeat: it locks "
             "in on one that is good enough; use a world whose actions are given once (replay), or another policy",
@@ -142,7 +142,7 @@ def check_rounds(policy: Policy, people: Population, rounds: int) -> None:
             f"rounds is {rounds}, but there are offered sets for only {people.offered.shape[1]}; play fewer rounds, or "
             "offer one set for all of them"
         )
-    if not people.once:
+    if not people.without_replacement:
         return
     if policy.feedback == "duels":
         raise InvalidInput("these people get each action once, and duels repeat them; use a policy for rewards")
