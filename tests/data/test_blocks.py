@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpbandits.data import Ratings
-from lpbandits.data.blocks import Blocks, MemoryBlocks, as_blocks, edges_of, sample_of
-from lpbandits.data.reduce import parts_of, summed
+from lpbandits.data.blocks import Blocks, MemoryBlocks, as_blocks, block_edges, parallel_sum, split_people, subsample
 from lpbandits.fit import Em, TwoStage
 from lpbandits.fit.estimator import Estimate, Estimator
 from lpbandits.fit.kernels.symmetric import symmetric_times
@@ -34,14 +33,14 @@ class Scattered(MemoryBlocks):
 
     def __init__(self, log: Ratings, ratings: int, threads: int) -> None:
         super().__init__(log, Threads(threads))
-        self.edges = edges_of(log.counts, ratings)
+        self.edges = block_edges(log.counts, ratings)
         self.blocks = [log.subset(np.arange(low, high)) for low, high in itertools.pairwise(self.edges.tolist())]
 
-    def each(self, stage: Callable[..., Any], *common: Any, own: Sequence[Any] = ()) -> Iterator[Any]:
+    def map(self, stage: Callable[..., Any], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[Any]:
         order = np.random.default_rng(len(self.blocks)).permutation(len(self.blocks))
         found: dict[int, Any] = {}
         for b in order.tolist():
-            mine = [np.array(array[self.edges[b] : self.edges[b + 1]]) for array in own]
+            mine = [np.array(array[self.edges[b] : self.edges[b + 1]]) for array in per_person]
             found[b] = stage(self.blocks[b], self.pool, *common, *mine)
         yield from (found[b] for b in range(len(self.blocks)))
 
@@ -49,8 +48,8 @@ class Scattered(MemoryBlocks):
 @pytest.fixture
 def small(monkeypatch: Small) -> Small:
     """Blocks of a few people, with a few parts each, so that a small log has many."""
-    monkeypatch.setattr("lpbandits.data.blocks.RATINGS", 300)
-    monkeypatch.setattr("lpbandits.data.reduce.SMALLEST", 40)
+    monkeypatch.setattr("lpbandits.data.blocks.RATINGS_PER_BLOCK", 300)
+    monkeypatch.setattr("lpbandits.data.blocks.MIN_PART", 40)
     monkeypatch.setattr("lpbandits.fit.taste.cross_products.CHUNK", 50)
     return monkeypatch
 
@@ -242,14 +241,14 @@ def test_blocks_add_up_to_the_whole(log: Ratings, size: int) -> None:
 
 def test_parts_are_of_about_equally_many_ratings() -> None:
     offsets = np.concatenate([[0], np.cumsum(np.random.default_rng(0).integers(0, 9, 1000))])
-    edges = parts_of(offsets, 16)
+    edges = split_people(offsets, 16)
     assert (edges[0], edges[-1], len(edges)) == (0, 1000, 17)
     assert np.abs(np.diff(offsets[edges]) - offsets[-1] / 16).max() < 9
-    assert parts_of(np.array([0, 0]), 3).tolist() == [0, 0, 0, 1]
+    assert split_people(np.array([0, 0]), 3).tolist() == [0, 0, 0, 1]
 
 
 def test_many_cells_have_few_parts(monkeypatch: Small) -> None:
-    monkeypatch.setattr("lpbandits.data.reduce.SMALLEST", 10)
+    monkeypatch.setattr("lpbandits.data.blocks.MIN_PART", 10)
     log = some_log()
 
     def kernel(low: int, high: int, *arrays: Any) -> None:
@@ -257,22 +256,22 @@ def test_many_cells_have_few_parts(monkeypatch: Small) -> None:
 
     with Threads(1) as pool:
         for shape, parts in (((), 16), ((len(log) // 4,), 5), ((2 * len(log),), 1)):
-            np.testing.assert_array_equal(summed(kernel, log, pool, shape), np.full(shape, parts))
+            np.testing.assert_array_equal(parallel_sum(kernel, log, pool, shape), np.full(shape, parts))
 
 
 def test_a_sample_of_a_large_log_gives_the_digits(monkeypatch: Small) -> None:
     log = some_log(people=300)
     estimate = estimate_of(log, TwoStage(restarts=1))
     counts = np.full(10, 7)
-    assert sample_of(np.arange(10), counts, ratings=70).tolist() == list(range(10))
-    assert sample_of(np.arange(10), counts, ratings=69).tolist() == [0, 2, 4, 6, 8]
+    assert subsample(np.arange(10), counts, ratings=70).tolist() == list(range(10))
+    assert subsample(np.arange(10), counts, ratings=69).tolist() == [0, 2, 4, 6, 8]
     asked: list[int] = []
 
     def few(people: IntArray, counts: IntArray) -> IntArray:
         asked.append(len(people))
-        return sample_of(people, counts, ratings=200)
+        return subsample(people, counts, ratings=200)
 
-    monkeypatch.setattr("lpbandits.fit.state_means.sample_of", few)
+    monkeypatch.setattr("lpbandits.fit.state_means.subsample", few)
     sampled = state_means(log, estimate)
     monkeypatch.undo()
     assert asked == [300]
@@ -282,7 +281,7 @@ def test_a_sample_of_a_large_log_gives_the_digits(monkeypatch: Small) -> None:
 def test_clusters_of_a_sample_start_the_states_of_everybody(monkeypatch: Small) -> None:
     log = log_of(400, 12, share=0.7, states=2, noise=0.3, seed=3)
     whole = moments(log, 2)
-    monkeypatch.setattr("lpbandits.fit.taste.states.sample_of", lambda people, _: people[::4])
+    monkeypatch.setattr("lpbandits.fit.taste.states.subsample", lambda people, _: people[::4])
     some = moments(log, 2)
     np.testing.assert_allclose(some.prior, whole.prior, atol=0.01)
     np.testing.assert_allclose(some.means, whole.means, atol=0.02)

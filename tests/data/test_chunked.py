@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from lpbandits.data import Ratings, read_ratings
 from lpbandits.data import blocks as blocks_
 from lpbandits.data import spill as partition
-from lpbandits.data.blocks import Blocks, MemoryBlocks, edges_of
-from lpbandits.data.chunked import parted
+from lpbandits.data.blocks import Blocks, MemoryBlocks, block_edges
+from lpbandits.data.chunked import write_chunks
 from lpbandits.data.disk_blocks import DiskBlocks
 from lpbandits.data.spill import open_ratings, spill_ratings
 from lpbandits.errors import InvalidInput
@@ -44,7 +44,7 @@ UNLIKE = {"seconds": 0, "space": 0}
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many blocks, buckets and batches in a log of a few hundred rows."""
-    monkeypatch.setattr(blocks_, "RATINGS", 60)
+    monkeypatch.setattr(blocks_, "RATINGS_PER_BLOCK", 60)
     monkeypatch.setattr(partition, "SMALLEST", 100)
     monkeypatch.setattr(partition, "LARGEST", 100)
     monkeypatch.setattr(partition, "BATCH", 37)
@@ -210,7 +210,7 @@ def test_a_fit_is_the_same_wherever_its_blocks_are(estimator: Any, options: dict
     assert fit_states(read_ratings(frame), estimator, **options, jobs=2).model == whole.model
 
 
-@pytest.mark.parametrize(("name", "least"), [("HUGE", 100), ("ENORMOUS", 300)])
+@pytest.mark.parametrize(("name", "least"), [("HUGE", 100), ("LARGE_LOG", 300)])
 def test_large_logs_too(name: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With held-out people taken away from counts, and with clusters found in a sample."""
     from lpbandits.fit import pipeline as fit_
@@ -229,7 +229,7 @@ def test_large_logs_too(name: str, least: int, monkeypatch: pytest.MonkeyPatch) 
 def test_clusters_of_a_sample_are_those_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     log = read_ratings(rows(7, people=600, each=8))
     whole = cluster.cluster_people(log, 3, seed=1)
-    monkeypatch.setattr(cluster, "ENORMOUS", 2400)
+    monkeypatch.setattr(cluster, "LARGE_LOG", 2400)
     sampled = cluster.cluster_people(log, 3, seed=1)
     agree = max(
         float(np.mean(np.array(order)[sampled.labels] == whole.labels)) for order in itertools.permutations(range(3))
@@ -242,9 +242,9 @@ def test_likings_of_an_enormous_log_take_fewer_passes(monkeypatch: pytest.Monkey
     passes = []
 
     class Counted(MemoryBlocks):
-        def each(self, stage: Any, *common: Any, own: Any = ()) -> Iterator[Any]:
+        def map(self, stage: Any, *common: Any, per_person: Any = ()) -> Iterator[Any]:
             passes.append(stage.__name__)
-            return super().each(stage, *common, own=own)
+            return super().map(stage, *common, per_person=per_person)
 
     def found() -> likings.ItemMeans:
         crowd = likings.StandardizedRatings(Counted(log, Threads(1)))
@@ -253,7 +253,7 @@ def test_likings_of_an_enormous_log_take_fewer_passes(monkeypatch: pytest.Monkey
     whole = found()
     assert passes.count("_levels") == 19
     passes.clear()
-    monkeypatch.setattr(likings, "ENORMOUS", 100)
+    monkeypatch.setattr(likings, "LARGE_LOG", 100)
     sooner = found()
     assert passes.count("_levels") < 12
     gaps = sooner.means - whole.means
@@ -267,7 +267,7 @@ def test_counts_of_any_blocks_and_workers_are_equal(cap: int | None, tmp_path: P
     labels, aside = np.arange(300) % 3, np.arange(300) % 5 == 0
     asked: Any = {"pairs_per_person": cap, "seed": 3}
     with Threads(1) as pool, executor_for(2) as executor:
-        places: list[Blocks] = [MemoryBlocks(log, pool), DiskBlocks(parted(log, tmp_path), executor, pool)]
+        places: list[Blocks] = [MemoryBlocks(log, pool), DiskBlocks(write_chunks(log, tmp_path), executor, pool)]
         found = [list(count_states(place, labels, 3, aside=aside, **asked)) for place in places]
     for z, (one, other) in enumerate(zip(*found, strict=True)):
         for mine, theirs in zip(one, other, strict=True):
@@ -314,5 +314,5 @@ def command_of(process: int) -> str:
 
 def test_blocks_end_with_people() -> None:
     counts = np.array([1, 200, 3, 3, 60, 1])
-    assert edges_of(counts).tolist() == [0, 2, 5, 6]
-    assert edges_of(counts[:0]).tolist() == [0]
+    assert block_edges(counts).tolist() == [0, 2, 5, 6]
+    assert block_edges(counts[:0]).tolist() == [0]

@@ -24,11 +24,11 @@ from lpbandits.data import disk_blocks as in_files
 from lpbandits.data import sources as rating_files
 from lpbandits.data import spill as partition
 from lpbandits.data.arrays import Scratch
-from lpbandits.data.chunked import ChunkedRatings, parted
+from lpbandits.data.blocks import iadd
+from lpbandits.data.chunked import ChunkedRatings, write_chunks
 from lpbandits.data.codes import Codes
 from lpbandits.data.disk_blocks import DiskBlocks
 from lpbandits.data.memory import MemoryBudget
-from lpbandits.data.reduce import plus
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import clusters as cluster
 from lpbandits.fit import counting
@@ -69,7 +69,7 @@ def test_a_fit_stays_below_its_limit() -> None:
 
 
 def few_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks_, "RATINGS", 60)
+    monkeypatch.setattr(blocks_, "RATINGS_PER_BLOCK", 60)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -101,23 +101,23 @@ def test_with_less_room_counts_take_more_passes_and_then_this_process(
 
     class Watched(DiskBlocks):
         @property
-        def here(self) -> DiskBlocks:
-            return Watched(self._log, executor_for(), self._pool, MemoryBudget(self._room.most))
+        def local(self) -> DiskBlocks:
+            return Watched(self._log, executor_for(), self._pool, MemoryBudget(self._budget.most))
 
         def _counts(self, stage: Any) -> None:
             if "_counted" in stage.__name__:
                 calls.append(self._executor.in_process)
 
-        def folded(self, stage: Any, *common: Any, own: Any = ()) -> list[Any]:
+        def fold(self, stage: Any, *common: Any, per_person: Any = ()) -> list[Any]:
             self._counts(stage)
-            return super().folded(stage, *common, own=own)
+            return super().fold(stage, *common, per_person=per_person)
 
-        def by_runs(self, stage: Any, *common: Any, own: Any = ()) -> Any:
+        def fold_runs(self, stage: Any, *common: Any, per_person: Any = ()) -> Any:
             self._counts(stage)
-            return super().by_runs(stage, *common, own=own)
+            return super().fold_runs(stage, *common, per_person=per_person)
 
     with executor_for(2) as executor, Threads(1) as pool:
-        place = Watched(parted(log, tmp_path), executor, pool, room)
+        place = Watched(write_chunks(log, tmp_path), executor, pool, room)
         found = list(counting.count_states(place, labels, 3, pairs_per_person=cap, seed=3))
     for (mine, _), (theirs, _) in zip(found, whole, strict=True):
         np.testing.assert_array_equal(mine.halves, theirs.halves)
@@ -174,17 +174,17 @@ def test_a_disk_that_fills_in_the_middle_of_an_array_is_said(tmp_path: Path) -> 
 
 def test_what_cannot_be_done_is_refused_with_the_least_that_can(monkeypatch: pytest.MonkeyPatch) -> None:
     log = log_of(50, 6, states=2)
-    with pytest.raises(InvalidInput, match=r"max_memory is 100MB, but .* the least is 410MB \(--max-memory\); give"):
+    with pytest.raises(InvalidInput, match=r"max_memory is 100MB.* at least 410MB"):
         lpb.fit_states(log, lpb.TwoStage(), states=2, max_memory="100MB")
     assert lpb.fit_states(log, lpb.TwoStage(), states=2, max_memory="410MB").report.states == 2
     with pytest.raises(InvalidInput, match=r"but .* for EM, .* use --method two-stage"):
         lpb.fit_states(log, lpb.Em(), states=2, max_memory="200MB")
     with monkeypatch.context() as changed:
         few_blocks(changed)
-        with pytest.raises(InvalidInput, match=r"2 workers, .* the least is 810MB.* use fewer jobs"):
+        with pytest.raises(InvalidInput, match=r"2 workers.* at least 810MB.* use fewer jobs"):
             lpb.fit_states(log, lpb.TwoStage(), states=2, max_memory="700MB", jobs=2)
     wide = lpb.Ratings.from_matrix(np.tile(np.arange(9000.0), (2, 1)))
-    with pytest.raises(InvalidInput, match=r"counts of 9,000 actions take 162MB, .* least is 570MB .*min_action"):
+    with pytest.raises(InvalidInput, match=r"counts of 9,000 actions need 162MB.* at least 570MB.*min_action"):
         lpb.fit_states(wide, lpb.TwoStage(), states=1, taste=False, max_memory="450MB")
     with pytest.raises(InvalidInput, match=r"reading a log takes 570MB"), lpb.spill_ratings(ROWS, max_memory="500MB"):
         pass
@@ -213,7 +213,7 @@ def test_a_disk_without_space_is_said_before_and_while_it_is_written(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("numpy.lib.format.write_array_header_1_0", full)
-    monkeypatch.setattr(blocks_, "RATINGS", 2)
+    monkeypatch.setattr(blocks_, "RATINGS_PER_BLOCK", 2)
     with pytest.raises(InvalidInput, match=rf"no space for the parts of the log, which take 144B, in {tmp_path}: .*"):
         lpb.spill_ratings(ROWS, scratch=tmp_path).__enter__()
     with pytest.raises(InvalidInput, match=r"name a folder on another disk \(scratch=…; --scratch\)"):
@@ -257,22 +257,22 @@ def test_an_unknown_setting_gets_the_nearest() -> None:
 
 def test_workers_who_do_not_see_the_files_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """They look for another file than the one there is, as those on a machine without the folder do."""
-    monkeypatch.setattr(blocks_, "RATINGS", 2)
+    monkeypatch.setattr(blocks_, "RATINGS_PER_BLOCK", 2)
     monkeypatch.setattr(in_files, "_sees", lambda folder, _: ("far", (folder / "none").exists()))
-    with pytest.raises(InvalidInput, match=r"worker on far does not see .*: name a folder that all .*--scratch"):
+    with pytest.raises(InvalidInput, match=r"worker on far does not see .*; name a folder that all .*--scratch"):
         lpb.fit_states(lpb.read_ratings(ROWS), lpb.TwoStage(), states=1, jobs=2)
 
 
 def test_all_workers_are_asked_whether_they_see_the_files(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one job at a time, either of two may be the one who does not."""
-    monkeypatch.setattr(blocks_, "RATINGS", 2)
+    monkeypatch.setattr(blocks_, "RATINGS_PER_BLOCK", 2)
     workers = lpb.Workers(1, "dask", address)
     with executor_for(workers) as executor:
         both = executor.run_everywhere(os.getpid)
     assert len(both) == 2
     for blind in both:
         monkeypatch.setattr(in_files, "_sees", lambda *_, blind=blind: (f"w{blind}", os.getpid() != blind))
-        with pytest.raises(InvalidInput, match=rf"worker on w{blind} does not see .*: name a folder .*--scratch"):
+        with pytest.raises(InvalidInput, match=rf"worker on w{blind} does not see .*; name a folder .*--scratch"):
             lpb.fit_states(lpb.read_ratings(ROWS), lpb.TwoStage(), states=1, jobs=workers)
 
 
@@ -280,13 +280,13 @@ def test_a_block_that_is_missing_is_the_fault_of_whoever_misses_it(tmp_path: Pat
     """Whoever sends the work says that the log is gone; a worker, who joined later, that it does not see it."""
     with lpb.spill_ratings(ROWS) as log:
         files = DiskBlocks(log, Executor(), Threads(1))
-        assert sum(files.each(lambda block, _: len(block))) == 6
-    for use in (files.each, files.by_runs):
+        assert sum(files.map(lambda block, _: len(block))) == 6
+    for use in (files.map, files.fold_runs):
         with pytest.raises(InvalidInput, match=r"are gone from .*: use it inside `with spill_ratings"):
             list(use(lambda *_: 0))
     for job in (
-        partial(in_files._staged, len, tmp_path, 0, 1, 1, (), ()),
-        partial(in_files._folded, len, tmp_path, [(0, ())], 1, 1, ()),
+        partial(in_files._run_stage, len, tmp_path, 0, 1, 1, (), ()),
+        partial(in_files._run_fold, len, tmp_path, [(0, ())], 1, 1, ()),
     ):
         with pytest.raises(InvalidInput, match=rf"worker on .+ does not see {tmp_path}, where .*--scratch"):
             job()
@@ -384,11 +384,11 @@ def frozen(found: Any) -> Any:
 class Frozen(blocks_.MemoryBlocks):
     """Blocks whose sums arrive as those of another process may: not to be written to."""
 
-    def folded(self, stage: Any, *common: Any, own: Any = ()) -> Any:
-        return frozen(super().folded(stage, *common, own=own))
+    def fold(self, stage: Any, *common: Any, per_person: Any = ()) -> Any:
+        return frozen(super().fold(stage, *common, per_person=per_person))
 
-    def by_runs(self, stage: Any, *common: Any, own: Any = ()) -> Any:
-        yield from map(frozen, super().by_runs(stage, *common, own=own))
+    def fold_runs(self, stage: Any, *common: Any, per_person: Any = ()) -> Any:
+        yield from map(frozen, super().fold_runs(stage, *common, per_person=per_person))
 
 
 @pytest.mark.parametrize("cap", [None, 7])
@@ -417,15 +417,15 @@ def test_totals_of_workers_are_added_up_though_read_only(tmp_path: Path, monkeyp
 
     log = log_of(200, 9, share=0.8, states=3)
     with executor_for(2) as executor, Threads(1) as pool:
-        (found,) = DiskBlocks(parted(log, tmp_path), executor, pool).folded(size)
+        (found,) = DiskBlocks(write_chunks(log, tmp_path), executor, pool).fold(size)
     assert found.tolist() == [len(log)]
 
 
 def test_a_sum_is_put_where_it_may_be() -> None:
     total = np.ones(2)
-    assert plus(total, total) is total
+    assert iadd(total, total) is total
     total.setflags(write=False)
-    assert plus(total, total).tolist() == [4.0, 4.0]
+    assert iadd(total, total).tolist() == [4.0, 4.0]
     assert total.tolist() == [2.0, 2.0]
 
 
@@ -447,7 +447,7 @@ def test_a_limit_reaches_the_people_set_aside() -> None:
         parts = set_aside(blocks_.MemoryBlocks(log, pool, room), 0.2, seed=0, pairs_per_person=None)
         assert parts is not None
         for part in (parts.log, parts.others):
-            assert (part.room.left, part.room.copies, part.room.asked) == (0, 1, True)
+            assert (part.budget.left, part.budget.copies, part.budget.asked) == (0, 1, True)
         less = blocks_.MemoryBlocks(log, pool, MemoryBudget(room.most - 1, taken))
         with pytest.raises(InvalidInput, match=r"ratings of people to fit and to score take .*--states 5"):
             set_aside(less, 0.2, seed=0, pairs_per_person=None)

@@ -16,7 +16,7 @@ from lpbandits.decisions.choose_policy import choose_policy
 from lpbandits.decisions.files import Summary, decide_file
 from lpbandits.decisions.history_files import open_history
 from lpbandits.decisions.output import Pieces
-from lpbandits.io.atomic import UNFINISHED, whole_file
+from lpbandits.io.atomic import UNFINISHED, atomic_file
 from tests.conftest import taste_for
 
 MODEL = lpb.PreferenceModel(
@@ -233,7 +233,7 @@ def test_what_fails_leaves_the_old_file(tmp_path: Path) -> None:
     (tmp_path / "out.csv").write_text("old")
 
     def fail() -> None:
-        with whole_file(tmp_path / "out.csv") as part:
+        with atomic_file(tmp_path / "out.csv") as part:
             part.write_text("new")
             raise RuntimeError
 

@@ -375,7 +375,7 @@ def test_what_was_chosen_can_be_fitted_to_everybody(monkeypatch: pytest.MonkeyPa
     model = lpb.fit_as_chosen(PLANTED, found)
     assert model.evaluation == found.note()
     assert model.n_states == found.chosen["settings"]["states"]
-    monkeypatch.setattr("lpbandits.data.blocks.RATINGS", 2_000)  # so that workers have something to share out
+    monkeypatch.setattr("lpbandits.data.blocks.RATINGS_PER_BLOCK", 2_000)  # so that workers have something to share out
     whole = lpb.fit_as_chosen(PLANTED, found)
     assert lpb.fit_as_chosen(PLANTED, found, jobs=2) == whole
     with pytest.raises(InvalidInput, match="give what evaluate"):

@@ -13,7 +13,7 @@ import pytest
 
 import lpbandits as lpb
 from lpbandits.data.blocks import MemoryBlocks
-from lpbandits.data.chunked import parted
+from lpbandits.data.chunked import write_chunks
 from lpbandits.data.disk_blocks import DiskBlocks
 from lpbandits.fit.bradley_terry import maximise
 from lpbandits.fit.comparisons import compare, count_state
@@ -145,8 +145,8 @@ def wire() -> Wire:
 
 
 def in_twenty_blocks(log: lpb.Ratings, wire: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> DiskBlocks:
-    monkeypatch.setattr("lpbandits.data.blocks.RATINGS", len(log) // 20)
-    blocks = DiskBlocks(parted(log, folder), wire, Threads(1))
+    monkeypatch.setattr("lpbandits.data.blocks.RATINGS_PER_BLOCK", len(log) // 20)
+    blocks = DiskBlocks(write_chunks(log, folder), wire, Threads(1))
     assert len(blocks.edges) - 1 in (19, 20)
     return blocks
 
@@ -185,17 +185,17 @@ class Counted(MemoryBlocks):
         super().__init__(log, Threads(1))
         self.passes: collections.Counter[str] = collections.Counter()
 
-    def each(self, stage: Any, *common: Any, own: Any = ()) -> Iterator[Any]:
+    def map(self, stage: Any, *common: Any, per_person: Any = ()) -> Iterator[Any]:
         self.passes[stage.__name__] += 1
-        return super().each(stage, *common, own=own)
+        return super().map(stage, *common, per_person=per_person)
 
-    def by_runs(self, stage: Any, *common: Any, own: Any = ()) -> Iterator[Any]:
+    def fold_runs(self, stage: Any, *common: Any, per_person: Any = ()) -> Iterator[Any]:
         self.passes[stage.__name__] += 1
-        return super().by_runs(stage, *common, own=own)
+        return super().fold_runs(stage, *common, per_person=per_person)
 
 
 def test_groups_of_people_share_the_passes_over_a_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lpbandits.data.blocks.RATINGS", 500)
+    monkeypatch.setattr("lpbandits.data.blocks.RATINGS_PER_BLOCK", 500)
     log = log_of(200, 30, share=0.5, states=2)
     blocks = Counted(log)
     crowd = StandardizedRatings(blocks, popular=True)
@@ -212,7 +212,7 @@ def test_groups_of_people_share_the_passes_over_a_log(monkeypatch: pytest.Monkey
 
 
 def test_when_a_group_has_settled_others_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lpbandits.fit.taste.popularity.ENORMOUS", 100)
+    monkeypatch.setattr("lpbandits.fit.taste.popularity.LARGE_LOG", 100)
     log = log_of(300, 20, share=0.4, states=3)
     many, few = np.arange(300) >= 0, np.arange(300) < 20
     used = StandardizedRatings(MemoryBlocks(log, Threads(1))).own.telling

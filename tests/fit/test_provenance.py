@@ -99,7 +99,7 @@ def test_people_are_assigned_alike_in_blocks_and_whatever_the_order_of_a_models_
         [*(log.actions[a] for a in log.action), *[99] * 40],
         [*log.rating, *range(40)],
     )
-    monkeypatch.setattr("lpbandits.data.blocks.RATINGS", 20)  # the last blocks know no action of the model
+    monkeypatch.setattr("lpbandits.data.blocks.RATINGS_PER_BLOCK", 20)  # the last blocks know no action of the model
     some = lpb.states_of(model, strangers)
     assert some[: len(table)].drop("left_out", "person").equals(table.drop("left_out", "person"))
     assert some["probability"][len(table) :].to_list() == [model.prior.max()] * 40

@@ -196,7 +196,7 @@ def test_json_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for path in (tmp_path / "none.json", tmp_path, f"{tmp_path}/\0"):
         with pytest.raises(FileFormatError, match="cannot read"):
             json_io.read_json(path)
-    monkeypatch.setattr(json_io, "MOST_BYTES", 100)
+    monkeypatch.setattr(json_io, "MAX_BYTES", 100)
     (tmp_path / "a.json").write_text(json.dumps(list(range(100))))
     with pytest.raises(FileFormatError, match="at most 100 are read"):
         json_io.read_json(tmp_path / "a.json")

@@ -62,13 +62,13 @@ def evaluate(
     """
     from lpbandits.evaluation import evaluate as run
     from lpbandits.evaluation import fit_as_chosen
-    from lpbandits.io.atomic import as_folder, check_place
+    from lpbandits.io.atomic import as_folder, check_writable
     from lpbandits.model import PreferenceModel
 
     chosen_workers = workers.workers_of(jobs, backend, address)
     given = None if model is None else PreferenceModel.load(model)
     if model is not None:
-        check_place(model)
+        check_writable(model)
     if out is not None:
         as_folder(out)
     log, seconds = reading.read_log(ratings, **reading.options_of(context))

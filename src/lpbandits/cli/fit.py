@@ -69,12 +69,12 @@ def fit(
     from lpbandits.fit import Em, TwoStage, fit_states
     from lpbandits.fit.assign import check_assignments, states_of, write_assignments
     from lpbandits.fit.em import slow_note
-    from lpbandits.io.atomic import check_place
+    from lpbandits.io.atomic import check_writable
 
     validate.as_choice(method, "method", ("two-stage", "em"))
     number = reading.number_of_states(states)
     if out is not None:
-        check_place(out)
+        check_writable(out)
     if assignments is not None:
         check_assignments(assignments)
     called = None if names is None else read_names(names)

@@ -1,157 +1,159 @@
-"""A log as blocks of people: what a fit goes through, whether the log is in memory or in files, here or elsewhere.
+"""A log as blocks of people: the unit of work of a fit, in memory or on disk, with or without workers.
 
-A block is a run of people with about `RATINGS` ratings. Where it ends depends on the log alone. A *stage* of a fit sees
-one block at a time, and what it returns is put together in the order of the blocks: so a fit is the same, to the last
-bit, whoever holds the blocks and whoever works on them.
+A block is a run of consecutive people with about `RATINGS_PER_BLOCK` ratings. Its limits depend on the log alone. A
+*stage* of a fit processes one block at a time, and its results are combined in the order of the blocks. Hence a fit is
+equal to the last bit wherever the blocks are stored and whichever process works on them.
 """
 
+import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lpbandits.data.memory import MemoryBudget
 from lpbandits.data.ratings import Ratings
 from lpbandits.limits import memory_limit
 from lpbandits.parallel import Threads
-from lpbandits.typing import IntArray, Label
+from lpbandits.typing import FloatArray, IntArray, Label
 
-RATINGS = 2**22
-"""Ratings of a block; a person's are never parted."""
+RATINGS_PER_BLOCK = 2**22
+"""A person's ratings are never split over two blocks."""
 
-ENORMOUS = 2**25
-"""A log with more ratings than this is enormous: a sample of its people, or fewer passes over it, do as well."""
+LARGE_LOG = 2**25
+"""Number of ratings above which stages use a sample of the people, or fewer passes."""
 
-SAMPLED = 2**21
-"""Ratings of a sample of the people that stands for a larger log."""
+SAMPLE_SIZE = 2**21
+"""Number of ratings of such a sample."""
+
+MAX_PARTS, MIN_PART = 16, 2**15
+"""Limits of `parallel_sum`: number of parts of a block, and ratings per part."""
 
 T = TypeVar("T")
 
 
-class Log(Protocol):
-    """What is known of a log without looking at its ratings."""
+class RatingsLike(Protocol):
+    """The part of `Ratings` and `ChunkedRatings` that needs no access to the ratings themselves."""
 
     @property
     def people(self) -> Sequence[Label]:
-        """Labels of all people, sorted."""
+        """Labels of the people, sorted."""
 
     @property
     def actions(self) -> tuple[Label, ...]:
-        """Labels of all actions, sorted."""
+        """Labels of the actions, sorted."""
 
     @property
     def counts(self) -> IntArray:
-        """How many actions each person rated."""
+        """Number of ratings per person."""
 
     @property
     def dropped(self) -> Mapping[str, int]:
-        """What was left out on the way in, by reason."""
+        """Number of rows, people and actions that were not kept, by reason."""
 
     @property
     def sha256(self) -> str:
-        """The hash of the content."""
+        """Hash of the content."""
 
     def __len__(self) -> int:
         """Return the number of ratings."""
 
 
 class Blocks(Protocol):
-    """A log, block by block."""
+    """A log that is processed block by block."""
 
     @property
-    def log(self) -> Log:
+    def log(self) -> RatingsLike:
         """The log."""
 
     @property
     def pool(self) -> Threads:
-        """Threads of this process, for what is done here."""
+        """Threads of this process."""
 
     @property
-    def room(self) -> MemoryBudget:
-        """The memory there is."""
+    def budget(self) -> MemoryBudget:
+        """Memory limit and use."""
 
     @property
-    def here(self) -> "Blocks":
-        """The same with nobody to help: for what workers have no room for."""
+    def local(self) -> "Blocks":
+        """These blocks without workers; used when partial sums exceed the memory budget."""
 
     @property
     def edges(self) -> IntArray:
-        """Block b has the people edges[b] up to, not including, edges[b + 1]."""
+        """Block b holds the people edges[b] to edges[b + 1] − 1."""
 
-    def each(self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = ()) -> Iterator[T]:
-        """Give `stage(block, threads, *common, *own)` for every block, in order.
+    def map(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
+        """Yield `stage(block, threads, *common, *arrays)` for every block, in order.
 
-        A stage is a function at the top of a module. The block is `Ratings` with all actions; its people have no labels
-        of their own. Arrays of `own` are indexed by person, and a stage gets its people's part of them.
+        `stage` is a module-level function. The block is a `Ratings` with all actions and without labels of people.
+        `arrays` are the slices of `per_person` that belong to the people of the block.
         """
 
-    def folded(self, stage: Callable[..., list[Any]], *common: Any, own: Sequence[Any] = ()) -> list[Any]:
-        """Return arrays of whole numbers that every block adds to.
+    def fold(self, stage: Callable[..., list[Any]], *common: Any, per_person: Sequence[Any] = ()) -> list[Any]:
+        """Return the sums over all blocks of arrays of integers.
 
-        `stage(block, threads, totals, *common, *own)` adds to `totals`, which are None at first, and returns them. Some
-        blocks may be folded apart from others, and their totals added: whole numbers do not mind the order.
+        `stage(block, threads, totals, *common, *arrays)` adds to `totals`, which is None at first, and returns them.
+        Workers may fold separate runs of blocks: integer sums do not depend on the order.
         """
 
-    def by_runs(self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = ()) -> Iterator[T]:
-        """Give what every run of blocks adds up to, in order, with a stage like those of `folded`.
+    def fold_runs(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
+        """Yield the fold of every run of blocks, in order, for a stage as in `fold`.
 
-        Which blocks are a run depends on the log alone, so that even sums of fractions are the same whoever makes them;
-        and what is large is sent once for a run.
+        Runs depend on the log alone, so sums of floats do not depend on the workers. Partial sums are sent once a run.
         """
 
-    def some(self, people: IntArray) -> Ratings:
-        """Return the log of some people, by index in rising order, in memory."""
+    def subset(self, people: IntArray) -> Ratings:
+        """Return the ratings of the people with these increasing indices, in memory."""
 
 
-def runs_of(blocks: int) -> list[tuple[int, int]]:
-    """Return the runs of so many blocks: from which block each goes up to, not including, which other.
+def block_edges(counts: IntArray, size: int | None = None) -> IntArray:
+    """Return the first person of each block of about `size` ratings, and the number of people.
 
-    There are about twice as many as the square root: enough to share out evenly, and few of many.
-
-    >>> runs_of(2), [high - low for low, high in runs_of(20)], len(runs_of(2400))
-    ([(0, 1), (1, 2)], [2, 2, 2, 2, 2, 2, 2, 2, 2, 2], 98)
-    """
-    runs = min(2 * math.isqrt(blocks - 1) + 2, blocks) if blocks else 0
-    return list(itertools.pairwise(blocks * run // runs for run in range(runs + 1))) if runs else []
-
-
-def largest_of(counts: IntArray) -> int:
-    """Return how many ratings the largest block has.
-
-    >>> largest_of(np.array([3, 3, 3]))
-    9
-    """
-    upto = np.concatenate([[0], np.cumsum(counts)])
-    return int(np.diff(upto[edges_of(counts)]).max(initial=0))
-
-
-def edges_of(counts: IntArray, ratings: int | None = None) -> IntArray:
-    """Return where blocks of people begin, and where the last ends.
-
-    >>> edges_of(np.array([3, 3, 3, 1, 9, 1]), ratings=6).tolist()
+    >>> block_edges(np.array([3, 3, 3, 1, 9, 1]), size=6).tolist()
     [0, 2, 5, 6]
     """
-    size = RATINGS if ratings is None else ratings
-    upto = np.cumsum(counts)
+    size = RATINGS_PER_BLOCK if size is None else size
+    cumulative = np.cumsum(counts)
     edges = [0]
     while edges[-1] < len(counts):
-        before = int(upto[edges[-1] - 1]) if edges[-1] else 0
-        edges.append(min(int(np.searchsorted(upto, before + size)) + 1, len(counts)))
+        before = int(cumulative[edges[-1] - 1]) if edges[-1] else 0
+        edges.append(min(int(np.searchsorted(cumulative, before + size)) + 1, len(counts)))
     return np.array(edges, dtype=np.int64)
 
 
-L = TypeVar("L", bound=Log)
+def largest_block(counts: IntArray) -> int:
+    """Return the number of ratings of the largest block.
+
+    >>> largest_block(np.array([3, 3, 3]))
+    9
+    """
+    cumulative = np.concatenate([[0], np.cumsum(counts)])
+    return int(np.diff(cumulative[block_edges(counts)]).max(initial=0))
+
+
+def block_runs(n_blocks: int) -> list[tuple[int, int]]:
+    """Return the (first, last + 1) of the runs of blocks: about twice the square root of their number.
+
+    >>> block_runs(2), [high - low for low, high in block_runs(20)], len(block_runs(2400))
+    ([(0, 1), (1, 2)], [2, 2, 2, 2, 2, 2, 2, 2, 2, 2], 98)
+    """
+    n_runs = min(2 * math.isqrt(n_blocks - 1) + 2, n_blocks) if n_blocks else 0
+    return list(itertools.pairwise(n_blocks * run // n_runs for run in range(n_runs + 1))) if n_runs else []
+
+
+L = TypeVar("L", bound=RatingsLike)
 
 
 class BaseBlocks(Generic[L]):
-    """What blocks know of themselves, wherever they are."""
+    """Attributes that blocks in memory and on disk share."""
 
-    def __init__(self, log: L, pool: Threads, room: MemoryBudget | None = None) -> None:
+    def __init__(self, log: L, pool: Threads, budget: MemoryBudget | None = None) -> None:
         self._log, self._pool = log, pool
-        self._room = MemoryBudget(memory_limit(), asked=False) if room is None else room
+        self._budget = MemoryBudget(memory_limit(), asked=False) if budget is None else budget
 
     @property
     def log(self) -> L:
@@ -164,69 +166,128 @@ class BaseBlocks(Generic[L]):
         return self._pool
 
     @property
-    def room(self) -> MemoryBudget:
-        """The memory there is."""
-        return self._room
+    def budget(self) -> MemoryBudget:
+        """Memory limit and use."""
+        return self._budget
 
     @cached_property
     def edges(self) -> IntArray:
-        """Where blocks of people begin."""
-        return edges_of(self.log.counts)
+        """First person of each block, and the number of people."""
+        return block_edges(self.log.counts)
 
 
 class MemoryBlocks(BaseBlocks[Ratings]):
-    """The blocks of a log in memory; stages run here, one after the other, each on all threads.
+    """Blocks of a log in memory; stages run in this process, one after the other, each on all threads.
 
     >>> log = Ratings.from_arrays([0, 0, 1], [0, 1, 1], [5, 3, 4])
-    >>> [len(block) for block in MemoryBlocks(log, Threads(1)).each(lambda block, threads: block)]
+    >>> [len(block) for block in MemoryBlocks(log, Threads(1)).map(lambda block, threads: block)]
     [3]
     """
 
     @property
-    def here(self) -> "MemoryBlocks":
-        """The same: nobody helps."""
+    def local(self) -> "MemoryBlocks":
+        """These blocks, which have no workers."""
         return self
 
     @cached_property
     def _blocks(self) -> list[Ratings]:
         return [self.log.run(low, high) for low, high in itertools.pairwise(self.edges.tolist())]
 
-    def each(self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = ()) -> Iterator[T]:
-        """Give what a stage makes of each block."""
+    def map(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
+        """Yield the result of a stage for each block."""
         for block, low, high in zip(self._blocks, self.edges[:-1], self.edges[1:], strict=True):
-            yield stage(block, self.pool, *common, *(array[low:high] for array in own))
+            yield stage(block, self.pool, *common, *(array[low:high] for array in per_person))
 
-    def folded(self, stage: Callable[..., list[Any]], *common: Any, own: Sequence[Any] = ()) -> list[Any]:
-        """Return the sums that all blocks add to."""
-        return self._fold(stage, 0, len(self.edges) - 1, common, own)
+    def fold(self, stage: Callable[..., list[Any]], *common: Any, per_person: Sequence[Any] = ()) -> list[Any]:
+        """Return the sums over all blocks."""
+        return self._fold(stage, 0, len(self.edges) - 1, common, per_person)
 
-    def by_runs(self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = ()) -> Iterator[T]:
-        """Give what every run of blocks adds up to."""
-        for low, high in runs_of(len(self.edges) - 1):
-            yield self._fold(stage, low, high, common, own)
+    def fold_runs(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
+        """Yield the sums over every run of blocks."""
+        for low, high in block_runs(len(self.edges) - 1):
+            yield self._fold(stage, low, high, common, per_person)
 
-    def _fold(self, stage: Callable[..., T], first: int, last: int, common: Sequence[Any], own: Sequence[Any]) -> T:
+    def _fold(
+        self, stage: Callable[..., T], first: int, last: int, common: Sequence[Any], per_person: Sequence[Any]
+    ) -> T:
         totals: Any = None
         for number in range(first, last):
             low, high = self.edges[number], self.edges[number + 1]
-            totals = stage(self._blocks[number], self.pool, totals, *common, *(array[low:high] for array in own))
-        found: T = totals
-        return found
+            arrays = (array[low:high] for array in per_person)
+            totals = stage(self._blocks[number], self.pool, totals, *common, *arrays)
+        return totals  # type: ignore[no-any-return] # None only without blocks
 
-    def some(self, people: IntArray) -> Ratings:
-        """Return the log of some people."""
+    def subset(self, people: IntArray) -> Ratings:
+        """Return the ratings of some people."""
         return self.log if len(people) == len(self.log.people) else self.log.subset(people)
 
 
 def as_blocks(log: "Ratings | Blocks", threads: Threads | None = None) -> Blocks:
-    """Return a log in memory as blocks, with these threads or one; what is blocks stays as it is."""
+    """Return ratings in memory as blocks, by default with one thread; blocks are returned unchanged."""
     return MemoryBlocks(log, threads or Threads(1)) if isinstance(log, Ratings) else log
 
 
-def sample_of(people: IntArray, counts: IntArray, ratings: int = SAMPLED) -> IntArray:
-    """Return every so manieth of some people, so that they have about so many ratings; all of fewer.
+def subsample(people: IntArray, counts: IntArray, ratings: int = SAMPLE_SIZE) -> IntArray:
+    """Subsample people evenly to about `ratings` ratings.
 
-    >>> sample_of(np.arange(1, 8), np.array([9, 2, 2, 2, 2, 2, 2, 2]), ratings=5).tolist()
+    >>> subsample(np.arange(1, 8), np.array([9, 2, 2, 2, 2, 2, 2, 2]), ratings=5).tolist()
     [1, 4, 7]
     """
     return people[:: -(-int(counts[people].sum()) // ratings)]
+
+
+def split_people(offsets: IntArray, parts: int) -> IntArray:
+    """Return the first person of each of `parts` parts with about equally many ratings, and the number of people.
+
+    >>> split_people(np.array([0, 4, 5, 6, 9]), 2).tolist()
+    [0, 1, 4]
+    """
+    inner = np.searchsorted(offsets, np.arange(1, parts) * int(offsets[-1]) // parts)
+    return np.concatenate([[0], inner, [len(offsets) - 1]]).astype(np.int64)
+
+
+def parallel_sum(
+    kernel: Callable[..., None], block: Ratings, threads: Threads, shape: tuple[int, ...], *arrays: object
+) -> FloatArray:
+    """Return the sums of a kernel over the people of a block, in parts that depend on the block and `shape` alone.
+
+    Every part needs sums of its own, so a part has at least as many ratings as the sums have cells.
+    """
+    count = min(MAX_PARTS, 1 + len(block) // max(math.prod(shape), MIN_PART))
+    sums = np.empty((count, *shape))
+    action = block.action.view(np.uint32)
+    threads.run(
+        kernel, count, split_people(block.offsets, count), block.offsets, action, *arrays, sums, blocks=MAX_PARTS
+    )
+    total: FloatArray = sums.sum(axis=0)
+    return total
+
+
+def writable(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array, or a copy if it is read-only (arrays from another process may be)."""
+    return array if array.flags.writeable else np.array(array)
+
+
+def iadd(total: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
+    """Return the sum of two arrays, in place of the first if it is writable.
+
+    >>> iadd(np.ones(2), np.ones(2)).tolist()
+    [2.0, 2.0]
+    """
+    total = writable(total)
+    np.add(total, more, out=total)
+    return total
+
+
+def iadd_each(totals: Sequence[NDArray[Any]], more: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Return the pairwise sums of two lists of arrays."""
+    return [iadd(total, one) for total, one in zip(totals, more, strict=True)]
+
+
+def reduce_add(arrays: Iterable[FloatArray]) -> FloatArray:
+    """Return the sum of arrays, added in order.
+
+    >>> reduce_add(np.full(2, x) for x in (1.0, 2.0)).tolist()
+    [3.0, 3.0]
+    """
+    return functools.reduce(iadd, arrays)

@@ -10,7 +10,7 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.data.arrays import Scratch, read_arrays
-from lpbandits.data.blocks import edges_of
+from lpbandits.data.blocks import block_edges
 from lpbandits.data.ratings import Ratings, hash_of
 from lpbandits.errors import InvalidInput
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
@@ -82,12 +82,12 @@ class ChunkedRatings:
     @cached_property
     def edges(self) -> IntArray:
         """Block b has the people edges[b] up to, not including, edges[b + 1]."""
-        return edges_of(self.counts)
+        return block_edges(self.counts)
 
     def block(self, number: int) -> Ratings:
         """Return one block; its people have numbers for labels."""
         last = len(self.edges) - 2
-        return block_of(self.folder, validate.as_count(number, "block", low=0, high=last), len(self.actions))
+        return read_block(self.folder, validate.as_count(number, "block", low=0, high=last), len(self.actions))
 
     def blocks(self) -> Iterator[Ratings]:
         """Give one block after the other, with the labels of actions."""
@@ -110,7 +110,7 @@ def block_name(number: int) -> str:
     return f"block-{number:06}"
 
 
-def block_of(folder: Path, number: int, actions: int) -> Ratings:
+def read_block(folder: Path, number: int, actions: int) -> Ratings:
     """Return a block of a log in files."""
     try:
         offsets, action, rating = read_arrays(folder / block_name(number), 3)
@@ -139,7 +139,7 @@ class BlockWriter:
         self.counts.append(counts)
         held = [*self._held, (counts, action, rating)]
         counts, action, rating = (np.concatenate(parts) for parts in zip(*held, strict=True))
-        edges = edges_of(counts)
+        edges = block_edges(counts)
         offsets = np.concatenate([[0], np.cumsum(counts)])
         last = int(edges[-2]) if len(edges) > 1 else 0  # the last block may go on
         for low, high in itertools.pairwise(edges[:-1].tolist()):
@@ -162,11 +162,11 @@ class BlockWriter:
         self._blocks += 1
 
 
-def parted(ratings: Ratings, folder: Path) -> ChunkedRatings:
+def write_chunks(ratings: Ratings, folder: Path) -> ChunkedRatings:
     """Write a log in memory to files, for workers to read."""
     scratch = Scratch(folder, needed=12 * len(ratings) + 8 * len(ratings.people))
     writer = BlockWriter(scratch)
-    for low, high in itertools.pairwise(edges_of(ratings.counts).tolist()):
+    for low, high in itertools.pairwise(block_edges(ratings.counts).tolist()):
         block = ratings.run(low, high)
         writer.add(block.counts, block.action, block.rating)
     counts = writer.close()

@@ -1,4 +1,4 @@
-"""`DiskBlocks`: the blocks of a log in files, for whoever works on them: this process, others, or a cluster's."""
+"""`DiskBlocks`: the blocks of a log on disk, processed by this process, by local workers or by a cluster."""
 
 import itertools
 import os
@@ -10,11 +10,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from lpbandits.data.blocks import BaseBlocks, runs_of
-from lpbandits.data.chunked import ChunkedRatings, block_name, block_of
-from lpbandits.data.memory import AHEAD, MemoryBudget
+from lpbandits.data.blocks import BaseBlocks, block_runs, iadd_each
+from lpbandits.data.chunked import ChunkedRatings, block_name, read_block
+from lpbandits.data.memory import AHEAD, BYTES_PER_SELECTED_RATING, MemoryBudget
 from lpbandits.data.ratings import Ratings
-from lpbandits.data.reduce import added_each
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import check_resources, peak_bytes
 from lpbandits.parallel import Executor, Threads
@@ -22,113 +21,122 @@ from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 T = TypeVar("T")
 Peak = tuple[str, int]
-"""A process, and the most memory that it has had since it began."""
+"""A process (host and id) and its peak memory in bytes."""
 
-SHARES = 4
-"""Parts of the log that each worker folds: its totals are sent so often, and so much is lost with one that dies."""
+FOLDS_PER_WORKER = 4
+"""Partial sums per worker: more means more traffic but less lost work if a worker dies."""
 
 
 class DiskBlocks(BaseBlocks[ChunkedRatings]):
-    """The blocks of a log in files; stages run on an executor's workers, or here, one block at a time."""
+    """Blocks of a log on disk; stages run on the workers of an executor, or in this process one block at a time."""
 
     def __init__(
-        self, log: ChunkedRatings, executor: Executor, pool: Threads, room: MemoryBudget | None = None
+        self, log: ChunkedRatings, executor: Executor, pool: Threads, budget: MemoryBudget | None = None
     ) -> None:
-        super().__init__(log, pool, room)
+        super().__init__(log, pool, budget)
         self._executor = executor
         self.peaks: dict[str, int] = {}
-        """The most memory that each process has had since it began."""
+        """Peak memory in bytes, by process."""
 
     @property
-    def here(self) -> "DiskBlocks":
-        """The same with this process alone."""
-        return DiskBlocks(self.log, Executor(threads=self.pool.count), self.pool, replace(self.room, sending=0))
+    def local(self) -> "DiskBlocks":
+        """These blocks without workers."""
+        return DiskBlocks(self.log, Executor(threads=self.pool.count), self.pool, replace(self.budget, sending=0))
 
-    def each(self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = ()) -> Iterator[T]:
-        """Give what a stage makes of each block."""
+    def map(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
+        """Yield the result of a stage for each block."""
         log = self.log
         jobs = (
-            (stage, log.folder, number, len(log.actions), self._executor.threads, common, self._own(own, number))
+            (
+                stage,
+                log.folder,
+                number,
+                len(log.actions),
+                self._executor.threads,
+                common,
+                self._slices(per_person, number),
+            )
             for number in range(len(self.edges) - 1)
         )
-        for found, peak in self._executor.map(_staged, jobs):
-            self._saw(peak)
-            yield found
+        for result, peak in self._executor.map(_run_stage, jobs):
+            self._record(peak)
+            yield result
 
-    def folded(self, stage: Callable[..., list[Any]], *common: Any, own: Sequence[Any] = ()) -> list[Any]:
-        """Return the sums that all blocks add to: each of a worker's parts of the log sends its own once."""
-        blocks = len(self.edges) - 1
-        parts = min(1 if self._executor.in_process else SHARES * self._executor.n_workers, blocks)
-        bounds = itertools.pairwise(blocks * part // parts for part in range(parts + 1))
+    def fold(self, stage: Callable[..., list[Any]], *common: Any, per_person: Sequence[Any] = ()) -> list[Any]:
+        """Return the sums over all blocks; each worker sends a few partial sums."""
+        n_blocks = len(self.edges) - 1
+        n_folds = min(1 if self._executor.in_process else FOLDS_PER_WORKER * self._executor.n_workers, n_blocks)
+        runs = itertools.pairwise(n_blocks * fold // n_folds for fold in range(n_folds + 1))
         totals: list[Any] | None = None
-        for _, (some, peak) in self._executor.as_completed(
-            _folded, self._folds(bounds, stage, common, own), batch=False
-        ):
-            self._saw(peak)
-            totals = some if totals is None else added_each(totals, some)
+        jobs = self._fold_jobs(runs, stage, common, per_person)
+        for _, (partial, peak) in self._executor.as_completed(_run_fold, jobs, batch=False):
+            self._record(peak)
+            totals = partial if totals is None else iadd_each(totals, partial)
         return totals or []
 
-    def by_runs(self, stage: Callable[..., T], *common: Any, own: Sequence[Any] = ()) -> Iterator[T]:
-        """Give what every run of blocks adds up to."""
-        runs = runs_of(len(self.edges) - 1)
-        for found, peak in self._executor.map(
-            _folded, self._folds(runs, stage, common, own), batch=False, max_ahead=AHEAD
-        ):
-            self._saw(peak)
-            yield found
+    def fold_runs(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
+        """Yield the sums over every run of blocks."""
+        jobs = self._fold_jobs(block_runs(len(self.edges) - 1), stage, common, per_person)
+        for partial, peak in self._executor.map(_run_fold, jobs, batch=False, max_ahead=AHEAD):
+            self._record(peak)
+            yield partial
 
-    def _folds(
-        self, bounds: Iterable[tuple[int, int]], stage: Callable[..., Any], common: Sequence[Any], own: Sequence[Any]
+    def _fold_jobs(
+        self,
+        runs: Iterable[tuple[int, int]],
+        stage: Callable[..., Any],
+        common: Sequence[Any],
+        per_person: Sequence[Any],
     ) -> Iterator[tuple[Any, ...]]:
-        """Give the jobs that fold blocks, up to each bound from the one before."""
         log = self.log
-        for low, high in bounds:
-            blocks = [(number, self._own(own, number)) for number in range(low, high)]
+        for low, high in runs:
+            blocks = [(number, self._slices(per_person, number)) for number in range(low, high)]
             yield stage, log.folder, blocks, len(log.actions), self._executor.threads, common
 
-    def _own(self, own: Sequence[Any], number: int) -> list[Any]:
-        """Return what is sent of the people of a block, which must still be there."""
-        self._look(number)
+    def _slices(self, per_person: Sequence[Any], number: int) -> list[Any]:
+        """Return the slices of arrays that belong to a block, whose file must exist."""
+        self._check_exists(number)
         low, high = self.edges[number], self.edges[number + 1]
-        return [array[low:high] for array in own]
+        return [array[low:high] for array in per_person]
 
-    def _saw(self, peak: Peak) -> None:
+    def _record(self, peak: Peak) -> None:
         self.peaks[peak[0]] = max(peak[1], self.peaks.get(peak[0], 0))
 
-    def some(self, people: IntArray) -> Ratings:
-        """Return the log of some people, in memory."""
+    def subset(self, people: IntArray) -> Ratings:
+        """Return the ratings of some people, in memory."""
         log = self.log
         offsets = np.concatenate([[0], np.cumsum(log.counts[people])]).astype(np.int64)
-        ratings = int(offsets[-1])
-        remedy = "use --method two-stage, which goes through them in parts, or fewer people"
-        check_resources(f"{ratings:,} ratings in memory at once", remedy, size=40 * ratings)
-        self.room.check(f"{ratings:,} ratings in memory at once", 40 * ratings, remedy)
+        n_ratings = int(offsets[-1])
+        remedy = "use --method two-stage, which processes one block at a time, or fewer people"
+        size = BYTES_PER_SELECTED_RATING * n_ratings
+        check_resources(f"{n_ratings:,} ratings in memory at once", remedy, size=size)
+        self.budget.check(f"{n_ratings:,} ratings in memory at once", size, remedy)
         chosen = np.zeros(len(log.people), dtype=np.bool_)
         chosen[people] = True
-        action, rating = np.empty(ratings, dtype=np.int32), np.empty(ratings)
-        done = 0
-        for some, theirs in self.each(_picked, own=(chosen,)):
-            part = slice(done, done + len(some))
-            action[part], rating[part] = some, theirs
-            done += len(some)
+        action, rating = np.empty(n_ratings, dtype=np.int32), np.empty(n_ratings)
+        start = 0
+        for block_action, block_rating in self.map(_select, per_person=(chosen,)):
+            rows = slice(start, start + len(block_action))
+            action[rows], rating[rows] = block_action, block_rating
+            start += len(block_action)
         labels = tuple(log.people[n] for n in people.tolist())
         return Ratings.trusted(offsets, action, rating, labels, log.actions, log.layout)
 
     def probe(self) -> None:
-        """Refuse, before the work starts, workers who do not see the files."""
-        self._look(0)
+        """Raise if a worker does not see the files, before the work starts."""
+        self._check_exists(0)
         for host, sees in self._executor.run_everywhere(_sees, self.log.folder, 0):
             if not sees:
                 raise _unseen(host, self.log.folder)
 
-    def _look(self, number: int) -> None:
-        """Refuse a log whose files are gone: a worker who finds none does not see the folder, then."""
+    def _check_exists(self, number: int) -> None:
+        """Raise if the file of a block was deleted; otherwise a worker without it does not share the folder."""
         if not _sees(self.log.folder, number)[1]:
-            self.log.block(number)  # which says so
+            self.log.block(number)  # raises
 
 
 def peak_of_process() -> Peak:
-    """Return which process this is, and the most memory that it has had since it began."""
+    """Return the host and id of this process, and its peak memory in bytes."""
     return f"{platform.node()}:{os.getpid()}", peak_bytes() or 0
 
 
@@ -138,33 +146,33 @@ def _sees(folder: Path, number: int) -> tuple[str, bool]:
 
 def _unseen(host: str, folder: Path) -> InvalidInput:
     return InvalidInput(
-        f"the worker on {host} does not see {folder}, where the log is: name a folder that all machines share "
+        f"the worker on {host} does not see {folder}, where the log is; name a folder that all machines share "
         "(scratch=…; --scratch)"
     )
 
 
-def _block(folder: Path, number: int, actions: int) -> Ratings:
-    """Return a block, which was there when whoever sent the job looked; a worker may have joined since the probe."""
+def _load(folder: Path, number: int, actions: int) -> Ratings:
+    """Return a block; a worker that joined after `probe` may not see it."""
     host, sees = _sees(folder, number)
     if not sees:
         raise _unseen(host, folder)
-    return block_of(folder, number, actions)
+    return read_block(folder, number, actions)
 
 
-def _staged(
+def _run_stage(
     stage: Callable[..., T],
     folder: Path,
     number: int,
     actions: int,
     threads: int,
     common: Sequence[Any],
-    own: Sequence[Any],
+    arrays: Sequence[Any],
 ) -> tuple[T, Peak]:
     with Threads(threads) as pool:
-        return stage(_block(folder, number, actions), pool, *common, *own), peak_of_process()
+        return stage(_load(folder, number, actions), pool, *common, *arrays), peak_of_process()
 
 
-def _folded(
+def _run_fold(
     stage: Callable[..., T],
     folder: Path,
     blocks: Sequence[tuple[int, Sequence[Any]]],
@@ -174,11 +182,11 @@ def _folded(
 ) -> tuple[T, Peak]:
     totals: Any = None
     with Threads(threads) as pool:
-        for number, own in blocks:
-            totals = stage(_block(folder, number, actions), pool, totals, *common, *own)
+        for number, arrays in blocks:
+            totals = stage(_load(folder, number, actions), pool, totals, *common, *arrays)
     return totals, peak_of_process()
 
 
-def _picked(block: Ratings, _: Threads, chosen: Any) -> tuple[Int32Array, FloatArray]:
+def _select(block: Ratings, _: Threads, chosen: Any) -> tuple[Int32Array, FloatArray]:
     rows = np.repeat(chosen, block.counts)
     return block.action[rows], block.rating[rows]

@@ -4,7 +4,7 @@ import zipfile
 from pathlib import Path
 
 from lpbandits.errors import InvalidInput
-from lpbandits.io.compressed import Limit, zipped
+from lpbandits.io.compressed import Limit, open_zip
 
 _CHUNK = 1 << 20
 _SHARED, _END = b't="s"', b"</si>"
@@ -14,7 +14,7 @@ _SHARED, _END = b't="s"', b"</si>"
 def check_workbook(path: Path, name: str, limit: Limit) -> None:
     """Refuse a workbook that is not whole, or that unpacks to more than a file of its size may."""
     most = limit.of(path.stat().st_size)
-    with zipped(path) as bundle:
+    with open_zip(path) as bundle:
         total = cells = longest = 0
         for member in bundle.infolist():
             size, marks, text = _measured(bundle, member, most - total, name)

@@ -65,7 +65,7 @@ class Long:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
-def laid_out(source: Source, wanted: Wanted) -> Long:
+def to_long(source: Source, wanted: Wanted) -> Long:
     """Return a table as one rating per row, however it is laid out."""
     layout = validate.as_choice(wanted.layout, "layout", get_args(Layout))
     if wanted.given("rank") and wanted.given("rating"):

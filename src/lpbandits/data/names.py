@@ -14,7 +14,7 @@ from lpbandits.io.paths import as_path
 from lpbandits.text import display
 from lpbandits.typing import Label
 
-MOST_BYTES = 2**27
+MAX_BYTES = 2**27
 """Of a table of names."""
 
 _MEMBERS = ("movies.csv", "movies.dat")
@@ -75,10 +75,10 @@ class Naming:
     warnings: tuple[str, ...] = ()
 
 
-def named(actions: Sequence[Label], names: Mapping[str, str] | None) -> Naming:
+def name_actions(actions: Sequence[Label], names: Mapping[str, str] | None) -> Naming:
     """Look up the names of actions by their labels as text; a label without a name stands for itself.
 
-    >>> named([1, 7], {"1": "Heat"}).names, named([1, 7], {"x": "Heat"}).warnings
+    >>> name_actions([1, 7], {"1": "Heat"}).names, name_actions([1, 7], {"x": "Heat"}).warnings
     (('Heat', '7'), ("none of the 1 names is of an action: names are for labels such as 'x', and actions are ...",))
     """
     if names is None:
@@ -118,7 +118,7 @@ def _rows(path: str | Path) -> list[list[str]]:
             raise InvalidInput(f"{place} holds no names: none of {', '.join(_MEMBERS)}; name the file itself")
         place = found[0]
     try:
-        text = read_bytes(place, MOST_BYTES)
+        text = read_bytes(place, MAX_BYTES)
     except FileFormatError as error:
         raise InvalidInput(f"{error}; give a table of labels and names only") from None
     except (OSError, ValueError) as error:

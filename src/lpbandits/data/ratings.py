@@ -256,7 +256,7 @@ def _first_repeat(person: IntArray, action: IntArray, actions: int) -> tuple[int
     return n, a, len(twice)
 
 
-def as_log(value: Any) -> Ratings:
+def as_ratings(value: Any) -> Ratings:
     """Return `value` if it is a log of ratings."""
     if not isinstance(value, Ratings):
         raise InvalidInput(

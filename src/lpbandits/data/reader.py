@@ -13,7 +13,7 @@ import polars as pl
 from lpbandits import validate
 from lpbandits.data.codes import Codes
 from lpbandits.data.duplicates import DUPLICATES, one_each, repeat_error
-from lpbandits.data.layouts import Layout, Long, Wanted, laid_out
+from lpbandits.data.layouts import Layout, Long, Wanted, to_long
 from lpbandits.data.numbers import comma_hint, is_text, number
 from lpbandits.data.rankings import by_place
 from lpbandits.data.ratings import MOST, Ratings
@@ -144,8 +144,8 @@ class Reading:
 def rows_of(source: Source, reading: Reading) -> tuple[Long, pl.LazyFrame, dict[str, int]]:
     """Return how a table is laid out, its rows with clean labels and numbers, and what was left out of it."""
     with unreadable(source):
-        long = laid_out(source, reading.wanted)
-        clean, blank = checked_table(long, source, decimal_comma=reading.wanted.decimal_comma)
+        long = to_long(source, reading.wanted)
+        clean, blank = clean_rows(long, source, decimal_comma=reading.wanted.decimal_comma)
     return long, clean, {**long.left_out, "blank_lines": blank + long.left_out.get("blank_lines", 0)}
 
 
@@ -172,7 +172,7 @@ def nothing_left(ratings: int, source: Source, reading: Reading) -> InvalidInput
     )
 
 
-def checked_table(long: Long, source: Source, *, decimal_comma: bool = False) -> tuple[pl.LazyFrame, int]:
+def clean_rows(long: Long, source: Source, *, decimal_comma: bool = False) -> tuple[pl.LazyFrame, int]:
     """Return the table with clean labels and numbers, and how many lines were blank, after a pass over the file."""
     table, word = long.rows, "rank" if long.ranks else "rating"
     schema = table.collect_schema()
@@ -193,7 +193,7 @@ def checked_table(long: Long, source: Source, *, decimal_comma: bool = False) ->
     found = (
         table.select(
             pl.col("blank").sum(),
-            *(is_whole(role, schema[role], source).alias(role) for role in ("person", "action")),
+            *(all_integers(role, schema[role], source).alias(role) for role in ("person", "action")),
             *(_bytes_of(role, schema[role]).alias(f"{role}|bytes") for role in ("person", "action")),
             *(pl.col("row").filter(test).min().alias(f"{what}|row") for what, test in tests.items()),
             *(test.sum().alias(f"{what}|count") for what, test in tests.items()),
@@ -213,12 +213,12 @@ def checked_table(long: Long, source: Source, *, decimal_comma: bool = False) ->
         what = min(rows, key=lambda why: rows[why])
         count = pluralize(int(found[f"{what}|count"]), "such row" if long.layout == "long" else "such rating")
         raise _bad_row(table, source, rows[what], what, count)
-    labels = [label_of(role, schema[role], whole=found[role]) for role in ("person", "action")]
+    labels = [label_expr(role, schema[role], whole=found[role]) for role in ("person", "action")]
     clean = table.filter(~pl.col("blank")).select("row", *labels, value.alias("rating"))
     return clean, int(found["blank"])
 
 
-def label_of(role: str, dtype: pl.DataType, *, whole: bool) -> pl.Expr:
+def label_expr(role: str, dtype: pl.DataType, *, whole: bool) -> pl.Expr:
     """Return a column's labels: whole numbers, or text."""
     if not is_text(dtype):
         return pl.col(role).cast(pl.Int64 if whole else pl.String)
@@ -236,7 +236,7 @@ def _is_missing(role: str, dtype: pl.DataType) -> pl.Expr:
     return column.is_null() | column.is_nan() if dtype.is_float() else column.is_null()
 
 
-def is_whole(role: str, dtype: pl.DataType, source: Source) -> pl.Expr:
+def all_integers(role: str, dtype: pl.DataType, source: Source) -> pl.Expr:
     """Return whether all labels are whole numbers; text counts when it is spelt exactly as the number would be."""
     column = pl.col(role)
     if dtype.is_integer():

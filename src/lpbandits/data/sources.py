@@ -31,7 +31,7 @@ from lpbandits.data.parquet_files import (
     several,
 )
 from lpbandits.errors import InvalidInput, reason
-from lpbandits.io.compressed import LONGEST_LINE, Limit, check_lines, extract, plain, temporary, zipped
+from lpbandits.io.compressed import LONGEST_LINE, Limit, check_lines, extract, open_zip, plain, temporary_folder
 from lpbandits.io.parquet import size_of
 from lpbandits.io.paths import as_path
 
@@ -171,7 +171,7 @@ def _open_path(path: str | os.PathLike[str], limit: Limit, narrow: bool) -> Iter
         name = place.name
     with contextlib.ExitStack() as open_:
         if place.suffix.lower() == ".zip":
-            place, name = _unpack(place, open_.enter_context(temporary()), limit)
+            place, name = _unpack(place, open_.enter_context(temporary_folder()), limit)
         try:
             source = open_.enter_context(_described(place, name, limit, narrow))
         except UNREADABLE as error:
@@ -200,7 +200,7 @@ def rows_in(given: Any) -> int:
 
 def _unpack(archive: Path, folder: Path, limit: Limit) -> tuple[Path, str]:
     """Unpack the ratings of a zip file to `folder`; return where they are and what to call them."""
-    with zipped(archive) as bundle:
+    with open_zip(archive) as bundle:
         for wanted in MEMBERS:
             for member in bundle.infolist():
                 if PurePosixPath(member.filename).name == wanted:

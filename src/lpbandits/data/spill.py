@@ -21,12 +21,12 @@ from lpbandits.data.buckets import ROW, Tally, sorted_rows
 from lpbandits.data.chunked import BlockWriter, ChunkedRatings
 from lpbandits.data.codes import Codes
 from lpbandits.data.duplicates import repeat_error
-from lpbandits.data.memory import PROCESS, READER, least_text, people_size
+from lpbandits.data.memory import BYTES_PER_PROCESS, BYTES_PER_READER, people_size, round_up
 from lpbandits.data.ratings import Ratings
 from lpbandits.data.reader import Reading, nothing_left, read_ratings, rows_of, unreadable
 from lpbandits.data.sources import Source, open_source, rows_in
 from lpbandits.errors import InvalidInput, translate_errors
-from lpbandits.io.compressed import temporary
+from lpbandits.io.compressed import temporary_folder
 from lpbandits.io.paths import as_path
 from lpbandits.limits import check_resources, memory_limit
 from lpbandits.progress import Progress
@@ -58,7 +58,7 @@ def fits_in(rows: int, most: int) -> bool:
     >>> fits_in(10**6, 10**9), fits_in(10**7, 10**9), fits_in(10**6, 10**8)
     (True, False, True)
     """
-    return READER + rows * IN_MEMORY <= most or PROCESS + rows * IN_MEMORY <= READER
+    return BYTES_PER_READER + rows * IN_MEMORY <= most or BYTES_PER_PROCESS + rows * IN_MEMORY <= BYTES_PER_READER
 
 
 @contextlib.contextmanager
@@ -89,7 +89,7 @@ def spill_ratings(
     (<ChunkedRatings: 3 by 2 people of 2 actions>, [5.0, 3.0, 4.0])
     """
     asked, most = _reading("spill_ratings", reading), None if max_memory is None else _as_memory(max_memory)
-    with temporary(None if scratch is None else as_path(scratch).absolute()) as place:
+    with temporary_folder(None if scratch is None else as_path(scratch).absolute()) as place:
         with translate_errors("parting ratings"), open_source(source, asked.limit) as found:
             log = _parted(found, asked, place, most, progress)
         yield log
@@ -141,9 +141,9 @@ def _as_memory(given: int | str | None) -> int:
     if given is None:
         return memory_limit()
     most = validate.as_bytes(given, "max_memory")
-    if most < READER:
+    if most < BYTES_PER_READER:
         raise InvalidInput(
-            f"max_memory is {size_text(most)}, but whatever its size, reading a log takes {least_text(READER)}; give "
+            f"max_memory is {size_text(most)}, but whatever its size, reading a log takes {round_up(BYTES_PER_READER)}; give "
             "that, or more (--max-memory)"
         )
     return most
@@ -202,12 +202,12 @@ def _bucket_size(rows: int, people: Sequence[Label], max_memory: int | None) -> 
     if max_memory is None:
         check_resources(what, "use a machine with more memory, or fewer people", size=held)
         max_memory = memory_limit()
-    elif READER + held > max_memory:
+    elif BYTES_PER_READER + held > max_memory:
         raise InvalidInput(
-            f"max_memory is {size_text(max_memory)}, but {what} takes {least_text(READER + held)}; give that, or more "
+            f"max_memory is {size_text(max_memory)}, but {what} takes {round_up(BYTES_PER_READER + held)}; give that, or more "
             "(--max-memory)"
         )
-    return max(min((max_memory - READER - held) // IN_MEMORY, LARGEST), least)
+    return max(min((max_memory - BYTES_PER_READER - held) // IN_MEMORY, LARGEST), least)
 
 
 def _counted(clean: pl.LazyFrame, roles: Sequence[str]) -> list[pl.DataFrame]:

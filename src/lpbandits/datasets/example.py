@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from lpbandits.errors import translate_errors
-from lpbandits.io.atomic import whole_folder, write_text
+from lpbandits.io.atomic import atomic_folder, write_text
 from lpbandits.typing import BoolArray, FloatArray
 
 BASES = ("noodles", "rice bowl", "dumplings", "flatbread", "salad", "soup", "stew", "pie")
@@ -48,7 +48,7 @@ def write_example(folder: str | Path) -> dict[str, int]:
         "titles.csv": [("dish", "title"), *zip(labels, titles, strict=True)],
         "newcomers.csv": [rated, *_rows("newcomer", labels, stars[GUESTS:], few)],
     }
-    with whole_folder(folder, {"format": FORMAT, "version": VERSION}) as place:
+    with atomic_folder(folder, {"format": FORMAT, "version": VERSION}) as place:
         for name, rows in tables.items():
             write_text(place / name, _csv(rows))
     return {name: len(rows) - 1 for name, rows in tables.items()}

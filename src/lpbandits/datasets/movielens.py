@@ -11,8 +11,8 @@ from pathlib import Path
 from lpbandits import validate
 from lpbandits.data import read_ratings
 from lpbandits.errors import InvalidInput, translate_errors
-from lpbandits.io.atomic import MANIFEST, sha256, whole_folder
-from lpbandits.io.compressed import Limit, copy, extract, temporary, zipped
+from lpbandits.io.atomic import MANIFEST, atomic_folder, sha256
+from lpbandits.io.compressed import Limit, copy, extract, open_zip, temporary_folder
 from lpbandits.io.json import digest, read_json
 from lpbandits.io.paths import as_path, cache_path
 from lpbandits.progress import Progress
@@ -121,9 +121,9 @@ def install(name: str, source: str | Path | None = None, *, progress: Progress |
         raise InvalidInput("there is no home folder to keep data in; set LPB_DATA to a folder with the data, or HOME")
     target = home / "movielens" / f"ml-{name}"
     about = {"format": FORMAT, "version": VERSION, "name": name, "archive": DATASETS[name].archive}
-    with whole_folder(target, about) as fresh:
+    with atomic_folder(target, about) as fresh:
         if source is None:
-            with temporary() as folder:
+            with temporary_folder() as folder:
                 archive = folder / DATASETS[name].archive
                 _download(name, archive, progress)
                 _unpack(name, archive, fresh)
@@ -185,7 +185,7 @@ def _unpack(name: str, archive: Path, target: Path) -> None:
     if not archive.is_file():
         raise InvalidInput(f"{archive} does not exist; give the downloaded {DATASETS[name].archive} or its folder")
     _check(name, archive)
-    with zipped(archive) as bundle:
+    with open_zip(archive) as bundle:
         for member in bundle.infolist():
             plain = Path(member.filename).name
             if plain in (*_RATINGS, *_MOVIES):

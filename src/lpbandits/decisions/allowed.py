@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from lpbandits.data.columns import guess_columns, like
-from lpbandits.data.reader import is_whole, label_of
+from lpbandits.data.reader import all_integers, label_expr
 from lpbandits.data.sources import find_fault, open_source
 from lpbandits.data.tables import open_table
 from lpbandits.decisions.engine import Personal
@@ -56,7 +56,7 @@ def read_labels(path: str | Path, role: str, optional: str | None = None) -> pl.
             chosen = guess_columns(table.names, {}, source.name, roles, lacking=table.lacking)
             columns = table.columns(**{wanted: table.names.index(name) for wanted, name in chosen.items()})
             frame = columns.filter(~pl.col("blank")).select(roles).collect()
-            kinds = {wanted: is_whole(wanted, frame.schema[wanted], source) for wanted in roles}
+            kinds = {wanted: all_integers(wanted, frame.schema[wanted], source) for wanted in roles}
             whole = frame.select(**kinds).row(0, named=True)
             for wanted in roles:
                 if (missing := frame[wanted].null_count()) > 0:
@@ -66,7 +66,7 @@ def read_labels(path: str | Path, role: str, optional: str | None = None) -> pl.
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             first = (str(error).splitlines() or [type(error).__name__])[0]
             raise InvalidInput(find_fault(source) or f"cannot read {source.name}: {first}; {source.remedy}") from None
-        labels = [label_of(wanted, frame.schema[wanted], whole=whole[wanted]) for wanted in roles]
+        labels = [label_expr(wanted, frame.schema[wanted], whole=whole[wanted]) for wanted in roles]
         return frame.select(labels).unique(maintain_order=True)
 
 

@@ -20,8 +20,8 @@ from lpbandits.decisions.engine import PIECE, Batch, Block, Found, decided
 from lpbandits.decisions.history_files import ROWS, HistoryFile, Some, open_history
 from lpbandits.decisions.output import Pieces, decision_table
 from lpbandits.errors import InvalidInput, translate_errors
-from lpbandits.io.atomic import check_table_place
-from lpbandits.io.compressed import temporary
+from lpbandits.io.atomic import check_table_path
+from lpbandits.io.compressed import temporary_folder
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Executor, Workers, executor_for
 from lpbandits.progress import Progress
@@ -123,7 +123,7 @@ def decide_file(
     changes no decision and no order.
     """
     started = time.perf_counter()
-    place = None if out is None else check_table_place(out, "--out")
+    place = None if out is None else check_table_path(out, "--out")
     validate.as_choice(unknown, "unknown", ("error", "skip"))
     rows = validate.as_count(rows, "rows")
     model = chosen.policy.model
@@ -136,7 +136,7 @@ def decide_file(
     wanted = None if people is None else read_labels(people, "person")["person"]
     summary = Summary(model, chosen.name, chosen.why, out=None if place is None else str(place))
     with open_history(history, columns or {}) as past, contextlib.ExitStack() as open_:
-        pieces = None if place is None else Pieces(open_.enter_context(temporary()), max(rows, 2**16))
+        pieces = None if place is None else Pieces(open_.enter_context(temporary_folder()), max(rows, 2**16))
         given = _coded(_asked_for(past, wanted, rows, summary), past, model, unknown, summary)
         executor = open_.enter_context(executor_for(jobs, threads=threads))
         batch = Batch(chosen.policy, threads=executor.threads, **settings)

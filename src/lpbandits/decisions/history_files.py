@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 
 from lpbandits.data.columns import guess_columns
-from lpbandits.data.layouts import Wanted, laid_out
-from lpbandits.data.reader import checked_table, label_of
+from lpbandits.data.layouts import Wanted, to_long
+from lpbandits.data.reader import clean_rows, label_expr
 from lpbandits.data.sources import Source, find_fault, open_source
 from lpbandits.errors import InvalidInput
 from lpbandits.io.atomic import write_stream
-from lpbandits.io.compressed import temporary
+from lpbandits.io.compressed import temporary_folder
 from lpbandits.typing import IntArray
 
 ROWS = 1_000_000
@@ -151,12 +151,12 @@ def open_history(path: str | Path, given: Mapping[str, str | None]) -> Iterator[
                 "reward"
             )
         try:
-            clean, _ = checked_table(laid_out(source, Wanted("long", given)), source)
+            clean, _ = clean_rows(to_long(source, Wanted("long", given)), source)
             text = clean.collect_schema()["person"] == pl.String
             columns = _direct(source, given, clean) if len(source.parts) == 1 else None
             place = source.path
             if columns is None:
-                place = open_.enter_context(temporary()) / "history.parquet"
+                place = open_.enter_context(temporary_folder()) / "history.parquet"
                 write_stream(place, clean.drop("row"))
                 columns = (pl.col("person"), pl.col("action"), pl.col("rating").alias("reward"))
             rows = int(_scan(place).select(pl.len()).collect().item())
@@ -176,7 +176,7 @@ def _direct(
         return None
     wanted = clean.collect_schema()
     person, action = (
-        label_of(chosen[role], schema[chosen[role]], whole=wanted[role] == pl.Int64).alias(role)
+        label_expr(chosen[role], schema[chosen[role]], whole=wanted[role] == pl.Int64).alias(role)
         for role in ("person", "action")
     )
     return person, action, pl.col(chosen["rating"]).cast(pl.Float64).alias("reward")

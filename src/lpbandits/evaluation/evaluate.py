@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.data.ratings import Ratings, as_log
+from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.evaluation.baselines import REFERENCES
 from lpbandits.evaluation.bootstrap import differences
@@ -86,7 +86,7 @@ def evaluate(
     rounds, seed = validate.as_count(rounds, "rounds", high=10_000), validate.as_seed(seed)
     if model is not None and (states != "auto" or scale is not None):
         raise InvalidInput("states and scale are those of the model; give a model, or say how to fit one, not both")
-    source = Source.of(model, as_log(ratings))
+    source = Source.of(model, as_ratings(ratings))
     log = source.log
     most = None if people is None else validate.as_count(people, "people")
     parts = split(log, least=LEAST[once], seed=seed, people=most)
@@ -222,5 +222,5 @@ def fit_as_chosen(
         raise InvalidInput(f"found is {validate.short_repr(found)}; give what evaluate(…) returned")
     if found.way is None:
         raise InvalidInput("the evaluation was of a model as it is, so nothing was chosen; keep that model")
-    made = found.way.fitted(as_log(ratings), taste=True, threads=threads, jobs=jobs)
+    made = found.way.fitted(as_ratings(ratings), taste=True, threads=threads, jobs=jobs)
     return made.model.replace(evaluation=found.note())

@@ -7,13 +7,13 @@ import polars as pl
 from scipy.special import logit
 
 from lpbandits.data.chunked import ChunkedRatings
-from lpbandits.data.ratings import Ratings, as_log
+from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.data.tables import labels_as_series
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.comparisons import compare, log_likelihoods
 from lpbandits.fit.estimator import mixture
 from lpbandits.fit.pipeline import opened
-from lpbandits.io.atomic import check_table_place, write_stream
+from lpbandits.io.atomic import check_table_path, write_stream
 from lpbandits.limits import check_resources
 from lpbandits.model import EDGE, PreferenceModel, as_model
 from lpbandits.parallel import Threads, Workers
@@ -45,7 +45,7 @@ def states_of(
     """
     as_model(model)
     if not isinstance(ratings, ChunkedRatings):
-        as_log(ratings)
+        as_ratings(ratings)
     if model.utilities is None:
         raise InvalidInput("the model has no utilities, so nobody's state can be told from a log; fit it to one")
     beta = np.asarray(logit(np.clip(model.utilities, EDGE, 1.0 - EDGE)))
@@ -56,7 +56,7 @@ def states_of(
             "assign fewer people at a time",
             size=48 * people * model.n_states,
         )
-        parts = list(log.each(_assigned, model.indices_of(ratings.actions), beta, model.prior))
+        parts = list(log.map(_assigned, model.indices_of(ratings.actions), beta, model.prior))
     state, probability, counts = (np.concatenate(some) for some in zip(*parts, strict=True))
     if not counts.any():
         raise InvalidInput(
@@ -76,7 +76,7 @@ def states_of(
 
 def check_assignments(path: str | Path) -> None:
     """Refuse a place for a table of states before the long work, or a kind of file that is not written."""
-    check_table_place(path, "--assignments")
+    check_table_path(path, "--assignments")
 
 
 def write_assignments(path: str | Path, table: pl.DataFrame) -> None:

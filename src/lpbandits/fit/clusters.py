@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from lpbandits import validate
-from lpbandits.data.blocks import ENORMOUS, Blocks, Log, MemoryBlocks
-from lpbandits.data.memory import SEEN, STARTED
+from lpbandits.data.blocks import LARGE_LOG, Blocks, MemoryBlocks, RatingsLike
+from lpbandits.data.memory import BYTES_PER_KMEANS_PERSON, BYTES_PER_KMEANS_RATING
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads, one_thread, thread_map
@@ -89,10 +89,10 @@ def cluster_people(
     likings = _likings(log) if scale == "cosine" else None
     shown = shown_people(log, count, validate.as_seed(seed))
     features = _features(log, shown, scale, likings)
-    threads = min(log.pool.count, max(log.room.left // seen_size(log, shown) - 1, 1))
+    threads = min(log.pool.count, max(log.budget.left // seen_size(log, shown) - 1, 1))
     centres, labels = _kmeans(features, count, starts_of(log.log, restarts), seed, threads)
     if len(shown) < people:
-        labels = np.concatenate(list(log.each(_nearest, scale, likings, centres)))
+        labels = np.concatenate(list(log.map(_nearest, scale, likings, centres)))
     labels, shares = by_size(labels, count)
     activity, level = sorted_by(log, labels)
     notes = sorting_notes(activity, level, scale)
@@ -106,16 +106,16 @@ def cluster_people(
 def shown_people(log: Blocks, states: int, seed: int) -> IntArray:
     """Return the people that KMeans sees, by index: all, or of an enormous log some, drawn by `seed`."""
     counts = log.log.counts
-    if counts.sum() <= ENORMOUS:
+    if counts.sum() <= LARGE_LOG:
         return np.arange(len(counts))
     order = np.random.default_rng([seed, 4]).permutation(len(counts))
-    most = int(np.searchsorted(np.cumsum(counts[order]), ENORMOUS // 2))
+    most = int(np.searchsorted(np.cumsum(counts[order]), LARGE_LOG // 2))
     return np.sort(order[: max(most, states)])
 
 
 def seen_size(log: Blocks, shown: IntArray) -> int:
     """Return the bytes of what KMeans sees: they are there once, and again for each start that runs at a time."""
-    return SEEN * int(log.log.counts[shown].sum()) + STARTED * len(shown)
+    return BYTES_PER_KMEANS_RATING * int(log.log.counts[shown].sum()) + BYTES_PER_KMEANS_PERSON * len(shown)
 
 
 def _features(log: Blocks, shown: IntArray, scale: str, likings: FloatArray | None) -> sparse.csr_array:
@@ -126,7 +126,7 @@ def _features(log: Blocks, shown: IntArray, scale: str, likings: FloatArray | No
     offsets = np.concatenate([[0], np.cumsum(counts[shown])]).astype(np.int32)
     action, values = np.empty(offsets[-1], dtype=np.int32), np.empty(offsets[-1])
     done = 0
-    for some, theirs in log.each(_seen, scale, likings, own=(chosen,)):
+    for some, theirs in log.map(_seen, scale, likings, per_person=(chosen,)):
         part = slice(done, done + len(some))
         action[part], values[part] = some, theirs
         done += len(some)
@@ -150,7 +150,7 @@ def _nearest(block: Ratings, _: Threads, scale: str, likings: FloatArray | None,
 
 def _likings(log: Blocks) -> FloatArray:
     """Return the mean of each action's ratings, each less its person's mean."""
-    return _likings_of(functools.reduce(np.add, log.each(_centred)))
+    return _likings_of(functools.reduce(np.add, log.map(_centred)))
 
 
 def _likings_of(sums: FloatArray) -> FloatArray:
@@ -164,7 +164,7 @@ def _centred(block: Ratings, _: Threads | None = None) -> FloatArray:
     return np.stack([raters, np.bincount(block.action, weights=values, minlength=len(block.actions))])
 
 
-def starts_of(ratings: Log, restarts: int | None) -> int:
+def starts_of(ratings: RatingsLike, restarts: int | None) -> int:
     """Return how many times KMeans runs."""
     if restarts is not None:
         return validate.as_count(restarts, "restarts")
@@ -173,7 +173,7 @@ def starts_of(ratings: Log, restarts: int | None) -> int:
 
 def sorted_by(log: Blocks, labels: IntArray) -> tuple[float, float]:
     """Return the share of the variance of people's number of ratings, and of their mean rating, that labels explain."""
-    means = np.concatenate(list(log.each(_means)))
+    means = np.concatenate(list(log.map(_means)))
     return variance_explained(log.log.counts.astype(np.float64), labels), variance_explained(means, labels)
 
 

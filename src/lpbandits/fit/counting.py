@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lpbandits.data.blocks import Blocks
+from lpbandits.data.blocks import Blocks, iadd, iadd_each, writable
 from lpbandits.data.memory import MemoryBudget
 from lpbandits.data.ratings import Ratings
-from lpbandits.data.reduce import added_each, plus, writable
 from lpbandits.fit.comparisons import PairCounts, add_wins, cell_type, compared, gather
 from lpbandits.limits import check_resources
 from lpbandits.parallel import Threads
@@ -41,7 +40,7 @@ class _State:
 
 def raters_of(log: Blocks, labels: IntArray, states: int) -> IntArray:
     """Return m×k: how many people of each state rated each action."""
-    (found,) = log.folded(_raters, states, own=(labels,))
+    (found,) = log.fold(_raters, states, per_person=(labels,))
     raters: IntArray = found.reshape(states, -1)
     return raters
 
@@ -74,16 +73,16 @@ def count_states(
     own = (np.arange(len(labels)), labels, np.zeros(len(labels), dtype=np.bool_) if aside is None else aside)
     every = [_state(z, row, parts, exact=pairs_per_person is None) for z, row in enumerate(raters)]
     most = max(state.size for state in every)
-    log.room.check(f"counts of {len(raters[0]):,} actions in one state", most, FEWER)
+    log.budget.check(f"counts of {len(raters[0]):,} actions in one state", most, FEWER)
     in_order = pairs_per_person is not None
-    if not log.room.shared(most, in_order=in_order):
-        log = log.here
-    for group in _passes(every, parts, log.room, in_order=in_order):
+    if not log.budget.shared(most, in_order=in_order):
+        log = log.local
+    for group in _passes(every, parts, log.budget, in_order=in_order):
         common = (group, parts, pairs_per_person, seed)
         if pairs_per_person is None:
-            totals = log.folded(_counted, *common, own=own)
+            totals = log.fold(_counted, *common, per_person=own)
         else:
-            totals = functools.reduce(added_each, log.by_runs(_counted, *common, own=own))
+            totals = functools.reduce(iadd_each, log.fold_runs(_counted, *common, per_person=own))
         totals.reverse()  # so that each is given away, and its memory with it
         for state in group:
             yield _gathered(totals, parts, state, raters.shape[1], log.pool)
@@ -96,7 +95,7 @@ def _gathered(
     counts = writable(totals.pop())
     some = writable(totals.pop()) if parts > 1 else None
     if some is not None:
-        counts = plus(counts, some)
+        counts = iadd(counts, some)
     gathered = [None if part is None else gather(part, threads=pool) for part in (counts, some)]
     whole, aside = (None if one is None else replace(one, kept=state.kept, actions=actions) for one in gathered)
     assert whole is not None  # noqa: S101 - counts are there

@@ -6,7 +6,7 @@ from typing import get_args
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.data.blocks import Blocks, Log
+from lpbandits.data.blocks import Blocks, RatingsLike
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.fit.bradley_terry import BradleyTerry, as_prior_sd, maximise
@@ -85,7 +85,7 @@ class Em:
         del aside  # without them every step would have to be made again: that is a second fit
         threads = log.pool
         with watch.part("sort"):
-            ratings = log.some(np.arange(len(log.log.people)))
+            ratings = log.subset(np.arange(len(log.log.people)))
             comparisons = compare(ratings, pairs_per_person=pairs_per_person, seed=self.seed, threads=threads)
         best: Estimate | None = None
         chance = np.empty(0)
@@ -171,7 +171,7 @@ class Em:
         return Estimate(fits, shares, chance.argmax(axis=1), warnings, tuple(history)), chance
 
 
-def slow_note(ratings: Log) -> str | None:
+def slow_note(ratings: RatingsLike) -> str | None:
     """Return what to tell a user before EM on a log with very many actions."""
     if len(ratings.actions) <= MANY_ACTIONS:
         return None

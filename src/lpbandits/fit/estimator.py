@@ -88,7 +88,7 @@ class Estimator(Protocol):
 
     It must depend on nothing but its settings and arguments, return shares that sum to 1 and fits with finite standard
     errors (`scatter` makes them), and may return fewer states than asked for, with a warning. The data are blocks of
-    people; one that needs everybody at once takes `log.some(all people)`.
+    people; one that needs everybody at once takes `log.subset(all people)`.
     """
 
     @property
@@ -173,7 +173,7 @@ def told(
     people = len(log.log.people)
     own = (np.arange(people), np.ones(people, dtype=np.bool_) if only is None else only)
     common = (estimate.utilities, estimate.shares, pairs_per_person, seed)
-    sums = list(log.each(_told, *common, own=own))
+    sums = list(log.map(_told, *common, per_person=own))
     return Told(*(float(sum(one)) for one in zip(*sums, strict=True)))
 
 

@@ -8,12 +8,12 @@ from typing import Any, Literal
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.data.blocks import Blocks, MemoryBlocks, edges_of, largest_of
-from lpbandits.data.chunked import ChunkedRatings, parted
+from lpbandits.data.blocks import Blocks, MemoryBlocks, block_edges, largest_block
+from lpbandits.data.chunked import ChunkedRatings, write_chunks
 from lpbandits.data.disk_blocks import DiskBlocks, peak_of_process
 from lpbandits.data.memory import memory_budget
-from lpbandits.data.names import named
-from lpbandits.data.ratings import Ratings, as_log
+from lpbandits.data.names import name_actions
+from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.clusters import HUGE, sorted_by
 from lpbandits.fit.counting import raters_of
@@ -32,7 +32,7 @@ from lpbandits.fit.state_means import state_means
 from lpbandits.fit.summary import Findings, provenance_of, report_of
 from lpbandits.fit.taste.popularity import StandardizedRatings, popular_ordering
 from lpbandits.fit.taste.tuning import TasteFit, recover_taste
-from lpbandits.io.compressed import temporary
+from lpbandits.io.compressed import temporary_folder
 from lpbandits.io.paths import as_path
 from lpbandits.parallel import Threads, Workers, executor_for, one_thread
 from lpbandits.parallel.workers import as_workers
@@ -54,7 +54,7 @@ def opened(
 ) -> Iterator[Blocks]:
     """Give a log in blocks: in memory, or in files that workers read, too; a single block cannot be shared out."""
     workers, most = as_workers(jobs), None if max_memory is None else validate.as_bytes(max_memory, "max_memory")
-    single = isinstance(ratings, Ratings) and len(edges_of(ratings.counts)) <= 2
+    single = isinstance(ratings, Ratings) and len(block_edges(ratings.counts)) <= 2
     if single and workers is not None and workers.address is None:
         workers = None
     with contextlib.ExitStack() as open_:
@@ -64,7 +64,7 @@ def opened(
         held = len(ratings) if isinstance(ratings, Ratings) else 0
         room = memory_budget(
             ratings.people,
-            block=largest_of(ratings.counts),
+            block=largest_block(ratings.counts),
             held=held,
             here=0 if workers is None else workers.here,
             sending=0 if executor.in_process else executor.n_workers,
@@ -74,8 +74,8 @@ def opened(
             yield MemoryBlocks(ratings, pool, room)
             return
         if isinstance(ratings, Ratings):
-            place = open_.enter_context(temporary(None if scratch is None else as_path(scratch).absolute()))
-            ratings = parted(ratings, place)
+            place = open_.enter_context(temporary_folder(None if scratch is None else as_path(scratch).absolute()))
+            ratings = write_chunks(ratings, place)
         log = DiskBlocks(ratings, executor, pool, room)
         log.probe()
         yield log
@@ -114,7 +114,7 @@ def fit_states(
     [[0.0, 1.0, 2.0], [0.0, -1.0, -2.0]]
     """
     if not isinstance(ratings, ChunkedRatings):
-        as_log(ratings)
+        as_ratings(ratings)
     as_estimator(estimator)
     if not np.any(ratings.counts > 1):
         raise InvalidInput("nobody rated two actions, so there is nothing to compare; give more ratings per person")
@@ -128,7 +128,7 @@ def fit_states(
     }
     if pairs_per_person is not None:
         asked["pairs_per_person"] = validate.as_count(pairs_per_person, "pairs_per_person")
-    called = named(ratings.actions, names)
+    called = name_actions(ratings.actions, names)
     watch = Stopwatch(progress)
     with opened(ratings, jobs, threads, scratch=scratch, max_memory=max_memory) as log:
         curve = _curve(log, estimator, asked, watch) if asked["states"] == "auto" else None

@@ -7,8 +7,8 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.data.blocks import Blocks, MemoryBlocks
-from lpbandits.data.memory import HELD
-from lpbandits.data.ratings import Ratings, as_log
+from lpbandits.data.memory import BYTES_PER_RATING
+from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.clusters import shown_people
 from lpbandits.fit.comparisons import compared, log_likelihoods
@@ -61,7 +61,7 @@ class HeldOut:
         mimic this noise, and more states always seem better; scaled by 2/n they do not.
         """
         counts = self.others.log.counts
-        scores = list(self.others.each(_scored, estimate.utilities, estimate.shares))
+        scores = list(self.others.map(_scored, estimate.utilities, estimate.shares))
         return np.concatenate(scores), np.maximum(counts - 1, 0).astype(np.float64)
 
 
@@ -82,10 +82,12 @@ def set_aside(log: Blocks, share: float, *, seed: int, pairs_per_person: int | N
     if not np.any(counts[used] > 1) or not np.any(counts[unused] > 1):
         return None
     held = int(counts[shown].sum())
-    log.room.check(
-        f"{held:,} ratings of people to fit and to score", HELD * held, "give a number of states (--states 5)"
+    log.budget.check(
+        f"{held:,} ratings of people to fit and to score",
+        BYTES_PER_RATING * held,
+        "give a number of states (--states 5)",
     )
-    fitted, others = (MemoryBlocks(log.some(part), log.pool, log.room.beside(held)) for part in (used, unused))
+    fitted, others = (MemoryBlocks(log.subset(part), log.pool, log.budget.reserve(held)) for part in (used, unused))
     return HeldOut(used, fitted, others, pairs_per_person)
 
 
@@ -211,7 +213,7 @@ def choose_states(
     >>> choose_states(Ratings.from_arrays(*zip(*rows)), candidates=[1, 2, 3]).states
     2
     """
-    as_log(ratings)
+    as_ratings(ratings)
     model = TwoStage(seed=seed) if estimator is None else as_estimator(estimator)
     numbers = [validate.as_count(m, "candidates") for m in validate.as_list(candidates, "candidates", "numbers")]
     with Threads(threads) as pool:

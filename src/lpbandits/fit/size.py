@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from lpbandits.data.blocks import Blocks, Log
-from lpbandits.data.memory import TASTE
+from lpbandits.data.blocks import Blocks, RatingsLike
+from lpbandits.data.memory import BYTES_PER_TASTE_PAIR
 from lpbandits.fit.clusters import seen_size, shown_people, starts_of
 from lpbandits.fit.comparisons import cell_type
 from lpbandits.fit.counting import FEWER, raters_of
@@ -19,7 +19,9 @@ STEPS = 20
 """Of KMeans, or of EM, from one start: few."""
 
 
-def check_fit(ratings: Log, states: int, estimator: Estimator, *, pairs_per_person: int | None, workers: int) -> None:
+def check_fit(
+    ratings: RatingsLike, states: int, estimator: Estimator, *, pairs_per_person: int | None, workers: int
+) -> None:
     """Refuse a fit of so many states, by what it surely takes.
 
     >>> from lpbandits.data.ratings import Ratings
@@ -72,11 +74,11 @@ def check_room(
     With people `aside`, their pairs are counted apart. If it is `scored` by a second fit, that one's people and those
     who score it are in memory.
     """
-    room, people = log.room, len(log.log.people)
+    room, people = log.budget, len(log.log.people)
     if not room.asked:
         return
     if scored and not (aside and isinstance(estimator, TwoStage)):
-        room = room.beside(int(log.log.counts[shown_people(log, 1, estimator.seed)].sum()))
+        room = room.reserve(int(log.log.counts[shown_people(log, 1, estimator.seed)].sum()))
     if isinstance(estimator, Em):
         pairs = 24 * len(log.log.actions) ** 2
         room.check("all ratings in memory, for EM,", 60 * len(log.log) + pairs, "use --method two-stage")
@@ -85,8 +87,8 @@ def check_room(
     fewer = "use fewer jobs (--jobs), or a sample of the people" if room.here else "use a sample of the people"
     room.check("the people that KMeans sees", seen, fewer)
     if taste:
-        size = TASTE * min(len(log.log.actions), MOST_CROSSED) ** 2
-        log.room.check("the covariances of tastes", size, "fit none (taste=False; --no-taste)")
+        size = BYTES_PER_TASTE_PAIR * min(len(log.log.actions), MOST_CROSSED) ** 2
+        log.budget.check("the covariances of tastes", size, "fit none (taste=False; --no-taste)")
     exact, share = pairs_per_person is None, min(2 / states, 1.0)
     counted = _counts_size(np.full(len(log.log.actions), people), 1.0, exact=exact)
     if (1 + aside) * counted > room.left:

@@ -12,9 +12,8 @@ from itertools import pairwise
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.data.blocks import Blocks, as_blocks, sample_of
+from lpbandits.data.blocks import Blocks, as_blocks, parallel_sum, reduce_add, subsample
 from lpbandits.data.ratings import Ratings
-from lpbandits.data.reduce import added, summed
 from lpbandits.fit.estimator import Estimate
 from lpbandits.fit.isotonic import isotonic
 from lpbandits.fit.kernels.state_sums import add_cells, add_squares
@@ -57,13 +56,13 @@ def state_means(log: Ratings | Blocks, estimate: Estimate, threads: Threads | No
     ([[3.1, 2.1, 1.1]], 0.082)
     """
     ratings = as_blocks(log, threads)
-    reaches = list(ratings.each(_reach))
+    reaches = list(ratings.map(_reach))
     least, most = min(reach[0] for reach in reaches), max(reach[1] for reach in reaches)
     low, high = _range_of(least, most, counts=all(reach[2] for reach in reaches))
     m, k = estimate.utilities.shape
     chance = np.empty((len(estimate.labels), 0)) if estimate.chance is None else estimate.chance
     states = estimate.labels, np.ascontiguousarray(chance)
-    counts, sums = added(ratings.each(_cells, (2, m, k), own=states))
+    counts, sums = reduce_add(ratings.map(_cells, (2, m, k), per_person=states))
     overall = float(sums.sum() / counts.sum())
     means = np.empty_like(sums)
     blocks = 0
@@ -78,9 +77,9 @@ def state_means(log: Ratings | Blocks, estimate: Estimate, threads: Threads | No
             blocks += len(np.unique(fitted))
             means[z, known] = _apart(fitted, foretold[known], weight[known], low, high)
             means[z, estimate.unknown[z]] = means[z, known[-1]]
-    sample = ratings.some(sample_of(np.arange(len(ratings.log.counts)), ratings.log.counts)).rating
+    sample = ratings.subset(subsample(np.arange(len(ratings.log.counts)), ratings.log.counts)).rating
     means = np.clip(_rounded(means, sample, most - least), low, high)
-    squares = float(added(ratings.each(_squares, means, own=states)))
+    squares = float(reduce_add(ratings.map(_squares, means, per_person=states)))
     noise = math.sqrt(squares / max(int(ratings.log.counts.sum()) - blocks, 1))
     return StateMeans(means, min(max(noise, LEAST_NOISE * ((high - low) or 1.0)), validate.MAX_ABS_VALUE))
 
@@ -107,12 +106,12 @@ def _cells(
     block: Ratings, threads: Threads, shape: tuple[int, int, int], labels: IntArray, chance: FloatArray
 ) -> FloatArray:
     """Return m×k: how many of each state's people rated an action, and the sum of these ratings."""
-    return summed(add_cells, block, threads, shape, block.rating, labels, chance)
+    return parallel_sum(add_cells, block, threads, shape, block.rating, labels, chance)
 
 
 def _squares(block: Ratings, threads: Threads, means: FloatArray, labels: IntArray, chance: FloatArray) -> FloatArray:
     """Return Σ (rating − mean in the person's state)², by chances of states where there are."""
-    return summed(add_squares, block, threads, (), block.rating, labels, chance, means)
+    return parallel_sum(add_squares, block, threads, (), block.rating, labels, chance, means)
 
 
 def _foretold(utilities: FloatArray, counts: FloatArray, sums: FloatArray, overall: float) -> FloatArray:

@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 import numpy as np
 
-from lpbandits.data.blocks import Log
+from lpbandits.data.blocks import RatingsLike
 from lpbandits.data.names import Naming
 from lpbandits.fit.bradley_terry import BradleyTerry
 from lpbandits.fit.certainty import pairs_right
@@ -48,7 +48,12 @@ class Findings:
 
 
 def report_of(
-    found: Findings, ratings: Log, estimator: Estimator, called: Naming, seconds: Mapping[str, float], space: Json
+    found: Findings,
+    ratings: RatingsLike,
+    estimator: Estimator,
+    called: Naming,
+    seconds: Mapping[str, float],
+    space: Json,
 ) -> FitReport:
     """Return the report on a fit."""
     estimate, unseen, tastes = found.estimate, found.unseen, found.tastes
@@ -131,7 +136,7 @@ def _no_better(unseen: HeldOutScore) -> list[str]:
     ]
 
 
-def _never_compared(fit: BradleyTerry, ratings: Log) -> Json:
+def _never_compared(fit: BradleyTerry, ratings: RatingsLike) -> Json:
     absent = np.flatnonzero(fit.never_compared)
     return {"count": len(absent), "actions": [ratings.actions[a] for a in absent[:SHOWN].tolist()]}
 
@@ -140,7 +145,7 @@ def _median(values: FloatArray) -> float | None:
     return float(np.median(values)) if len(values) else None
 
 
-def provenance_of(report: FitReport, settings: Json, ratings: Log, estimate: Estimate) -> Json:
+def provenance_of(report: FitReport, settings: Json, ratings: RatingsLike, estimate: Estimate) -> Json:
     """Return how the model was made; no times and no space, so that the same data and seed give an equal model.
 
     "never_compared" lists, per state, the indexes of all actions that nobody in it compared; "people_sketch" tells who

@@ -81,7 +81,7 @@ class TwoStage:
         with watch.part("errors"):
             utilities = np.stack([fit.utilities for fit in fits])
             own = (np.arange(len(labels)), labels)
-            parts = log.each(_scattered, utilities, pairs_per_person, self.seed, own=own)
+            parts = log.map(_scattered, utilities, pairs_per_person, self.seed, per_person=own)
             scatters = [Scatter.of(one) for one in functools.reduce(np.add, parts)]
             fits = [
                 replace(fit, standard_errors=some.errors(self.prior_sd))

@@ -76,18 +76,18 @@ def write_part(path: Path, table: Table) -> None:
         path.write_bytes(as_parquet(table))
 
 
-def check_table_place(path: str | Path, name: str) -> Path:
+def check_table_path(path: str | Path, name: str) -> Path:
     """Return where a table is to be written to, if it can be: what the file is called says in what form."""
     place = as_path(path)
     if place.suffix.lower() not in TABLES:
         raise InvalidInput(f"{name} is {str(place)!r}; give a name that ends in {' or '.join(TABLES)}")
-    check_place(place)
+    check_writable(place)
     return place
 
 
 def write_stream(path: str | Path, table: Stream) -> None:
     """Write a table as it is worked out: as CSV if its name ends so, otherwise as Parquet."""
-    with whole_file(path) as part:
+    with atomic_file(path) as part:
         if part.suffix.lower() == ".csv":
             table.sink_csv(part)
         else:
@@ -129,12 +129,12 @@ def write_bytes(path: str | Path, content: bytes) -> None:
 
 
 @contextlib.contextmanager
-def whole_file(path: str | Path) -> Iterator[Path]:
+def atomic_file(path: str | Path) -> Iterator[Path]:
     """Give a place beside a file's own, to be written to by others; at the end it is brought to the disk and put there.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with whole_file(Path(folder) / "a.txt") as part:
+    ...     with atomic_file(Path(folder) / "a.txt") as part:
     ...         _ = part.write_text("tea")
     ...     (Path(folder) / "a.txt").read_text()
     'tea'
@@ -161,7 +161,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         raise cannot_write(named, error) from None
 
 
-def check_place(path: str | Path) -> None:
+def check_writable(path: str | Path) -> None:
     """Refuse a place for a file before the long work, not after it."""
     place = as_path(path)
     try:
@@ -220,7 +220,7 @@ def as_folder(path: str | Path) -> Path:
 
 
 @contextlib.contextmanager
-def whole_folder(path: str | Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
+def atomic_folder(path: str | Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
     """Give an empty folder to fill; at the end its files appear in `path` together, with a manifest that names them.
 
     The manifest is what is given, as it stands at the end, and `files`: the SHA-256 of every file. If anything fails
@@ -229,7 +229,7 @@ def whole_folder(path: str | Path, manifest: Mapping[str, Any]) -> Iterator[Path
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as home:
-    ...     with whole_folder(Path(home) / "out", {"format": "example"}) as folder:
+    ...     with atomic_folder(Path(home) / "out", {"format": "example"}) as folder:
     ...         write_text(folder / "a.txt", "tea")
     ...     sorted(file.name for file in (Path(home) / "out").iterdir())
     ['a.txt', 'manifest.json']

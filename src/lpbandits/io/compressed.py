@@ -60,7 +60,7 @@ def plain(path: Path, name: str, limit: Limit) -> Iterator[Path]:
             yield path
             return
         raw.seek(0)
-        with temporary() as folder:
+        with temporary_folder() as folder:
             target = folder / "table"
             with gzip.GzipFile(fileobj=raw) as inside:
                 copy(inside, target, name, limit.of(path.stat().st_size))
@@ -77,7 +77,7 @@ def extract(archive: Path, member: zipfile.ZipInfo, bundle: zipfile.ZipFile, tar
 
 
 @contextlib.contextmanager
-def zipped(archive: Path) -> Iterator[zipfile.ZipFile]:
+def open_zip(archive: Path) -> Iterator[zipfile.ZipFile]:
     """Open a zip file; whatever is odd about it, also while a member is read, is one clear error."""
     try:
         with zipfile.ZipFile(archive) as bundle:
@@ -89,7 +89,7 @@ def zipped(archive: Path) -> Iterator[zipfile.ZipFile]:
 
 
 @contextlib.contextmanager
-def temporary(inside: Path | None = None) -> Iterator[Path]:
+def temporary_folder(inside: Path | None = None) -> Iterator[Path]:
     """Give a folder that is gone afterwards; in another one, if that is named."""
     try:
         holder = tempfile.TemporaryDirectory(prefix="lpbandits-", dir=inside)

@@ -12,7 +12,7 @@ from lpbandits.errors import FileFormatError, reason
 from lpbandits.io.paths import as_path
 from lpbandits.typing import Json
 
-MOST_BYTES = 2**28
+MAX_BYTES = 2**28
 """Of one JSON document: a model of a hundred states and ten thousand actions has a fifth of it."""
 MOST_VALUES = 20_000_000
 """Numbers, texts, lists and objects in one JSON document."""
@@ -34,7 +34,7 @@ def read_json(path: str | Path) -> Any:
     """Return the JSON document in a file."""
     place = as_path(path)
     try:
-        data = read_bytes(place, MOST_BYTES)
+        data = read_bytes(place, MAX_BYTES)
     except FileFormatError:
         raise
     except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
@@ -68,8 +68,8 @@ def parse_json(text: str | bytes, source: str) -> Any:
     """
     if not isinstance(text, str | bytes | bytearray):
         raise FileFormatError(f"{source} is a {type(text).__name__}; give its JSON text")
-    if len(text) > MOST_BYTES:
-        raise FileFormatError(f"{source} has more than {MOST_BYTES:,} bytes; that much is not read")
+    if len(text) > MAX_BYTES:
+        raise FileFormatError(f"{source} has more than {MAX_BYTES:,} bytes; that much is not read")
     try:
         plain = text if isinstance(text, str) else bytes(text).decode("utf-8")
     except UnicodeDecodeError:

@@ -15,7 +15,7 @@ from lpbandits import __version__
 from lpbandits.datasets.movielens import fingerprint_of
 from lpbandits.errors import FileFormatError
 from lpbandits.io.atomic import as_parquet, write_bytes, write_json
-from lpbandits.io.json import MOST_BYTES, digest, read_bytes, read_json
+from lpbandits.io.json import MAX_BYTES, digest, read_bytes, read_json
 from lpbandits.paper.spec import Case, Figure
 from lpbandits.parallel import defer_signals
 from lpbandits.typing import Json
@@ -53,7 +53,7 @@ def kept(folder: Path, figure: Figure, case: Case, seed: int) -> pl.DataFrame | 
 
 
 def _believed(place: Path, wanted: Json) -> pl.DataFrame:
-    data = read_bytes(place, MOST_BYTES)
+    data = read_bytes(place, MAX_BYTES)
     try:
         record = read_json(place.with_suffix(".json"))
     except FileFormatError:

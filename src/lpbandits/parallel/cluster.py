@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from lpbandits.errors import InvalidInput, ResourceError, reason
-from lpbandits.io.compressed import temporary
+from lpbandits.io.compressed import temporary_folder
 from lpbandits.parallel.signals import defer_signals, start_with_sigint_blocked
 from lpbandits.parallel.travel import LEAST, about, check_same, opened, packed, unpacked
 from lpbandits.parallel.workers import Workers
@@ -82,7 +82,7 @@ class DaskBackend:
 
     def _local(self, cluster: Callable[..., Any], count: int) -> Any:
         """Start a cluster of this machine's own processes, whose files go with it."""
-        place = self._open.enter_context(temporary())
+        place = self._open.enter_context(temporary_folder())
         try:
             made = start_with_sigint_blocked(
                 lambda: cluster(

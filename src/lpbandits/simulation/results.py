@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from lpbandits.errors import InvalidInput, translate_errors
-from lpbandits.io.atomic import whole_folder, write_table
+from lpbandits.io.atomic import atomic_folder, write_table
 from lpbandits.io.paths import as_path
 from lpbandits.simulation.sums import Moments, Spread
 from lpbandits.simulation.trace import Trace
@@ -169,7 +169,7 @@ class Results:
     @translate_errors("saving results")
     def save(self, folder: str | Path) -> Path:
         """Write curves.parquet, people.parquet and manifest.json; return the folder."""
-        with whole_folder(folder, self.manifest()) as place:
+        with atomic_folder(folder, self.manifest()) as place:
             for name, table in self.tables().items():
                 write_table(place / f"{name}.parquet", table)
         return as_path(folder)

@@ -11,7 +11,7 @@ import polars as pl
 import vl_convert
 
 from lpbandits.errors import translate_errors
-from lpbandits.io.atomic import whole_folder, write_bytes, write_json, write_table, write_text
+from lpbandits.io.atomic import atomic_folder, write_bytes, write_json, write_table, write_text
 from lpbandits.io.paths import as_path
 from lpbandits.simulation.results import versions
 from lpbandits.text import display
@@ -42,7 +42,7 @@ def save_report(
     They are tables (Parquet), documents (JSON), every section's charts (PNG and SVG), the page, and the manifest.
     """
     about = manifest or {"format": FORMAT, "version": VERSION, "title": title, "versions": versions()}
-    with whole_folder(folder, about) as place:
+    with atomic_folder(folder, about) as place:
         for name, table in (tables or {}).items():
             write_table(place / f"{name}.parquet", table)
         for name, document in (documents or {}).items():

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lpbandits.data.reduce import parts_of
+from lpbandits.data.blocks import split_people
 from lpbandits.fit.kernels.gram import group_rows, product_rows
 from lpbandits.parallel import Threads, one_thread
 from lpbandits.typing import FloatArray, IntArray
@@ -60,7 +60,7 @@ class Residuals:
         parts = 1 + size // CHUNK
         starts = np.empty((parts, c + 1), dtype=np.int64)
         position, end = np.empty((2, size), dtype=np.uint32)
-        edges = parts_of(self.offsets, parts)
+        edges = split_people(self.offsets, parts)
         threads.run(group_rows, parts, edges, self.offsets, self.place, starts, position, end, blocks=4)
         products, raters = np.empty(c * (c + 1) // 2), np.empty(c * (c + 1) // 2, dtype=np.uint32)
         threads.run(

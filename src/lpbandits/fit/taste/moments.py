@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lpbandits.data.blocks import Blocks
-from lpbandits.data.memory import SENT
+from lpbandits.data.blocks import Blocks, iadd, parallel_sum
+from lpbandits.data.memory import BYTES_PER_SENT_PAIR
 from lpbandits.data.ratings import Ratings
-from lpbandits.data.reduce import plus, summed
 from lpbandits.fit.kernels.popularity import NOWHERE, count_placed, leave
 from lpbandits.fit.kernels.symmetric import symmetric_times
 from lpbandits.fit.taste.cross_products import MOST_CROSSED, Residuals, mirrored
@@ -144,9 +143,9 @@ class _Sums:
         """Take in those of the people who come next."""
         self.offsets.extend(more.offsets)
         return _Sums(
-            plus(self.products, more.products),
-            plus(self.raters, more.raters),
-            plus(self.squares, more.squares),
+            iadd(self.products, more.products),
+            iadd(self.raters, more.raters),
+            iadd(self.squares, more.squares),
             self.offsets,
         )
 
@@ -161,9 +160,9 @@ def _sums(crowd: StandardizedRatings, parts: Sequence[_Part]) -> list[_Sums]:
         common.append((part.liked.means, np.ascontiguousarray(part.kinds.shifts.T), place))
         own += [part.used, part.kinds.chance]
     log, pairs = crowd.log, sum(len(part.crossed) ** 2 for part in parts)
-    if not log.room.shared(SENT * pairs, in_order=True):
-        log = log.here
-    return functools.reduce(_added, log.by_runs(_all_left, common, own=own))
+    if not log.budget.shared(BYTES_PER_SENT_PAIR * pairs, in_order=True):
+        log = log.local
+    return functools.reduce(_added, log.fold_runs(_all_left, common, per_person=own))
 
 
 def _added(totals: list[_Sums], more: list[_Sums]) -> list[_Sums]:
@@ -197,7 +196,7 @@ def _left(
     upto = np.cumsum(counts)
     placed = np.empty(int(upto[-1]), dtype=np.uint16), np.empty(int(upto[-1]))
     arrays = block.rating, *own, means, shifts, place, upto - counts, *placed, offsets
-    squares = summed(leave, block, threads, (len(means),), *arrays)
+    squares = parallel_sum(leave, block, threads, (len(means),), *arrays)
     kept = np.concatenate([[0], upto[counts > 0]])
     products, raters = Residuals(kept, *placed, int(np.count_nonzero(place != NOWHERE))).crossed(threads)
     return _Sums(products, raters, squares, [offsets])

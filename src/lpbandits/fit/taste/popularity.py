@@ -5,9 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from lpbandits.data.blocks import ENORMOUS, Blocks, as_blocks
+from lpbandits.data.blocks import LARGE_LOG, Blocks, as_blocks, parallel_sum, reduce_add
 from lpbandits.data.ratings import Ratings
-from lpbandits.data.reduce import added, summed
 from lpbandits.fit.kernels import popularity as kernels
 from lpbandits.parallel import Threads
 from lpbandits.typing import BoolArray, FloatArray, IntArray
@@ -54,7 +53,7 @@ def scales(log: Ratings | Blocks) -> Scales:
     ([4.0, 2.0], [1.0, 0.0])
     """
     blocks = as_blocks(log)
-    means, spreads = np.concatenate([np.empty((2, 0)), *blocks.each(_scales)], axis=1)
+    means, spreads = np.concatenate([np.empty((2, 0)), *blocks.map(_scales)], axis=1)
     return Scales(blocks.log.counts, means, spreads)
 
 
@@ -125,15 +124,15 @@ def _likings(log: Blocks, own: Scales, groups: list[BoolArray]) -> list[ItemMean
     """Work out what groups like; when one has settled does not depend on the others."""
     if not groups:
         return []
-    sums = added(log.each(_liked, own=(own.means, own.spreads, *groups)))
+    sums = reduce_add(log.map(_liked, per_person=(own.means, own.spreads, *groups)))
     raters, liked = sums[:, kernels.RATERS], sums[:, kernels.LIKED]
     means = liked / (raters + PSEUDO_RATERS)
     going = list(range(len(groups)))
     for _ in range(SWEEPS - 1):
-        levels = added(log.each(_levels, means[going], own=[groups[g] for g in going]))
+        levels = reduce_add(log.map(_levels, means[going], per_person=[groups[g] for g in going]))
         before = means.copy()
         means[going] = (liked[going] + levels) / (raters[going] + PSEUDO_RATERS)
-        if len(log.log) > ENORMOUS:
+        if len(log.log) > LARGE_LOG:
             going = [g for g in going if np.ptp((means[g] - before[g])[raters[g] > 0]) >= SETTLED]
             if not going:
                 break
@@ -142,13 +141,13 @@ def _likings(log: Blocks, own: Scales, groups: list[BoolArray]) -> list[ItemMean
 
 def _liked(block: Ratings, threads: Threads, means: FloatArray, spreads: FloatArray, *groups: BoolArray) -> FloatArray:
     shape = (2, len(block.actions))
-    sums = [summed(kernels.add_liked, block, threads, shape, block.rating, one, means, spreads) for one in groups]
+    sums = [parallel_sum(kernels.add_liked, block, threads, shape, block.rating, one, means, spreads) for one in groups]
     return np.stack(sums)
 
 
 def _levels(block: Ratings, threads: Threads, means: FloatArray, *groups: BoolArray) -> FloatArray:
     shape = (len(block.actions),)
-    sums = [summed(kernels.add_levels, block, threads, shape, *both) for both in zip(groups, means, strict=True)]
+    sums = [parallel_sum(kernels.add_levels, block, threads, shape, *both) for both in zip(groups, means, strict=True)]
     return np.stack(sums)
 
 
@@ -164,7 +163,7 @@ def popular_ordering(log: Ratings | Blocks | StandardizedRatings, threads: Threa
     crowd = as_crowd(log, threads)
     if not crowd.everybody.any():
         return None
-    unrated = ~np.logical_or.reduce(list(crowd.log.each(_rated)))
+    unrated = ~np.logical_or.reduce(list(crowd.log.map(_rated)))
     (liked,) = crowd.likings(crowd.everybody)
     return np.lexsort((-liked.means, unrated))
 

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from lpbandits.data.blocks import Blocks, as_blocks, sample_of
+from lpbandits.data.blocks import Blocks, as_blocks, parallel_sum, reduce_add, subsample
 from lpbandits.data.ratings import Ratings
-from lpbandits.data.reduce import added, summed
 from lpbandits.fit.clusters import cluster_people
 from lpbandits.fit.kernels import mixture as kernels
 from lpbandits.fit.taste.popularity import Scales
@@ -62,12 +61,12 @@ def mixture(
     chance = _clusters(blocks, own, used, likings, states, seed)
     counts = np.maximum(own.counts, 1)[:, None]
     shifts = np.zeros((len(likings), chance.shape[1]))
-    totals, squares = np.concatenate(list(blocks.each(_left, likings, own=scale)), axis=1)[:, :, None]
+    totals, squares = np.concatenate(list(blocks.map(_left, likings, per_person=scale)), axis=1)[:, :, None]
     offsets = np.repeat(totals / counts, chance.shape[1], axis=1)
     for _ in range(STEPS):
-        raters, liked = added(blocks.each(_shifts, likings, own=(*scale, chance, offsets)))
+        raters, liked = reduce_add(blocks.map(_shifts, likings, per_person=(*scale, chance, offsets)))
         shifts = liked / (raters + PSEUDO_RATERS)
-        fitted, bent = np.moveaxis(np.concatenate(list(blocks.each(_fitted, likings, shifts, own=scale))), 1, 0)
+        fitted, bent = np.moveaxis(np.concatenate(list(blocks.map(_fitted, likings, shifts, per_person=scale))), 1, 0)
         offsets = (totals - fitted) / counts
         left = squares + bent - counts * offsets**2  # Σ_a (v − shift_z − α)²
         noise = max(float((chance * left).sum() / (chance * counts).sum()), 1e-9)
@@ -87,8 +86,8 @@ def mixture(
 
 def _clusters(log: Blocks, own: Scales, used: BoolArray, likings: FloatArray, states: int, seed: int) -> FloatArray:
     """Return people × m: 1 for the cluster of a person; of people not in the sample nothing is known yet."""
-    people = sample_of(np.flatnonzero(used), own.counts)
-    some = log.some(people)
+    people = subsample(np.flatnonzero(used), own.counts)
+    some = log.subset(people)
     away = (some.rating - own.means[people][some.owner]) / own.spreads[people][some.owner] - likings[some.action]
     shown = Ratings.trusted(some.offsets, some.action, away, some.people, some.actions)
     labels = cluster_people(shown, states, scale="cosine", restarts=RESTARTS, seed=seed, threads=1).labels
@@ -107,7 +106,7 @@ def _left(block: Ratings, threads: Threads, likings: FloatArray, means: FloatArr
 
 def _shifts(block: Ratings, threads: Threads, likings: FloatArray, *own: Any) -> FloatArray:
     shape = (2, len(likings), own[-1].shape[1])
-    return summed(kernels.add_kinds, block, threads, shape, block.rating, *own, likings)
+    return parallel_sum(kernels.add_kinds, block, threads, shape, block.rating, *own, likings)
 
 
 def _fitted(block: Ratings, threads: Threads, likings: FloatArray, shifts: FloatArray, *own: Any) -> FloatArray:

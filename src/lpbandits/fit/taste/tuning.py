@@ -212,7 +212,7 @@ def recover_taste(
         report = chosen
         if report is None:
             with watch.part("taste, choice"):
-                others = blocks.some(people[aside[:MOST_ASIDE]])
+                others = blocks.subset(people[aside[:MOST_ASIDE]])
                 report = _chosen(some.pop(), len(used), others, seed, blocks.pool)
         with watch.part("taste"):
             most = max(*_numbers(seen, len(people)), report.factors)
