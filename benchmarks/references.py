@@ -24,7 +24,7 @@ from lpbandits.evaluation.replay import LEAST, Replay
 from lpbandits.evaluation.split import split
 from lpbandits.fit import TwoStage, fit_states
 from lpbandits.fit.taste.moments import moments
-from lpbandits.fit.taste.popularity import telling
+from lpbandits.fit.taste.popularity import informative
 from lpbandits.parallel import Executor
 from lpbandits.typing import FloatArray
 
@@ -88,7 +88,7 @@ class Match:
 
     def ours(self) -> None:
         """Choose the constants of our references, fit and replay them, and replay popularity and a taste."""
-        seen = moments(self.fitted.subset(telling(self.fitted)))
+        seen = moments(self.fitted.subset(informative(self.fitted)))
         say(f"{self.name}: {', '.join(REFERENCES)}")
         constants = self.contest.tuned(seen, self.development)
         for name in REFERENCES:
@@ -102,7 +102,7 @@ class Match:
         return self.contest.scores([name], known, self.report)[name]
 
     def _reference(self, name: str, constants: tuple[float, float]) -> object:
-        return REFERENCES[name].made(moments(self.known.subset(telling(self.known))), *constants)
+        return REFERENCES[name].made(moments(self.known.subset(informative(self.known))), *constants)
 
     def theirs(self) -> dict[str, str]:
         """Do so for the peers; return why some cannot take part."""

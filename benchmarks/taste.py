@@ -14,7 +14,7 @@ import lpbandits as lpb
 from lpbandits.data import Ratings
 from lpbandits.fit import TwoStage, fit_states
 from lpbandits.fit.taste.moments import moments
-from lpbandits.fit.taste.popularity import telling
+from lpbandits.fit.taste.popularity import informative
 from lpbandits.typing import FloatArray, IntArray
 
 ROUNDS = 20
@@ -46,7 +46,7 @@ def played_by(score: Callable[[list[int], FloatArray], FloatArray], given: Float
 
 def references(log: Ratings) -> dict[str, Callable[[list[int], FloatArray], FloatArray]]:
     """Return item kNN and EASE, with the constants that did best on development people."""
-    seen = moments(log, people=telling(log))
+    seen = moments(log, people=informative(log))
     norms = np.sqrt(np.diag(seen.products))
     near = seen.products / np.maximum(np.outer(norms, norms), 1e-9) * (seen.raters / (seen.raters + 100))
     np.fill_diagonal(near, 0.0)
@@ -94,7 +94,7 @@ def main() -> None:
     fitted, others = log.subset(np.sort(order[: len(order) // 2])), log.subset(np.sort(order[len(order) // 2 :][:600]))
     fit = fit_states(fitted, TwoStage(scale="cosine", seed=given.seed), states=5)
     print({name: value for name, value in (fit.report.taste or {}).items() if name != "curve"})
-    popular = lpb.recover_two_stage(fitted, states=1, heldout=0, taste=False, seed=given.seed)
+    popular = lpb.fit_states(fitted, lpb.TwoStage(seed=given.seed), states=1, heldout=0, taste=False).model
     one_state = popular.replace(popular=None)  # its ordering, as docs/taste.md has it
     policies = {"taste": lpb.Taste(fit.model), "popularity": lpb.Popular(one_state), "lpbts": lpb.LpbTS(fit.model)}
     rewards, plays, people = {}, {}, people_of(others, fit.model)

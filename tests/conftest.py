@@ -116,12 +116,12 @@ def descending(orderings: IntArray, low: float, high: float) -> FloatArray:
     return means
 
 
-def taste_for(k: int, seed: int = 1, states: int = 1, **settings: Any) -> TasteModel:
+def taste_for(k: int, seed: int = 1, **settings: Any) -> TasteModel:
     """Return a made-up taste of k actions, with two factors."""
     rng = np.random.default_rng([seed, k])
     numbers: dict[str, Any] = {"offset": 0.3, "level": 1.5, "log_scale": -0.2, "log_scale_sd": 0.4, "lasting": 0.6}
     variances = rng.uniform(0.2, 1.0, k)
-    means = rng.normal(size=(states, k))
+    means = rng.normal(size=k)
     return TasteModel(means, rng.normal(size=(k, 2)), variances, **{**numbers, **settings})
 
 

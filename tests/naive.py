@@ -642,12 +642,12 @@ def standing(policy: Policy) -> Floats:
 
 
 def taste_given(taste: TasteModel, lasting: float, history: History, spreads: bool) -> tuple[Floats, Floats, Floats]:
-    """Weights (states × nine scales) and means (states × scales × k), and the covariance left of lasting values / s².
+    """Weights of nine scales, means (scales × k), and the covariance left of lasting values / s².
 
     By conditioning a dense Gaussian. Row i of `design` says which action reward i is of. Without `spreads`, only each
-    action's mean says something of state and scale, not how its rewards differ.
+    action's mean says something of the scale, not how its rewards differ.
     """
-    k, m = taste.n_actions, taste.n_states
+    k = taste.n_actions
     shared = taste.offset + taste.factors @ taste.factors.T + np.diag(lasting * taste.variances)
     noise = (1 - lasting) * taste.variances
     design = np.array([np.arange(k) == a for a, _ in history], dtype=np.float64).reshape(-1, k)
@@ -655,29 +655,29 @@ def taste_given(taste: TasteModel, lasting: float, history: History, spreads: bo
     counts = design.sum(axis=0)
     tried = counts > 0
     x = np.linspace(-2, 2, 9)
-    logs, means = np.log(taste.prior)[:, None] - x**2 / 2, np.empty((m, 9, k))
+    logs, means = -(x**2) / 2, np.empty((9, k))
     covariance = design @ shared @ design.T + np.diag(design @ noise)
     across = shared @ design.T @ np.linalg.inv(covariance)
     average = design.T / np.maximum(counts, 1)[:, None]  # from rewards to means of actions
-    for z, (i, s) in itertools.product(range(m), enumerate(np.exp(taste.log_scale + taste.log_scale_sd * x))):
-        centre = taste.level + s * taste.means.reshape(m, k)[z]
+    for i, s in enumerate(np.exp(taste.log_scale + taste.log_scale_sd * x)):
+        centre = taste.level + s * taste.means
         away = rewards - design @ centre
-        means[z, i] = centre + across @ away
+        means[i] = centre + across @ away
         seen, matrix = (away, covariance) if spreads else (average @ away, average @ covariance @ average.T)
         if not spreads:
             seen, matrix = seen[tried], matrix[np.ix_(tried, tried)]
-        logs[z, i] += -0.5 * seen @ np.linalg.inv(matrix) @ seen / s**2 - len(seen) * np.log(s)
+        logs[i] += -0.5 * seen @ np.linalg.inv(matrix) @ seen / s**2 - len(seen) * np.log(s)
     weights = np.exp(logs - logs.max())
     return weights / weights.sum(), means, shared - across @ design @ shared
 
 
 def taste_forecast(taste: TasteModel, lasting: float, history: History, spreads: bool) -> tuple[Floats, Floats, Floats]:
-    """Mean and sd of every action's next reward, and the weights of states and scales."""
+    """Mean and sd of every action's next reward, and the weights of the scales."""
     weights, means, left = taste_given(taste, lasting, history, spreads)
-    square = weights.sum(axis=0) @ np.exp(2 * (taste.log_scale + taste.log_scale_sd * np.linspace(-2, 2, 9)))
-    mean = np.einsum("zs,zsa->a", weights, means)
+    square = weights @ np.exp(2 * (taste.log_scale + taste.log_scale_sd * np.linspace(-2, 2, 9)))
+    mean = weights @ means
     variances = square * (np.diag(left) + (1 - lasting) * taste.variances)
-    variances += np.einsum("zs,zsa->a", weights, (means - mean) ** 2)
+    variances += weights @ (means - mean) ** 2
     return mean, taste.calibration * np.sqrt(variances), weights
 
 
@@ -685,9 +685,9 @@ def taste_sway(policy: Policy, history: History, action: int) -> Floats:
     """How far the twin's means move by one more reward of an action, a standard deviation above: Cov/sd."""
     taste, lasting, spreads = taste_settings(policy)
     weights, means, left = taste_given(taste, lasting, history, spreads)
-    square = weights.sum(axis=0) @ np.exp(2 * (taste.log_scale + taste.log_scale_sd * np.linspace(-2, 2, 9)))
-    away = means - np.einsum("zs,zsa->a", weights, means)
-    covariance = square * left[action] + np.einsum("zs,zsa,zs->a", weights, away, away[:, :, action])
+    square = weights @ np.exp(2 * (taste.log_scale + taste.log_scale_sd * np.linspace(-2, 2, 9)))
+    away = means - weights @ means
+    covariance = square * left[action] + (weights * away[:, action]) @ away
     return np.asarray(covariance / np.sqrt(covariance[action] + square * (1 - lasting) * taste.variances[action]))
 
 

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 import lpbandits as lpb
 from lpbandits import limits
 from lpbandits.cli import app
-from lpbandits.fit.size import check_fit
 from lpbandits.inspection.inspect import inspect_model
 from lpbandits.paper.reproduce import reproduce
 from lpbandits.paper.spec import Size
@@ -84,9 +83,6 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "pairs-of-a-reproduction": (lambda: reproduce(["pairing"], size=Size(rounds=HUGE)), MEMORY),
     "curves-of-a-reproduction": (lambda: reproduce(["regret-curves"], size=Size(people=HUGE)), MEMORY),
     "rounds-of-a-reproduction": (lambda: reproduce(["bound-gap"], size=Size(rounds=HUGE)), MEMORY),
-    "restarts": (lambda: lpb.recover_two_stage(LOG, states=2, restarts=HUGE), MEMORY),
-    "restarts-of-em": (lambda: lpb.recover_em(LOG, states=2, restarts=HUGE), MEMORY),
-    "states-of-em": (lambda: lpb.recover_em(LOG, states=10**6, start=[0, 1, 2]), MEMORY),
     "wins": (lambda: lpb.fit_bradley_terry(np.broadcast_to(1.0, (10**6, 10**6))), MEMORY),
     "a-hollow-model": (lambda: lpb.PreferenceModel(np.broadcast_to(np.arange(10**5), (10**8, 10**5))), MEMORY),
     "hollow-means": (lambda: lpb.Population(MODEL, TRUTH, np.broadcast_to(1.0, (HUGE, 2)), lpb.Rewards()), MEMORY),
@@ -134,20 +130,6 @@ def test_distances_between_too_many_states_are_refused() -> None:
         bound_model(model, state=None)
 
 
-def test_shrinkage_over_very_many_states_is_refused() -> None:
-    people = 10**4
-    log = lpb.Ratings.from_codes(
-        np.repeat(np.arange(people), 2),
-        np.tile([0, 1], people),
-        np.tile([1.0, 2.0], people),
-        people=tuple(range(people)),
-        actions=tuple(range(10**4)),
-    )
-    check_fit(log, people // 2, lpb.TwoStage(shrink=False), pairs_per_person=None, workers=1)
-    with pytest.raises(lpb.InvalidInput, match=r"a fit of 5,000 states .* hours; at most 300 are begun"):
-        check_fit(log, people // 2, lpb.TwoStage(), pairs_per_person=None, workers=1)
-
-
 @pytest.mark.usefixtures("small_machine")
 def test_a_log_that_would_fill_the_memory_is_refused() -> None:
     actions = tuple(range(10**5))
@@ -160,8 +142,6 @@ def test_a_log_that_would_fill_the_memory_is_refused() -> None:
     )
     with pytest.raises(lpb.InvalidInput, match=f"to replay 500,000 people with 100,000 actions would take .* {MEMORY}"):
         lpb.ReplayWorld(lpb.PreferenceModel([actions], actions=actions), wide)
-    with pytest.raises(lpb.InvalidInput, match=MEMORY):
-        check_fit(wide, 1, lpb.TwoStage(), pairs_per_person=None, workers=1)
 
 
 def test_a_demo_is_refused_before_it_draws(tmp_path: Path) -> None:
@@ -212,15 +192,6 @@ def test_what_a_patient_user_could_want_is_not_refused() -> None:
     check_bounds([lpb.SyntheticWorld(states=50, actions=50)], people=20, policies=["lpbts"], rounds=10**6, repeats=10)
     lpb.SyntheticWorld(states=math.factorial(9), actions=9)
     lpb.SyntheticWorld(states=10**6, actions=20)
-    reads = lpb.Ratings.from_codes(
-        np.repeat(np.arange(1000), 2),
-        np.arange(2000) % 1999,
-        np.ones(2000),
-        people=tuple(range(1000)),
-        actions=tuple(range(1999)),
-    )
-    for estimator in (lpb.TwoStage(restarts=1000), lpb.Em(restarts=100)):
-        check_fit(reads, 100, estimator, pairs_per_person=None, workers=1)
 
 
 @pytest.mark.parametrize(

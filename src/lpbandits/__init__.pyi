@@ -28,8 +28,6 @@ from .fit import choose_states as choose_states
 from .fit import fit_bradley_terry as fit_bradley_terry
 from .fit import fit_states as fit_states
 from .fit import match_orderings as match_orderings
-from .fit import recover_em as recover_em
-from .fit import recover_two_stage as recover_two_stage
 from .fit import states_of as states_of
 from .fit.isotonic import isotonic as isotonic
 from .kernels.compiler import kernel as kernel

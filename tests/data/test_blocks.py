@@ -17,8 +17,8 @@ from lpbandits.fit.kernels.symmetric import symmetric_times
 from lpbandits.fit.state_means import _cells, _squares, state_means
 from lpbandits.fit.taste.cross_products import Residuals, mirrored
 from lpbandits.fit.taste.moments import Moments, moments
-from lpbandits.fit.taste.popularity import StandardizedRatings, popular_ordering, scales, telling
-from lpbandits.fit.taste.tuning import TasteFit, _affordable, recover_taste
+from lpbandits.fit.taste.popularity import StandardizedRatings, informative, popular_ordering, scales
+from lpbandits.fit.taste.tuning import TasteFit, _sample, fit_taste
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
 from lpbandits.typing import IntArray
@@ -63,9 +63,9 @@ def estimate_of(log: Ratings, estimator: Estimator) -> Estimate:
         return estimator(MemoryBlocks(log, pool), 2, watch=Stopwatch())
 
 
-def fitted(log: Ratings | Blocks, threads: int, states: int = 1) -> TasteFit:
+def fitted(log: Ratings | Blocks, threads: int) -> TasteFit:
     with Threads(threads) as pool:
-        return recover_taste(log, states=states, seed=0, watch=Stopwatch(), threads=pool)
+        return fit_taste(log, seed=0, watch=Stopwatch(), threads=pool)
 
 
 def alike(one: Moments, other: Moments) -> None:
@@ -93,7 +93,7 @@ def test_scales_and_likings_equal_their_twins(log: Ratings, seed: int) -> None:
     np.testing.assert_allclose(own.means, [one.mean() if len(one) else 0.0 for one in given_], rtol=1e-12)
     np.testing.assert_allclose(own.spreads, [one.std() if len(one) else 0.0 for one in given_], atol=1e-12)
     used = own.differ & (np.random.default_rng(seed).random(len(given_)) < 0.8)
-    (found,) = StandardizedRatings(as_blocks(log)).likings(used)
+    (found,) = StandardizedRatings(as_blocks(log)).item_means(used)
     np.testing.assert_allclose(found.means, naive.likings(log, used), atol=1e-10)
     raters = [sum(a in one for one in naive.own_units(log, used)) for a in range(len(log.actions))]
     assert found.raters.tolist() == raters
@@ -106,7 +106,7 @@ def test_likings_are_those_of_twenty_sweeps() -> None:
     values[values + rng.normal(size=values.shape) < 0.3] = np.nan
     log = Ratings.from_matrix(values[(~np.isnan(values)).sum(axis=1) > 1])
     own = scales(log)
-    (found,), twin = StandardizedRatings(as_blocks(log)).likings(own.differ), naive.likings(log, own.differ)
+    (found,), twin = StandardizedRatings(as_blocks(log)).item_means(own.differ), naive.likings(log, own.differ)
     np.testing.assert_allclose(found.means, twin, rtol=1e-9)
     assert np.abs(naive.likings(log, own.differ, sweeps=19) - twin).max() > 1e-6  # one less would be seen
 
@@ -197,16 +197,15 @@ def test_means_are_the_same_wherever_blocks_are(estimator: Estimator, small: Sma
     assert found[0].noise == pytest.approx(whole.noise, rel=1e-10)
 
 
-@pytest.mark.parametrize("states", [1, 3])
-def test_tastes_are_the_same_wherever_blocks_are(states: int, small: Small) -> None:
+def test_tastes_are_the_same_wherever_blocks_are(small: Small) -> None:
     log = some_log(people=150)
-    people = telling(log)[::2]
+    people = informative(log)[::2]
     sums, tastes = [], []
     for count in (1, 2, 3):
         with Threads(count) as pool:
-            sums.append(moments(log, states, people=people, threads=pool))
-        sums.append(moments(Scattered(log, 300, count), states, people=people))
-        tastes += [fitted(log, count, states), fitted(Scattered(log, 300, count), count, states)]
+            sums.append(moments(log, people=people, threads=pool))
+        sums.append(moments(Scattered(log, 300, count), people=people))
+        tastes += [fitted(log, count), fitted(Scattered(log, 300, count), count)]
     for one in sums[1:]:
         alike(sums[0], one)
     assert tastes[0].taste is not None
@@ -214,10 +213,10 @@ def test_tastes_are_the_same_wherever_blocks_are(states: int, small: Small) -> N
         assert made.taste == tastes[0].taste
         assert made.report == tastes[0].report
     small.undo()
-    whole = moments(log, states, people=people)
+    whole = moments(log, people=people)
     for name, value in vars(whole).items():
         np.testing.assert_allclose(getattr(sums[0], name), value, rtol=1e-10, atol=1e-12, err_msg=name)
-    np.testing.assert_allclose(whole.means, moments(log.subset(people), states).means, rtol=1e-12)
+    np.testing.assert_allclose(whole.means, moments(log.subset(people)).means, rtol=1e-12)
 
 
 @settings(max_examples=25)
@@ -226,13 +225,13 @@ def test_blocks_add_up_to_the_whole(log: Ratings, size: int) -> None:
     parted = Scattered(log, size, 1)
     own, whole = scales(parted), scales(log)
     np.testing.assert_array_equal(own.spreads, whole.spreads)
-    used = own.telling
+    used = own.informative
     if not used.any():
         return
     one, other = moments(parted, people=np.flatnonzero(used)), moments(log, people=np.flatnonzero(used))
     for name, value in vars(other).items():
         np.testing.assert_allclose(getattr(one, name), value, rtol=1e-10, atol=1e-10, err_msg=name)
-    u = StandardizedRatings(as_blocks(log)).likings(used)[0].means
+    u = StandardizedRatings(as_blocks(log)).item_means(used)[0].means
     for order in (popular_ordering(parted), popular_ordering(log)):  # equal ones may change places by rounding
         assert order is not None
         rated = order[: np.count_nonzero(np.isin(np.arange(len(u)), log.action))]
@@ -278,28 +277,19 @@ def test_a_sample_of_a_large_log_gives_the_digits(monkeypatch: Small) -> None:
     np.testing.assert_array_equal(sampled.means, state_means(log, estimate).means)
 
 
-def test_clusters_of_a_sample_start_the_states_of_everybody(monkeypatch: Small) -> None:
-    log = log_of(400, 12, share=0.7, states=2, noise=0.3, seed=3)
-    whole = moments(log, 2)
-    monkeypatch.setattr("lpbandits.fit.taste.states.subsample", lambda people, _: people[::4])
-    some = moments(log, 2)
-    np.testing.assert_allclose(some.prior, whole.prior, atol=0.01)
-    np.testing.assert_allclose(some.means, whole.means, atol=0.02)
-
-
 def test_of_too_many_pairs_those_of_a_sample_are_gone_through(monkeypatch: Small) -> None:
     counts = np.array([5, 0, 5, 2, 5, 50] * 20)
     people = np.flatnonzero(counts)
-    assert _affordable(people, counts, 10, 0).tolist() == people.tolist()
-    monkeypatch.setattr("lpbandits.fit.taste.tuning.MOST_PAIRS", 2000)
-    kept = _affordable(people, counts, 10, 0)
+    assert _sample(people, counts, 10, 0).tolist() == people.tolist()
+    monkeypatch.setattr("lpbandits.fit.taste.tuning.MAX_PAIRS", 2000)
+    kept = _sample(people, counts, 10, 0)
     assert set(kept) < set(people)
     assert np.all(np.diff(kept) > 0)
     pairs = np.minimum(counts, 10) ** 2  # of at most ten actions, whatever else was rated
     assert 2000 - 100 < pairs[kept].sum() <= 2000
-    assert _affordable(people, counts, 10, 1).tolist() != kept.tolist()
-    monkeypatch.setattr("lpbandits.fit.taste.tuning.MOST_PAIRS", 1)
-    assert len(_affordable(people, counts, 10, 0)) == 20
+    assert _sample(people, counts, 10, 1).tolist() != kept.tolist()
+    monkeypatch.setattr("lpbandits.fit.taste.tuning.MAX_PAIRS", 1)
+    assert len(_sample(people, counts, 10, 0)) == 20
 
 
 @settings(max_examples=20)

@@ -248,7 +248,7 @@ def test_likings_of_an_enormous_log_take_fewer_passes(monkeypatch: pytest.Monkey
 
     def found() -> likings.ItemMeans:
         crowd = likings.StandardizedRatings(Counted(log, Threads(1)))
-        return crowd.likings(crowd.own.telling)[0]
+        return crowd.item_means(crowd.scales.informative)[0]
 
     whole = found()
     assert passes.count("_levels") == 19
@@ -268,7 +268,7 @@ def test_counts_of_any_blocks_and_workers_are_equal(cap: int | None, tmp_path: P
     asked: Any = {"pairs_per_person": cap, "seed": 3}
     with Threads(1) as pool, executor_for(2) as executor:
         places: list[Blocks] = [MemoryBlocks(log, pool), DiskBlocks(write_chunks(log, tmp_path), executor, pool)]
-        found = [list(count_states(place, labels, 3, aside=aside, **asked)) for place in places]
+        found = [list(count_states(place, labels, 3, holdout=aside, **asked)) for place in places]
     for z, (one, other) in enumerate(zip(*found, strict=True)):
         for mine, theirs in zip(one, other, strict=True):
             assert mine is not None

@@ -206,7 +206,7 @@ def test_recovery_from_rankings_finds_the_orderings() -> None:
         schema={"voter": pl.Int64, **{f"rank{i}": pl.String for i in range(1, 5)}},
         orient="row",
     )
-    model = lpb.recover_two_stage(lpb.read_ratings(frame), states=2, scale="cosine")
+    model = lpb.fit_states(lpb.read_ratings(frame), lpb.TwoStage(scale="cosine"), states=2).model
     found = {"".join(str(model.actions[a]) for a in ordering) for ordering in model.orderings.tolist()}
     assert found == {"abcd", "dcba"}
 

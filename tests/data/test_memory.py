@@ -32,11 +32,9 @@ from lpbandits.data.memory import MemoryBudget
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import clusters as cluster
 from lpbandits.fit import counting
-from lpbandits.fit.selection import curve_of, set_aside
-from lpbandits.fit.size import check_room
+from lpbandits.fit.selection import split_holdout
 from lpbandits.fit.taste.moments import _Sums, moments
 from lpbandits.parallel import Executor, Threads, executor_for
-from lpbandits.progress import Stopwatch
 from tests.logs import log_of
 
 ROWS = pl.DataFrame({"person": [1, 1, 2, 2, 3, 3], "action": [10, 20, 10, 30, 20, 30], "rating": [5, 3, 4, 2, 1, 2]})
@@ -399,7 +397,7 @@ def test_what_came_from_a_worker_may_be_read_only(cap: int | None, monkeypatch: 
         both = blocks_.MemoryBlocks(log, pool), Frozen(log, pool)
         for some in (None, aside):
             mine, theirs = (
-                list(counting.count_states(one, labels, 3, aside=some, pairs_per_person=cap)) for one in both
+                list(counting.count_states(one, labels, 3, holdout=some, pairs_per_person=cap)) for one in both
             )
             for (a, _), (b, _) in zip(mine, theirs, strict=True):
                 np.testing.assert_array_equal(a.halves, b.halves)
@@ -444,45 +442,10 @@ def test_a_limit_reaches_the_people_set_aside() -> None:
     taken = 10**6
     room = MemoryBudget(taken + 30 * len(log), taken, here=2, sending=2)
     with Threads(1) as pool:
-        parts = set_aside(blocks_.MemoryBlocks(log, pool, room), 0.2, seed=0, pairs_per_person=None)
+        parts = split_holdout(blocks_.MemoryBlocks(log, pool, room), 0.2, seed=0, pairs_per_person=None)
         assert parts is not None
         for part in (parts.log, parts.others):
             assert (part.budget.left, part.budget.copies, part.budget.asked) == (0, 1, True)
         less = blocks_.MemoryBlocks(log, pool, MemoryBudget(room.most - 1, taken))
         with pytest.raises(InvalidInput, match=r"ratings of people to fit and to score take .*--states 5"):
-            set_aside(less, 0.2, seed=0, pairs_per_person=None)
-        with pytest.raises(InvalidInput, match=r"the people that KMeans sees take"):
-            curve_of(
-                blocks_.MemoryBlocks(log, pool, room), lpb.TwoStage(), (1, 2), pairs_per_person=None, watch=Stopwatch()
-            )
-
-
-@pytest.mark.parametrize(
-    ("estimator", "aside", "twice"),
-    [(lpb.TwoStage(), False, True), (lpb.TwoStage(), True, False), (lpb.Em(), True, True)],
-)
-def test_a_second_fit_is_refused_before_the_first(estimator: Any, aside: bool, twice: bool) -> None:
-    """Its people are 30 bytes a rating."""
-    log, least = log_of(60, 9, share=0.8, states=3), 0
-    with Threads(1) as pool:
-        for most in range(1, 10**6, 100):
-            try:
-                check_room(
-                    blocks_.MemoryBlocks(log, pool, MemoryBudget(most)),
-                    2,
-                    estimator,
-                    pairs_per_person=None,
-                    aside=aside,
-                )
-            except InvalidInput:
-                continue
-            least = most
-            break
-        assert least > 1
-        for more, fine in ((0, not twice), (30 * len(log), True)):
-            place = blocks_.MemoryBlocks(log, pool, MemoryBudget(least + more))
-            if fine:
-                check_room(place, 2, estimator, pairs_per_person=None, aside=aside, scored=True)
-            else:
-                with pytest.raises(InvalidInput, match=r"max_memory is"):
-                    check_room(place, 2, estimator, pairs_per_person=None, aside=aside, scored=True)
+            split_holdout(less, 0.2, seed=0, pairs_per_person=None)

@@ -31,8 +31,8 @@ from lpbandits.evaluation.summary import accounts, best_of
 from lpbandits.evaluation.tuning import Choice, Trial, unbiased
 from lpbandits.evaluation.verdict import sentence
 from lpbandits.fit.taste.moments import Moments, moments
-from lpbandits.fit.taste.popularity import telling
-from lpbandits.fit.training_sketch import strangers_to
+from lpbandits.fit.taste.popularity import informative
+from lpbandits.fit.training_sketch import none_in_training
 from lpbandits.parallel import Executor
 from lpbandits.statistics import t_multiplier
 from lpbandits.taste_model import TasteModel
@@ -44,7 +44,7 @@ PLANTED = log_of(150, 20, states=3, noise=0.5, seed=1)
 
 
 def seen_by(log: Ratings) -> Moments:
-    return moments(log, people=telling(log))
+    return moments(log, people=informative(log))
 
 
 def played_alone(replay: Replay, policy: lpb.Policy, *, seed: int) -> FloatArray:
@@ -138,7 +138,7 @@ def test_a_person_plays_half_of_what_they_rated_at_most() -> None:
 @pytest.mark.parametrize("name", ["lpbts", "lpb-ids", "taste", "ts-top"])
 def test_a_replay_is_what_an_agent_would_have_done(name: str, once: bool) -> None:
     log = log_of(60, 12, share=0.8, states=2, seed=3)
-    model = lpb.recover_two_stage(log, states=2, scale="cosine", heldout=0)
+    model = lpb.fit_states(log, lpb.TwoStage(scale="cosine"), states=2, heldout=0).model
     replay = Replay.of(log, np.arange(20, 32), rounds=5, once=once)
     policy = choose_policy(model, name).policy
     got = played_alone(replay, policy, seed=4)
@@ -177,7 +177,7 @@ def test_popularity_is_the_policy_of_that_name() -> None:
     kept = (action != 3) | (person >= 50)  # nobody who is fitted rated this one
     log = Ratings.from_arrays(person[kept], action[kept], rating[kept])
     first = log.subset(np.arange(50))
-    model = lpb.recover_two_stage(first, states=2, scale="cosine", heldout=0)
+    model = lpb.fit_states(first, lpb.TwoStage(scale="cosine"), states=2, heldout=0).model
     replay = Replay.of(log, np.arange(50, 80), rounds=5)
     got = Contest(["popular"], 0, Executor(), 1).scores(["popular"], known_of(model, first), replay)["popular"]
     np.testing.assert_array_equal(got, played_alone(replay, lpb.Popular(model), seed=0))
@@ -340,7 +340,7 @@ def test_a_model_of_a_crowd_of_whom_too_few_can_be_looked_up_is_not_trusted() ->
     crowd = lpb.fit_states(log_of(2000, 4, seed=3), lpb.TwoStage(restarts=1), states=1, heldout=0, taste=False).model
     people, actions = np.repeat(np.arange(30), 4), np.tile(np.arange(4), 30)
     some = Ratings.from_arrays([f"new {n}" for n in people], actions, np.arange(120) % 7)
-    assert strangers_to(crowd, some.people) is None
+    assert none_in_training(crowd, some.people) is None
     found = evaluate(some, model=crowd, policies=["lpbts"])
     assert "cannot be told: it was fitted anew" in found.warnings[0]
     assert "another log" in found.warnings[1]

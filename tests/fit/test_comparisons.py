@@ -137,7 +137,7 @@ def test_counts_without_some_people_are_those_of_the_others() -> None:
     log, _ = readers(2, people=30, actions=25, states=2)
     comparisons = compare(log)
     some = np.arange(30) % 3 == 0
-    ((counts, aside),) = count_states(MemoryBlocks(log, Threads(1)), np.zeros(30, dtype=np.int64), 1, aside=some)
+    ((counts, aside),) = count_states(MemoryBlocks(log, Threads(1)), np.zeros(30, dtype=np.int64), 1, holdout=some)
     assert aside is not None
     both = count_state(comparisons, np.ones(30))
     np.testing.assert_array_equal(counts.halves, both.halves)

@@ -19,7 +19,7 @@ from lpbandits.fit.bradley_terry import maximise
 from lpbandits.fit.comparisons import compare, count_state
 from lpbandits.fit.counting import count_states
 from lpbandits.fit.taste.moments import moments, moments_of
-from lpbandits.fit.taste.popularity import StandardizedRatings, popular_ordering, telling
+from lpbandits.fit.taste.popularity import StandardizedRatings, informative, popular_ordering
 from lpbandits.parallel import Threads
 from tests.fit.test_bradley_terry import contest
 from tests.guards.kernels import allocating, looked_on
@@ -156,11 +156,11 @@ def test_covariances_come_back_once_for_a_run_of_blocks(
 ) -> None:
     log = log_of(400, 80, share=0.5, states=2)
     blocks = in_twenty_blocks(log, wire, tmp_path, monkeypatch)
-    found = moments(blocks, people=telling(log))
+    found = moments(blocks, people=informative(log))
     matrix = 12 * 80 * 81 // 2  # bytes: of each pair of actions a product and a number of people
     assert wire.matrices(matrix) == 10
     assert sum(one for one in wire.sizes if one >= matrix) < 10.5 * matrix
-    alike = moments(MemoryBlocks(log, Threads(2)), people=telling(log))
+    alike = moments(MemoryBlocks(log, Threads(2)), people=informative(log))
     for name, value in vars(alike).items():
         np.testing.assert_array_equal(getattr(found, name), value, err_msg=name)
 
@@ -199,7 +199,7 @@ def test_groups_of_people_share_the_passes_over_a_log(monkeypatch: pytest.Monkey
     log = log_of(200, 30, share=0.5, states=2)
     blocks = Counted(log)
     crowd = StandardizedRatings(blocks, popular=True)
-    people = telling(log)
+    people = informative(log)
     groups = [people[::2], people[:50]]
     together = moments_of(crowd, groups)
     popular = popular_ordering(crowd)
@@ -215,10 +215,10 @@ def test_when_a_group_has_settled_others_do_not_matter(monkeypatch: pytest.Monke
     monkeypatch.setattr("lpbandits.fit.taste.popularity.LARGE_LOG", 100)
     log = log_of(300, 20, share=0.4, states=3)
     many, few = np.arange(300) >= 0, np.arange(300) < 20
-    used = StandardizedRatings(MemoryBlocks(log, Threads(1))).own.telling
+    used = StandardizedRatings(MemoryBlocks(log, Threads(1))).scales.informative
     blocks = [Counted(log), Counted(log), Counted(log)]
-    both = StandardizedRatings(blocks[0]).likings(many & used, few & used)
+    both = StandardizedRatings(blocks[0]).item_means(many & used, few & used)
     for one, group, alone in zip(both, (many, few), blocks[1:], strict=True):
-        np.testing.assert_array_equal(one.means, StandardizedRatings(alone).likings(group & used)[0].means)
+        np.testing.assert_array_equal(one.means, StandardizedRatings(alone).item_means(group & used)[0].means)
     sweeps = [one.passes["_levels"] for one in blocks]
     assert min(sweeps) < max(sweeps) == sweeps[0]

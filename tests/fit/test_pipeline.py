@@ -16,15 +16,13 @@ from lpbandits.fit import (
     cluster_people,
     fit_states,
     match_orderings,
-    recover_em,
-    recover_two_stage,
 )
 from lpbandits.fit.clusters import Scale
 from lpbandits.fit.comparisons import compare, log_likelihoods
 from lpbandits.fit.em import slow_note
 from lpbandits.fit.estimator import Estimator, mixture
 from lpbandits.fit.matching import kendall_losses
-from lpbandits.fit.selection import set_aside, split_people
+from lpbandits.fit.selection import split_holdout, split_people
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Threads
 from lpbandits.typing import BoolArray
@@ -93,7 +91,7 @@ def test_same_seed_same_model_on_any_number_of_threads(estimator: Estimator, cap
 def test_two_stage_is_bradley_terry_on_clusters() -> None:
     _, log, _ = paper_world(3, people=60, same_scale=True, rounds=40, states=2)
     labels = cluster_people(log, 2).labels
-    model = recover_two_stage(log, states=2, prior_sd=0.7, shrink=False)
+    model = fit_states(log, TwoStage(prior_sd=0.7, shrink=False), states=2).model
     assert model.utilities is not None
     for z in range(2):
         wins = naive.halves_won(log, (labels == z).astype(float)) / 2
@@ -120,13 +118,13 @@ def test_em_keeps_the_best_start_and_says_when_it_was_cut_short() -> None:
 
 def test_em_can_start_where_it_is_told() -> None:
     truth, log, state = paper_world(6, people=150, same_scale=True, rounds=60)
-    model = recover_em(log, states=5, start=state.tolist())
+    model = fit_states(log, Em(start=tuple(state.tolist())), states=5).model
     assert match_orderings(truth, model).error < 0.05
     assert model.provenance["settings"]["start"] == "given"
     with pytest.raises(InvalidInput, match="start has 2 labels; give one for each of 150 people"):
-        recover_em(log, states=5, start=[0, 1])
+        fit_states(log, Em(start=(0, 1)), states=5)
     with pytest.raises(InvalidInput, match="start has labels from 0 to 4; the 3 states are 0 to 2"):
-        recover_em(log, states=3, start=state.tolist())
+        fit_states(log, Em(start=tuple(state.tolist())), states=3)
 
 
 def _errors(people: int, *, same_scale: bool, draws: int = 6) -> dict[str, float]:
@@ -136,9 +134,9 @@ def _errors(people: int, *, same_scale: bool, draws: int = 6) -> dict[str, float
         truth, log, _ = paper_world(seed, people=people, same_scale=same_scale, rounds=40)
         start = cluster_people(log, 5, scale="cosine").labels.tolist()
         models: dict[str, PreferenceModel] = {
-            "raw": recover_two_stage(log, states=5, scale="raw", heldout=0),
-            "cosine": recover_two_stage(log, states=5, scale="cosine", heldout=0),
-            "em": recover_em(log, states=5, start=start, heldout=0),
+            "raw": fit_states(log, TwoStage(scale="raw"), states=5, heldout=0).model,
+            "cosine": fit_states(log, TwoStage(scale="cosine"), states=5, heldout=0).model,
+            "em": fit_states(log, Em(start=start), states=5, heldout=0).model,
         }
         for name, model in models.items():
             found.setdefault(name, []).append(match_orderings(truth, model).error)
@@ -235,8 +233,8 @@ def test_comparisons_in_pieces_are_reported() -> None:
 
 def test_a_cap_hardly_moves_the_fit() -> None:
     log, _ = readers(0, people=300, actions=60, states=2)
-    full = recover_two_stage(log, states=2, scale="cosine", heldout=0)
-    capped = recover_two_stage(log, states=2, scale="cosine", pairs_per_person=40, heldout=0)
+    full = fit_states(log, TwoStage(scale="cosine"), states=2, heldout=0).model
+    capped = fit_states(log, TwoStage(scale="cosine"), states=2, pairs_per_person=40, heldout=0).model
     assert match_orderings(full, capped).error < 0.15
     assert kendall_losses(full.orderings[:1], full.ranks[1:])[0, 0] > 0.5
 
@@ -306,7 +304,7 @@ def test_the_heldout_score_of_a_huge_log_is_near_that_of_a_second_fit(
         estimator = TwoStage(scale=scale, seed=seed)
         quick = fit_states(log, estimator, states=3).report.heldout_log_likelihood
         with Threads(1) as threads:
-            parts = set_aside(MemoryBlocks(log, threads), 0.1, seed=seed, pairs_per_person=None)
+            parts = split_holdout(MemoryBlocks(log, threads), 0.1, seed=seed, pairs_per_person=None)
             assert parts is not None
             second = parts.fit(estimator, 3)
         others = compare(log.subset(split_people(1500, 0.1, seed)[1]))
@@ -330,14 +328,14 @@ def test_em_and_capped_fits_are_always_made_twice(
 def test_refusals() -> None:
     log = Ratings.from_arrays([0, 1, 2], [0, 1, 0], [1, 2, 3])
     with pytest.raises(InvalidInput, match="nobody rated two actions"):
-        recover_two_stage(log, states=1)
+        fit_states(log, TwoStage(), states=1)
     pairs = Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [1, 2, 3, 1])
     with pytest.raises(InvalidInput, match="states is 3, but the log has only 2 people"):
-        recover_two_stage(pairs, states=3)
+        fit_states(pairs, TwoStage(), states=3)
     with pytest.raises(InvalidInput, match="states is 'many'"):
-        recover_em(pairs, states="many")  # type: ignore[arg-type]  # what a user might type
+        fit_states(pairs, Em(), states="many")  # type: ignore[arg-type]  # what a user might type
     with pytest.raises(InvalidInput, match="2 people are too few"):
-        recover_em(pairs, states="auto")
+        fit_states(pairs, Em(), states="auto")
     bad: dict[str, Any]
     for bad, message in (
         ({"prior_sd": -1}, "prior_sd is -1"),
@@ -345,13 +343,15 @@ def test_refusals() -> None:
         ({"heldout": 2}, "heldout is 2; it must be at most 0.9"),
     ):
         with pytest.raises(InvalidInput, match=message):
-            recover_two_stage(pairs, states=2, **bad)
+            fit_states(pairs, TwoStage(), states=2, **bad)
 
 
 def test_people_with_one_rating_are_kept_and_harmless() -> None:
     rows = [(n, a, a) for n in range(4) for a in range(3)]
     alone = [*rows, (7, 0, 3)]
-    few, more = (recover_two_stage(Ratings.from_arrays(*zip(*r, strict=True)), states=1) for r in (rows, alone))
+    few, more = (
+        fit_states(Ratings.from_arrays(*zip(*r, strict=True)), TwoStage(), states=1).model for r in (rows, alone)
+    )
     assert few.utilities is not None
     assert more.utilities is not None
     np.testing.assert_array_equal(few.utilities, more.utilities)

@@ -174,7 +174,7 @@ ESTIMATORS: list[Estimator] = [
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: one.method)
 def test_a_model_can_be_fitted_again_in_the_same_way(estimator: Estimator, tmp_path: Path) -> None:
     _, log, _ = paper_world(2, people=60, same_scale=True, rounds=20, states=2)
-    settings: dict[str, Any] = {"pairs_per_person": 20, "heldout": 0.2, "taste": False, "taste_states": 2}
+    settings: dict[str, Any] = {"pairs_per_person": 20, "heldout": 0.2, "taste": False}
     for states, most in ((2, None), ("auto", 3)):
         made = fit_states(log, estimator, states=states, max_states=most, **settings).model  # type: ignore[arg-type] # "auto"
         made.save(tmp_path / "model.json")
@@ -186,7 +186,7 @@ def test_a_model_can_be_fitted_again_in_the_same_way(estimator: Estimator, tmp_p
 
 def test_what_cannot_be_fitted_again_is_none() -> None:
     _, log, _ = paper_world(2, people=20, same_scale=True, rounds=20, states=2)
-    given = lpb.recover_em(log, states=2, start=[0, 1] * 10, heldout=0, taste=False)
+    given = lpb.fit_states(log, lpb.Em(start=(0, 1) * 10), states=2, heldout=0, taste=False).model
     assert estimator_of(given) is None
     assert estimator_of(PreferenceModel([[0, 1]])) is None
     for odd in ({"settings": "x"}, {"settings": {"method": "magic"}}, {"settings": {"method": ["em"]}}, {"report": 3}):
@@ -210,7 +210,6 @@ def test_an_older_model_tells_its_method_in_the_report() -> None:
         {"prior_sd": "1"},
         {"taste": "yes"},
         {"heldout": 3},
-        {"taste_states": 0},
         {"pairs_per_person": 1.5},
         {"max_states": []},
     ],

@@ -1,19 +1,16 @@
 """Shrinkage over states: against its formulas action by action, and where it puts what nobody compared."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpbandits.data import Ratings
-from lpbandits.fit import Em, TwoStage, fit_states, recover_em, recover_two_stage
+from lpbandits.fit import Em, TwoStage, fit_states
 from lpbandits.fit import shrinkage as module
 from lpbandits.fit.estimator import Estimator
 from lpbandits.fit.scatter import Scatter
 from lpbandits.fit.shrinkage import shrink
-from lpbandits.model import PreferenceModel
 from lpbandits.typing import FloatArray
 from tests import naive_recovery as naive
 from tests.synthetic_recovery import raters
@@ -66,7 +63,7 @@ def test_the_priors_pull_is_undone() -> None:
 
 def _gap(log: Ratings, truth: FloatArray, *, shrunk: bool) -> float:
     """Share of pairs in the wrong order, by the fit of states that are matched by likeness."""
-    model = recover_two_stage(log, states=3, scale="cosine", heldout=0, shrink=shrunk)
+    model = fit_states(log, TwoStage(scale="cosine", shrink=shrunk), states=3, heldout=0).model
     assert model.utilities is not None
     first, second = np.triu_indices(truth.shape[1], 1)
     wrong = []
@@ -110,9 +107,9 @@ def test_never_compared_actions_are_borrowed_or_last_and_still_named(estimator: 
     assert "state 1: 1 of 7 actions were never compared and are put last" in fit.report.warnings
 
 
-@pytest.mark.parametrize("recover", [recover_two_stage, recover_em])
-def test_without_shrinkage_they_are_last_and_have_the_priors_error(recover: Callable[..., PreferenceModel]) -> None:
-    model = recover(_halves(), states=2, scale="cosine", heldout=0, shrink=False, prior_sd=0.8)
+@pytest.mark.parametrize("method", [TwoStage, Em])
+def test_without_shrinkage_they_are_last_and_have_the_priors_error(method: type[TwoStage | Em]) -> None:
+    model = fit_states(_halves(), method(shrink=False, prior_sd=0.8), states=2, heldout=0).model
     assert model.orderings[0].tolist() == [4, 3, 2, 1, 0, 5, 6]
     assert model.errors is not None
     np.testing.assert_allclose(model.errors[0, 5:], 0.8)

@@ -7,15 +7,13 @@ from hypothesis import strategies as st
 
 import lpbandits as lpb
 from lpbandits.data import Ratings
-from lpbandits.errors import InvalidInput
 from lpbandits.fit.taste.moments import FLOOR, Moments, leading_factors, moments, taste_with
-from lpbandits.fit.taste.popularity import Scales, telling
-from lpbandits.fit.taste.states import mixture
-from lpbandits.fit.taste.tuning import GREEDY, MOST_SHOWN, Shown, TasteFit, _calibrated, recover_taste
+from lpbandits.fit.taste.popularity import informative
+from lpbandits.fit.taste.tuning import GREEDY, MAX_PREDICTED, HeldOutRatings, TasteFit, _calibrate, fit_taste
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
 from lpbandits.taste_model import TasteModel
-from lpbandits.typing import FloatArray, IntArray
+from lpbandits.typing import FloatArray
 from tests import naive
 from tests.conftest import taste_for
 
@@ -32,7 +30,7 @@ def made_up(people: int = 150, k: int = 12, d: int = 2, share: float = 0.7, seed
 
 def fitted(log: Ratings, seed: int = 0, threads: int = 1) -> TasteFit:
     with Threads(threads) as pool:
-        return recover_taste(log, seed=seed, watch=Stopwatch(), threads=pool)
+        return fit_taste(log, seed=seed, watch=Stopwatch(), threads=pool)
 
 
 def naive_moments(log: Ratings) -> Moments:
@@ -54,8 +52,7 @@ def naive_moments(log: Ratings) -> Moments:
     counts = (~np.isnan(y)).sum(axis=1)
     return Moments(
         means=means,
-        prior=np.ones(1),
-        crossed=np.arange(k),
+        covariance_actions=np.arange(k),
         products=np.array([[np.nansum(e[:, a] * e[:, b]) for b in range(k)] for a in range(k)]),
         raters=np.array(both, dtype=np.float64),
         variances=np.array([(np.nansum(e[:, a] ** 2) + 20 * typical) / (n[a] + 20) for a in range(k)]),
@@ -70,88 +67,10 @@ def naive_moments(log: Ratings) -> Moments:
 @given(st.integers(0, 10**6), st.integers(3, 9))
 def test_moments_equal_their_twin(seed: int, k: int) -> None:
     log = made_up(people=25, k=k, seed=seed)
-    log = log.subset(telling(log))
+    log = log.subset(informative(log))
     got, wanted = moments(log), naive_moments(log)
     for name, value in vars(wanted).items():
         np.testing.assert_allclose(getattr(got, name), value, rtol=1e-8, atol=1e-8, err_msg=name)
-
-
-def naive_mixture(log: Ratings, away: FloatArray, chance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """One step of EM, person by person: shifts from chances, and chances from shifts; offsets go with the shifts."""
-    people, states, k = len(log.people), chance.shape[1], len(log.actions)
-    y = np.full((people, k), np.nan)
-    y[log.owner, log.action] = away
-    shifts = np.zeros((states, k))
-    for _ in range(2000):  # until offsets and shifts agree
-        offsets = np.array([[np.nanmean(y[i] - shifts[z]) for z in range(states)] for i in range(people)])
-        raters = chance.T @ ~np.isnan(y)
-        sums = [np.nansum(chance[:, z, None] * (y - offsets[:, z, None]), axis=0) for z in range(states)]
-        before, shifts = shifts, np.array(sums) / (raters + 3)
-        if np.abs(before - shifts).max() < 1e-12:
-            break
-    left = np.array(
-        [[np.nansum((y[i] - shifts[z] - offsets[i, z]) ** 2) for z in range(states)] for i in range(people)]
-    )
-    logs = np.log(chance.mean(axis=0)) - left / (2 * (chance * left).sum() / len(away))
-    new = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return shifts, new / new.sum(axis=1, keepdims=True)
-
-
-def kinds(people: int, k: int, states: int, noise: float, seed: int) -> tuple[Ratings, IntArray, FloatArray]:
-    """A log of people of a few kinds, with scales and offsets of their own; the kinds, and what they like."""
-    rng = np.random.default_rng(seed)
-    likes, kind = rng.normal(size=(states, k)), rng.permutation(np.arange(people) % states)
-    person, action = np.nonzero(rng.random((people, k)) < 0.7)
-    value = rng.normal(size=people)[person] + likes[kind[person], action] + noise * rng.normal(size=len(person))
-    return Ratings.from_arrays(person, action, 3 + np.exp(0.3 * rng.normal(size=people))[person] * value), kind, likes
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_mixture_is_where_a_step_of_its_twin_stays(seed: int) -> None:
-    log, _, _ = kinds(60, 10, 3, noise=1.5, seed=seed)
-    away = log.rating - log.means[log.owner]
-    own = Scales(log.counts, log.means, np.ones(60))
-    found = mixture(log, own, np.full(60, True), np.zeros(10), 3, seed=0)
-    assert np.minimum(found.chance, 1 - found.chance).max() > 0.01  # some people are unsure
-    shifts, chance = naive_mixture(log, away, found.chance)
-    np.testing.assert_allclose(found.shifts, shifts, atol=2e-2)
-    np.testing.assert_allclose(found.chance, chance, atol=2e-2)
-    assert np.all(np.diff(found.prior) <= 0)
-
-
-def test_planted_states_are_found() -> None:
-    log, _, likes = kinds(300, 15, 3, noise=0.5, seed=4)
-    with Threads(1) as pool:
-        made, one = (recover_taste(log, states=m, seed=0, watch=Stopwatch(), threads=pool) for m in (3, 1))
-    assert made.taste is not None
-    assert made.report is not None
-    assert one.report is not None
-    assert (made.taste.n_states, made.report.states, made.taste.about["states"]) == (3, 3, 3)
-    np.testing.assert_allclose(made.taste.prior, [1 / 3] * 3, atol=0.01)
-    likes -= likes.mean(axis=1, keepdims=True)
-    for row in made.taste.means:
-        assert max(np.corrcoef(row, mine)[0, 1] for mine in likes) > 0.98
-    assert made.report.score > one.report.score + 0.05
-    assert made.report.score_without > one.report.score_without + 0.3
-
-
-def test_what_is_left_is_left_by_the_states() -> None:
-    """Kinds of people explain all covariance, so that none is left to factors."""
-    log, _, _ = kinds(400, 12, 3, noise=0.5, seed=5)
-    one, three = moments(log), moments(log, 3)
-    off = ~np.eye(12, dtype=bool)
-    spreads = [np.std((seen.products / seen.raters)[off]) for seen in (one, three)]
-    assert spreads[1] < 0.2 * spreads[0]
-    assert three.variances.mean() < 0.5 * one.variances.mean()
-    np.testing.assert_allclose(moments(log, 1).products, one.products)
-
-
-def test_too_many_states_give_no_taste_and_a_warning() -> None:
-    made = lpb.fit_states(made_up(people=30), lpb.TwoStage(), states=1, taste_states=7)
-    assert made.model.taste is None
-    assert "30 people are too few for 7 states of a taste; ask for fewer" in made.report.warnings[-1]
-    with pytest.raises(InvalidInput, match="taste_states is 0"):
-        lpb.fit_states(made_up(people=30), lpb.TwoStage(), taste_states=0)
 
 
 def naive_factors(seen: Moments, count: int, shrinkage: float) -> FloatArray:
@@ -171,7 +90,7 @@ def naive_factors(seen: Moments, count: int, shrinkage: float) -> FloatArray:
 @pytest.mark.parametrize(("k", "count"), [(12, 2), (12, 4), (260, 3)])
 def test_factors_equal_their_twin(k: int, count: int) -> None:
     log = made_up(people=120, k=k, d=4, seed=3)
-    seen = moments(log.subset(telling(log)))
+    seen = moments(log.subset(informative(log)))
     got, wanted = leading_factors(seen, count, 30.0), naive_factors(seen, count, 30.0)
     np.testing.assert_allclose(got @ got.T, wanted @ wanted.T, rtol=1e-4, atol=1e-5)
     assert np.all(got[np.abs(got).argmax(axis=0), np.arange(count)] > 0)
@@ -211,13 +130,12 @@ def test_the_fit_is_the_same_on_any_number_of_threads_and_whatever_the_order_of_
     assert fitted(log, seed=1).report != one.report
 
 
-@pytest.mark.parametrize("states", [1, 3])
-def test_what_is_foreseen_equals_the_policy(states: int) -> None:
-    taste, log = taste_for(8, calibration=1.3, states=states), made_up(people=6, k=8)
-    shown = Shown.of(log, 0, 5)
+def test_predictions_equal_the_policys() -> None:
+    taste, log = taste_for(8, calibration=1.3), made_up(people=6, k=8)
+    shown = HeldOutRatings.of(log, 0, 5)
     for greedy in (0, 2):
         with Threads(1) as pool:
-            got = shown.foreseen(taste, pool, greedy)
+            got = shown.predict(taste, pool, greedy)
         policy = lpb.Taste(lpb.PreferenceModel([np.arange(8)], taste=taste))
         at = 0
         for p in range(shown.people):
@@ -235,10 +153,9 @@ def test_what_is_foreseen_equals_the_policy(states: int) -> None:
                 np.testing.assert_allclose(got.errors[at], abs(rating - mean[action]) / (1.2815515655 * sd[action]))
                 density = 0.0
                 scales = np.exp(taste.log_scale + taste.log_scale_sd * np.linspace(-2, 2, 9))
-                for (z, scale), weight in np.ndenumerate(weights):
-                    s = scales[scale]
+                for s, weight in zip(scales, weights, strict=True):
                     one = TasteModel(
-                        taste.means.reshape(states, 8)[z],
+                        taste.means,
                         taste.factors,
                         taste.variances,
                         offset=taste.offset,
@@ -256,24 +173,24 @@ def test_what_is_foreseen_equals_the_policy(states: int) -> None:
 
 def test_widths_come_from_other_people_than_those_they_are_measured_on() -> None:
     tight, wide = np.linspace(0, 1, 1001), np.linspace(0, 2, 1001)
-    width, covered = _calibrated([(tight, wide), (tight, wide)])
+    width, covered = _calibrate([(tight, wide), (tight, wide)])
     np.testing.assert_allclose(covered, (1.0 + 0.4) / 2, atol=1e-3)
     np.testing.assert_allclose(width, np.quantile(np.concatenate([tight, wide]), 0.8))
-    width, covered = _calibrated([(tight, tight), (wide, wide)])
+    width, covered = _calibrate([(tight, tight), (wide, wide)])
     between = (0.8 + 1.6) / 2
     np.testing.assert_allclose([width, *covered], [between, 1.0, between / 2], atol=1e-3)
 
 
 def test_people_set_aside_are_shown_in_random_order() -> None:
     log = made_up(people=4, k=12, share=1.0)
-    shown = Shown.of(log, 0, 5)
+    shown = HeldOutRatings.of(log, 0, 5)
     assert np.diff(shown.offsets).tolist() == [5] * 4
     first = shown.action[:5].tolist()
     assert first != sorted(first)
     assert len({tuple(shown.action[i : i + 5].tolist()) for i in range(0, 20, 5)}) == 4
     rating = dict(zip(log.action[:12].tolist(), log.rating[:12].tolist(), strict=True))
     assert shown.rating[:5].tolist() == [rating[a] for a in first]
-    assert GREEDY < MOST_SHOWN
+    assert GREEDY < MAX_PREDICTED
     parts = shown.halves(np.arange(20.0), greedy=20)
     assert [part.tolist() for part in parts] == [[2, 3, 4, 12, 13, 14], [7, 8, 9, 17, 18, 19]]
 
@@ -329,10 +246,10 @@ def test_a_fit_holds_its_taste_and_says_how_it_was_chosen() -> None:
     assert fit.model.provenance["report"]["taste"]["coverage"] == made.report.coverage
     assert fit.model.taste is not None
     assert fit.model.taste.about["factors"] == made.report.factors
-    without = lpb.recover_two_stage(log, states=2, scale="cosine", taste=False)
+    without = lpb.fit_states(log, lpb.TwoStage(scale="cosine"), states=2, taste=False).model
     assert without.taste is None
     np.testing.assert_array_equal(without.orderings, fit.model.orderings)
-    assert lpb.recover_em(log, states=2, taste=False).taste is None
+    assert lpb.fit_states(log, lpb.Em(), states=2, taste=False).model.taste is None
 
 
 def test_of_very_many_actions_the_most_rated_have_factors(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,7 +258,7 @@ def test_of_very_many_actions_the_most_rated_have_factors(monkeypatch: pytest.Mo
     log = Ratings.from_arrays(log.owner[~rare], log.action[~rare], log.rating[~rare])
     whole = fitted(log)
     for module in ("moments", "tuning"):
-        monkeypatch.setattr(f"lpbandits.fit.taste.{module}.MOST_CROSSED", 10)
+        monkeypatch.setattr(f"lpbandits.fit.taste.{module}.MAX_COVARIANCE_ACTIONS", 10)
     made = fitted(log)
     assert made.taste is not None
     assert whole.taste is not None
@@ -349,7 +266,7 @@ def test_of_very_many_actions_the_most_rated_have_factors(monkeypatch: pytest.Mo
     assert made.taste.factors[[0, 2, 3]].any(axis=1).all()
     np.testing.assert_array_equal(made.taste.means, whole.taste.means)
     assert made.taste.variances[1] > whole.taste.variances[1]  # nothing explains it
-    assert "factors of the 10 most rated of 12 actions" in made.warnings[0]
+    assert "factors for the 10 most rated of 12 actions" in made.warnings[0]
 
 
 @pytest.mark.parametrize("step", [1e-2, 1e-4, 1e-7])

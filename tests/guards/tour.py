@@ -170,11 +170,13 @@ def fits() -> None:
             lpb.fit_states(parts, lpb.TwoStage(), states=2, threads=1)
     lpb.fit_bradley_terry(np.ones((EXACT + 1, EXACT + 1)))
     few_of_many = log_of(120, 200, share=0.06, states=2, levels=5)  # whose pairs are gone through one by one
-    lpb.fit_states(few_of_many, lpb.TwoStage(), states=1, taste_states=2, threads=1)
-    lpb.recover_em(log, states=2, restarts=1, pairs_per_person=20)
-    lpb.recover_two_stage(crowd(), states=1, taste=False)
+    lpb.fit_states(few_of_many, lpb.TwoStage(), states=1, threads=1)
+    lpb.fit_states(log, lpb.Em(restarts=1), states=2, pairs_per_person=20)
+    lpb.fit_states(crowd(), lpb.TwoStage(), states=1, taste=False)
     _ = fitted.model.kendall
-    lpb.match_orderings(fitted.model, lpb.recover_two_stage(log, states=2, scale="raw", pairs_per_person=20))
+    lpb.match_orderings(
+        fitted.model, lpb.fit_states(log, lpb.TwoStage(scale="raw"), states=2, pairs_per_person=20).model
+    )
 
 
 def the_rest() -> None:

@@ -65,7 +65,7 @@ def test_the_first_pair_tells_most_of_all(seed: int, states: int, actions: int) 
     for a, b in itertools.combinations(range(actions), 2):
         chance = np.array([closed_form(model, z, a, b) for z in range(states)])
         best = max(best, information(model.prior[:, None] * np.stack([chance, 1 - chance], axis=1)))
-    found = PairSearch.of(model, everywhere(model)).telling(1)
+    found = PairSearch.of(model, everywhere(model)).informative(1)
     assert (best >= LEAST) == bool(found)
     for pair in found:
         assert pair.bits == pytest.approx(best)
@@ -91,7 +91,7 @@ def together(model: lpb.PreferenceModel, pairs: list[InformativePair]) -> tuple[
 @pytest.mark.parametrize("seed", range(3))
 def test_each_pair_adds_most_to_those_before(seed: int) -> None:
     model = made(seed, 4, 7)
-    found = PairSearch.of(model, everywhere(model)).telling(3)
+    found = PairSearch.of(model, everywhere(model)).informative(3)
     assert len(found) == 3
     actions = [a for pair in found for a in (pair.first, pair.second)]
     assert len(set(actions)) == 6, "an action comes again only when others tell nothing more"
@@ -113,12 +113,12 @@ def test_certain_orders_of_hardly_different_actions_tell_little() -> None:
     model = lpb.PreferenceModel(
         [[2, 0, 1, 3], [3, 1, 0, 2]], utilities=[near, far], errors=np.full((2, 4), 1e-6), prior=[0.5, 0.5]
     )
-    pair = PairSearch.of(model, everywhere(model)).telling(1)[0]
+    pair = PairSearch.of(model, everywhere(model)).informative(1)[0]
     assert (pair.first, pair.second) == (2, 3)
     assert pair.sure == (1.0, 0.0)
     assert pair.answers[0] == pytest.approx(81 / 82)
     only = np.array([[True, True, False, False]] * 2)
-    assert PairSearch.of(model, only).telling(5) == []
+    assert PairSearch.of(model, only).informative(5) == []
 
 
 def test_large_errors_make_a_pair_tell_less() -> None:
@@ -128,7 +128,7 @@ def test_large_errors_make_a_pair_tell_less() -> None:
             lpb.PreferenceModel([[0, 1], [1, 0]], utilities=utilities, errors=np.full((2, 2), error)),
             np.ones((2, 2), dtype=np.bool_),
         )
-        .telling(1)[0]
+        .informative(1)[0]
         .bits
         for error in (0.0, 1.0, 3.0)
     ]
@@ -137,7 +137,7 @@ def test_large_errors_make_a_pair_tell_less() -> None:
 
 def test_orderings_without_utilities_are_taken_at_their_word() -> None:
     model = lpb.PreferenceModel([[0, 1, 2, 3], [3, 1, 2, 0]], prior=[0.25, 0.75])
-    found = PairSearch.of(model, everywhere(model)).telling(5)
+    found = PairSearch.of(model, everywhere(model)).informative(5)
     # 0 and 3 are three places apart in both; all pairs but (1, 2) tell as much.
     assert [(pair.first, pair.second) for pair in found] == [(0, 3)]
     assert found[0].answers == found[0].sure == (1.0, 0.0)
@@ -152,17 +152,17 @@ def test_the_first_of_two_is_what_the_first_state_prefers() -> None:
 
 
 def _pairs(model: lpb.PreferenceModel) -> list[InformativePair]:
-    return PairSearch.of(model, everywhere(model)).telling(5)
+    return PairSearch.of(model, everywhere(model)).informative(5)
 
 
 def test_nothing_is_told_of_states_where_one_of_the_two_is_unknown() -> None:
     model = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0], [0, 2, 1]], prior=[0.5, 0.3, 0.2])
     known = np.array([[True, True, True], [True, True, True], [True, False, True]])
     search = PairSearch.of(model, known)
-    pair = search.telling(1)[0]
+    pair = search.informative(1)[0]
     assert (pair.first, pair.second, pair.answers) == (0, 2, (1.0, 0.0, 1.0)), "known in all three"
     known[2] = False
-    (pair,) = PairSearch.of(model, known).telling(1)
+    (pair,) = PairSearch.of(model, known).informative(1)
     assert pair.answers == pair.sure == (1.0, 0.0, None)
     share = 0.5 / 0.8
     assert pair.bits == pytest.approx(0.8 * -(share * np.log2(share) + (1 - share) * np.log2(1 - share)))
@@ -175,24 +175,24 @@ def test_nothing_is_told_of_states_where_one_of_the_two_is_unknown() -> None:
 def test_a_large_state_that_does_not_know_stays_the_guess() -> None:
     model = lpb.PreferenceModel([[0, 1, 2], [1, 0, 2], [2, 0, 1]], prior=[0.2, 0.2, 0.6])
     known = np.array([[True, True, False], [True, True, False], [False, False, True]])
-    (pair,) = PairSearch.of(model, known).telling(5)
+    (pair,) = PairSearch.of(model, known).informative(5)
     assert pair.answers == (1.0, 0.0, None)
     assert pair.guessed == pytest.approx(0.6)
 
 
 def test_when_nothing_is_left_to_tell_other_pairs_follow() -> None:
     model = lpb.PreferenceModel([[0, 1, 2, 3, 4], [4, 3, 2, 1, 0]])
-    found = PairSearch.of(model, everywhere(model)).telling(5)
+    found = PairSearch.of(model, everywhere(model)).informative(5)
     assert [(pair.first, pair.second, pair.bits, pair.guessed) for pair in found] == [(0, 4, 1, 1), (1, 3, 1, 1)]
 
 
 def test_one_state_has_nothing_to_tell() -> None:
     model = lpb.PreferenceModel([[0, 1, 2]])
     search = PairSearch.of(model, everywhere(model))
-    assert search.telling(5) == []
+    assert search.informative(5) == []
     assert search.apart(0) is None
     alone = lpb.PreferenceModel([[0]])
-    assert PairSearch.of(alone, everywhere(alone)).telling(5) == []
+    assert PairSearch.of(alone, everywhere(alone)).informative(5) == []
 
 
 def test_what_sets_a_state_apart() -> None:
@@ -216,14 +216,16 @@ def test_what_sets_a_state_apart() -> None:
 
 def test_a_search_among_the_most_contested_finds_nearly_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     model = made(1, 5, 120)
-    best = PairSearch.of(model, everywhere(model)).telling(1)[0]
+    best = PairSearch.of(model, everywhere(model)).informative(1)[0]
     monkeypatch.setattr(questions, "CANDIDATES", 40)
     search = PairSearch.of(model, everywhere(model))
     assert len(search.first) == 40 * 39 // 2
-    found = search.telling(1)[0]
+    found = search.informative(1)[0]
     assert found.bits > 0.97 * best.bits
     rng = np.random.default_rng(0)
-    some = [questions.PairSearch.of(model, _only(model, rng.permutation(120)[:40])).telling(1)[0].bits for _ in "ab"]
+    some = [
+        questions.PairSearch.of(model, _only(model, rng.permutation(120)[:40])).informative(1)[0].bits for _ in "ab"
+    ]
     assert found.bits > 1.05 * max(some), "forty at random do worse"
 
 
@@ -240,4 +242,4 @@ def test_very_many_states_take_little_memory() -> None:
     model = lpb.PreferenceModel([rng.permutation(60) for _ in range(5000)])
     search = PairSearch.of(model, everywhere(model))
     assert search.answers.size <= questions.CELLS
-    assert len(search.telling(3)) == 3
+    assert len(search.informative(3)) == 3

@@ -109,7 +109,7 @@ def test_a_fit_of_more_people_makes_no_more_arrays(allocations: Any) -> None:
         lpb.fit_states(log, lpb.TwoStage(), states=2, taste=False, threads=1)  # compiles what is to be compiled
         with looked_on(allocating(), note):
             lpb.fit_states(log, lpb.TwoStage(), states=2, taste=False, threads=1)
-            lpb.recover_em(log, states=2, restarts=1, max_steps=2, pairs_per_person=20, taste=False, threads=1)
+            lpb.fit_states(log, lpb.Em(restarts=1, max_steps=2), states=2, pairs_per_person=20, taste=False, threads=1)
     few, many = most[60], most[240]
     assert set(few) == set(many)
     assert {name for name in few if many[name] > few[name]} == set(PER_PERSON)

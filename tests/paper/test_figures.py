@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from lpbandits.fit import match_orderings, recover_em, recover_two_stage
+from lpbandits.fit import Em, TwoStage, fit_states, match_orderings
 from lpbandits.paper.figures import FIGURES, lower_bound, recovery, relative, sweeps
 from lpbandits.paper.spec import FULL, QUICK, Case
 from lpbandits.policies import Policy, Setting
@@ -248,9 +248,11 @@ def test_recovery_compares_three_ways_on_the_same_log(log: str, rated: int, monk
         luck = ratings.rating - means[ratings.owner, ratings.action]
         assert np.var(luck) == pytest.approx(1.0, abs=4 * np.sqrt(2 / len(luck)))  # 4 se
         fits = {
-            "two-stage": recover_two_stage(ratings, states=5, scale="raw", heldout=0, shrink=False, seed=7),
-            "two-stage-cosine": recover_two_stage(ratings, states=5, scale="cosine", heldout=0, shrink=False, seed=7),
-            "em": recover_em(ratings, states=5, scale="raw", heldout=0, shrink=False, seed=7),
+            "two-stage": fit_states(ratings, TwoStage(scale="raw", shrink=False, seed=7), states=5, heldout=0).model,
+            "two-stage-cosine": fit_states(
+                ratings, TwoStage(scale="cosine", shrink=False, seed=7), states=5, heldout=0
+            ).model,
+            "em": fit_states(ratings, Em(scale="raw", shrink=False, seed=7), states=5, heldout=0).model,
         }
         for method, model in fits.items():
             row = table.filter(method=method, draw=draw).row(0, named=True)

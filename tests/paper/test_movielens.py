@@ -9,7 +9,7 @@ from scipy import stats
 
 from lpbandits.data import Ratings
 from lpbandits.errors import InvalidInput
-from lpbandits.fit import cluster_people, recover_two_stage
+from lpbandits.fit import TwoStage, cluster_people, fit_states
 from lpbandits.fit.clusters import Scale
 from lpbandits.model import PreferenceModel
 from lpbandits.paper import movielens as module
@@ -92,7 +92,7 @@ def test_the_true_model_is_of_the_training_half_alone(train: Ratings, task: Movi
     strength = 1 / (1 + np.exp(-beta))
     low, high = strength.min(), strength.max()
     np.testing.assert_allclose(task.means[z], 1 + 4 * (strength - low) / (high - low), atol=1e-4)
-    same = recover_two_stage(train, states=5, scale="raw", heldout=0, shrink=False, seed=SEED)
+    same = fit_states(train, TwoStage(scale="raw", shrink=False, seed=SEED), states=5, heldout=0).model
     np.testing.assert_array_equal(task.model.orderings, same.orderings)
     assert task.model.means is not None
     np.testing.assert_array_equal(task.model.means, task.means)
@@ -221,7 +221,7 @@ def test_logs_without_noise_follow_the_offline_peoples_orderings(task: MovieLens
 def test_the_recovered_model_is_learned_from_the_log_alone(task: MovieLensTask, clustering: Scale) -> None:
     log = task.log(NOISY)
     model, error = task.recovered(log, NOISY, clustering=clustering)
-    fitted = recover_two_stage(log, states=5, scale=clustering, heldout=0, shrink=False, seed=SEED)
+    fitted = fit_states(log, TwoStage(scale=clustering, shrink=False, seed=SEED), states=5, heldout=0).model
     loss = np.array([[naive.kendall_loss(y, z) for z in fitted.orderings] for y in task.model.orderings])
     order = min(itertools.permutations(range(5)), key=lambda way: loss[np.arange(5), list(way)].sum())
     np.testing.assert_array_equal(model.orderings, fitted.orderings[list(order)])

@@ -20,11 +20,10 @@ from tests.conftest import REWARDS, Outcome, taste_for
 
 @st.composite
 def tastes(draw: st.DrawFn, max_actions: int = 6) -> TasteModel:
-    k, d, m = draw(st.integers(1, max_actions)), draw(st.integers(0, 7)), draw(st.integers(1, 3))
+    k, d = draw(st.integers(1, max_actions)), draw(st.integers(0, 7))
     number = st.floats(-2, 2)
-    prior = np.array(draw(st.lists(st.floats(0.1, 1), min_size=m, max_size=m)))
     return TasteModel(
-        np.array(draw(st.lists(number, min_size=m * k, max_size=m * k))).reshape(m, k),
+        np.array(draw(st.lists(number, min_size=k, max_size=k))),
         np.array(draw(st.lists(number, min_size=k * d, max_size=k * d))).reshape(k, d),
         np.array(draw(st.lists(st.floats(0.05, 2), min_size=k, max_size=k))),
         offset=draw(st.floats(0, 2)),
@@ -33,7 +32,6 @@ def tastes(draw: st.DrawFn, max_actions: int = 6) -> TasteModel:
         log_scale_sd=draw(st.floats(0, 0.8)),
         lasting=draw(st.floats(0, 0.95)),
         calibration=draw(st.floats(0.5, 2)),
-        prior=prior / prior.sum(),
     )
 
 
@@ -64,8 +62,7 @@ def test_forecasts_equal_dense_conditioning(data: st.DataObject) -> None:
     mean, sd, weights = naive.taste_of(policy, history)
     np.testing.assert_allclose(policy.expected(agent.belief)[0], mean, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(policy.doubts(agent.belief), sd, rtol=1e-6, atol=1e-6)
-    rows = agent.belief.own[kernels.WEIGHT :: -kernels.STATE_ROWS][: taste.n_states, :9]
-    np.testing.assert_allclose(rows, weights, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(agent.belief.own[kernels.WEIGHT, :9], weights, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.jitless
@@ -216,15 +213,12 @@ GOOD: dict[str, Any] = {"means": [0.5, -0.5], "factors": [[1.0], [2.0]], "varian
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"means": []}, "means are empty|shape"),
+        ({"means": []}, "means|shape"),
         ({"means": [0.5, np.nan]}, "means"),
-        ({"means": np.zeros((101, 2))}, "means have 101 rows; give at most 100 states"),
-        ({"means": np.zeros((2, 2)), "prior": [0.5, 0.6]}, "prior sums to 1.1"),
-        ({"means": np.zeros((2, 2)), "prior": [1.0, 0.0]}, "prior has 0; leave that state of the taste out"),
-        ({"prior": [0.5, 0.5]}, "prior has shape 2; it must be 1"),
+        ({"means": np.zeros((2, 2))}, "means"),
         ({"factors": [[1.0]]}, "factors"),
-        ({"variances": [0.5, 0.0]}, "variances have 0; the least is 0.0001"),
-        ({"variances": [0.5, -1.0]}, "variances have -1"),
+        ({"variances": [0.5, 0.0]}, r"variances.*0.0001.*0"),
+        ({"variances": [0.5, -1.0]}, r"variances.*-1"),
         ({"offset": -0.1}, "offset is -0.1"),
         ({"lasting": 1.0}, "lasting is 1"),
         ({"calibration": 0.0}, "calibration is 0"),
@@ -253,32 +247,14 @@ def test_a_taste_is_kept_with_the_model() -> None:
         PreferenceModel([[0, 1]], taste="x")  # type: ignore[arg-type] # that is the point
     broken: list[Any] = [[], {}, {**taste.to_dict(), "offset": -1.0}, {**taste.to_dict(), "means": "x"}]
     for odd in broken:
-        with pytest.raises(FileFormatError, match="a taste is not"):
+        with pytest.raises(FileFormatError, match="taste"):
             TasteModel.from_dict(odd)
 
 
-def test_one_state_is_written_as_ever_and_more_with_their_prior() -> None:
-    one, row = TasteModel(**GOOD), TasteModel(**{**GOOD, "means": [GOOD["means"]], "prior": [1.0]})
-    assert one == row
-    assert one.to_dict()["means"] == [0.5, -0.5]
-    assert "prior" not in one.to_dict()
-    both = TasteModel(**{**GOOD, "means": [[0.5, -0.5], [0.0, 1.0]], "prior": [0.25, 0.75]})
-    assert (both.n_states, both.n_actions, repr(both)) == (2, 2, "<TasteModel: 2 states, 2 actions, 1 factors>")
-    model = PreferenceModel([[0, 1]], taste=both)
-    again = PreferenceModel.from_dict(json.loads(json.dumps(model.to_dict())))
-    assert again.sha256 == model.sha256
-    assert again.taste == both != one
-    np.testing.assert_array_equal(TasteModel(**{**GOOD, "means": np.zeros((2, 2))}).prior, [0.5, 0.5])
-
-
-def test_states_of_a_taste_are_told_apart() -> None:
-    """Two kinds of people without factors: a few rewards say of which kind somebody is."""
-    taste = TasteModel(np.array([[1.0, 0.0, 0.5], [-1.0, 0.0, -0.5]]), np.zeros((3, 0)), np.full(3, 0.2), offset=0.1)
-    policy = lpb.Taste(model_of(taste))
-    np.testing.assert_allclose(policy.expected(told(policy, []).belief)[0], 0.0, atol=1e-12)
-    for sign in (-1.0, 1.0):
-        said = policy.expected(told(policy, [(0, sign), (1, 0.0)]).belief)[0]
-        assert sign * said[2] > 0.4
+def test_a_file_with_several_taste_states_is_refused() -> None:
+    several = {**TasteModel(**GOOD).to_dict(), "means": [[0.5, -0.5], [0.0, 1.0]], "prior": [0.25, 0.75]}
+    with pytest.raises(FileFormatError, match="several states"):
+        TasteModel.from_dict(several)
 
 
 def test_a_saved_taste_is_small() -> None:

@@ -22,7 +22,7 @@ import pytest
 import lpbandits as lpb
 from lpbandits.evaluation.baselines import in_order
 from lpbandits.evaluation.replay import Replay
-from lpbandits.fit.taste.popularity import telling
+from lpbandits.fit.taste.popularity import informative
 from lpbandits.typing import FloatArray
 
 with mock.patch.dict(os.environ):  # its one thread for BLAS is not for the tests
@@ -425,7 +425,7 @@ def test_the_forms_of_comparisons_agree() -> None:
 
 def test_a_replay_by_scores_chooses_the_highest_and_learns_only_what_it_had() -> None:
     log = references.made_up(people=60, actions=12)
-    people = telling(log)
+    people = informative(log)
     people = people[log.counts[people] >= 4]
     replay = Replay.of(log, people, rounds=5)
     liking = np.random.default_rng(0).normal(size=12)

@@ -43,7 +43,6 @@ def fit(
     shrink: bool = typer.Option(True, help="Let states borrow from each other what their people said too little of."),
     restarts: int | None = typer.Option(None, help="Starts of the clustering (10; 2 for huge logs) or of EM (3)."),
     no_taste: bool = typer.Option(False, "--no-taste", help="Do not learn how tastes vary (for the policy **taste**)."),
-    taste_states: int = typer.Option(1, help="States that the taste has of its own, beside its factors."),
     unpack_limit: reading.UnpackLimit = None,
     seed: int = typer.Option(0, help="Seed of all random choices."),
     max_memory: str | None = typer.Option(
@@ -98,7 +97,6 @@ def fit(
                 max_states=max_states,
                 pairs_per_person=pairs_per_person,
                 taste=not no_taste,
-                taste_states=taste_states,
                 names=called,
                 threads=threads,
                 jobs=chosen_workers,
@@ -189,9 +187,8 @@ def _space(space: dict[str, Any]) -> str:
 def _show_taste(taste: dict[str, Any]) -> None:
     from lpbandits.text import pluralize
 
-    states = f"{taste['states']} states, " if taste["states"] > 1 else ""
     say(
-        f"Taste: {states}{pluralize(taste['factors'], 'factor')}; log density per rating of "
+        f"Taste: {pluralize(taste['factors'], 'factor')}; log density per rating of "
         f"{pluralize(taste['heldout_people'], 'person', 'people')} not in the fit {taste['score']:.4f} "
         f"(without factors {taste['score_without']:.4f})\n"
         f"  its {taste['level']:.0%} intervals covered {taste['coverage']:.1%} of their ratings in random order, "

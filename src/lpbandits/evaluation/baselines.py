@@ -4,7 +4,6 @@
 what they chose so far. `ceiling` and `best_possible` know more, and say so.
 """
 
-import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -29,7 +28,7 @@ class Neighbours:
 
     seen: Moments
     weights: FloatArray
-    """c×c of the actions `seen.crossed`: how much an action (row) says of each."""
+    """c×c of the actions `seen.covariance_actions`: how much an action (row) says of each."""
     gain: float = 1.0
     damping: float = np.inf
     """What is added to the sum of |weights| that the score is divided by; ∞: it is not divided."""
@@ -45,11 +44,11 @@ class Neighbours:
 
     def _rounds(self, given: FloatArray, rounds: int, once: bool) -> Iterator[FloatArray]:
         """Give each round's rewards; of a person who has nothing left, those of any action."""
-        seen, rows, means = self.seen, np.arange(len(given)), prior_means(self.seen.means, self.seen.prior)
+        seen, rows, means = self.seen, np.arange(len(given)), self.seen.means
         place = np.full(len(means), -1)
-        place[seen.crossed] = np.arange(len(seen.crossed))
+        place[seen.covariance_actions] = np.arange(len(seen.covariance_actions))
         left = ~np.isnan(given)
-        amount, weight, size = np.zeros((3, len(given), len(seen.crossed)))  # Σ away·w, Σ w and Σ |w| of those told
+        amount, weight, size = np.zeros((3, len(given), len(seen.covariance_actions)))  # Σ away·w, Σ w, Σ |w|
         own = np.full(given.shape, np.nan)
         total = np.zeros(len(given))
         for t in range(rounds):
@@ -58,7 +57,7 @@ class Neighbours:
             if np.isfinite(self.damping):
                 said /= size + self.damping
             score = np.repeat(means[None, :], len(given), axis=0)
-            score[:, seen.crossed] += self.gain * said
+            score[:, seen.covariance_actions] += self.gain * said
             score = np.where(np.isnan(own), score, own - shift[:, None])
             chosen = np.argmax(np.where(left, score, -np.inf), axis=1)
             rewards = given[rows, chosen]
@@ -158,8 +157,7 @@ def foreseen_from_others(taste: TasteModel, rated: IntArray, rewards: FloatArray
 
     With g_a = (√offset, factors of a), M = I + Σ g gᵀ/ψ and θ = M⁻¹ Σ g y/ψ, without action a θ is less by
     M⁻¹g_a (y_a − g_a·θ) / (ψ_a − g_aᵀM⁻¹g_a). How high the person rates in general is left out: without a high rating
-    it seems lower, which says nothing of the action. Their scale (of nine) and state are the likeliest,
-    by all ratings.
+    it seems lower, which says nothing of the action. Their scale is the likeliest of nine, by all ratings.
     """
     own = taste.variances[rated]
     factors = np.column_stack([np.full(len(rated), np.sqrt(taste.offset)), taste.factors[rated]])
@@ -167,13 +165,13 @@ def foreseen_from_others(taste: TasteModel, rated: IntArray, rewards: FloatArray
     pull = factors @ inner
     free = own - np.einsum("ij,ij->i", pull, factors)
     best, found = -np.inf, np.zeros(len(rated))
-    states = zip(taste.means.reshape(taste.n_states, -1)[:, rated], np.log(taste.prior), strict=True)
-    for (means, log_share), x in itertools.product(states, np.linspace(-2.0, 2.0, 9)):
+    means = taste.means[rated]
+    for x in np.linspace(-2.0, 2.0, 9):
         scale = float(np.exp(taste.log_scale + taste.log_scale_sd * x))
         away = (rewards - taste.level) / scale - means
         person = inner @ (factors.T @ (away / own))
         left = away - factors @ person
-        log_density = -0.5 * float(away @ (left / own)) - len(rated) * np.log(scale) - 0.5 * x * x + log_share
+        log_density = -0.5 * float(away @ (left / own)) - len(rated) * np.log(scale) - 0.5 * x * x
         if log_density > best:
             others = person - pull * (left / free)[:, None]
             best, found = log_density, means + np.einsum("ij,ij->i", factors[:, 1:], others[:, 1:])
@@ -183,8 +181,3 @@ def foreseen_from_others(taste: TasteModel, rated: IntArray, rewards: FloatArray
 def best_possible(replay: Replay) -> FloatArray:
     """Return the rewards of whoever knows all of them beforehand."""
     return in_order(replay.given, replay)
-
-
-def prior_means(means: FloatArray, prior: FloatArray) -> FloatArray:
-    """Return one mean per action: over states, if there are several."""
-    return np.asarray(means if means.ndim == 1 else prior @ means)

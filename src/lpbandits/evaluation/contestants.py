@@ -15,7 +15,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.baselines import REFERENCES, best_possible, ceiling, in_order
 from lpbandits.evaluation.replay import Game, Replay, after, warm_up
 from lpbandits.fit.taste.moments import Moments, moments
-from lpbandits.fit.taste.popularity import as_crowd, popular_ordering
+from lpbandits.fit.taste.popularity import as_standardized, popular_ordering
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Executor
 from lpbandits.policies import entry_of
@@ -181,10 +181,10 @@ def mean_score(scores: FloatArray) -> float:
 
 def known_of(model: PreferenceModel, log: Ratings, constants: Mapping[str, tuple[float, float]] | None = None) -> Known:
     """Return what is known by a model and a log's people; popularity is that of the policy `popular`."""
-    crowd = as_crowd(log)
-    order = popular_ordering(crowd)
+    ratings = as_standardized(log)
+    order = popular_ordering(ratings)
     popular = np.zeros(len(log.actions)) if order is None else -np.argsort(order).astype(np.float64)
-    return Known(model, moments(crowd, people=np.flatnonzero(crowd.own.telling)), popular, constants or {})
+    return Known(model, moments(ratings, people=np.flatnonzero(ratings.scales.informative)), popular, constants or {})
 
 
 def _is_taste(name: str) -> bool:

@@ -7,7 +7,7 @@ from lpbandits.fit.estimator import Estimator
 from lpbandits.fit.pipeline import States, fit_states
 from lpbandits.fit.refit import estimator_of
 from lpbandits.fit.report import Fit
-from lpbandits.fit.taste.tuning import TasteFit, TasteReport, recover_taste
+from lpbandits.fit.taste.tuning import TasteFit, TasteReport, fit_taste
 from lpbandits.fit.two_stage import TwoStage
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Threads, Workers
@@ -32,7 +32,6 @@ class Settings:
     max_states: int | None = None
     pairs_per_person: int | None = None
     taste: bool = True
-    taste_states: int = 1
 
     @classmethod
     def of(cls, model: PreferenceModel) -> "Settings | None":
@@ -49,9 +48,7 @@ class Settings:
             return TasteFit(warnings=("the model was fitted without a taste (--no-taste)",))
         seed = self.estimator.seed
         with Threads(threads) as pool:
-            return recover_taste(
-                log, states=self.taste_states, seed=seed, chosen=chosen, watch=Stopwatch(), threads=pool
-            )
+            return fit_taste(log, seed=seed, chosen=chosen, watch=Stopwatch(), threads=pool)
 
     def model_of(self, log: Ratings, threads: int) -> PreferenceModel:
         """Fit states to a log, without a taste."""
@@ -67,7 +64,6 @@ class Settings:
             pairs_per_person=self.pairs_per_person,
             heldout=0.0,
             taste=taste and self.taste,
-            taste_states=self.taste_states,
             threads=threads,
             jobs=jobs,
         )

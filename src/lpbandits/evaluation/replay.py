@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lpbandits.data.ratings import Ratings
-from lpbandits.fit.taste.popularity import LEAST_RATINGS
+from lpbandits.fit.taste.popularity import MIN_RATINGS
 from lpbandits.limits import check_resources
 from lpbandits.policies import Policy
 from lpbandits.rewards import Rewards
@@ -17,7 +17,7 @@ from lpbandits.simulation.trace import play
 from lpbandits.typing import FloatArray, IntArray
 from lpbandits.worlds import Population
 
-LEAST = {True: 4, False: LEAST_RATINGS}
+LEAST = {True: 4, False: MIN_RATINGS}
 """Ratings of a person who can be replayed, if each action is given once, and if they repeat."""
 
 TOGETHER = 128

@@ -8,7 +8,7 @@ from lpbandits import validate
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.fit_config import Settings
-from lpbandits.fit.training_sketch import strangers_to
+from lpbandits.fit.training_sketch import none_in_training
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.text import pluralize
 
@@ -32,7 +32,7 @@ class Source:
         if model is None:
             return cls(log)
         model = as_model(model)
-        strangers = strangers_to(model, log.people)
+        strangers = none_in_training(model, log.people)
         settings = Settings.of(model)
         whole = log
         log, dropped = aligned(log, model)

@@ -6,7 +6,7 @@ import numpy as np
 
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
-from lpbandits.fit.taste.popularity import LEAST_RATINGS, telling
+from lpbandits.fit.taste.popularity import MIN_RATINGS, informative
 from lpbandits.text import pluralize
 from lpbandits.typing import IntArray
 
@@ -45,7 +45,7 @@ def split(log: Ratings, *, least: int, seed: int, people: int | None = None) -> 
     >>> len(parts.fitted), len(parts.development), len(parts.report)
     (9, 4, 7)
     """
-    able = telling(log)
+    able = informative(log)
     able = able[log.counts[able] >= least]
     if len(able) < FEWEST:
         raise InvalidInput(_too_few(log, len(able), least))
@@ -60,12 +60,12 @@ def split(log: Ratings, *, least: int, seed: int, people: int | None = None) -> 
 def _too_few(log: Ratings, able: int, least: int) -> str:
     most = int(log.counts.max(initial=0))
     if most < least:
-        again = "; where actions may be played again (--repeats) three are enough" if most >= LEAST_RATINGS else ""
+        again = "; where actions may be played again (--repeats) three are enough" if most >= MIN_RATINGS else ""
         return (
             f"nobody rated {least} actions (the most are {most}), of which half would be played: there is nothing to "
             f"choose from{again}"
         )
-    if not len(telling(log)):
+    if not len(informative(log)):
         return "everybody rates everything alike, so there is nothing to choose; give ratings that differ"
     return (
         f"{pluralize(able, 'person has', 'people have')} {least} ratings that are not all nearly alike; at least "

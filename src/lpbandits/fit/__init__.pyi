@@ -7,8 +7,6 @@ from .em import Em as Em
 from .matching import Matching as Matching
 from .matching import match_orderings as match_orderings
 from .pipeline import fit_states as fit_states
-from .recover import recover_em as recover_em
-from .recover import recover_two_stage as recover_two_stage
 from .report import Fit as Fit
 from .report import FitReport as FitReport
 from .selection import StateCurve as StateCurve

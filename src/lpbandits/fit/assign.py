@@ -61,7 +61,7 @@ def states_of(
     if not counts.any():
         raise InvalidInput(
             f"none of the log's {len(ratings.actions):,} actions is in the model: the log has "
-            f"{short_repr(ratings.actions[0])}, the model {short_repr(model.actions[0])}; give a log of the model's actions"
+            f"{short_repr(ratings.actions[0])}, the model {short_repr(model.actions[0])}"
         )
     return pl.DataFrame(
         {

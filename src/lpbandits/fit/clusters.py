@@ -87,7 +87,7 @@ def cluster_people(
         raise InvalidInput(f"states is {count}, but the log has only {people} people; ask for fewer states")
     validate.as_choice(scale, "scale", get_args(Scale))
     likings = _likings(log) if scale == "cosine" else None
-    shown = shown_people(log, count, validate.as_seed(seed))
+    shown = kmeans_sample(log, count, validate.as_seed(seed))
     features = _features(log, shown, scale, likings)
     threads = min(log.pool.count, max(log.budget.left // seen_size(log, shown) - 1, 1))
     centres, labels = _kmeans(features, count, starts_of(log.log, restarts), seed, threads)
@@ -103,7 +103,7 @@ def cluster_people(
     return Clusters(labels, shares, activity, level, tuple(notes))
 
 
-def shown_people(log: Blocks, states: int, seed: int) -> IntArray:
+def kmeans_sample(log: Blocks, states: int, seed: int) -> IntArray:
     """Return the people that KMeans sees, by index: all, or of an enormous log some, drawn by `seed`."""
     counts = log.log.counts
     if counts.sum() <= LARGE_LOG:

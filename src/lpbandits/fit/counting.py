@@ -56,7 +56,7 @@ def count_states(
     labels: IntArray,
     states: int,
     *,
-    aside: BoolArray | None = None,
+    holdout: BoolArray | None = None,
     pairs_per_person: int | None = None,
     seed: int = 0,
 ) -> Iterator[tuple[PairCounts, PairCounts | None]]:
@@ -64,13 +64,14 @@ def count_states(
 
     >>> from lpbandits.data.blocks import MemoryBlocks
     >>> rows = Ratings.from_arrays([0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 1, 2], [3, 5, 4, 1, 1, 4])
-    >>> found = list(count_states(MemoryBlocks(rows, Threads(1)), np.array([0, 1, 1]), 2, aside=np.array([0, 0, 1]) > 0))
-    >>> [(all_people.wins.tolist(), all_people.kept.tolist(), aside.wins.tolist()) for all_people, aside in found]
+    >>> log, holdout = MemoryBlocks(rows, Threads(1)), np.array([0, 0, 1]) > 0
+    >>> found = list(count_states(log, np.array([0, 1, 1]), 2, holdout=holdout))
+    >>> [(both.wins.tolist(), both.kept.tolist(), held.wins.tolist()) for both, held in found]
     [([0.0, 1.0], [0, 1], [0.0, 0.0]), ([1.0, 1.0], [1, 2], [0.0, 1.0])]
     """
     raters = raters_of(log, labels, states)
-    parts = 1 if aside is None else 2
-    own = (np.arange(len(labels)), labels, np.zeros(len(labels), dtype=np.bool_) if aside is None else aside)
+    parts = 1 if holdout is None else 2
+    own = (np.arange(len(labels)), labels, np.zeros(len(labels), dtype=np.bool_) if holdout is None else holdout)
     every = [_state(z, row, parts, exact=pairs_per_person is None) for z, row in enumerate(raters)]
     most = max(state.size for state in every)
     log.budget.check(f"counts of {len(raters[0]):,} actions in one state", most, FEWER)
@@ -97,9 +98,9 @@ def _gathered(
     if some is not None:
         counts = iadd(counts, some)
     gathered = [None if part is None else gather(part, threads=pool) for part in (counts, some)]
-    whole, aside = (None if one is None else replace(one, kept=state.kept, actions=actions) for one in gathered)
+    whole, holdout = (None if one is None else replace(one, kept=state.kept, actions=actions) for one in gathered)
     assert whole is not None  # noqa: S101 - counts are there
-    return whole, aside
+    return whole, holdout
 
 
 def _state(number: int, raters: IntArray, parts: int, *, exact: bool) -> _State:
@@ -137,7 +138,7 @@ def _counted(
     seed: int,
     index: IntArray,
     labels: IntArray,
-    aside: BoolArray,
+    holdout: BoolArray,
 ) -> list[NDArray[Any]]:
     """Add a block's pairs to each state's counts: of people who are not aside, then of those who are."""
     if totals is None:
@@ -153,7 +154,7 @@ def _counted(
             number[state.kept] = np.arange(len(state.kept))
             fewer = replace(comparisons, action=number[comparisons.action], actions=len(state.kept))
         for part in range(parts):
-            mine = (labels == state.number) & (aside == bool(part))
+            mine = (labels == state.number) & (holdout == bool(part))
             add_wins(next(place), fewer, fewer.weight * mine[fewer.person], threads=threads)
     return totals
 

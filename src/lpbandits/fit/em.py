@@ -78,11 +78,11 @@ class Em:
         states: int,
         *,
         pairs_per_person: int | None = None,
-        aside: IntArray | None = None,
+        holdout: IntArray | None = None,
         watch: Stopwatch,
     ) -> Estimate:
         """Run EM from each start and keep the highest log-posterior; all of the log is in memory."""
-        del aside  # without them every step would have to be made again: that is a second fit
+        del holdout  # without them every step would have to be made again: that is a second fit
         threads = log.pool
         with watch.part("sort"):
             ratings = log.subset(np.arange(len(log.log.people)))

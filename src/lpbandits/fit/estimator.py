@@ -45,7 +45,7 @@ class Estimate:
     """The likeliest state of each person."""
     warnings: tuple[str, ...] = ()
     history: tuple[float, ...] = ()
-    without: "Estimate | None" = None
+    excluding_holdout: "Estimate | None" = None
     """The same states, fitted without some of the people: to be scored on them."""
     shrunk: Shrunk | None = None
     """What is believed instead of the fits' utilities and errors, if they were shrunk over states."""
@@ -111,7 +111,7 @@ class Estimator(Protocol):
         states: int,
         *,
         pairs_per_person: int | None = None,
-        aside: IntArray | None = None,
+        holdout: IntArray | None = None,
         watch: Stopwatch,
     ) -> Estimate:
         """Return `states` fitted states; if that costs little, also `without` the people `aside` (by index)."""
@@ -143,7 +143,7 @@ def mixture(log_likelihoods: FloatArray, shares: FloatArray) -> tuple[FloatArray
 
 
 @dataclass(frozen=True)
-class Told:
+class FitScore:
     """How well states foresee comparisons: log-likelihoods and numbers, summed over people."""
 
     log_likelihood: float
@@ -161,23 +161,23 @@ class Told:
         return self.ties / self.pairs
 
 
-def told(
+def score_comparisons(
     log: Blocks,
     estimate: Estimate,
     *,
     pairs_per_person: int | None = None,
     seed: int = 0,
     only: BoolArray | None = None,
-) -> Told:
+) -> FitScore:
     """Return how well the mixture over states foresees the comparisons of all people, or only of some."""
     people = len(log.log.people)
     own = (np.arange(people), np.ones(people, dtype=np.bool_) if only is None else only)
     common = (estimate.utilities, estimate.shares, pairs_per_person, seed)
-    sums = list(log.map(_told, *common, per_person=own))
-    return Told(*(float(sum(one)) for one in zip(*sums, strict=True)))
+    sums = list(log.map(_score_block, *common, per_person=own))
+    return FitScore(*(float(sum(one)) for one in zip(*sums, strict=True)))
 
 
-def _told(
+def _score_block(
     block: Ratings,
     threads: Threads,
     utilities: FloatArray,
@@ -200,9 +200,9 @@ def shrunk_over_states(estimate: Estimate, scatters: Sequence[Scatter], *, prior
     """Return the same with utilities shrunk over states, also those without some of the people."""
     utilities = np.stack([fit.utilities for fit in estimate.fits])
     shrunk = shrink(utilities, ~estimate.never_compared, scatters, prior_sd=prior_sd)
-    less = estimate.without
+    less = estimate.excluding_holdout
     without = None if less is None else shrunk_over_states(less, scatters, prior_sd=prior_sd)
-    return replace(estimate, shrunk=shrunk, without=without)
+    return replace(estimate, shrunk=shrunk, excluding_holdout=without)
 
 
 def distinct(estimate: Estimate) -> Estimate:

@@ -17,7 +17,7 @@ from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.clusters import HUGE, sorted_by
 from lpbandits.fit.counting import raters_of
-from lpbandits.fit.estimator import Estimator, as_estimator, distinct, to_model, told
+from lpbandits.fit.estimator import Estimator, as_estimator, distinct, score_comparisons, to_model
 from lpbandits.fit.report import Fit
 from lpbandits.fit.selection import (
     HeldOutScore,
@@ -27,17 +27,15 @@ from lpbandits.fit.selection import (
     score_heldout,
     split_people,
 )
-from lpbandits.fit.size import check_fit, check_room
 from lpbandits.fit.state_means import state_means
 from lpbandits.fit.summary import Findings, provenance_of, report_of
 from lpbandits.fit.taste.popularity import StandardizedRatings, popular_ordering
-from lpbandits.fit.taste.tuning import TasteFit, recover_taste
+from lpbandits.fit.taste.tuning import TasteFit, fit_taste
 from lpbandits.io.compressed import temporary_folder
 from lpbandits.io.paths import as_path
 from lpbandits.parallel import Threads, Workers, executor_for, one_thread
 from lpbandits.parallel.workers import as_workers
 from lpbandits.progress import Progress, Stopwatch
-from lpbandits.taste_model import MOST_STATES
 from lpbandits.typing import Json
 
 States = int | Literal["auto"]
@@ -91,7 +89,6 @@ def fit_states(
     pairs_per_person: int | None = None,
     heldout: float = 0.1,
     taste: bool = True,
-    taste_states: int = 1,
     names: Mapping[str, str] | None = None,
     threads: int | None = None,
     jobs: int | Workers | None = None,
@@ -101,9 +98,7 @@ def fit_states(
 ) -> Fit:
     """Fit with any estimator, `TwoStage(…)` or `Em(…)`, and report; the arguments are those of `recover_two_stage`.
 
-    Of a log in files (`spill_ratings`) no more than a few blocks of people are in memory at a time. `taste_states` is
-    the number of states that the taste has of its own, each with its means, whatever the number of orderings; beside
-    factors, more than one gained nothing on real people (docs/taste.md).
+    Of a log in files (`spill_ratings`) no more than a few blocks of people are in memory at a time.
 
     >>> from lpbandits import TwoStage
     >>> rows = [(n, a, a if n < 6 else -a) for n in range(10) for a in range(3)]
@@ -124,7 +119,6 @@ def fit_states(
         "pairs_per_person": None,
         "heldout": validate.as_number(heldout, "heldout", low=0, high=0.9),
         "taste": validate.as_flag(taste, "taste"),
-        "taste_states": validate.as_count(taste_states, "taste_states", high=MOST_STATES),
     }
     if pairs_per_person is not None:
         asked["pairs_per_person"] = validate.as_count(pairs_per_person, "pairs_per_person")
@@ -150,25 +144,25 @@ def _findings(log: Blocks, estimator: Estimator, asked: Json, curve: StateCurve 
     """Fit the number of states that was asked for, or chosen, and all that goes with them."""
     number = asked["states"] if curve is None else curve.states
     cap, share, people = asked["pairs_per_person"], asked["heldout"], len(log.log.people)
-    check_fit(log.log, number, estimator, pairs_per_person=cap, workers=log.pool.count)
     scored = share > 0 and curve is None
     quick = scored and cap is None and len(log.log) > HUGE
-    check_room(log, number, estimator, pairs_per_person=cap, aside=quick, scored=scored, taste=asked["taste"])
-    aside = split_people(people, share, estimator.seed)[1] if quick else None
-    estimate = distinct(estimator(log, number, pairs_per_person=cap, aside=aside, watch=watch))
+    holdout = split_people(people, share, estimator.seed)[1] if quick else None
+    estimate = distinct(estimator(log, number, pairs_per_person=cap, holdout=holdout, watch=watch))
     with watch.part("likelihood"):
-        seen = told(log, estimate, pairs_per_person=cap, seed=estimator.seed)
+        seen = score_comparisons(log, estimate, pairs_per_person=cap, seed=estimator.seed)
     unseen = HeldOutScore() if curve is None else curve.score_of_choice(people)
     if share and curve is None:
         with watch.part("held-out"):
-            unseen = score_heldout(log, estimator, number, share=share, without=estimate.without, pairs_per_person=cap)
+            unseen = score_heldout(
+                log, estimator, number, share=share, without=estimate.excluding_holdout, pairs_per_person=cap
+            )
     with watch.part("means"):
         means = state_means(log, estimate)
         raters = raters_of(log, estimate.labels, len(estimate.fits))
         sorts = sorted_by(log, estimate.labels)
     crowd, tastes = StandardizedRatings(log, popular=True), TasteFit()
     if asked["taste"]:
-        tastes = recover_taste(crowd, states=asked["taste_states"], seed=estimator.seed, watch=watch)
+        tastes = fit_taste(crowd, seed=estimator.seed, watch=watch)
     with watch.part("popularity"):
         popular = popular_ordering(crowd)
     return Findings(estimate, raters, sorts, seen, unseen, curve, means, popular, tastes)

@@ -10,7 +10,6 @@ from lpbandits.fit.estimator import Estimator
 from lpbandits.fit.pipeline import States
 from lpbandits.fit.two_stage import TwoStage
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.taste_model import MOST_STATES
 from lpbandits.typing import Json
 
 METHODS: dict[str, type[TwoStage] | type[Em]] = {"two-stage": TwoStage, "em": Em}
@@ -58,5 +57,4 @@ def _others(given: Json) -> Json:
         **{name: None if value is None else validate.as_count(value, name) for name, value in counts.items()},
         "heldout": validate.as_number(given.get("heldout", 0.1), "heldout", low=0, high=0.9),
         "taste": validate.as_flag(given.get("taste", True), "taste"),
-        "taste_states": validate.as_count(given.get("taste_states", 1), "taste_states", high=MOST_STATES),
     }

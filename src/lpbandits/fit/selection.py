@@ -10,10 +10,9 @@ from lpbandits.data.blocks import Blocks, MemoryBlocks
 from lpbandits.data.memory import BYTES_PER_RATING
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
-from lpbandits.fit.clusters import shown_people
+from lpbandits.fit.clusters import kmeans_sample
 from lpbandits.fit.comparisons import compared, log_likelihoods
-from lpbandits.fit.estimator import Estimate, Estimator, as_estimator, mixture, told
-from lpbandits.fit.size import check_fit, check_room
+from lpbandits.fit.estimator import Estimate, Estimator, as_estimator, mixture, score_comparisons
 from lpbandits.fit.two_stage import TwoStage
 from lpbandits.parallel import Threads
 from lpbandits.progress import Progress, Stopwatch
@@ -52,7 +51,7 @@ class HeldOut:
 
     def log_likelihood(self, estimate: Estimate) -> float:
         """Return the mean log-likelihood per comparison of the people set aside."""
-        return told(self.others, estimate).mean
+        return score_comparisons(self.others, estimate).mean
 
     def score(self, estimate: Estimate) -> tuple[FloatArray, FloatArray]:
         """Return the log-likelihood when a person's n ratings count as n − 1 comparisons, and those numbers n − 1.
@@ -71,12 +70,12 @@ def _scored(block: Ratings, threads: Threads, utilities: FloatArray, shares: Flo
     return mixture(values * (2 / np.maximum(block.counts, 2))[:, None], shares)[0]
 
 
-def set_aside(log: Blocks, share: float, *, seed: int, pairs_per_person: int | None) -> HeldOut | None:
+def split_holdout(log: Blocks, share: float, *, seed: int, pairs_per_person: int | None) -> HeldOut | None:
     """Set a share of the people aside, drawn by `seed`; None if nothing could then be fitted or scored.
 
     Both parts are in memory, so an enormous log is represented by a sample of its people.
     """
-    shown = shown_people(log, 1, seed)
+    shown = kmeans_sample(log, 1, seed)
     used, unused = (shown[part] for part in split_people(len(shown), share, seed))
     counts = log.log.counts
     if not np.any(counts[used] > 1) or not np.any(counts[unused] > 1):
@@ -99,8 +98,8 @@ def split_people(people: int, share: float, seed: int) -> tuple[IntArray, IntArr
     """
     part = validate.as_number(share, "heldout", low=0, high=0.9)
     order = np.random.default_rng([validate.as_seed(seed), 1]).permutation(people)
-    aside = round(part * people)
-    return np.sort(order[aside:]), np.sort(order[:aside])
+    holdout = round(part * people)
+    return np.sort(order[holdout:]), np.sort(order[:holdout])
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ def score_heldout(
 ) -> HeldOutScore:
     """Score a fit on a share of the people: `without`, made without them, or else a second fit."""
     if without is None:
-        parts = set_aside(log, share, seed=estimator.seed, pairs_per_person=pairs_per_person)
+        parts = split_holdout(log, share, seed=estimator.seed, pairs_per_person=pairs_per_person)
         if parts is None or len(parts.people) < states:
             return HeldOutScore()
         value = parts.log_likelihood(parts.fit(estimator, states))
@@ -134,7 +133,7 @@ def score_heldout(
     used, unused = split_people(people, share, estimator.seed)
     if not np.any(log.log.counts[unused] > 1):
         return HeldOutScore()
-    scored = told(log, without, only=np.isin(np.arange(people), unused))
+    scored = score_comparisons(log, without, only=np.isin(np.arange(people), unused))
     return HeldOutScore(scored.mean, len(unused), len(used))
 
 
@@ -242,16 +241,13 @@ def curve_of(
     """Do what `choose_states` does, with a log in blocks."""
     people = len(log.log.people)
     luck = estimator.seed if seed is None else seed
-    parts = set_aside(log, heldout, seed=luck, pairs_per_person=pairs_per_person)
+    parts = split_holdout(log, heldout, seed=luck, pairs_per_person=pairs_per_person)
     numbers = [m for m in sorted(set(candidates)) if parts is not None and m <= len(parts.people)]
     if parts is None or not numbers:
         raise InvalidInput(
             f"{people} people are too few to set a share of {heldout:g} aside and fit the others; "
             "give the number of states"
         )
-    fitted = parts.log.log
-    check_fit(fitted, max(numbers), estimator, pairs_per_person=pairs_per_person, workers=log.pool.count)
-    check_room(parts.log, min(numbers), estimator, pairs_per_person=pairs_per_person)  # a state of few has most people
     whole, scores = [], []
     for i, m in enumerate(numbers):
         with watch.part("how many states", i, len(numbers)):

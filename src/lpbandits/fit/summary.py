@@ -11,7 +11,7 @@ from lpbandits.data.blocks import RatingsLike
 from lpbandits.data.names import Naming
 from lpbandits.fit.bradley_terry import BradleyTerry
 from lpbandits.fit.certainty import pairs_right
-from lpbandits.fit.estimator import Estimate, Estimator, Told, warnings_about
+from lpbandits.fit.estimator import Estimate, Estimator, FitScore, warnings_about
 from lpbandits.fit.report import FitReport
 from lpbandits.fit.selection import HeldOutScore, StateCurve
 from lpbandits.fit.state_means import StateMeans
@@ -36,7 +36,7 @@ class Findings:
     """m×k: how many people of each state rated each action."""
     sorts: tuple[float, float]
     """Share of the variance of people's number of ratings, and of their mean rating, that the states explain."""
-    seen: Told
+    seen: FitScore
     """All comparisons."""
     unseen: HeldOutScore
     curve: StateCurve | None

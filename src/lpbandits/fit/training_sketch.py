@@ -33,14 +33,14 @@ def sketch_of(people: Iterable[Label]) -> list[str]:
     return heapq.nsmallest(SIZE, {_hash(label) for label in people})
 
 
-def strangers_to(model: PreferenceModel, people: Sequence[Label]) -> bool | None:
+def none_in_training(model: PreferenceModel, people: Sequence[Label]) -> bool | None:
     """Say whether (next to) none of some people were in a model's fit; None where that cannot be told.
 
     Exact for a fit of fewer than 1,024 people. Of a larger one it is told if a hundred of the people can be looked up
     and none is found: then surely (95 %) less than 3 % of them were in it.
 
     >>> model = PreferenceModel([[0, 1]], provenance={"people_sketch": sketch_of(["ann", "bo", "eve"])})
-    >>> strangers_to(model, ["ian", "joe"]), strangers_to(model, ["ian", "bo"])
+    >>> none_in_training(model, ["ian", "joe"]), none_in_training(model, ["ian", "bo"])
     (True, False)
     """
     share, looked_up = _share(model, people)

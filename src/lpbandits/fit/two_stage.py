@@ -64,7 +64,7 @@ class TwoStage:
         states: int,
         *,
         pairs_per_person: int | None = None,
-        aside: IntArray | None = None,
+        holdout: IntArray | None = None,
         watch: Stopwatch,
     ) -> Estimate:
         """Cluster, and fit the states one after the other, so that few k×k matrices are in memory.
@@ -76,7 +76,7 @@ class TwoStage:
         with watch.part("cluster"):
             clusters = cluster_people(log, states, scale=self.scale, restarts=self.restarts, seed=self.seed)
         found, labels = len(clusters.shares), clusters.labels
-        apart = None if aside is None else np.isin(np.arange(len(labels)), aside)
+        apart = None if holdout is None else np.isin(np.arange(len(labels)), holdout)
         fits, fewer = self._fitted(log, labels, found, apart, pairs_per_person, watch)
         with watch.part("errors"):
             utilities = np.stack([fit.utilities for fit in fits])
@@ -91,7 +91,7 @@ class TwoStage:
         if apart is not None:
             left = labels[~apart]
             others = Estimate(tuple(fewer), np.bincount(left, minlength=found) / len(left), left)
-        whole = Estimate(tuple(fits), clusters.shares, labels, clusters.warnings, without=others)
+        whole = Estimate(tuple(fits), clusters.shares, labels, clusters.warnings, excluding_holdout=others)
         return shrunk_over_states(whole, scatters, prior_sd=self.prior_sd) if self.shrink else whole
 
     def _fitted(
@@ -99,14 +99,14 @@ class TwoStage:
         log: Blocks,
         labels: IntArray,
         states: int,
-        aside: BoolArray | None,
+        holdout: BoolArray | None,
         pairs_per_person: int | None,
         watch: Stopwatch,
     ) -> tuple[list[BradleyTerry], list[BradleyTerry]]:
         """Return a fit of every state, and one without the people aside."""
         fits: list[BradleyTerry] = []
         fewer: list[BradleyTerry] = []
-        counted = count_states(log, labels, states, aside=aside, pairs_per_person=pairs_per_person, seed=self.seed)
+        counted = count_states(log, labels, states, holdout=holdout, pairs_per_person=pairs_per_person, seed=self.seed)
         for z in range(states):
             with watch.part("count pairs", z, states):
                 counts, some = next(counted)

@@ -71,7 +71,8 @@ class Contrasts:
         """Compare the states, where actions are known, with `top` disagreements and pairs."""
         search = PairSearch.of(model, known)
         pairs = [
-            Pair(called[p.first], called[p.second], p.sure, p.answers, p.bits, p.guessed) for p in search.telling(top)
+            Pair(called[p.first], called[p.second], p.sure, p.answers, p.bits, p.guessed)
+            for p in search.informative(top)
         ]
         apart = [search.apart(z) for z in range(model.n_states)] if model.n_states > 2 else []
         traits = [Trait(t.state, called[t.first], called[t.second], t.own, t.others) for t in apart if t]

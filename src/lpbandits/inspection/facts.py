@@ -44,7 +44,6 @@ class TasteView:
     """What is said of a taste: how it was chosen (numbers, as far as they are there) and its strongest factors."""
 
     factors: int
-    states: int
     numbers: dict[str, float]
     directions: tuple[Direction, ...]
 
@@ -60,7 +59,7 @@ class TasteView:
             if ends and high[0][1] > low[0][1]:
                 directions.append(Direction(factor + 1, high, low))
         numbers = {key: float(value) for key, value in taste.about.items() if _is_number(value)}
-        return cls(taste.n_factors, taste.n_states, numbers, tuple(directions))
+        return cls(taste.n_factors, numbers, tuple(directions))
 
 
 @dataclass(frozen=True)
@@ -124,8 +123,7 @@ def taste_lines(taste: TasteView | None) -> list[str]:
     """Return what is known of a taste, in words."""
     if taste is None:
         return []
-    states = f"{pluralize(taste.states, 'state')} of its own, " if taste.states > 1 else ""
-    out = f"Taste: {states}{pluralize(taste.factors, 'factor')}"
+    out = f"Taste: {pluralize(taste.factors, 'factor')}"
     told = taste.numbers
     if {"score", "score_without"} <= set(told):
         better = told["score"] - told["score_without"]

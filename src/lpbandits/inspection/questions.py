@@ -76,7 +76,7 @@ class PairSearch:
 
     >>> model = PreferenceModel([[0, 1, 2, 3], [3, 1, 2, 0], [3, 2, 1, 0]], prior=[0.5, 0.25, 0.25])
     >>> search = PairSearch.of(model, np.ones((3, 4), dtype=bool))
-    >>> [(pair.first, pair.second, pair.answers, pair.bits, pair.guessed) for pair in search.telling(5)]
+    >>> [(pair.first, pair.second, pair.answers, pair.bits, pair.guessed) for pair in search.informative(5)]
     [(0, 3, (1.0, 0.0, 0.0), 1.0, 0.75), (1, 2, (1.0, 1.0, 0.0), 0.8112..., 1.0)]
     >>> search.apart(2)
     Apart(state=2, first=2, second=1, own=1.0, others=0.0)
@@ -100,7 +100,7 @@ class PairSearch:
         both = known[:, first] & known[:, second]
         return cls(model, first, second, both.astype(np.float64), np.where(both, _answers(model, first, second), 0.0))
 
-    def telling(self, count: int) -> list[InformativePair]:
+    def informative(self, count: int) -> list[InformativePair]:
         """Return at most `count` (and `QUESTIONS`) pairs, each the one that tells most beyond those before it.
 
         An action comes again, in another pair, only when others tell nothing more: two answers about one action are

@@ -1,11 +1,10 @@
 """The taste model, one person at a time: what ratings say of a person's taste and scale, and what to expect of others.
 
 A reward of action a is r0 + s (u_a + F_a·θ + e_a + noise): θ ~ N(0, I) is the person's taste, s their scale, one of a
-few, u = u_z with z one of a few states, most often the only one, e_a ~ N(0, L ψ_a) their lasting liking of this one
-action, and the noise has variance (1 − L) ψ_a. With ρ̄ the mean reward of an action minus r0 and D = ψ (L + (1 − L)/n)
-the variance that n plays leave about F·θ, all follows from sums over tried actions: Λ = I + Σ F Fᵀ/D and
-η = Σ F (ρ̄/s − u_z)/D give θ ~ N(Λ⁻¹ η, Λ⁻¹) under z and s. A tell costs O(d²), whatever was tried, and O(d) for each
-state; what is expected costs O(k d).
+few, e_a ~ N(0, L ψ_a) their lasting liking of this one action, and the noise has variance (1 − L) ψ_a. With ρ̄ the mean
+reward of an action minus r0 and D = ψ (L + (1 − L)/n) the variance that n plays leave about F·θ, all follows from sums
+over tried actions: Λ = I + Σ F Fᵀ/D and η = Σ F (ρ̄/s − u)/D give θ ~ N(Λ⁻¹ η, Λ⁻¹) under s. A tell costs O(d²),
+whatever was tried; what is expected costs O(k d).
 """
 
 import numpy as np
@@ -21,8 +20,8 @@ REACH = 2.0  # scales are s = exp(ℓ + τ x), x from −REACH to REACH
 VARIANCE = 0  # ψ
 COMMON = 1
 FACTOR = 2  # F, a row per dimension of taste
-MEAN = -1  # u of the first state; that of state z stands in row MEAN − z
-LEVEL, LASTING, CALIBRATION, STATES, LOG_PRIOR = range(5)  # from LOG_PRIOR on one place per state
+MEAN = -1  # u
+LEVEL, LASTING, CALIBRATION = range(3)
 
 # rows of what a person's taste is, from the first: COVARIANCE (Λ⁻¹), as many as dimensions; then, from the last:
 SCALE = -1  # s
@@ -30,29 +29,21 @@ SUMS = -2
 ALONG = -3  # scratch: Λ⁻¹ F of one action
 PULL_REWARD = -4  # Σ F ρ̄/D
 TASTE_REWARD = -5  # Λ⁻¹ times it
-ROWS = 5
-# and of the first state; those of state z stand STATE_ROWS · z before them
 PULL_MEAN = -6  # Σ F u/D
-TASTE_MEAN = -7  # Λ⁻¹ times it: given z and s, the taste is TASTE_REWARD / s − TASTE_MEAN
-WEIGHT = -8  # p(z, s | rewards)
-STATE_SUMS = -9
-STATE_ROWS = 4
+TASTE_MEAN = -7  # Λ⁻¹ times it: given s, the taste is TASTE_REWARD / s − TASTE_MEAN
+WEIGHT = -8  # p(s | rewards)
+MEAN_SUMS = -9
+ROWS = 9
 # places in the row SUMS: Σ ρ̄²/D; rewards; their squares within actions, / ψ (1 − L); E s²
 REWARDS_TWICE, COUNT, WITHIN, SCALE_2 = range(4)
-# places in the row STATE_SUMS: Σ ρ̄u/D, Σ u²/D; Σ_s p(z, s) s and the same of s²; scratch
+# places in the row MEAN_SUMS: Σ ρ̄u/D, Σ u²/D; E s and E s²; scratch
 REWARDS_MEANS, MEANS_TWICE, OF_SCALE, OF_SCALE_2, MOVE = range(5)
-
-
-@kernel
-def states(table: FloatArray) -> int:
-    """Return how many states a taste has."""
-    return int(table[COMMON, STATES])
 
 
 @kernel
 def dimensions(table: FloatArray) -> int:
     """Return how many dimensions a taste has, the level among them."""
-    return table.shape[0] - FACTOR - states(table)
+    return table.shape[0] - FACTOR - 1
 
 
 @kernel
@@ -108,16 +99,14 @@ def take_in(
         for j in range(size):
             row[j] -= step * own[ALONG, j]
     own[SUMS, REWARDS_TWICE] += squares
-    for z in range(states(table)):
-        at = STATE_ROWS * z
-        mean = table[MEAN - z, action]
-        by_mean = mean * weight
-        by_mean -= kappa * (project(table, own, action, TASTE_MEAN - at) + variance * by_mean)
-        for i in range(size):
-            own[TASTE_MEAN - at, i] += own[ALONG, i] * by_mean
-            own[PULL_MEAN - at, i] += table[FACTOR + i, action] * mean * weight
-        own[STATE_SUMS - at, REWARDS_MEANS] += mean * pull
-        own[STATE_SUMS - at, MEANS_TWICE] += mean * mean * weight
+    mean = table[MEAN, action]
+    by_mean = mean * weight
+    by_mean -= kappa * (project(table, own, action, TASTE_MEAN) + variance * by_mean)
+    for i in range(size):
+        own[TASTE_MEAN, i] += own[ALONG, i] * by_mean
+        own[PULL_MEAN, i] += table[FACTOR + i, action] * mean * weight
+    own[MEAN_SUMS, REWARDS_MEANS] += mean * pull
+    own[MEAN_SUMS, MEANS_TWICE] += mean * mean * weight
 
 
 @kernel
@@ -162,54 +151,41 @@ def dot(one: FloatArray, other: FloatArray, size: int) -> float:
 
 @kernel
 def update_posterior(table: FloatArray, own: FloatArray) -> None:
-    """Write p(z, s | rewards), with y = ρ̄/s − u_z.
+    """Write p(s | rewards), with y = ρ̄/s − u.
 
-    log p = log prior(z) + log prior(s) − ½ [Σ y²/D − ηᵀΛ⁻¹η + within/s²] − count · log s
+    log p = log prior(s) − ½ [Σ y²/D − ηᵀΛ⁻¹η + within/s²] − count · log s
     """
     size = dimensions(table)
-    sums = own[SUMS]
+    sums, moments, weights = own[SUMS], own[MEAN_SUMS], own[WEIGHT]
     twice = sums[REWARDS_TWICE] - dot(own[PULL_REWARD], own[TASTE_REWARD], size) + sums[WITHIN]
+    mixed = moments[REWARDS_MEANS] - dot(own[PULL_REWARD], own[TASTE_MEAN], size)
+    alone = moments[MEANS_TWICE] - dot(own[PULL_MEAN], own[TASTE_MEAN], size)
     best = -np.inf
-    for z in range(states(table)):
-        at = STATE_ROWS * z
-        weights = own[WEIGHT - at]
-        mixed = own[STATE_SUMS - at, REWARDS_MEANS] - dot(own[PULL_REWARD], own[TASTE_MEAN - at], size)
-        alone = own[STATE_SUMS - at, MEANS_TWICE] - dot(own[PULL_MEAN - at], own[TASTE_MEAN - at], size)
-        for j in range(SCALES):
-            x = REACH * (2.0 * j / (SCALES - 1) - 1.0)
-            inverse = 1.0 / own[SCALE, j]
-            weights[j] = table[COMMON, LOG_PRIOR + z] - 0.5 * (x * x + alone)
-            weights[j] += sums[COUNT] * np.log(inverse) - inverse * (0.5 * inverse * twice - mixed)
-            best = max(best, weights[j])
+    for j in range(SCALES):
+        x = REACH * (2.0 * j / (SCALES - 1) - 1.0)
+        inverse = 1.0 / own[SCALE, j]
+        weights[j] = -0.5 * (x * x + alone)
+        weights[j] += sums[COUNT] * np.log(inverse) - inverse * (0.5 * inverse * twice - mixed)
+        best = max(best, weights[j])
     total = 0.0
-    for z in range(states(table)):
-        weights = own[WEIGHT - STATE_ROWS * z]
-        for j in range(SCALES):
-            weights[j] = np.exp(weights[j] - best)
-            total += weights[j]
-    sums[SCALE_2] = 0.0
-    for z in range(states(table)):
-        weights = own[WEIGHT - STATE_ROWS * z]
-        moments = own[STATE_SUMS - STATE_ROWS * z]
-        moments[OF_SCALE] = 0.0
-        moments[OF_SCALE_2] = 0.0
-        for j in range(SCALES):
-            weights[j] /= total
-            moments[OF_SCALE] += weights[j] * own[SCALE, j]
-            moments[OF_SCALE_2] += weights[j] * own[SCALE, j] ** 2
-        sums[SCALE_2] += moments[OF_SCALE_2]
+    for j in range(SCALES):
+        weights[j] = np.exp(weights[j] - best)
+        total += weights[j]
+    moments[OF_SCALE] = 0.0
+    moments[OF_SCALE_2] = 0.0
+    for j in range(SCALES):
+        weights[j] /= total
+        moments[OF_SCALE] += weights[j] * own[SCALE, j]
+        moments[OF_SCALE_2] += weights[j] * own[SCALE, j] ** 2
+    sums[SCALE_2] = moments[OF_SCALE_2]
 
 
 @kernel
 def over_actions(table: FloatArray, own: FloatArray, level: float, place: int, k: int, out: FloatArray) -> None:
-    """Write level + Σ_z c_z u_z + F·w, with c_z at a place of STATE_SUMS and w in ALONG; four rows of F at a time."""
-    by_mean, means = own[STATE_SUMS, place], table[MEAN]
+    """Write level + c u + F·w, with c at a place of MEAN_SUMS and w in ALONG; four rows of F at a time."""
+    by_mean, means = own[MEAN_SUMS, place], table[MEAN]
     for a in range(k):
         out[a] = level + by_mean * means[a]
-    for z in range(1, states(table)):
-        by_mean, means = own[STATE_SUMS - STATE_ROWS * z, place], table[MEAN - z]
-        for a in range(k):
-            out[a] += by_mean * means[a]
     size = dimensions(table)
     i = 0
     while i + 4 <= size:
@@ -226,18 +202,14 @@ def over_actions(table: FloatArray, own: FloatArray, level: float, place: int, k
 
 @kernel
 def lean(table: FloatArray, own: FloatArray) -> None:
-    """Write to ALONG the taste times the scale as expected: w = TASTE_REWARD − Σ_z E[s 1_z] TASTE_MEAN."""
+    """Write to ALONG the taste times the scale as expected: w = TASTE_REWARD − E[s] TASTE_MEAN."""
     for i in range(dimensions(table)):
-        own[ALONG, i] = own[TASTE_REWARD, i]
-    for z in range(states(table)):
-        at = STATE_ROWS * z
-        for i in range(dimensions(table)):
-            own[ALONG, i] -= own[STATE_SUMS - at, OF_SCALE] * own[TASTE_MEAN - at, i]
+        own[ALONG, i] = own[TASTE_REWARD, i] - own[MEAN_SUMS, OF_SCALE] * own[TASTE_MEAN, i]
 
 
 @kernel
 def expect_untried(table: FloatArray, own: FloatArray, k: int, out: FloatArray) -> None:
-    """Write r0 + Σ_z E[s 1_z] u_z + F·w of all actions, w as above."""
+    """Write r0 + E[s] u + F·w of all actions, w as above."""
     lean(table, own)
     over_actions(table, own, table[COMMON, LEVEL], OF_SCALE, k, out)
 
@@ -246,15 +218,13 @@ def expect_untried(table: FloatArray, own: FloatArray, k: int, out: FloatArray) 
 def expected_reward(table: FloatArray, own: FloatArray, action: int) -> float:
     """Return the same of one action, with w in ALONG."""
     out = table[COMMON, LEVEL] + project(table, own, action, ALONG)
-    for z in range(states(table)):
-        out += own[STATE_SUMS - STATE_ROWS * z, OF_SCALE] * table[MEAN - z, action]
-    return out
+    return out + own[MEAN_SUMS, OF_SCALE] * table[MEAN, action]
 
 
 @kernel
-def slope(table: FloatArray, own: FloatArray, action: int, z: int) -> float:
-    """Return u_z − F·TASTE_MEAN: what one more of the scale adds to what is expected of an action in state z."""
-    return table[MEAN - z, action] - project(table, own, action, TASTE_MEAN - STATE_ROWS * z)
+def slope(table: FloatArray, own: FloatArray, action: int) -> float:
+    """Return u − F·TASTE_MEAN: what one more of the scale adds to what is expected of an action."""
+    return table[MEAN, action] - project(table, own, action, TASTE_MEAN)
 
 
 @kernel
@@ -268,16 +238,13 @@ def lasting_share(table: FloatArray, count: float) -> float:
 def foreseen_sd(table: FloatArray, own: FloatArray, action: int, count: float) -> float:
     """Return the standard deviation of the next reward of an action that was tried so often; Λ⁻¹F is left in ALONG.
 
-    E[s²] (h² F·Λ⁻¹F + ψ (1 − L (1 − h))) + h² Var[s slope_z], where h = 1 − L ψ/D is the taste's share.
+    E[s²] (h² F·Λ⁻¹F + ψ (1 − L (1 − h))) + h² Var[s slope], where h = 1 − L ψ/D is the taste's share.
     """
     share = 1.0 - lasting_share(table, count)
     own_part = table[VARIANCE, action] * (1.0 - table[COMMON, LASTING] * (1.0 - share))
-    mean = 0.0
-    square = 0.0
-    for z in range(states(table)):
-        rise = slope(table, own, action, z)
-        mean += own[STATE_SUMS - STATE_ROWS * z, OF_SCALE] * rise
-        square += own[STATE_SUMS - STATE_ROWS * z, OF_SCALE_2] * rise * rise
+    rise = slope(table, own, action)
+    mean = own[MEAN_SUMS, OF_SCALE] * rise
+    square = own[MEAN_SUMS, OF_SCALE_2] * rise * rise
     square = share * share * max(square - mean * mean, 0.0)
     square += own[SUMS, SCALE_2] * (share * share * along(table, own, action) + own_part)
     return np.sqrt(max(square, 0.0))
@@ -287,21 +254,14 @@ def foreseen_sd(table: FloatArray, own: FloatArray, action: int, count: float) -
 def sway_untried(table: FloatArray, own: FloatArray, action: int, count: float, k: int, out: FloatArray) -> None:
     """Write Cov(b, a)/sd of the next reward of an action a that was tried so often, for untried b.
 
-    Cov(b, a) = h (E[s²] F_b·Λ⁻¹F + Cov[s slope_z of b, s slope_z of a]), h the taste's share as above.
+    Cov(b, a) = h (E[s²] F_b·Λ⁻¹F + Cov[s slope of b, s slope of a]), h the taste's share as above.
     """
     sd = max(foreseen_sd(table, own, action, count), TINY)
     share = (1.0 - lasting_share(table, count)) / sd
-    mean = 0.0
-    for z in range(states(table)):
-        mean += own[STATE_SUMS - STATE_ROWS * z, OF_SCALE] * slope(table, own, action, z)
+    sums, rise = own[MEAN_SUMS], slope(table, own, action)
+    sums[MOVE] = share * (sums[OF_SCALE_2] * rise - sums[OF_SCALE] * (sums[OF_SCALE] * rise))
     for i in range(dimensions(table)):
-        own[ALONG, i] *= own[SUMS, SCALE_2] * share
-    for z in range(states(table)):
-        at = STATE_ROWS * z
-        sums = own[STATE_SUMS - at]
-        sums[MOVE] = share * (sums[OF_SCALE_2] * slope(table, own, action, z) - sums[OF_SCALE] * mean)
-        for i in range(dimensions(table)):
-            own[ALONG, i] -= sums[MOVE] * own[TASTE_MEAN - at, i]
+        own[ALONG, i] = own[SUMS, SCALE_2] * share * own[ALONG, i] - sums[MOVE] * own[TASTE_MEAN, i]
     over_actions(table, own, 0.0, MOVE, k, out)
 
 

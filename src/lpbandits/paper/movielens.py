@@ -15,7 +15,7 @@ import numpy as np
 from lpbandits.data import Ratings, read_ratings
 from lpbandits.data.names import read_genres
 from lpbandits.errors import InvalidInput
-from lpbandits.fit import match_orderings, recover_two_stage
+from lpbandits.fit import TwoStage, fit_states, match_orderings
 from lpbandits.fit.clusters import Scale, cluster_people, scaled
 from lpbandits.model import PreferenceModel
 from lpbandits.paper.kernels import diverse_sets
@@ -87,9 +87,14 @@ class MovieLensTask:
         train, bandit, offline = (ratings.subset(part) for part in split(len(ratings.people), seed))
         if len(train.people) < 10 * STATES:
             raise InvalidInput(f"{len(ratings.people)} people are too few to split and cluster; use a larger dataset")
-        model = recover_two_stage(
-            train, states=STATES, scale="raw", heldout=0, shrink=False, taste=False, seed=seed, threads=threads
-        )
+        model = fit_states(
+            train,
+            TwoStage(scale="raw", shrink=False, seed=seed),
+            states=STATES,
+            heldout=0,
+            taste=False,
+            threads=threads,
+        ).model
         if model.n_states != STATES:
             raise InvalidInput(
                 f"only {model.n_states} of {STATES} clusters have orderings of their own; use another seed"
@@ -149,9 +154,14 @@ class MovieLensTask:
         Its means are made as the true ones are: utilities stretched to the scale of ratings. It keeps the utilities and
         their errors. The paper does not `shrink`.
         """
-        fitted = recover_two_stage(
-            log, states=STATES, scale=clustering, heldout=0, shrink=shrink, taste=False, seed=self.seed, threads=threads
-        )
+        fitted = fit_states(
+            log,
+            TwoStage(scale=clustering, shrink=shrink, seed=self.seed),
+            states=STATES,
+            heldout=0,
+            taste=False,
+            threads=threads,
+        ).model
         matching = match_orderings(self.model, fitted)
         means = expected(rescaled(fitted), environment)
         order = matching.assignment if fitted.n_states == STATES else np.arange(fitted.n_states)

@@ -1,4 +1,4 @@
-"""Foreseeing the ratings of people set aside, each from those before it: by this a taste is chosen and calibrated."""
+"""Predict held-out ratings one after another, to choose and calibrate a taste model."""
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from lpbandits.kernels.taste import (
     LEVEL,
     SCALE,
     SCALES,
-    STATE_ROWS,
     TASTE_REWARD,
     TINY,
     VARIANCE,
@@ -21,7 +20,6 @@ from lpbandits.kernels.taste import (
     project,
     replace_along,
     slope,
-    states,
     update_posterior,
 )
 from lpbandits.typing import FloatArray, Int32Array, IntArray
@@ -29,21 +27,21 @@ from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 @kernel
 def bring_best(table: FloatArray, own: FloatArray, at: int, end: int, actions: Int32Array, rewards: FloatArray) -> None:
-    """Swap to place `at` the reward, up to `end`, of whose action most is expected: what a greedy policy plays."""
+    """Swap the action with the highest expected reward among at..end−1, a greedy policy's choice, to place `at`."""
     best = at
-    most = -np.inf
+    highest = -np.inf
     lean(table, own)
     for i in range(at, end):
         value = expected_reward(table, own, actions[i])
-        if value > most:
+        if value > highest:
             best = i
-            most = value
+            highest = value
     actions[at], actions[best] = actions[best], actions[at]
     rewards[at], rewards[best] = rewards[best], rewards[at]
 
 
 @jit_in_place
-def foresee(
+def predict_sequence(
     low: int,
     high: int,
     greedy: int,
@@ -57,11 +55,11 @@ def foresee(
     sds: FloatArray,
     logs: FloatArray,
 ) -> None:
-    """Foresee each reward of people low to high from those before it: its mean, its sd, and the log of its density.
+    """Fill the predictive mean, sd and log density of each reward of people low..high−1, given the rewards before it.
 
-    Person p's rewards, of different actions, stand at offsets[p] to offsets[p + 1]; `tastes` has scratch for each. The
-    first `greedy` of them, at most half, are brought into the order in which a greedy policy would play them, and if
-    there are such, the others are foreseen from these alone.
+    Person p's rewards, of different actions, are at offsets[p]..offsets[p + 1]−1; `tastes` is scratch space per person.
+    With greedy > 0, the first `greedy` rewards of a person (at most half) are put into the order in which a greedy
+    policy would play them, and the others are predicted from these only.
     """
     for p in range(low, high):
         own = tastes[p]
@@ -79,15 +77,14 @@ def foresee(
             lean(table, own)
             means[at] = expected_reward(table, own, action)
             sds[at] = table[COMMON, CALIBRATION] * foreseen_sd(table, own, action, 0.0)
-            by_taste = project(table, own, action, ALONG)  # Λ⁻¹F is there from the sd
+            by_taste = project(table, own, action, ALONG)  # foreseen_sd left Λ⁻¹F in ALONG
             variance = table[VARIANCE, action] + by_taste
+            by_mean = slope(table, own, action)
             density = 0.0
-            for z in range(states(table)):
-                by_mean = slope(table, own, action, z)
-                for j in range(SCALES):
-                    s = own[SCALE, j]
-                    away = (reward - by_reward) / s - by_mean
-                    density += own[WEIGHT - STATE_ROWS * z, j] * np.exp(-0.5 * away * away / variance) / s
+            for j in range(SCALES):
+                s = own[SCALE, j]
+                away = (reward - by_reward) / s - by_mean
+                density += own[WEIGHT, j] * np.exp(-0.5 * away * away / variance) / s
             logs[at] = np.log(max(density, TINY)) - 0.5 * np.log(2.0 * np.pi * variance)
             if greedily or greedy == 0:
                 replace_along(table, own, action, by_taste, 0.0, 0.0, 1.0, reward)

@@ -1,7 +1,7 @@
-"""Sums over pairs of actions of one person: Σ_i e_ia e_ib over the people who rated both, and how many these are.
+"""Cross-products of residuals: Σ_i e_ia e_ib over people who rated both a and b, and the number of these people.
 
-Of people who rated few of the actions each pair is gone through; where they rated most, a product of dense matrices
-is faster though most of it is 0. Both add people in the same order on any number of threads.
+Sparse blocks loop over the pairs of each person. Dense blocks multiply matrices, which is faster although many entries
+are 0. Both add people in the same order for any number of threads.
 """
 
 from dataclasses import dataclass
@@ -15,47 +15,49 @@ from lpbandits.fit.kernels.gram import group_rows, product_rows
 from lpbandits.parallel import Threads, one_thread
 from lpbandits.typing import FloatArray, IntArray
 
-MOST_CROSSED = 2_000
-"""Actions whose covariances are known; of more, those of the most rated are, and the others have means alone."""
+MAX_COVARIANCE_ACTIONS = 2_000
+"""Maximum number of actions with covariances. Beyond it the most rated actions have them."""
 
 SPARSE = 0.055
-"""Of all pairs, with c² to a person: the share of a block up to which its pairs are gone through one by one.
+"""Maximum density, in pairs per person and c², of a block whose pairs are visited one by one.
 
-A pair takes about 0.9 ns; the dense products take 0.037 ns a cell (docs/taste.md).
+A pair takes about 0.9 ns; the dense products take 0.037 ns per cell (docs/taste.md).
 """
 
 CHUNK = 2**16
-"""Ratings that are gone through row by row together: they fit a core's own cache."""
+"""Ratings processed together, row by row: they fit into a core's cache."""
 
 PEOPLE = 512
+"""People per dense product."""
+
 PANEL = 256
-"""Of dense products: people in one, and rows of the result."""
+"""Rows of the result per dense product."""
 
 Floats32 = NDArray[np.float32]
-Crossed = tuple[FloatArray, NDArray[np.uint32]]
+CrossProducts = tuple[FloatArray, NDArray[np.uint32]]
 
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """What is left of the ratings of c actions, person after person, with the actions' places in rising order."""
+    """Residuals of the ratings of c actions, person after person, with the actions' places in ascending order."""
 
     offsets: IntArray
     place: NDArray[np.uint16]
-    left: FloatArray
+    residual: FloatArray
     actions: int
 
     @property
     def is_sparse(self) -> bool:
-        """Whether going through pairs is faster than dense products."""
+        """Whether visiting pairs is faster than dense products."""
         counts = np.diff(self.offsets).astype(np.float64)
         return float(counts @ (counts + 1)) / 2 <= SPARSE * len(counts) * self.actions**2
 
-    def crossed(self, threads: Threads) -> Crossed:
+    def cross_products(self, threads: Threads) -> CrossProducts:
         """Return both sums for all pairs b ≥ a, row after row."""
         return self.by_pairs(threads) if self.is_sparse else self.by_matrices(threads)
 
-    def by_pairs(self, threads: Threads) -> Crossed:
-        """Go through the pairs."""
+    def by_pairs(self, threads: Threads) -> CrossProducts:
+        """Compute the sums pair by pair."""
         c, size = self.actions, len(self.place)
         parts = 1 + size // CHUNK
         starts = np.empty((parts, c + 1), dtype=np.int64)
@@ -64,12 +66,12 @@ class Residuals:
         threads.run(group_rows, parts, edges, self.offsets, self.place, starts, position, end, blocks=4)
         products, raters = np.empty(c * (c + 1) // 2), np.empty(c * (c + 1) // 2, dtype=np.uint32)
         threads.run(
-            product_rows, c, starts, position, end, self.place, self.left, products, raters, blocks=16, smallest=8
+            product_rows, c, starts, position, end, self.place, self.residual, products, raters, blocks=16, smallest=8
         )
         return products, raters
 
-    def by_matrices(self, threads: Threads) -> Crossed:
-        """Multiply matrices of a few people at a time, panel by panel of the result, each on one thread."""
+    def by_matrices(self, threads: Threads) -> CrossProducts:
+        """Compute the sums by matrix products: a few people at a time, one thread per panel of the result."""
         c, people = self.actions, len(self.offsets) - 1
         products, raters = np.zeros((c, c)), np.zeros((c, c), dtype=np.float32)
         with one_thread("blas"):
@@ -77,22 +79,22 @@ class Residuals:
                 offsets = self.offsets[low : low + PEOPLE + 1]
                 rows = slice(offsets[0], offsets[-1])
                 cells = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), self.place[rows]
-                left, seen = np.zeros((len(offsets) - 1, c)), np.zeros((len(offsets) - 1, c), dtype=np.float32)
-                left[cells], seen[cells] = self.left[rows], 1.0
-                threads.run(_panels, -(-c // PANEL), left, seen, products, raters, blocks=PANEL)
+                dense, rated = np.zeros((len(offsets) - 1, c)), np.zeros((len(offsets) - 1, c), dtype=np.float32)
+                dense[cells], rated[cells] = self.residual[rows], 1.0
+                threads.run(_panels, -(-c // PANEL), dense, rated, products, raters, blocks=PANEL)
         upper = np.triu_indices(c)
         return products[upper], raters[upper].astype(np.uint32)
 
 
-def _panels(low: int, high: int, left: FloatArray, seen: Floats32, products: FloatArray, raters: Floats32) -> None:
+def _panels(low: int, high: int, dense: FloatArray, rated: Floats32, products: FloatArray, raters: Floats32) -> None:
     for panel in range(low, high):
         first, last = panel * PANEL, (panel + 1) * PANEL
-        products[first:last, first:] += left[:, first:last].T @ left[:, first:]
-        raters[first:last, first:] += seen[:, first:last].T @ seen[:, first:]
+        products[first:last, first:] += dense[:, first:last].T @ dense[:, first:]
+        raters[first:last, first:] += rated[:, first:last].T @ rated[:, first:]
 
 
 def mirrored(packed: NDArray[Any], c: int) -> FloatArray:
-    """Return the symmetric c×c matrix of which these are the rows from the diagonal on.
+    """Return the symmetric c×c matrix with the given upper triangle.
 
     >>> mirrored(np.array([1.0, 2.0, 3.0]), 2).tolist()
     [[1.0, 2.0], [2.0, 3.0]]

@@ -1,8 +1,8 @@
-"""Fitting people's tastes: average likings, factors from shrunken covariances, and what is left to each action.
+"""Estimate a taste model by moments: item means, factors from shrunken covariances, per-action residual variance.
 
-A rating is r0 + s_i (α_i + u_a + q_a·p_i + e_a). In units of a person's own spread, u are means shrunken to 0, and the
-covariance of two actions over the people who rated both, shrunken by λ people of no covariance, is q_a·q_b. With states
-u is that of the person's state, and their chances of states weigh it.
+A rating is r0 + s_i (α_i + u_a + q_a·p_i + e_a). In units of a person's standard deviation, u are means shrunken
+towards 0. The covariance of two actions over the people who rated both, shrunken by λ pseudo-people without covariance,
+is q_a·q_b.
 """
 
 import functools
@@ -17,41 +17,40 @@ from numpy.typing import NDArray
 from lpbandits.data.blocks import Blocks, iadd, parallel_sum
 from lpbandits.data.memory import BYTES_PER_SENT_PAIR
 from lpbandits.data.ratings import Ratings
-from lpbandits.fit.kernels.popularity import NOWHERE, count_placed, leave
+from lpbandits.fit.kernels.popularity import NOWHERE, count_placed, residuals
 from lpbandits.fit.kernels.symmetric import symmetric_times
-from lpbandits.fit.taste.cross_products import MOST_CROSSED, Residuals, mirrored
-from lpbandits.fit.taste.popularity import PSEUDO_RATERS, ItemMeans, Scales, StandardizedRatings, as_crowd
-from lpbandits.fit.taste.states import Mixture, mixture, nobody
+from lpbandits.fit.taste.cross_products import MAX_COVARIANCE_ACTIONS, Residuals, mirrored
+from lpbandits.fit.taste.popularity import PSEUDO_RATERS, ItemMeans, Scales, StandardizedRatings, as_standardized
 from lpbandits.parallel import Threads, one_thread
-from lpbandits.taste_model import LEAST_VARIANCE, TasteModel
+from lpbandits.taste_model import MIN_VARIANCE, TasteModel
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
-COMMUNALITIES = 6
+MAX_COMMUNALITY_STEPS = 6
+"""Maximum number of updates of the share of variance that the factors explain."""
+
 SETTLED = 1e-3
-"""How often, at most, the share of variance that the factors explain is worked out anew, and when it has settled."""
+"""Stop these updates when the explained share changes by less on average."""
 
 FLOOR = 0.6
-"""Share of the weakest eigenvalue that is taken for noise, and away from all of them."""
+"""Share of the smallest eigenvalue that is treated as noise and subtracted from all of them."""
 
 TINY = 1e-300
 DENSE = 200
-"""Up to so many actions all eigenvectors are worked out."""
+"""Maximum number of actions for which all eigenvectors are computed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What a log says, whatever the number of factors and the shrinkage: sums over people."""
+    """Sums over people that suffice for any number of factors and any shrinkage."""
 
     means: FloatArray
-    """k: u; with states m×k."""
-    prior: FloatArray
-    """m: the shares of the states, of which there is one by default."""
-    crossed: IntArray
-    """The c actions, in rising order, of which covariances are known: all, or of very many the most rated."""
+    """k: u."""
+    covariance_actions: IntArray
+    """The c actions with known covariances, in ascending order: all, or the most rated."""
     products: FloatArray
-    """c×c: Σ_i e_ia e_ib over people who rated both, e what is left of a rating in the person's units."""
+    """c×c: Σ_i e_ia e_ib over people who rated both, e the residual in the person's units."""
     raters: FloatArray
-    """c×c: how many those are."""
+    """c×c: the number of these people."""
     variances: FloatArray
     """k: mean of e_ia²."""
     offset: float
@@ -61,67 +60,58 @@ class Moments:
 
 
 def moments(
-    log: Ratings | Blocks | StandardizedRatings,
-    states: int = 1,
-    seed: int = 0,
-    *,
-    people: IntArray | None = None,
-    threads: Threads | None = None,
+    log: Ratings | Blocks | StandardizedRatings, *, people: IntArray | None = None, threads: Threads | None = None
 ) -> Moments:
-    """Return the sums that a fit needs, of some people, by index, or of all: they must all be `telling`."""
-    crowd = as_crowd(log, threads)
-    everybody = np.arange(len(crowd.own.counts))
-    (found,) = moments_of(crowd, [everybody if people is None else people], states, seed)
-    return found
+    """Return the moments of all people, or of `people` (indices), who must be `informative`."""
+    ratings = as_standardized(log, threads)
+    everyone = np.arange(len(ratings.scales.counts))
+    (result,) = moments_of(ratings, [everyone if people is None else people])
+    return result
 
 
-def moments_of(crowd: StandardizedRatings, groups: Sequence[IntArray], states: int = 1, seed: int = 0) -> list[Moments]:
-    """Return the sums of several groups of people, who share the passes over the log."""
-    own = crowd.own
-    masks = [np.isin(np.arange(len(own.counts)), people) for people in groups]
-    parts = [
-        _Part(used, liked, _kinds(crowd, used, liked.means, states, seed))
-        for used, liked in zip(masks, crowd.likings(*masks), strict=True)
-    ]
-    return [_moments(own, part, sums) for part, sums in zip(parts, _sums(crowd, parts), strict=True)]
-
-
-def _kinds(crowd: StandardizedRatings, used: BoolArray, means: FloatArray, states: int, seed: int) -> Mixture:
-    if states == 1:
-        return nobody(len(used), len(means))
-    return mixture(crowd.log, crowd.own, used, means, states, seed)
+def moments_of(ratings: StandardizedRatings, groups: Sequence[IntArray]) -> list[Moments]:
+    """Return the moments of several groups of people, sharing the passes over the log."""
+    scale = ratings.scales
+    masks = [np.isin(np.arange(len(scale.counts)), people) for people in groups]
+    parts = [_Group(mask, items) for mask, items in zip(masks, ratings.item_means(*masks), strict=True)]
+    return [_moments(scale, part, sums) for part, sums in zip(parts, _sums(ratings, parts), strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
-    """A group of people: who they are, what they like, and of what kinds they are."""
+class _Group:
+    """A group of people, as a mask, and its item means."""
 
-    used: BoolArray
-    liked: ItemMeans
-    kinds: Mixture
+    mask: BoolArray
+    items: ItemMeans
 
     @cached_property
-    def crossed(self) -> IntArray:
-        """The actions, in rising order, that most of them rated."""
-        return np.sort(np.argsort(-self.liked.raters, kind="stable")[:MOST_CROSSED])
+    def covariance_actions(self) -> IntArray:
+        """The actions that most people of the group rated, in ascending order."""
+        return np.sort(np.argsort(-self.items.raters, kind="stable")[:MAX_COVARIANCE_ACTIONS])
+
+    @property
+    def places(self) -> NDArray[np.uint16]:
+        """Each action's place among `covariance_actions`, or NOWHERE."""
+        place = np.full(len(self.items.means), NOWHERE, dtype=np.uint16)
+        place[self.covariance_actions] = np.arange(len(self.covariance_actions))
+        return place
 
 
-def _moments(own: Scales, part: _Part, sums: "_Sums") -> Moments:
-    used, liked, kinds, crossed = part.used, part.liked, part.kinds, part.crossed
-    typical = float(sums.squares.sum() / liked.raters.sum())
-    variances = (sums.squares + PSEUDO_RATERS * typical) / (liked.raters + PSEUDO_RATERS)
-    own_offsets = np.concatenate(sums.offsets)
-    offsets, spread, mean, counts = (values[used] for values in (own_offsets, own.spreads, own.means, own.counts))
+def _moments(scale: Scales, group: _Group, sums: "_Sums") -> Moments:
+    mask, items, chosen = group.mask, group.items, group.covariance_actions
+    typical = float(sums.squares.sum() / items.raters.sum())
+    variances = (sums.squares + PSEUDO_RATERS * typical) / (items.raters + PSEUDO_RATERS)
+    every_offset = np.concatenate(sums.offsets)
+    offsets, spread, mean, counts = (v[mask] for v in (every_offset, scale.spreads, scale.means, scale.counts))
     level = float(mean.mean())
     logs = np.log(spread)
-    noise = float(np.mean(0.5 / (counts - 1)))  # of the logarithm of a spread of so many ratings
+    noise = float(np.mean(0.5 / (counts - 1)))  # sampling variance of the log of a standard deviation
     return Moments(
-        means=liked.means + kinds.shifts if len(kinds.shifts) else liked.means,
-        prior=kinds.prior,
-        crossed=crossed,
-        products=mirrored(sums.products, len(crossed)),
-        raters=mirrored(sums.raters, len(crossed)),
-        variances=np.maximum(variances, LEAST_VARIANCE),
+        means=items.means,
+        covariance_actions=chosen,
+        products=mirrored(sums.products, len(chosen)),
+        raters=mirrored(sums.raters, len(chosen)),
+        variances=np.maximum(variances, MIN_VARIANCE),
         offset=float(np.var(offsets + (mean - level) / np.maximum(spread, 0.5 * np.median(spread)))),
         level=level,
         log_scale=float(logs.mean()),
@@ -131,16 +121,16 @@ def _moments(own: Scales, part: _Part, sums: "_Sums") -> Moments:
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """Of what is left of ratings: products of pairs of actions (see `crossed`), squares by action, people's offsets."""
+    """Sums of residuals: cross-products of pairs of actions, squares per action, offsets per person."""
 
     products: FloatArray
     raters: NDArray[np.uint32]
     squares: FloatArray
     offsets: list[FloatArray]
-    """Block by block: they are joined once, at the end."""
+    """One array per block; joined once, at the end."""
 
     def add(self, more: "_Sums") -> "_Sums":
-        """Take in those of the people who come next."""
+        """Add the sums of the people who follow."""
         self.offsets.extend(more.offsets)
         return _Sums(
             iadd(self.products, more.products),
@@ -150,71 +140,72 @@ class _Sums:
         )
 
 
-def _sums(crowd: StandardizedRatings, parts: Sequence[_Part]) -> list[_Sums]:
-    """Add up, in the order of the people, what is left of ratings after likings, states and the person's offset."""
-    common: list[tuple[FloatArray, FloatArray, NDArray[np.uint16]]] = []
-    own: list[Any] = [crowd.own.means, crowd.own.spreads]
-    for part in parts:
-        place = np.full(len(part.liked.means), NOWHERE, dtype=np.uint16)
-        place[part.crossed] = np.arange(len(part.crossed))
-        common.append((part.liked.means, np.ascontiguousarray(part.kinds.shifts.T), place))
-        own += [part.used, part.kinds.chance]
-    log, pairs = crowd.log, sum(len(part.crossed) ** 2 for part in parts)
+def _sums(ratings: StandardizedRatings, groups: Sequence[_Group]) -> list[_Sums]:
+    """Sum the residuals of each group, in the order of the people."""
+    common = [(group.items.means, group.places) for group in groups]
+    masks = [group.mask for group in groups]
+    log, pairs = ratings.log, sum(len(group.covariance_actions) ** 2 for group in groups)
     if not log.budget.shared(BYTES_PER_SENT_PAIR * pairs, in_order=True):
         log = log.local
-    return functools.reduce(_added, log.fold_runs(_all_left, common, per_person=own))
+    own = (ratings.scales.means, ratings.scales.spreads, *masks)
+    return functools.reduce(_add_each, log.fold_runs(_add_block, common, per_person=own))
 
 
-def _added(totals: list[_Sums], more: list[_Sums]) -> list[_Sums]:
+def _add_each(totals: list[_Sums], more: list[_Sums]) -> list[_Sums]:
     return [total.add(one) for total, one in zip(totals, more, strict=True)]
 
 
-def _all_left(
+def _add_block(
     block: Ratings,
     threads: Threads,
     totals: list[_Sums] | None,
-    common: list[tuple[FloatArray, FloatArray, NDArray[np.uint16]]],
+    common: list[tuple[FloatArray, NDArray[np.uint16]]],
     means: FloatArray,
     spreads: FloatArray,
-    *own: Any,
+    *masks: BoolArray,
 ) -> list[_Sums]:
-    """Add what a block leaves, for each group of people: who is in it, and their chances of states, are its `own`."""
-    here = [
-        _left(block, threads, *one, used, means, spreads, chance)
-        for one, used, chance in zip(common, own[::2], own[1::2], strict=True)
+    sums = [
+        _block_sums(block, threads, items, place, mask, means, spreads)
+        for (items, place), mask in zip(common, masks, strict=True)
     ]
-    return here if totals is None else _added(totals, here)
+    return sums if totals is None else _add_each(totals, sums)
 
 
-def _left(
-    block: Ratings, threads: Threads, means: FloatArray, shifts: FloatArray, place: NDArray[np.uint16], *own: Any
+def _block_sums(
+    block: Ratings,
+    threads: Threads,
+    items: FloatArray,
+    place: NDArray[np.uint16],
+    mask: BoolArray,
+    means: FloatArray,
+    spreads: FloatArray,
 ) -> _Sums:
-    people, used = len(block.people), own[0]
+    people = len(block.people)
     counts, offsets = np.empty(people, dtype=np.int64), np.empty(people)
     layout = block.offsets, block.action.view(np.uint32)
-    threads.run(count_placed, people, *layout, used, place, counts, blocks=4, smallest=1024)
+    threads.run(count_placed, people, *layout, mask, place, counts, blocks=4, smallest=1024)
     upto = np.cumsum(counts)
     placed = np.empty(int(upto[-1]), dtype=np.uint16), np.empty(int(upto[-1]))
-    arrays = block.rating, *own, means, shifts, place, upto - counts, *placed, offsets
-    squares = parallel_sum(leave, block, threads, (len(means),), *arrays)
+    arrays = block.rating, mask, means, spreads, items, place, upto - counts, *placed, offsets
+    squares = parallel_sum(residuals, block, threads, (len(items),), *arrays)
     kept = np.concatenate([[0], upto[counts > 0]])
-    products, raters = Residuals(kept, *placed, int(np.count_nonzero(place != NOWHERE))).crossed(threads)
+    products, raters = Residuals(kept, *placed, int(np.count_nonzero(place != NOWHERE))).cross_products(threads)
     return _Sums(products, raters, squares, [offsets])
 
 
 def leading_factors(seen: Moments, count: int, shrinkage: float) -> FloatArray:
-    """Return c×count factors q of the crossed actions, strongest first, from covariances shrunken by so many people.
+    """Return c×count factors q, strongest first, from covariances shrunken by `shrinkage` pseudo-people.
 
-    h_a = |q_a|², the variance of a that they explain, stands on the diagonal: it follows from them, and they from it.
-    Noise alone has large eigenvalues too; most of the weakest one is taken away from all, so that many factors do
+    The diagonal holds the explained variances h_a = |q_a|², which depend on the factors, so both are updated in turn.
+    Noise alone has large eigenvalues too: `FLOOR` times the smallest is subtracted from all, so that extra factors do
     little harm.
     """
     shrunken = seen.products / (seen.raters + shrinkage)
-    variances = seen.variances[seen.crossed]
+    variances = seen.variances[seen.covariance_actions]
     q = np.zeros((len(variances), 0))
     explained = 0.3 * variances
     with one_thread("blas"):
-        for _ in range(COMMUNALITIES if count else 0):
+        for _ in range(MAX_COMMUNALITY_STEPS if count else 0):
             np.fill_diagonal(shrunken, explained)
             q = _leading(shrunken, count)
             before, explained = explained, np.minimum((q**2).sum(axis=1), 0.95 * variances)
@@ -226,25 +217,24 @@ def leading_factors(seen: Moments, count: int, shrinkage: float) -> FloatArray:
 
 
 def taste_with(seen: Moments, factors: FloatArray, **others: Any) -> TasteModel:
-    """Return the taste with these factors of the crossed actions: what they do not explain of a variance is its own."""
+    """Return the taste model with these factors; unexplained variance becomes residual variance."""
     every = np.zeros((len(seen.variances), factors.shape[1]))
-    every[seen.crossed] = factors
-    own = np.maximum(seen.variances - (every**2).sum(axis=1), 0.1 * seen.variances)
+    every[seen.covariance_actions] = factors
+    residual = np.maximum(seen.variances - (every**2).sum(axis=1), 0.1 * seen.variances)
     return TasteModel(
         seen.means,
         every,
-        np.maximum(own, LEAST_VARIANCE),
+        np.maximum(residual, MIN_VARIANCE),
         offset=seen.offset,
         level=seen.level,
         log_scale=seen.log_scale,
         log_scale_sd=seen.log_scale_sd,
-        prior=seen.prior,
         **others,
     )
 
 
 def _leading(matrix: FloatArray, count: int) -> FloatArray:
-    """Return E √w of the `count` largest eigenvalues w, none below 0; of each column the largest entry is positive."""
+    """Return E √w for the `count` largest eigenvalues w, clipped at 0; each column's largest entry is positive."""
     from scipy.linalg import eigh  # noqa: PLC0415 - heavy, and only fits need it
     from scipy.sparse.linalg import LinearOperator, eigsh  # noqa: PLC0415
 
@@ -257,5 +247,5 @@ def _leading(matrix: FloatArray, count: int) -> FloatArray:
     order = np.argsort(-values)
     vectors = vectors[:, order] * np.sqrt(np.maximum(values[order], 0.0))
     signs = np.sign(vectors[np.argmax(np.abs(vectors), axis=0), np.arange(count)])
-    found: FloatArray = vectors * np.where(signs < 0, -1.0, 1.0)
-    return found
+    factors: FloatArray = vectors * np.where(signs < 0, -1.0, 1.0)
+    return factors

@@ -1,4 +1,4 @@
-"""What everybody likes, each person in units of their own: scales of people, average likings, the popular ordering."""
+"""Item means on standardized ratings: each person's mean and standard deviation, u per action, popular ordering."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,20 +12,24 @@ from lpbandits.parallel import Threads
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 SWEEPS = 20
-SETTLED = 1e-7
-"""Of an enormous log: when all likings move alike, but for so much, only their common level is still open."""
-PSEUDO_RATERS = 20
-"""Raters of average opinion that are added to an action's own, in its mean and in its variance."""
+"""Maximum number of alternating updates of item means and person offsets."""
 
-LEAST_SPREAD = 0.05
-"""Of a person's ratings, as a share of the usual one: who rates nearly everything alike says nothing of their taste."""
-LEAST_RATINGS = 3
-"""Of a person who counts: fewer do not show a scale."""
+SETTLED = 1e-7
+"""On an enormous log, stop when all item means of a group move by the same amount up to this."""
+
+PSEUDO_RATERS = 20
+"""Shrinkage: raters with the average opinion added to each action's raters, for its mean and its variance."""
+
+MIN_SPREAD = 0.05
+"""Minimum standard deviation of an informative person's ratings, as a share of the median one."""
+
+MIN_RATINGS = 3
+"""Minimum number of ratings of an informative person."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scales:
-    """By person: how many ratings, their mean, and their standard deviation (both 0 for a person without any)."""
+    """Per person: number of ratings, mean and standard deviation (0 for a person without ratings)."""
 
     counts: IntArray
     means: FloatArray
@@ -33,23 +37,23 @@ class Scales:
 
     @property
     def differ(self) -> BoolArray:
-        """Whose ratings are not all alike."""
+        """True for people with at least two different ratings."""
         apart: BoolArray = self.spreads > 1e-9 * (1 + np.abs(self.means))
         return apart
 
     @property
-    def telling(self) -> BoolArray:
-        """From whom a taste can be learned: with a few ratings that are not all alike."""
-        apart = (self.counts >= LEAST_RATINGS) & self.differ
-        usual = float(np.median(self.spreads[apart])) if apart.any() else 0.0
-        return apart & (self.spreads >= LEAST_SPREAD * usual)
+    def informative(self) -> BoolArray:
+        """True for people from whom a taste can be learned: enough ratings, with enough variance."""
+        apart = (self.counts >= MIN_RATINGS) & self.differ
+        median = float(np.median(self.spreads[apart])) if apart.any() else 0.0
+        return apart & (self.spreads >= MIN_SPREAD * median)
 
 
 def scales(log: Ratings | Blocks) -> Scales:
-    """Return each person's scale.
+    """Return each person's mean and standard deviation.
 
-    >>> own = scales(Ratings.from_arrays([0, 0, 1], [0, 1, 0], [5, 3, 2]))
-    >>> own.means.tolist(), own.spreads.tolist()
+    >>> found = scales(Ratings.from_arrays([0, 0, 1], [0, 1, 0], [5, 3, 2]))
+    >>> found.means.tolist(), found.spreads.tolist()
     ([4.0, 2.0], [1.0, 0.0])
     """
     blocks = as_blocks(log)
@@ -58,114 +62,122 @@ def scales(log: Ratings | Blocks) -> Scales:
 
 
 def _scales(block: Ratings, threads: Threads) -> FloatArray:
-    found = np.empty((2, len(block.people)))
-    threads.run(kernels.own_scales, len(block.people), block.offsets, block.rating, *found, blocks=4, smallest=1024)
-    return found
+    out = np.empty((2, len(block.people)))
+    threads.run(kernels.person_scales, len(block.people), block.offsets, block.rating, *out, blocks=4, smallest=1024)
+    return out
+
+
+def informative(log: Ratings | Blocks) -> IntArray:
+    """Return the indices of the people from whom a taste can be learned.
+
+    >>> informative(Ratings.from_arrays([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [5, 3, 1, 2, 2, 2])).tolist()
+    [0]
+    """
+    return np.flatnonzero(scales(log).informative)
 
 
 @dataclass(frozen=True, eq=False)
 class ItemMeans:
-    """By action: how many rated it, and u, what these think of it on average, in units of each person's spread."""
+    """Per action: the number of raters, and the shrunken mean u of their standardized ratings."""
 
     raters: FloatArray
     means: FloatArray
 
 
 class StandardizedRatings:
-    """The people of a log, each in units of their own, and what groups of them like: worked out once, when asked for.
+    """Ratings in units of each person's standard deviation, with cached item means of groups of people.
 
-    Going through an enormous log is what costs, so groups that are asked for together share their passes. If `popular`,
-    what everybody likes will be asked for, and is worked out with the first group.
+    Groups requested together share their passes over the log. With `popular`, the means behind the popular ordering are
+    computed together with the first request.
 
-    >>> crowd = StandardizedRatings(as_blocks(Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [1, 5, 2, 8])))
-    >>> (liked,) = crowd.likings(crowd.own.differ)
-    >>> liked.raters.tolist(), liked.means.round(3).tolist()
+    Examples
+    --------
+    >>> ratings = StandardizedRatings(as_blocks(Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [1, 5, 2, 8])))
+    >>> (items,) = ratings.item_means(ratings.scales.differ)
+    >>> items.raters.tolist(), items.means.round(3).tolist()
     ([2.0, 2.0], [-0.091, 0.091])
     """
 
     def __init__(self, log: Blocks, *, popular: bool = False) -> None:
         self.log, self._popular = log, popular
-        self._known: dict[bytes, ItemMeans] = {}
+        self._cache: dict[bytes, ItemMeans] = {}
 
     @cached_property
-    def own(self) -> Scales:
-        """Everybody's scale."""
+    def scales(self) -> Scales:
+        """Mean and standard deviation of each person."""
         return scales(self.log)
 
     @cached_property
-    def everybody(self) -> BoolArray:
-        """Who makes an action popular: who is `telling`, or where nobody has three ratings, whose ratings differ."""
-        told = self.own.telling
-        return told if told.any() else self.own.differ
+    def voters(self) -> BoolArray:
+        """People who define the popular ordering: the informative ones or, if there are none, all who `differ`."""
+        able = self.scales.informative
+        return able if able.any() else self.scales.differ
 
-    def likings(self, *groups: BoolArray) -> list[ItemMeans]:
-        """Return what groups of people like: u and the people's offsets, each a mean of what the other leaves."""
-        wanted = {used.tobytes(): used for used in (*groups, *([self.everybody] if self._popular else []))}
-        new = {key: used for key, used in wanted.items() if key not in self._known}
-        self._known |= zip(new, _likings(self.log, self.own, list(new.values())), strict=True)
-        return [self._known[used.tobytes()] for used in groups]
+    def item_means(self, *groups: BoolArray) -> list[ItemMeans]:
+        """Return the item means of groups of people, given as masks."""
+        wanted = {mask.tobytes(): mask for mask in (*groups, *([self.voters] if self._popular else []))}
+        new = {key: mask for key, mask in wanted.items() if key not in self._cache}
+        self._cache |= zip(new, _item_means(self.log, self.scales, list(new.values())), strict=True)
+        return [self._cache[mask.tobytes()] for mask in groups]
 
 
-def as_crowd(log: Ratings | Blocks | StandardizedRatings, threads: Threads | None = None) -> StandardizedRatings:
-    """Return the people of a log, with these threads or one; what is a crowd stays as it is."""
+def as_standardized(log: Ratings | Blocks | StandardizedRatings, threads: Threads | None = None) -> StandardizedRatings:
+    """Wrap a log, using `threads` or one thread."""
     return log if isinstance(log, StandardizedRatings) else StandardizedRatings(as_blocks(log, threads))
 
 
-def telling(log: Ratings | Blocks) -> IntArray:
-    """Return the people from whom a taste can be learned, by index.
+def _item_means(log: Blocks, scale: Scales, groups: list[BoolArray]) -> list[ItemMeans]:
+    """Alternate between item means u and person offsets, each the mean of what the other leaves.
 
-    >>> telling(Ratings.from_arrays([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [5, 3, 1, 2, 2, 2])).tolist()
-    [0]
+    The number of sweeps of a group does not depend on the other groups.
     """
-    return np.flatnonzero(scales(log).telling)
-
-
-def _likings(log: Blocks, own: Scales, groups: list[BoolArray]) -> list[ItemMeans]:
-    """Work out what groups like; when one has settled does not depend on the others."""
     if not groups:
         return []
-    sums = reduce_add(log.map(_liked, per_person=(own.means, own.spreads, *groups)))
-    raters, liked = sums[:, kernels.RATERS], sums[:, kernels.LIKED]
-    means = liked / (raters + PSEUDO_RATERS)
-    going = list(range(len(groups)))
+    sums = reduce_add(log.map(_rating_sums, per_person=(scale.means, scale.spreads, *groups)))
+    raters, totals = sums[:, kernels.RATERS], sums[:, kernels.TOTAL]
+    means = totals / (raters + PSEUDO_RATERS)
+    active = list(range(len(groups)))
     for _ in range(SWEEPS - 1):
-        levels = reduce_add(log.map(_levels, means[going], per_person=[groups[g] for g in going]))
+        levels = reduce_add(log.map(_level_sums, means[active], per_person=[groups[g] for g in active]))
         before = means.copy()
-        means[going] = (liked[going] + levels) / (raters[going] + PSEUDO_RATERS)
+        means[active] = (totals[active] + levels) / (raters[active] + PSEUDO_RATERS)
         if len(log.log) > LARGE_LOG:
-            going = [g for g in going if np.ptp((means[g] - before[g])[raters[g] > 0]) >= SETTLED]
-            if not going:
+            active = [g for g in active if np.ptp((means[g] - before[g])[raters[g] > 0]) >= SETTLED]
+            if not active:
                 break
     return [ItemMeans(*both) for both in zip(raters, means, strict=True)]
 
 
-def _liked(block: Ratings, threads: Threads, means: FloatArray, spreads: FloatArray, *groups: BoolArray) -> FloatArray:
+def _rating_sums(
+    block: Ratings, threads: Threads, means: FloatArray, spreads: FloatArray, *groups: BoolArray
+) -> FloatArray:
     shape = (2, len(block.actions))
-    sums = [parallel_sum(kernels.add_liked, block, threads, shape, block.rating, one, means, spreads) for one in groups]
-    return np.stack(sums)
+    return np.stack(
+        [parallel_sum(kernels.add_ratings, block, threads, shape, block.rating, g, means, spreads) for g in groups]
+    )
 
 
-def _levels(block: Ratings, threads: Threads, means: FloatArray, *groups: BoolArray) -> FloatArray:
+def _level_sums(block: Ratings, threads: Threads, means: FloatArray, *groups: BoolArray) -> FloatArray:
     shape = (len(block.actions),)
-    sums = [parallel_sum(kernels.add_levels, block, threads, shape, *both) for both in zip(groups, means, strict=True)]
-    return np.stack(sums)
+    return np.stack(
+        [parallel_sum(kernels.add_levels, block, threads, shape, *both) for both in zip(groups, means, strict=True)]
+    )
 
 
 def popular_ordering(log: Ratings | Blocks | StandardizedRatings, threads: Threads | None = None) -> IntArray | None:
-    """Return all actions, what everybody together likes most first; None where nobody's ratings differ.
+    """Order all actions by their item means, highest first; None if all people rate everything alike.
 
-    By the means u of one state, over people who are `telling`, or where nobody has three ratings, over all whose
-    ratings differ. What nobody rated comes last.
+    Unrated actions come last.
 
     >>> popular_ordering(Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 2], [1, 5, 2, 8], actions=range(4))).tolist()
     [1, 2, 0, 3]
     """
-    crowd = as_crowd(log, threads)
-    if not crowd.everybody.any():
+    ratings = as_standardized(log, threads)
+    if not ratings.voters.any():
         return None
-    unrated = ~np.logical_or.reduce(list(crowd.log.map(_rated)))
-    (liked,) = crowd.likings(crowd.everybody)
-    return np.lexsort((-liked.means, unrated))
+    unrated = ~np.logical_or.reduce(list(ratings.log.map(_rated)))
+    (items,) = ratings.item_means(ratings.voters)
+    return np.lexsort((-items.means, unrated))
 
 
 def _rated(block: Ratings, threads: Threads) -> BoolArray:

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from lpbandits.data import Ratings
-from lpbandits.fit import match_orderings, recover_em, recover_two_stage
+from lpbandits.fit import Em, TwoStage, fit_states, match_orderings
 from lpbandits.limits import check_resources
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.typing import FloatArray, Json
@@ -50,11 +50,12 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     for draw in range(s["draws"]):
         people = world.draw(people=s["people"], seed=seed, draw=draw)
         log = _log(people.means, LOGS[s["log"]], np.random.default_rng([seed, draw, s["people"]]))
-        same: Json = {"states": STATES, "heldout": 0, "shrink": False, "taste": False, "seed": seed, "threads": threads}
+        estimator: Json = {"shrink": False, "seed": seed}
+        same: Json = {"states": STATES, "heldout": 0, "taste": False, "threads": threads}
         fits = {
-            "two-stage": recover_two_stage(log, scale="raw", **same),
-            "two-stage-cosine": recover_two_stage(log, scale="cosine", **same),
-            "em": recover_em(log, scale="raw", **same),
+            "two-stage": fit_states(log, TwoStage(scale="raw", **estimator), **same).model,
+            "two-stage-cosine": fit_states(log, TwoStage(scale="cosine", **estimator), **same).model,
+            "em": fit_states(log, Em(scale="raw", **estimator), **same).model,
         }
         for method, model in fits.items():
             matching = match_orderings(people.model, model)

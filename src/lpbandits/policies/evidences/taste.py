@@ -12,7 +12,7 @@ from lpbandits.kernels.tally import find, record
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.base import Evidence, set_frozen
 from lpbandits.rewards import Rewards, as_rewards
-from lpbandits.taste_model import MOST_LASTING, TasteModel
+from lpbandits.taste_model import MAX_LASTING, TasteModel
 from lpbandits.typing import FloatArray
 
 
@@ -148,7 +148,7 @@ class TasteEvidence(Evidence):
     def __post_init__(self) -> None:
         lasting = self.lasting
         if lasting is not None:
-            lasting = validate.as_number(lasting, "lasting", low=0, high=MOST_LASTING)
+            lasting = validate.as_number(lasting, "lasting", low=0, high=MAX_LASTING)
         set_frozen(self, rewards=as_rewards(self.rewards).as_guess, lasting=lasting)
 
     def table(self, model: PreferenceModel) -> FloatArray:
