@@ -1,22 +1,25 @@
-# The only commands anyone needs. `make` alone lists them.
+# All commands of the project; `make` lists them.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH := build/bench
-# Bytecode that cannot be written makes every import several times slower.
+MUTANTS := build/mutants
+# Tests that answer within a minute while editing: pinned results and decisions, contracts, house rules.
+QUICK := tests/test_golden.py tests/test_model.py tests/policies tests/agent tests/project/test_house.py
+# Without bytecode every import is several times slower.
 unexport PYTHONDONTWRITEBYTECODE
 export MYPY_CACHE_DIR := $(VENV)/.mypy_cache
 export RUFF_CACHE_DIR := $(VENV)/.ruff_cache
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
-# Pythons for test-wheel, as far as they run here, and one for test-lowest: the oldest, for which old wheels exist.
+# Pythons of test-wheel (those installed are used), and of test-lowest: the oldest, which has wheels of old packages.
 PYTHONS ?= 3.11 3.12 3.13 3.14
 LOWEST_PYTHON ?= 3.11
 HERE = $(or $(shell for python in $(PYTHONS); do $(BIN)/uv python find --quiet --system $$python >/dev/null 2>&1 && echo $$python; done),$(error none of Python $(PYTHONS) runs here))
 export UV_PYTHON_DOWNLOADS := never
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-lowest test-wheel lint fmt bench bench-beyond fuzz faults docs lock licences clean
+.PHONY: help setup demo check test test-jitless coverage test-lowest test-wheel lint fmt bench bench-beyond fuzz faults mutants docs lock licences clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 13
@@ -34,9 +37,19 @@ $(READY): requirements-uv.lock requirements-dev.lock pyproject.toml
 demo: setup ## the paper's headline comparison: table, charts, report
 	$(BIN)/lpb demo
 
-test: setup lint ## everything CI checks
-	$(BIN)/pytest -n 2
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 -m jitless tests
+check: lint ## lint, types and the quick tests, for use while editing (90 seconds)
+	$(BIN)/pytest -q -n 2 -m "not slow" $(QUICK)
+
+test: setup ## everything CI checks
+	$(MAKE) --no-print-directory -j 2 --output-sync=target lint test-jitless
+	$(BIN)/pytest -n 2 --durations=25
+
+test-jitless: setup ## the tests of kernels with the compiler switched off
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -m jitless tests
+
+coverage: setup ## branch coverage of the tests, kernels with the compiler off: a table by file (10 minutes)
+	$(BIN)/pytest -q -n 2 --cov --cov-report= -p no:doctest
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n 2 -m jitless tests --cov --cov-append --cov-report=term-missing:skip-covered
 
 test-lowest: setup ## the tests at the lowest versions that pyproject.toml allows
 	rm -rf build/lowest && mkdir -p build/lowest
@@ -46,7 +59,7 @@ test-lowest: setup ## the tests at the lowest versions that pyproject.toml allow
 	$(BIN)/uv pip install --quiet --python build/lowest/venv/bin/python --no-deps --build-constraints requirements-dev.lock --editable .
 	build/lowest/venv/bin/pytest -n 2
 
-test-wheel: setup ## build sdist and wheel, and use the wheel alone under every Python
+test-wheel: setup ## build sdist and wheel, and test the wheel under every installed Python
 	rm -rf build/wheel
 	$(BIN)/uv build --quiet --python $(BIN)/python --no-build-isolation --out-dir build/wheel/dist
 	@echo "under Python $(HERE), of $(PYTHONS)"
@@ -63,18 +76,18 @@ lint: setup ## style, types and layers
 	$(BIN)/mypy src tests benchmarks
 	$(BIN)/lint-imports --no-cache
 
-fmt: setup ## format and mend what can be mended
+fmt: setup ## format, and fix what can be fixed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(BENCH)/.ready ## speed, regret and memory beside other packages: benchmarks/results.json and docs/benchmarks.md (30 minutes, of an idle machine)
+bench: $(BENCH)/.ready ## speed, regret and memory against other packages: benchmarks/results.json, docs/benchmarks.md (30 minutes, idle machine)
 	$(BENCH)/bin/python -m benchmarks --save
 
-bench-beyond: $(BENCH)/.ready ## fits of 50 to 200 million ratings on this machine, added to the same (an hour; 10 GB of SCRATCH)
+bench-beyond: $(BENCH)/.ready ## fits of 50 to 200 million ratings, added to the same files (an hour; 10 GB of SCRATCH)
 	$(BENCH)/bin/python -m benchmarks beyond --save $(if $(SCRATCH),--scratch $(SCRATCH))
 
-# An environment of its own: what is measured against is never in that of the tests. The lock is complete, so that no
-# package's wish for an older numpy is asked again.
+# A separate environment: compared packages are never installed for the tests. The lock is complete and installed
+# without dependencies, because one package asks for an older numpy.
 $(BENCH)/.ready: $(READY) requirements-bench.lock
 	rm -rf $(BENCH)
 	$(BIN)/uv venv --quiet --python $(BIN)/python $(BENCH)
@@ -85,16 +98,27 @@ $(BENCH)/.ready: $(READY) requirements-bench.lock
 fuzz: setup ## hostile input for every entry point: 20,000 examples and a table (10 minutes)
 	$(BIN)/pytest -q tests/fuzz --hypothesis-profile=fuzz
 
-faults: setup ## a full disk and kills, tried on every command that writes (minutes; root, for a mount)
+mutants: $(MUTANTS)/.ready ## faults put into pure Python by cosmic-ray and into kernels by a list; which tests notice (hours)
+	$(MUTANTS)/bin/python -m tests.mutants
+
+$(MUTANTS)/.ready: $(READY) requirements-mutants.lock
+	rm -rf $(MUTANTS)
+	$(BIN)/uv venv --quiet --python $(BIN)/python $(MUTANTS)
+	$(BIN)/uv pip install --quiet --python $(MUTANTS)/bin/python --no-deps --require-hashes --compile-bytecode -r requirements-mutants.lock
+	$(BIN)/uv pip install --quiet --python $(MUTANTS)/bin/python --no-deps --build-constraints requirements-dev.lock --editable .
+	@touch $@
+
+faults: setup ## a full disk and kills, tried on every command that writes (minutes; needs root to mount a disk)
 	$(BIN)/python -m tests.faults
 
 docs: setup ## the library's reference as HTML in build/docs
 	$(BIN)/pdoc --docformat numpy --output-directory build/docs lpbandits
 
-lock: setup ## renew the hash-locked requirements, and what depends on them
+lock: setup ## update the hash-locked requirements and docs/licences.md
 	$(COMPILE) --output-file requirements-uv.lock --group uv
 	$(COMPILE) --output-file requirements.lock pyproject.toml
 	$(COMPILE) --output-file requirements-dev.lock pyproject.toml --group dev
+	$(COMPILE) --output-file requirements-mutants.lock pyproject.toml --group mutants
 	$(COMPILE) --output-file requirements-bench.lock --overrides benchmarks/overrides.txt pyproject.toml --extra dask --group bench
 	$(MAKE) licences
 
@@ -102,4 +126,4 @@ licences: setup ## write docs/licences.md from the packages of requirements.lock
 	$(BIN)/python -m tests.project.test_licences
 
 clean: ## remove the environment and everything built
-	rm -rf $(VENV) build dist lpb-demo .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist lpb-demo .pytest_cache .hypothesis .coverage .coverage.*
