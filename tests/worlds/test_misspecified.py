@@ -247,13 +247,13 @@ def test_policies_are_told_one_noise_and_rewards_have_another() -> None:
         assert theirs is not None
         np.testing.assert_array_equal(mine.rewards, theirs.rewards)  # the same luck
         assert not np.array_equal(results["ts"].regret.mean, plain["ts"].regret.mean)  # another policy
-        assert "noise 2, told noise 0.25" in described(results)
+        assert "noise 2, assumed noise 0.25" in described(results)
 
 
 def test_a_run_says_what_is_broken() -> None:
     world = SyntheticWorld(states=2, actions=3, noise_family="student", **BROKEN)
     line = described(simulate(world, ["ts"], people=1, rounds=2))
-    assert "same scale, steps gaps, noise 1, Student's tails, told noise 0.4, swap 0.3, model error 0.2" in line
+    assert "same scale, steps gaps, noise 1, Student's t noise, assumed noise 0.4, swap 0.3, model error 0.2" in line
 
 
 @pytest.mark.parametrize("scale", ["same", "different"])

@@ -1,5 +1,1 @@
-"""The paper: its figures, its claims, its MovieLens task, and the command that runs them all again."""
-
-from lpbandits.io.paths import ensure_home
-
-ensure_home()  # before altair is imported
+"""Reproduction of the paper: figures, claims and the MovieLens protocol."""

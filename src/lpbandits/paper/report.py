@@ -1,4 +1,4 @@
-"""The files of a reproduction, and its report: in short, then every figure with its claims, then all in full."""
+"""Files and HTML report of a reproduction: a summary, every figure with its claims, and all claims."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,32 +15,32 @@ from lpbandits.views.charts.base import deferred_validation
 from lpbandits.views.folder import footer, save_report
 from lpbandits.views.page import VERDICTS, Link, Remark, Section, Table
 
-SOURCES = {"paper": "What the paper says", "beyond": "Beyond the paper"}
+SOURCES = {"paper": "Claims of the paper", "beyond": "Beyond the paper"}
 
 _STANDARD = (
-    "A claim holds if the 95 % interval of its number (Student's t over draws of the orderings, policies paired within "
-    "each draw) lies in the claim's range, and does not hold if it lies outside. A claim over several settings holds "
-    "if each does; it fails if one does, whose interval is widened for their number. Shown is the setting that "
-    "decides, with the interval that decides."
+    "A claim holds if the 95 % interval of its effect (Student's t over draws of the orderings, policies paired within "
+    "each draw) lies inside the claim's range, and does not hold if it lies outside. A claim about several settings "
+    "holds if it holds in each; it does not hold if it fails in one, with an interval widened for the number of "
+    "settings (Bonferroni). The table shows the deciding setting with its interval."
 )
-_READ = (
-    "Hover over a line for its numbers; click it to single it out, click others to add them, double-click to see all. "
-    "Bands are one standard deviation over people, bars one standard error over draws, unless a chart says otherwise; "
-    "a dashed line lies over another, which shows in its gaps."
+_HOW_TO_READ = (
+    "Hover over a line for its numbers; click a line to select it, click others to add them, double-click to show all. "
+    "Bands are one standard deviation over people, bars one standard error over draws, unless a chart says otherwise. "
+    "A dashed line covers another line."
 )
 _CHOICES = (
-    "Everywhere: lpbTS is the refit form with a uniform first action and a uniform prior over states; mTS starts from "
-    "its prior, as published; TS has the weak prior N(0, 100²). Rewards are Gaussian and their noise is known to all "
-    "policies, which meet the same people with the same luck, unless a figure of the ladder breaks that; lpb-utility "
-    "and lpb-ids take the noise for a guess.",
-    "MovieLens: policies are compared at equal information, that is, with the same model: the true one, or one "
-    "recovered from logs, either from raw ratings, as the paper clusters, or scale-free. Orderings and means come from "
-    "half of the people. Beyond the paper there is a recovered model whose utilities are shrunk over states, and "
-    "policies that trust a model only nearly, which are told the noise as a guess. On the same scale a reward has "
-    "noise of variance 0.5. On different scales the paper's words are read as no noise beyond the perturbation of the "
-    "ratings; noise of variance 0.5 there is a variant. On different scales mTS is told the states' expected means; "
-    "mTS with the common means is shown, too. TS on the top actions plays the best offered action of some state. "
-    "Ratings are standardised by the mean and sd of each person's true ratings of all movies.",
+    "All figures: lpbTS is the refit form with a uniform first action and a uniform prior over states; mTS starts from "
+    "its prior, as published; TS has the weak prior N(0, 100²). Rewards are Gaussian with known noise. All policies "
+    "face the same people and the same random draws, unless a figure of the ladder changes that. lpb-utility and "
+    "lpb-ids treat the noise as a guess.",
+    "MovieLens: policies are compared with the same model: the true one, or one recovered from logs by clustering raw "
+    "ratings (as in the paper) or scale-free ratings. Orderings and means come from half of the people. Beyond the "
+    "paper there are a recovered model with utilities shrunk over states, and policies that trust a model only "
+    "partially and treat the noise as a guess. On the same scale rewards have noise of variance 0.5. On different "
+    "scales the paper is read as having no noise beyond the perturbation of the ratings; noise of variance 0.5 is a "
+    "variant. On different scales mTS knows the expected means of the states; mTS with the common means is also shown. "
+    "TS on the top actions plays only offered actions that are best in some state. Ratings are standardized by the "
+    "mean and standard deviation of each person's true ratings of all movies.",
 )
 
 
@@ -56,26 +56,26 @@ def save_reproduction(
     seed: int,
     seconds: float,
 ) -> Path:
-    """Write every figure's table, chart and settings, the claims and the report; return the report's path."""
-    documents: Json = {figure.name: _about(figure, size, seed) for figure in figures}
+    """Write the table, chart and settings of every figure, the claims and the report; return the report's path."""
+    documents: Json = {figure.name: _document(figure, size, seed) for figure in figures}
     documents["claims"] = [asdict(claim) for claim in claims]
-    sections = [_short(claims)] if claims else []
-    sections.append(Section("How to read the charts", [_READ]))
+    sections = [_summary(claims)] if claims else []
+    sections.append(Section("How to read the charts", [_HOW_TO_READ]))
     for figure in figures:
         text = f"{figure.shows[:1].upper()}{figure.shows[1:]}. {_settings(figure, size)}".strip()
         chart = {figure.name: figure.chart(tables[figure.name])}
-        beside = [_remark(claim) for claim in claims if claim.figures[:1] == (figure.name,)]
-        sections.append(Section(figure.title, [text], chart, remarks=beside, anchor=figure.name))
+        remarks = [_remark(claim) for claim in claims if claim.figures[:1] == (figure.name,)]
+        sections.append(Section(figure.title, [text], chart, remarks=remarks, anchor=figure.name))
     sections.append(Section("Choices", _CHOICES))
     if skipped:
         sections.append(Section("Not run", [f"{name}: {why}." for name, why in skipped.items()]))
     if claims:
-        sections.append(_full(claims))
+        sections.append(_all_claims(claims))
     return save_report(
         folder,
-        title="Latent Preference Bandits, reproduced",
-        lead=f"Figures and claims of the paper, and beyond it, run with seed {seed}."
-        + (" A quick run: fewer people, draws and settings." if size.quick else ""),
+        title="Latent Preference Bandits: reproduction",
+        lead=f"Figures and claims of the paper and beyond it, with seed {seed}."
+        + (" Quick run: fewer people, draws and settings." if size.quick else ""),
         sections=sections,
         foot=footer(seconds),
         tables=tables,
@@ -83,7 +83,7 @@ def save_reproduction(
     )
 
 
-def _about(figure: Figure, size: Size, seed: int) -> Json:
+def _document(figure: Figure, size: Size, seed: int) -> Json:
     return {
         "figure": figure.name,
         "version": figure.version,
@@ -95,66 +95,53 @@ def _about(figure: Figure, size: Size, seed: int) -> Json:
     }
 
 
-def _short(claims: Sequence[Claim]) -> Section:
-    """Return the summary: a row per headline claim with its mark and what was found, leading to its figure."""
+def _summary(claims: Sequence[Claim]) -> Section:
+    """Return the headline claims (all, if none is a headline), with links to their figures."""
     rows: list[list[str | Link]] = []
+    any_headline = any(claim.headline for claim in claims)
     for source, title in SOURCES.items():
-        told = [claim for claim in _of(claims, source) if claim.headline or not any(other.headline for other in claims)]
-        rows += [[title]] if told and source != "paper" else []
-        rows += [[c.verdict, Link(c.claim, c.figures[0] if c.figures else ""), _found(c)] for c in told]
-    columns = ["", SOURCES["paper"], "What we find: effect [interval]"]
-    table = Table(columns, rows, summary=True, note=Link(_counted(claims), "all-claims"))
-    return Section("In short", [_STANDARD], tables=[table], anchor="in-short")
+        chosen = [c for c in claims if c.source == source and (c.headline or not any_headline)]
+        rows += [[title]] if chosen and source != "paper" else []
+        for claim in chosen:
+            where = f"; {claim.where_text}" if claim.where_text else ""
+            rows.append([claim.verdict, _link(claim), f"{claim.measure}: {claim.effect_text}{where}"])
+    counts = Counter[str](claim.verdict for claim in claims)
+    marks = ", ".join(f"{mark} {verdict} {counts[verdict]}" for verdict, (mark, _) in VERDICTS.items())
+    note = Link(f"All {len(claims)} claims: {marks}.", "all-claims")
+    table = Table(["", SOURCES["paper"], "Effect [interval]"], rows, summary=True, note=note)
+    return Section("Summary", [_STANDARD], tables=[table], anchor="summary")
 
 
 def _remark(claim: Claim) -> Remark:
-    """Return a claim as it stands beside its figure."""
-    where = f" Decided by: {claim.where_text}." if claim.where_text else ""
+    """Return a claim as a remark on its figure."""
     beyond = "Beyond the paper. " if claim.source == "beyond" else ""
-    found = f"{claim.measure}: {claim.effect_text}"
-    rule = f"{beyond}{claim.verdict[:1].upper()}{claim.verdict[1:]}: must be {claim.standard}.{where}"
-    return Remark(claim.verdict, claim.claim, [found, rule, *([claim.detail] if claim.detail else [])])
+    where = f" Decided by: {claim.where_text}." if claim.where_text else ""
+    rule = f"{beyond}{claim.verdict.capitalize()}: must be {claim.standard}.{where}"
+    return Remark(claim.verdict, claim.claim, [f"{claim.measure}: {claim.effect_text}", rule, claim.detail])
 
 
-def _full(claims: Sequence[Claim]) -> Section:
-    """Return every claim with every setting that it is about."""
+def _all_claims(claims: Sequence[Claim]) -> Section:
+    """Return every claim with every setting."""
     columns = ["claim", "verdict", "measure", "must be", "setting", "effect [interval]", "draws"]
     rows: list[list[str | Link]] = []
-    for source in SOURCES:
-        for claim in _of(claims, source):
-            first: list[str | Link] = [Link(claim.claim, claim.figures[0] if claim.figures else "")]
-            for part in claim.parts:
-                one = replace(claim, parts=(part,))
-                rows.append(
-                    [*first, part.verdict, claim.measure, claim.standard, part.where, one.effect_text, str(part.draws)]
-                )
-                first = [""]
-    text = ["Every claim, in every setting that it is about; the first setting of a claim is the one that decides."]
-    return Section("All claims in full", text, tables=[Table(columns, rows)], anchor="all-claims")
+    for claim in sorted(claims, key=lambda claim: list(SOURCES).index(claim.source)):
+        first: str | Link = _link(claim)
+        for part in claim.parts:
+            effect = replace(claim, parts=(part,)).effect_text
+            rows.append([first, part.verdict, claim.measure, claim.standard, part.where, effect, str(part.draws)])
+            first = ""
+    text = ["Every claim in every setting. The first setting of a claim decides."]
+    return Section("All claims", text, tables=[Table(columns, rows)], anchor="all-claims")
 
 
-def _of(claims: Sequence[Claim], source: str) -> list[Claim]:
-    return [claim for claim in claims if claim.source == source]
-
-
-def _found(claim: Claim) -> str:
-    """Return what was found; of several settings, in the one that decides."""
-    where = f"; {claim.where_text}" if claim.where_text else ""
-    return f"{claim.measure}: {claim.effect_text}{where}"
-
-
-def _counted(claims: Sequence[Claim]) -> str:
-    """Return how many claims have each verdict, which also says what the marks mean."""
-    counts = Counter[str](claim.verdict for claim in claims)
-    marks = [f"{mark} {verdict}: {counts[verdict]}" for verdict, (mark, _) in VERDICTS.items()]
-    return f"Of all {len(claims)} claims, {', '.join(marks)}. See all claims in full."
+def _link(claim: Claim) -> Link:
+    return Link(claim.claim, claim.figures[0] if claim.figures else "")
 
 
 def _settings(figure: Figure, size: Size) -> str:
-    """Return how large a figure was run, in words: people, rounds and draws; nothing if it is not simulated."""
+    """Describe the people, rounds and draws of a figure; empty if it is not simulated."""
     cases = [case.settings for case in figure.cases(size)]
-    said = {key: _values(cases, key) for key in ("people", "rounds", "draws", "repeats")}
-    people, rounds, draws, repeats = said.values()
+    people, rounds, draws, repeats = (_values(cases, key) for key in ("people", "rounds", "draws", "repeats"))
     if not people:
         return ""
     if figure.data:
@@ -162,12 +149,12 @@ def _settings(figure: Figure, size: Size) -> str:
         first = f", models recovered in the first {learned}" if learned < len(cases) else ""
         return f"{len(cases)} draws of {people} people, {rounds} rounds{first}."
     if repeats:
-        return f"{people} people, each with orderings of their own, {rounds} rounds, {repeats} times."
-    parts = [f"{people} people a state", f"{rounds} rounds" if rounds else "", f"{draws} draws of the orderings"]
+        return f"{people} people, each with own orderings, {rounds} rounds, {repeats} times."
+    parts = [f"{people} people per state", f"{rounds} rounds" if rounds else "", f"{draws} draws of the orderings"]
     return ", ".join(filter(None, parts)) + "."
 
 
 def _values(cases: Sequence[Json], key: str) -> str:
-    """Return a setting's values in words: "10, 40 or 160"; empty if there are none."""
+    """Return the values of a setting as "10, 40 or 160"; empty if there are none."""
     values = [f"{value:,}" for value in sorted({case[key] for case in cases if key in case})]
     return " or ".join(filter(None, [", ".join(values[:-1]), *values[-1:]]))

@@ -297,12 +297,12 @@ def table_against(found: Sequence[tuple[float, Bounds]]) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def memory_budget(bounds: Bounds, policy: str) -> tuple[float, float]:
+def growth_ratio(bounds: Bounds, policy: str) -> tuple[float, float]:
     """Return a policy's mean growth over the mean bound, and its standard error over people.
 
     >>> from lpbandits import SyntheticWorld
     >>> found = bound_world(SyntheticWorld(states=3, actions=4), people=3, policies=["ts"], rounds=200, repeats=2)
-    >>> bool(memory_budget(found, "ts")[0] > 1)
+    >>> bool(growth_ratio(found, "ts")[0] > 1)
     True
     """
     least = [p.preference.value for p in bounds.people]

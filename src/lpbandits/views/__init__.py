@@ -1,5 +1,1 @@
-"""Views: what the product shows of a comparison, a model and a bound: charts, tables, HTML reports."""
-
-from lpbandits.io.paths import ensure_home
-
-ensure_home()  # before altair is imported
+"""Charts, tables and HTML reports of simulations, bounds, models and evaluations."""

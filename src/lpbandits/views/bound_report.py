@@ -1,19 +1,19 @@
-"""The report of the bounds: tables, sentences and files."""
+"""Tables, charts, files and HTML report of regret lower bounds."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from lpbandits.simulation.bounds import AXES, Bounds, memory_budget, table_against
+from lpbandits.simulation.bounds import AXES, Bounds, growth_ratio, table_against
 from lpbandits.simulation.results import versions
 from lpbandits.typing import Json
 from lpbandits.views.charts.base import Chart, deferred_validation
 from lpbandits.views.charts.bounds import (
-    Found,
+    Study,
     against_chart,
+    growth_ratio_chart,
     neighbour_chart,
     people_chart,
     rates_chart,
-    room_chart,
 )
 from lpbandits.views.folder import footer, save_report
 from lpbandits.views.names import name_of
@@ -23,55 +23,75 @@ from lpbandits.views.tables import gaps_of, noise_of
 FORMAT = "lpbandits-bounds"
 VERSION = 1
 
+_BOUNDS = {
+    "plain": ("plain bandit", "knows nothing"),
+    "preference": ("latent preference bandit", "knows the orderings"),
+    "latent": ("latent bandit", "knows the means"),
+}
+_HOW_TO_READ = [
+    "The regret of any policy that performs well on all people grows at least like C log T. C depends on the person "
+    "and on the knowledge of the policy: none, the possible orderings, or the possible means.",
+    "The bound with known orderings is Theorem 1 with the mean of the best action held fixed: a good policy plays this "
+    "action without limit and so learns its mean at no cost. The theorem as printed leaves this mean free and gives a "
+    "larger bound. With known means (the latent bandit), the best action alone identifies random states, and regret "
+    "need not grow; as printed, this bound is positive. All bounds are asymptotic: regret can grow more slowly in a "
+    "finite run.",
+]
+_WHY = [
+    "Two random orderings are rarely alike, and the more actions there are, the more the true state differs from the "
+    "others: from k = 6 on, even the nearest of k random states orders a growing share of all pairs differently. A "
+    "wrong state then contradicts more of the observed rewards, and the bound falls.",
+]
+
 
 def bound_table(bounds: Bounds) -> tuple[list[str], list[list[str]]]:
-    """Return the bounds as columns and rows of text for people."""
-    found = bounds.summary()
+    """Return the bounds as columns and rows of text."""
+    summary = bounds.summary()
     rows = []
     for name, (title, knows) in _BOUNDS.items():
-        printed = found["printed"].get(name)
-        rows.append([title, knows, *_cells(found["bounds"][name]), "" if printed is None else _printed(printed)])
-    rows += [[f"{name_of(name)}, measured", "", *_cells(spread), ""] for name, spread in found["growth"].items()]
+        printed = summary["printed"].get(name)
+        rows.append([title, knows, *_cells(summary["bounds"][name]), "" if printed is None else _printed(printed)])
+    rows += [[f"{name_of(name)}, measured", "", *_cells(spread), ""] for name, spread in summary["growth"].items()]
     return ["regret per log T", "policy", "mean", "± se", "sd", "median", "as printed"], rows
 
 
 @deferred_validation
-def save_bounds(bounds: Bounds, studies: Mapping[str, Found], folder: str | Path) -> Path:
+def save_bounds(bounds: Bounds, studies: Mapping[str, Study], folder: str | Path) -> Path:
     """Write tables (Parquet), a manifest, charts (PNG and SVG) and an HTML report; return the report's path."""
     tables = {"people": bounds.table()}
     charts: dict[str, Chart] = {"people": people_chart(bounds), "rates": rates_chart(bounds)}
     sections = [Section("Three bounds", _HOW_TO_READ, charts, [Table(*bound_table(bounds))])]
-    for axis, found in studies.items():
+    for axis, study in studies.items():
         name = f"against-{axis}"
-        tables[name] = table_against(found)
+        tables[name] = table_against(study)
         charts = {name: against_chart(tables[name], axis)}
-        if "lpbts" in found[0][1].growth():
-            charts[f"room-{axis}"] = room_chart(found, axis)
-        sections.append(Section(f"Against {AXES[axis][0]}", findings(found), charts))
+        if "lpbts" in study[0][1].growth():
+            charts[f"room-{axis}"] = growth_ratio_chart(study, axis)
+        sections.append(Section(f"Bounds against {AXES[axis][0]}", findings(study), charts))
     sections.append(Section("Why many actions help", _WHY, {"neighbour": neighbour_chart()}))
     return save_report(
         folder,
-        title="How little regret is possible",
+        title="Lower bounds on regret",
         lead=described(bounds) + ".",
         sections=sections,
-        foot=footer(bounds.seconds + sum(b.seconds for found in studies.values() for _, b in found)),
+        foot=footer(bounds.seconds + sum(at.seconds for study in studies.values() for _, at in study)),
         tables=tables,
         manifest={"format": FORMAT, "version": VERSION, **content_of(bounds, studies), "versions": versions()},
     )
 
 
-def content_of(bounds: Bounds, studies: Mapping[str, Found]) -> Json:
-    """Return everything as the JSON object that `lpb bound --json` prints."""
+def content_of(bounds: Bounds, studies: Mapping[str, Study]) -> Json:
+    """Return the JSON object that `lpb bound --json` prints."""
     content = bounds.to_dict()
     if studies:
         content["against"] = {
-            axis: [{"value": value, **at.summary()} for value, at in found] for axis, found in studies.items()
+            axis: [{"value": value, **at.summary()} for value, at in study] for axis, study in studies.items()
         }
     return content
 
 
 def described(bounds: Bounds) -> str:
-    """Return the settings of a run in one line.
+    """Return the settings of the bounds in one line.
 
     >>> from lpbandits import SyntheticWorld
     >>> from lpbandits.simulation.bounds import bound_world
@@ -86,41 +106,20 @@ def described(bounds: Bounds) -> str:
     return ", ".join(words)
 
 
-def findings(found: Found) -> list[str]:
-    """Return what a study says, in sentences that follow its numbers whichever way they fall."""
-    ends = [(x, bounds.column("preference").mean()) for x, bounds in (found[0], found[-1])]
-    (x0, v0), (x1, v1) = ends
+def findings(study: Study) -> list[str]:
+    """Summarize a study in sentences."""
+    (x0, v0), (x1, v1) = ((x, bounds.column("preference").mean()) for x, bounds in (study[0], study[-1]))
     word = "falls" if v1 < v0 else "rises"
     out = [f"The bound of a policy that knows the orderings {word} from {v0:.2g} at {x0:g} to {v1:.2g} at {x1:g}."]
-    if "lpbts" in found[0][1].growth():
-        rooms = [(x, *memory_budget(bounds, "lpbts")) for x, bounds in found]
-        words = ", ".join(f"{ratio:.1f} ± {se:.1f} at {x:g}" for x, ratio, se in rooms)
-        rounds = found[0][1].settings["rounds"]
+    if "lpbts" in study[0][1].growth():
+        ratios = [(x, *growth_ratio(bounds, "lpbts")) for x, bounds in study]
+        words = ", ".join(f"{ratio:.1f} ± {se:.1f} at {x:g}" for x, ratio, se in ratios)
+        rounds = study[0][1].settings["rounds"]
         out.append(
-            f"From round {rounds // 10:,} to {rounds:,}, lpbTS's regret grows by this many times its bound: {words}. "
-            "What is above 1 is room for a better policy."
+            f"From round {rounds // 10:,} to {rounds:,}, the regret of lpbTS grows by this multiple of its bound: "
+            f"{words}. A multiple above 1 leaves room for a better policy."
         )
     return out
-
-
-_BOUNDS = {
-    "plain": ("plain bandit", "knows nothing"),
-    "preference": ("latent preference bandit", "knows the orderings"),
-    "latent": ("latent bandit", "knows the means"),
-}
-_HOW_TO_READ = [
-    "Whatever a policy does, if it does well on everyone then its regret on a person grows at least like C log T. C "
-    "depends on the person and on what the policy knows: nothing, the possible orderings, or the possible means.",
-    "The second is Theorem 1 with the best action's mean held fixed: that action is played without limit, so means "
-    "that disagree on it are found out for free. The theorem as printed lets them disagree, and is larger. With "
-    "the means known (the latent bandit) the best action alone tells random states apart, and regret need not grow at "
-    "all; as printed its bound is positive. All are asymptotic: over a finite run regret may grow more slowly.",
-]
-_WHY = [
-    "Two random orderings are hardly ever alike, and the more actions there are, the more the true state stands out: "
-    "from k = 6 on, even the nearest of k random states orders a growing share of all pairs differently. A wrong "
-    "state then has to explain away more of what is seen, and the bound falls.",
-]
 
 
 def _cells(spread: Mapping[str, float | None]) -> list[str]:

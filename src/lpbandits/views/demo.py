@@ -1,4 +1,4 @@
-"""The paper's headline comparison, on both scales."""
+"""The demo: the paper's main comparison, on the same scale and on different scales."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,21 +8,22 @@ from lpbandits.io.paths import as_path
 from lpbandits.progress import Progress
 from lpbandits.simulation import Results, simulate
 from lpbandits.statistics import t_multiplier
-from lpbandits.views.charts.base import deferred_validation, hstack, top_of
+from lpbandits.text import pluralize
+from lpbandits.views.charts.base import deferred_validation, hstack
+from lpbandits.views.charts.lines import top_of
 from lpbandits.views.comparison_report import HOW_TO_READ, charts_of
 from lpbandits.views.folder import footer, save_report
 from lpbandits.views.page import Section, Table
-from lpbandits.views.tables import comparison, described
+from lpbandits.views.tables import comparison, described, number
 from lpbandits.worlds import SyntheticWorld
 
 POLICIES = ("lpbts", "mts", "ts", "ts-top")
-SCALES = ("same", "different")
-_TITLES = {"same": "Same scale for all people of a state", "different": "Every person on their own scale"}
+SCALES = {"same": "Same scale: people of a state share mean rewards", "different": "Different scales: one per person"}
 
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demo made: results by scale, and the files."""
+    """Results of the demo by scale, and the paths of its report and picture."""
 
     results: dict[str, Results]
     report: Path
@@ -38,19 +39,21 @@ def run_demo(
     draws: int = 10,
     progress: Progress | None = None,
 ) -> Demo:
-    """Compare lpbTS, mTS, TS and TS on the top actions (m=5, k=10, 50 people a state, T=200) and write the report."""
+    """Compare lpbTS, mTS, TS and TS on the top actions and write a report.
+
+    There are 5 states, 10 actions, 50 people per state and 200 rounds.
+    """
     out = as_path(folder)
     results: dict[str, Results] = {}
     for scale in SCALES:
-        results[scale] = simulate(
-            SyntheticWorld(states=5, actions=10, scale=scale), POLICIES, draws=draws, seed=seed, progress=progress
-        )
+        world = SyntheticWorld(states=5, actions=10, scale=scale)
+        results[scale] = simulate(world, POLICIES, draws=draws, seed=seed, progress=progress)
         results[scale].save(out / scale)
     report = save_report(
         out,
         title="Latent preference bandits",
-        lead="People fall into a few latent states; each state is a preference ordering of the actions. How much does "
-        "a policy lose that knows the orderings, but not how anyone rates?",
+        lead="Each person has one of a few latent states, and each state is a preference ordering of the actions. How "
+        "much does a policy lose that knows the orderings but not how a person rates?",
         sections=_sections(results),
         foot=footer(sum(result.seconds for result in results.values())),
     )
@@ -58,43 +61,51 @@ def run_demo(
 
 
 def findings(results: dict[str, Results]) -> list[str]:
-    """Return what the numbers say, in sentences that follow them whichever way they fall."""
-    end = {scale: {name: float(r[name].regret.mean[-1]) for name in POLICIES} for scale, r in results.items()}
-    same, different = end["same"], end["different"]
+    """Summarize the results in sentences."""
+    same, different = (
+        {name: number(float(results[scale][name].regret.mean[-1])) for name in POLICIES} for scale in SCALES
+    )
+    draws = results["different"].people()["draw"].n_unique()
     gap, error = results["different"].difference("lpbts", "mts")
     top_gap, top_error = results["different"].difference("lpbts", "ts-top")
-    draws = results["different"].people()["draw"].n_unique()
     if abs(top_gap) <= t_multiplier(draws) * top_error:
         verdict = (
-            f"which {draws} draw{'s' * (draws > 1)} of the orderings do{'es' * (draws == 1)} not settle. "
-            "Whole orderings pay off with more states: lpb simulate --states 20 --actions 20 --draws 10"
+            f"not significant with {pluralize(draws, 'draw')} of the orderings. Full orderings help with more states: "
+            "lpb simulate --states 20 --actions 20 --draws 10"
         )
     else:
-        verdict = "knowing the whole orderings helps" if top_gap < 0 else "the orderings do not help here"
+        verdict = "so knowing the full orderings helps" if top_gap < 0 else "so the full orderings do not help here"
     return [
-        f"Same scale: mTS, which is told every state's exact mean rewards, loses {same['mts']:.1f}; lpbTS, which is "
-        f"told only the orderings, {same['lpbts']:.1f}; TS, which is told nothing, {same['ts']:.1f}.",
-        f"Different scales: lpbTS stays at {different['lpbts']:.1f}, while mTS goes to {different['mts']:.1f}: "
-        f"its means no longer fit anyone exactly (lpbTS − mTS = {gap:.1f} ± {error:.1f}).",
-        f"Plain TS, limited to the states' best actions, loses {different['ts-top']:.1f}; lpbTS − that = "
-        f"{top_gap:.1f} ± {top_error:.1f}, {verdict}.",
+        f"Same scale: regret is {same['mts']} for mTS, which knows the mean rewards of every state, {same['lpbts']} "
+        f"for lpbTS, which knows only the orderings, and {same['ts']} for TS, which knows nothing.",
+        f"Different scales: regret is {different['lpbts']} for lpbTS and {different['mts']} for mTS, because the means "
+        f"that mTS knows no longer fit each person (lpbTS − mTS = {_signed(gap)} ± {number(error)}).",
+        f"Different scales: regret is {different['ts-top']} for TS limited to the best action of each state "
+        f"(lpbTS − TS, top actions = {_signed(top_gap)} ± {number(top_error)}, {verdict}).",
     ]
 
 
+def _signed(value: float) -> str:
+    return number(value).replace("-", "−")
+
+
 def _sections(results: dict[str, Results]) -> list[Section]:
-    """Return the regret on both scales in one chart with one axis, then what else there is to see of each scale."""
+    """Return one section with the regret on both scales, and one with further charts per scale."""
     limit = top_of(*(result.curves() for result in results.values()))
-    charts = {scale: charts_of(result, title=_TITLES[scale], limit=limit) for scale, result in results.items()}
+    charts = {
+        scale: charts_of(result, title=f"{scale.capitalize()} scale{'s' * (scale == 'different')}", limit=limit)
+        for scale, result in results.items()
+    }
     regret = hstack(*(charts[scale].pop("regret") for scale in SCALES))
     return [
         Section("Cumulative regret", [HOW_TO_READ, *findings(results)], {"regret": regret}),
         *(
             Section(
-                _TITLES[scale],
+                title,
                 [described(results[scale]) + "."],
                 {f"{name}-{scale}": chart for name, chart in charts[scale].items()},
                 [Table(*comparison(results[scale]))],
             )
-            for scale in SCALES
+            for scale, title in SCALES.items()
         ),
     ]

@@ -1,4 +1,4 @@
-"""A report and its files: tables, charts, and one HTML page that opens without a network."""
+"""Write a report folder: tables, documents, charts and one HTML page."""
 
 import json
 import re
@@ -17,12 +17,14 @@ from lpbandits.simulation.results import versions
 from lpbandits.text import display
 from lpbandits.typing import Json
 from lpbandits.views.charts.base import Chart, styled
-from lpbandits.views.page import Section, page
+from lpbandits.views.page import Drawing, Panel, Section, page
 
 FORMAT = "lpbandits-report"
 VERSION = 1
 DIGITS = 5
-"""Digits that a chart's numbers have: more than anyone can see."""
+"""Significant digits of the numbers in a chart."""
+AROUND = 140
+"""Pixels for the axis and the labels of a panel, in addition to its plot."""
 
 
 @translate_errors("writing a report")
@@ -37,9 +39,9 @@ def save_report(
     documents: Mapping[str, object] | None = None,
     manifest: Mapping[str, object] | None = None,
 ) -> Path:
-    """Write a report's files to `folder`, all of them or none; return the path of report.html.
+    """Write all files of a report to `folder`, or none on failure; return the path of report.html.
 
-    They are tables (Parquet), documents (JSON), every section's charts (PNG and SVG), the page, and the manifest.
+    The files are tables (Parquet), documents (JSON), the charts of all sections (PNG and SVG), the page and a manifest.
     """
     about = manifest or {"format": FORMAT, "version": VERSION, "title": title, "versions": versions()}
     with atomic_folder(folder, about) as place:
@@ -48,25 +50,54 @@ def save_report(
         for name, document in (documents or {}).items():
             write_json(place / f"{name}.json", document)
         charts = {name: chart for section in sections for name, chart in section.charts.items()}
-        specs = {name: save_chart(chart, place / name) for name, chart in charts.items()}
-        write_text(place / "report.html", page(title=title, lead=lead, sections=sections, foot=foot, specs=specs))
+        drawings = {name: save_chart(chart, place / name) for name, chart in charts.items()}
+        html = page(title=title, lead=lead, sections=sections, foot=foot, drawings=drawings)
+        write_text(place / "report.html", html)
     return as_path(folder) / "report.html"
 
 
-def save_chart(chart: Chart, path: Path) -> str:
-    """Write a chart as `path`.svg and `path`.png; return its Vega-Lite specification, for a script in a page."""
-    with alt.data_transformers.enable("default", max_rows=None):  # charts are kept small where they are made
-        spec = slim(_plain(styled(chart).to_dict()))
+def save_chart(chart: Chart, path: Path) -> Drawing:
+    """Write a chart as `path`.svg and `path`.png; return the same chart for the page."""
+    with alt.data_transformers.enable("default", max_rows=None):  # charts limit their own rows
+        spec = slim(_printable(styled(chart).to_dict()))
     svg = vl_convert.vegalite_to_svg(spec)
     write_text(f"{path}.svg", svg)
     write_bytes(f"{path}.png", vl_convert.svg_to_png(svg, scale=2.0))
-    return json.dumps(spec, separators=(",", ":")).replace(
-        "<", "\\u003c"
-    )  # nothing in a label can end the script, or begin a comment
+    rows = _rows(spec)
+    return Drawing([_panel(panel) for row in rows for panel in row], max(map(len, rows)))
+
+
+def _rows(spec: Json) -> list[list[Json]]:
+    """Return the panels of a specification, row by row; a combined chart with a title of its own is one panel."""
+    if "vconcat" in spec:
+        return [panels for row in spec["vconcat"] for panels in _rows(_part(spec, row))]
+    if "hconcat" in spec:
+        return [[_part(spec, panel) for panel in spec["hconcat"]]]
+    if "concat" in spec and "title" not in spec:
+        panels, columns = [_part(spec, panel) for panel in spec["concat"]], spec["columns"]
+        return [panels[i : i + columns] for i in range(0, len(panels), columns)]
+    return [[spec]]
+
+
+def _part(spec: Json, part: Json) -> Json:
+    """Return a part of a specification with the data, configuration and parameters that it uses."""
+    text = json.dumps(part)
+    shared = {key: spec[key] for key in ("$schema", "config", "data") if key in spec}
+    data = {name: rows for name, rows in spec.get("datasets", {}).items() if f'"{name}"' in text or "data" in shared}
+    params = [one for one in spec.get("params", []) if any(f'"{view}"' in text for view in one.get("views", []))]
+    return {**shared, **part, "datasets": data, "params": [*part.get("params", []), *params]}
+
+
+def _panel(spec: Json) -> Panel:
+    width = spec.get("width")
+    if isinstance(width, int):
+        spec = {**spec, "width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
+    text = json.dumps(spec, separators=(",", ":")).replace("<", "\\u003c")  # a label cannot end the script element
+    return Panel(text, width + AROUND if isinstance(width, int) else None)
 
 
 def slim(spec: Json) -> Json:
-    """Return a specification without columns that it never names, its data to DIGITS digits.
+    """Drop columns that a specification never names, and round its data to DIGITS significant digits.
 
     >>> slim({"encoding": {"x": {"field": "a"}}, "datasets": {"d": [{"a": 1 / 3, "b": 2}]}})["datasets"]
     {'d': [{'a': 0.33333}]}
@@ -74,25 +105,25 @@ def slim(spec: Json) -> Json:
     rest = {key: value for key, value in spec.items() if key != "datasets"}
     named = set(re.findall(r"\w+", json.dumps(rest)))
     data = {
-        name: [{key: _short(value) for key, value in row.items() if key in named} for row in rows]
+        name: [{key: _rounded(value) for key, value in row.items() if key in named} for row in rows]
         for name, rows in spec.get("datasets", {}).items()
     }
     return {**rest, "datasets": data} if data else rest
 
 
-def _short(value: object) -> object:
+def _rounded(value: object) -> object:
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
-def _plain(content: Any) -> Any:
-    """Return a specification whose text an XML file, such as SVG, can hold."""
+def _printable(content: Any) -> Any:
+    """Replace the characters of all strings that XML, and so SVG, cannot hold."""
     if isinstance(content, dict):
-        return {key: _plain(value) for key, value in content.items()}
+        return {key: _printable(value) for key, value in content.items()}
     if isinstance(content, list):
-        return list(map(_plain, content))
+        return list(map(_printable, content))
     return display(content, None) if isinstance(content, str) else content
 
 
 def footer(seconds: float) -> str:
-    """Return what a report says of its making: versions, and the seconds of the computation."""
+    """Return the footer of a report: versions, and the seconds of the computation."""
     return ", ".join(f"{name} {number}" for name, number in versions().items()) + f". Computed in {seconds:.2f} s."

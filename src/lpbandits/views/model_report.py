@@ -1,4 +1,4 @@
-"""A report of a model: what it says, how sure it is, and what tells its states apart."""
+"""HTML report of a model: its states, its uncertainty, and the questions that separate states."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,8 +31,8 @@ from lpbandits.views.folder import save_report
 from lpbandits.views.page import Section, Table
 
 PLACE_NOTE = (
-    "Where each state has the actions whose places differ most. To try one of them alone tells little: what a reward "
-    "means depends on the person's scale. Ask for a pair, as above."
+    "The rank of the actions whose ranks differ most between states. The rating of one such action says little: it "
+    "depends on the person's scale. Ask about a pair of actions instead, as above."
 )
 
 
@@ -42,12 +42,13 @@ def save_inspection(seen: Inspection, folder: str | Path, *, source: str) -> Pat
     sizes = [pluralize(len(seen.states), "state"), pluralize(seen.actions, "action")]
     if seen.fit.people is not None:
         sizes.append(f"fitted to {pluralize(seen.fit.people, 'person', 'people')}")
+    versions = ", ".join(f"{display(name)} {display(number)}" for name, number in seen.fit.versions.items())
     return save_report(
         folder,
         title="A model of preference orderings",
         lead=f"{display(source)}: {', '.join(sizes)}.",
         sections=list(_sections(seen)),
-        foot=_made(seen),
+        foot=f"Fitted with {versions}." if versions else "",
     )
 
 
@@ -58,7 +59,7 @@ def _sections(seen: Inspection) -> Iterator[Section]:
     shares: dict[str, Chart] = {"shares": share_chart(few)}
     if len(seen.states) > 1 and not seen.silence:
         shares["kendall"] = kendall_chart(few)
-    yield Section("States", _about_states(seen), shares, [Table(*state_table(seen))])
+    yield Section("States", _state_notes(seen), shares, [Table(*state_table(seen))])
     if seen.fit.warnings:
         yield Section("Warnings of the fit", warning_lines(seen.fit))
     if seen.contrasts.pairs:
@@ -74,30 +75,21 @@ def _sections(seen: Inspection) -> Iterator[Section]:
         yield Section(PLACES, [PLACE_NOTE], {"disagreements": disagreement_chart(few)})
     if seen.taste is not None and seen.taste.directions:
         chart, table = {"tastes": taste_chart(seen.taste)}, Table(*taste_table(seen.taste))
-        yield Section("What tastes are about", [*taste_lines(seen.taste), TASTE_RULE], chart, [table])
+        yield Section("Taste factors", [*taste_lines(seen.taste), TASTE_RULE], chart, [table])
     elif seen.taste is not None:
-        yield Section("Tastes", taste_lines(seen.taste))
+        yield Section("Taste", taste_lines(seen.taste))
     if seen.fit.curve:
         chart = {"how-many-states": curve_chart(seen)}
         yield Section("How many states?", [CURVE_RULE], chart, [Table(*curve_table(seen.fit.curve))])
 
 
-def _about_states(seen: Inspection) -> list[str]:
+def _state_notes(seen: Inspection) -> list[str]:
     text = [seen.silence or "Each state is an ordering of all actions, most preferred first."]
     text += [*fit_lines(seen.fit), *noise_line(seen.noise)]
     if any(s.certainty and s.top for s in seen.states):
         text.append(PAIR_RULE)
     if any(s.unknown for s in seen.states):
-        text.append(
-            "Actions that nobody in a state compared are unknown there, and left out of its lists and distances."
-        )
+        text.append("Actions without comparisons in a state are unknown there and excluded from lists and distances.")
     if len(seen.states) > MOST:
         text.append(f"Charts show the first {MOST} states.")
     return text
-
-
-def _made(seen: Inspection) -> str:
-    versions = seen.fit.versions
-    return (
-        "Fitted with " + ", ".join(f"{display(k)} {display(v)}" for k, v in versions.items()) + "." if versions else ""
-    )

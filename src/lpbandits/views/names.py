@@ -1,4 +1,4 @@
-"""What charts and tables call policies: their titles, which may come from outside the package."""
+"""Names of policies in charts and tables."""
 
 from collections.abc import Iterable
 
@@ -6,11 +6,11 @@ from lpbandits.policies import title_of
 from lpbandits.text import display, unique_labels
 
 WIDTH = 40
-"""Characters of a policy's title that are shown."""
+"""Maximum number of characters of a policy's name."""
 
 
 def name_of(policy: str) -> str:
-    """Return what a table calls a policy.
+    """Return the name of a policy in tables.
 
     >>> name_of("ts-top")
     'TS, top actions'
@@ -19,7 +19,7 @@ def name_of(policy: str) -> str:
 
 
 def names_of(policies: Iterable[str]) -> dict[str, str]:
-    """Return what a chart calls each policy: no two the same, in whatever order they are given.
+    """Return a unique name for each policy, independent of their order.
 
     >>> names_of(["lpbts", "ts", "lpbTS"])
     {'lpbTS': 'lpbTS', 'lpbts': 'lpbTS (2)', 'ts': 'TS'}

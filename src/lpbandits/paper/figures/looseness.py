@@ -12,7 +12,8 @@ from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.policies.lpbts import LpbTS
 from lpbandits.simulation import rollout
 from lpbandits.typing import FloatArray
-from lpbandits.views.charts.base import Chart, hstack, line_chart, vstack
+from lpbandits.views.charts.base import Chart, hstack, vstack
+from lpbandits.views.charts.lines import line_chart
 from lpbandits.worlds import SyntheticWorld
 
 SIZES = ((5, 10), (10, 20))

@@ -24,7 +24,8 @@ from lpbandits.rewards import Rewards
 from lpbandits.simulation import Trace, rollout
 from lpbandits.statistics import t_multiplier
 from lpbandits.typing import FloatArray, Json
-from lpbandits.views.charts.base import Chart, grid, regret_chart, top_of
+from lpbandits.views.charts.base import Chart, grid
+from lpbandits.views.charts.lines import regret_chart, top_of
 from lpbandits.views.charts.spread import dot_chart
 from lpbandits.worlds import Population
 

@@ -8,7 +8,8 @@ from lpbandits.fit import Em, TwoStage, fit_states, match_orderings
 from lpbandits.limits import check_resources
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.typing import FloatArray, Json
-from lpbandits.views.charts.base import Chart, grid, line_chart
+from lpbandits.views.charts.base import Chart, grid
+from lpbandits.views.charts.lines import line_chart
 from lpbandits.worlds import SyntheticWorld
 
 ACTIONS = 10

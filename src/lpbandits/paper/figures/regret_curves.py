@@ -5,7 +5,8 @@ import polars as pl
 from lpbandits.paper.figures.sweeps import NARROW, POLICIES, SHOWN, check_case, finals, narrow_ts
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.simulation import simulate
-from lpbandits.views.charts.base import Chart, hstack, regret_chart, top_of
+from lpbandits.views.charts.base import Chart, hstack
+from lpbandits.views.charts.lines import regret_chart, top_of
 from lpbandits.worlds import SyntheticWorld
 
 _TITLES = {"same": "Same scale", "different": "Different scales"}

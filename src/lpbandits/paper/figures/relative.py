@@ -8,7 +8,8 @@ import polars as pl
 from lpbandits.paper.figures.sweeps import check_case
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.simulation import Results, simulate
-from lpbandits.views.charts.base import Chart, hstack, regret_chart
+from lpbandits.views.charts.base import Chart, hstack
+from lpbandits.views.charts.lines import regret_chart
 from lpbandits.worlds import DuellingWorld, SyntheticWorld
 
 WORLD = SyntheticWorld(states=5, actions=10, scale="different")

@@ -13,7 +13,8 @@ from lpbandits.simulation import Results, simulate
 from lpbandits.simulation.run import Build, builders_of
 from lpbandits.simulation.size import check_run
 from lpbandits.typing import Json
-from lpbandits.views.charts.base import Chart, hstack, line_chart
+from lpbandits.views.charts.base import Chart, hstack
+from lpbandits.views.charts.lines import line_chart
 from lpbandits.worlds import SyntheticWorld
 
 

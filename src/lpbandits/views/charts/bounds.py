@@ -1,4 +1,4 @@
-"""Charts of the bounds: next to what the policies really lose, and why many actions help."""
+"""Charts of regret lower bounds and of the measured growth of regret."""
 
 import math
 from collections.abc import Sequence
@@ -7,18 +7,18 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from lpbandits.simulation.bounds import AXES, Bounds, memory_budget
+from lpbandits.simulation.bounds import AXES, Bounds, growth_ratio
 from lpbandits.text import display, unique_labels
 from lpbandits.theory import differ_probability, nearest_inversions
 from lpbandits.typing import FloatArray
-from lpbandits.views.charts.base import INK, QUIET, Chart, colours_of
+from lpbandits.views.charts.base import INK, QUIET, Chart, colours_of, heading
 from lpbandits.views.charts.labels import apart, leaders
 from lpbandits.views.names import name_of, names_of
 
 BOUND_COLOURS = {"bound-plain": "#9aa0a8", "bound-preference": INK}
 _TITLES = {"bound-plain": "bound, knowing nothing", "bound-preference": "bound, knowing the orderings"}
 
-Found = Sequence[tuple[float, Bounds]]
+Study = Sequence[tuple[float, Bounds]]
 """Bounds at each value of an axis."""
 
 _ROWS = {
@@ -29,12 +29,12 @@ _ROWS = {
 }
 _HEIGHT = 330
 TICKS = 1000
-"""People who have a tick of their own."""
+"""Maximum number of people with a tick."""
 _TICKS = [unit * 10.0**power for power in range(-3, 5) for unit in (1, 2, 5)]
 
 
 def against_chart(table: pl.DataFrame, axis: str) -> Chart:
-    """Return the bounds and the policies' measured growth against one axis; `table` is that of `table_against`."""
+    """Return a chart of bounds and measured growth of regret against one axis; `table` is from `table_against`."""
     frame = _named(table)
     colour, dash = _looks(frame)
     x = alt.X(
@@ -71,27 +71,27 @@ def against_chart(table: pl.DataFrame, axis: str) -> Chart:
     )
     ends = _spaced(frame.filter(pl.col("x") == pl.col("x").max()), low, high)
     labels = leaders(ends.select("x", "name", "mean", "at"), along="x", end="mean", at="at", colour=colour)
-    title = alt.TitleParams(
-        f"How fast regret grows, against {AXES[axis][0]}",
-        subtitle="bounds, and the policies' growth from round T/10 to T; bands: ± 2 standard errors",
+    title = heading(
+        f"Growth of regret against {AXES[axis][0]}",
+        "bounds, and the policies' growth from round T/10 to T; bands: ± 2 standard errors",
     )
     return alt.layer(bands, lines, *labels).properties(width=430, height=_HEIGHT, title=title)
 
 
-def room_chart(found: Found, axis: str, policy: str = "lpbts") -> Chart:
-    """Return how many times its bound a policy's regret grows, per value of the axis: the room for a better policy."""
-    rooms = [(x, *memory_budget(bounds, policy)) for x, bounds in found]
-    rooms = [(x, ratio, se) for x, ratio, se in rooms if math.isfinite(ratio)]
+def growth_ratio_chart(study: Study, axis: str, policy: str = "lpbts") -> Chart:
+    """Return a chart of a policy's growth of regret as a multiple of its bound, per value of the axis."""
+    ratios = [(x, *growth_ratio(bounds, policy)) for x, bounds in study]
+    ratios = [(x, ratio, se) for x, ratio, se in ratios if math.isfinite(ratio)]
     frame = pl.DataFrame(
         {
-            "x": [f"{x:g}" for x, _, _ in rooms],
-            "ratio": [ratio for _, ratio, _ in rooms],
-            "se": [se for _, _, se in rooms],
-            "label": [f"{ratio:.1f}×" for _, ratio, _ in rooms],
+            "x": [f"{x:g}" for x, _, _ in ratios],
+            "ratio": [ratio for _, ratio, _ in ratios],
+            "se": [se for _, _, se in ratios],
+            "label": [f"{ratio:.1f}×" for _, ratio, _ in ratios],
         }
     )
     base = alt.Chart(frame).encode(alt.X("x:N", title=AXES[axis][0], sort=None, axis=alt.Axis(labelAngle=0)))
-    top = 1.15 * max((ratio + se for _, ratio, se in rooms), default=1.0)
+    top = 1.15 * max((ratio + se for _, ratio, se in ratios), default=1.0)
     y = alt.Y("ratio:Q", title="growth of regret / bound", scale=alt.Scale(domain=[0, max(top, 1.3)]))
     bars = base.mark_bar(size=34, color=colours_of([policy])[0], opacity=0.85).encode(y)
     errors = (
@@ -101,12 +101,12 @@ def room_chart(found: Found, axis: str, policy: str = "lpbts") -> Chart:
     )
     text = base.mark_text(dy=-10, dx=16, align="left", fontSize=13, color=INK).encode(y, text="label:N")
     line = alt.Chart(pl.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[5, 4], color=INK).encode(y="one:Q")
-    title = alt.TitleParams(f"The room above the bound: {name_of(policy)}", subtitle="1 (dashed) is the best possible")
+    title = heading(f"Growth of regret over the bound: {name_of(policy)}", "1 (dashed) is the best possible")
     return alt.layer(bars, errors, line, text).properties(width=alt.Step(84), height=_HEIGHT, title=title)
 
 
 def neighbour_chart(sizes: Sequence[int] = (5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 30, 40, 50)) -> Chart:
-    """Return how many pairs the nearest of k random states orders differently, exactly, against k."""
+    """Return the exact expected share of pairs that the nearest of k random states orders differently."""
     rows = [
         {
             "k": k,
@@ -124,7 +124,7 @@ def neighbour_chart(sizes: Sequence[int] = (5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 3
         tooltip=[
             alt.Tooltip("k:Q"),
             alt.Tooltip("share:Q", format=".1%", title="nearest neighbour"),
-            alt.Tooltip("swap:N", title="chance that two states differ by one swap"),
+            alt.Tooltip("swap:N", title="probability that two states differ by one swap"),
         ],
     )
     half = alt.Chart(pl.DataFrame({"y": [0.5], "word": ["any other state, on average"]}))
@@ -132,19 +132,19 @@ def neighbour_chart(sizes: Sequence[int] = (5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 3
     word = half.mark_text(align="left", dx=4, dy=-8, x=0, color=QUIET, fontSize=12).encode(
         alt.Y("y:Q", scale=scale), text="word:N"
     )
-    title = alt.TitleParams("How far the true state stands out", subtitle="the nearest of k random states, exact")
+    title = heading("Distance of the nearest other state", "the nearest of k random states, exact")
     return alt.layer(rule, word, line).properties(width=430, height=_HEIGHT, title=title)
 
 
 def people_chart(bounds: Bounds) -> Chart:
-    """Return every person's bounds as ticks, and their means over the people who have all of them.
+    """Return a chart of every person's bounds, and their means over the people without an infinite bound.
 
-    A logarithmic axis has no place for infinite bounds and for 0: the label of a row says how many there are.
+    The logarithmic axis cannot show infinite and zero bounds: the row's label counts them.
     """
     known = {name: bounds.column(name) for name in _ROWS}
     known = {name: values for name, values in known.items() if not np.isnan(values).any()}
     rows = [_row_label(_ROWS[name], values) for name, values in known.items()]
-    whole = np.isfinite(np.stack(list(known.values()))).all(axis=0)
+    finite = np.isfinite(np.stack(list(known.values()))).all(axis=0)
     ticks_frame = pl.DataFrame(
         [
             {"bound": row, "value": float(value)}
@@ -154,12 +154,14 @@ def people_chart(bounds: Bounds) -> Chart:
         ],
         schema={"bound": pl.String, "value": pl.Float64},
     )
-    means = [float(values[whole].mean()) if whole.any() else 0.0 for values in known.values()]
+    means = [float(values[finite].mean()) if finite.any() else 0.0 for values in known.values()]
     means_frame = pl.DataFrame(
         [{"bound": row, "value": mean} for row, mean in zip(rows, means, strict=True) if mean > 0],
         schema={"bound": pl.String, "value": pl.Float64},
     )
-    y = alt.Y("bound:N", title=None, sort=rows, scale=alt.Scale(domain=rows), axis=_wide())
+    y = alt.Y(
+        "bound:N", title=None, sort=rows, scale=alt.Scale(domain=rows), axis=alt.Axis(labelFontSize=13, labelLimit=320)
+    )
     x = alt.X("value:Q", title="bound on regret per log T", scale=alt.Scale(type="log", nice=False, padding=20))
     ticks = alt.Chart(ticks_frame).mark_tick(thickness=2, height=18, opacity=0.45, color="#0b6e99").encode(x, y)
     diamonds = (
@@ -167,21 +169,21 @@ def people_chart(bounds: Bounds) -> Chart:
         .mark_point(size=90, filled=True, shape="diamond", color=INK, opacity=1)
         .encode(x, y, tooltip=["bound:N", alt.Tooltip("value:Q", title="mean", format=".3g")])
     )
-    of = "" if whole.all() else f" over the {int(whole.sum())} people with no infinite bound"
-    some = f" of the first {TICKS:,}" if len(bounds.people) > TICKS else ""
-    title = alt.TitleParams("Every person's bounds", subtitle=f"a tick per person{some}; diamond: the mean{of}")
+    of = "" if finite.all() else f" over the {int(finite.sum())} people without an infinite bound"
+    shown = f" (first {TICKS:,})" if len(bounds.people) > TICKS else ""
+    title = heading("Bounds per person", f"one tick per person{shown}; diamond: mean{of}")
     return alt.layer(ticks, diamonds).properties(width=430, height=alt.Step(36), title=title)
 
 
 def rates_chart(bounds: Bounds, person: int = 0, most: int = 25) -> Chart:
-    """Return how often an optimal policy that knows the orderings tries each action, except the person's best."""
-    someone = bounds.people[person]
+    """Return a chart of how often an optimal policy that knows the orderings plays each suboptimal action."""
+    shown = bounds.people[person]
     names = unique_labels(bounds.actions)
     frame = pl.DataFrame(
         [
             {"action": name, "rate": float(rate)}
-            for i, (name, rate) in enumerate(zip(names, someone.preference.rates, strict=True))
-            if i != someone.best
+            for i, (name, rate) in enumerate(zip(names, shown.preference.rates, strict=True))
+            if i != shown.best
         ],
         schema={"action": pl.String, "rate": pl.Float64},
     ).sort("rate", descending=True, maintain_order=True)
@@ -195,17 +197,17 @@ def rates_chart(bounds: Bounds, person: int = 0, most: int = 25) -> Chart:
             tooltip=["action:N", alt.Tooltip("rate:Q", format=".3g")],
         )
     )
-    some = f"; the {most} most played of {len(frame)} others" if len(frame) > most else ""
-    best = display(names[someone.best], 40)
-    title = alt.TitleParams(
-        "Where an optimal policy explores",
-        subtitle=f"person {person}; the best action, {best}, is played without limit and left out{some}",
+    cut = f"; the {most} most played of {len(frame)} others" if len(frame) > most else ""
+    best = display(names[shown.best], 40)
+    title = heading(
+        "Exploration of an optimal policy",
+        f"person {person}; the best action, {best}, is played without limit and omitted{cut}",
     )
     return alt.layer(bars).properties(width=alt.Step(24), height=200, title=title)
 
 
 def _row_label(title: str, values: FloatArray) -> str:
-    """Return a row's title with what its axis cannot show.
+    """Return a row's title with the counts of infinite and zero values.
 
     >>> _row_label("as printed", np.array([1.0, np.inf, 0.0]))
     'as printed (1 of 3 infinite, 1 of 3 zero)'
@@ -220,7 +222,7 @@ def _named(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _limits(frame: pl.DataFrame) -> tuple[float, float]:
-    """Return the ends of a logarithmic axis that holds all lines."""
+    """Return the limits of a logarithmic axis that holds all lines."""
     means = frame["mean"].to_numpy()
     means = means[means > 0]
     return (0.7 * float(means.min()), 1.4 * float(means.max())) if len(means) else (0.1, 10.0)
@@ -242,7 +244,3 @@ def _spaced(ends: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
     ends = ends.sort("mean")
     shares = [math.log(max(mean, low) / low) / math.log(high / low) for mean in ends["mean"].to_list()]
     return ends.with_columns(at=pl.Series([low * (high / low) ** share for share in apart(shares, _HEIGHT)]))
-
-
-def _wide() -> alt.Axis:
-    return alt.Axis(labelFontSize=13, labelLimit=320)

@@ -1,13 +1,13 @@
-"""The ends of lines: each line's name where it ends, and a hint where one line lies over another."""
+"""Labels at the ends of lines, and dashes for lines that cover another line."""
 
 import altair as alt
 import numpy as np
 import polars as pl
 
 ROOM = 17
-"""Pixels from one label to the next."""
+"""Pixels between two labels."""
 CLOSE = 0.012
-"""Lines closer than this share of the chart's height lie over each other."""
+"""Lines that are closer than this share of the chart's height overlap ..."""
 LONG = 0.4
 """... if they do so for this share of their length."""
 DASH = [7, 4]
@@ -16,7 +16,7 @@ DASH = [7, 4]
 def end_labels(
     frame: pl.DataFrame, *, value: str, along: str, top: float, colour: alt.Color, height: int
 ) -> list[alt.Chart]:
-    """Return each line's name at its end, moved apart where lines end close together, with a thin line leading to it.
+    """Return each line's name at its end, with a leader line where labels are moved apart.
 
     `frame` has a column "name"; `top` is the top of a linear axis that begins at 0.
     """
@@ -42,7 +42,7 @@ def leaders(ends: pl.DataFrame, *, along: str, end: str, at: str, colour: alt.Co
 
 
 def dashes(frame: pl.DataFrame, *, value: str, along: str, top: float) -> alt.StrokeDash:
-    """Return a look for every line: dashed if it lies over one drawn before it, which then shows in the gaps."""
+    """Return the dash pattern of every line; a line that covers an earlier one is dashed."""
     names = frame["name"].unique(maintain_order=True).to_list()
     over = covering(frame, value=value, along=along, top=top)
     scale = alt.Scale(domain=names, range=[DASH if name in over else [1, 0] for name in names])
@@ -60,23 +60,22 @@ def covering(frame: pl.DataFrame, *, value: str, along: str, top: float) -> set[
     for name, x, y in frame.select("name", along, value).iter_rows():
         lines.setdefault(name, {})[x] = y
     over: set[str] = set()
-    solid: list[str] = []
+    solid: list[dict[float, float]] = []
     for name, line in lines.items():
-        if any(_together(line, lines[other], CLOSE * top) for other in solid):
+        if any(_overlap(line, other, CLOSE * top) for other in solid):
             over.add(name)
         else:
-            solid.append(name)
+            solid.append(line)
     return over
 
 
-def _together(one: dict[float, float], other: dict[float, float], near: float) -> bool:
-    shared = one.keys() & other.keys()
-    close = [abs(one[x] - other[x]) < near for x in shared]
+def _overlap(one: dict[float, float], other: dict[float, float], near: float) -> bool:
+    close = [abs(one[x] - other[x]) < near for x in one.keys() & other.keys()]
     return bool(close) and float(np.mean(close)) >= LONG
 
 
 def apart(shares: list[float], height: int) -> list[float]:
-    """Move labels apart that would overlap; places are ascending shares of a chart's height in pixels.
+    """Move overlapping labels apart; positions are ascending shares of a chart's height in pixels.
 
     >>> apart([0.0, 0.5, 0.5], height=170)
     [0.0, 0.5, 0.6]

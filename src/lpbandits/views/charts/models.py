@@ -1,4 +1,4 @@
-"""Charts of a model: shares, distances, first places and places that states disagree on, and how many states."""
+"""Charts of a model: shares of states, distances between states, ranks of actions, number of states."""
 
 from collections.abc import Sequence
 
@@ -7,25 +7,25 @@ import polars as pl
 
 from lpbandits.inspection.inspect import Inspection
 from lpbandits.text import share_text, unique_labels
-from lpbandits.views.charts.base import INK, Chart
+from lpbandits.views.charts.base import INK, Chart, heading
 
 STATE_COLOURS = [
     *("#0b6e99", "#d9822b", "#4d8b57", "#c43c6b", "#7a4fa3", "#8a6d3b", "#3aa6a0", "#6b7280"),
     *("#63b3d1", "#f0bc7e", "#a3cf8f", "#f097b5", "#b79ad6", "#d0b98a", "#12486b", "#8c2d04"),
     *("#1b5e20", "#7b0f3b", "#3b1f6b", "#c9b000"),
 ]
-"""The colours of states, all different; a model of more states has bars of one colour, named beside them."""
+"""Colours of states; with more states than colours, all bars have one colour."""
 DOTS = 8
-"""States whose places are told apart as dots; the places of more are a table of tints."""
+"""Maximum number of states whose ranks are shown as dots; the ranks of more states are a heat map."""
 NUMBERED = 12
-"""States between which distances are written out, and whose answers are."""
+"""Maximum number of states with numbers in the cells of heat maps."""
 MOST = 60
-"""States, and disagreements, that charts show."""
-PLACES = "Actions that states place most differently"
+"""Maximum number of states and actions in a chart."""
+PLACES = "Actions that states rank most differently"
 
 
 def share_chart(seen: Inspection) -> Chart:
-    """Return the states' shares as bars."""
+    """Return the shares of states as bars."""
     frame = pl.DataFrame(
         {
             "state": [state_name(s.state) for s in seen.states],
@@ -40,7 +40,7 @@ def share_chart(seen: Inspection) -> Chart:
 
 
 def kendall_chart(seen: Inspection) -> Chart:
-    """Return the distances between states as a heat map."""
+    """Return the Kendall distances between states as a heat map."""
     names = [state_name(s.state) for s in seen.states]
     rows = [
         {"one": names[y], "other": names[z], "distance": seen.contrasts.kendall[y][z]}
@@ -58,7 +58,7 @@ def kendall_chart(seen: Inspection) -> Chart:
         alt.Color("distance:Q", scale=alt.Scale(scheme="blues", domain=[0, 0.7], clamp=True), legend=None),
         tooltip=["one", "other", alt.Tooltip("distance:Q", format=".1%", title="pairs ordered differently")],
     )
-    title = alt.TitleParams("How far apart the states are", subtitle="share of action pairs ordered differently")
+    title = heading("Distance between states", "share of action pairs ordered differently")
     layers: list[alt.Chart] = [cells]
     if numbered:
         dark = alt.condition("datum.distance > 0.45", alt.value("white"), alt.value(INK))
@@ -67,20 +67,20 @@ def kendall_chart(seen: Inspection) -> Chart:
 
 
 def place_chart(seen: Inspection) -> Chart:
-    """Return the intervals of the first actions' places, state by state: a dot where the ordering has the action."""
+    """Return the 90 % intervals of the ranks of each state's first actions."""
     far = max((high for s in seen.states if s.certainty for _, high in s.certainty.places), default=2)
     panels = [
         _intervals(s.state, unique_labels(s.top[:MOST]), s.certainty.places[:MOST], max(far, 2), colour)
         for s, colour in zip(seen.states, STATE_COLOURS, strict=False)
         if s.certainty and s.top
     ]
-    title = alt.TitleParams("How sure are the first places?", subtitle="bars: 90 % intervals of the place; 1 is best")
+    title = heading("How sure are the first places?", "bars: 90 % intervals of the place; 1 is best")
     chart: Chart = alt.concat(*panels, columns=2, title=title).resolve_scale(y="independent")
     return chart
 
 
 def _intervals(state: int, names: Sequence[str], places: Sequence[tuple[int, int]], far: int, colour: str) -> Chart:
-    """Return one state's intervals; all states have the same axis."""
+    """Return the intervals of one state; all states share the limits of the axis."""
     frame = pl.DataFrame(
         {
             "action": names,
@@ -103,7 +103,7 @@ def _intervals(state: int, names: Sequence[str], places: Sequence[tuple[int, int
 
 
 def disagreement_chart(seen: Inspection) -> Chart:
-    """Return where each state places the actions that states disagree on most: as dots, or many states as a table."""
+    """Return the ranks of the actions whose ranks differ most: dots, or a heat map for many states."""
     names = unique_labels(d.action for d in seen.contrasts.disagreements)
     rows = [
         {"action": name, "state": state_name(z), "number": str(z), "rank": rank}
@@ -120,7 +120,7 @@ def disagreement_chart(seen: Inspection) -> Chart:
 
 
 def _dots(seen: Inspection, base: alt.Chart) -> Chart:
-    """Return an action's places as dots, a colour per state, each a little below the one before: none is hidden."""
+    """Return the ranks of each action as dots with a colour and a vertical offset per state."""
     places = alt.Scale(domain=[1, max(seen.actions, 2)], nice=False, zero=False, padding=8)
     whole = _whole_places(max(seen.actions, 2))
     title = "place in the ordering (1 is best)"
@@ -134,11 +134,11 @@ def _dots(seen: Inspection, base: alt.Chart) -> Chart:
         tooltip=["action:N", "state:N", "rank:Q"],
     )
     height = alt.Step(max(32, 9 * len(seen.states)), **{"for": "position"})
-    return alt.layer(lines, dots).properties(width=460, height=height, title=PLACES)
+    return alt.layer(lines, dots).properties(width=460, height=height, title=heading(PLACES))
 
 
 def _places(seen: Inspection, base: alt.Chart) -> Chart:
-    """Return an action's places as a table: a column per state, the darker the better."""
+    """Return the ranks of each action as a heat map with a column per state."""
     x = alt.X("number:N", title="state", sort=None, axis=alt.Axis(orient="top", labelAngle=0, ticks=False))
     half = seen.actions / 2
     tint = alt.Scale(scheme="blues", domain=[1, max(seen.actions, 2)], reverse=True)
@@ -147,20 +147,20 @@ def _places(seen: Inspection, base: alt.Chart) -> Chart:
     )
     colour = alt.condition(f"datum.rank < {half}", alt.value("white"), alt.value(INK))
     text = base.mark_text(fontSize=11).encode(x, text="rank:Q", color=colour)
-    title = alt.TitleParams(PLACES, subtitle="place in each state's ordering: 1, the darkest, is best")
+    title = heading(PLACES, "place in each state's ordering: 1, the darkest, is best")
     wide = 26 if seen.actions < 1000 else 34
     return alt.layer(cells, text).properties(width=alt.Step(wide), height=alt.Step(26), title=title)
 
 
 def _whole_places(last: int) -> alt.Axis:
-    """Return an axis of places: of few, each has its tick, and none falls between two."""
+    """Return an axis of ranks with whole numbers; a short axis has a tick for each rank."""
     if last <= DOTS:
         return alt.Axis(format="d", values=list(range(1, last + 1)))
     return alt.Axis(format="d", tickMinStep=1)
 
 
 def curve_chart(seen: Inspection) -> Chart:
-    """Return how well each number of states did on unseen people, with one standard error and the choice marked."""
+    """Return the held-out score of each number of states, with one standard error and the choice marked."""
     frame = pl.DataFrame(
         [
             {
@@ -176,21 +176,21 @@ def curve_chart(seen: Inspection) -> Chart:
     base = alt.Chart(frame).encode(
         alt.X("states:Q", title="states", axis=alt.Axis(values=frame["states"].to_list(), format="d", grid=False))
     )
-    height = alt.Y("score:Q", title="score on unseen people", scale=alt.Scale(zero=False))
+    height = alt.Y("score:Q", title="score on held-out people", scale=alt.Scale(zero=False))
     colour = alt.Color(
         "chosen:N",
         scale=alt.Scale(domain=["tried", "chosen"], range=STATE_COLOURS[:2]),
         legend=alt.Legend(title=None, orient="top", symbolSize=110, labelFontSize=12),
     )
     line = base.mark_line(color=STATE_COLOURS[0]).encode(height)
-    bars = base.mark_rule(color=STATE_COLOURS[0]).encode(alt.Y("low:Q", title="score on unseen people"), y2="high:Q")
+    bars = base.mark_rule(color=STATE_COLOURS[0]).encode(alt.Y("low:Q", title="score on held-out people"), y2="high:Q")
     dots = base.mark_point(filled=True, opacity=1, size=110).encode(height, colour)
-    title = alt.TitleParams("How many states?", subtitle="bars: one standard error of the distance from the best score")
+    title = heading("How many states?", "bars: one standard error of the difference from the best score")
     return alt.layer(line, bars, dots).properties(width=420, height=260, title=title)
 
 
 def state_colour(seen: Inspection, *, legend: bool = False) -> alt.Color | alt.ColorValue:
-    """Return a colour of its own for every state; of more states than there are colours, one for all."""
+    """Return the colour encoding of states; with more states than colours, one colour for all."""
     names = [state_name(s.state) for s in seen.states]
     if len(names) > len(STATE_COLOURS):
         return alt.ColorValue(STATE_COLOURS[0])
@@ -201,5 +201,5 @@ def state_colour(seen: Inspection, *, legend: bool = False) -> alt.Color | alt.C
 
 
 def state_name(state: int) -> str:
-    """Return what charts call a state."""
+    """Return the name of a state in charts."""
     return f"state {state}"

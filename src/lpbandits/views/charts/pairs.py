@@ -1,4 +1,4 @@
-"""Charts of what tells people apart: pairs of actions that states answer differently, and the ends of tastes."""
+"""Charts of pairs of actions that states answer differently, and of taste factors."""
 
 import altair as alt
 import polars as pl
@@ -6,17 +6,17 @@ import polars as pl
 from lpbandits.inspection.facts import Direction, TasteView
 from lpbandits.inspection.inspect import Inspection
 from lpbandits.text import unique_labels
-from lpbandits.views.charts.base import INK, Chart
+from lpbandits.views.charts.base import INK, Chart, heading
 from lpbandits.views.charts.models import NUMBERED
 
 LEFT, EVEN, RIGHT = "#5b3a98", "#f1f1f4", "#c2651a"
-"""The first of two actions, as many for one as for the other, the second."""
+"""Colours of the first action of a pair, of a tie, and of the second action."""
 ROW = 30
-"""Pixels of a pair."""
+"""Height of a pair in pixels."""
 
 
 def pair_chart(seen: Inspection) -> Chart:
-    """Return who prefers which of two actions: a row per pair, one action at each side, and a column per state."""
+    """Return the preferences of states in pairs of actions: a row per pair and a column per state."""
     pairs = seen.contrasts.pairs
     left, right = (unique_labels(getattr(pair, side) for pair in pairs) for side in ("first", "second"))
     frame = pl.DataFrame(
@@ -47,9 +47,7 @@ def pair_chart(seen: Inspection) -> Chart:
     text = base.mark_text(fontSize=12, opacity=1.0 if numbered else 0.0).encode(
         _names("right", right, RIGHT), text=alt.Text("most:Q", format=".0%"), color=dark, tooltip=tips
     )
-    title = alt.TitleParams(
-        "Which of two do they prefer?", subtitle="purple: the action at the left, orange: the one at the right"
-    )
+    title = heading("Which of two do they prefer?", "purple: the action on the left; orange: the action on the right")
     chart: Chart = (
         alt.layer(cells, text)
         .resolve_scale(y="independent")
@@ -71,22 +69,22 @@ def _names(side: str, names: list[str], colour: str) -> alt.Y:
 
 
 def taste_chart(taste: TasteView) -> Chart:
-    """Return the actions at the ends of the strongest factors, as bars to both sides."""
-    far = max(abs(much) for d in taste.directions for _, much in (*d.one_end, *d.other_end))
+    """Return the actions with the largest loadings on each of the strongest taste factors."""
+    far = max(abs(loading) for d in taste.directions for _, loading in (*d.one_end, *d.other_end))
     panels = [_ends(direction, far) for direction in taste.directions]
-    title = alt.TitleParams("What tastes are about", subtitle="bars: how much an action has of it")
+    title = heading("Taste factors", "bars: loadings of actions")
     chart: Chart = alt.concat(*panels, columns=2, title=title).resolve_scale(y="independent")
     return chart
 
 
 def _ends(direction: Direction, far: float) -> Chart:
-    """Return one factor's ends; all factors have the same axis."""
-    both = [*direction.one_end, *reversed(direction.other_end)]
-    names = unique_labels(action for action, _ in both)
+    """Return the largest loadings of one factor; all factors share the limits of the axis."""
+    loadings = [*direction.one_end, *reversed(direction.other_end)]
+    names = unique_labels(action for action, _ in loadings)
     frame = pl.DataFrame(
         {
             "action": names,
-            "much": [much for _, much in both],
+            "loading": [loading for _, loading in loadings],
             "end": ["one"] * len(direction.one_end) + ["other"] * len(direction.other_end),
         }
     )
@@ -94,8 +92,8 @@ def _ends(direction: Direction, far: float) -> Chart:
     bars = alt.Chart(frame).mark_bar(height=14)
     out: Chart = bars.encode(
         alt.Y("action:N", title=None, sort=None, axis=alt.Axis(labelLimit=240, ticks=False, domain=False)),
-        alt.X("much:Q", title=None, scale=alt.Scale(domain=[-far, far]), axis=alt.Axis(tickCount=4)),
+        alt.X("loading:Q", title=None, scale=alt.Scale(domain=[-far, far]), axis=alt.Axis(tickCount=4)),
         colour,
-        tooltip=["action:N", alt.Tooltip("much:Q", format=".2f")],
+        tooltip=["action:N", alt.Tooltip("loading:Q", format=".2f")],
     ).properties(width=240, height=alt.Step(22), title=f"taste {direction.factor}")
     return out

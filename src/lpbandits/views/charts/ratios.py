@@ -1,4 +1,4 @@
-"""Charts of ratios: on a logarithmic axis, where half and twice are equally far from 1."""
+"""Charts of ratios on a logarithmic axis."""
 
 import json
 import math
@@ -23,10 +23,14 @@ def ratio_chart(
     width: int = 230,
     height: int = 290,
 ) -> Chart:
-    """Return a line per policy over settings, evenly spaced in the order of the frame, named at its end.
+    """Return a line per policy over settings, which are evenly spaced in the order of the frame.
 
-    `frame` has policy, setting, value, low and high (± one standard error), and level: what was lost.
-    `ends` are the ends of the axis, so that charts side by side compare.
+    Parameters
+    ----------
+    frame
+        Columns policy, setting, value, low and high (± one standard error), and level (the regret).
+    ends
+        Minimum and maximum of the y axis, for charts side by side.
     """
     settings = frame["setting"].unique(maintain_order=True).to_list()
     places = {name: float(i) for i, name in enumerate(settings)}
@@ -57,7 +61,7 @@ def ratio_chart(
 
 
 def _ends(table: pl.DataFrame, ends: tuple[float, float], height: int) -> pl.DataFrame:
-    """Return where each line ends, and where its name is put: moved apart where lines end close together."""
+    """Return the end of each line and the position of its label."""
     low, high = (math.log(end) for end in ends)
     last = table.filter(pl.col("place") == pl.col("place").max()).sort("value")
     shares = [(math.log(value) - low) / (high - low) for value in last["value"].to_list()]

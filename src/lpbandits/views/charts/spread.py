@@ -1,4 +1,4 @@
-"""Charts of one number per policy: how it spreads over people, and how sure its mean is."""
+"""Charts of one number per policy: its distribution over people, or its mean with an interval."""
 
 import altair as alt
 import numpy as np
@@ -9,7 +9,7 @@ from lpbandits.views.names import names_of
 
 
 def final_chart(people: pl.DataFrame, *, title: str) -> Chart:
-    """Return how regret at the end spreads over people: 5 to 95 %, the middle half, the median and the mean."""
+    """Return a chart of the final regret over people: 5-95 %, quartiles, median and mean."""
     means = people.group_by("policy", maintain_order=True).agg(pl.col("regret").mean()).sort("regret")
     order = means["policy"].to_list()
     named = names_of(order)
@@ -25,7 +25,7 @@ def final_chart(people: pl.DataFrame, *, title: str) -> Chart:
     tips = [alt.Tooltip("name:N", title="policy"), alt.Tooltip("mean:Q", format=".1f")]
     tips += [alt.Tooltip(f"p{q:02d}:Q", title=f"{q} %", format=".1f") for q in (5, 25, 50, 75, 95)]
     whiskers = base.mark_rule(strokeWidth=2).encode(
-        alt.X("p05:Q", title="regret at the end, per person", axis=alt.Axis(tickCount=6)), x2="p95:Q"
+        alt.X("p05:Q", title="final regret per person", axis=alt.Axis(tickCount=6)), x2="p95:Q"
     )
     boxes = base.mark_bar(height=16, opacity=0.35).encode(x="p25:Q", x2="p75:Q", tooltip=tips)
     median = base.mark_tick(thickness=3, height=16).encode(x="p50:Q", tooltip=tips)
@@ -34,7 +34,7 @@ def final_chart(people: pl.DataFrame, *, title: str) -> Chart:
     return chart.properties(
         width=420,
         height=alt.Step(34),
-        title=heading(title, "line: 5-95 % of people; box: middle half; bar: median; diamond: mean"),
+        title=heading(title, "line: 5-95 % of people; box: quartiles; bar: median; diamond: mean"),
     )
 
 
@@ -47,10 +47,9 @@ def dot_chart(
     ends: tuple[float, float] | None = None,
     width: int = 300,
 ) -> Chart:
-    """Return a dot with its interval per policy, named beside it; `frame` has group, policy, value, low and high.
+    """Return a dot and an interval per policy, grouped; `frame` has group, policy, value, low and high.
 
-    Policies of a group stand together under its name. `ends` are the least and the greatest value that the axis has
-    room for, so that charts side by side compare.
+    `ends` are the minimum and maximum of the axis, for charts side by side.
     """
     policies = frame["policy"].unique(maintain_order=True).to_list()
     table = titled(frame).with_columns(row=pl.format("{} {}", "group", "policy"))
@@ -59,7 +58,7 @@ def dot_chart(
     y = alt.Y("row:N", axis=None, sort=rows, scale=alt.Scale(domain=rows, paddingInner=0.1))
     least, greatest = ends or (float(np.min(table["low"].to_numpy())), float(np.max(table["high"].to_numpy())))
     reach = (greatest - least) or 1.0
-    # A third of the width is left for the names.
+    # A third of the width is for the names.
     across = alt.Scale(domain=[least - 0.04 * reach, greatest + 0.55 * reach], nice=False, zero=False)
     base = alt.Chart(table).encode(y, color=colour_of(policies))
     tips = [
