@@ -58,7 +58,7 @@ def test_unknown_and_infinite_bounds_are_told_apart(tmp_path: Path) -> None:
     assert table["latent_printed"].is_nan().all()
     rates = (tmp_path / "out" / "rates.svg").read_text()
     assert "walk" in rates
-    assert "rest, is played without limit and left out" in rates
+    assert "the best action, rest, is played without limit" in rates
     assert "1 of 1 infinite" in (tmp_path / "out" / "people.svg").read_text()
 
 
@@ -87,7 +87,7 @@ def test_bound_writes_charts_and_a_report(tmp_path: Path) -> None:
     table = pl.read_parquet(out / "against-gap.parquet")
     assert set(table["kind"]) == {"bound-plain", "bound-preference", "lpbts", "ts"}
     report = (out / "report.html").read_text()
-    assert "The room above the bound" in report
+    assert "Growth of regret over the bound" in report
     assert not re.search(r'(src|href)="https?:', report)
 
 

@@ -107,7 +107,7 @@ def test_a_fit_goes_on_to_simulate_and_bound(log: Path, tmp_path: Path) -> None:
     assert noise is not None
     args = ["simulate", "--model", str(out), "--people", "2", "--rounds", "5"]
     done = runner.invoke(app, args, catch_exceptions=False).stdout
-    assert f"noise {noise:.4g} (as the model says)" in done
+    assert f"noise {noise:.4g} (from the model)" in done
     assert "mTS" in done
     for more, wanted in (([], noise), (["--rewards", "gaussian"], noise), (["--noise", "2"], 2.0)):
         told = json.loads(runner.invoke(app, [*args, *more, "--json"], catch_exceptions=False).stdout)["settings"]
@@ -117,7 +117,7 @@ def test_a_fit_goes_on_to_simulate_and_bound(log: Path, tmp_path: Path) -> None:
         told = json.loads(runner.invoke(app, ["bound", "--model", str(out), *more, "--json"]).stdout)["settings"]
         assert told["noise"] == wanted
     shown = runner.invoke(app, ["bound", "--model", str(out)], catch_exceptions=False).stdout
-    assert f"noise {noise:.4g} (as the model says)" in shown
+    assert f"noise {noise:.4g} (from the model)" in shown
 
 
 def test_zeros_and_ones_go_on_as_bernoulli_rewards(tmp_path: Path) -> None:

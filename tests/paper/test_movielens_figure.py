@@ -260,7 +260,7 @@ def test_another_draw_is_another_split(folder: Path, table: pl.DataFrame) -> Non
 def test_the_chart_shows_every_environment_with_both_errors(table: pl.DataFrame) -> None:
     moved = table.filter(pl.col("level") != RAW).with_columns(pl.col("regret", "z") + 1, draw=pl.lit(3))
     spec = FIGURES["movielens-1m"].chart(pl.concat([table, moved])).to_dict()
-    titles = {panel["title"]["text"]: panel["title"]["subtitle"] for panel in spec["concat"]}
+    titles = {" ".join(panel["title"]["text"]): " ".join(panel["title"]["subtitle"]) for panel in spec["concat"]}
     for environment in ENVIRONMENTS.values():
         for level in LEVELS:
             assert titles[f"{environment.title}: {level}"].startswith("1 draw; " if level == RAW else "2 draws; ")
@@ -283,7 +283,7 @@ def test_the_chart_shows_every_environment_with_both_errors(table: pl.DataFrame)
 
 def test_ratings_share_an_axis(table: pl.DataFrame) -> None:
     spec = FIGURES["movielens-1m"].chart(table).to_dict()
-    ratings = [panel for panel in spec["concat"] if panel["title"]["text"].endswith(": ratings")]
+    ratings = [panel for panel in spec["concat"] if " ".join(panel["title"]["text"]).endswith(": ratings")]
     domains = {tuple(panel["layer"][0]["encoding"]["x"]["scale"]["domain"]) for panel in ratings}
     assert (len(ratings), len(domains)) == (3, 1)
     low, high = domains.pop()

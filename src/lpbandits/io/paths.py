@@ -69,11 +69,3 @@ def own_temporary() -> Path | None:
         if stat.S_ISDIR(found.st_mode) and ours:
             return writable(folder)
     return None
-
-
-def ensure_home() -> None:
-    """Give a process without any home one in the temporary directory: altair asks for it when it is imported."""
-    try:
-        Path.home()
-    except (RuntimeError, KeyError):
-        os.environ["HOME"] = str(own_temporary() or tempfile.gettempdir())

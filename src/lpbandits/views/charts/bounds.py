@@ -41,7 +41,7 @@ def against_chart(table: pl.DataFrame, axis: str) -> Chart:
         "x:Q",
         title=AXES[axis][0],
         scale=alt.Scale(type="log" if axis == "gap" else "linear", nice=False, padding=14, zero=False),
-        axis=alt.Axis(values=sorted(set(table["x"].to_list())), format="~g"),
+        axis=alt.Axis(values=sorted(set(table["x"].to_list())), format="~g" if axis == "gap" else "d"),
     )
     low, high = _limits(frame)
     y = alt.Y(
@@ -120,7 +120,7 @@ def neighbour_chart(sizes: Sequence[int] = (5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 3
     )
     scale = alt.Scale(domain=[0.25, 0.52], nice=False, zero=False)
     line = base.mark_line(strokeWidth=2.5, color=INK, point=alt.OverlayMarkDef(size=45, color=INK)).encode(
-        alt.Y("share:Q", title="pairs ordered differently", scale=scale, axis=alt.Axis(format=".0%")),
+        alt.Y("share:Q", title="pairs ordered differently", scale=scale, axis=alt.Axis(format=".0%", tickCount=6)),
         tooltip=[
             alt.Tooltip("k:Q"),
             alt.Tooltip("share:Q", format=".1%", title="nearest neighbour"),

@@ -51,7 +51,7 @@ def pair_chart(seen: Inspection) -> Chart:
     chart: Chart = (
         alt.layer(cells, text)
         .resolve_scale(y="independent")
-        .properties(width=side * len(seen.states), height=ROW * len(pairs), title=title)
+        .properties(width=alt.Step(side), height=ROW * len(pairs), title=title)
     )
     return chart
 
