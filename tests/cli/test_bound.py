@@ -94,28 +94,25 @@ def test_bound_writes_charts_and_a_report(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--against", "noise"], "against is 'noise'; choose one of: size, states, gap"),
-        (["--state", "1"], "--model model.json"),
+        (["--against", "noise"], "against.*'noise'.*size, states, gap"),
+        (["--state", "1"], "--state needs --model"),
         (["--model", "missing.json"], "missing.json"),
-        (["--model", "m.json", "--policies", "ts"], "random people"),
-        (["--model", "m.json", "--states", "3"], "--states is for random people, not for --model; leave it out"),
-        (["--model", "m.json", "--seed", "3"], "--seed is for random people"),
-        (["--rounds", "50"], "--rounds is for the measurement of --policies; name some, or leave it out"),
-        (["--policies", "ts", "--rounds", "5"], "rounds is 5; it must be a whole number from 10"),
-        (["--policies", "ts", "--repeats", "0"], "repeats is 0"),
-        (["--policies", "ts", "--repeats", "-1"], "repeats is -1"),
-        (["--threads", "0"], "threads is 0"),
-        (["--threads", "-5"], "threads is -5"),
-        (["--policies", "ts,lpbts,ts"], "policy 'ts' is named twice"),
-        (["--policies", "nope"], "policy is 'nope'"),
-        (["--policies", "lpb-duel"], "'lpb-duel' learns from duels; growth is measured on rewards"),
-        (["--people", "0"], "people is 0"),
+        (["--model", "m.json", "--policies", "ts"], "--policies has no effect with --model"),
+        (["--model", "m.json", "--states", "3"], "--states has no effect with --model"),
+        (["--rounds", "50"], "--rounds needs --policies"),
+        (["--policies", "ts", "--rounds", "5"], "rounds.*5.*10"),
+        (["--policies", "ts", "--repeats", "-1"], "repeats.*-1"),
+        (["--threads", "0"], "threads.*0"),
+        (["--policies", "ts,lpbts,ts"], "'ts'.*twice"),
+        (["--policies", "nope"], "'nope'"),
+        (["--policies", "lpb-duel"], "'lpb-duel'.*duels"),
+        (["--people", "0"], "people.*0"),
     ],
 )
-def test_bound_errors(arguments: list[str], words: str) -> None:
+def test_invalid_options_of_bound_are_rejected(arguments: list[str], words: str) -> None:
     done = runner.invoke(app, ["bound", *arguments])
     assert isinstance(done.exception, InvalidInput | lpb.FileFormatError)
-    assert words in str(done.exception)
+    assert re.search(words, str(done.exception))
 
 
 def test_simulate_duels_json() -> None:

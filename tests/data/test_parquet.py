@@ -365,7 +365,7 @@ def test_a_pattern_that_the_shell_took_apart(command: str, tmp_path: Path) -> No
     options = ["--model", "model.json"] if command == "decide" else []
     found = CliRunner(env={"COLUMNS": "2000"}).invoke(app, [command, *options, *paths])
     assert found.exit_code == 2
-    assert "p-1.parquet and 2 more); many files are named by one pattern in quotes: 'ratings/*.parquet'" in found.stderr
+    assert "p-1.parquet and 2 more); pass many files as one quoted pattern: 'ratings/*.parquet'" in found.stderr
     found = CliRunner().invoke(app, [command, *options, paths[0], "x\x00"])
     assert found.exit_code == 2
     assert "in quotes" not in found.stderr

@@ -144,7 +144,7 @@ def test_what_was_not_believed_is_said(tmp_path: Path) -> None:
     assert runner.invoke(app, arguments).exit_code == 0
     _cut(next((tmp_path / "cases").glob("*.parquet")))
     done = runner.invoke(app, [*arguments, "--resume", "--json"])
-    assert "note: run again: simplex-" in done.stderr
+    assert "note: computed again: simplex-" in done.stderr
     assert len(json.loads(done.stdout)["recomputed"]) == 1
 
 

@@ -1,4 +1,4 @@
-"""The command `lpb`: one small file per command; each parses, calls the library and renders."""
+"""The command line `lpb`: each command parses its options, calls the library and prints the result."""
 
 import contextlib
 import os
@@ -47,13 +47,13 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: bool = typer.Option(False, "--version", help="Show the version.", callback=_show_version, is_eager=True),
-    debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error; may stand anywhere."),
+    debug: bool = typer.Option(False, "--debug", help="Show tracebacks."),
 ) -> None:
     """Latent preference bandits: personal decisions from preference orderings."""
 
 
 class _Stopped(BaseException):
-    """The user, or the machine, asked the command to end. Nothing but `main` catches it, so all is cleaned up."""
+    """Raised on SIGINT or SIGTERM and caught only by `main`, so that all clean-up runs."""
 
 
 def _stop(number: int, _: object) -> Never:
@@ -61,9 +61,9 @@ def _stop(number: int, _: object) -> Never:
 
 
 def main() -> None:
-    """Run the command line; an error of ours is one line on stderr and exit code 2, and an interrupt says so.
+    """Run the command line; an error is one line on stderr.
 
-    Exit codes: 0 done, 2 refused, 70 a fault in the package, 130 and 143 interrupted.
+    Exit codes: 0 success, 2 invalid input or a system error, 70 a bug in the package, 130 SIGINT, 143 SIGTERM.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
@@ -86,15 +86,15 @@ def main() -> None:
         if fault is not None:
             _end(str(fault), 2, error if debug else None)
         about = f"lpbandits {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
-        text = f"unexpected error: {type(error).__name__}: {error}; this is a fault in lpbandits"
-        _end(f"{text}: please report it, with what --debug shows ({about})", 70, error if debug else None)
+        text = f"unexpected error: {type(error).__name__}: {error}; this is a bug in lpbandits"
+        _end(f"{text}: please report it with the output of --debug ({about})", 70, error if debug else None)
 
 
 def _end(message: str | None, code: int, error: BaseException | None = None) -> Never:
-    """Say one line and end, also where standard output or standard error cannot be written."""
+    """Print one line and exit, even if standard output or standard error cannot be written."""
     try:
         sys.stdout.flush()
-    except (OSError, ValueError) as full:  # ValueError: it is closed
+    except (OSError, ValueError) as full:  # ValueError: the stream is closed
         if message is None and not isinstance(full, BrokenPipeError):
             message, code = f"cannot write to standard output: {reason(full)}", 2
         elif message is None:
@@ -110,18 +110,15 @@ def _end(message: str | None, code: int, error: BaseException | None = None) -> 
 
 
 def _silence(stream: TextIO) -> None:
-    """Send what Python would still write when it ends to nowhere: it failed, and has been said."""
-    with contextlib.suppress(OSError, ValueError), open(os.devnull, "w") as nowhere:  # noqa: PTH123 - not a path of a user
-        os.dup2(nowhere.fileno(), stream.fileno())
+    """Discard what Python would still write to a failed stream at exit."""
+    with contextlib.suppress(OSError, ValueError), open(os.devnull, "w") as null:  # noqa: PTH123 - not a user's path
+        os.dup2(null.fileno(), stream.fileno())
 
 
 def _writable(stream: TextIO | None) -> TextIO:
-    """Return a stream that takes every letter, those that the terminal's alphabet lacks as a question mark.
-
-    A stream that was closed before we came takes everything.
-    """
+    """Return a stream that replaces characters outside its encoding; a closed stream becomes the null device."""
     if stream is None:
-        return open(os.devnull, "w")  # noqa: PTH123 - for as long as the program runs
+        return open(os.devnull, "w")  # noqa: PTH123 - open until the process ends
     with contextlib.suppress(AttributeError, ValueError, OSError):
         stream.reconfigure(errors="replace")  # type: ignore[attr-defined] # of a TextIOWrapper
     return stream

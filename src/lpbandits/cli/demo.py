@@ -1,4 +1,4 @@
-"""`lpb demo`: the paper's headline comparison."""
+"""`lpb demo`: the paper's main comparison."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ from lpbandits.text import display
 
 
 def demo(
-    out: Path = typer.Option(Path("lpb-demo"), help="Folder for the tables, charts and the HTML report."),
-    seed: int = typer.Option(0, help="Seed of everything random."),
+    out: Path = typer.Option(Path("lpb-demo"), help="Output folder for tables, charts and the HTML report."),
+    seed: int = typer.Option(0, help="Random seed."),
     draws: int = typer.Option(10, help="Independent draws of the orderings."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of tables."),
 ) -> None:
-    """See it work: lpbTS against mTS and TS, when people share a scale and when each has their own.
+    """Compare lpbTS with mTS and TS on simulated people, on the same scale and on different scales.
 
     Example: `lpb demo --out my-demo --seed 1`
     """
@@ -25,13 +25,13 @@ def demo(
 
     as_folder(out)
     with progress_bar("simulating (the first run also compiles)") as report:
-        made = run_demo(out, seed=seed, draws=draws, progress=report)
+        done = run_demo(out, seed=seed, draws=draws, progress=report)
     if as_json:
-        print_json({scale: results.to_dict() for scale, results in made.results.items()})
+        print_json({scale: results.to_dict() for scale, results in done.results.items()})
         return
-    for results in made.results.values():
+    for results in done.results.values():
         print_table(described(results), *comparison(results), right=NUMBERS)
         say("")
-    for sentence in findings(made.results):
+    for sentence in findings(done.results):
         say(f"• {sentence}")
-    say(f"\nPicture: {display(made.picture, None)}\nReport:  {display(made.report, None)}")
+    say(f"\nPicture: {display(done.picture, None)}\nReport:  {display(done.report, None)}")

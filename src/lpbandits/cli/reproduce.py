@@ -1,4 +1,4 @@
-"""`lpb reproduce`: the figures and claims of the paper, and beyond it."""
+"""`lpb reproduce`: figures and claims of the paper, and further figures."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -13,32 +13,32 @@ from lpbandits.text import LINE, display
 
 def reproduce(
     figures: list[str] | None = typer.Argument(
-        None, help="Figures by name, or **paper** or **beyond** for all of a kind; all by default."
+        None, help="Names of figures, **paper** or **beyond** for a group; all figures by default."
     ),
-    show: bool = typer.Option(False, "--list", help="List the figures instead of running them."),
+    show: bool = typer.Option(False, "--list", help="List the figures and exit."),
     quick: bool = typer.Option(
         False,
-        help="Fewer people, settings and draws: a look in a minute (once compiled) that settles no claim.",
+        help="Run fewer people, settings and draws: about a minute, too few to settle claims.",
     ),
-    draws: int | None = typer.Option(None, help="Draws of the orderings; 3 to 48 by figure (2 with --quick)."),
-    people: int | None = typer.Option(None, help="People per state; 50 by default (10 with --quick)."),
+    draws: int | None = typer.Option(None, help="Draws of the orderings; default 3 to 48 by figure, 2 with --quick."),
+    people: int | None = typer.Option(None, help="People per state; default 50, 10 with --quick."),
     rounds: int = typer.Option(200, help="Rounds per person."),
     jobs: Annotated[
         int | None,
         typer.Option(
             show_default="one per core",
-            help="Worker processes, or settings of figures at a time on a cluster. Never changes a result.",
+            help="Parallel workers: processes, or tasks on a cluster. Results do not depend on it.",
         ),
     ] = None,
     backend: workers.Backend = "processes",
     address: workers.Address = None,
     threads: workers.Threads = None,
-    seed: int = typer.Option(0, help="Seed of everything random."),
-    out: Path = typer.Option(Path("results"), help="Folder for report, claims, figures and tables."),
-    resume: bool = typer.Option(False, help="Go on where an interrupted run stopped."),
+    seed: int = typer.Option(0, help="Random seed."),
+    out: Path = typer.Option(Path("results"), help="Output folder for report, claims, figures and tables."),
+    resume: bool = typer.Option(False, help="Skip cases that an interrupted run has finished."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> None:
-    """Run the paper's figures again and check its claims; **beyond** it are figures of our own.
+    """Reproduce the figures of the paper, and further ones (**beyond**), and check the claims.
 
     Example: `lpb reproduce regret-curves vary-states --out results --seed 0`
     """
@@ -79,7 +79,7 @@ def reproduce(
     if people is not None:
         size = replace(size, people=validate.as_count(people, "people"))
     with progress_bar("reproducing") as report:
-        made = run(
+        done = run(
             figures or [],
             out=out,
             size=size,
@@ -89,34 +89,34 @@ def reproduce(
             resume=resume,
             progress=report,
         )
-    for why in made.recomputed:
-        typer.echo(f"note: run again: {display(why, LINE)}", err=True)
+    for why in done.recomputed:
+        typer.echo(f"note: computed again: {display(why, LINE)}", err=True)
     if as_json:
-        claims = [asdict(claim) for claim in made.claims]
+        claims = [asdict(claim) for claim in done.claims]
         print_json(
             {
                 "claims": claims,
-                "skipped": made.skipped,
-                "recomputed": made.recomputed,
-                "seconds": made.seconds,
-                "report": str(made.report),
+                "skipped": done.skipped,
+                "recomputed": done.recomputed,
+                "seconds": done.seconds,
+                "report": str(done.report),
             }
         )
         return
-    for source, title in (("paper", "What the paper says"), ("beyond", "Beyond the paper")):
+    for source, title in (("paper", "Claims of the paper"), ("beyond", "Beyond the paper")):
         rows = [
             [claim.verdict, claim.claim, claim.measure, claim.effect_text]
-            for claim in made.claims
+            for claim in done.claims
             if claim.source == source
         ]
         if rows:
             print_table(title, ["verdict", "claim", "measure", "effect [95 %]"], rows)
-    for name, why in made.skipped.items():
+    for name, why in done.skipped.items():
         say(f"not run: {name} ({why})", style="dim")
-    say(f"\n{made.seconds:.0f} s. Report: {display(made.report, None)}")
+    say(f"\n{done.seconds:.0f} s. Report: {display(done.report, None)}")
 
 
 def _needs(data: str | None, here: bool) -> str:
     if data is None:
         return "–"
-    return f"MovieLens {data}" + ("" if here else " (not here)")
+    return f"MovieLens {data}" + ("" if here else " (not installed)")

@@ -1,6 +1,6 @@
-"""What commands show: tables on stdout, a progress bar on stderr when someone is watching, JSON on request.
+"""Terminal output: tables and JSON on stdout, progress bars and notes on stderr.
 
-The only door to the terminal. Nothing in a label, a name or a path is taken for markup, an emoji or a command.
+Labels, names and paths are printed literally: markup, emoji codes and control characters have no effect.
 """
 
 import json
@@ -20,12 +20,12 @@ from lpbandits.text import LINE, display
 Report = Callable[[str, int, int], None]
 
 STAGE = 40
-"""Characters of what is under way, beside a bar."""
+"""Maximum number of characters of a stage's name."""
 
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Report]:
-    """Show one bar that moves as the library calls back."""
+    """Show one progress bar."""
     with _bars() as progress:
         task = progress.add_task(what, total=None)
 
@@ -37,7 +37,7 @@ def progress_bar(what: str) -> Iterator[Report]:
 
 @contextmanager
 def stage_bars() -> Iterator[Report]:
-    """Show a bar per stage of long work."""
+    """Show a progress bar per stage."""
     with _bars() as progress:
         tasks: dict[str, TaskID] = {}
 
@@ -50,7 +50,7 @@ def stage_bars() -> Iterator[Report]:
 
 
 def _bars() -> Progress:
-    """Return bars on stderr; nothing at all when that is not a terminal."""
+    """Return progress bars on stderr, disabled if it is not a terminal."""
     console = _plain_console(stderr=True)
     columns = (
         TextColumn("{task.description:<18}", markup=False),
@@ -63,7 +63,7 @@ def _bars() -> Progress:
 
 @contextmanager
 def notes() -> Iterator[None]:
-    """Print warnings of ours as notes on stderr, each once."""
+    """Print each `LockInWarning` once as a note on stderr."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LockInWarning)
         yield
@@ -77,12 +77,12 @@ def print_json(content: Any) -> None:
 
 
 def say(text: str, *, style: str = "") -> None:
-    """Print lines of text; a newline in text from outside is to be `shown` before it comes here."""
+    """Print lines of text; pass untrusted text through `display` first."""
     _console().print("\n".join(display(line, None) for line in text.split("\n")), style=style)
 
 
 def print_table(title: str, columns: list[str], rows: list[list[str]], *, right: set[str] | None = None) -> None:
-    """Print a table; `right` names the columns of numbers."""
+    """Print a table; columns in `right` are aligned to the right."""
     table = Table(header_style="bold", box=None, pad_edge=False, show_edge=False)
     for name in columns:
         number = name in (right or set())
@@ -94,7 +94,7 @@ def print_table(title: str, columns: list[str], rows: list[list[str]], *, right:
 
 
 def _console() -> Console:
-    """Return the console for results: as wide as the terminal, 120 columns when piped."""
+    """Return the console for stdout; its width is 120 columns if stdout is not a terminal."""
     console = _plain_console()
     if not console.is_terminal:
         console.width = 120

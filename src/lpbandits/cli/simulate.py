@@ -1,4 +1,4 @@
-"""`lpb simulate`: compare policies on a world."""
+"""`lpb simulate`: compare policies in simulation."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,67 +41,63 @@ def simulate(
     context: typer.Context,
     states: int = typer.Option(5, help="Latent states (m)."),
     actions: int = typer.Option(10, help="Actions (k)."),
-    people: int = typer.Option(50, help="People per state."),
-    rounds: int | None = typer.Option(
-        None, show_default="200; for --log as many as --least", help="Rounds per person (T)."
-    ),
+    people: int = typer.Option(50, help="People per state; with --log, people in total."),
+    rounds: int | None = typer.Option(None, show_default="200; --least with --log", help="Rounds per person (T)."),
     scale: str = typer.Option(
-        "same", help="**same**: people of a state share their means; **different**: everyone has their own."
+        "same", help="**same**: people of a state share mean rewards; **different**: each person has own means."
     ),
-    gap: float = typer.Option(0.2, help="Least difference between neighbours' means (Δ)."),
+    gap: float = typer.Option(0.2, help="Minimum gap between consecutive means (Δ)."),
     noise: float | None = typer.Option(
-        None, help="Standard deviation of rewards (σ): 1, and 0.5 for Bernoulli; for a --model from a fit, what it saw."
+        None, help="Standard deviation of rewards (σ); default 1, 0.5 for Bernoulli, or the noise of a fitted --model."
     ),
     draws: int = typer.Option(1, help="Independent draws of the orderings."),
     policies: str | None = typer.Option(
         None,
-        help="Policies, by name, with commas; see `lpb policies`. By default **lpbts,mts,ts,ts-top**, and for duels "
+        help="Policies, separated by commas; see `lpb policies`. Default **lpbts,mts,ts,ts-top**; for duels "
         "**lpb-duel,double-ts**.",
     ),
-    feedback: str = typer.Option("rewards", help="**rewards**, or **duels**: which of two actions won."),
-    comparison: str = typer.Option("rewards", help="How duels are decided: noisy **rewards** or **bradley-terry**."),
-    seed: int = typer.Option(0, help="Seed of everything random."),
+    feedback: str = typer.Option("rewards", help="Feedback: **rewards**, or **duels** (the winner of two actions)."),
+    comparison: str = typer.Option("rewards", help="Winner of a duel: by noisy **rewards** or **bradley-terry**."),
+    seed: int = typer.Option(0, help="Random seed."),
     first: str = typer.Option("prior", help="First action of sampling policies: **prior** or **uniform**."),
-    jitter: float = typer.Option(0.05, help="Random part of the differences (ε)."),
-    base: float | None = typer.Option(None, help="Level of the means (C); 9 for the same scale, 6 for different."),
-    spread: float = typer.Option(0.4, help="Spread of people's levels, times k (γ), for different scales."),
+    jitter: float = typer.Option(0.05, help="Random part of the gaps (ε)."),
+    base: float | None = typer.Option(
+        None, help="Level of the means (C); default 9 on the same scale, 6 on different scales."
+    ),
+    spread: float = typer.Option(0.4, help="Spread of people's levels on different scales, divided by k (γ)."),
     gaps: str = typer.Option(
         "paper",
-        help="How much lower each next action is: **paper** (--gap and --jitter); **exponential**, with mean 0.225; "
-        "**cliff**, 0.05 and once 2, in the middle; **steps**, 1 with chance 0.2, else 0.02. For all but the first, "
-        "--jitter changes nothing and --gap only the level of the best mean.",
+        help="Gaps between consecutive means: **paper** (--gap and --jitter); **exponential** (mean 0.225); **cliff** "
+        "(0.05, one gap of 2 in the middle); **steps** (1 with probability 0.2, else 0.02). With all but **paper**, "
+        "--jitter has no effect and --gap changes only the level of the best mean.",
     ),
-    swap: float = typer.Option(0.0, help="Chance that neighbours in a person's own ordering are swapped."),
-    model_error: float = typer.Option(
-        0.0, help="How wrong the orderings are that policies are told: 1 − τ (Kendall's) on average, below 1."
-    ),
-    assumed_noise: float | None = typer.Option(None, help="The noise that policies are told; the true one by default."),
+    swap: float = typer.Option(0.0, help="Probability that two neighbours in a person's ordering are swapped."),
+    model_error: float = typer.Option(0.0, help="Error of the model's orderings: mean of 1 − Kendall's τ, below 1."),
+    assumed_noise: float | None = typer.Option(None, help="Noise that policies assume; default the true noise."),
     noise_family: str = typer.Option(
-        "normal", help="Noise of the rewards: **normal**, or **student** with heavy tails and the same --noise."
+        "normal", help="Distribution of the noise: **normal**, or **student** (heavy tails, the same --noise)."
     ),
-    explore: float = typer.Option(
-        0.0, help="A floor for the chance of every allowed action, as trials need it; at most 1 / actions."
-    ),
+    explore: float = typer.Option(0.0, help="Minimum probability of every allowed action; at most 1 / actions."),
     world: str | None = typer.Option(
         None,
-        help="Where people come from: **synthetic** (the paper's), **means** (of --model), **replay** (real people of "
-        "--log, with the orderings of --model), or one that another package brings.",
+        help="World: **synthetic** (the paper's), **means** (people of --model), **replay** (real people of --log, "
+        "with the orderings of --model), or a plug-in's.",
     ),
-    model: Path | None = typer.Option(None, help="A model file, for the worlds that need one."),
-    log: Path | None = typer.Option(None, help="A log of ratings, for --world replay."),
-    least: int = typer.Option(20, help="Ratings that a replayed person must have: no fewer than --rounds."),
-    rewards: str = typer.Option("gaussian", help="Rewards of a --model: gaussian, bernoulli or poisson."),
+    model: Path | None = typer.Option(None, help="Model file."),
+    log: Path | None = typer.Option(None, help="Log of ratings, for --world replay."),
+    least: int = typer.Option(20, help="Minimum number of ratings of a replayed person; at least --rounds."),
+    rewards: str = typer.Option("gaussian", help="Rewards of a --model: **gaussian**, **bernoulli** or **poisson**."),
     settings: list[str] = typer.Option(
-        [], "--set", help="A further setting of the world, as name=value; may be repeated."
+        [], "--set", help="Further setting of the world as name=value; can be repeated."
     ),
     jobs: workers.Jobs = None,
     backend: workers.Backend = "processes",
     address: workers.Address = None,
     threads: workers.Threads = None,
-    out: Path | None = typer.Option(None, help="Folder for Parquet tables, manifest, charts and an HTML report."),
+    out: Path | None = typer.Option(None, help="Output folder for tables, charts and an HTML report."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a table."),
 ) -> None:
-    """Compare policies on the same people with the same luck.
+    """Compare policies on the same people and the same random draws.
 
     Example: `lpb simulate --states 20 --actions 20 --scale different --draws 10 --out results`
     """
@@ -114,9 +110,9 @@ def simulate(
     validate.as_choice(feedback, "feedback", DEFAULT)
     duels = feedback == "duels"
     given = {name: context.params[name] for name in context.params if _is_given(context, name)}
-    _refuse(given, "first" if duels else "comparison", f"has no meaning for {feedback}")
+    _refuse(given, "first" if duels else "comparison", f"has no effect for {feedback}")
     if duels:
-        _refuse(given, "assumed_noise", "has no meaning for duels")
+        _refuse(given, "assumed_noise", "has no effect for duels")
     chosen = world or ("replay" if log is not None else "means" if model is not None else "synthetic")
     place = world_of(chosen, {name: given[name] for name in OF_WORLDS if name in given}, settings)
     if duels:
@@ -152,7 +148,7 @@ def simulate(
 
 
 def world_of(name: str, given: dict[str, Any], settings: list[str]) -> "World":
-    """Return a world by name, from the options given for it; one that it does not take is refused."""
+    """Build a world from the given options; an option that the world does not have is an error."""
     import inspect
 
     from lpbandits import validate
@@ -163,8 +159,8 @@ def world_of(name: str, given: dict[str, Any], settings: list[str]) -> "World":
 
     if name not in WORLDS:
         load_outside()
-    made: Any = WORLDS[validate.as_choice(name, "world", WORLDS)]
-    takes = inspect.signature(made).parameters
+    factory: Any = WORLDS[validate.as_choice(name, "world", WORLDS)]
+    takes = inspect.signature(factory).parameters
     for pair in settings:
         key, equals, value = pair.partition("=")
         if not equals or key not in takes:
@@ -173,33 +169,33 @@ def world_of(name: str, given: dict[str, Any], settings: list[str]) -> "World":
                 + validate.did_you_mean(key, takes)
             )
         if key in given:
-            raise InvalidInput(f"{key} is given twice, once by --set {validate.short_repr(pair)}; give it once")
+            raise InvalidInput(f"{key} is set twice, once by --set {validate.short_repr(pair)}; set it once")
         given[key] = Path(value) if key in ("model", "log") else _value(value)
     understood = {*takes, "noise"} if "rewards" in takes else takes
     for key in given:
         _refuse(given if key not in understood else {}, key, f"is not a setting of the world {name!r}")
     for key, option in (("model", "--model model.json"), ("log", "--log ratings.csv")):
         if key in takes and key not in given:
-            raise InvalidInput(f"the world {name!r} needs a {key}; give {option}")
+            raise InvalidInput(f"the world {name!r} needs a {key}; add {option}")
     if isinstance(given.get("model"), Path):
         given["model"] = PreferenceModel.load(given["model"])
     if "rewards" in takes:
-        _describe_rewards(given, made)
+        _set_rewards(given, factory)
     if isinstance(given.get("log"), Path):
         given["log"], _ = read_log(given["log"])
     try:
-        world: World = made(**given)
+        world: World = factory(**given)
     except TypeError as error:
         if "argument" not in str(error):
             raise
         raise InvalidInput(
-            f"the world {name!r} cannot be made: {error}; give what is missing by --set name=value"
+            f"the world {name!r} cannot be built: {error}; set missing values with --set name=value"
         ) from None
     return world
 
 
-def _describe_rewards(given: dict[str, Any], made: Any) -> None:
-    """Make rewards of a family and a noise; without a noise, those of a model's people are as noisy as it says."""
+def _set_rewards(given: dict[str, Any], factory: Any) -> None:
+    """Combine the family and the noise to `Rewards`; the default noise of the world "means" is the model's."""
     from lpbandits.model import as_model
     from lpbandits.rewards import Rewards
     from lpbandits.worlds import MeansWorld
@@ -208,12 +204,12 @@ def _describe_rewards(given: dict[str, Any], made: Any) -> None:
     if not {"rewards", "noise"} & set(given):
         return
     family, noise = given.get("rewards", "gaussian"), given.pop("noise", None)
-    seen = noise is None and made is MeansWorld
-    given["rewards"] = rewards_seen(as_model(given["model"]), family) if seen else Rewards(family, noise)
+    from_model = noise is None and factory is MeansWorld
+    given["rewards"] = rewards_seen(as_model(given["model"]), family) if from_model else Rewards(family, noise)
 
 
 def _value(text: str) -> Any:
-    """Return the value of a setting: JSON, or text as it is."""
+    """Parse the value of a setting as JSON, or return the text."""
     import json
 
     from lpbandits.errors import InvalidInput
@@ -223,7 +219,7 @@ def _value(text: str) -> Any:
     except json.JSONDecodeError:
         return text
     except (ValueError, RecursionError):
-        raise InvalidInput("--set has a value with thousands of digits or brackets; give a plain one") from None
+        raise InvalidInput("the value of --set has too many digits or brackets") from None
 
 
 def _is_given(context: typer.Context, name: str) -> bool:
@@ -232,11 +228,11 @@ def _is_given(context: typer.Context, name: str) -> bool:
 
 
 def _refuse(given: dict[str, Any], name: str, why: str) -> None:
-    """Refuse an option that would change nothing, so that nobody believes it did."""
+    """Reject an option that has no effect."""
     from lpbandits.errors import InvalidInput
 
     if name in given:
-        raise InvalidInput(f"--{name.replace('_', '-')} {why}; leave it out")
+        raise InvalidInput(f"--{name.replace('_', '-')} {why}; remove it")
 
 
 def _show(results: "Results", written: Path | None) -> None:

@@ -82,7 +82,7 @@ def _rows(spec: Json) -> list[list[Json]]:
 def _part(spec: Json, part: Json) -> Json:
     """Return a part of a specification with the data, configuration and parameters that it uses."""
     text = json.dumps(part)
-    shared = {key: spec[key] for key in ("$schema", "config", "data") if key in spec}
+    shared: Json = {key: spec[key] for key in ("$schema", "config", "data") if key in spec}
     data = {name: rows for name, rows in spec.get("datasets", {}).items() if f'"{name}"' in text or "data" in shared}
     params = [one for one in spec.get("params", []) if any(f'"{view}"' in text for view in one.get("views", []))]
     return {**shared, **part, "datasets": data, "params": [*part.get("params", []), *params]}

@@ -79,8 +79,9 @@ def vstack(*charts: Chart) -> Chart:
 
 def grid(charts: Sequence[Chart], columns: int) -> Chart:
     """Place charts in rows of `columns`, each with its own colours."""
-    out: Chart = alt.concat(*charts, columns=columns, spacing=28)
-    return out.resolve_scale(color="independent", strokeDash="independent")
+    base = alt.concat(*charts, columns=columns, spacing=28)
+    out: Chart = base.resolve_scale(color="independent", strokeDash="independent")
+    return out
 
 
 def deferred_validation(make: Callable[P, R]) -> Callable[P, R]:
@@ -124,8 +125,8 @@ def styled(chart: Chart) -> Chart:
 
 def heading(title: str, subtitle: str = "") -> alt.TitleParams:
     """Return a chart's title and subtitle, wrapped so that they fit a narrow screen."""
-    lines = {"subtitle": textwrap.wrap(subtitle, SUBTITLE_WIDTH)} if subtitle else {}
-    return alt.TitleParams(textwrap.wrap(title, TITLE_WIDTH), **lines)
+    below = textwrap.wrap(subtitle, SUBTITLE_WIDTH) if subtitle else alt.Undefined
+    return alt.TitleParams(textwrap.wrap(title, TITLE_WIDTH), subtitle=below)
 
 
 def titled(frame: pl.DataFrame) -> pl.DataFrame:
