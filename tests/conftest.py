@@ -1,4 +1,4 @@
-"""What several test files share: the hypothesis profile, made-up models and outcomes, and the registered policies."""
+"""Shared fixtures: hypothesis profiles, example models and worlds, and all registered policies."""
 
 import contextlib
 import itertools
@@ -44,17 +44,17 @@ Outcome = tuple[int, float]
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None, None, None]:
-    """Hide the name of the test from its environment: workers that one test left warm serve the next."""
-    told = os.environ.pop("PYTEST_CURRENT_TEST", "")
+    """Hide the name of the test from the environment: a changed environment restarts worker processes."""
+    current = os.environ.pop("PYTEST_CURRENT_TEST", "")
     try:
         yield
     finally:
-        os.environ["PYTEST_CURRENT_TEST"] = told  # pytest takes it away
+        os.environ["PYTEST_CURRENT_TEST"] = current  # pytest removes it
 
 
 @contextlib.contextmanager
 def without_report() -> Iterator[None]:
-    """Have reproductions draw nothing: charts take longer than the small cases that are told of here."""
+    """Skip the report of a reproduction: charts take longer than the small cases."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("lpbandits.paper.reproduce.save_reproduction", lambda out, *_, **__: Path(out))
         yield
@@ -68,7 +68,7 @@ def no_report() -> Iterator[None]:
 
 @pytest.fixture
 def nobody() -> Iterator[str]:
-    """Give where nobody listens, and nobody else can meanwhile: a port that is taken."""
+    """Yield an address with no listener: a port that is bound but does not listen."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{taken.getsockname()[1]}"
@@ -76,7 +76,7 @@ def nobody() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
-    """Give where a Dask cluster is that was there before, as on a user's machines."""
+    """Yield the address of a running Dask cluster."""
     from distributed import LocalCluster
 
     with LocalCluster(  # type: ignore[no-untyped-call]
@@ -92,7 +92,7 @@ REWARDS: dict[str, Rewards] = {
     "bernoulli": Rewards("bernoulli"),
     "poisson": Rewards("poisson"),
 }
-"""Every kind of rewards."""
+"""Every family of rewards, with known and unknown noise."""
 
 _LEVELS = {"gaussian": (1.0, 5.0), "bernoulli": (0.05, 0.95), "poisson": (0.5, 5.0)}
 
@@ -107,7 +107,7 @@ def random_orderings(m: int, k: int, seed: int) -> IntArray:
 
 
 def descending(orderings: IntArray, low: float, high: float) -> FloatArray:
-    """Return means that fall evenly from high to low along each ordering, each state a little below the one before."""
+    """Return means that fall evenly from high to low along each ordering; each state starts a little lower."""
     m, k = orderings.shape
     means = np.empty((m, k))
     for z in range(m):
@@ -117,7 +117,7 @@ def descending(orderings: IntArray, low: float, high: float) -> FloatArray:
 
 
 def taste_for(k: int, seed: int = 1, **settings: Any) -> TasteModel:
-    """Return a made-up taste of k actions, with two factors."""
+    """Return a random taste model of k actions with two factors."""
     rng = np.random.default_rng([seed, k])
     numbers: dict[str, Any] = {"offset": 0.3, "level": 1.5, "log_scale": -0.2, "log_scale_sd": 0.4, "lasting": 0.6}
     variances = rng.uniform(0.2, 1.0, k)
@@ -126,7 +126,7 @@ def taste_for(k: int, seed: int = 1, **settings: Any) -> TasteModel:
 
 
 def with_taste(model: PreferenceModel) -> PreferenceModel:
-    """Return the same model with a made-up taste, if it has none."""
+    """Return the model with a random taste model, if it has none."""
     if model.taste is not None:
         return model
     return PreferenceModel(
@@ -142,7 +142,7 @@ def with_taste(model: PreferenceModel) -> PreferenceModel:
 
 
 def model_for(rewards: Rewards, m: int = 4, k: int = 6, seed: int = 1) -> PreferenceModel:
-    """Return a model whose means such rewards can have."""
+    """Return a model with means in the range of a reward family."""
     orderings = random_orderings(m, k, seed)
     return PreferenceModel(orderings, means=descending(orderings, *_LEVELS[rewards.family]), taste=taste_for(k))
 
@@ -150,7 +150,7 @@ def model_for(rewards: Rewards, m: int = 4, k: int = 6, seed: int = 1) -> Prefer
 def population_for(
     policy_model: PreferenceModel, rewards: Rewards, people: int = 2, offered: IntArray | None = None
 ) -> Population:
-    """Return `people` people per state who have the model's own means."""
+    """Return `people` people per state, with the model's means."""
     people_ = MeansWorld(policy_model, rewards=rewards).draw(people=people, seed=0)
     if offered is None:
         return people_
@@ -218,16 +218,16 @@ UNPLAYED = [
     for part in _PARTS
     if part.kind not in {played.kind for policy in _PLAYED for played in (policy.evidence, policy.rule)}
 ]
-"""Parts that no registered policy uses: an evidence is tried with the rule `sample`, a rule with `refit`."""
+"""Parts of no registered policy: an evidence is tested with the rule `sample`, a rule with `refit`."""
 
 _NAMES = itertools.product([*ON_REWARDS, *VARIANTS, *UNPLAYED], REWARDS)
 CASES = [case for case in itertools.starmap(Case, _NAMES) if _possible(case)]
-"""Every registered policy for rewards, and every other part, on every kind of rewards it can take."""
+"""Every registered policy for rewards, and every other part, with every family of rewards it supports."""
 
 _GAUSSIAN = REWARDS["gaussian"]
 
 SOME_RATINGS = np.where(np.arange(30).reshape(5, 6) % 4 == 1, np.nan, np.arange(30).reshape(5, 6) % 7 + 1.0)
-"""Five people's ratings of six actions; who rated what differs."""
+"""Ratings of six actions by five people, with different gaps."""
 
 WORLDS_BY_NAME: dict[str, list[Callable[[], World]]] = {
     "synthetic": [
@@ -245,19 +245,19 @@ WORLDS_BY_NAME: dict[str, list[Callable[[], World]]] = {
 
 WORLDS_BY_NAME["replay"] = [lambda: ReplayWorld(model_for(_GAUSSIAN), SOME_RATINGS, least=3, rewards=_GAUSSIAN)]
 
-for _name in set(WORLDS) - set(WORLDS_BY_NAME):  # a new world that can be so small needs no line here
+for _name in set(WORLDS) - set(WORLDS_BY_NAME):  # a new world with these two parameters needs no line here
     _made: Any = WORLDS[_name]
     WORLDS_BY_NAME[_name] = [partial(_made, states=4, actions=6)]
 
 EXAMPLE_WORLDS = [make for name, makes in WORLDS_BY_NAME.items() if name != "replay" for make in makes]
-"""Those whose people have known states and means."""
+"""Worlds whose people have known states and means."""
 
 
 @st.composite
 def models(
     draw: st.DrawFn, max_states: int = 5, max_actions: int = 6, low: float = 0.1, high: float = 0.9
 ) -> PreferenceModel:
-    """Make models with a prior that may rule states out, and means between `low` and `high`."""
+    """Draw models whose prior may exclude states, with means between `low` and `high`."""
     k = draw(st.integers(1, max_actions))
     m = draw(st.integers(1, min(max_states, math.factorial(k))))
     rows = draw(st.lists(st.permutations(range(k)), min_size=m, max_size=m, unique_by=tuple))
@@ -271,7 +271,7 @@ def models(
 
 
 def rewards_like(kind: str) -> st.SearchStrategy[float]:
-    """Make rewards of one kind; Gaussian ones lie on a grid, so that ties happen."""
+    """Draw rewards of a family; Gaussian ones partly on a grid, so that ties occur."""
     if kind == "bernoulli":
         return st.sampled_from([0.0, 1.0])
     if kind == "poisson":
@@ -280,5 +280,5 @@ def rewards_like(kind: str) -> st.SearchStrategy[float]:
 
 
 def outcomes_for(model: PreferenceModel, kind: str, max_size: int = 20) -> st.SearchStrategy[list[Outcome]]:
-    """Make a history of (action, reward)."""
+    """Draw a history of (action, reward)."""
     return st.lists(st.tuples(st.integers(0, model.n_actions - 1), rewards_like(kind)), max_size=max_size)

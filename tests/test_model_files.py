@@ -1,4 +1,4 @@
-"""A model as a file: whole, readable, and refused when it is not what it says."""
+"""Model files: round trips, the format, and refusal of truncated, altered or foreign files."""
 
 import json
 from pathlib import Path
@@ -15,27 +15,15 @@ from lpbandits.model import PreferenceModel
 from tests.conftest import models
 
 LABELS: list[str | int] = [
-    'say "hi"',
-    "a, b",
-    "two\nlines",
-    "π ⪰ ζ",
-    "\t\\",
-    "",
-    " ",
-    "日本語",
-    7,
-    -1,
-    2**70,
-    "7",
-    "\u2028",
-    "{}",
+    *('say "hi"', "a, b", "two\nlines", "π ⪰ ζ", "\t\\", "", " "),
+    *("日本語", 7, -1, 2**70, "7", "\u2028", "{}"),
 ]
 MODEL = PreferenceModel(
     [list(range(14)), list(range(13, -1, -1))],
     actions=LABELS,
     prior=[0.1, 0.9],
     utilities=[[i / 13 for i in range(13, -1, -1)], [i / 13 for i in range(14)]],
-    provenance={"made": "by hand", "rows": 3, "nested": {"π": [1.5, None]}},
+    provenance={"source": "typed", "rows": 3, "nested": {"π": [1.5, None]}},
 )
 
 
@@ -45,7 +33,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "model.json"
 
 
-def test_round_trip_keeps_every_label_and_number(path: Path) -> None:
+def test_a_round_trip_keeps_labels_and_numbers(path: Path) -> None:
     again = PreferenceModel.load(path)
     assert again == MODEL
     assert again.actions == tuple(LABELS)
@@ -56,7 +44,7 @@ def test_round_trip_keeps_every_label_and_number(path: Path) -> None:
 
 
 @given(models(), st.data())
-def test_any_model_survives_json(model: PreferenceModel, data: st.DataObject) -> None:
+def test_any_model_round_trips_through_json(model: PreferenceModel, data: st.DataObject) -> None:
     label = st.text() | st.integers()
     labels = data.draw(st.lists(label, min_size=model.n_actions, max_size=model.n_actions, unique=True))
     named = model.relabelled(labels)
@@ -64,14 +52,14 @@ def test_any_model_survives_json(model: PreferenceModel, data: st.DataObject) ->
 
 
 @pytest.mark.parametrize("m", range(2, 12))
-def test_a_prior_keeps_its_last_bit(m: int) -> None:
-    weights = [1 / (i + 3) for i in range(m)]  # whose shares do not all sum to 1 exactly
+def test_a_prior_round_trips_to_the_last_bit(m: int) -> None:
+    weights = [1 / (i + 3) for i in range(m)]  # their normalized sum is not always exactly 1
     orderings = [[*range(i, m), *range(i)] for i in range(m)]
     model = PreferenceModel(orderings, prior=[w / sum(weights) for w in weights])
     assert PreferenceModel.from_dict(model.to_dict()) == model
 
 
-def test_a_file_is_readable_json_with_one_line_per_part(path: Path) -> None:
+def test_a_file_is_json_with_one_line_per_field(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     content = json.loads(text)
     assert (content["format"], content["version"]) == ("lpbandits-model", 1)
@@ -97,20 +85,20 @@ def refused(path: Path, *parts: str) -> None:
 def test_a_truncated_file_is_refused(path: Path, share: float) -> None:
     text = path.read_text(encoding="utf-8")
     path.write_text(text[: int(share * (len(text) - 3))], encoding="utf-8")
-    refused(path, "not whole JSON", "line", "truncated")
+    refused(path, "JSON", "line")
 
 
 @pytest.mark.parametrize(
     ("content", "part"),
     [
-        (b"[]", "'format' is not 'lpbandits-model'"),
+        (b"[]", "'format'"),
         (b"3", "'format'"),
         (b"null", "'format'"),
         (b"{}", "'format'"),
         (b'{"format": "other", "version": 1}', "'format'"),
-        (b"a,b\n1,2\n", "not whole JSON"),
-        (b"\x89PNG\r\n\x1a\n\xff\xfe", "not UTF-8"),
-        (b'{"format": "lpbandits-model", "version": 1}', "has no 'actions'"),
+        (b"a,b\n1,2\n", "JSON"),
+        (b"\x89PNG\r\n\x1a\n\xff\xfe", "UTF-8"),
+        (b'{"format": "lpbandits-model", "version": 1}', "'actions'"),
     ],
 )
 def test_a_foreign_file_is_refused(tmp_path: Path, content: bytes, part: str) -> None:
@@ -119,8 +107,8 @@ def test_a_foreign_file_is_refused(tmp_path: Path, content: bytes, part: str) ->
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
-    refused(tmp_path / "nothing.json", "cannot read", "No such file")
-    refused(tmp_path, "cannot read")
+    refused(tmp_path / "nothing.json", "No such file")
+    refused(tmp_path)
 
 
 def rewritten(path: Path, **changes: Any) -> None:
@@ -143,43 +131,37 @@ def rewritten(path: Path, **changes: Any) -> None:
 )
 def test_an_altered_file_is_refused(path: Path, changes: dict[str, Any]) -> None:
     rewritten(path, **changes)
-    refused(path, "altered", "sha256")
+    refused(path, "sha256")
 
 
 @pytest.mark.parametrize("version", [4, 0, None, "1"])
-def test_a_file_of_another_version_is_refused_with_the_remedy(path: Path, version: object) -> None:
+def test_a_file_of_another_version_is_refused(path: Path, version: object) -> None:
     rewritten(path, version=version)
-    refused(path, f"version {version!r}", "reads versions 1 to 3", "install")
+    refused(path, f"{version!r}", "1 to 3")
 
 
 @pytest.mark.parametrize("key", ["actions", "orderings", "prior", "sha256"])
-def test_a_file_that_lacks_a_part_is_refused(path: Path, key: str) -> None:
+def test_a_file_without_a_field_is_refused(path: Path, key: str) -> None:
     content = json.loads(path.read_text(encoding="utf-8"))
     del content[key]
     path.write_text(json.dumps(content), encoding="utf-8")
-    refused(path, f"has no '{key}'")
+    refused(path, f"'{key}'")
 
 
-def test_a_bad_model_with_a_right_hash_is_refused_with_its_source() -> None:
+def test_an_invalid_model_with_a_correct_hash_is_refused_with_its_source() -> None:
     content = {**MODEL.to_dict(), "prior": [0.5, 0.6]}
     del content["sha256"]
     content["sha256"] = digest(content)
-    with pytest.raises(FileFormatError, match=r"my file: prior sums to 1\.1"):
+    with pytest.raises(FileFormatError, match=r"my file.*prior.*1\.1"):
         PreferenceModel.from_dict(content, source="my file")
 
 
-def test_a_label_that_is_not_text_for_utf8_is_refused_at_the_door_or_kept() -> None:
-    from lpbandits.errors import InvalidInput
-
-    try:
-        model = PreferenceModel([[0, 1]], actions=["\ud800", "b"])
-    except InvalidInput as error:
-        assert "actions[0]" in str(error)  # noqa: PT017 - either answer is right
-    else:
-        assert PreferenceModel.from_dict(json.loads(json.dumps(model.to_dict()))) == model
+def test_a_label_that_utf8_cannot_hold_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"actions\[0\]"):
+        PreferenceModel([[0, 1]], actions=["\ud800", "b"])
 
 
-def test_errors_of_utilities_are_kept_and_models_without_them_keep_their_hash(path: Path) -> None:
+def test_standard_errors_raise_the_format_version(path: Path) -> None:
     plain = PreferenceModel([[0, 1], [1, 0]], utilities=[[0.7, 0.4], [0.3, 0.6]])
     unsure = PreferenceModel([[0, 1], [1, 0]], utilities=[[0.7, 0.4], [0.3, 0.6]], errors=[[0.1, 0.2], [0.3, 0.4]])
     assert (plain.to_dict()["version"], unsure.to_dict()["version"]) == (1, 2)
@@ -192,14 +174,14 @@ def test_errors_of_utilities_are_kept_and_models_without_them_keep_their_hash(pa
 
 
 @pytest.mark.parametrize(
-    ("errors", "utilities", "says"),
+    ("errors", "utilities", "match"),
     [
-        ([[0.1, 0.2]], None, "without utilities"),
-        ([[0.1, -0.2]], [[0.7, 0.4]], r"errors\[0, 1\] is -0.2"),
+        ([[0.1, 0.2]], None, "utilities"),
+        ([[0.1, -0.2]], [[0.7, 0.4]], r"errors\[0, 1\].*-0.2"),
         ([[0.1, 1e9]], [[0.7, 0.4]], "errors"),
         ([[0.1]], [[0.7, 0.4]], "shape"),
     ],
 )
-def test_errors_that_cannot_be_are_refused(errors: object, utilities: object, says: str) -> None:
-    with pytest.raises(InvalidInput, match=says):
+def test_invalid_standard_errors_are_refused(errors: object, utilities: object, match: str) -> None:
+    with pytest.raises(InvalidInput, match=match):
         PreferenceModel([[0, 1]], utilities=utilities, errors=errors)

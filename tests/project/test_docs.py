@@ -1,4 +1,4 @@
-"""The documentation: complete, connected, and true where it can be run."""
+"""The documentation: complete command pages, working links, and examples that run."""
 
 import doctest
 import re
@@ -38,7 +38,7 @@ def target_of(page: Path, link: str) -> Path:
 
 
 def anchors_of(page: Path) -> set[str]:
-    """Return the anchors of a page's headings, as Markdown readers make them."""
+    """Return the anchors of a page's headings, as Markdown renderers derive them."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -50,34 +50,34 @@ def rows_of(text: str) -> list[list[str]]:
     ]
 
 
-def test_every_command_has_a_page_and_every_page_a_command() -> None:
+def test_commands_and_command_pages_correspond() -> None:
     assert sorted(page.stem for page in (DOCS / "commands").iterdir()) == sorted(COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_page_lists_exactly_its_options(name: str) -> None:
+def test_a_command_page_lists_its_options(name: str) -> None:
     text = (DOCS / "commands" / f"{name}.md").read_text(encoding="utf-8")
     options = text.split("## Options")[1].split("## Exit codes")[0]
     listed = [row[0].strip("`") for row in rows_of(options)[2:]]
-    own = COMMANDS[name].params
-    wanted = [p.name.upper() if p.param_type_name == "argument" else max(p.opts, key=len) for p in own]
+    parameters = COMMANDS[name].params
+    wanted = [p.name.upper() if p.param_type_name == "argument" else max(p.opts, key=len) for p in parameters]
     assert sorted(listed) == sorted(wanted)
     assert all(len(row) == 3 and row[1] for row in rows_of(options)), "option, meaning, default"
-    for parameter in own:
+    for parameter in parameters:
         for option in parameter.secondary_opts:
             assert f"`{option}`" in options
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_page_gives_the_defaults_that_hold(name: str) -> None:
+def test_a_command_page_gives_the_defaults(name: str) -> None:
     text = (DOCS / "commands" / f"{name}.md").read_text(encoding="utf-8")
     shown = {row[0].strip("`"): row[-1] for row in rows_of(text)}
     for parameter in COMMANDS[name].params:
         default = parameter.default
         if parameter.param_type_name == "argument" or default in (None, "", []):
             continue
-        told = re.split("[ ;]", shown[max(parameter.opts, key=len)].replace("`", ""))[0].replace(",", "")
-        assert told == (
+        documented = re.split("[ ;]", shown[max(parameter.opts, key=len)].replace("`", ""))[0].replace(",", "")
+        assert documented == (
             {False: "off", True: "on"}[default]
             if isinstance(default, bool)
             else f"{default:g}"
@@ -87,7 +87,7 @@ def test_a_command_page_gives_the_defaults_that_hold(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_page_has_an_example_and_says_how_it_ends(name: str) -> None:
+def test_a_command_page_has_an_example_and_exit_codes(name: str) -> None:
     text = (DOCS / "commands" / f"{name}.md").read_text(encoding="utf-8")
     assert text.startswith(f"# `lpb {name}`\n")
     assert f"    $ lpb {name}" in text
@@ -96,7 +96,7 @@ def test_a_command_page_has_an_example_and_says_how_it_ends(name: str) -> None:
 
 
 @pytest.mark.parametrize("page", READ, ids=named)
-def test_command_lines_of_the_docs_name_what_there_is(page: Path) -> None:
+def test_command_lines_use_existing_options(page: Path) -> None:
     for block, inline in COMMAND_LINE.findall(page.read_text(encoding="utf-8")):
         name, *words = shlex.split(block or inline)
         assert name in COMMANDS
@@ -105,7 +105,7 @@ def test_command_lines_of_the_docs_name_what_there_is(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", READ, ids=named)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_resolve(page: Path) -> None:
     for link in links_of(page):
         target = target_of(page, link)
         assert target.exists(), f"{named(page)} links {link}, which does not exist"
@@ -114,7 +114,7 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert anchor in anchors_of(target), f"{named(page)} links {link}, but there is no such heading"
 
 
-def test_every_page_can_be_reached_from_the_index() -> None:
+def test_every_page_is_reachable_from_the_index() -> None:
     seen: set[Path] = set()
     waiting = [DOCS / "index.md"]
     while waiting:
@@ -126,22 +126,22 @@ def test_every_page_can_be_reached_from_the_index() -> None:
     assert not missing, f"link them from docs/index.md: {', '.join(missing)}"
 
 
-def test_the_readme_leads_to_the_index() -> None:
+def test_the_readme_links_the_index() -> None:
     assert "docs/index.md" in links_of(ROOT / "README.md")
 
 
 @pytest.mark.parametrize("name", RUN)
-def test_python_of_the_docs_runs_and_shows_what_it_prints(name: str) -> None:
+def test_python_examples_run(name: str) -> None:
     text = (DOCS / name).read_text(encoding="utf-8")
     names: dict[str, Any] = {}
-    for found in BLOCK.finditer(text):
-        code, line = found.group(1), text[: found.start(1)].count("\n")
+    for block in BLOCK.finditer(text):
+        code, line = block.group(1), text[: block.start(1)].count("\n")
         if ">>>" not in code:
-            exec(compile("\n" * line + code, name, "exec"), names)  # noqa: S102 - the docs are ours
+            exec(compile("\n" * line + code, name, "exec"), names)  # noqa: S102 - our documentation
             continue
         test = doctest.DocTestParser().get_doctest(code, names, name, name, line)
-        said: list[str] = []
-        result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=said.append, clear_globs=False)
+        output: list[str] = []
+        result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=output.append, clear_globs=False)
         names = test.globs
-        assert not result.failed, "".join(said)
-    assert name == "index.md" or names, "nothing was run"
+        assert not result.failed, "".join(output)
+    assert name == "index.md" or names, "no example was run"

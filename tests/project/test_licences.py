@@ -1,4 +1,4 @@
-"""The licences of everything that is installed along: `make licences` writes the page, and `make lock` runs it."""
+"""Licences of the dependencies. `make licences` writes docs/licences.md from the lock; `make lock` runs it."""
 
 import re
 import sys
@@ -10,7 +10,7 @@ LOCK = ROOT / "requirements.lock"
 PAGE = ROOT / "docs" / "licences.md"
 PINNED = re.compile(r"^([a-z0-9][\w.-]*)==([^\s;]+)", re.MULTILINE)
 ROW = re.compile(r"^\| ([a-z0-9][\w.-]*) \| ([^|]*?) \| ([^|]*?) \|$", re.MULTILINE)
-ELSEWHERE = {"colorama": "BSD License"}  # wanted on Windows only: not there to be asked
+ELSEWHERE = {"colorama": "BSD License"}  # installed on Windows only
 HEAD = """# Licences
 
 What `pip install lpbandits` brings along, at the versions of `requirements.lock`, and the licence that each package
@@ -23,22 +23,24 @@ declares. Wheels with compiled code may carry libraries under further licences; 
 
 
 def locked() -> dict[str, str]:
-    """Return the versions of each package of the lock: more than one where they depend on Python's version."""
+    """Return the versions of each locked package; several where they depend on the version of Python."""
     versions: dict[str, list[str]] = {}
     for name, version in PINNED.findall(LOCK.read_text(encoding="utf-8")):
         versions.setdefault(name, []).append(version)
-    return {name: ", ".join(found) for name, found in versions.items()}
+    return {name: ", ".join(pinned) for name, pinned in versions.items()}
 
 
 def licence_of(name: str) -> str:
-    """Return what an installed package declares: an expression, else one line of text, else its classifiers."""
+    """Return the declared licence of an installed package: an expression, one line of text, or its classifiers."""
     if name in ELSEWHERE:
         return ELSEWHERE[name]
-    told = metadata(name)
-    expressions = told.get_all("License-Expression", [])
-    lines = [text for text in told.get_all("License", []) if "\n" not in text]  # some put all of it there
-    classifiers = [line.split(" :: ")[-1] for line in told.get_all("Classifier", []) if line.startswith("License ::")]
-    return next((found for found in (*expressions, *lines, ", ".join(classifiers)) if found), "")
+    fields = metadata(name)
+    expressions = fields.get_all("License-Expression", [])
+    lines = [
+        text for text in fields.get_all("License", []) if "\n" not in text
+    ]  # some packages put the full text there
+    classifiers = [line.split(" :: ")[-1] for line in fields.get_all("Classifier", []) if line.startswith("License ::")]
+    return next(filter(None, (*expressions, *lines, ", ".join(classifiers))), "")
 
 
 def listed() -> list[tuple[str, str, str]]:
@@ -46,11 +48,11 @@ def listed() -> list[tuple[str, str, str]]:
     return ROW.findall(PAGE.read_text(encoding="utf-8").partition("| --- |")[2])
 
 
-def test_the_page_has_every_package_at_its_version() -> None:
+def test_the_page_lists_every_locked_version() -> None:
     assert {name: version for name, version, _ in listed()} == locked(), "run `make licences`"
 
 
-def test_the_lock_was_read_whole() -> None:
+def test_every_line_of_the_lock_is_parsed() -> None:
     text = LOCK.read_text(encoding="utf-8")
     assert len(PINNED.findall(text)) == sum(not line.startswith(" ") for line in text.splitlines())
 
