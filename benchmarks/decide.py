@@ -7,7 +7,7 @@ import numpy as np
 import lpbandits as lpb
 from benchmarks.loops import Floats, Ints, scipy_fit
 from benchmarks.measure import Row, interleaved, ratio
-from lpbandits.decisions.engine import Batch
+from lpbandits.decisions.engine import DecisionBatch, Engine
 
 STATES, TRIED = 5, 10
 PEOPLE = 50_000
@@ -36,8 +36,8 @@ def past(actions: int) -> Past:
 
 def decided(given: Past) -> None:
     """Decide for everybody on one thread, without Python's part of it: that is the same for any number of actions."""
-    batch = Batch(lpb.LpbTS(given.model), common=np.empty(0, dtype=np.int64), exclude_seen=False, seed=0)
-    batch.run(given.offsets, given.action.astype(np.int32), given.reward, np.arange(PEOPLE))
+    batch = DecisionBatch(given.offsets, given.action.astype(np.int32), given.reward, np.arange(PEOPLE))
+    Engine(lpb.LpbTS(given.model)).run(batch)
 
 
 def by_agents(given: Past) -> None:

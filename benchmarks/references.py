@@ -8,6 +8,7 @@ is popular decides.
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,8 +20,8 @@ from benchmarks.peers import Missing
 from benchmarks.recommenders import RECOMMENDERS, Score, Settings
 from lpbandits.data import Ratings
 from lpbandits.evaluation.baselines import REFERENCES
-from lpbandits.evaluation.contestants import Contest, Known, known_of, mean_score, person_scores
-from lpbandits.evaluation.replay import LEAST, Replay
+from lpbandits.evaluation.contestants import Contest, Knowledge, mean_score
+from lpbandits.evaluation.replay import LEAST, Replay, mean_scores
 from lpbandits.evaluation.split import split
 from lpbandits.fit import TwoStage, fit_states
 from lpbandits.fit.taste.moments import moments
@@ -56,11 +57,11 @@ def logs() -> dict[str, Ratings]:
 
 def played(score: Score, popular: FloatArray, replay: Replay) -> FloatArray:
     """Return the rewards, people × rounds, of taking the highest score in every round; popularity settles ties."""
-    out = np.full((len(replay), replay.most), np.nan)
+    out = np.full((len(replay), replay.max_rounds), np.nan)
     for start in range(0, len(replay), TOGETHER):
-        given = replay.given[start : start + TOGETHER]
+        given = replay.recorded[start : start + TOGETHER]
         rows, told, left = np.arange(len(given)), np.full(given.shape, np.nan), ~np.isnan(given)
-        for t in range(replay.most):
+        for t in range(replay.max_rounds):
             values = np.where(left, score(told), -np.inf)
             best = values == values.max(axis=1, keepdims=True)
             chosen = np.argmax(np.where(best & left, popular, -np.inf), axis=1)
@@ -80,7 +81,7 @@ class Match:
         self.report = Replay.of(log, parts.report, rounds=ROUNDS)
         self.contest = Contest(OURS, 0, Executor(threads=1), 1)
         model = fit_states(self.known, TwoStage(scale="cosine", seed=0), states=5).model
-        self.all_known = known_of(model, self.known)
+        self.all_known = Knowledge.of(model, self.known)
         self.scores: dict[str, FloatArray] = {}
         self.seconds: dict[str, float] = {}
         self.fits: dict[str, Callable[[], object]] = {}
@@ -90,19 +91,19 @@ class Match:
         """Choose the constants of our references, fit and replay them, and replay popularity and a taste."""
         seen = moments(self.fitted.subset(informative(self.fitted)))
         say(f"{self.name}: {', '.join(REFERENCES)}")
-        constants = self.contest.tuned(seen, self.development)
+        constants = self.contest.tune(seen, self.development)
         for name in REFERENCES:
             self.settings[name] = ", ".join(f"{value:g}" for value in constants[name])
             self.fits[name] = partial(self._reference, name, constants[name])
-        known = Known(self.all_known.model, self.all_known.seen, self.all_known.popular, constants)
+        known = replace(self.all_known, constants=constants)
         for name in OURS:
             self._replayed(name, partial(self._of_contest, name, known))
 
-    def _of_contest(self, name: str, known: Known) -> FloatArray:
+    def _of_contest(self, name: str, known: Knowledge) -> FloatArray:
         return self.contest.scores([name], known, self.report)[name]
 
     def _reference(self, name: str, constants: tuple[float, float]) -> object:
-        return REFERENCES[name].made(moments(self.known.subset(informative(self.known))), *constants)
+        return REFERENCES[name].recommender(moments(self.known.subset(informative(self.known))), *constants)
 
     def theirs(self) -> dict[str, str]:
         """Do so for the peers; return why some cannot take part."""
@@ -130,11 +131,11 @@ class Match:
         return -np.inf if np.array_equal(scores, ties, equal_nan=True) else mean_score(scores)
 
     def _scored(self, score: Score, replay: Replay) -> FloatArray:
-        return replay.scored(played(score, self.all_known.popular, replay))
+        return replay.scores(played(score, self.all_known.popularity, replay))
 
     def _replayed(self, name: str, replay: Callable[[], FloatArray]) -> None:
         """Keep the scores of a first replay, which may compile, and the time of a second."""
-        self.scores[name] = person_scores(replay())
+        self.scores[name] = mean_scores(replay())
         self.seconds[name] = processor_seconds(replay)
 
     def records(self) -> list[dict[str, Value]]:

@@ -16,13 +16,14 @@ from lpbandits.fit import TwoStage, fit_states
 from lpbandits.fit.taste.moments import moments
 from lpbandits.fit.taste.popularity import informative
 from lpbandits.typing import FloatArray, IntArray
+from lpbandits.worlds.replay import replay_population
 
 ROUNDS = 20
 
 
 def people_of(log: Ratings, model: lpb.PreferenceModel) -> lpb.Population:
     world = lpb.ReplayWorld(model, log, least=2 * ROUNDS)
-    return lpb.Population(model, None, world.given, world.rewards, without_replacement=True, replayed=True)  # type: ignore[arg-type] # None: unknown
+    return replay_population(model, world.recorded, world.rewards)
 
 
 def standardised(rewards: FloatArray, given: FloatArray) -> FloatArray:

@@ -91,7 +91,7 @@ FAULTS = (
     Fault("scatter.scatter_parts", "0.5 * (A - B)", "0.5", SCATTER),
     Fault("scatter.scatter_parts", "A * B - 0.25", "A * B", SCATTER),
     Fault("theory.confusing_means", "0.5 * A", "A", BOUNDS),
-    Fault("deciding.outlook", "(A - B) ** 2", "0.0", DECIDE),
+    Fault("deciding.reward_forecast", "(A - B) ** 2", "0.0", DECIDE),
 )
 """Chosen faults in compiled code, which cosmic-ray cannot reach."""
 

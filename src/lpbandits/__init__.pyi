@@ -20,7 +20,6 @@ from .errors import ResourceError as ResourceError
 from .errors import UncompiledWarning as UncompiledWarning
 from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate as evaluate
-from .evaluation import fit_as_chosen as fit_as_chosen
 from .fit import BradleyTerry as BradleyTerry
 from .fit import Em as Em
 from .fit import TwoStage as TwoStage

@@ -18,7 +18,7 @@ from lpbandits.cli import app
 from lpbandits.data import Ratings, read_ratings
 from lpbandits.data import spill as partition
 from lpbandits.data.spill import open_ratings, spill_ratings
-from lpbandits.decisions.allowed import read_labels
+from lpbandits.decisions.allowed import ActionIndex, read_labels
 from lpbandits.decisions.history_files import open_history
 from lpbandits.errors import InvalidInput
 from lpbandits.io.parquet import size_of
@@ -286,11 +286,11 @@ def test_a_folder_named_like_a_pattern_is_that_folder(tmp_path: Path) -> None:
     kept(folder, PLAIN)
     for source in (folder, folder / "*.parquet", folder / "p-[01].parquet"):
         assert log_of(source).sha256 == read_ratings(pl.concat(PLAIN)).sha256
-    with open_history(folder / "p-0.parquet", {}) as past:
+    with open_history(folder / "p-0.parquet", {}, ActionIndex(())) as past:
         assert past.rows == 3
     (tmp_path / "log[1].parquet").write_bytes((folder / "p-0.parquet").read_bytes())
-    with open_history(tmp_path / "log[1].parquet", {}) as past:
-        assert past.part(0, 9)["person"].to_list() == [0, 1, 2]
+    with open_history(tmp_path / "log[1].parquet", {}, ActionIndex(())) as past:
+        assert past.table.collect()["person"].to_list() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -346,12 +346,12 @@ def test_a_history_and_labels_may_be_in_many_files_too(tmp_path: Path) -> None:
     kept(tmp_path, [part(0), cast(1, user=pl.Int32).drop("rating").with_columns(reward=pl.lit(2.0))])
     with (
         pytest.raises(InvalidInput, match=r"p-1\.parquet has no column 'rating' for the rating"),
-        open_history(tmp_path, {}),
+        open_history(tmp_path, {}, ActionIndex(())),
     ):
         pass
     kept(tmp_path, [part(0), cast(1, user=pl.Int32)])
-    with open_history(tmp_path / "*.parquet", {}) as past:
-        assert past.part(0, 9)["person"].to_list() == [0, 1, 2, 10, 11, 12]
+    with open_history(tmp_path / "*.parquet", {}, ActionIndex(())) as past:
+        assert past.table.collect()["person"].to_list() == [0, 1, 2, 10, 11, 12]
     assert read_labels(tmp_path, "action", optional="person").height == 6
     part(1).drop("user").write_parquet(tmp_path / "p-1.parquet")
     with pytest.raises(InvalidInput, match=r"p-1\.parquet has no column 'user' for the person"):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import lpbandits as lpb
-from lpbandits.decisions.engine import Batch
+from lpbandits.decisions.engine import DecisionBatch, Engine
 from lpbandits.fit.bradley_terry import maximise
 from lpbandits.fit.comparisons import gather
 from lpbandits.kernels.compiler import SOURCES
@@ -154,12 +154,13 @@ def by_person_decided(name: str) -> dict[str, int]:
     """Return what one more person costs in `decide`, by the number of all actions."""
     past, costs = np.tile([0, 1, 2], 2), {}
     for k in (FEW, MORE, *MANY[:1]):
-        batch = Batch(policy_of(name, k), common=np.empty(0, dtype=np.int64), exclude_seen=False, seed=1)
+        engine = Engine(policy_of(name, k), seed=1)
         totals = []
         for people in (1, 2):
             with Counter() as counter:
                 some = past[: 3 * people]
-                batch.run(3 * np.arange(people + 1), some.astype(np.int32), 3.0 - 0.5 * some, np.arange(people))
+                offsets, stream = 3 * np.arange(people + 1), np.arange(people)
+                engine.run(DecisionBatch(offsets, some.astype(np.int32), 3.0 - 0.5 * some, stream))
             totals.append(counter.total)
         costs[str(k)] = totals[1] - totals[0]
     return costs

@@ -261,7 +261,7 @@ def test_groups_are_names_for_their_figures(tmp_path: Path, monkeypatch: pytest.
     assert chosen("paper") == (own, data), "without its data, a figure of a group is left out"
     assert chosen() == ([*own, *of["beyond"]], data)
     assert chosen("looseness", "beyond", "simplex") == ([*of["beyond"], "simplex"], [])
-    with pytest.raises(InvalidInput, match="MovieLens 20m is not here"):
+    with pytest.raises(InvalidInput, match="MovieLens 20m is not installed"):
         chosen("beyond", "movielens-20m")
 
 
@@ -279,7 +279,7 @@ def test_an_unknown_figure_and_missing_data_are_clear_errors(tmp_path: Path, mon
         reproduce(["nope"], out=tmp_path)
     monkeypatch.setenv("LPB_DATA", str(tmp_path))
     monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / name)
-    with pytest.raises(InvalidInput, match=r"MovieLens 20m is not here; run `lpb data movielens 20m`"):
+    with pytest.raises(InvalidInput, match=r"MovieLens 20m is not installed; run `lpb data movielens 20m`"):
         reproduce(["movielens-20m"], out=tmp_path)
 
 

@@ -124,7 +124,7 @@ def some_histories(people: int) -> lpb.Histories:
 @pytest.mark.parametrize("name", ["lpbts", "ts"])  # ts tells its chances person by person
 def test_decide_is_the_same_to_the_last_bit(name: str, workers: lpb.Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lpbandits.decisions.engine.PIECE", 30)
-    monkeypatch.setattr("lpbandits.decisions.engine.SLOW", 20)
+    monkeypatch.setattr("lpbandits.decisions.engine.SLOW_PIECE", 20)
     past = some_histories(100)
     allowed = {person: [person % 6, 5, 0] for person in range(0, 100, 3)}
     policy = choose_policy(MODEL, name).policy

@@ -220,8 +220,8 @@ def test_replayed_recommenders_choose_the_highest_score() -> None:
         known.append(ratings.copy())
         return np.repeat(scores[None, :], len(ratings), axis=0)
 
-    replayed = replay.scored(references.played(score, np.arange(12.0), replay))
-    np.testing.assert_array_equal(replayed, replay.scored(in_order(scores, replay)))
+    replayed = replay.scores(references.played(score, np.arange(12.0), replay))
+    np.testing.assert_array_equal(replayed, replay.scores(in_order(scores, replay)))
     assert np.isnan(known[0]).all()
     assert ((~np.isnan(known[2])).sum(axis=1) == 2).all()
 

@@ -1,4 +1,4 @@
-"""`lpb data`: a log to begin with, and the datasets that figures of the paper need."""
+"""`lpb data`: an example log, and the datasets that figures of the paper need."""
 
 from pathlib import Path
 
@@ -10,12 +10,14 @@ from lpbandits.text import display
 
 def data(
     family: str = typer.Argument(help="**example** or **movielens**"),
-    name: str | None = typer.Argument(None, help="Of MovieLens: **1m**, **20m**, **32m** or **latest-small**"),
-    source: Path | None = typer.Option(None, "--from", help="Your own zip or folder, instead of a download."),
+    name: str | None = typer.Argument(None, help="MovieLens dataset: **1m**, **20m**, **32m** or **latest-small**"),
+    source: Path | None = typer.Option(
+        None, "--from", help="Zip file or folder to install from, instead of a download."
+    ),
     out: Path | None = typer.Option(None, show_default="lpb-example", help="Folder for the example."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> None:
-    """Write a small example log, or put a dataset into your cache folder: by download, or from a file you have.
+    """Write a small example log, or install a dataset in your cache folder, by download or from a file.
 
     Example: `lpb data example`, or `lpb data movielens 1m --from ml-1m.zip`
     """
@@ -23,9 +25,9 @@ def data(
     from lpbandits.errors import InvalidInput
 
     validate.as_choice(family, "family", ("example", "movielens"))
-    for option, given, for_example in (("NAME", name, False), ("--from", source, False), ("--out", out, True)):
-        if given is not None and for_example != (family == "example"):
-            raise InvalidInput(f"{option} has no meaning for {family}; leave it out")
+    for option, value, for_example in (("NAME", name, False), ("--from", source, False), ("--out", out, True)):
+        if value is not None and for_example != (family == "example"):
+            raise InvalidInput(f"{option} cannot be combined with {family}; leave it out")
     if family == "example":
         _example(Path("lpb-example") if out is None else out, as_json)
     else:
@@ -40,11 +42,11 @@ def _example(folder: Path, as_json: bool) -> None:
         print_json({"folder": str(folder), "files": rows})
         return
     place = display(folder, None)
-    say(f"A made-up canteen: {rows['ratings.csv']:,} ratings, from 1 to 5 stars, of {rows['titles.csv']} dishes")
+    say(f"A generated canteen log: {rows['ratings.csv']:,} ratings from 1 to 5 stars of {rows['titles.csv']} dishes")
     for file, what in (
-        ("ratings.csv", "guest, dish, stars: a log to learn from"),
-        ("titles.csv", "what the dishes are called"),
-        ("newcomers.csv", "a few ratings of guests who are not in the log, to decide for"),
+        ("ratings.csv", "guest, dish, stars: the log"),
+        ("titles.csv", "titles of the dishes"),
+        ("newcomers.csv", "a few ratings of guests who are not in the log"),
     ):
         say(f"  {place}/{file:<13}   {what}")
     say(f"Next: lpb fit {place}/ratings.csv --states 4 --names {place}/titles.csv --out model.json")
@@ -56,7 +58,7 @@ def _movielens(name: str | None, source: Path | None, as_json: bool) -> None:
     from lpbandits.errors import InvalidInput
 
     if name is None:
-        raise InvalidInput(f"which MovieLens? Name one of {', '.join(DATASETS)}, such as lpb data movielens 1m")
+        raise InvalidInput(f"NAME is missing; give one of {', '.join(DATASETS)}, such as lpb data movielens 1m")
     validate.as_choice(name, "dataset", DATASETS)
     with progress_bar(f"MovieLens {name}") as report:
         folder = install(name, source, progress=report)

@@ -1,4 +1,4 @@
-"""`lpb decide`: the next action for everybody in a history."""
+"""`lpb decide`: the next action for each person of a history."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,39 +17,41 @@ NUMBERS = {"probability", "expected", "low", "high", "people", "share"}
 
 def decide(
     history: Path = typer.Argument(
-        help="What people did and how it went, an outcome per row: CSV or TSV (may be gzipped), or Parquet, "
-        "one file or many."
+        help="Outcomes of people, one per row: CSV or TSV (may be gzipped), or one or many Parquet files."
     ),
-    model: Path = typer.Option(..., help="A model file, as `lpb fit` writes it."),
+    model: Path = typer.Option(..., help="Model file, as written by `lpb fit`."),
     out: Path | None = typer.Option(None, help="File for the decisions, **.parquet** or **.csv**."),
     policy: str = typer.Option(
         "auto",
-        help="A policy by name; see `lpb policies`. **auto**: what an evaluation found best, or suits the model.",
+        help="Name of a policy (`lpb policies`). **auto**: the best policy of the model's evaluation, or the one that "
+        "suits the model.",
     ),
-    exclude_seen: bool = typer.Option(False, "--exclude-seen", help="Nobody gets an action that is in their history."),
+    exclude_seen: bool = typer.Option(False, "--exclude-seen", help="Exclude the actions of a person's history."),
     allowed: str | None = typer.Option(
         None,
-        help="Actions that may be given: labels with commas, or a table with an action column (for everybody), or with "
-        "a person and an action column (for each).",
+        help="Allowed actions: comma-separated labels, a table with an action column (for all people), or a table with "
+        "a person and an action column (for each person).",
     ),
     people: Path | None = typer.Option(
-        None, help="A table of the people to decide for, who need not have a history; by default all of the history."
+        None, help="Table of the people to decide for, with or without a history. Default: all people of the history."
     ),
-    unknown: str = typer.Option("error", help="Actions that the model does not have: **error**, or **skip** them."),
-    rewards: str = typer.Option("gaussian", help="What rewards are: gaussian, bernoulli or poisson."),
-    noise: float | None = typer.Option(None, help="A guess of the standard deviation of rewards; else the model's."),
-    explore: float = typer.Option(0.0, help="A floor for the chance of every allowed action, as trials need it."),
-    person: str | None = typer.Option(None, help="Column that holds the person; guessed when obvious."),
-    action: str | None = typer.Option(None, help="Column that holds the action; guessed when obvious."),
-    rating: str | None = typer.Option(None, help="Column that holds the reward; guessed when obvious."),
-    seed: int = typer.Option(0, help="Seed of everybody's luck."),
+    unknown: str = typer.Option("error", help="Outcomes of actions that are not in the model: **error** or **skip**."),
+    rewards: str = typer.Option("gaussian", help="Family of the rewards: gaussian, bernoulli or poisson."),
+    noise: float | None = typer.Option(
+        None, show_default="the model's", help="Standard deviation of Gaussian rewards, as a prior guess."
+    ),
+    explore: float = typer.Option(0.0, help="Minimum probability of every allowed action, as trials need it."),
+    person: str | None = typer.Option(None, help="Column of the person; detected by default."),
+    action: str | None = typer.Option(None, help="Column of the action; detected by default."),
+    rating: str | None = typer.Option(None, help="Column of the reward; detected by default."),
+    seed: int = typer.Option(0, help="Random seed."),
     jobs: workers.Jobs = None,
     backend: workers.Backend = "processes",
     address: workers.Address = None,
     threads: workers.Threads = None,
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a summary."),
 ) -> None:
-    """Decide for everybody in a history: the next action, its probability, the runner-up and what to expect.
+    """Decide for each person of a history: the next action, its probability, the runner-up and a forecast.
 
     Example: `lpb decide --model model.json history.parquet --exclude-seen --out decisions.parquet`
     """
@@ -61,7 +63,7 @@ def decide(
     chosen = choose_policy(PreferenceModel.load(model), policy, rewards=rewards, noise=noise, explore=explore)
     if policy == "auto" and not as_json:
         typer.echo(f"note: {chosen.name}: {display(chosen.why, None)}", err=True)
-    with notes(), progress_bar("deciding (a first run also compiles)") as report:
+    with notes(), progress_bar("deciding (the first run compiles)") as report:
         summary = decide_file(
             chosen,
             history,
@@ -85,18 +87,18 @@ def decide(
 def _show(summary: "Summary") -> None:
     if summary.out is None and summary.first is not None:
         rows = [[_cell(value) for value in row] for row in summary.first.rows()]
-        title = f"The first {len(rows)} of {summary.people:,} decisions (--out writes all of them)"
+        title = f"First {len(rows)} of {summary.people:,} decisions (--out writes all)"
         print_table(title, summary.first.columns, rows, right=NUMBERS)
         say("")
     rows = [[display(one["name"]), f"{one['people']:,}", f"{one['share']:.1%}"] for one in summary.chosen]
     title = f"{summary.decided:,} of {summary.people:,} people, by {summary.policy}"
     print_table(title, ["most chosen", "people", "share"], rows, right=NUMBERS)
-    counts = {"without history": summary.without_history, "with nothing left to get": summary.nothing_left}
-    counts |= {f"{what} skipped": count for what, count in summary.skipped.items()}
-    said = [f"{what}: {count:,}" for what, count in counts.items() if count]
+    counts = {"without history": summary.without_history, "without allowed action": summary.nothing_left}
+    counts |= {f"skipped {what}": count for what, count in summary.skipped.items()}
+    parts = [f"{what}: {count:,}" for what, count in counts.items() if count]
     if summary.mean_probability is not None:
-        said.append(f"mean probability: {summary.mean_probability:.2f}")
-    say("\n" + "; ".join([*said, f"{summary.seconds:.2f} s"]), style="dim")
+        parts.append(f"mean probability: {summary.mean_probability:.2f}")
+    say("\n" + "; ".join([*parts, f"{summary.seconds:.2f} s"]), style="dim")
     if summary.out is not None:
         say(f"Decisions: {display(summary.out, None)}")
 

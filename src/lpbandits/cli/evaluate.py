@@ -1,4 +1,4 @@
-"""`lpb evaluate`: whether policies help the people of a log more than what is popular."""
+"""`lpb evaluate`: compare policies with popularity on held-out people of a log."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lpbandits.evaluation import Evaluation
 
 MODEL = "model.json"
-"""The model that is written beside a report."""
+"""File name of the model that is written next to a report."""
 
 
 def evaluate(
@@ -21,21 +21,23 @@ def evaluate(
     ratings: Path = typer.Argument(help=reading.KINDS),
     model: Path | None = typer.Option(
         None,
-        help="A model file. It is fitted anew in the same way without those replayed, or used as it is if none of them "
-        "were in its fit; the verdict is written into it, for `lpb decide`.",
+        help="Model file to evaluate. It is refitted with the same settings without the held-out people, or used as it "
+        "is if none of these people are in its training data. The verdict is written into it, for `lpb decide`.",
     ),
-    states: str = typer.Option("auto", help="Number of latent states, or **auto**: what helps development people."),
+    states: str = typer.Option("auto", help="Number of latent states, or **auto**: select on the development set."),
     scale: str | None = typer.Option(
-        None, show_default="chosen", help="What clustering sees: **cosine**, **raw**, **centered**, **standardized**."
+        None,
+        show_default="selected",
+        help="Scale of the ratings in clustering: **cosine**, **raw**, **centered** or **standardized**.",
     ),
-    rounds: int = typer.Option(20, help="Rounds per person, at most half of what they rated."),
+    rounds: int = typer.Option(20, help="Rounds per person, limited to half of the actions they rated."),
     policies: str | None = typer.Option(
         None,
-        help="Policies, by name, with commas (`lpb policies`), and **random**, **item-knn**, **ease**, **ceiling**, "
-        "**best-possible**; popularity is always there.",
+        help="Comma-separated names of policies (`lpb policies`), **random**, **item-knn**, **ease**, **ceiling** or "
+        "**best-possible**. The popularity baseline is always included.",
     ),
-    people: int | None = typer.Option(None, show_default="2000", help="Replay at most so many people."),
-    repeats: bool = typer.Option(False, "--repeats", help="Actions may be played again, with the same reward."),
+    people: int | None = typer.Option(None, show_default="2000", help="Maximum number of people to replay."),
+    repeats: bool = typer.Option(False, "--repeats", help="Allow actions to be played again, with the same reward."),
     layout: reading.Layout = "auto",
     person: reading.Person = None,
     action: reading.Action = None,
@@ -46,36 +48,35 @@ def evaluate(
     min_person: reading.MinPerson = 0,
     min_action: reading.MinAction = 0,
     unpack_limit: reading.UnpackLimit = None,
-    seed: int = typer.Option(0, help="Seed of everything random: who is set aside, and the luck of policies."),
+    seed: int = typer.Option(0, help="Random seed of the split and the policies."),
     jobs: workers.Jobs = None,
     backend: workers.Backend = "processes",
     address: workers.Address = None,
     threads: workers.Threads = None,
     out: Path | None = typer.Option(
-        None, help="Folder for tables, manifest, charts and an HTML report; and, without --model, for a model."
+        None, help="Folder for tables, manifest, charts, an HTML report and, without --model, a model."
     ),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of tables."),
 ) -> None:
-    """Replay people of a log who were held out of the fit, and say whether policies would have helped them.
+    """Compare policies with popularity by replaying held-out people of a log.
 
     Example: `lpb evaluate ratings.csv --model model.json --out verdict`
     """
     from lpbandits.evaluation import evaluate as run
-    from lpbandits.evaluation import fit_as_chosen
     from lpbandits.io.atomic import as_folder, check_writable
     from lpbandits.model import PreferenceModel
 
     chosen_workers = workers.workers_of(jobs, backend, address)
-    given = None if model is None else PreferenceModel.load(model)
+    loaded = None if model is None else PreferenceModel.load(model)
     if model is not None:
         check_writable(model)
     if out is not None:
         as_folder(out)
     log, seconds = reading.read_log(ratings, **reading.options_of(context))
     with stage_bars() as report:
-        found = run(
+        evaluation = run(
             log,
-            model=given,
+            model=loaded,
             states=reading.number_of_states(states),
             scale=scale,
             policies=None if policies is None else [name.strip() for name in policies.split(",") if name.strip()],
@@ -87,45 +88,46 @@ def evaluate(
             threads=threads,
             progress=report,
         )
-    kept = model
-    if given is not None and model is not None:
-        given.replace(evaluation=found.note()).save(model)
-    written = None
+    if loaded is not None and model is not None:
+        loaded.replace(evaluation=evaluation.note()).save(model)
+    report_path = None
     if out is not None:
         from lpbandits.views.evaluation_report import save_evaluation
 
         with progress_bar("drawing charts"):
-            written = save_evaluation(found, out, source=ratings.name)
-        if given is None:
-            with progress_bar("fitting everybody as was chosen"):
-                fit_as_chosen(log, found, threads=threads, jobs=chosen_workers).save(out / MODEL)
-            kept = out / MODEL
+            report_path = save_evaluation(evaluation, out, source=ratings.name)
+        if model is None:
+            with progress_bar("refitting the model to all people"):
+                evaluation.refit(log, threads=threads, jobs=chosen_workers).save(out / MODEL)
+            model = out / MODEL
     if as_json:
-        times = {"read": round(seconds, 3), **found.seconds}
-        places = {"report": None if written is None else str(written), "model": None if kept is None else str(kept)}
-        print_json({**found.to_dict(), "seconds": times, **places})
+        times = {"read": round(seconds, 3), **evaluation.seconds}
+        paths = {"report": report_path, "model": model}
+        files = {name: None if path is None else str(path) for name, path in paths.items()}
+        print_json({**evaluation.to_dict(), "seconds": times, **files})
         return
-    _show(found, written, kept)
+    _show(evaluation, report_path, model)
 
 
-def _show(found: "Evaluation", written: Path | None, kept: Path | None) -> None:
+def _show(evaluation: "Evaluation", report: Path | None, model: Path | None) -> None:
     from lpbandits.evaluation.results import titled
-    from lpbandits.views.evaluation_report import GAIN, described, group_table, losers, score_table
+    from lpbandits.views.evaluation_report import GAIN, describe, group_table, loss_summary, score_table
 
-    columns, rows = score_table(found)
-    print_table(described(found), columns, rows, right={*columns[1:-2], GAIN})
-    say("Scores: 0 is a person's mean rating, 1 a standard deviation above it.", style="dim")
-    if found.candidate is not None:
-        columns, rows = group_table(found)
-        print_table(f"\nWho gains by {titled(found.candidate)}, and who loses?", columns, rows, right=set(columns[1:]))
-        say(losers(found), style="dim")
-    for note in found.warnings:
+    columns, rows = score_table(evaluation)
+    print_table(describe(evaluation), columns, rows, right={*columns[1:-2], GAIN})
+    say("Scores: 0 is a person's mean rating, 1 is one standard deviation above it.", style="dim")
+    if evaluation.candidate is not None:
+        columns, rows = group_table(evaluation)
+        title = f"\nGain of {titled(evaluation.candidate)} by group"
+        print_table(title, columns, rows, right=set(columns[1:]))
+        say(loss_summary(evaluation), style="dim")
+    for note in evaluation.warnings:
         say(f"note: {display(note, LINE)}", style="yellow")
-    for name, why in found.left_out.items():
+    for name, why in evaluation.left_out.items():
         say(f"left out: {titled(name)}: {display(why, LINE)}", style="yellow")
-    say(f"\n{found.verdict}", style="bold")
-    if written is not None:
-        say(f"Report: {display(written, None)}")
-    if kept is not None:
-        place = display(kept, None)
-        say(f"Model: {place} knows what is best here (decide with it: lpb decide --model {place} history.csv)")
+    say(f"\n{evaluation.verdict}", style="bold")
+    if report is not None:
+        say(f"Report: {display(report, None)}")
+    if model is not None:
+        path = display(model, None)
+        say(f"Model: {path} (next: lpb decide --model {path} history.csv)")

@@ -214,7 +214,8 @@ def clean_rows(long: Long, source: Source, *, decimal_comma: bool = False) -> tu
         count = pluralize(int(found[f"{what}|count"]), "such row" if long.layout == "long" else "such rating")
         raise _bad_row(table, source, rows[what], what, count)
     labels = [label_expr(role, schema[role], whole=found[role]) for role in ("person", "action")]
-    clean = table.filter(~pl.col("blank")).select("row", *labels, value.alias("rating"))
+    lines = table.filter(~pl.col("blank")) if found["blank"] else table  # without a filter, slices skip row groups
+    clean = lines.select("row", *labels, value.alias("rating"))
     return clean, int(found["blank"])
 
 

@@ -1,4 +1,4 @@
-"""A small log to begin with: a made-up canteen, whose guests rate dishes from 1 to 5 stars."""
+"""Example log: guests of a canteen rate dishes from 1 to 5 stars."""
 
 import csv
 import io
@@ -16,19 +16,19 @@ KINDS = ("chicken", "tofu", "beef", "mushroom", "prawn", "lentil", "aubergine", 
 MEAT, SEA = {"chicken", "beef"}, {"prawn", "salmon"}
 LIGHT = {"salad", "soup", "rice bowl"}
 STATES = 4
-"""Guests who love meat, who eat none, who eat lightly, and who love the sea."""
+"""Meat, vegetarian, light and seafood."""
 
 GUESTS, NEWCOMERS = 600, 40
-FEWEST = 6
-"""Dishes that a guest rated."""
+MIN_RATINGS = 6
+"""Minimum number of ratings of a guest."""
 
 SEED = 20_251
 FORMAT, VERSION = "lpbandits-example", 1
 
 
-@translate_errors("making the example")
+@translate_errors("writing the example")
 def write_example(folder: str | Path) -> dict[str, int]:
-    """Write ratings.csv, titles.csv and newcomers.csv to a folder; return how many rows each has.
+    """Write ratings.csv, titles.csv and newcomers.csv to a folder; return the number of rows of each.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -39,14 +39,14 @@ def write_example(folder: str | Path) -> dict[str, int]:
     labels = [f"dish-{i:02d}" for i in range(1, len(titles) + 1)]
     stars = _stars()
     rng = np.random.default_rng([SEED, 2])
-    places = np.argsort(rng.random(stars.shape), axis=1)  # in which order a guest comes to the dishes
-    eaten = places[:GUESTS] < FEWEST + rng.beta(1.5, 3, (GUESTS, 1)) * (len(titles) - FEWEST)
-    few = places[GUESTS:] < rng.integers(1, 7, (NEWCOMERS, 1))
-    rated = ("guest", "dish", "stars")
+    position = np.argsort(rng.random(stars.shape), axis=1)  # the order in which a guest tries the dishes
+    eaten = position[:GUESTS] < MIN_RATINGS + rng.beta(1.5, 3, (GUESTS, 1)) * (len(titles) - MIN_RATINGS)
+    few = position[GUESTS:] < rng.integers(1, 7, (NEWCOMERS, 1))
+    header = ("guest", "dish", "stars")
     tables: dict[str, list[tuple[object, ...]]] = {
-        "ratings.csv": [rated, *_rows("guest", labels, stars[:GUESTS], eaten)],
+        "ratings.csv": [header, *_rows("guest", labels, stars[:GUESTS], eaten)],
         "titles.csv": [("dish", "title"), *zip(labels, titles, strict=True)],
-        "newcomers.csv": [rated, *_rows("newcomer", labels, stars[GUESTS:], few)],
+        "newcomers.csv": [header, *_rows("newcomer", labels, stars[GUESTS:], few)],
     }
     with atomic_folder(folder, {"format": FORMAT, "version": VERSION}) as place:
         for name, rows in tables.items():
@@ -55,20 +55,25 @@ def write_example(folder: str | Path) -> dict[str, int]:
 
 
 def _stars() -> FloatArray:
-    """Return guests × dishes of whole stars: what the guest's kind likes, a taste of their own, their scale, noise."""
+    """Return guests × dishes of whole stars: state preference, individual preference, scale and noise."""
     rng = np.random.default_rng([SEED, 1])
-    likes = np.zeros((STATES, len(KINDS), len(BASES)))
+    preference = np.zeros((STATES, len(KINDS), len(BASES)))
     for i, kind in enumerate(KINDS):
         for j, base in enumerate(BASES):
             meat, sea, light = kind in MEAT, kind in SEA, base in LIGHT
-            likes[:, i, j] = (1.0 * meat, -1.2 * meat - 0.4 * sea, 1.0 * light - 0.3 * meat, 1.1 * sea - 0.2 * meat)
-    likes = likes.reshape(STATES, -1) + 0.5 * rng.normal(size=len(KINDS) * len(BASES))
+            preference[:, i, j] = (
+                1.0 * meat,
+                -1.2 * meat - 0.4 * sea,
+                1.0 * light - 0.3 * meat,
+                1.1 * sea - 0.2 * meat,
+            )
+    preference = preference.reshape(STATES, -1) + 0.5 * rng.normal(size=len(KINDS) * len(BASES))
     people = GUESTS + NEWCOMERS
     state = rng.choice(STATES, people, p=[0.35, 0.3, 0.2, 0.15])
-    own = 0.4 * rng.normal(size=(people, len(KINDS), 1)) + 0.3 * rng.normal(size=(people, 1, len(BASES)))
+    individual = 0.4 * rng.normal(size=(people, len(KINDS), 1)) + 0.3 * rng.normal(size=(people, 1, len(BASES)))
     level, scale = 3.3 + 0.5 * rng.normal(size=(people, 1)), np.exp(0.25 * rng.normal(size=(people, 1)))
-    noise = 0.6 * rng.normal(size=(people, likes.shape[1]))
-    rating = level + 0.9 * scale * (likes[state] + own.reshape(people, -1) + noise)
+    noise = 0.6 * rng.normal(size=(people, preference.shape[1]))
+    rating = level + 0.9 * scale * (preference[state] + individual.reshape(people, -1) + noise)
     return np.clip(np.round(rating), 1, 5)
 
 

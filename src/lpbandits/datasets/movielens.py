@@ -1,4 +1,4 @@
-"""MovieLens datasets: where they are kept, how they get there, and their terms."""
+"""MovieLens datasets: installation, location and terms."""
 
 import functools
 import hashlib
@@ -30,8 +30,8 @@ TERMS = (
 class Dataset:
     """A MovieLens dataset: its archive, its checksums, and its size after the paper's filter.
 
-    `md5` is of the archive, as GroupLens publishes it. `sha256` is of the ratings themselves (`Ratings.sha256`, after
-    the paper's filter if that has a size), in whatever form they come; None where they were not at hand to compute it.
+    `md5` is that of the archive, as published by GroupLens. `sha256` is that of the ratings (`Ratings.sha256`, after
+    the paper's filter if the sizes are given), independent of the file format; None if it is unknown.
     """
 
     archive: str
@@ -43,13 +43,13 @@ class Dataset:
 
     @property
     def terms(self) -> str:
-        """What the user may do with it."""
+        """Terms of use."""
         free = "It may be passed on under the same conditions."
         return TERMS.format(sharing=free if self.md5 is None else "It may not be passed on without their permission.")
 
     @property
     def address(self) -> str:
-        """Where GroupLens offers the archive."""
+        """URL of the archive."""
         return f"https://files.grouplens.org/datasets/movielens/{self.archive}"
 
 
@@ -69,38 +69,38 @@ _MOVIES = ("movies.csv", "movies.dat")
 
 
 def locate(name: str) -> Path | None:
-    """Return the folder of a dataset that is here, or None: in LPB_DATA if that is set, else in the user's cache.
+    """Return the folder of an installed dataset, or None: in LPB_DATA if that is set, else in the user's cache.
 
-    In the cache an installation that was not finished has no manifest, and is not here.
+    An unfinished installation in the cache has no manifest and is ignored.
     """
     validate.as_choice(name, "dataset", DATASETS)
     folder = f"ml-{name}"
     given = os.environ.get("LPB_DATA")
-    if given and _is_whole(Path(given) / folder):
+    if given and _is_complete(Path(given) / folder):
         return Path(given) / folder
     home = cache_path()
     place = None if home is None else home / "movielens" / folder
-    return place if place is not None and _is_whole(place) and (place / MANIFEST).is_file() else None
+    return place if place is not None and _is_complete(place) and (place / MANIFEST).is_file() else None
 
 
 def checked(folder: Path) -> str:
-    """Return how far an installed dataset was checked."""
+    """Return which checks an installed dataset passed."""
     return str(read_json(folder / MANIFEST)["checked"])
 
 
 def require(name: str) -> Path:
-    """Return the folder of a dataset, or say how to get it."""
+    """Return the folder of a dataset; raise with instructions if it is not installed."""
     place = locate(name)
     if place is None:
         raise InvalidInput(
-            f"MovieLens {name} is not here; run `lpb data movielens {name}`, or with your own copy "
+            f"MovieLens {name} is not installed; run `lpb data movielens {name}`, or, from a file, "
             f"`lpb data movielens {name} --from {DATASETS[name].archive}`"
         )
     return place
 
 
 def fingerprint_of(name: str) -> str:
-    """Return a hash of a dataset's files, whatever form they have."""
+    """Return a hash of a dataset's files."""
     place = require(name)
     files = [place / file for file in (*_RATINGS, *_MOVIES) if (place / file).is_file()]
     return digest({file.name: _sha256_of(file, file.stat().st_mtime_ns, file.stat().st_size) for file in files})
@@ -108,69 +108,69 @@ def fingerprint_of(name: str) -> str:
 
 @functools.cache
 def _sha256_of(file: Path, changed: int, size: int) -> str:
-    del changed, size  # a file that changed is read again
+    del changed, size  # keys of the cache
     return sha256(file)
 
 
 @translate_errors("installing a dataset")
 def install(name: str, source: str | Path | None = None, *, progress: Progress | None = None) -> Path:
-    """Put a dataset into the user's cache, from a zip or folder or by download, and return its folder."""
+    """Install a dataset in the user's cache, from a zip file, a folder or by download; return its folder."""
     validate.as_choice(name, "dataset", DATASETS)
     home = cache_path()
     if home is None:
-        raise InvalidInput("there is no home folder to keep data in; set LPB_DATA to a folder with the data, or HOME")
+        raise InvalidInput("there is no home folder for the cache; set LPB_DATA to a folder with the data, or set HOME")
     target = home / "movielens" / f"ml-{name}"
     about = {"format": FORMAT, "version": VERSION, "name": name, "archive": DATASETS[name].archive}
-    with atomic_folder(target, about) as fresh:
+    with atomic_folder(target, about) as staging:
         if source is None:
             with temporary_folder() as folder:
                 archive = folder / DATASETS[name].archive
                 _download(name, archive, progress)
-                _unpack(name, archive, fresh)
+                _unpack(name, archive, staging)
         elif as_path(source).is_dir():
-            _copy(as_path(source), fresh)
+            _copy(as_path(source), staging)
         else:
-            _unpack(name, as_path(source), fresh)
-        if not _is_whole(fresh):
+            _unpack(name, as_path(source), staging)
+        if not _is_complete(staging):
             raise InvalidInput(
                 f"{source or 'the download'} is not MovieLens: it needs one of {', '.join(_RATINGS)} and one of "
                 f"{', '.join(_MOVIES)}"
             )
-        about["checked"] = checked_by(name, fresh)
-        kept = {file.name for file in fresh.iterdir()}
+        about["checked"] = checked_by(name, staging)
+        kept = {file.name for file in staging.iterdir()}
     for other in {*_RATINGS, *_MOVIES} - kept:
-        (target / other).unlink(missing_ok=True)  # of an earlier installation in another form
+        (target / other).unlink(missing_ok=True)  # from an earlier installation in another format
     return target
 
 
 def checked_by(name: str, folder: Path) -> str:
-    """Refuse another dataset under this one's name; return, in words, how far this one was checked.
+    """Check the content of a dataset; return the checks it passed, as text.
 
-    The paper's filter must give the paper's sizes, and the ratings the known hash. Only `latest-small`, of which there
-    will be other editions, may differ.
+    The paper's filter must give the paper's sizes, and the ratings must have the known hash. Only `latest-small`, which
+    changes over time, may differ.
     """
     dataset = DATASETS[name]
     least = 0 if dataset.people is None else 200
     ratings = read_ratings(folder, min_person=least, min_action=least)
-    found = (len(ratings.people), len(ratings.actions), len(ratings))
-    if dataset.people is not None and found != (dataset.people, dataset.actions, dataset.ratings):
+    sizes = (len(ratings.people), len(ratings.actions), len(ratings))
+    if dataset.people is not None and sizes != (dataset.people, dataset.actions, dataset.ratings):
         raise InvalidInput(
-            f"this is not MovieLens {name}: after the paper's filter it has {found[0]:,} people, {found[1]:,} movies "
-            f"and {found[2]:,} ratings instead of {dataset.people:,}, {dataset.actions:,} and {dataset.ratings:,}"
+            f"this is not MovieLens {name}: after the paper's filter it has {sizes[0]:,} people, {sizes[1]:,} movies "
+            f"and {sizes[2]:,} ratings instead of {dataset.people:,}, {dataset.actions:,} and {dataset.ratings:,}"
         )
     if dataset.sha256 is None:
-        return f"the sizes fit; no SHA-256 of its ratings is known (these have {ratings.sha256})"
+        return f"the sizes match; no SHA-256 is known (these ratings have {ratings.sha256})"
     if ratings.sha256 == dataset.sha256:
         return "the ratings have the known SHA-256"
     if dataset.people is not None:
         raise InvalidInput(
             f"the ratings of this MovieLens {name} have SHA-256 {ratings.sha256}, not {dataset.sha256}: they were "
-            "changed; download it again"
+            "modified; download it again"
         )
-    return f"another edition than the one known: its ratings have SHA-256 {ratings.sha256}"
+    return f"another edition than the known one: its ratings have SHA-256 {ratings.sha256}"
 
 
-def _is_whole(folder: Path) -> bool:
+def _is_complete(folder: Path) -> bool:
     return all(any((folder / name).is_file() for name in names) for names in (_RATINGS, _MOVIES))
 
 
@@ -193,14 +193,14 @@ def _unpack(name: str, archive: Path, target: Path) -> None:
 
 
 def _check(name: str, archive: Path) -> None:
-    wanted = DATASETS[name].md5
-    if wanted is None:
+    expected = DATASETS[name].md5
+    if expected is None:
         return
     with archive.open("rb") as raw:
-        found = hashlib.file_digest(raw, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
-    if found != wanted:
+        computed = hashlib.file_digest(raw, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+    if computed != expected:
         raise InvalidInput(
-            f"{archive} has checksum {found}, but {DATASETS[name].archive} has {wanted}; download it again"
+            f"{archive} must have checksum {expected}, got {computed}; download {DATASETS[name].archive} again"
         )
 
 

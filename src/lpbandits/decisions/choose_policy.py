@@ -1,4 +1,4 @@
-"""Which policy decides: one by name, or what the model itself speaks for."""
+"""Select the policy that decides: by name, or the one that suits the model."""
 
 import math
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ REFERENCES = ("item-knn", "ease", "ceiling", "best-possible")
 
 
 class Chosen(NamedTuple):
-    """A policy with its name, why it is this one, and the noise of a next reward (see `Batch`)."""
+    """A policy, its registered name, the reason for it, and the noise of a next reward (see `Engine`)."""
 
     policy: Policy
     name: str
@@ -31,48 +31,60 @@ def choose_policy(
     noise: float | None = None,
     explore: float = 0.0,
 ) -> Chosen:
-    """Return a registered policy over a model; "auto" is what an evaluation found best, or else fits the model.
+    """Build a registered policy over a model.
 
-    Rewards are of the given family. A Gaussian noise, by default the model's, is a guess that each person's rewards
-    correct, for policies that learn it.
+    Parameters
+    ----------
+    model
+        The model. Its `evaluation` and `taste` determine the policy if `name` is "auto".
+    name
+        A policy that learns from rewards, or "auto": the best policy of the model's evaluation; without an evaluation
+        "taste" if the model has a taste, else "lpbts".
+    rewards
+        Family of the rewards: "gaussian", "bernoulli" or "poisson".
+    noise
+        Standard deviation of Gaussian rewards, by default the model's. Policies that can estimate each person's noise
+        take it as a prior guess.
+    explore
+        Minimum probability of every allowed action.
 
+    Examples
+    --------
     >>> model = PreferenceModel([[0, 1], [1, 0]], evaluation={"best": "ts"})
     >>> choose_policy(model)[1:3]
-    ('ts', 'the evaluation in the model found it best')
+    ('ts', "it is the best policy of the model's evaluation")
     """
-    why = "asked for"
+    why = "requested"
     if name == AUTO:
-        name, why = _best(model)
-    if validate.is_exactly(name, "random"):  # what evaluations call it
+        name, why = _best_for(model)
+    if validate.is_exactly(name, "random"):  # its name in evaluations
         name = "uniform"
-    if any(validate.is_exactly(name, other) for other in REFERENCES):
+    if any(validate.is_exactly(name, reference) for reference in REFERENCES):
         raise InvalidInput(
-            f"{name!r} is a reference of evaluations, which decides nothing; choose a policy: lpb policies"
+            f"policy is {name!r}, which is only a reference in evaluations; choose a policy: lpb policies"
         )
-    entry = entry_of(name)
-    if entry.feedback != "rewards":
+    if entry_of(name).feedback != "rewards":
         raise InvalidInput(f"policy {name!r} learns from duels; choose one that learns from rewards, such as lpbts")
-    told = model.noise if noise is None and rewards == "gaussian" and model.noise else noise
-    wanted = Rewards(rewards, told)  # type: ignore[arg-type] # Rewards checks the family
-    if wanted.family == "gaussian":
-        wanted = wanted.as_guess if told is not None else Rewards(noise_known=False)
-    try:
-        policy = make_policy(name, Setting(model, wanted))
-    except InvalidInput:  # perhaps it cannot learn the noise; what else is wrong is wrong again
-        policy = make_policy(name, Setting(model, wanted.as_known))
-    guessed = told is None and policy.rewards.noise_known and not policy.evidence.predictive
-    return Chosen(policy.exploring(explore) if explore else policy, name, why, math.nan if guessed else None)
+    if noise is None and rewards == "gaussian" and model.noise:
+        noise = model.noise
+    family = Rewards(rewards, noise)  # type: ignore[arg-type] # Rewards checks the family
+    if family.family == "gaussian":
+        family = Rewards(noise_known=False) if noise is None else family.as_guess
+    policy = make_policy(name, Setting(model, family))
+    assumed = noise is None and policy.rewards.noise_known and not policy.evidence.predictive
+    return Chosen(policy.exploring(explore) if explore else policy, name, why, math.nan if assumed else None)
 
 
-def _best(model: PreferenceModel) -> tuple[str, str]:
-    """Return the policy that a model speaks for, and why."""
+def _best_for(model: PreferenceModel) -> tuple[str, str]:
+    """Return the name of the policy that suits a model, and the reason."""
     load_outside()
-    best: Any = (model.evaluation or {}).get("best")
+    evaluation = model.evaluation or {}
+    best: Any = evaluation.get("best")
     if isinstance(best, str) and best in POLICIES and POLICIES[best].feedback == "rewards":
-        once = validate.is_exactly((model.evaluation or {}).get("repeats"), False)
-        return best, "the evaluation in the model found it best" + (", each action given once" * once)
-    name, has = ("taste", "a taste") if model.taste is not None else ("lpbts", "orderings and no taste")
-    lacks = "no evaluation, which lpb evaluate would add"
+        once = ", with each action given once" if validate.is_exactly(evaluation.get("repeats"), False) else ""
+        return best, f"it is the best policy of the model's evaluation{once}"
+    name, content = ("taste", "a taste") if model.taste is not None else ("lpbts", "orderings but no taste")
+    missing = "no evaluation (lpb evaluate adds one)"
     if model.evaluation is not None:
-        lacks = f"an evaluation whose best is {validate.short_repr(best)}, no policy for rewards that is known here"
-    return name, f"the model has {has}, and {lacks}"
+        missing = f"its evaluation names {validate.short_repr(best)}, which is not a policy for rewards"
+    return name, f"the model has {content}, and {missing}"

@@ -1,46 +1,46 @@
-"""`decide`: the next action for many people, each by their own history."""
+"""`decide`: the next action for many people."""
 
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from lpbandits import validate
 from lpbandits.data.histories import Histories
 from lpbandits.data.ratings import Ratings
-from lpbandits.decisions.engine import Batch, Block, Found, Personal, decided
+from lpbandits.data.tables import labels_as_series
+from lpbandits.decisions.engine import NO_ACTIONS, AllowedSets, DecisionArrays, DecisionBatch, Engine, decide_batches
+from lpbandits.decisions.output import decision_table
 from lpbandits.errors import InvalidInput, LockInWarning, translate_errors
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Workers, executor_for
 from lpbandits.policies import Policy
 from lpbandits.progress import Progress
 from lpbandits.rng import addresses_of
-from lpbandits.typing import FloatArray, Int32Array, Label
-
-if TYPE_CHECKING:
-    import polars as pl
+from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """What `decide` chose for everybody.
+    """The decisions of `decide`, as arrays with one entry per person.
 
     Attributes
     ----------
     people
-        Their labels.
+        Labels of the people.
     action, runner_up
-        By index, -1 where nothing was allowed: the action, and what it would have been were that one not allowed.
+        Index of the action, and of the action that would be chosen if the first were not allowed; -1 if none is.
     probability
-        The exact chance that the action had; NaN where the rule does not say.
+        Exact probability with which the action was chosen; NaN if the rule does not provide it.
     expected
-        Its expected reward, over the states by their probability; NaN where nothing is known of the person yet.
+        Expected reward of the action, averaged over states; NaN if nothing is known about the person.
     low, high
-        Between what the next reward will lie in four cases of five, as far as the policy knows; NaN without a noise.
+        80 % prediction interval of the next reward; NaN if the noise is unknown.
     model
-        Whose actions they are.
+        The model that the indices refer to.
     """
 
     people: tuple[Label, ...]
@@ -52,8 +52,8 @@ class Decisions:
     high: FloatArray
     model: PreferenceModel
 
-    def table(self) -> "pl.DataFrame":
-        """Return a row per person, actions by their labels, and by their names where the model has them.
+    def table(self) -> pl.DataFrame:
+        """Return one row per person, with labels of actions and, if the model has them, names.
 
         >>> from lpbandits import LpbTS
         >>> model = PreferenceModel([[0, 1], [1, 0]], actions=["tea", "jam"])
@@ -61,12 +61,9 @@ class Decisions:
         >>> decide(LpbTS(model), past).table().select("person", "action", "runner_up").rows()
         [('ann', 'jam', 'tea')]
         """
-        from lpbandits.data.tables import labels_as_series  # noqa: PLC0415
-        from lpbandits.decisions.output import decision_table  # noqa: PLC0415 - polars
-
         numbers = np.column_stack([self.probability, self.expected, self.low, self.high])
-        found = Found(self.action, self.runner_up, numbers)
-        return decision_table(labels_as_series("person", self.people), found, self.model)
+        decisions = DecisionArrays(self.action, self.runner_up, numbers)
+        return decision_table(labels_as_series("person", self.people), decisions, self.model)
 
     def __len__(self) -> int:
         return len(self.people)
@@ -87,100 +84,101 @@ def decide(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Decisions:
-    """Return the next action for everybody: what an `Agent` of theirs that was told their history would answer.
+    """Return the next action for each person.
 
-    To the last bit that is `Agent(policy, seed=seed, person=label, asked=outcomes)`, with the number of outcomes in the
-    history: so luck goes on as a history grows, and the same history gives the same action.
+    Each decision equals, to the last bit, that of `Agent(policy, seed=seed, person=label, asked=n)` after the n
+    outcomes of the person's history. The same history gives the same action; a longer one uses new random draws.
 
     Parameters
     ----------
     policy
-        Any policy that learns from rewards, such as `LpbTS(model)`.
+        A policy that learns from rewards, such as `LpbTS(model)`.
     histories
-        What people did and how it went; `Ratings`, as `read_ratings` gives, are taken for histories too.
+        The outcomes of each person; `Ratings` are accepted too.
     allowed
-        Actions that everybody may have, or a mapping from a person to theirs (who is not in it may have none); by
-        default all.
+        Labels of the actions that are allowed for all people, or a mapping from a person to their allowed actions
+        (people without an entry have none). By default all actions are allowed.
     exclude_seen
-        Whether what is in a person's history is not allowed.
+        Exclude the actions of a person's history.
     seed
-        Of everybody's luck.
+        Random seed.
     jobs
-        Processes to use, or `Workers(…)` for those of a cluster; by default this one, on its threads.
+        Number of worker processes, or `Workers(…)` of a cluster; by default this process only.
     threads
-        Threads of a process; by default as many as there are cores for it. Neither changes a result.
+        Threads per process, by default the available cores. Neither changes a result.
     progress
-        Called with (what, done, total) as people are decided for.
+        Called with (stage, done, total), in people.
 
+    Examples
+    --------
     >>> from lpbandits import LpbTS
     >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
     >>> past = Histories.from_arrays([1, 1, 2], ["rest", "drug B", "drug A"], [1.0, 3.0, 2.0], model, people=[1, 2, 3])
-    >>> made = decide(LpbTS(model), past, seed=7)
-    >>> [model.actions[a] for a in made.action], made.probability.round(2).tolist(), made.expected.round(2).tolist()
-    (['drug B', 'drug B', 'rest'], [0.73, 0.5, 0.5], [2.73, 2.0, nan])
+    >>> decisions = decide(LpbTS(model), past, seed=7)
+    >>> [model.actions[a] for a in decisions.action]
+    ['drug B', 'drug B', 'rest']
+    >>> decisions.probability.round(2).tolist(), decisions.expected.round(2).tolist()
+    ([0.73, 0.5, 0.5], [2.73, 2.0, nan])
     """
     if not isinstance(policy, Policy):
-        raise InvalidInput(f"policy is {validate.short_repr(policy)}; give a policy such as LpbTS(model)")
-    past = _histories(histories, policy.model)
+        raise InvalidInput(f"policy must be a policy such as LpbTS(model), got {validate.short_repr(policy)}")
+    past = _as_histories(histories, policy.model)
     if progress is not None and not callable(progress):
-        raise InvalidInput(
-            f"progress is {validate.short_repr(progress)}; give a function of (what, done, total), or nothing"
-        )
-    common, personal = _allowed(policy, allowed, past.people)
-    settings: dict[str, Any] = {
-        "exclude_seen": validate.as_flag(exclude_seen, "exclude_seen"),
-        "seed": validate.as_seed(seed),
-    }
-    block = Block(past.offsets, past.action, past.reward, addresses_of(past.people), personal)
-    found: list[Found] = []
+        raise InvalidInput(f"progress must be a function of (stage, done, total), got {validate.short_repr(progress)}")
+    common, personal = _allowed_actions(policy, allowed, past.people)
+    exclude_seen, seed = validate.as_flag(exclude_seen, "exclude_seen"), validate.as_seed(seed)
     done = 0
+
+    def report(people: int, _: int) -> None:
+        nonlocal done
+        done += people
+        if progress is not None:
+            progress("deciding", done, len(past))
+
+    batch = DecisionBatch(past.offsets, past.action, past.reward, addresses_of(past.people), personal)
     with executor_for(jobs, threads=threads) as executor:
-        batch = Batch(policy, common=common, threads=executor.threads, **settings)
-        batch.check_rewards(past.reward)
-        for some in executor.map(decided, ((batch, part) for part in block.cut(batch.people))):
-            found.append(some)
-            done += len(some.action)
-            if progress is not None:
-                progress("deciding", done, len(past))
-    warn_of_again(policy, sum(some.again for some in found))
-    whole = Found.joined(found)
-    chance, expected, low, high = whole.numbers.T.copy()
-    return Decisions(past.people, whole.action, whole.runner_up, chance, expected, low, high, policy.model)
+        engine = Engine(policy, common=common, exclude_seen=exclude_seen, seed=seed, threads=executor.threads)
+        ((_, decisions),) = decide_batches(executor, engine, [batch], report)
+    warn_of_repeats(policy, decisions.repeated)
+    probability, expected, low, high = decisions.numbers.T.copy()
+    action, runner_up = decisions.action, decisions.runner_up
+    return Decisions(past.people, action, runner_up, probability, expected, low, high, policy.model)
 
 
-def warn_of_again(policy: Policy, again: int) -> None:
-    """Warn of a rule that does not go on learning where actions repeat, if it gave so many people what they had."""
-    rule = policy.rule
-    if again and not rule.handles_repeats and not policy.explore:
+def warn_of_repeats(policy: Policy, repeated: int) -> None:
+    """Warn if a rule that locks in on an action gave people an action of their history."""
+    if repeated and not policy.rule.handles_repeats and not policy.explore:
         warnings.warn(
-            f"the rule '{rule.kind}' plays again what {again:,} people had already, and may never leave it; give "
-            "each action once: exclude_seen=True (--exclude-seen)",
+            f"the rule '{policy.rule.kind}' repeats an action of the history of {repeated:,} people and may never try "
+            "another; give each action once: exclude_seen=True (--exclude-seen)",
             LockInWarning,
             stacklevel=4,
         )
 
 
-def _histories(given: Any, model: PreferenceModel) -> Histories:
-    if isinstance(given, Ratings):
-        return Histories.from_ratings(given, model)
-    if not isinstance(given, Histories):
+def _as_histories(value: Any, model: PreferenceModel) -> Histories:
+    if isinstance(value, Ratings):
+        return Histories.from_ratings(value, model)
+    if not isinstance(value, Histories):
         raise InvalidInput(
-            f"histories is {validate.short_repr(given)}; give Histories.from_arrays(person, action, reward, model)"
+            f"histories must be Histories or Ratings, got {validate.short_repr(value)}; use "
+            "Histories.from_arrays(person, action, reward, model)"
         )
-    if given.actions != model.actions:
+    if value.actions != model.actions:
         raise InvalidInput(
-            f"the histories are of {len(given.actions)} actions, which are not the policy's {model.n_actions}, or not "
-            "in their order; make them with its model"
+            f"the {len(value.actions)} actions of the histories must be the policy's {model.n_actions} actions in the "
+            "same order; build the histories with the policy's model"
         )
-    return given
+    return value
 
 
-def _allowed(policy: Policy, allowed: Any, people: Sequence[Label]) -> tuple[Any, Personal | None]:
+def _allowed_actions(policy: Policy, allowed: Any, people: Sequence[Label]) -> tuple[IntArray, AllowedSets | None]:
+    """Return the common and the personal sets of allowed actions."""
     if not isinstance(allowed, Mapping):
         return policy.indices(allowed), None
     sets = []
     for person in people:
-        given = allowed.get(person)
-        labels = [] if given is None else list(validate.as_list(given, "allowed", "actions"))
-        sets.append(policy.indices(labels) if labels else np.empty(0, dtype=np.int64))
-    return policy.indices(None), Personal.of(sets)
+        value = allowed.get(person)
+        labels = [] if value is None else list(validate.as_list(value, "allowed", "actions"))
+        sets.append(policy.indices(labels) if labels else NO_ACTIONS)
+    return NO_ACTIONS, AllowedSets.of(sets)

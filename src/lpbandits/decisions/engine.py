@@ -1,268 +1,299 @@
-"""`Batch`: one policy, asked for many people; arrays in, arrays out."""
+"""`Engine`: the decisions of one policy for batches of people."""
 
+import collections
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lpbandits.agent import Agent
 from lpbandits.agent.explain import QUANTILE
 from lpbandits.decisions.kernels import deciding
-from lpbandits.decisions.kernels.deciding import deciding_of
+from lpbandits.decisions.kernels.allowance import Allowed
+from lpbandits.decisions.kernels.deciding import Forecasting, Outcomes, Output, Start, deciding_of
 from lpbandits.errors import InvalidInput, NotSupported
-from lpbandits.parallel import Threads
+from lpbandits.parallel import Executor, Threads
 from lpbandits.policies import Policy
 from lpbandits.policies.base import zero_sd, zero_sd_one
 from lpbandits.policies.plugins import bind_expectations
-from lpbandits.typing import FloatArray, Int32Array, IntArray
+from lpbandits.typing import BoolArray, FloatArray, Int32Array, IntArray
 
-BLOCK = 2000
-"""People whom a thread decides for at once, at least."""
+if TYPE_CHECKING:
+    import polars as pl
+
+THREAD_PEOPLE = 2000
+"""Minimum number of people per thread."""
 
 PIECE = 100_000
-"""People who are decided for between two words of progress."""
+"""People per piece of work, and so per progress report."""
 
-SLOW = 1000
-"""The same where their chances are worked out one by one, which takes about a millisecond each."""
+SLOW_PIECE = 1000
+"""The same for rules without compiled probabilities, which take about a millisecond per person."""
+
+NO_ACTIONS: IntArray = np.empty(0, dtype=np.int64)
 
 
-class Personal(NamedTuple):
-    """Sets of allowed actions of each person's own: those of person p stand at lists[starts[p]:starts[p + 1]]."""
+class AllowedSets(NamedTuple):
+    """Allowed actions per person: those of person p are actions[starts[p]:starts[p + 1]], ascending."""
 
     starts: IntArray
-    lists: IntArray
+    actions: IntArray
 
     @classmethod
-    def of(cls, sets: Sequence[IntArray]) -> "Personal":
-        """Return given sets, each in rising order."""
+    def of(cls, sets: Sequence[IntArray]) -> "AllowedSets":
+        """Build from one ascending array per person."""
         starts = np.zeros(len(sets) + 1, dtype=np.int64)
         np.cumsum([len(one) for one in sets], out=starts[1:])
-        return cls(starts, np.concatenate([np.empty(0, dtype=np.int64), *sets]))
+        return cls(starts, np.concatenate([NO_ACTIONS, *sets]))
 
-    def part(self, people: slice) -> "Personal":
-        """Return those of some people."""
+    def part(self, people: slice) -> "AllowedSets":
+        """Return the sets of a slice of people."""
         starts = self.starts[people.start : people.stop + 1]
-        return Personal(starts - starts[0], self.lists[starts[0] : starts[-1]])
+        return AllowedSets(starts - starts[0], self.actions[starts[0] : starts[-1]])
 
 
-class Block(NamedTuple):
-    """Some people to decide for: their outcomes stand at offsets[p] up to offsets[p + 1]."""
+class DecisionBatch(NamedTuple):
+    """People to decide for: the outcomes of person p are at offsets[p] up to offsets[p + 1]."""
 
     offsets: IntArray
     action: Int32Array
+    """Index of the action of each outcome."""
     reward: FloatArray
-    address: IntArray
-    personal: Personal | None = None
+    stream: IntArray
+    """Random stream of each person."""
+    allowed: AllowedSets | None = None
+    """Personal sets of allowed actions."""
+    people: "pl.Series | None" = None
+    """Labels; None where they are not needed."""
+    row_order: IntArray | None = None
+    """Row of each person's first outcome in the file; None if batches come in that order."""
 
-    def cut(self, size: int) -> "Iterator[Block]":
-        """Give so many people at a time; nobody is one block, too."""
-        for start in range(0, max(len(self.address), 1), size):
-            people = slice(start, min(start + size, len(self.address)))
+    def pieces(self, size: int) -> "Iterator[DecisionBatch]":
+        """Split into pieces of at most `size` people, without labels; an empty batch is one piece."""
+        for start in range(0, max(len(self.stream), 1), size):
+            people = slice(start, min(start + size, len(self.stream)))
             offsets = self.offsets[people.start : people.stop + 1]
             rows = slice(offsets[0], offsets[-1])
-            sets = None if self.personal is None else self.personal.part(people)
-            yield Block(offsets - offsets[0], self.action[rows], self.reward[rows], self.address[people], sets)
+            allowed = None if self.allowed is None else self.allowed.part(people)
+            stream = self.stream[people]
+            yield DecisionBatch(offsets - offsets[0], self.action[rows], self.reward[rows], stream, allowed)
+
+    def select_people(self, mask: BoolArray) -> "DecisionBatch":
+        """Return the people of a mask with their outcomes."""
+        counts = np.diff(self.offsets)
+        rows = np.repeat(mask, counts)
+        return DecisionBatch(
+            np.concatenate([[0], np.cumsum(counts[mask])]),
+            self.action[rows],
+            self.reward[rows],
+            self.stream[mask],
+            people=None if self.people is None else self.people.filter(mask),
+            row_order=None if self.row_order is None else self.row_order[mask],
+        )
+
+    def select_outcomes(self, mask: BoolArray) -> "DecisionBatch":
+        """Return all people with the outcomes of a mask."""
+        before = np.concatenate([[0], np.cumsum(mask)])
+        return self._replace(offsets=before[self.offsets], action=self.action[mask], reward=self.reward[mask])
 
 
-class Found(NamedTuple):
-    """Decisions: action and runner-up by index (-1: none), and people × chance, expected reward, low and high.
-
-    `again` is how many people got an action that they had.
-    """
+class DecisionArrays(NamedTuple):
+    """Decisions for a batch: -1 is no action, NaN no number."""
 
     action: Int32Array
     runner_up: Int32Array
     numbers: FloatArray
-    again: int = 0
+    """People × probability, expected reward, low and high."""
+    repeated: int = 0
+    """Number of people who get an action that is in their history."""
 
     @classmethod
-    def nothing(cls) -> "Found":
-        """Return no decisions."""
-        return cls(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty((0, 4)))
+    def empty(cls, people: int = 0) -> "DecisionArrays":
+        """Allocate arrays for a number of people."""
+        return cls(np.empty(people, dtype=np.int32), np.empty(people, dtype=np.int32), np.empty((people, 4)))
 
     @classmethod
-    def joined(cls, parts: "Sequence[Found]") -> "Found":
-        """Return several as one."""
-        actions, others, numbers, again = zip(*parts, strict=True)
-        return cls(np.concatenate(actions), np.concatenate(others), np.concatenate(numbers), sum(again))
+    def concatenate(cls, parts: "Sequence[DecisionArrays]") -> "DecisionArrays":
+        """Join the decisions of several pieces."""
+        actions, runners_up, numbers, repeated = zip(*parts, strict=True)
+        return cls(np.concatenate(actions), np.concatenate(runners_up), np.concatenate(numbers), sum(repeated))
 
 
-class Batch:
-    """A policy that decides for many people, with what they may have.
+class Engine:
+    """A policy that decides for many people.
 
     Parameters
     ----------
     policy
-        One that learns from rewards.
+        A policy that learns from rewards.
     common
-        What everybody may have, by index in rising order; empty: everything.
+        Indices of the actions that are allowed for all people, ascending; empty: all actions.
     exclude_seen
-        Whether what a person tried is not allowed.
+        Whether a person's tried actions are excluded.
+    seed
+        Random seed.
+    threads
+        Number of threads.
     noise
-        The noise of a next reward about what is expected of it: by default what the policy knows, or the model says; 0
-        is what the policy learns of each person, NaN is unknown.
+        Standard deviation of the next reward around its expectation, by default that of the policy or the model; 0
+        is the policy's estimate for each person, NaN is unknown.
     """
 
     def __init__(
         self,
         policy: Policy,
         *,
-        common: IntArray,
-        exclude_seen: bool,
-        seed: int,
+        common: IntArray = NO_ACTIONS,
+        exclude_seen: bool = False,
+        seed: int = 0,
         threads: int = 1,
         noise: float | None = None,
     ) -> None:
         if policy.feedback != "rewards":
-            raise NotSupported(
-                "this policy plays pairs of actions and learns from who wins; give one that learns from rewards, such "
-                "as LpbTS(model)"
-            )
+            raise NotSupported("policy learns from duels; give one that learns from rewards, such as LpbTS(model)")
         self.policy = policy
         self.common, self.exclude_seen, self.seed, self.threads = common, exclude_seen, seed, threads
-        self.noise = noise_about(policy) if noise is None else noise
+        self.noise = default_noise(policy) if noise is None else noise
         model, top = policy.model, policy.rule.top
-        may = np.isin(model.orderings, common) if len(common) else np.ones(model.orderings.shape, dtype=bool)
-        orders = model.orderings[may].reshape(model.n_states, -1)
-        self._constants = (
-            policy.start_states,
-            policy.start_own,
-            orders.astype(np.int32),
-            common,
-        )
-        self._prefer = np.array(model.ranks if top else np.zeros((0, 0)), dtype=np.int32, order="C")
-        self._tops = policy.limited(common) if top else np.empty(0, dtype=np.int64)
+        mask = np.isin(model.orderings, common) if len(common) else np.ones(model.orderings.shape, dtype=bool)
+        self._orders = model.orderings[mask].reshape(model.n_states, -1).astype(np.int32)
+        self._ranks = np.array(model.ranks if top else np.zeros((0, 0)), dtype=np.int32, order="C")
+        self._tops = policy.limited(common) if top else NO_ACTIONS
         self._means = np.zeros((0, 0)) if model.means is None else np.array(model.means)
         self._kernel = kernel_of(policy)
-        self._chances_by_python = policy.rule.probability is None
+        self._python_probabilities = policy.rule.probability is None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Go to a worker as settings: what is compiled is found there."""
+        """Pickle the settings only: workers load the compiled code from the cache."""
         settings = {name: getattr(self, name) for name in ("common", "exclude_seen", "seed", "threads", "noise")}
-        return partial(Batch, **settings), (self.policy,)
+        return partial(Engine, **settings), (self.policy,)
 
     @property
-    def people(self) -> int:
-        """How many people are decided for at once, so that it takes about a second."""
-        return SLOW if self._chances_by_python else PIECE
+    def piece(self) -> int:
+        """Number of people per piece of work, which takes about a second."""
+        return SLOW_PIECE if self._python_probabilities else PIECE
 
     def check_rewards(self, rewards: FloatArray) -> None:
-        """Refuse a reward that the policy's family does not have."""
+        """Raise for rewards that are impossible in the policy's family."""
         family = self.policy.rewards.family
-        odd = np.empty(0, dtype=np.int64)
+        bad = NO_ACTIONS
         if family == "bernoulli":
-            odd = np.flatnonzero((rewards != 0.0) & (rewards != 1.0))
+            bad = np.flatnonzero((rewards != 0.0) & (rewards != 1.0))
         elif family == "poisson":
-            odd = np.flatnonzero((rewards < 0.0) | (rewards != np.floor(rewards)))
-        if len(odd):
+            bad = np.flatnonzero((rewards < 0.0) | (rewards != np.floor(rewards)))
+        if len(bad):
             try:
-                self.policy.rewards.check(float(rewards[odd[0]]))
+                self.policy.rewards.check(float(rewards[bad[0]]))
             except InvalidInput as error:
-                raise InvalidInput(
-                    f"{error} ({len(odd):,} such rewards in all); use another family (--rewards)"
-                ) from None
+                raise InvalidInput(f"{error} ({len(bad):,} such rewards); use another family (--rewards)") from None
 
-    def run(
-        self,
-        offsets: IntArray,
-        action: Int32Array,
-        reward: FloatArray,
-        address: IntArray,
-        personal: Personal | None = None,
-    ) -> Found:
-        """Return decisions for people whose outcomes stand at offsets[p] up to offsets[p + 1]."""
-        people = len(address)
-        policy = self.policy
-        offsets, address = (
-            np.require(one, np.int64, ["C", "W"]) for one in (offsets, address)
-        )  # one type for the compiler
-        action, reward = np.require(action, np.int32, ["C", "W"]), np.require(reward, np.float64, ["C", "W"])
+    def run(self, batch: DecisionBatch) -> DecisionArrays:
+        """Decide for a batch of people."""
+        policy, people = self.policy, len(batch.stream)
         k, m = policy.model.n_actions, policy.model.n_states
-        found = Found(np.empty(people, dtype=np.int32), np.empty(people, dtype=np.int32), np.empty((people, 4)))
-        room = max(min(int(np.diff(offsets).max(initial=0)), k), 1)
-        starts, lists = personal or Personal(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-        notes: list[IntArray] = []
+        outcomes = Outcomes(  # one type each for the compiler
+            np.require(batch.offsets, np.int64, ["C", "W"]),
+            np.require(batch.action, np.int32, ["C", "W"]),
+            np.require(batch.reward, np.float64, ["C", "W"]),
+            np.require(batch.stream, np.int64, ["C", "W"]),
+        )
+        starts, sets = batch.allowed or AllowedSets(NO_ACTIONS, NO_ACTIONS)
+        decisions = DecisionArrays.empty(people)
+        max_tried = max(min(int(np.diff(outcomes.offsets).max(initial=0)), k), 1)
+        start = Start(policy.start_states, policy.start_own)
+        all_counters: list[IntArray] = []
 
-        def part(low: int, high: int) -> None:
-            belief = policy.new_belief(room)
-            seen = np.zeros(2, dtype=np.int64)
-            notes.append(seen)
+        def run_part(low: int, high: int) -> None:
+            belief = policy.new_belief(max_tried)
+            counters = np.zeros(2, dtype=np.int64)
+            all_counters.append(counters)
+            taken, choices = np.zeros(k, dtype=np.int64), np.empty((2, k), dtype=np.int64)
             self._kernel(
                 low,
                 high,
-                *policy.arrays(belief),
-                *self._constants,
-                starts,
-                lists,
-                self.exclude_seen,
-                self._prefer,
-                self._tops,
-                np.zeros(k, dtype=np.int64),
-                np.empty((2, k), dtype=np.int64),
-                np.empty((2, max(k, m))),
-                self._means,
-                policy.model.prior,
-                self.noise,
-                QUANTILE,
+                policy.arrays(belief),
+                start,
+                Allowed(
+                    self._orders, self.common, starts, sets, self.exclude_seen, self._ranks, self._tops, taken, choices
+                ),
+                outcomes,
+                Forecasting(self._means, policy.model.prior, self.noise, QUANTILE, np.empty((2, max(k, m)))),
+                Output(*decisions[:3], counters),
                 policy.explore,
                 self.seed,
-                address,
-                offsets,
-                action,
-                reward,
-                *found[:3],
-                seen,
             )
 
-        part(0, min(people, 1))  # compiles, if that is still to be done, before threads start
-        notes.clear()
+        run_part(0, min(people, 1))  # compiles before threads start
+        all_counters.clear()
         with Threads(self.threads) as threads:
-            threads.run(part, people, blocks=4, smallest=BLOCK)
-        seen = np.array(notes).reshape(-1, 2)
-        policy.check_floor(int(seen[:, deciding.MOST_ALLOWED].max(initial=0)))
-        if self._chances_by_python:
-            self._add_chances(found, offsets, action, reward, personal)
-        return found._replace(again=int(seen[:, deciding.AGAIN].sum()))
+            threads.run(run_part, people, blocks=4, smallest=THREAD_PEOPLE)
+        totals = np.array(all_counters).reshape(-1, 2)
+        policy.check_floor(int(totals[:, deciding.MAX_ALLOWED].max(initial=0)))
+        if self._python_probabilities:
+            self._add_probabilities(batch, decisions)
+        return decisions._replace(repeated=int(totals[:, deciding.REPEATED].sum()))
 
-    def _add_chances(
-        self, found: Found, offsets: IntArray, action: Int32Array, reward: FloatArray, personal: Personal | None
-    ) -> None:
-        """Write the chances of a rule that tells them to Python alone, person by person."""
+    def _add_probabilities(self, batch: DecisionBatch, decisions: DecisionArrays) -> None:
+        """Write the probabilities of a rule that has no compiled ones, person by person."""
         policy = self.policy
-        labels = policy.model.actions
-        for p in np.flatnonzero(found.action >= 0).tolist():
+        for p in np.flatnonzero(decisions.action >= 0).tolist():
             agent = Agent(policy, seed=0)
-            past = slice(offsets[p], offsets[p + 1])
-            for a, value in zip(action[past].tolist(), reward[past].tolist(), strict=True):
-                agent.tell(labels[a], value)
+            past = slice(batch.offsets[p], batch.offsets[p + 1])
+            for action, reward in zip(batch.action[past].tolist(), batch.reward[past].tolist(), strict=True):
+                agent.tell(policy.model.actions[action], reward)
+            allowed = self.common
+            if batch.allowed is not None:
+                allowed = batch.allowed.actions[batch.allowed.starts[p] : batch.allowed.starts[p + 1]]
+            if self.exclude_seen and agent.rounds:
+                allowed = np.setdiff1d(policy.allowed(allowed), batch.action[past])
             try:
-                chances = policy.probabilities(agent.belief, self.may_have(p, action[past], personal))
+                probabilities = policy.probabilities(agent.belief, allowed)
             except NotSupported:
                 return
-            found.numbers[p, deciding.CHANCE] = chances[found.action[p]]
-
-    def may_have(self, p: int, tried: Int32Array, personal: Personal | None) -> IntArray:
-        """Return what a person may have, by index in rising order; empty: everything."""
-        mine = self.common if personal is None else personal.lists[personal.starts[p] : personal.starts[p + 1]]
-        if self.exclude_seen and len(tried):
-            mine = np.setdiff1d(mine if len(mine) else np.arange(self.policy.model.n_actions), tried)
-        return mine
+            decisions.numbers[p, deciding.PROBABILITY] = probabilities[decisions.action[p]]
 
 
-def noise_about(policy: Policy) -> float:
-    """Return the noise of a next reward, as `Batch` takes it; negative where the evidence's doubt holds it already.
+def decide_batches(
+    executor: Executor, engine: Engine, batches: Iterable[DecisionBatch], report: Callable[[int, int], None]
+) -> Iterator[tuple[DecisionBatch, DecisionArrays]]:
+    """Yield batches with their decisions, in order; only a few batches are in memory.
 
-    Only Gaussian rewards have one: four of five cases are no interval of a 0 or 1.
+    `report` is called after each piece with the numbers of its people and outcomes.
     """
-    rewards, told = policy.rewards, policy.model.noise
+    pending: collections.deque[tuple[DecisionBatch, collections.deque[int]]] = collections.deque()
+
+    def tasks() -> Iterator[tuple[Engine, DecisionBatch]]:
+        for batch in batches:
+            engine.check_rewards(batch.reward)
+            pieces = list(batch.pieces(engine.piece))
+            pending.append((batch, collections.deque(len(piece.action) for piece in pieces)))
+            yield from ((engine, piece) for piece in pieces)
+
+    parts: list[DecisionArrays] = []
+    for part in executor.map(Engine.run, tasks(), batch=engine.piece < PIECE, max_ahead=2):
+        parts.append(part)
+        batch, outcomes = pending[0]
+        report(len(part.action), outcomes.popleft())
+        if not outcomes:
+            yield batch, DecisionArrays.concatenate(parts)
+            pending.popleft()
+            parts = []
+
+
+def default_noise(policy: Policy) -> float:
+    """Return the noise of a next reward, as `Engine` takes it; negative if the evidence's predictive sd includes it.
+
+    Only Gaussian rewards have one: an interval of 80 % has no meaning for a reward of 0 or 1.
+    """
+    rewards, model_noise = policy.rewards, policy.model.noise
     if policy.evidence.predictive:
         return -1.0
     if rewards.family != "gaussian":
         return math.nan
     if not rewards.noise_known:
-        return 0.0 if rewards.noise is not None else math.nan if told is None else told
+        return 0.0 if rewards.noise is not None else math.nan if model_noise is None else model_noise
     return rewards.sd
 
 
@@ -270,23 +301,18 @@ def kernel_of(policy: Policy) -> Callable[..., None]:
     """Return the loop over people, compiled around a policy."""
     evidence, rule = policy.evidence, policy.rule
     batchable = evidence.batchable and evidence.update_posterior is not None
-    chance: Any = rule.probability
-    if chance is not None and rule.needs_expectations:
-        chance = bind_expectations(chance, evidence.expected_rewards, evidence.predictive_sd, evidence.sway)
-    predictive_sd_one = zero_sd_one if evidence.predictive_sd is zero_sd else evidence.predictive_sd_one
+    probability: Any = rule.probability
+    if probability is not None and rule.needs_expectations:
+        probability = bind_expectations(probability, evidence.expected_rewards, evidence.predictive_sd, evidence.sway)
+    sd_of_one = zero_sd_one if evidence.predictive_sd is zero_sd else evidence.predictive_sd_one
     return deciding_of(
-        deciding.recorded if batchable else policy.tell,
-        evidence.update_posterior if batchable and evidence.update_posterior is not None else deciding.settled,
+        deciding.record_only if batchable else policy.tell,
+        evidence.update_posterior if batchable and evidence.update_posterior is not None else deciding.no_update,
         policy.choose,
-        chance or deciding.untold,
-        rule.sampled_state or deciding.nobodys,
+        probability or deciding.unknown_probability,
+        rule.sampled_state or deciding.no_state,
         evidence.expected_reward or evidence.expected_rewards,
         evidence.expected_reward is not None,
-        predictive_sd_one or evidence.predictive_sd,
-        predictive_sd_one is not None,
+        sd_of_one or evidence.predictive_sd,
+        sd_of_one is not None,
     )
-
-
-def decided(batch: Batch, block: Block) -> Found:
-    """Return decisions for some people, wherever that is done."""
-    return batch.run(*block)

@@ -1,4 +1,4 @@
-"""Decisions as tables and files: written in pieces, and joined at the end."""
+"""Decisions as tables and files."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,62 +7,64 @@ import numpy as np
 import polars as pl
 
 from lpbandits.data.tables import labels_as_series
-from lpbandits.decisions.engine import Found
+from lpbandits.decisions.engine import DecisionArrays
 from lpbandits.io.atomic import write_part, write_stream
 from lpbandits.model import PreferenceModel
-from lpbandits.typing import Int32Array
+from lpbandits.typing import Int32Array, IntArray
+
+ROW_ORDER = "row_order"
 
 
-def decision_table(people: pl.Series, found: Found, model: PreferenceModel) -> pl.DataFrame:
-    """Return a row per person: action, chance, runner-up, expected reward and its interval; null where none is."""
+def decision_table(people: pl.Series, decisions: DecisionArrays, model: PreferenceModel) -> pl.DataFrame:
+    """Return one row per person, null where there is no action or number."""
     labels = labels_as_series("action", model.actions)
     columns = {
         "person": people,
-        "action": _named(labels, found.action),
-        "probability": found.numbers[:, 0],
-        "runner_up": _named(labels, found.runner_up),
-        **dict(zip(("expected", "low", "high"), found.numbers[:, 1:].T, strict=True)),
+        "action": _labelled(labels, decisions.action),
+        "probability": decisions.numbers[:, 0],
+        "runner_up": _labelled(labels, decisions.runner_up),
+        **dict(zip(("expected", "low", "high"), decisions.numbers[:, 1:].T, strict=True)),
     }
     if model.names is not None:
         names = pl.Series("name", model.names, dtype=pl.String)
-        columns |= {"action_name": _named(names, found.action), "runner_up_name": _named(names, found.runner_up)}
+        columns["action_name"] = _labelled(names, decisions.action)
+        columns["runner_up_name"] = _labelled(names, decisions.runner_up)
     return pl.DataFrame(columns).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _named(labels: pl.Series, index: Int32Array) -> pl.Series:
+def _labelled(labels: pl.Series, index: Int32Array) -> pl.Series:
     return labels.gather(pl.Series(np.maximum(index, 0)).set(pl.Series(index < 0), None))
 
 
-class Pieces:
-    """A table that is written piece by piece to a folder, and then to one file.
-
-    Pieces may have a column `first`, in whose order rows are then put: it rises in every piece.
-    """
+class TableParts:
+    """A table that is written in parts to a folder, and then merged into one file."""
 
     def __init__(self, folder: Path, window: int) -> None:
         self._folder = folder
         self._window = window
-        self._ordered: list[Path] = []
-        self._apart: list[Path] = []
+        self._in_order: list[Path] = []
+        self._unordered: list[Path] = []
 
-    def add(self, table: pl.DataFrame) -> None:
-        """Write a piece."""
-        pieces = self._apart if "first" in table.columns else self._ordered
-        place = self._folder / f"{len(self._ordered) + len(self._apart)}.parquet"
-        write_part(place, table)
-        pieces.append(place)
+    def add(self, table: pl.DataFrame, row_order: IntArray | None = None) -> None:
+        """Write a part; with `row_order`, ascending within the part, the final table is sorted by it."""
+        if row_order is not None:
+            table = table.with_columns(pl.Series(ROW_ORDER, row_order))
+        paths = self._in_order if row_order is None else self._unordered
+        path = self._folder / f"{len(self._in_order) + len(self._unordered)}.parquet"
+        write_part(path, table)
+        paths.append(path)
 
     def write(self, path: Path, rows: int) -> None:
-        """Join all pieces in one file: those with `first` in its order, which is below `rows`, then the others."""
-        merged = [] if not self._apart else list(self._merged(rows))
-        write_stream(path, pl.scan_parquet([*merged, *self._ordered]))
+        """Write one file: first the parts with `row_order` (less than `rows`), sorted, then the others."""
+        merged = list(self._sorted(rows)) if self._unordered else []
+        write_stream(path, pl.scan_parquet([*merged, *self._in_order]))
 
-    def _merged(self, rows: int) -> Iterator[Path]:
-        """Give pieces in the order of `first`, each of a window of rows: no more is held at a time."""
+    def _sorted(self, rows: int) -> Iterator[Path]:
+        """Yield parts in the order of their rows, each from one window of row numbers, to bound memory."""
         for start in range(0, rows, self._window):
-            mine = pl.col("first").is_between(start, start + self._window - 1)
-            table = pl.scan_parquet(self._apart).filter(mine).collect().sort("first").drop("first")
+            within = pl.col(ROW_ORDER).is_between(start, start + self._window - 1)
+            table = pl.scan_parquet(self._unordered).filter(within).collect().sort(ROW_ORDER).drop(ROW_ORDER)
             if len(table):
-                place = self._folder / f"merged-{start}.parquet"
-                write_part(place, table)
-                yield place
+                path = self._folder / f"sorted-{start}.parquet"
+                write_part(path, table)
+                yield path

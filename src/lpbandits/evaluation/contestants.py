@@ -1,11 +1,11 @@
-"""Who takes part in an evaluation, what each of them knows, and how they do with people who are replayed."""
+"""Contestants (policies, baselines, bounds) and their replay scores."""
 
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from lpbandits.data.ratings import Ratings
 from lpbandits.decisions.choose_policy import choose_policy
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.baselines import REFERENCES, best_possible, ceiling, in_order
-from lpbandits.evaluation.replay import Game, Replay, after, warm_up
+from lpbandits.evaluation.replay import Game, Replay, mean_scores, warm_up
 from lpbandits.fit.taste.moments import Moments, moments
 from lpbandits.fit.taste.popularity import as_standardized, popular_ordering
 from lpbandits.model import PreferenceModel
@@ -21,6 +21,7 @@ from lpbandits.parallel import Executor
 from lpbandits.policies import entry_of
 from lpbandits.policies.evidences.taste import taste_of
 from lpbandits.policies.registry import NOTHING, TASTES
+from lpbandits.progress import Stopwatch
 from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray
 
@@ -29,84 +30,92 @@ DEFAULT = (
     *("item-knn", "ease", "ceiling", "best-possible"),
 )
 BOUNDS = ("ceiling", "best-possible")
-"""Who knows what nobody can."""
+"""Contestants that use ratings which are unknown in practice."""
 
 YARDSTICKS = ("random", "popular")
+"""Policies that do not learn from a person's rewards."""
 
-Steps = Callable[[Iterator[Any], int], Iterator[Any]]
-"""Goes through so many results as they come, and tells somebody."""
-
-
-def unwatched(results: Iterator[Any], count: int) -> Iterator[Any]:
-    """Tell nobody."""
-    del count
-    return results
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """What contestants know: a model, sums over people, and the constants of references; nothing of those replayed."""
+class Knowledge:
+    """Training results available to the contestants: a model, moments, and the constants of references."""
 
     model: PreferenceModel
-    seen: Moments
-    popular: FloatArray
-    """The higher, the more everybody likes the action."""
+    moments: Moments
+    popularity: FloatArray
+    """Popularity score of each action; higher is more popular."""
     constants: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, model: PreferenceModel, log: Ratings, constants: Mapping[str, tuple[float, float]] | None = None
+    ) -> "Knowledge":
+        """Derive moments and popularity (that of the policy `popular`) from the fitted people."""
+        ratings = as_standardized(log)
+        order = popular_ordering(ratings)
+        popularity = np.zeros(len(log.actions)) if order is None else -np.argsort(order).astype(np.float64)
+        people = np.flatnonzero(ratings.scales.informative)
+        return cls(model, moments(ratings, people=people), popularity, constants or {})
 
 
 @dataclass(frozen=True)
 class Contest:
-    """Contestants by name, and how they play."""
+    """Contestants by name, and the resources to replay them."""
 
     names: Sequence[str]
     seed: int
     executor: Executor
     threads: int
-    """Of this process, for what is not sent to the executor."""
-
-    @property
-    def on_states(self) -> list[str]:
-        """Policies that rest on the model's states."""
-        return [name for name in self.personal if entry_of(name).knows not in (NOTHING, TASTES)]
+    """Threads of this process, for work that is not sent to the executor."""
 
     @property
     def personal(self) -> list[str]:
-        """Policies that learn of a person: one of them may be the best."""
+        """Policies that learn from a person's rewards; one of them may be the best."""
         return [name for name in self.names if kind_of(name) == "policy" and name not in YARDSTICKS]
 
     @property
+    def on_states(self) -> list[str]:
+        """Policies that depend on the model's states."""
+        return [name for name in self.personal if entry_of(name).knows not in (NOTHING, TASTES)]
+
+    @property
     def references(self) -> list[str]:
-        """Those that are no bandits."""
+        """Recommenders."""
         return [name for name in self.names if name in REFERENCES]
 
     @property
     def tastes(self) -> list[str]:
-        """Those that need the model's taste."""
-        return [name for name in self.names if name == "ceiling" or (name in self.personal and _is_taste(name))]
+        """Contestants that need the model's taste."""
+        personal = self.personal
+        return [
+            name for name in self.names if name == "ceiling" or (name in personal and entry_of(name).knows == TASTES)
+        ]
 
     def without(self, names: Sequence[str]) -> "Contest":
-        """Return the same without some."""
+        """Return the contest without some contestants."""
         return replace(self, names=[name for name in self.names if name not in names])
 
-    def of_policies(self, who: Sequence[tuple[str, PreferenceModel]], replay: Replay) -> list[FloatArray]:
-        """Return how policies do, each with its model, people × rounds."""
-        games = self._games(who, replay)
+    def policy_scores(self, policies: Sequence[tuple[str, PreferenceModel]], replay: Replay) -> list[FloatArray]:
+        """Return the scores, people × rounds, of policies, each with its model."""
+        games = self._games(policies, replay)
         with self.executor.threaded() as players:
-            return replay.gathered(games, list(players.map(Game.played, ((game,) for game in games))))
+            return replay.scores_of_games(games, list(players.map(Game.play, ((game,) for game in games))))
 
-    def _games(self, who: Sequence[tuple[str, PreferenceModel]], replay: Replay) -> list[Game]:
-        """Return what is to be played: by the policies that `lpb decide` would take."""
-        made = [choose_policy(model, "uniform" if name == "random" else name).policy for name, model in who]
-        games = replay.games(made, seed=self.seed)
+    def _games(self, policies: Sequence[tuple[str, PreferenceModel]], replay: Replay) -> list[Game]:
+        """Return the games of policies, built as `lpb decide` builds them."""
+        built = [choose_policy(model, name).policy for name, model in policies]
+        games = replay.games(built, seed=self.seed)
         warm_up(games)
         return games
 
     def scores(
-        self, names: Sequence[str], known: Known, replay: Replay, steps: Steps = unwatched
+        self, names: Sequence[str], known: Knowledge, replay: Replay, watch: Stopwatch | None = None
     ) -> dict[str, FloatArray]:
-        """Return how policies, references and bounds do, people × rounds; `steps` are told of as they end."""
+        """Return the scores of contestants, people × rounds; `watch` reports the stage "replay"."""
         quick: dict[str, Callable[[Replay], FloatArray]] = {
-            "popular": partial(in_order, known.popular),
+            "popular": partial(in_order, known.popularity),
             "best-possible": best_possible,
         }
         policies = [name for name in names if name not in quick and kind_of(name) == "policy"]
@@ -115,47 +124,70 @@ class Contest:
         jobs = [_job_of(name, known, replay) for name in others]
         with self.executor.threaded() as players:
             results = itertools.chain(
-                players.map(Game.played, ((game,) for game in games)), self.executor.map(operator.call, jobs)
+                players.map(Game.play, ((game,) for game in games)), self.executor.map(operator.call, jobs)
             )
-            done = list(steps(results, len(games) + len(jobs)))
-        found = dict(zip(policies, replay.gathered(games, done[: len(games)]), strict=True))
-        found |= dict(zip(others, done[len(games) :], strict=True))
-        found |= {name: replay.scored(made(replay)) for name, made in quick.items() if name in names}
-        return {name: found[name] for name in names}
+            done = list(timed(watch or Stopwatch(), "replay", results, len(games) + len(jobs)))
+        scores = dict(zip(policies, replay.scores_of_games(games, done[: len(games)]), strict=True))
+        scores |= dict(zip(others, done[len(games) :], strict=True))
+        scores |= {name: replay.scores(rewards(replay)) for name, rewards in quick.items() if name in names}
+        return {name: scores[name] for name in names}
 
-    def tuned(self, seen: Moments, replay: Replay, steps: Steps = unwatched) -> dict[str, tuple[float, float]]:
-        """Return each reference's constants that do best with people who are replayed, of all that are tried."""
-        jobs = [(name, first, seen, replay) for name in self.references for first in REFERENCES[name].firsts]
+    def tune(
+        self, seen: Moments, replay: Replay, watch: Stopwatch | None = None, *, first: int = 0, total: int = 0
+    ) -> dict[str, tuple[float, float]]:
+        """Return the constants of each reference with the highest score.
+
+        `watch` reports parts `first` and following, of `total`, of the stage "choose policy".
+        """
+        jobs = [(name, constant, seen, replay) for name in self.references for constant in REFERENCES[name].firsts]
         values: dict[str, dict[tuple[float, float], float]] = {name: {} for name in self.references}
-        for (name, *_), found in zip(jobs, steps(self.executor.map(values_of, jobs), len(jobs)), strict=True):
-            values[name] |= found
+        results = timed(
+            watch or Stopwatch(), "choose policy", self.executor.map(tuning_scores, jobs), len(jobs), first, total
+        )
+        for (name, *_), scores in zip(jobs, results, strict=True):
+            values[name] |= scores
         return {name: max(tried, key=lambda constants: tried[constants]) for name, tried in values.items()}
 
 
-def values_of(name: str, first: float, seen: Moments, replay: Replay) -> dict[tuple[float, float], float]:
-    """Return how a reference does with one first constant, and every second one."""
-    return REFERENCES[name].values(seen, first, lambda made: mean_score(replay.scored(made.played(replay))))
+def timed(
+    watch: Stopwatch, stage: str, results: Iterator[T], count: int, first: int = 0, total: int = 0
+) -> Iterator[T]:
+    """Yield `count` results; report each as a part of a stage, from part `first` of `total` (by default `count`)."""
+    for part in range(first, first + count):
+        with watch.part(stage, part, total or count):
+            result = next(results)
+        yield result
 
 
-def _job_of(name: str, known: Known, replay: Replay) -> tuple[Any, ...]:
-    """Return what is to be called for the scores of a reference or a bound, with no more than it needs."""
+def tuning_scores(name: str, first: float, seen: Moments, replay: Replay) -> dict[tuple[float, float], float]:
+    """Return the mean score of a reference with one first constant, by both constants."""
+    reference = REFERENCES[name]
+    built = reference.build(seen, first)
+    return {
+        (first, second): mean_score(replay.scores(reference.vary(built, second).play(replay)))
+        for second in reference.seconds
+    }
+
+
+def _job_of(name: str, known: Knowledge, replay: Replay) -> tuple[Any, ...]:
+    """Return the function and the arguments that compute the scores of a reference or of the ceiling."""
     if name == "ceiling":
-        return scores_of_ceiling, taste_of(known.model), replay
-    return scores_of_reference, name, known.seen, known.constants[name], replay
+        return ceiling_scores, taste_of(known.model), replay
+    return reference_scores, name, known.moments, known.constants[name], replay
 
 
-def scores_of_reference(name: str, seen: Moments, constants: tuple[float, float], replay: Replay) -> FloatArray:
-    """Return how a reference does, people × rounds."""
-    return replay.scored(REFERENCES[name].made(seen, *constants).played(replay))
+def reference_scores(name: str, seen: Moments, constants: tuple[float, float], replay: Replay) -> FloatArray:
+    """Return the scores of a reference, people × rounds."""
+    return replay.scores(REFERENCES[name].recommender(seen, *constants).play(replay))
 
 
-def scores_of_ceiling(taste: TasteModel, replay: Replay) -> FloatArray:
-    """Return how whoever foresees each action from all others does, people × rounds."""
-    return replay.scored(ceiling(taste, replay))
+def ceiling_scores(taste: TasteModel, replay: Replay) -> FloatArray:
+    """Return the scores of the ceiling, people × rounds."""
+    return replay.scores(ceiling(taste, replay))
 
 
 def kind_of(name: str) -> str:
-    """Return what a contestant is; a name that is none is refused.
+    """Return the kind of a contestant.
 
     >>> kind_of("taste"), kind_of("ease"), kind_of("ceiling")
     ('policy', 'reference', 'bound')
@@ -169,23 +201,6 @@ def kind_of(name: str) -> str:
     return "policy"
 
 
-def person_scores(scores: FloatArray) -> FloatArray:
-    """Return each person's mean over all their rounds."""
-    return after(scores, scores.shape[1])
-
-
 def mean_score(scores: FloatArray) -> float:
-    """Return the mean of that over people."""
-    return float(person_scores(scores).mean())
-
-
-def known_of(model: PreferenceModel, log: Ratings, constants: Mapping[str, tuple[float, float]] | None = None) -> Known:
-    """Return what is known by a model and a log's people; popularity is that of the policy `popular`."""
-    ratings = as_standardized(log)
-    order = popular_ordering(ratings)
-    popular = np.zeros(len(log.actions)) if order is None else -np.argsort(order).astype(np.float64)
-    return Known(model, moments(ratings, people=np.flatnonzero(ratings.scales.informative)), popular, constants or {})
-
-
-def _is_taste(name: str) -> bool:
-    return entry_of(name).knows == TASTES
+    """Return the mean over people of their mean scores."""
+    return float(mean_scores(scores).mean())

@@ -1,4 +1,4 @@
-"""How models are fitted for an evaluation: as a given model was, or in the ways that development people choose from."""
+"""`FitConfig`: settings with which an evaluation fits its models."""
 
 from dataclasses import dataclass
 
@@ -17,15 +17,15 @@ from lpbandits.typing import Json
 STATES = (2, 5, 10)
 SCALES = ("cosine", "raw")
 RESTARTS = 3
-"""Of KMeans: what is tried is fitted many times."""
+"""Restarts of k-means; fewer than by default, since several candidates are fitted."""
 
-PEOPLE_A_STATE = 5
-"""Fitted people that a state needs to be tried."""
+MIN_PEOPLE_PER_STATE = 5
+"""Minimum number of fitted people per state of a candidate."""
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How a model is fitted: by what estimator, and what else `fit_states` takes."""
+class FitConfig:
+    """An estimator and the other arguments of `fit_states`."""
 
     estimator: Estimator
     states: States
@@ -34,28 +34,27 @@ class Settings:
     taste: bool = True
 
     @classmethod
-    def of(cls, model: PreferenceModel) -> "Settings | None":
-        """Return how a model was fitted, as far as it tells."""
-        told = estimator_of(model)
-        if told is None:
+    def of(cls, model: PreferenceModel) -> "FitConfig | None":
+        """Return the settings with which a model was fitted, None if its provenance does not hold them."""
+        recorded = estimator_of(model)
+        if recorded is None:
             return None
-        estimator, states, others = told
+        estimator, states, others = recorded
         return cls(estimator, states, **{name: value for name, value in others.items() if name != "heldout"})
 
-    def tasted(self, log: Ratings, chosen: TasteReport | None, threads: int) -> TasteFit:
-        """Fit a taste to a log, as the settings say; or as was `chosen` before."""
+    def fit_taste(self, log: Ratings, chosen: TasteReport | None, threads: int) -> TasteFit:
+        """Fit a taste to a log, with the hyperparameters of `chosen` if given."""
         if not self.taste:
             return TasteFit(warnings=("the model was fitted without a taste (--no-taste)",))
-        seed = self.estimator.seed
         with Threads(threads) as pool:
-            return fit_taste(log, seed=seed, chosen=chosen, watch=Stopwatch(), threads=pool)
+            return fit_taste(log, seed=self.estimator.seed, chosen=chosen, watch=Stopwatch(), threads=pool)
 
-    def model_of(self, log: Ratings, threads: int) -> PreferenceModel:
+    def fit_model(self, log: Ratings, threads: int) -> PreferenceModel:
         """Fit states to a log, without a taste."""
-        return self.fitted(log, taste=False, threads=threads).model
+        return self.fit(log, taste=False, threads=threads).model
 
-    def fitted(self, log: Ratings, *, taste: bool, threads: int | None, jobs: int | Workers | None = None) -> Fit:
-        """Fit states to a log; with a taste if that is wanted and the settings have one."""
+    def fit(self, log: Ratings, *, taste: bool, threads: int | None, jobs: int | Workers | None = None) -> Fit:
+        """Fit states to a log, and a taste if both `taste` and the settings ask for one."""
         return fit_states(
             log,
             self.estimator,
@@ -69,20 +68,20 @@ class Settings:
         )
 
     def to_dict(self) -> Json:
-        """Return it as a JSON object."""
+        """Return the settings as a JSON object."""
         return {"states": self.states, "method": self.estimator.method, **self.estimator.settings()}
 
 
-def candidates(people: int, *, states: int | None, scale: str | None, seed: int) -> list[Settings]:
-    """Return what is tried where the user did not say: so many states, each on a scale.
+def candidates(people: int, *, states: int | None, scale: str | None, seed: int) -> list[FitConfig]:
+    """Return the settings to try: every number of states with every scale, unless one is given.
 
     >>> [(one.states, one.estimator.settings()["scale"]) for one in candidates(60, states=None, scale=None, seed=0)]
     [(2, 'cosine'), (2, 'raw'), (5, 'cosine'), (5, 'raw'), (10, 'cosine'), (10, 'raw')]
     """
-    numbers = [m for m in STATES if PEOPLE_A_STATE * m <= people] or [1]
+    numbers = [m for m in STATES if MIN_PEOPLE_PER_STATE * m <= people] or [1]
     scales = SCALES if scale is None else (scale,)
     return [
-        Settings(TwoStage(scale=one, restarts=RESTARTS, seed=seed), m)  # type: ignore[arg-type] # it looks at it
+        FitConfig(TwoStage(scale=one, restarts=RESTARTS, seed=seed), m)  # type: ignore[arg-type] # TwoStage checks it
         for m in (numbers if states is None else [states])
         for one in scales
     ]

@@ -1,4 +1,4 @@
-"""People of a log, played again: each gets only what they really rated, and what they gave is the reward."""
+"""Replay of people of a log: each is offered only rated actions, and the reward is the recorded rating."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,135 +10,117 @@ import numpy as np
 
 from lpbandits.data.ratings import Ratings
 from lpbandits.fit.taste.popularity import MIN_RATINGS
-from lpbandits.limits import check_resources
 from lpbandits.policies import Policy
 from lpbandits.rewards import Rewards
 from lpbandits.simulation.trace import play
 from lpbandits.typing import FloatArray, IntArray
-from lpbandits.worlds import Population
+from lpbandits.worlds.replay import recorded_rewards, replay_population
 
 LEAST = {True: 4, False: MIN_RATINGS}
-"""Ratings of a person who can be replayed, if each action is given once, and if they repeat."""
+"""Minimum number of ratings of a replayed person, if each action is given once and if actions repeat."""
 
-TOGETHER = 128
-"""People of one piece of work."""
+GAME_PEOPLE = 128
+"""Maximum number of people per game."""
 
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """Some people of a log, in order of the rounds they play.
+    """People of a log, sorted by their number of rounds.
 
-    If each action is given once, a person plays half of what they rated at most: playing all of it would leave nothing
-    to choose.
+    If each action is given once, a person plays at most half of the actions they rated, so that every round has a
+    choice.
     """
 
     person: IntArray
-    """By index in the log."""
-    given: FloatArray
-    """people×k: what they gave, NaN where nothing."""
+    """Index of each person in the log."""
+    recorded: FloatArray
+    """People × actions: recorded rewards, NaN where there is none."""
     rounds: IntArray
-    """How many each plays, rising."""
+    """Number of rounds per person, in ascending order."""
     once: bool
 
     @classmethod
     def of(cls, log: Ratings, people: IntArray, *, rounds: int, once: bool = True) -> "Replay":
-        """Take some people of a log, by index.
+        """Select people of a log, by index.
 
         >>> log = Ratings.from_arrays([0, 0, 0, 0, 1, 1, 1, 1], [0, 1, 2, 3, 0, 1, 2, 4], [5, 3, 1, 2, 4, 4, 2, 1])
         >>> replay = Replay.of(log, np.array([0, 1]), rounds=20)
-        >>> replay.rounds.tolist(), replay.most
+        >>> replay.rounds.tolist(), replay.max_rounds
         ([2, 2], 2)
         """
-        check_resources(
-            f"to replay {len(people):,} people with {len(log.actions):,} actions",
-            "replay fewer people (--people), or leave out actions with few ratings (--min-action)",
-            size=40 * len(people) * len(log.actions),
-        )
-        own = np.minimum(log.counts[people] // 2, rounds) if once else np.full(len(people), rounds)
-        order = np.argsort(own, kind="stable")
-        some = log.subset(people[order])
-        given = np.full((len(people), len(log.actions)), np.nan)
-        given[some.owner, some.action] = some.rating
-        return cls(people[order], given, own[order], once)
+        person_rounds = np.minimum(log.counts[people] // 2, rounds) if once else np.full(len(people), rounds)
+        order = np.argsort(person_rounds, kind="stable")
+        recorded = recorded_rewards(log.subset(people[order]))
+        return cls(people[order], recorded, person_rounds[order], once)
 
     def __len__(self) -> int:
         return len(self.person)
 
     @property
-    def most(self) -> int:
-        """The most rounds that anybody plays."""
+    def max_rounds(self) -> int:
+        """The largest number of rounds of a person."""
         return int(self.rounds[-1])
 
     @cached_property
-    def beyond(self) -> FloatArray:
-        """People × rounds: 0 where the person plays, NaN beyond."""
-        return np.where(np.arange(self.most) < self.rounds[:, None], 0.0, np.nan)
+    def mask(self) -> FloatArray:
+        """People × rounds: 0 in a person's rounds, NaN after their last."""
+        return np.where(np.arange(self.max_rounds) < self.rounds[:, None], 0.0, np.nan)
 
-    def scored(self, rewards: FloatArray) -> FloatArray:
-        """Return people × rounds of rewards in units of the person's own ratings: (reward − mean) / sd; NaN beyond."""
-        centre, spread = np.nanmean(self.given, axis=1), np.nanstd(self.given, axis=1)
-        scores: FloatArray = (rewards[:, : self.most] - centre[:, None]) / spread[:, None] + self.beyond
+    def scores(self, rewards: FloatArray) -> FloatArray:
+        """Standardize rewards (people × rounds) by the person's ratings: (reward − mean) / sd; NaN after the last."""
+        mean, sd = np.nanmean(self.recorded, axis=1), np.nanstd(self.recorded, axis=1)
+        scores: FloatArray = (rewards[:, : self.max_rounds] - mean[:, None]) / sd[:, None] + self.mask
         return scores
 
     def games(self, policies: Sequence[Policy], *, seed: int) -> "list[Game]":
-        """Return all that is to be played: pieces of some people with each of the policies, who are sent together."""
+        """Return one game per policy and group of people with the same number of rounds."""
         edges = np.flatnonzero(np.diff(self.rounds, prepend=0, append=0))
-        starts = [start for low, high in pairwise(edges.tolist()) for start in range(low, high, TOGETHER)]
-        pieces = [
-            (start, int(self.rounds[start]), self.given[start:end]) for start, end in pairwise([*starts, len(self)])
-        ]
+        starts = [start for low, high in pairwise(edges.tolist()) for start in range(low, high, GAME_PEOPLE)]
         return [
-            Game(which, policy, given, rounds, self.once, seed, start)
-            for start, rounds, given in pieces
+            Game(which, policy, self.recorded[start:end], int(self.rounds[start]), self.once, seed, start)
+            for start, end in pairwise([*starts, len(self)])
             for which, policy in enumerate(policies)
         ]
 
-    def gathered(self, games: "Sequence[Game]", rewards: Sequence[FloatArray]) -> list[FloatArray]:
+    def scores_of_games(self, games: "Sequence[Game]", rewards: Sequence[FloatArray]) -> list[FloatArray]:
         """Return the scores of each policy, people × rounds, from the rewards of all games."""
-        out = np.full((max((game.which for game in games), default=-1) + 1, len(self), self.most), np.nan)
-        for game, found in zip(games, rewards, strict=True):
-            out[game.which, game.start : game.start + len(found), : game.rounds] = found
-        return [self.scored(one) for one in out]
+        out = np.full((max((game.which for game in games), default=-1) + 1, len(self), self.max_rounds), np.nan)
+        for game, part in zip(games, rewards, strict=True):
+            out[game.which, game.first_person : game.first_person + len(part), : game.rounds] = part
+        return [self.scores(one) for one in out]
 
 
 class Game(NamedTuple):
-    """Some people of a replay with one of the policies, which is told nothing but the rewards of what it chose."""
+    """One policy and some people of a replay; the policy observes only the rewards of the actions it chose."""
 
     which: int
+    """Index of the policy."""
     policy: Policy
-    given: FloatArray
+    recorded: FloatArray
     rounds: int
     once: bool
     seed: int
-    start: int
-    """The place of the first of them in the replay: their luck."""
+    first_person: int
+    """Row of the first person in the replay; it selects the random streams."""
 
-    def played(self) -> FloatArray:
+    def play(self) -> FloatArray:
         """Return the rewards, people × rounds."""
-        people = Population(
-            self.policy.model,
-            None,  # type: ignore[arg-type] # their states are not known
-            self.given,
-            Rewards(),
-            without_replacement=self.once,
-            replayed=True,
-        )
-        return play(self.policy, people, rounds=self.rounds, seed=self.seed, first_person=self.start).rewards
+        people = replay_population(self.policy.model, self.recorded, Rewards(), once=self.once)
+        return play(self.policy, people, rounds=self.rounds, seed=self.seed, first_person=self.first_person).rewards
 
 
 def warm_up(games: Sequence[Game]) -> None:
-    """Compile what games need, by one round of one person of each kind: workers then find it."""
+    """Compile the kernels that the games need by playing one round per kind, so that workers load them."""
     kinds = {(game.policy.evidence.kind, game.policy.rule.kind): game for game in games}
     for game in kinds.values():
-        game._replace(given=game.given[:1], rounds=1).played()
+        game._replace(recorded=game.recorded[:1], rounds=1).play()
 
 
-def after(scores: FloatArray, rounds: int) -> FloatArray:
-    """Return each person's mean score of their first rounds, of all theirs where they have fewer.
+def mean_scores(scores: FloatArray, rounds: int | None = None) -> FloatArray:
+    """Return each person's mean score over their first `rounds` rounds, by default over all.
 
-    >>> after(np.array([[1.0, 2.0, 6.0], [1.0, 2.0, np.nan]]), 3).tolist()
+    >>> mean_scores(np.array([[1.0, 2.0, 6.0], [1.0, 2.0, np.nan]]), 3).tolist()
     [3.0, 1.5]
     """
-    part = scores[:, :rounds]
-    found: FloatArray = np.nanmean(part, axis=1)
-    return found
+    means: FloatArray = np.nanmean(scores[:, :rounds], axis=1)
+    return means

@@ -1,4 +1,4 @@
-"""What an evaluation found, in plain values."""
+"""`Evaluation`: the result of an evaluation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -6,8 +6,12 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 import polars as pl
 
+from lpbandits.data.ratings import Ratings, as_ratings
+from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.evaluation.bootstrap import differences
-from lpbandits.evaluation.fit_config import Settings
+from lpbandits.evaluation.fit_config import FitConfig
+from lpbandits.model import PreferenceModel
+from lpbandits.parallel import Workers
 from lpbandits.policies import title_of
 from lpbandits.typing import FloatArray, Json
 
@@ -19,11 +23,11 @@ TITLES = {
     "ceiling": "ceiling",
     "best-possible": "best possible",
 }
-"""What people call those that are no registered policies, or are known by another name."""
+"""Titles of contestants that are not registered policies, or are registered under another name."""
 
 
 def titled(name: str) -> str:
-    """Return what people call a policy or a reference.
+    """Return the title of a contestant.
 
     >>> titled("item-knn"), titled("lpbts")
     ('item kNN', 'lpbTS')
@@ -33,7 +37,7 @@ def titled(name: str) -> str:
 
 @dataclass(frozen=True)
 class Gain:
-    """A mean difference over people, and its 95 % interval; None where there are too few of them."""
+    """A mean difference over people and its 95 % interval, None with too few people."""
 
     mean: float
     low: float | None
@@ -41,7 +45,7 @@ class Gain:
 
     @classmethod
     def of(cls, mean: float, interval: Sequence[float]) -> "Gain":
-        """Make it of a mean and an interval, NaN where it is unknown."""
+        """Build from a mean and an interval, NaN where it is unknown."""
         low, high = (float(x) if np.isfinite(x) else None for x in interval)
         return cls(float(mean), low, high)
 
@@ -54,38 +58,40 @@ class Gain:
 
     @property
     def signed(self) -> str:
-        """It for people, with its sign.
+        """The mean and the interval as text, with signs.
 
         >>> Gain(0.059, 0.044, 0.073).signed, Gain(-0.03, None, None).signed
         ('+0.059 [+0.044, +0.073]', '-0.030')
         """
-        reach = "" if self.low is None or self.high is None else f" [{self.low:+.3f}, {self.high:+.3f}]"
-        return f"{self.mean:+.3f}{reach}"
+        return self._text("+.3f")
 
     def __str__(self) -> str:
-        reach = "" if self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
-        return f"{self.mean:.3f}{reach}"
+        return self._text(".3f")
+
+    def _text(self, form: str) -> str:
+        mean = f"{self.mean:{form}}"
+        return mean if self.low is None or self.high is None else f"{mean} [{self.low:{form}}, {self.high:{form}}]"
 
 
 @dataclass(frozen=True, eq=False)
-class Played:
-    """How one policy or reference did with the report people."""
+class Score:
+    """The score of one contestant on the report set."""
 
     name: str
     kind: str
-    """"policy"; "reference": no bandit; "bound": it knows what nobody can."""
+    """"policy", "reference" (a recommender) or "bound" (it uses ratings that are unknown in practice)."""
     z: Mapping[int, float | None]
-    """Mean score after so many rounds; None where nobody plays so many."""
+    """Mean score by number of rounds; None if no person plays that many."""
     se: float | None
-    """The standard error of the last of these; None for a single person."""
+    """Standard error of the mean score over all rounds; None for a single person."""
     vs_popularity: Gain
     curve: Sequence[float]
     """Mean score after 1, 2, … rounds."""
     people: FloatArray
-    """The score of each person, over all their rounds."""
+    """Score of each person over all their rounds."""
 
     def to_dict(self) -> Json:
-        """Return it as a JSON object."""
+        """Return the score as a JSON object."""
         return {
             "title": titled(self.name),
             "kind": self.kind,
@@ -98,64 +104,85 @@ class Played:
 
 @dataclass(frozen=True)
 class Group:
-    """What some of the people gain by the chosen policy over popularity."""
+    """The gain of a group of people by the candidate over popularity."""
 
     name: str
     people: int
     gain: Gain
     worse: float
-    """The share of them who would have been better off with popularity."""
+    """Share of the group with a higher score under popularity."""
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Whether policies help the people of a log more than what is popular.
+    """Comparison of policies with popularity on held-out people of a log.
 
-    `best` is a policy that surely helps (see `account.best_of`), else "popular".
+    `best` is a policy that significantly beats popularity (see `summary.best_of`), else "popular".
 
+    Examples
+    --------
     >>> from lpbandits import Ratings, evaluate
     >>> n, a = np.divmod(np.arange(60 * 8), 8)
     >>> log = Ratings.from_arrays(n, a, np.where(n % 2, a, 7 - a) + 0.1 * ((7 * n + 3 * a) % 5))
     >>> evaluate(log, policies=["taste"], states=2)
-    <Evaluation: On 21 of your 60 people, whom no fit had seen, taste gains 0.689 ...
+    <Evaluation: On 21 held-out people (of 60), taste gains 0.689 ...
     """
 
     verdict: str
     best: str
     candidate: str | None
-    """The policy of which groups and people are told: the best, or what development people chose; None: none."""
+    """The policy that groups and people are compared under: the best, or the one selected on the development set."""
     people: int
-    """Report people, who were replayed once with everything chosen."""
+    """Number of report people, replayed once with the selected settings."""
     log_people: int
     fitted_people: int
     development_people: int
     rounds: int
     once: bool
-    policies: Mapping[str, Played]
+    policies: Mapping[str, Score]
     against: Mapping[str, Gain]
-    """What the candidate gains over each other policy and reference."""
+    """Gain of the candidate over each other contestant."""
     groups: Sequence[Group]
     chosen: Json
-    """What development people decided, and by what scores."""
+    """Settings selected on the development set, and the scores there."""
     left_out: Mapping[str, str]
-    """Policies that could not be tried, and why."""
+    """Policies that could not be evaluated, and why."""
     warnings: Sequence[str]
     table: pl.DataFrame = field(repr=False)
-    """A row per report person: rounds, ratings, state and the score by each policy."""
+    """One row per report person: rounds, ratings, state and the score under each policy."""
     seconds: Mapping[str, float] = field(default_factory=dict)
-    way: Settings | None = field(default=None, repr=False)
-    """How the model was fitted; None: it was given."""
+    fit_config: FitConfig | None = field(default=None, repr=False)
+    """Settings of the fit; None if the model was evaluated as it is."""
 
     @property
     def gaps(self) -> FloatArray:
-        """What each report person gains by the candidate over popularity."""
+        """Gain of each report person by the candidate over popularity."""
         return differences(self.policies[self.candidate or "popular"].people, self.policies["popular"].people)
 
+    @translate_errors("refitting the model")
+    def refit(
+        self, ratings: Ratings, *, threads: int | None = None, jobs: int | Workers | None = None
+    ) -> PreferenceModel:
+        """Fit a model to all people of a log with the selected settings; `model.evaluation` holds the verdict.
+
+        Examples
+        --------
+        >>> from lpbandits import Ratings, evaluate
+        >>> n, a = np.divmod(np.arange(60 * 8), 8)
+        >>> log = Ratings.from_arrays(n, a, np.where(n % 2, a, 7 - a) + 0.1 * ((7 * n + 3 * a) % 5))
+        >>> evaluate(log, policies=["taste"], states=2).refit(log).evaluation["best"]
+        'taste'
+        """
+        if self.fit_config is None:
+            raise InvalidInput("the model was evaluated as it is, so there are no fit settings; keep that model")
+        fit = self.fit_config.fit(as_ratings(ratings), taste=True, threads=threads, jobs=jobs)
+        return fit.model.replace(evaluation=self.note())
+
     def to_dict(self) -> Json:
-        """Return it as the JSON object that `lpb evaluate --json` prints."""
+        """Return the JSON object that `lpb evaluate --json` prints."""
         return {
             "people": self.people,
-            "policies": {name: played.to_dict() for name, played in self.policies.items()} | self._absent(),
+            "policies": {name: score.to_dict() for name, score in self.policies.items()} | self._absent(),
             "verdict": self.verdict,
             "best": self.best,
             "candidate": self.candidate,
@@ -176,14 +203,13 @@ class Evaluation:
         }
 
     def _absent(self) -> Json:
-        """Return who could not be tried, in the form of the others, with nothing known."""
-        told = next(iter(self.policies.values())).z
-        nothing: Json = {"z": {str(t): None for t in told}, "se": None}
-        nothing["vs_popularity"] = {"mean": None, "low": None, "high": None}
-        return {name: {"title": titled(name), "kind": "left out", **nothing, "curve": []} for name in self.left_out}
+        """Return the entries of policies that could not be evaluated, with null in place of every score."""
+        null: Json = {"z": {str(t): None for t in next(iter(self.policies.values())).z}, "se": None}
+        null["vs_popularity"] = {"mean": None, "low": None, "high": None}
+        return {name: {"title": titled(name), "kind": "left out", **null, "curve": []} for name in self.left_out}
 
     def note(self) -> Json:
-        """Return what a model keeps of it (`model.evaluation`)."""
+        """Return the summary that is stored in a model (`model.evaluation`)."""
         return {
             "verdict": self.verdict,
             "best": self.best,
@@ -191,9 +217,9 @@ class Evaluation:
             "rounds": self.rounds,
             "repeats": not self.once,
             "policies": {
-                name: {"z": played.z[max(t for t in played.z if played.z[t] is not None)]}
-                | {"vs_popularity": asdict(played.vs_popularity)}
-                for name, played in self.policies.items()
+                name: {"z": score.z[max(t for t in score.z if score.z[t] is not None)]}
+                | {"vs_popularity": asdict(score.vs_popularity)}
+                for name, score in self.policies.items()
             },
         }
 

@@ -1,4 +1,4 @@
-"""Who is fitted, who decides every choice, and who is looked at once: a log's people in three parts."""
+"""Split the people of a log into a training, a development and a report set."""
 
 from dataclasses import dataclass
 
@@ -13,32 +13,32 @@ from lpbandits.typing import IntArray
 REPORT, DEVELOPMENT = 0.35, 0.2
 """Shares of the people who can be replayed."""
 
-MOST_REPORTED, MOST_DEVELOPMENT = 2_000, 500
-"""With more people, the others are fitted: so many settle a difference of a hundredth."""
+MAX_REPORT, MAX_DEVELOPMENT = 2_000, 500
+"""Maximum sizes of the two sets: enough to detect a difference of 0.01. All other people are fitted."""
 
-FEWEST = 12
-"""People who can be replayed: with fewer, none of the three parts says anything."""
+MIN_PEOPLE = 12
+"""Minimum number of people who can be replayed."""
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
-    """A log's people, by index, in rising order."""
+class Split:
+    """Three disjoint sets of people, by index in ascending order."""
 
     fitted: IntArray
-    """Whom models are fitted to; also those of whom too little is known to replay them."""
+    """Training set; it also holds people with too few ratings to be replayed."""
     development: IntArray
-    """Who decide what is chosen: states, scale, policy, the constants of references. Then they are fitted, too."""
+    """Set on which states, scale, policy and the constants of references are selected; fitted afterwards."""
     report: IntArray
-    """Who are replayed once, with everything chosen."""
+    """Held-out people, replayed once with the selected settings."""
 
     @property
     def known(self) -> IntArray:
-        """Everybody but the report people."""
+        """All people except those of the report set."""
         return np.sort(np.concatenate([self.fitted, self.development]))
 
 
-def split(log: Ratings, *, least: int, seed: int, people: int | None = None) -> Parts:
-    """Cut a log's people in three by `seed`; who is replayed has `least` ratings that are not all alike.
+def split(log: Ratings, *, least: int, seed: int, people: int | None = None) -> Split:
+    """Split the people of a log at random; people of the last two sets have `least` ratings that are not all alike.
 
     >>> log = Ratings.from_arrays(np.repeat(np.arange(20), 4), np.tile(np.arange(4), 20), np.arange(80) % 7)
     >>> parts = split(log, least=4, seed=0)
@@ -47,27 +47,24 @@ def split(log: Ratings, *, least: int, seed: int, people: int | None = None) -> 
     """
     able = informative(log)
     able = able[log.counts[able] >= least]
-    if len(able) < FEWEST:
+    if len(able) < MIN_PEOPLE:
         raise InvalidInput(_too_few(log, len(able), least))
     order = np.random.default_rng([seed, 12]).permutation(able)
-    reported = min(round(REPORT * len(able)), MOST_REPORTED if people is None else people)
-    developed = min(round(DEVELOPMENT * len(able)), MOST_DEVELOPMENT)
-    report, development = order[:reported], order[reported : reported + developed]
-    fitted = np.setdiff1d(np.arange(len(log.people)), order[: reported + developed])
-    return Parts(fitted, np.sort(development), np.sort(report))
+    n_report = min(round(REPORT * len(able)), MAX_REPORT if people is None else people)
+    n_development = min(round(DEVELOPMENT * len(able)), MAX_DEVELOPMENT)
+    report, development = order[:n_report], order[n_report : n_report + n_development]
+    fitted = np.setdiff1d(np.arange(len(log.people)), order[: n_report + n_development])
+    return Split(fitted, np.sort(development), np.sort(report))
 
 
 def _too_few(log: Ratings, able: int, least: int) -> str:
     most = int(log.counts.max(initial=0))
     if most < least:
-        again = "; where actions may be played again (--repeats) three are enough" if most >= MIN_RATINGS else ""
-        return (
-            f"nobody rated {least} actions (the most are {most}), of which half would be played: there is nothing to "
-            f"choose from{again}"
-        )
+        remedy = "; with --repeats three are enough" if most >= MIN_RATINGS else ""
+        return f"each person must have at least {least} ratings to be replayed, but the maximum is {most}{remedy}"
     if not len(informative(log)):
-        return "everybody rates everything alike, so there is nothing to choose; give ratings that differ"
+        return "all ratings of each person are equal, so there is nothing to choose; give ratings that differ"
     return (
-        f"{pluralize(able, 'person has', 'people have')} {least} ratings that are not all nearly alike; at least "
-        f"{FEWEST} are needed to fit some and to replay others: give ratings of more people"
+        f"{pluralize(able, 'person has', 'people have')} {least} ratings that differ; at least {MIN_PEOPLE} such "
+        "people are needed: give ratings of more people"
     )

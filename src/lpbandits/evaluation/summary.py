@@ -1,4 +1,4 @@
-"""From scores to an account: means, intervals, groups, and the verdict."""
+"""Summaries of replay scores: means, intervals, groups and the best policy."""
 
 from collections.abc import Mapping
 
@@ -9,8 +9,8 @@ from lpbandits.data.ratings import Ratings
 from lpbandits.data.tables import labels_as_series
 from lpbandits.evaluation.bootstrap import differences, intervals
 from lpbandits.evaluation.contestants import YARDSTICKS, kind_of
-from lpbandits.evaluation.replay import Replay, after
-from lpbandits.evaluation.results import Gain, Group, Played
+from lpbandits.evaluation.replay import Replay, mean_scores
+from lpbandits.evaluation.results import Gain, Group, Score
 from lpbandits.evaluation.tuning import Choice
 from lpbandits.model import PreferenceModel
 from lpbandits.statistics import t_multiplier
@@ -18,95 +18,97 @@ from lpbandits.text import display
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 CHECKPOINTS = (5, 10, 20)
-"""Rounds after which scores are told, and after the last."""
+"""Numbers of rounds after which mean scores are reported, in addition to the last."""
 
-HARDER = 0.01
-"""The chance that any of the policies that were not chosen is taken for better than popularity, if none is."""
+FAMILY_ERROR = 0.01
+"""Family-wise error rate of the policies that were not selected on the development set."""
 
-ALL = "everybody"
-FEWEST = 5
-"""People of a group that is told of."""
+ALL = "all people"
+MIN_GROUP = 5
+"""Minimum number of people of a reported group."""
 
 
-def accounts(scores: Mapping[str, FloatArray], *, rounds: int, seed: int) -> dict[str, Played]:
-    """Return how each contestant did; `scores` are people × rounds."""
-    most = scores["popular"].shape[1]
-    ends = {name: after(one, most) for name, one in scores.items()}
-    gaps = np.stack([differences(end, ends["popular"]) for end in ends.values()])
-    found = intervals(gaps, seed=seed)
-    told = sorted({*CHECKPOINTS, rounds, min(rounds, most)})
+def summarize(scores: Mapping[str, FloatArray], *, rounds: int, seed: int) -> dict[str, Score]:
+    """Summarize scores (people × rounds) by contestant."""
+    max_rounds = scores["popular"].shape[1]
+    person_means = {name: mean_scores(one) for name, one in scores.items()}
+    gaps = np.stack([differences(means, person_means["popular"]) for means in person_means.values()])
+    checkpoints = sorted({*CHECKPOINTS, rounds, min(rounds, max_rounds)})
     return {
-        name: Played(
+        name: Score(
             name,
             kind_of(name),
-            {t: float(after(scores[name], t).mean()) if t <= most else None for t in told},
-            float(end.std(ddof=1) / np.sqrt(len(end))) if len(end) > 1 else None,
+            {t: float(mean_scores(scores[name], t).mean()) if t <= max_rounds else None for t in checkpoints},
+            float(means.std(ddof=1) / np.sqrt(len(means))) if len(means) > 1 else None,
             Gain.of(gap.mean(), interval),
-            [float(after(scores[name], t + 1).mean()) for t in range(most)],
-            end,
+            [float(mean_scores(scores[name], t + 1).mean()) for t in range(max_rounds)],
+            means,
         )
-        for (name, end), gap, interval in zip(ends.items(), gaps, found, strict=True)
+        for (name, means), gap, interval in zip(person_means.items(), gaps, intervals(gaps, seed=seed), strict=True)
     }
 
 
-def best_of(choice: Choice, policies: Mapping[str, Played]) -> str:
-    """Return the policy that surely helps: the one that was chosen before, or else one that stands a harder test.
+def best_of(choice: Choice, policies: Mapping[str, Score]) -> str:
+    """Return the policy that significantly beats popularity, else "popular".
 
-    The chosen one must beat popularity with those who chose it and, by its 95 % interval, with others. If it does not,
-    any other may, with 99 % for all of them together: development people are few, and may choose badly.
+    The selected policy must beat popularity on the development set and, by its 95 % interval, on the report set.
+    Otherwise any other policy may, with a family-wise level of 99 %: the development set is small and may select badly.
     """
     candidate = choice.candidate
     if candidate is None or (choice.promising and policies[candidate].vs_popularity.sign > 0):
         return candidate or "popular"
-    personal = [played for played in policies.values() if played.kind == "policy" and played.name not in YARDSTICKS]
-    gaps = {played.name: differences(played.people, policies["popular"].people) for played in personal}
-    people = len(policies["popular"].people)
-    far = t_multiplier(people, 1.0 - 2 * HARDER / len(gaps))
-    sure = {
+    popular = policies["popular"].people
+    gaps = {
+        score.name: differences(score.people, popular)
+        for score in policies.values()
+        if score.kind == "policy" and score.name not in YARDSTICKS
+    }
+    critical = t_multiplier(len(popular), 1.0 - 2 * FAMILY_ERROR / len(gaps))
+    significant = {
         name: float(gap.mean())
         for name, gap in gaps.items()
-        if people > 1 and gap.mean() > far * gap.std(ddof=1) / np.sqrt(people)
+        if len(popular) > 1 and gap.mean() > critical * gap.std(ddof=1) / np.sqrt(len(popular))
     }
-    return max(sure, key=lambda name: sure[name], default="popular")
+    return max(significant, key=lambda name: significant[name], default="popular")
 
 
-def gains_over(candidate: str, policies: Mapping[str, Played], *, seed: int) -> dict[str, Gain]:
-    """Return what one gains over each of the others, paired by person."""
+def gains_over(candidate: str, policies: Mapping[str, Score], *, seed: int) -> dict[str, Gain]:
+    """Return the gain of one contestant over each other, paired by person."""
     others = [name for name in policies if name != candidate]
     gaps = np.stack([differences(policies[candidate].people, policies[name].people) for name in others])
-    found = zip(others, gaps, intervals(gaps, seed=seed), strict=True)
-    return {name: Gain.of(gap.mean(), interval) for name, gap, interval in found}
+    rows = zip(others, gaps, intervals(gaps, seed=seed), strict=True)
+    return {name: Gain.of(gap.mean(), interval) for name, gap, interval in rows}
 
 
 def groups_of(
     gap: FloatArray, ratings: IntArray, states: IntArray, model: PreferenceModel, *, seed: int
 ) -> list[Group]:
-    """Return what groups of people gain: light and heavy raters, and each state's, told by what it prefers."""
-    middle = float(np.median(ratings))
-    kinds: dict[str, BoolArray] = {ALL: np.ones(len(gap), dtype=np.bool_)}
+    """Return the gains of all people, of light and heavy raters, and of each state."""
+    median = float(np.median(ratings))
+    masks: dict[str, BoolArray] = {ALL: np.ones(len(gap), dtype=np.bool_)}
     if ratings.min() < ratings.max():
-        kinds[f"light raters (up to {middle:,.0f} ratings)"] = ratings <= middle
-        kinds[f"heavy raters (more than {middle:,.0f})"] = ratings > middle
+        masks[f"light raters (up to {median:,.0f} ratings)"] = ratings <= median
+        masks[f"heavy raters (more than {median:,.0f})"] = ratings > median
     if len(np.unique(states)) > 1:
         first = [display(model.name_of(a)) for a in model.orderings[:, 0].tolist()]
-        kinds |= {f"state {z} ({first[z]} …)": states == z for z in np.unique(states).tolist()}
-    some = {name: who for name, who in kinds.items() if who.sum() >= FEWEST and (name == ALL or not who.all())}
-    return [_group(name, gap[who], seed) for name, who in some.items()]
+        masks |= {f"state {z} ({first[z]} …)": states == z for z in np.unique(states).tolist()}
+    groups = []
+    for name, mask in masks.items():
+        if mask.sum() >= MIN_GROUP and (name == ALL or not mask.all()):
+            part = gap[mask]
+            gain = Gain.of(part.mean(), intervals(part[None, :], seed=seed)[0])
+            groups.append(Group(name, len(part), gain, float((part < 0.0).mean())))
+    return groups
 
 
-def _group(name: str, gap: FloatArray, seed: int) -> Group:
-    gain = Gain.of(gap.mean(), intervals(gap[None, :], seed=seed)[0])
-    return Group(name, len(gap), gain, float((gap < 0.0).mean()))
-
-
-def table_of(log: Ratings, replay: Replay, states: IntArray, policies: Mapping[str, Played]) -> pl.DataFrame:
-    """Return a row per report person."""
+def person_table(log: Ratings, replay: Replay, states: IntArray, policies: Mapping[str, Score]) -> pl.DataFrame:
+    """Return one row per report person."""
     return pl.DataFrame(
         {
             "person": labels_as_series("person", [log.people[n] for n in replay.person.tolist()]),
             "ratings": log.counts[replay.person],
             "rounds": replay.rounds,
             "state": states,
-            **{name: played.people for name, played in policies.items()},
+            **{name: score.people for name, score in policies.items()},
         }
     )

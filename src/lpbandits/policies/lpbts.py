@@ -76,7 +76,7 @@ ENTRIES = (
     ),
     Entry(
         "lpbts-incremental",
-        lambda s: LpbTS(s.model, rewards=s.rewards, likelihood="incremental", first=s.first),
+        lambda s: LpbTS(s.model, rewards=s.rewards.as_known, likelihood="incremental", first=s.first),
         "lpbTS, incremental",
         ORDERINGS,
         "as lpbts; each round adds only the newest reward's likelihood",

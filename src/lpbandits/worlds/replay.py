@@ -1,44 +1,40 @@
-"""A world of real people: the rewards they gave, played again."""
+"""`ReplayWorld`: people of a log, who return their recorded ratings as rewards."""
 
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
 from lpbandits import validate
+from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.rewards import Rewards, as_rewards
-from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, Label
+from lpbandits.typing import FloatArray, Json
 from lpbandits.worlds.base import Population, check_given
 
 
-class Log(Protocol):
-    """What `Ratings` has: person n rated action[offsets[n]:offsets[n + 1]] with the ratings beside them."""
-
-    offsets: IntArray
-    action: Int32Array
-    rating: FloatArray
-    actions: tuple[Label, ...]
-
-
 class ReplayWorld:
-    """People of a log, each of whom gets, once, only actions they really rated; the reward is their rating.
+    """A world in which each person is offered only the actions that they rated, each once.
 
-    Their true states and mean rewards are not known. Regret is counted from the best action still left.
+    The reward of an action is the recorded rating. True states and mean rewards are unknown, and regret is relative to
+    the best action that is still available.
 
     Parameters
     ----------
     model
-        What policies are told.
+        The model that policies receive.
     log
-        `Ratings` (as `read_ratings` gives), or people×k rewards with NaN where there is none. Ratings of actions that
-        the model does not have are left out, and so are people with fewer than `least` others.
+        `Ratings`, or rewards as people × actions with NaN where there is none. Ratings of actions that are not in the
+        model are ignored.
     least
-        How many actions a person must have: no fewer than the rounds to be played.
+        Minimum number of rated actions per person, at least the number of rounds; people with fewer are ignored.
     rewards
-        What policies are told of the rewards; by default Gaussian with the mean spread of a person's ratings.
+        The reward family that policies assume; by default Gaussian, with the mean standard deviation of a person's
+        ratings as noise.
 
+    Examples
+    --------
     >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]])
     >>> world = ReplayWorld(model, [[4.0, np.nan, 2.0], [1.0, 2.0, 5.0]], least=2)
     >>> people = world.draw(people=2, seed=0)
@@ -49,30 +45,31 @@ class ReplayWorld:
     name: ClassVar[str] = "replay"
 
     def __init__(
-        self, model: PreferenceModel, log: Log | Any, *, least: int = 20, rewards: Rewards | None = None
+        self, model: PreferenceModel, log: Ratings | Any, *, least: int = 20, rewards: Rewards | None = None
     ) -> None:
         self.model = as_model(model)
         self.least = validate.as_count(least, "least")
-        given = _matrix(log, model) if _is_log(log) else _rewards(log, model.n_actions)
-        enough = np.flatnonzero((~np.isnan(given)).sum(axis=1) >= self.least)
+        if isinstance(log, Ratings):
+            recorded = recorded_rewards(align(log, model)[0])
+        else:
+            recorded = _as_matrix(log, model.n_actions)
+        enough = np.flatnonzero((~np.isnan(recorded)).sum(axis=1) >= self.least)
         if not len(enough):
             raise InvalidInput(
-                f"nobody rated {self.least} of the model's actions; lower `least`, and play fewer rounds"
+                f"least is {self.least}, but no person rated that many of the model's actions; lower `least`, and play "
+                "fewer rounds"
             )
-        self.given: FloatArray = given[enough]
+        self.recorded: FloatArray = recorded[enough]
         if rewards is None:
-            rewards = Rewards(noise=max(float(np.nanstd(self.given, axis=1).mean()), 1e-3))
+            rewards = Rewards(noise=max(float(np.nanstd(self.recorded, axis=1).mean()), 1e-3))
         self.rewards = as_rewards(rewards)
-        check_given(self.rewards, self.given)
+        check_given(self.rewards, self.recorded)
 
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:
-        """Return `people` people of the log, drawn without replacement; all of them where there are fewer."""
+        """Return `people` people of the log, drawn without replacement; all of them if there are fewer."""
         rng = np.random.default_rng([validate.as_seed(seed), validate.as_count(draw, "draw", low=0)])
-        chosen = rng.permutation(len(self.given))[: validate.as_count(people, "people")]
-        unknown = np.full(len(chosen), -1)
-        return Population(
-            self.model, unknown, self.given[chosen], self.rewards, without_replacement=True, replayed=True
-        )
+        rows = rng.permutation(len(self.recorded))[: validate.as_count(people, "people")]
+        return replay_population(self.model, self.recorded[rows], self.rewards)
 
     def to_dict(self) -> Json:
         """Return the settings."""
@@ -86,30 +83,51 @@ class ReplayWorld:
         }
 
 
-def _matrix(log: Log, model: PreferenceModel) -> FloatArray:
-    """Return people × the model's actions."""
-    person = np.repeat(np.arange(len(log.offsets) - 1), np.diff(log.offsets))
-    action = model.indices_of(log.actions)[log.action]
-    people = len(log.offsets) - 1
+def recorded_rewards(log: Ratings) -> FloatArray:
+    """Return a log as people × actions, NaN where a person did not rate an action.
+
+    >>> recorded_rewards(Ratings.from_arrays([0, 0, 1], [0, 1, 1], [5, 3, 4])).tolist()
+    [[5.0, 3.0], [nan, 4.0]]
+    """
+    people, actions = len(log.people), len(log.actions)
     check_resources(
-        f"to replay {people:,} people with {model.n_actions:,} actions",
-        "leave out people with few ratings, or use a model of fewer actions (lpb fit --min-action)",
-        size=40 * people * model.n_actions,
+        f"to replay {people:,} people with {actions:,} actions",
+        "replay fewer people (--people), or leave out actions with few ratings (--min-action)",
+        size=40 * people * actions,
     )
-    out = np.full((people, model.n_actions), np.nan)
+    recorded = np.full((people, actions), np.nan)
+    recorded[log.owner, log.action] = log.rating
+    return recorded
+
+
+def replay_population(
+    model: PreferenceModel, recorded: FloatArray, rewards: Rewards, *, once: bool = True
+) -> Population:
+    """Return people of unknown state who return their recorded rewards."""
+    return Population(model, np.full(len(recorded), -1), recorded, rewards, without_replacement=once, replayed=True)
+
+
+def align(log: Ratings, model: PreferenceModel) -> tuple[Ratings, int]:
+    """Return the log with the model's actions in the model's order, and the number of ratings of other actions.
+
+    >>> log = Ratings.from_arrays([0, 0, 1], ["tea", "jam", "milk"], [5, 3, 4])
+    >>> align(log, PreferenceModel([[0, 1]], actions=["tea", "jam"]))
+    (<Ratings: 2 by 2 people of 2 actions>, 1)
+    """
+    action = model.indices_of(log.actions)[log.action]
     known = action >= 0
-    out[person[known], action[known]] = log.rating[known]
-    return out
+    if not known.any():
+        raise InvalidInput(
+            f"the log and the model have no action in common: the log has {validate.short_repr(log.actions[0])}, the "
+            f"model has {validate.short_repr(model.actions[0])}; give the log that belongs to the model"
+        )
+    kept = Ratings.from_codes(
+        log.owner[known], action[known], log.rating[known], people=log.people, actions=model.actions
+    )
+    return kept, int((~known).sum())
 
 
-def _is_log(log: Any) -> bool:
-    try:
-        return all(hasattr(log, name) for name in Log.__annotations__)
-    except validate.CONVERSION_ERRORS:
-        return False
-
-
-def _rewards(values: Any, actions: int) -> FloatArray:
+def _as_matrix(values: Any, actions: int) -> FloatArray:
     try:
         array = validate.as_array(values, "log")
         array = array[None, :] if array.ndim == 1 else array

@@ -1,13 +1,13 @@
-"""The next action for many people: take a history in, choose, and say how likely, how good and what else.
+"""The next action for many people, with its probability, the runner-up and a forecast of the reward.
 
-It is compiled around the functions of a policy, as a rollout is. For a rule that follows a state's order, nothing that
-is done for a person grows with the number of actions.
+The loop is compiled around the functions of a policy, as a rollout is. For a rule that follows the ordering of a state,
+the cost per person does not grow with the number of actions.
 """
 
 import functools
 import hashlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.core.errors import NumbaError
@@ -19,95 +19,142 @@ from lpbandits.kernels.exploring import apply_exploration_floor
 from lpbandits.kernels.layout import POSTERIOR, Arrays
 from lpbandits.kernels.likelihood import noise_of
 from lpbandits.kernels.tally import find, record
-from lpbandits.typing import FloatArray, Int32Array, IntArray, SlotArray
+from lpbandits.typing import FloatArray, Int32Array, IntArray
 
-# columns of the numbers of a decision
-CHANCE, EXPECTED, LOW, HIGH = range(4)
-# places in what was seen on the way
-MOST_ALLOWED, AGAIN = range(2)  # the largest set; people who get an action that they had
+# columns of `Output.numbers`
+PROBABILITY, EXPECTED, LOW, HIGH = range(4)
+# places of `Output.counters`
+MAX_ALLOWED, REPEATED = range(2)
+
+
+class Start(NamedTuple):
+    """The belief about a person without outcomes."""
+
+    states: FloatArray
+    own: FloatArray
+
+
+class Outcomes(NamedTuple):
+    """People and their outcomes: those of person p are at offsets[p] up to offsets[p + 1]."""
+
+    offsets: IntArray
+    action: Int32Array
+    reward: FloatArray
+    stream: IntArray
+    """Random stream of each person."""
+
+
+class Forecasting(NamedTuple):
+    """Constants of the forecast of a reward.
+
+    means    m×k mean rewards of the model; 0×0 without
+    prior    prior over states
+    noise    standard deviation of a reward; negative: it is part of the predictive sd; 0: the estimate of the policy
+             for each person; NaN: unknown
+    width    half width of the interval, in standard deviations
+    scratch  2×max(k, m)
+    """
+
+    means: FloatArray
+    prior: FloatArray
+    noise: float
+    width: float
+    scratch: FloatArray
+
+
+class Output(NamedTuple):
+    """Results per person: -1 is no action, NaN no number.
+
+    counters[MAX_ALLOWED] is the size of the largest set of allowed actions, counters[REPEATED] the number of people who
+    get an action that is in their history.
+    """
+
+    action: Int32Array
+    runner_up: Int32Array
+    numbers: FloatArray
+    counters: IntArray
 
 
 @kernel
-def recorded(b: Arrays, n: int, action: int, reward: float) -> int:
-    """Record an outcome, to be weighed with the others."""
+def record_only(b: Arrays, n: int, action: int, reward: float) -> int:
+    """Record an outcome without updating the posterior."""
     n, _ = record(b, n, action, reward)
     return n
 
 
 @kernel
-def settled(b: Arrays, n: int) -> None:
-    """Leave it: every outcome was weighed when it was told."""
+def no_update(b: Arrays, n: int) -> None:
+    """Leave the posterior, which every outcome has updated."""
 
 
 @kernel
-def nobodys(b: Arrays, n: int, seed: int, person: int, round_: int) -> int:
-    """Return that no state's order is followed."""
+def no_state(b: Arrays, n: int, seed: int, person: int, round_: int) -> int:
+    """Return that the rule does not follow the ordering of a state."""
     return -1
 
 
 @kernel
-def untold(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
-    """Return that the rule does not tell its chances here."""
+def unknown_probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
+    """Return NaN, for a rule without compiled probabilities."""
     return np.nan
 
 
-def take(*_: Any) -> Any:
+def tell(*_: Any) -> Any:
     """Stand for the function that is put in."""
 
 
-settle = choose = chance = follow = value_of = doubt_of = foresee = expect = doubt = expect_one = doubt_one = take
+update_posterior = choose = probability_of = sampled_state = forecast = value_of = sd_of = tell
+expected_reward = expected_rewards = predictive_sd_one = predictive_sd = tell
 
 
 def value_by_one(b: Arrays, n: int, state: int, action: int, scratch: FloatArray) -> float:
-    """Return what is expected of an action, by the function for one."""
-    return expect_one(b, n, state, action)
+    """Return the expected reward of an action, by the function for one action."""
+    return expected_reward(b, n, state, action)
 
 
 def value_by_all(b: Arrays, n: int, state: int, action: int, scratch: FloatArray) -> float:
-    """Return what is expected of an action, by the function for all."""
-    expect(b, n, state, scratch)
+    """Return the expected reward of an action, by the function for all actions."""
+    expected_rewards(b, n, state, scratch)
     return scratch[action]
 
 
-def doubt_by_one(b: Arrays, n: int, action: int, scratch: FloatArray) -> float:
-    """Return how uncertain that is, by the function for one."""
-    return doubt_one(b, n, action)
+def sd_by_one(b: Arrays, n: int, action: int, scratch: FloatArray) -> float:
+    """Return the standard deviation of that expectation, by the function for one action."""
+    return predictive_sd_one(b, n, action)
 
 
-def doubt_by_all(b: Arrays, n: int, action: int, scratch: FloatArray) -> float:
-    """Return how uncertain that is, by the function for all."""
-    doubt(b, n, scratch)
+def sd_by_all(b: Arrays, n: int, action: int, scratch: FloatArray) -> float:
+    """Return the standard deviation of that expectation, by the function for all actions."""
+    predictive_sd(b, n, scratch)
     return scratch[action]
 
 
-def outlook(
-    b: Arrays, n: int, action: int, means: FloatArray, prior: FloatArray, noise: float, scratch: FloatArray
-) -> tuple[float, float]:
-    """Return M = Σ p_z M_z, and √(Σ p_z (M_z − M)² + doubt² + noise²), of the next reward of an action.
+def reward_forecast(b: Arrays, n: int, action: int, given: Forecasting) -> tuple[float, float]:
+    """Return M = Σ p_z M_z and √(Σ p_z (M_z − M)² + sd² + noise²) of the next reward of an action.
 
-    M_z is what the evidence expects, or, where it does not know, the model's mean if there is one. A negative `noise`
-    is part of the doubt; 0: it is the person's own, which the policy learns; NaN: it is not known.
+    M_z is the expectation of the evidence, or the mean of the model where the evidence has none.
     """
     m = b.states.shape[1]
-    by_state = scratch[0]
+    by_state = given.scratch[0]
     mean = 0.0
     for z in range(max(m, 1)):
         p = b.states[POSTERIOR, z] if m > 0 else 1.0
-        by_state[z] = value_of(b, n, z, action, scratch[1]) if p > 0.0 else 0.0
+        by_state[z] = value_of(b, n, z, action, given.scratch[1]) if p > 0.0 else 0.0
         mean += p * by_state[z]
     count = m
-    foretold = not np.isnan(mean)
-    if not foretold and means.shape[0] > 0:
-        count = means.shape[0]
+    known = not np.isnan(mean)
+    if not known and given.means.shape[0] > 0:
+        count = given.means.shape[0]
         mean = 0.0
         for z in range(count):
-            by_state[z] = means[z, action]
-            mean += (b.states[POSTERIOR, z] if m > 0 else prior[z]) * by_state[z]
+            by_state[z] = given.means[z, action]
+            mean += (b.states[POSTERIOR, z] if m > 0 else given.prior[z]) * by_state[z]
     square = 0.0
     for z in range(count):
-        square += (b.states[POSTERIOR, z] if m > 0 else prior[z]) * (by_state[z] - mean) ** 2
-    if foretold:
-        square += doubt_of(b, n, action, scratch[1]) ** 2
+        square += (b.states[POSTERIOR, z] if m > 0 else given.prior[z]) * (by_state[z] - mean) ** 2
+    if known:
+        square += sd_of(b, n, action, given.scratch[1]) ** 2
+    noise = given.noise
     if noise == 0.0:
         noise = noise_of(b, n)
     if not noise < 0.0:  # also NaN
@@ -118,52 +165,22 @@ def outlook(
 def deciding(
     low: int,
     high: int,
-    ranks: Int32Array,
-    table: FloatArray,
-    settings: FloatArray,
-    slots: FloatArray,
-    states: FloatArray,
-    own: FloatArray,
-    order: SlotArray,
-    work: FloatArray,
-    start_states: FloatArray,
-    start_own: FloatArray,
-    orders: Int32Array,
-    common: IntArray,
-    starts: IntArray,
-    lists: IntArray,
-    once: bool,
-    prefer: Int32Array,
-    tops: IntArray,
-    taken: IntArray,
-    choices: IntArray,
-    scratch: FloatArray,
-    means: FloatArray,
-    prior: FloatArray,
-    noise: float,
-    width: float,
+    b: Arrays,
+    start: Start,
+    allowed: Allowed,
+    outcomes: Outcomes,
+    forecasting: Forecasting,
+    output: Output,
     explore: float,
     seed: int,
-    addresses: IntArray,
-    offsets: IntArray,
-    actions: Int32Array,
-    rewards: FloatArray,
-    plays: Int32Array,
-    seconds: Int32Array,
-    numbers: FloatArray,
-    seen: IntArray,
 ) -> None:
     """Decide for people low to high.
 
-    `ranks` to `work` are the policy and one belief, which starts as `start_states` and `start_own` for everyone;
-    `orders` to `choices` are described in `Allowed`; `scratch` (2×any) has room for states and actions. Person p's
-    outcomes stand at offsets[p] up to offsets[p + 1], and their number is the round that addresses the luck. `plays`,
-    `seconds` (the runner-up), `numbers` and `seen` take the results; -1 is no action, NaN no number. What a person gets
-    depends on nothing but their own history and address.
+    `b` is the policy and scratch for one belief. The number of a person's outcomes is the round of the random draw.
+    A decision depends only on the person's outcomes and random stream.
     """
-    b = Arrays(ranks, table, settings, slots, states, own, order, work)
-    ask = Allowed(orders, common, starts, lists, once, prefer, tops, taken, choices)
-    k = len(taken)
+    k = len(allowed.taken)
+    states, own = b.states, b.own
     none: Any = np.int64(-1)  # literals would have every kernel below compiled once more
     zero: Any = np.int64(0)
     for p in range(low, high):
@@ -171,91 +188,99 @@ def deciding(
         n = zero
         for row in range(states.shape[0]):
             for z in range(states.shape[1]):
-                states[row, z] = start_states[row, z]
+                states[row, z] = start.states[row, z]
         for row in range(own.shape[0]):
             for i in range(own.shape[1]):
-                own[row, i] = start_own[row, i]
-        for i in range(offsets[p], offsets[p + 1]):
-            n = take(b, n, np.int64(actions[i]), rewards[i])
-        round_ = offsets[p + 1] - offsets[p]
+                own[row, i] = start.own[row, i]
+        for i in range(outcomes.offsets[p], outcomes.offsets[p + 1]):
+            n = tell(b, n, np.int64(outcomes.action[i]), outcomes.reward[i])
+        round_ = outcomes.offsets[p + 1] - outcomes.offsets[p]
+        stream = outcomes.stream[p]
         if round_ > 0:
-            settle(b, n)
-        if once:
+            update_posterior(b, n)
+        if allowed.once:
             for slot in range(n):
-                taken[order[0, slot]] = mark
+                allowed.taken[b.order[0, slot]] = mark
         first = none
         second = none
-        likely = np.nan
-        state = follow(b, n, seed, addresses[p], round_) if explore == 0.0 else none
+        probability = np.nan
+        state = sampled_state(b, n, seed, stream, round_) if explore == 0.0 else none
         if state >= 0:
-            first = leader(b, ask, p, mark, state, none)
+            first = leader(b, allowed, p, mark, state, none)
             if first >= 0:
-                second = leader(b, ask, p, mark, state, first)
-                likely = 0.0
+                second = leader(b, allowed, p, mark, state, first)
+                probability = 0.0
                 for z in range(states.shape[1]):
-                    if states[POSTERIOR, z] > 0.0 and leader(b, ask, p, mark, z, none) == first:
-                        likely += states[POSTERIOR, z]
+                    if states[POSTERIOR, z] > 0.0 and leader(b, allowed, p, mark, z, none) == first:
+                        probability += states[POSTERIOR, z]
         else:
-            free = len(starts) == 0 and len(common) == 0 and (n == 0 or not once)
-            for turn in range(2):
+            free = len(allowed.starts) == 0 and len(allowed.common) == 0 and (n == 0 or not allowed.once)
+            for turn in range(2):  # the action, then the runner-up
                 size = zero
                 if turn > 0 or not free:
-                    size = gather(ask, p, mark, first)
+                    size = gather(allowed, p, mark, first)
                     if size == 0:
                         break
-                whole = size if size > 0 else k
-                at, count = limit(ask, size, size == 0)
-                play = choose(b, n, choices[at, :count], seed, addresses[p], round_)
+                n_allowed = size if size > 0 else k
+                at, count = limit(allowed, size, size == 0)
+                offered = allowed.choices[at, :count]
+                play = choose(b, n, offered, seed, stream, round_)
                 action = play
                 if explore > 0.0:
-                    action = apply_exploration_floor(play, explore, k, choices[0, :size], seed, addresses[p], round_)
+                    action = apply_exploration_floor(play, explore, k, allowed.choices[0, :size], seed, stream, round_)
                 if turn > 0:
                     second = action
                     break
                 first = action
-                likely = chance(b, n, choices[at, :count], play, action)
+                probability = probability_of(b, n, offered, play, action)
                 if explore > 0.0:
-                    likely = explore + max(1.0 - explore * whole, 0.0) * likely
-                seen[MOST_ALLOWED] = max(seen[MOST_ALLOWED], whole)
-        plays[p] = first
-        seconds[p] = second
-        numbers[p, CHANCE] = likely
+                    probability = explore + max(1.0 - explore * n_allowed, 0.0) * probability
+                output.counters[MAX_ALLOWED] = max(output.counters[MAX_ALLOWED], n_allowed)
+        output.action[p] = first
+        output.runner_up[p] = second
+        output.numbers[p, PROBABILITY] = probability
         mean = np.nan
         sd = np.nan
         if first >= 0:
-            mean, sd = foresee(b, n, first, means, prior, noise, scratch)
-            if find(order, n, first) >= 0:
-                seen[AGAIN] += 1
-        numbers[p, EXPECTED] = mean
-        numbers[p, LOW] = mean - width * sd
-        numbers[p, HIGH] = mean + width * sd
+            mean, sd = forecast(b, n, first, forecasting)
+            if find(b.order, n, first) >= 0:
+                output.counters[REPEATED] += 1
+        output.numbers[p, EXPECTED] = mean
+        output.numbers[p, LOW] = mean - forecasting.width * sd
+        output.numbers[p, HIGH] = mean + forecasting.width * sd
 
 
 @functools.cache
 def deciding_of(
-    taking: Callable[..., int],
-    settling: Callable[..., None],
+    telling: Callable[..., int],
+    updating: Callable[..., None],
     choosing: Callable[..., int],
-    chances: Callable[..., float],
-    following: Callable[..., int],
-    expecting: Callable[..., Any],
-    one: bool,
-    doubting: Callable[..., Any],
-    one_doubt: bool,
+    probabilities: Callable[..., float],
+    sampling: Callable[..., int],
+    expected: Callable[..., Any],
+    expected_is_of_one: bool,
+    sd: Callable[..., Any],
+    sd_is_of_one: bool,
 ) -> Callable[..., None]:
-    """Return `deciding` compiled around the functions of a policy.
+    """Compile `deciding` around the functions of a policy.
 
-    `one` and `one_doubt` say whether `expecting` and `doubting` are those for one action or for all.
+    `expected` and `sd` compute the expectation and its standard deviation of one action, or of all.
     """
-    value = _built(value_by_one if one else value_by_all, {"expect_one" if one else "expect": expecting})
-    doubts = _built(doubt_by_one if one_doubt else doubt_by_all, {"doubt_one" if one_doubt else "doubt": doubting})
+    if expected_is_of_one:
+        value_of = _built(value_by_one, {"expected_reward": expected})
+    else:
+        value_of = _built(value_by_all, {"expected_rewards": expected})
+    if sd_is_of_one:
+        sd_of = _built(sd_by_one, {"predictive_sd_one": sd})
+    else:
+        sd_of = _built(sd_by_all, {"predictive_sd": sd})
     parts = {
-        "take": taking,
-        "settle": settling,
+        "tell": telling,
+        "update_posterior": updating,
         "choose": choosing,
-        "chance": chances,
-        "follow": following,
-        "foresee": _built(outlook, {"value_of": value, "doubt_of": doubts}),
+        "probability_of": probabilities,
+        "sampled_state": sampling,
+        "forecast": _built(reward_forecast, {"value_of": value_of, "sd_of": sd_of}),
     }
     made = _built(deciding, parts, inline=False)
 
@@ -263,7 +288,7 @@ def deciding_of(
         try:
             made(*arguments)
         except NumbaError as error:
-            raise explained(error, f"'{choosing.__name__}' or '{taking.__name__}'") from None
+            raise explained(error, f"'{choosing.__name__}' or '{telling.__name__}'") from None
         except IndexError as error:
             raise InvalidInput(str(error)) from None
 
@@ -271,7 +296,7 @@ def deciding_of(
 
 
 def _built(template: Callable[..., Any], functions: dict[str, Callable[..., Any]], *, inline: bool = True) -> Any:
-    """Return a template around functions, under a short name: files of machine code are called by it."""
-    whole = name_of(template.__name__, functions)
-    name = f"{template.__name__}_{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
+    """Compile a template around functions, under a short name: cache files are named by it."""
+    full_name = name_of(template.__name__, functions)
+    name = f"{template.__name__}_{hashlib.sha256(full_name.encode()).hexdigest()[:16]}"
     return specialise(template, name, functions, inline=inline)

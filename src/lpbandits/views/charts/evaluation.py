@@ -1,4 +1,4 @@
-"""Charts of an evaluation: who gains over popularity, round by round, and which people do."""
+"""Charts of an evaluation: gains over popularity by policy, round, group and person."""
 
 import altair as alt
 import numpy as np
@@ -22,28 +22,28 @@ SIDES = {"worse off": WORSE, "the same": "#9a9a9a", "better off": BETTER}
 HEIGHT = 320
 BINS = 41
 FAR = ("random", "best-possible")
-"""So far from all others that they would hide the differences between them."""
+"""Contestants that are omitted, since their distance would hide the differences between the others."""
 
 
-def gain_chart(found: Evaluation) -> Chart:
-    """Return what each gains over popularity, with its interval."""
+def gain_chart(evaluation: Evaluation) -> Chart:
+    """Draw the gain of each contestant over popularity, with its interval."""
     rows = [
-        (titled(name), played.vs_popularity, _colour(name))
-        for name, played in found.policies.items()
+        (titled(name), score.vs_popularity, _colour(name))
+        for name, score in evaluation.policies.items()
         if name not in ("popular", *FAR)
     ]
     rows.sort(key=lambda row: -row[1].mean)
-    return _forest(rows, "Gain over popularity", "after all rounds, in standard deviations of a person's own ratings")
+    return _forest(rows, "Gain over popularity", "after all rounds, in standard deviations of the person's ratings")
 
 
-def group_chart(found: Evaluation) -> Chart:
-    """Return what groups of people gain by the candidate."""
+def group_chart(evaluation: Evaluation) -> Chart:
+    """Draw the gains of groups of people by the candidate."""
     rows = [
         (f"{group.name}: {group.people:,} people", group.gain, WORSE if group.gain.sign < 0 else BETTER)
-        for group in found.groups
+        for group in evaluation.groups
     ]
-    who = titled(found.candidate or "popular")
-    return _forest(rows, f"Who gains by {who}", "against popularity; bars are 95 % intervals")
+    who = titled(evaluation.candidate or "popular")
+    return _forest(rows, f"Gain of {who} by group", "over popularity; bars are 95 % intervals")
 
 
 def _forest(rows: list[tuple[str, Gain, str]], title: str, subtitle: str) -> Chart:
@@ -72,13 +72,13 @@ def _forest(rows: list[tuple[str, Gain, str]], title: str, subtitle: str) -> Cha
     return alt.layer(zero, bars, dots).properties(width=420, height=alt.Step(30), title=heading(title, subtitle))
 
 
-def curve_chart(found: Evaluation) -> Chart:
-    """Return the mean score after each round, of all but those far from the others."""
-    names = [name for name in found.policies if name not in FAR]
+def curve_chart(evaluation: Evaluation) -> Chart:
+    """Draw the mean score after each round, without the contestants in `FAR`."""
+    names = [name for name in evaluation.policies if name not in FAR]
     rows = [
         {"name": titled(name), "round": t, "score": score}
         for name in names
-        for t, score in enumerate(found.policies[name].curve, start=1)
+        for t, score in enumerate(evaluation.policies[name].curve, start=1)
     ]
     frame = pl.DataFrame(rows)
     low, high = float(np.min(frame["score"].to_numpy())), float(np.max(frame["score"].to_numpy()))
@@ -104,14 +104,14 @@ def curve_chart(found: Evaluation) -> Chart:
     shares = [(score - ends[0]) / (ends[1] - ends[0]) for score in last["score"].to_list()]
     at = [ends[0] + share * (ends[1] - ends[0]) for share in apart(shares, HEIGHT)]
     labels = leaders(last.with_columns(at=pl.Series(at)), along="round", end="score", at="at", colour=colour)
-    title = heading("Round by round", "0 is a person's mean rating, 1 a standard deviation above it")
+    title = heading("Mean score by round", "0 is a person's mean rating, 1 is one standard deviation above it")
     return alt.layer(lines, *labels).properties(width=420, height=HEIGHT, title=title)
 
 
-def people_chart(found: Evaluation) -> Chart:
-    """Return how the gain by the candidate spreads over people."""
-    gap = found.gaps
-    reach = float(np.quantile(np.abs(gap), 0.99)) or 1.0  # all but the last hundredth of people stand where they are
+def people_chart(evaluation: Evaluation) -> Chart:
+    """Draw the distribution of the gain by the candidate over people."""
+    gap = evaluation.gaps
+    reach = float(np.quantile(np.abs(gap), 0.99)) or 1.0  # values beyond the 99th percentile are clipped
     edges = np.linspace(-reach, reach, BINS)  # an even number of bars: none spans 0
     frame = pl.concat(
         pl.DataFrame(
@@ -128,7 +128,7 @@ def people_chart(found: Evaluation) -> Chart:
         alt.Chart(frame)
         .mark_bar()
         .encode(
-            alt.X("from:Q", bin="binned", title="gain of a person", axis=alt.Axis(tickCount=8, format="+.1~f")),
+            alt.X("from:Q", bin="binned", title="gain per person", axis=alt.Axis(tickCount=8, format="+.1~f")),
             alt.X2("to:Q"),
             alt.Y("people:Q", title="people", axis=alt.Axis(tickMinStep=1)),
             alt.Color("side:N", scale=alt.Scale(domain=list(SIDES), range=list(SIDES.values())), title=None),
@@ -139,8 +139,10 @@ def people_chart(found: Evaluation) -> Chart:
             ],
         )
     )
-    share = f"{(gap < 0).mean():.0%} would have been better off with popularity, {(gap == 0).mean():.0%} as well off"
-    return alt.layer(bars).properties(width=420, height=220, title=heading("Person by person", share))
+    share = (
+        f"{(gap < 0).mean():.0%} would have been better off with popularity, {(gap == 0).mean():.0%} equally well off"
+    )
+    return alt.layer(bars).properties(width=420, height=220, title=heading("Distribution of gains", share))
 
 
 def _colour(name: str) -> str:
