@@ -1,4 +1,4 @@
-"""A log in files is the log in memory, and a fit of it is the same to the last bit, whoever does the work."""
+"""A log on disk equals the log in memory, and its fit is equal to the last bit with any workers."""
 
 import itertools
 import os
@@ -13,13 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpbandits.data import Ratings, read_ratings
+from lpbandits.data import Ratings, read_ratings, reader
 from lpbandits.data import blocks as blocks_
-from lpbandits.data import spill as partition
 from lpbandits.data.blocks import Blocks, MemoryBlocks, block_edges
-from lpbandits.data.chunked import write_chunks
-from lpbandits.data.disk_blocks import DiskBlocks
-from lpbandits.data.spill import open_ratings, spill_ratings
+from lpbandits.data.chunked import DiskBlocks
+from lpbandits.data.reader import open_ratings, spill_ratings
+from lpbandits.data.spill import write_chunks
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import Em, TwoStage, fit_states, states_of
 from lpbandits.fit import clusters as cluster
@@ -38,20 +37,20 @@ READINGS: list[dict[str, Any]] = [
 ]
 
 UNLIKE = {"seconds": 0, "space": 0}
-"""What tells one way of doing the same fit from another."""
+"""Entries of a report that depend on how the fit was done."""
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many blocks, buckets and batches in a log of a few hundred rows."""
     monkeypatch.setattr(blocks_, "RATINGS_PER_BLOCK", 60)
-    monkeypatch.setattr(partition, "SMALLEST", 100)
-    monkeypatch.setattr(partition, "LARGEST", 100)
-    monkeypatch.setattr(partition, "BATCH", 37)
+    monkeypatch.setattr(reader, "MIN_BUCKET", 100)
+    monkeypatch.setattr(reader, "MAX_BUCKET", 100)
+    monkeypatch.setattr(reader, "BATCH", 37)
 
 
 def rows(seed: int, *, people: int = 60, actions: int = 12, each: int = 6, repeats: int = 0) -> pl.DataFrame:
-    """Ratings of three tastes, in no order."""
+    """Return shuffled ratings of three groups of people."""
     rng = np.random.default_rng(seed)
     person = np.repeat(np.arange(people), each)
     action = np.concatenate([rng.choice(actions, each, replace=False) for _ in range(people)])
@@ -80,7 +79,7 @@ def assert_same(log: Any, whole: Ratings) -> None:
 
 @pytest.mark.parametrize("reading", READINGS, ids=str)
 @pytest.mark.parametrize("kind", ["numbers", "text", "sorted"])
-def test_what_is_in_the_files_is_what_is_read_into_memory(reading: dict[str, Any], kind: str) -> None:
+def test_a_log_on_disk_equals_the_log_in_memory(reading: dict[str, Any], kind: str) -> None:
     frame = rows(3, repeats=20 if "duplicates" in reading else 0)
     if kind == "text":
         frame = frame.with_columns(
@@ -124,7 +123,7 @@ def test_a_person_may_fill_several_buckets() -> None:
 
 
 @pytest.mark.parametrize("fault", ["repeat", "missing", "infinite", "empty"])
-def test_what_is_refused_is_refused_in_the_same_words(fault: str, tmp_path: Path) -> None:
+def test_errors_are_equal_in_memory_and_on_disk(fault: str, tmp_path: Path) -> None:
     frame = rows(1)
     if fault == "repeat":
         frame = pl.concat([frame, frame.slice(200, 3), frame.slice(5, 1)])
@@ -158,25 +157,25 @@ def test_many_files_are_one_log(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"part-5\.parquet, row 1: .* first on part-0\.parquet, row 5"):
         read_ratings(folder)
     (folder / "notes.txt").write_text("x")
-    with pytest.raises(InvalidInput, match=r"notes\.txt, which is no Parquet file"):
+    with pytest.raises(InvalidInput, match=r"notes\.txt.*not a Parquet file"):
         read_ratings(folder / "*")
     with pytest.raises(InvalidInput, match="no file matches"):
         read_ratings(folder / "*.csv")
 
 
 @pytest.mark.parametrize("name", ["log[1].parquet", "log[1].csv"])
-def test_a_file_whose_name_looks_like_a_pattern_is_that_file(name: str, tmp_path: Path) -> None:
+def test_an_existing_file_is_not_a_pattern(name: str, tmp_path: Path) -> None:
     frame, folder = rows(2), tmp_path / "of [all] people"
     folder.mkdir()
     frame.write_parquet(folder / name) if name.endswith("parquet") else frame.write_csv(folder / name)
     assert read_ratings(folder / name).sha256 == read_ratings(frame).sha256
 
 
-def test_a_log_stays_in_memory_where_it_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_that_fits_is_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows(2).write_parquet(tmp_path / "log.parquet")
     with open_ratings(tmp_path / "log.parquet") as log:
         assert isinstance(log, Ratings)
-    monkeypatch.setattr(partition, "IN_MEMORY", 10**7)
+    monkeypatch.setattr(reader, "BYTES_PER_READ_RATING", 10**7)
     with open_ratings(tmp_path / "log.parquet", max_memory="3GB") as log:
         assert not isinstance(log, Ratings)
         assert log.folder.exists()
@@ -193,7 +192,9 @@ def test_a_log_stays_in_memory_where_it_fits(tmp_path: Path, monkeypatch: pytest
     ],
     ids=["plain", "capped", "auto", "em"],
 )
-def test_a_fit_is_the_same_wherever_its_blocks_are(estimator: Any, options: dict[str, Any], address: str) -> None:
+def test_a_fit_is_equal_in_memory_on_disk_and_with_workers(
+    estimator: Any, options: dict[str, Any], address: str
+) -> None:
     frame = rows(5, people=90, each=8)
     whole = fit_states(read_ratings(frame), estimator, **options, threads=1)
     with spill_ratings(frame) as log:
@@ -211,7 +212,7 @@ def test_a_fit_is_the_same_wherever_its_blocks_are(estimator: Any, options: dict
 
 
 @pytest.mark.parametrize(("name", "least"), [("HUGE", 100), ("LARGE_LOG", 300)])
-def test_large_logs_too(name: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fits_of_large_logs_are_equal(name: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With held-out people taken away from counts, and with clusters found in a sample."""
     from lpbandits.fit import pipeline as fit_
 
@@ -226,7 +227,7 @@ def test_large_logs_too(name: str, least: int, monkeypatch: pytest.MonkeyPatch) 
         assert fit_states(log, TwoStage(), states=3, jobs=2).model == whole.model
 
 
-def test_clusters_of_a_sample_are_those_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clusters_of_a_sample_agree_with_those_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     log = read_ratings(rows(7, people=600, each=8))
     whole = cluster.cluster_people(log, 3, seed=1)
     monkeypatch.setattr(cluster, "LARGE_LOG", 2400)
@@ -237,7 +238,7 @@ def test_clusters_of_a_sample_are_those_of_all(monkeypatch: pytest.MonkeyPatch) 
     assert agree > 0.95  # 150 people of 600 were looked at; by chance 0.4
 
 
-def test_likings_of_an_enormous_log_take_fewer_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_item_means_of_a_large_log_take_fewer_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     log = read_ratings(rows(7, people=900, each=8))
     passes = []
 
@@ -262,7 +263,7 @@ def test_likings_of_an_enormous_log_take_fewer_passes(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("cap", [None, 7])
-def test_counts_of_any_blocks_and_workers_are_equal(cap: int | None, tmp_path: Path) -> None:
+def test_counts_are_equal_in_memory_and_with_workers(cap: int | None, tmp_path: Path) -> None:
     log = log_of(300, 9, share=0.8, states=3)  # of different lengths, so that weights are no round numbers
     labels, aside = np.arange(300) % 3, np.arange(300) % 5 == 0
     asked: Any = {"pairs_per_person": cap, "seed": 3}
@@ -284,7 +285,7 @@ def test_a_killed_worker_does_not_change_a_fit(backend: Any) -> None:
     frame = rows(9, people=200, each=8)
     whole = fit_states(read_ratings(frame), TwoStage(), states=3, taste=False)
     killed: list[int] = []
-    others = set(children(os.getpid()))  # of the cluster that other tests use
+    others = set(children(os.getpid()))  # workers of the shared cluster
 
     def kill(stage: str, done: int, total: int) -> None:
         del done, total
@@ -312,7 +313,7 @@ def command_of(process: int) -> str:
         return ""
 
 
-def test_blocks_end_with_people() -> None:
+def test_blocks_never_split_a_person() -> None:
     counts = np.array([1, 200, 3, 3, 60, 1])
     assert block_edges(counts).tolist() == [0, 2, 5, 6]
     assert block_edges(counts[:0]).tolist() == [0]

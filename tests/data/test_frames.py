@@ -1,4 +1,4 @@
-"""Ratings from frames of polars and pandas and from workbooks: the same rows give the same log as a file."""
+"""Polars frames, pandas frames and workbooks give the same log as a CSV file."""
 
 import datetime
 import importlib.util
@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import lpbandits as lpb
-from lpbandits.data.frames import is_pandas
+from lpbandits.data.sources import is_pandas
 from lpbandits.errors import InvalidInput
 from tests.workbooks import workbook
 
@@ -38,7 +38,7 @@ def log(tmp_path: Path) -> lpb.Ratings:
         lambda frame: frame.sample(fraction=1.0, shuffle=True, seed=1),
     ],
 )
-def test_a_polars_frame_gives_the_log_of_the_file(log: lpb.Ratings, change: Any) -> None:
+def test_a_polars_frame_equals_the_file(log: lpb.Ratings, change: Any) -> None:
     found = lpb.read_ratings(change(pl.DataFrame(COLUMNS)))
     assert found.sha256 == log.sha256
     assert found.layout == "long"
@@ -58,7 +58,7 @@ def test_a_polars_frame_gives_the_log_of_the_file(log: lpb.Ratings, change: Any)
         lambda frame, pd: frame.iloc[::-1],  # noqa: ARG005
     ],
 )
-def test_a_pandas_frame_gives_the_log_of_the_file(log: lpb.Ratings, change: Any) -> None:
+def test_a_pandas_frame_equals_the_file(log: lpb.Ratings, change: Any) -> None:
     pd = pytest.importorskip("pandas")
     found = lpb.read_ratings(change(pd.DataFrame(COLUMNS), pd))
     assert found.sha256 == log.sha256
@@ -74,7 +74,7 @@ def test_a_pivoted_pandas_frame_is_wide(log: lpb.Ratings) -> None:
     assert people == ("p1", "p2", "p7")
 
 
-def test_a_workbook_gives_the_log_of_the_file(log: lpb.Ratings, tmp_path: Path) -> None:
+def test_a_workbook_equals_the_file(log: lpb.Ratings, tmp_path: Path) -> None:
     pytest.importorskip("fastexcel")
     header = ["userId", "item", "rating", "note"]
     rows = [[*row, "x"] for row in ROWS]
@@ -90,26 +90,24 @@ def test_a_workbook_gives_the_log_of_the_file(log: lpb.Ratings, tmp_path: Path) 
         lpb.read_ratings(path)
 
 
-def test_a_workbook_that_cannot_be_read_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_workbook_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("fastexcel")
     path = tmp_path / "log.xlsx"
     path.write_bytes(b"no workbook")
     with pytest.raises(InvalidInput, match="cannot unpack"):
         lpb.read_ratings(path)
-    with pytest.raises(InvalidInput, match=r"the first sheet of log\.xlsx is empty"):
+    with pytest.raises(InvalidInput, match=r"log\.xlsx is empty"):
         lpb.read_ratings(workbook(path, []))
-    workbook(path, [["user", "item", "rating"], *([n, "x" * 30_000, 1] for n in range(5_000))])
-    with pytest.raises(InvalidInput, match=r"log\.xlsx has 5,003 cells of text, of up to 30,0\d\d bytes"):
-        lpb.read_ratings(path)
-    with pytest.raises(InvalidInput, match=r"log\.xlsx unpacks to more than a file of its size may"):
+    workbook(path, [["user", "item", "rating"], [1, "x", 1]])
+    with pytest.raises(InvalidInput, match=r"log\.xlsx.*limit is 10.*unpack_limit"):
         lpb.read_ratings(path, unpack_limit=10)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "fastexcel" else 1)
-    with pytest.raises(InvalidInput, match="a reader is missing: pip install fastexcel"):
+    with pytest.raises(InvalidInput, match="pip install fastexcel"):
         lpb.read_ratings(path)
 
 
 class DataFrame:
-    """Called as that of pandas, and nothing of it."""
+    """A class with the name of the pandas frame, without its attributes."""
 
     __module__ = "pandas.stand_in"
 
@@ -118,21 +116,21 @@ class DataFrame:
     ("frame", "message"),
     [
         (pl.DataFrame(), "the frame has no columns"),
-        (pl.DataFrame(COLUMNS).clear(), "the frame has no ratings; give at least one row"),
-        (pl.DataFrame(COLUMNS).with_columns(rating=pl.lit(True)), "the ratings of the frame are Boolean values"),
+        (pl.DataFrame(COLUMNS).clear(), "the frame has no ratings"),
+        (pl.DataFrame(COLUMNS).with_columns(rating=pl.lit(True)), "ratings .* Boolean"),
         (pl.DataFrame(COLUMNS).with_columns(rating=pl.lit(None)), "the frame, row 1: rating is missing"),
-        (pl.DataFrame(COLUMNS).with_columns(item=pl.lit(datetime.date(2020, 1, 1))), "action column .* holds Date"),
+        (pl.DataFrame(COLUMNS).with_columns(item=pl.lit(datetime.date(2020, 1, 1))), "action column .* Date"),
         (pl.DataFrame(COLUMNS).with_columns(userId=pl.lit(np.nan)), "the frame, row 1: person is missing"),
-        (pl.DataFrame(COLUMNS).with_columns(userId=pl.Series([object()] * 5)), "person column .* holds Object"),
-        (pl.DataFrame(COLUMNS).lazy().select("nothing"), "cannot read the frame: .*; mend the frame"),
-        (pl.DataFrame(COLUMNS).lazy().map_batches(lambda _: 1 / 0), "cannot read the frame: .*; mend the frame"),  # type: ignore[arg-type,return-value] # that is the point
-        (pl.DataFrame({f"c{i}": [1] for i in range(10_001)}), "the frame has 10,001 columns; at most 10,000"),
+        (pl.DataFrame(COLUMNS).with_columns(userId=pl.Series([object()] * 5)), "person column .* Object"),
+        (pl.DataFrame(COLUMNS).lazy().select("nothing"), "cannot read the frame"),
+        (pl.DataFrame(COLUMNS).lazy().map_batches(lambda _: 1 / 0), "cannot read the frame"),  # type: ignore[arg-type,return-value] # on purpose
+        (pl.DataFrame({f"c{i}": [1] for i in range(10_001)}), "10,001 columns.*10,000"),
         (DataFrame(), "the frame cannot be read"),
-        (np.zeros((2, 2)), r"not from a ndarray; for arrays use .*Ratings.from_matrix"),
-        (COLUMNS, "not from a dict"),
+        (np.zeros((2, 2)), r"ndarray.*from_matrix"),
+        (COLUMNS, "got dict"),
     ],
 )
-def test_a_bad_frame_gets_a_clear_message(frame: Any, message: str) -> None:
+def test_an_invalid_polars_frame_raises(frame: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         lpb.read_ratings(frame)
 
@@ -141,33 +139,33 @@ def test_a_bad_frame_gets_a_clear_message(frame: Any, message: str) -> None:
     ("column", "values", "message"),
     [
         ("userId", [1, None, 2, 3, 4], "the frame, row 2: person is missing"),
-        ("userId", [{}] * 5, "column 'userId' of the frame holds dict values"),
-        ("userId", [b"x"] * 5, "column 'userId' of the frame holds bytes values"),
-        ("rating", [True] * 5, "ratings of the frame are Boolean"),
+        ("userId", [{}] * 5, "person column .* Struct"),
+        ("userId", [b"x"] * 5, "person column .* Binary"),
+        ("rating", [True] * 5, "ratings .* Boolean"),
         ("rating", [None] * 5, "the frame, row 1: rating is missing"),
         ("rating", ["4,5"] * 5, "it looks like a decimal comma"),
-        ("item", [datetime.datetime(2020, 1, 1)] * 5, "column 'item' of the frame holds datetime64"),
+        ("item", [datetime.datetime(2020, 1, 1)] * 5, "action column .* Datetime"),
         ("item", ["\ud800"] * 5, "cannot be read|UTF-8"),
         ("item", [1, "x", 2.5, None, 3], "the frame, row 4: action is missing"),
     ],
 )
-def test_a_bad_pandas_frame_gets_a_clear_message(column: str, values: list[Any], message: str) -> None:
+def test_an_invalid_pandas_frame_raises(column: str, values: list[Any], message: str) -> None:
     pd = pytest.importorskip("pandas")
     with pytest.raises(InvalidInput, match=message):
         lpb.read_ratings(pd.DataFrame({**COLUMNS, column: pd.Series(values, dtype=None)}))
 
 
-def test_pandas_columns_need_plain_names() -> None:
+def test_pandas_columns_need_text_or_integer_names() -> None:
     pd = pytest.importorskip("pandas")
-    with pytest.raises(InvalidInput, match=r"a column \('a', 'b'\); a name must be text or a whole number"):
+    with pytest.raises(InvalidInput, match=r"column name.*\('a', 'b'\)"):
         lpb.read_ratings(pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")])))
     with pytest.raises(InvalidInput, match="two columns 'item', number 2 and 3"):
         lpb.read_ratings(pd.DataFrame([[1, 2, 3, 4]], columns=["user", "item", "item", "rating"]))
-    with pytest.raises(InvalidInput, match="not from a Series"):
+    with pytest.raises(InvalidInput, match="got Series"):
         lpb.read_ratings(pd.Series([1]))
 
 
-def test_whole_numbers_beyond_64_bits_are_text() -> None:
+def test_integers_beyond_64_bits_are_text() -> None:
     pd = pytest.importorskip("pandas")
     many = [2**70, 1]
     for frame in (
@@ -193,7 +191,7 @@ def test_a_matrix_with_nan_is_a_log() -> None:
     np.testing.assert_array_equal(log.matrix().toarray(), [[5, 0], [0, 0], [1, 2]])
     assert lpb.Ratings.from_matrix(np.eye(2)).actions == (0, 1)
     for matrix, labels, message in (
-        ([[1, 2]], {"people": ["a", "b"]}, "people has 2 labels, but the matrix has 1 people"),
+        ([[1, 2]], {"people": ["a", "b"]}, "people has 2 labels"),
         ([[1, 2]], {"actions": ["a", "a"]}, "label 'a' is given to actions 0 and 1"),
         ([1, 2], {}, "it must be any×any"),
         ([[np.nan]], {}, "there are no ratings"),

@@ -1,4 +1,4 @@
-"""Tables that are not one rating per row: a column per action, or actions in order of preference."""
+"""Wide tables and rankings, repeated ratings, and numbers with a decimal comma."""
 
 import itertools
 from pathlib import Path
@@ -24,7 +24,7 @@ def write(folder: Path, content: str, name: str = "a.csv") -> Path:
 
 
 def ratings_of(log: lpb.Ratings) -> dict[Any, dict[Any, float]]:
-    """Return who rated what how highly."""
+    """Return the ratings by person and action."""
     names = [log.actions[a] for a in log.action.tolist()]
     owners = [log.people[n] for n in log.owner.tolist()]
     out: dict[Any, dict[Any, float]] = {}
@@ -65,13 +65,13 @@ def test_a_wide_table(tmp_path: Path, content: str, settings: dict[str, Any]) ->
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(-9, 9)), min_size=1, unique_by=lambda r: r[:2])
 )
-def test_a_wide_table_is_the_same_log_as_a_long_one(rows: list[tuple[int, int, int]]) -> None:
+def test_wide_and_long_tables_give_equal_logs(rows: list[tuple[int, int, int]]) -> None:
     long = pl.DataFrame(rows, schema=["person", "action", "rating"], orient="row")
     wide = long.with_columns(pl.col("action").cast(pl.String)).pivot("action", index="person", values="rating")
     assert lpb.read_ratings(wide, layout="wide").sha256 == lpb.read_ratings(long).sha256
 
 
-def test_columns_of_a_wide_table_may_be_called_anything() -> None:
+def test_columns_of_a_wide_table_may_have_any_name() -> None:
     names = ["row", "blank", "person", "action", "rating", "0", "1"]
     frame = pl.DataFrame({"who": ["ann"], **{name: [float(i)] for i, name in enumerate(names)}})
     assert ratings_of(lpb.read_ratings(frame, layout="wide")) == {"ann": {name: i for i, name in enumerate(names)}}
@@ -85,54 +85,54 @@ def test_columns_of_a_wide_table_may_be_called_anything() -> None:
         (
             "user,city,tea\nann,Rome,3\n",
             {"layout": "wide"},
-            "line 2: the rating of 'city' is 'Rome', not a finite .*1 s",
+            "line 2: .*'city'.*'Rome'.*1 such cell",
         ),
-        ("user,tea,jam\nann,inf,3\n", {"layout": "wide"}, "line 2: the rating of 'tea' is 'inf'"),
-        ("user,tea,jam\nann,3,1e101\n", {"layout": "wide"}, "line 2: the rating of 'jam' is '1e101'"),
-        ("user;tea;jam\nann;3;2,5\n", {}, r"the rating of 'jam' is '2,5'.* decimal comma: .*--decimal-comma"),
+        ("user,tea,jam\nann,inf,3\n", {"layout": "wide"}, "line 2: .*'tea'.*'inf'"),
+        ("user,tea,jam\nann,3,1e101\n", {"layout": "wide"}, "line 2: .*'jam'.*'1e101'"),
+        ("user;tea;jam\nann;3;2,5\n", {}, r"'jam'.*'2,5'.*--decimal-comma"),
         ("user,tea,jam\nann,3,1\n,2,2\n", {}, r"line 3: person is missing \(2 such ratings"),
         ("user,tea,jam\nann,,\n", {"layout": "wide"}, "has no ratings below its header"),
         ("user,tea,jam\n", {"layout": "wide"}, "has no ratings below its header"),
         ("user,tea,jam\nann,3,1\nann,2,2\n", {"layout": "wide"}, "line 3: person 'ann' rated action .* again"),
-        (WIDE, {"layout": "wide", "action": "tea"}, "only the person has a column to name; leave it out"),
+        (WIDE, {"layout": "wide", "action": "tea"}, "action is 'tea'"),
         (WIDE, {"layout": "wide", "person": "usr"}, r"no column 'usr' for the person.*did you mean 'user'\?"),
         (WIDE, {"layout": "long"}, "no column of a.csv could be the action"),
-        (WIDE, {"layout": "tall"}, "layout is 'tall'; choose one of: auto, long, wide, rankings"),
+        (WIDE, {"layout": "tall"}, "layout.*'tall'"),
         # not certain: a person twice, a column of time, no person by name, text, places out of order, nothing at all
-        ("user,tea,jam\nann,3,1\nann,2,2\n", {}, "say how it is laid out: layout=… .--layout wide, --layout rankings"),
-        ("user,timestamp,jam\nann,3,1\n", {}, "say how it is laid out"),
-        ("who,tea,jam\nann,3,1\n", {}, "say how it is laid out"),
-        ("user,city,jam\nann,Rome,1\n", {}, "say how it is laid out"),
-        ("user,rank2,rank1\nann,tea,jam\n", {}, "say how it is laid out"),
-        ("user,tea,jam\nann,,\n", {}, "say how it is laid out"),
-        ("user,tea\nann,3\n", {}, "say how it is laid out"),
-        ("user\nann\n", {"layout": "wide"}, "is not a table of ratings"),
+        ("user,tea,jam\nann,3,1\nann,2,2\n", {}, "layout=…"),
+        ("user,timestamp,jam\nann,3,1\n", {}, "layout=…"),
+        ("who,tea,jam\nann,3,1\n", {}, "layout=…"),
+        ("user,city,jam\nann,Rome,1\n", {}, "layout=…"),
+        ("user,rank2,rank1\nann,tea,jam\n", {}, "layout=…"),
+        ("user,tea,jam\nann,,\n", {}, "layout=…"),
+        ("user,tea\nann,3\n", {}, "layout=…"),
+        ("user\nann\n", {"layout": "wide"}, "is not a table"),
     ],
 )
-def test_what_is_wrong_or_uncertain_is_said(
+def test_invalid_or_ambiguous_tables_raise(
     tmp_path: Path, content: str, settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InvalidInput, match=message):
         lpb.read_ratings(write(tmp_path, content), **settings)
 
 
-def test_a_wide_frame_of_other_things_is_refused() -> None:
+def test_a_wide_frame_with_other_types_raises() -> None:
     frame = pl.DataFrame({"user": [1, 2], "tea": [1.0, np.nan], "seen": [True, False]})
-    with pytest.raises(InvalidInput, match="column 'seen' of the frame holds Boolean values; in a wide table"):
+    with pytest.raises(InvalidInput, match=r"'seen'.*Boolean"):
         lpb.read_ratings(frame, layout="wide")
-    with pytest.raises(InvalidInput, match="say how it is laid out"):
+    with pytest.raises(InvalidInput, match="layout=…"):
         lpb.read_ratings(frame)
     assert ratings_of(lpb.read_ratings(frame.select("user", "tea"), layout="wide")) == {1: {"tea": 1.0}}
 
 
 def test_a_log_without_a_header_is_long(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"u\.data has one rating per row, not wide"):
+    with pytest.raises(InvalidInput, match=r"layout is 'wide'.*u\.data"):
         lpb.read_ratings(write(tmp_path, "1\t10\t3\t99\n", "u.data"), layout="wide")
 
 
-def test_an_absurd_width_is_refused(tmp_path: Path) -> None:
+def test_too_many_columns_raise(tmp_path: Path) -> None:
     wide = write(tmp_path, "user," + ",".join(map(str, range(10_000))) + "\nann" + ",1" * 10_000 + "\n")
-    with pytest.raises(InvalidInput, match="has 10,001 columns; at most 10,000 are read"):
+    with pytest.raises(InvalidInput, match=r"10,001 columns.*10,000"):
         lpb.read_ratings(wide, layout="wide")
 
 
@@ -156,27 +156,27 @@ def test_rankings_in_columns(tmp_path: Path, content: str, settings: dict[str, A
     assert log.dropped["blank_lines"] == 1
 
 
-def test_rankings_of_numbers_are_of_numbers() -> None:
+def test_rankings_of_integer_labels() -> None:
     frame = pl.DataFrame({"who": [7, 8], "best": [10, 20], "next": [20.0, np.nan], "then": [None, None]})
     assert ratings_of(lpb.read_ratings(frame, layout="rankings")) == {7: {10: 2.0, 20: 1.0}, 8: {20: 2.0}}
-    with pytest.raises(InvalidInput, match="column 'next' of the frame holds Boolean values; in a table of rankings"):
+    with pytest.raises(InvalidInput, match=r"'next'.*Boolean"):
         lpb.read_ratings(frame.with_columns(next=pl.lit(True)), layout="rankings")
 
 
-def test_ranks_become_ratings_by_place_and_ties_share(tmp_path: Path) -> None:
+def test_ranks_become_ratings_and_ties_share_the_mean(tmp_path: Path) -> None:
     path = write(tmp_path, RANKED)
     log = lpb.read_ratings(path, rank="rank")
     assert ratings_of(log) == {"ann": {"tea": 3.0, "jam": 1.5, "milk": 1.5}, "bo": {"tea": 3.0, "jam": 2.0}}
     assert log.layout == "long"
-    with pytest.raises(InvalidInput, match=r"could be the rating.*if 'rank' holds ranks, 1 the best: .*--rank rank"):
+    with pytest.raises(InvalidInput, match="--rank rank"):
         lpb.read_ratings(path)
-    with pytest.raises(InvalidInput, match="both a rating and a rank are named"):
+    with pytest.raises(InvalidInput, match="rating is 'rank' and rank is 'rank'"):
         lpb.read_ratings(path, rank="rank", rating="rank")
-    with pytest.raises(InvalidInput, match="line 2: rank is 'x', not a finite number"):
+    with pytest.raises(InvalidInput, match="line 2: rank is 'x'"):
         lpb.read_ratings(write(tmp_path, RANKED.replace("tea,1\n", "tea,x\n")), rank="rank")
 
 
-def test_an_action_ranked_twice_is_an_error_or_counts_once(tmp_path: Path) -> None:
+def test_an_action_ranked_twice_raises_or_counts_once(tmp_path: Path) -> None:
     path = write(tmp_path, "who,best,next,then\nann,tea,jam,tea\n")
     with pytest.raises(InvalidInput, match=r"line 2: person 'ann' rated action 'tea' again"):
         lpb.read_ratings(path, layout="rankings")
@@ -184,7 +184,7 @@ def test_an_action_ranked_twice_is_an_error_or_counts_once(tmp_path: Path) -> No
 
 
 @given(st.lists(st.permutations("abcd").flatmap(lambda p: st.integers(1, 4).map(lambda n: p[:n])), min_size=1))
-def test_ways_to_give_rankings_agree_and_keep_the_order(orders: list[list[str]]) -> None:
+def test_rankings_and_ranks_give_equal_logs(orders: list[list[str]]) -> None:
     columns = pl.DataFrame(
         [[n, *order, *[None] * (4 - len(order))] for n, order in enumerate(orders)],
         schema={"voter": pl.Int64, **{f"rank{i}": pl.String for i in range(1, 5)}},
@@ -212,7 +212,7 @@ def test_recovery_from_rankings_finds_the_orderings() -> None:
 
 
 @pytest.mark.parametrize(("how", "kept"), [("last", [3.0, 4.0]), ("mean", [13 / 3, 4.0])])
-def test_a_second_rating_is_kept_as_told(tmp_path: Path, how: str, kept: list[float]) -> None:
+def test_duplicates_last_and_mean(tmp_path: Path, how: str, kept: list[float]) -> None:
     rows = ["1,a,5", "1,b,4", "1,a,5", "1,a,3"]
     log = lpb.read_ratings(write(tmp_path, "\n".join(["user,item,rating", *rows])), duplicates=how)
     np.testing.assert_allclose(log.rating, kept)
@@ -235,17 +235,15 @@ def test_the_last_rating_is_the_last_row_however_rows_are_ordered() -> None:
 @pytest.mark.parametrize(
     ("text", "number", "hint"),
     [
-        ("4,5", 4.5, "it looks like a decimal comma: decimal_comma=True .--decimal-comma. reads it"),
-        ("-0,25", -0.25, "it looks like a decimal comma"),
-        ("1.234,5", 1234.5, "it looks like a decimal comma"),
-        ("1,234", 1.234, "if that is a decimal comma, .*; if it separates thousands, leave it out"),
-        ("1,234,567.5", None, "leave out what separates thousands"),
+        ("4,5", 4.5, "decimal_comma=True"),
+        ("-0,25", -0.25, "decimal_comma=True"),
+        ("1.234,5", 1234.5, "decimal_comma=True"),
+        ("1,234", 1.234, "decimal comma.*thousands"),
+        ("1,234,567.5", None, "thousands"),
         ("4;5", None, "correct or remove the row"),
     ],
 )
-def test_a_decimal_comma_is_recognised_and_read_when_told(
-    tmp_path: Path, text: str, number: float | None, hint: str
-) -> None:
+def test_decimal_commas(tmp_path: Path, text: str, number: float | None, hint: str) -> None:
     path = write(tmp_path, f"user\titem\trating\n1\ta\t{text}\n1\tb\t3\n")
     with pytest.raises(InvalidInput, match=hint):
         lpb.read_ratings(path)
@@ -256,19 +254,19 @@ def test_a_decimal_comma_is_recognised_and_read_when_told(
         assert lpb.read_ratings(path, decimal_comma=True).rating.tolist() == [number, 3.0]
 
 
-def test_with_decimal_commas_a_point_is_no_decimal_point(tmp_path: Path) -> None:
+def test_with_decimal_commas_a_point_separates_thousands(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"line 2: rating is '4\.5', not a finite number"):
         lpb.read_ratings(write(tmp_path, "user;item;rating\n1;a;4.5\n"), decimal_comma=True)
     thousand = lpb.read_ratings(write(tmp_path, "user;item;rating\n1;a;1.234\n"), decimal_comma=True)
     assert thousand.rating.tolist() == [1234.0]
 
 
-def test_decimal_commas_between_commas_are_one_field_too_many(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="separate columns by semicolons if numbers have a decimal comma"):
+def test_decimal_commas_in_a_comma_separated_file_raise(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"line 2.*semicolons"):
         lpb.read_ratings(write(tmp_path, "user,item,rating\n1,a,4,5\n"))
 
 
-def test_a_named_column_that_stands_twice_is_refused(tmp_path: Path) -> None:
+def test_a_repeated_column_raises_if_it_is_used(tmp_path: Path) -> None:
     path = write(tmp_path, "user,item,item,rating,note,note\n1,a,b,4,x,y\n")
     with pytest.raises(InvalidInput, match=r"a\.csv has two columns 'item', number 2 and 3"):
         lpb.read_ratings(path)

@@ -1,4 +1,4 @@
-"""A log in many Parquet files: what may differ between them, what is refused and how, in memory and out of core."""
+"""Logs in several Parquet files: allowed differences and errors, in memory and on disk."""
 
 import datetime
 import io
@@ -15,19 +15,17 @@ import pytest
 from typer.testing import CliRunner
 
 from lpbandits.cli import app
-from lpbandits.data import Ratings, read_ratings
-from lpbandits.data import spill as partition
-from lpbandits.data.spill import open_ratings, spill_ratings
+from lpbandits.data import Ratings, read_ratings, reader
+from lpbandits.data.reader import open_ratings, spill_ratings
 from lpbandits.decisions.allowed import ActionIndex, read_labels
 from lpbandits.decisions.history_files import open_history
 from lpbandits.errors import InvalidInput
-from lpbandits.io.parquet import size_of
 
 Frames = list[pl.DataFrame]
 
 
 def part(number: int, **columns: Any) -> pl.DataFrame:
-    """Three ratings by people of their own."""
+    """Return three ratings by three people of this file."""
     people = [10 * number + i for i in range(3)]
     return pl.DataFrame({"user": people, "item": [1, 2, 3], "rating": [1.0, 2.0, 4.0]} | columns)
 
@@ -40,7 +38,7 @@ def kept(folder: Path, frames: Frames) -> Path:
 
 
 def log_of(source: Any, **reading: Any) -> Ratings:
-    """Read a log in memory, and see that it is the same out of core."""
+    """Read a log, and check that it is equal in memory and on disk."""
     log = read_ratings(source, **reading)
     with spill_ratings(source, **reading) as parts, open_ratings(source, files=True, **reading) as again:
         assert parts.sha256 == again.sha256 == log.sha256
@@ -49,7 +47,7 @@ def log_of(source: Any, **reading: Any) -> Ratings:
 
 
 def refused(source: Any, **reading: Any) -> str:
-    """Return the words in which a log is refused, in memory and out of core."""
+    """Return the error message of a log, which is equal in memory and on disk."""
     with pytest.raises(InvalidInput) as here:
         read_ratings(source, **reading)
     with pytest.raises(InvalidInput) as there, spill_ratings(source, **reading):
@@ -91,77 +89,64 @@ SAME: dict[str, Frames] = {
 
 
 @pytest.mark.parametrize("frames", SAME.values(), ids=SAME)
-def test_files_may_differ_in_what_does_not_matter(frames: Frames, tmp_path: Path) -> None:
+def test_files_may_differ_in_column_order_width_and_extra_columns(frames: Frames, tmp_path: Path) -> None:
     whole = read_ratings(pl.concat(PLAIN))
     found = log_of(kept(tmp_path, frames))
     assert (found.sha256, found.people) == (whole.sha256, whole.people)
     assert log_of([tmp_path / f"p-{n}.parquet" for n in range(len(frames))]).sha256 == whole.sha256
 
 
-def test_text_is_text_also_as_categories(tmp_path: Path) -> None:
+def test_text_and_categories_are_one_type(tmp_path: Path) -> None:
     frames = [part(0, user=["ann", "bo", "7"]), part(1, user=["cy", "ann", "bo"], item=[4, 5, 6])]
     whole = read_ratings(pl.concat(frames))
     assert log_of(kept(tmp_path, [frames[0].cast({"user": pl.Categorical}), frames[1]])).sha256 == whole.sha256
 
 
-def test_whole_numbers_beyond_64_bits_are_not_changed(tmp_path: Path) -> None:
+def test_unsigned_integers_beyond_int64_keep_their_value(tmp_path: Path) -> None:
     large = part(1).with_columns(user=pl.Series([2**63 + 1, 2**63 + 2, 5], dtype=pl.UInt64))
     found = log_of(kept(tmp_path, [part(0), large]))
     assert found.people == ("0", "1", "2", "5", "9223372036854775809", "9223372036854775810")
 
 
-DIFFER = "column {!r} is {} in p-0.parquet and {} in p-1.parquet, and no one type holds the values of both as they are"
-
 REFUSED: dict[str, tuple[Frames, str]] = {
-    "people by text": ([part(0), cast(1, user=pl.String)], DIFFER.format("user", "Int64", "String")),
-    "people by text, after two that agree": (
+    "text and integer people": ([part(0), cast(1, user=pl.String)], r"'user'.*p-0\.parquet.*p-1\.parquet"),
+    "text people in the third file": (
         [cast(0, user=pl.Int8), part(1), cast(2, user=pl.String)],
-        "column 'user' is Int8 in p-0.parquet and String in p-2.parquet",
+        r"'user'.*p-0\.parquet.*p-2\.parquet",
     ),
-    "people by halves": ([part(0), part(1, user=[1.5, 2, 3])], DIFFER.format("user", "Int64", "Float64")),
-    "people by halves, twice": (
-        [part(0, user=[0.5, 1, 2]), cast(1, user=pl.Float32)],
-        DIFFER.format("user", "Float64", "Float32"),
-    ),
-    "people that floats cannot tell apart": (
-        [part(0, user=[2**53, 2**53 + 1, 3]), cast(1, user=pl.Float64)],
-        DIFFER.format("user", "Int64", "Float64"),
-    ),
-    "actions by lists": ([part(0), part(1, item=[[1], [2], [3]])], DIFFER.format("item", "Int64", "List(Int64)")),
-    "ratings by text": ([part(0), cast(1, rating=pl.String)], DIFFER.format("rating", "Float64", "String")),
-    "ratings by decimals": (
-        [cast(0, rating=pl.Decimal(5, 1)), part(1)],
-        DIFFER.format("rating", "Decimal(precision=5, scale=1)", "Float64"),
-    ),
-    "other categories": (
+    "integer and fractional people": ([part(0), part(1, user=[1.5, 2, 3])], r"'user'.*Int64.*Float64"),
+    "fractional people": ([part(0, user=[0.5, 1, 2]), cast(1, user=pl.Float32)], r"'user'.*Float64.*Float32"),
+    "people above 2^53": ([part(0, user=[2**53, 2**53 + 1, 3]), cast(1, user=pl.Float64)], r"'user'.*Int64.*Float64"),
+    "lists": ([part(0), part(1, item=[[1], [2], [3]])], r"'item'.*Int64.*List"),
+    "text ratings": ([part(0), cast(1, rating=pl.String)], r"'rating'.*Float64.*String"),
+    "decimal and float ratings": ([cast(0, rating=pl.Decimal(5, 1)), part(1)], r"'rating'.*Decimal.*Float64"),
+    "enum and text": (
         [cast(0, item=pl.String).cast({"item": pl.Enum(["1", "2", "3"])}), cast(1, item=pl.String)],
-        DIFFER.format("item", "Enum of 3 categories", "String"),
+        r"'item'.*Enum.*String",
     ),
-    "no rating": ([part(0), part(1).drop("rating")], "p-1.parquet has no column 'rating' for the rating"),
-    "no rating in the first": ([part(0).drop("rating"), part(1)], "p-0.parquet has no column 'rating' for the rating"),
-    "nothing in common": ([part(0), pl.DataFrame({"x": [1]})], "p-1.parquet has no column 'user' for the person"),
-    "nobody": ([part(0), part(1, user=[None, 3, 4])], "p-1.parquet, row 1: person is missing (1 such row in all)"),
-    "nobody at all": ([part(0), part(1, user=[None] * 3)], "p-1.parquet, row 1: person is missing (3 such rows"),
-    "after a file without rows": (
+    "no rating": ([part(0), part(1).drop("rating")], r"p-1\.parquet.*'rating'"),
+    "no rating in the first": ([part(0).drop("rating"), part(1)], r"p-0\.parquet.*'rating'"),
+    "no common column": ([part(0), pl.DataFrame({"x": [1]})], r"p-1\.parquet.*'user'"),
+    "a missing person": ([part(0), part(1, user=[None, 3, 4])], r"p-1\.parquet, row 1: person.*1 such row"),
+    "all people missing": ([part(0), part(1, user=[None] * 3)], r"p-1\.parquet, row 1: person.*3 such rows"),
+    "a missing rating after an empty file": (
         [part(0), part(1).head(0), part(2, rating=[1.0, np.nan, 2.0])],
-        "p-2.parquet, row 2: rating is missing",
+        r"p-2\.parquet, row 2: rating is missing",
     ),
-    "no rows in any": ([part(0).head(0), part(1).head(0)], "has no ratings below its header"),
+    "no rows": ([part(0).head(0), part(1).head(0)], "no ratings"),
 }
 
 
 @pytest.mark.parametrize(("frames", "words"), REFUSED.values(), ids=REFUSED)
-def test_what_would_change_or_is_missing_is_refused_by_name(frames: Frames, words: str, tmp_path: Path) -> None:
-    assert words in refused(kept(tmp_path, frames))
+def test_incompatible_files_raise_with_the_file(frames: Frames, words: str, tmp_path: Path) -> None:
+    assert re.search(words, refused(kept(tmp_path, frames)))
 
 
 def test_columns_that_are_named_must_be_in_all_files(tmp_path: Path) -> None:
     kept(tmp_path, [part(0, score=[1, 2, 3]), part(1)])
     assert log_of(tmp_path, rating="rating").sha256 == read_ratings(pl.concat(PLAIN)).sha256
     assert "p-1.parquet has no column 'score' for the rating" in refused(tmp_path, rating="score")
-    assert "no column 'stars' for the rating; its columns are 'user', 'item', 'rating'" in refused(
-        tmp_path, rating="stars"
-    )
+    assert "no column 'stars' for the rating" in refused(tmp_path, rating="stars")
 
 
 def test_wide_files_have_the_same_columns(tmp_path: Path) -> None:
@@ -170,11 +155,11 @@ def test_wide_files_have_the_same_columns(tmp_path: Path) -> None:
     whole = read_ratings(pl.concat(frames, how="diagonal_relaxed"))
     assert log_of(kept(tmp_path, frames)).sha256 == whole.sha256
     assert log_of(tmp_path, layout="wide", person="user").sha256 == whole.sha256
-    assert "p-1.parquet has its columns in another order than other files" in refused(tmp_path, layout="wide")
+    assert "p-1.parquet has its columns in another order" in refused(tmp_path, layout="wide")
     pl.DataFrame({"user": [7, 8], "tea": [4, 5]}).write_parquet(tmp_path / "q.parquet")
-    assert "q.parquet has no column 'jam' in a table laid out as wide" in refused(tmp_path, layout="wide")
+    assert "q.parquet has no column 'jam'" in refused(tmp_path, layout="wide")
     part(5, tea=[1, 2, 3], jam=[1, 2, 3]).write_parquet(tmp_path / "q.parquet")
-    assert "has no column 'item' for the action" in refused(tmp_path)  # some are long: none is taken for a wide one
+    assert "has no column 'item' for the action" in refused(tmp_path)
 
 
 def test_places_of_rankings_are_in_the_same_order(tmp_path: Path) -> None:
@@ -185,8 +170,8 @@ def test_places_of_rankings_are_in_the_same_order(tmp_path: Path) -> None:
         assert "p-1.parquet has its columns in another order" in refused(tmp_path, layout=layout)
 
 
-@pytest.mark.parametrize("damage", ["empty", "cut", "text", "inside", "rows"])
-def test_the_file_that_is_damaged_is_named(damage: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", ["empty", "cut", "text", "inside"])
+def test_a_damaged_file_is_named(damage: str, tmp_path: Path) -> None:
     kept(tmp_path, [part(0), part(1), part(2)])
     file = tmp_path / "p-1.parquet"
     buffer = io.BytesIO()
@@ -200,16 +185,10 @@ def test_the_file_that_is_damaged_is_named(damage: str, tmp_path: Path) -> None:
         data = b"user,item,rating\n1,1,1\n"
     if damage == "inside":
         data = data[:4] + b"\xff" * 60 + data[64:]
-    if damage == "rows":  # the file says that it has no rows, and one of its parts that it has three
-        fields = data.rindex(b"\x16\x06\x19")
-        data = data[: fields + 1] + b"\x00" + data[fields + 2 :]
     file.write_bytes(data)
     words = refused(tmp_path)
     assert "p-1.parquet" in words
     assert "copy or download it again" in words
-    if damage == "rows":
-        with pytest.raises(ValueError, match="its footer is damaged"):
-            size_of(file)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -217,24 +196,23 @@ def test_the_file_that_is_damaged_is_named(damage: str, tmp_path: Path) -> None:
 def test_the_order_of_files_and_rows_does_not_matter(
     seed: int, duplicates: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    luck = np.random.default_rng(seed)
-    rng = np.random.default_rng(3)
+    rng, shuffle = np.random.default_rng(3), np.random.default_rng(seed)
     pairs = [(person, action) for person in range(9) for action in range(7) if (person + action) % 3]
     again = pairs[:20] * 4 if duplicates == "mean" else []
     rows = [(*pair, float(value)) for pair, value in zip([*pairs, *again], rng.normal(size=200), strict=False)]
     whole = read_ratings(pl.DataFrame(rows, schema=["user", "item", "rating"], orient="row"), duplicates=duplicates)
-    rows = [rows[i] for i in luck.permutation(len(rows))]
-    ends = np.sort(luck.integers(0, len(rows), 3)).tolist()
+    rows = [rows[i] for i in shuffle.permutation(len(rows))]
+    ends = np.sort(shuffle.integers(0, len(rows), 3)).tolist()
     parts = [rows[low:high] for low, high in zip([0, *ends], [*ends, len(rows)], strict=True)]
     schema: Any = {"user": pl.Int64, "item": pl.Int64, "rating": pl.Float64}
-    monkeypatch.setattr(partition, "SMALLEST", 20)
-    monkeypatch.setattr(partition, "LARGEST", 20)
+    monkeypatch.setattr(reader, "MIN_BUCKET", 20)
+    monkeypatch.setattr(reader, "MAX_BUCKET", 20)
     kept(tmp_path, [pl.DataFrame(some, schema=schema, orient="row") for some in parts])
     found = log_of(tmp_path, duplicates=duplicates)
     assert (found.sha256, found.dropped) == (whole.sha256, whole.dropped)
 
 
-def test_the_last_row_is_that_of_the_last_name_or_of_the_end_of_a_list(tmp_path: Path) -> None:
+def test_the_last_row_follows_file_names_or_the_order_of_a_list(tmp_path: Path) -> None:
     kept(tmp_path, [part(0), part(0, rating=[5.0, 5.0, 5.0])])
     assert set(log_of(tmp_path, duplicates="last").rating) == {5.0}
     paths = sorted(tmp_path.iterdir(), reverse=True)
@@ -243,7 +221,7 @@ def test_the_last_row_is_that_of_the_last_name_or_of_the_end_of_a_list(tmp_path:
 
 
 @pytest.mark.parametrize("what", ["folder", "link", "other"])
-def test_a_folder_and_a_pattern_pass_over_nothing(what: str, tmp_path: Path) -> None:
+def test_folders_and_patterns_skip_no_file_silently(what: str, tmp_path: Path) -> None:
     kept(tmp_path, PLAIN)
     odd = tmp_path / "sub.PARQUET"
     if what == "folder":
@@ -252,14 +230,14 @@ def test_a_folder_and_a_pattern_pass_over_nothing(what: str, tmp_path: Path) -> 
         odd.symlink_to("nowhere")
     else:
         os.mkfifo(odd)
-    wanted = {"folder": "is a folder; name the files in it", "link": "is a link to what is not there", "other": "twice"}
+    wanted = {"folder": "is a folder", "link": "symlink", "other": "regular file"}
     for source in (tmp_path, tmp_path / "*", [*tmp_path.iterdir()]):
         words = refused(source)
-        assert f"takes in {odd}, which " in words
+        assert str(odd) in words
         assert wanted[what] in words
 
 
-def test_a_folder_is_its_parquet_files_whatever_else_is_in_it(tmp_path: Path) -> None:
+def test_other_and_hidden_files_of_a_folder_are_ignored(tmp_path: Path) -> None:
     kept(tmp_path, PLAIN)
     (tmp_path / "p-1.parquet").rename(tmp_path / "P.PARQUET")
     (tmp_path / "_SUCCESS").touch()
@@ -268,19 +246,19 @@ def test_a_folder_is_its_parquet_files_whatever_else_is_in_it(tmp_path: Path) ->
         assert log_of(source).sha256 == read_ratings(pl.concat(PLAIN)).sha256
 
 
-def test_files_in_folders_are_named_by_a_pattern(tmp_path: Path) -> None:
+def test_files_in_subfolders_need_a_pattern(tmp_path: Path) -> None:
     for year in (2023, 2024):
         (tmp_path / f"year={year}").mkdir()
         part(year).write_parquet(tmp_path / f"year={year}" / "a.parquet")
     words = refused(tmp_path)
-    assert f"for those of the folders in it give '{tmp_path}/**/*.parquet'" in words
+    assert f"'{tmp_path}/**/*.parquet'" in words
     found = log_of(f"{tmp_path}/**/*.parquet")
     assert found.sha256 == read_ratings(pl.concat([part(2023), part(2024)])).sha256
     part(2024, rating=[1.0, None, 2.0], user=[1, 2, 3]).write_parquet(tmp_path / "year=2024" / "a.parquet")
     assert "year=2024/a.parquet, row 2: rating is missing" in refused(tmp_path / "*/*.parquet")
 
 
-def test_a_folder_named_like_a_pattern_is_that_folder(tmp_path: Path) -> None:
+def test_an_existing_folder_is_not_a_pattern(tmp_path: Path) -> None:
     folder = tmp_path / "of [all] people *"
     folder.mkdir()
     kept(folder, PLAIN)
@@ -296,16 +274,16 @@ def test_a_folder_named_like_a_pattern_is_that_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ([], "not from a list"),
-        ([1, 2], "not from a list"),
-        (["a.csv", "b.csv"], "takes in a.csv, which is no Parquet file"),
-        (["a.parquet"], "takes in a.parquet, which does not exist"),
+        ([], "got list"),
+        ([1, 2], "got list"),
+        (["a.csv", "b.csv"], "a.csv, which is not a Parquet file"),
+        (["a.parquet"], "a.parquet, which does not exist"),
         (["x" * 5000 + ".parquet"], "which cannot be read: File name too long"),
         ("nowhere/*.parquet", "no file matches 'nowhere/*.parquet'"),
     ],
     ids=range(6),
 )
-def test_what_is_no_list_of_files(source: Any, words: str) -> None:
+def test_invalid_lists_of_files_raise(source: Any, words: str) -> None:
     assert words in refused(source)
 
 
@@ -321,8 +299,8 @@ with lpb.spill_ratings(sys.argv[1]) as parts:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of open files are those of POSIX")
-def test_hundreds_of_files_need_few_handles(tmp_path: Path) -> None:
-    """In a process of its own: this one may hold more already, of workers and clusters that are kept."""
+def test_many_files_need_few_handles(tmp_path: Path) -> None:
+    """Runs in a new process: this one may hold handles of workers and clusters."""
     for number in range(300):
         cast(number, **({"user": pl.Int32} if number % 2 else {})).write_parquet(tmp_path / f"p-{number:03}.parquet")
     words = [sys.executable, "-c", FEW_HANDLES, str(tmp_path), "64"]
@@ -332,7 +310,7 @@ def test_hundreds_of_files_need_few_handles(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of open files are those of POSIX")
-def test_too_many_open_files_are_not_taken_for_damage(tmp_path: Path) -> None:
+def test_too_many_open_files_are_not_reported_as_damage(tmp_path: Path) -> None:
     for number in range(100):
         part(number).write_parquet(tmp_path / f"p-{number:03}.parquet")
     words = [sys.executable, "-c", FEW_HANDLES, str(tmp_path), "40"]
@@ -342,7 +320,7 @@ def test_too_many_open_files_are_not_taken_for_damage(tmp_path: Path) -> None:
     assert "damaged" not in done.stderr
 
 
-def test_a_history_and_labels_may_be_in_many_files_too(tmp_path: Path) -> None:
+def test_histories_and_labels_may_be_in_several_files(tmp_path: Path) -> None:
     kept(tmp_path, [part(0), cast(1, user=pl.Int32).drop("rating").with_columns(reward=pl.lit(2.0))])
     with (
         pytest.raises(InvalidInput, match=r"p-1\.parquet has no column 'rating' for the rating"),
@@ -359,7 +337,7 @@ def test_a_history_and_labels_may_be_in_many_files_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["fit", "evaluate", "decide"])
-def test_a_pattern_that_the_shell_took_apart(command: str, tmp_path: Path) -> None:
+def test_a_pattern_expanded_by_the_shell_raises(command: str, tmp_path: Path) -> None:
     kept(tmp_path, [part(number) for number in range(4)])
     paths = [str(path) for path in sorted(tmp_path.iterdir())]
     options = ["--model", "model.json"] if command == "decide" else []
@@ -372,8 +350,7 @@ def test_a_pattern_that_the_shell_took_apart(command: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["ratings.parquet", "ratings.csv"])
-def test_a_log_of_one_name_beside_others_is_asked_for(name: str, tmp_path: Path) -> None:
-    """Which of them is the log is not guessed."""
+def test_an_ambiguous_folder_raises(name: str, tmp_path: Path) -> None:
     part(0).write_parquet(tmp_path / name) if name.endswith("parquet") else part(0).write_csv(tmp_path / name)
     alone = read_ratings(tmp_path).sha256
     (tmp_path / ".ratings-2.parquet").touch()
@@ -381,12 +358,12 @@ def test_a_log_of_one_name_beside_others_is_asked_for(name: str, tmp_path: Path)
     assert read_ratings(tmp_path).sha256 == alone
     part(1).write_parquet(tmp_path / "ratings-2.parquet")
     words = refused(tmp_path)
-    assert f"holds {name}, and beside it ratings-2.parquet: name the one that is the log" in words
-    with pytest.raises(InvalidInput, match=r"beside it"):
+    assert f"holds {name} and also ratings-2.parquet" in words
+    with pytest.raises(InvalidInput, match="ratings-2"):
         open_ratings(tmp_path).__enter__()
 
 
-def test_a_file_is_read_once(tmp_path: Path) -> None:
+def test_no_file_is_read_twice(tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
     folder.mkdir(parents=True)
     part(0).write_parquet(folder / "x.parquet")

@@ -108,7 +108,7 @@ def test_a_file_that_lies_or_is_cut_short_is_refused(tmp_path: Path, name: str, 
 
 def test_other_refusals(tmp_path: Path) -> None:
     path = write(tmp_path, SOC)
-    with pytest.raises(InvalidInput, match="is a PrefLib file of rankings, not wide"):
+    with pytest.raises(InvalidInput, match=r"layout is 'wide'.*a.soc"):
         lpb.read_ratings(path, layout="wide")
     with pytest.raises(InvalidInput, match="person is 'x', but a PrefLib file has no columns to name"):
         lpb.read_ratings(path, person="x")

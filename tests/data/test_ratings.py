@@ -1,3 +1,5 @@
+"""`Ratings`, and reading them from files with one rating per row."""
+
 import gzip
 import os
 import subprocess
@@ -17,9 +19,9 @@ ROWS = [(1, 10, 4.5), (1, 20, 3.0), (2, 10, 5.0), (3, 10, 1.0), (3, 20, 2.0), (3
 
 
 def movielens(name: str) -> Path:
-    """The folder of a real data set, or a skip that says where it was looked for."""
-    beside = Path(__file__).resolve().parents[3] / "shared" / "data"
-    folder = Path(os.environ.get("LPB_DATA", beside)) / name
+    """Return the folder of a data set, or skip the test."""
+    shared = Path(__file__).resolve().parents[3] / "shared" / "data"
+    folder = Path(os.environ.get("LPB_DATA", shared)) / name
     if not folder.is_dir():
         pytest.skip(f"no {name} here; set LPB_DATA to a folder that holds it")
     return folder
@@ -87,7 +89,7 @@ def test_parquet(tmp_path: Path, types: tuple[Any, Any, Any]) -> None:
     check(read_ratings(tmp_path / "a.parquet"))
 
 
-def test_the_hash_is_of_the_content_not_of_the_order(tmp_path: Path) -> None:
+def test_the_hash_depends_on_the_content_not_on_the_order(tmp_path: Path) -> None:
     first = read_ratings(write(tmp_path, "a.csv", text()))
     lines = text().splitlines()
     second = read_ratings(write(tmp_path, "b.csv", "\n".join([lines[0], *reversed(lines[1:])])))
@@ -108,7 +110,7 @@ def test_named_columns(tmp_path: Path) -> None:
     assert log.rating.tolist() == [3.0]
 
 
-def test_people_are_filtered_first_and_everything_left_out_is_counted(tmp_path: Path) -> None:
+def test_people_are_filtered_first_and_all_drops_are_counted(tmp_path: Path) -> None:
     log = read_ratings(write(tmp_path, "a.csv", text() + "\n"), min_person=2, min_action=2)
     assert log.people == (1, 3)
     assert log.actions == (10, 20)
@@ -131,32 +133,32 @@ HEAD = "user,item,rating\n"
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (HEAD + "1,1,5\n1,2,4\n1,1,3\n", r"a.csv, line 4: person 1 rated action 1 again, first on a.csv, line 2"),
+        (HEAD + "1,1,5\n1,2,4\n1,1,3\n", r"a.csv, line 4: person 1 .* action 1 .* line 2"),
         (HEAD + "1,1,5\n1,2,\n", r"a.csv, line 3: rating is missing \(1 such row in all"),
         (HEAD + "1,1,5\n1,2,nan\n", r"a.csv, line 3: rating is missing"),
         (HEAD + "1,1,5\n,2,1\n", "a.csv, line 3: person is missing"),
         (HEAD + "1,,5\n", "a.csv, line 2: action is missing"),
-        (HEAD + "1,1,5\n1,2,good\n1,3,bad\n", r"line 3: rating is 'good', not a finite number \(2 such rows"),
-        (HEAD + "1,1,inf\n", "line 2: rating is 'inf', not a finite number"),
-        (HEAD, "no ratings below its header"),
+        (HEAD + "1,1,5\n1,2,good\n1,3,bad\n", r"line 3: rating is 'good'.*2 such rows"),
+        (HEAD + "1,1,inf\n", "line 2: rating is 'inf'"),
+        (HEAD, "no ratings"),
         ("", "is empty"),
-        ("hello\n", "is not a table of ratings"),
-        ("a,b,c\n1,2,3\n", r"no column of a.csv could be the person; its columns are 'a', 'b', 'c': name one with"),
+        ("hello\n", "is not a table"),
+        ("a,b,c\n1,2,3\n", r"person.*'a', 'b', 'c'"),
         ("user,userId,item,rating\n1,1,1,1\n", r"2 columns \('user', 'userId'\) of a.csv could be the person"),
-        ("1,1193,5,9\n1,2,3,4\n", "the first line looks like data: add a header line"),
-        (HEAD + "1,2,3\n1,2,3,4,5\n", "a.csv, line 3: it has 5 fields, but the first line has 3; correct or remove"),
+        ("1,1193,5,9\n1,2,3,4\n", "add a header line"),
+        (HEAD + "1,2,3\n1,2,3,4,5\n", "a.csv, line 3: .*5 fields.* 3"),
     ],
 )
-def test_a_bad_file_gets_a_clear_message(tmp_path: Path, content: str, message: str) -> None:
+def test_an_invalid_file_raises(tmp_path: Path, content: str, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         read_ratings(write(tmp_path, "a.csv", content))
 
 
-def test_other_refusals(tmp_path: Path) -> None:
+def test_invalid_options_and_paths_raise(tmp_path: Path) -> None:
     path = write(tmp_path, "a.csv", text())
-    with pytest.raises(InvalidInput, match=r"no rating is left of the 6 in a.csv with min_person 9 .* lower"):
+    with pytest.raises(InvalidInput, match=r"6 ratings.*min_person 9"):
         read_ratings(path, min_person=9)
-    with pytest.raises(InvalidInput, match="has no column 'who' for the person; its columns are 'userId'"):
+    with pytest.raises(InvalidInput, match="no column 'who' for the person"):
         read_ratings(path, person="who")
     with pytest.raises(InvalidInput, match="must be three columns"):
         read_ratings(path, person="rating")
@@ -166,21 +168,21 @@ def test_other_refusals(tmp_path: Path) -> None:
         read_ratings(write(tmp_path, "empty/x.txt", "x").parent)
     with pytest.raises(InvalidInput, match="cannot unpack"):
         read_ratings(write(tmp_path, "a.zip", "no zip"))
-    with pytest.raises(InvalidInput, match="not a whole Parquet file"):
+    with pytest.raises(InvalidInput, match=r"cannot read a\.parquet"):
         read_ratings(write(tmp_path, "a.parquet", "no parquet"))
     (tmp_path / "latin.csv").write_bytes("user,item,rating\n1,a,3\n1,é,3\n".encode("latin-1"))
-    with pytest.raises(InvalidInput, match=r"latin\.csv, line 3: it is not UTF-8 text; save the file as UTF-8"):
+    with pytest.raises(InvalidInput, match=r"latin\.csv, line 3: .*UTF-8"):
         read_ratings(tmp_path / "latin.csv")
 
 
-def test_a_damaged_gzip_file_gets_a_clear_message(tmp_path: Path) -> None:
+def test_a_damaged_gzip_file_raises(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [f"{n},{a},{rng.random()}" for n in range(300) for a in range(20)]
     whole = gzip.compress(("user,item,rating\n" + "\n".join(rows)).encode())
     path = tmp_path / "a.csv.gz"
     for share in (0.02, 0.5, 0.9999):
         path.write_bytes(whole[: int(len(whole) * share)])
-        with pytest.raises(InvalidInput, match=r"cannot read a\.csv\.gz.* cut short or damaged: copy or download"):
+        with pytest.raises(InvalidInput, match=r"cannot read a\.csv\.gz.*truncated"):
             read_ratings(path)
     middle = len(whole) // 2
     path.write_bytes(whole[:middle] + b"?" * 50 + whole[middle + 50 :])
@@ -188,17 +190,17 @@ def test_a_damaged_gzip_file_gets_a_clear_message(tmp_path: Path) -> None:
         read_ratings(path)
 
 
-def test_gzipped_parquet_is_refused_with_the_remedy(tmp_path: Path) -> None:
+def test_gzipped_parquet_raises(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"a\.parquet\.gz is gzipped Parquet.* gunzip"):
         read_ratings(write(tmp_path, "a.parquet.gz", "x"))
 
 
-def test_arrays() -> None:
-    with pytest.raises(InvalidInput, match="person 1 rated action 'b' more than once"):
+def test_from_arrays() -> None:
+    with pytest.raises(InvalidInput, match="person 1 rated action 'b'"):
         Ratings.from_arrays([1, 1], ["b", "b"], [1, 2])
-    with pytest.raises(InvalidInput, match="three equally long lists"):
+    with pytest.raises(InvalidInput, match="equal length"):
         Ratings.from_arrays([1], [1, 2], [1, 2])
-    with pytest.raises(InvalidInput, match="action 9 is rated but not among the 2 actions"):
+    with pytest.raises(InvalidInput, match="action 9 is not among the 2"):
         Ratings.from_arrays([1], [9], [1], actions=[1, 2])
     with pytest.raises(InvalidInput, match="there are no ratings"):
         Ratings.from_arrays([], [], [])
@@ -210,13 +212,13 @@ def test_arrays() -> None:
     np.testing.assert_array_equal(log.matrix().toarray(), [[3, 4, 0], [0, 5, 0]])
 
 
-def test_reading_does_not_load_what_only_fitting_needs() -> None:
+def test_reading_does_not_import_numba_or_sklearn() -> None:
     code = "import sys, lpbandits.data.reader; print([m for m in ('sklearn', 'numba') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
-def test_movielens_1m_is_the_papers() -> None:
+def test_movielens_1m_matches_the_paper() -> None:
     log = read_ratings(movielens("ml-1m"), min_person=200, min_action=200)
     assert (len(log.people), len(log.actions), len(log)) == (1_589, 1_132, 498_677)
     assert log.dropped["people_below_min_person"] == 6_040 - 1_589
@@ -237,13 +239,13 @@ def test_a_matrix_does_not_share_memory_with_the_log() -> None:
     assert log.rating.tolist() == [0.0, 1.0]
 
 
-def test_a_pipe_is_called_what_it_is(tmp_path: Path) -> None:
+def test_a_pipe_raises(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(InvalidInput, match=r"pipe\.csv is not a file that can be read twice"):
+    with pytest.raises(InvalidInput, match=r"pipe\.csv is not a regular file"):
         read_ratings(tmp_path / "pipe.csv")
 
 
-def test_whole_numbers_that_were_once_floats_are_whole(tmp_path: Path) -> None:
+def test_integers_written_as_floats_are_integers(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("user,item,rating\n1.0,10.0,5\n1.0,20.0,3\n2.0,10.0,4\n")
     log = read_ratings(tmp_path / "log.csv")
     assert (log.people, log.actions) == ((1, 2), (10, 20))

@@ -1,4 +1,4 @@
-"""The door to the disk: whole or not there, bounded, checked."""
+"""Atomic writes, bounded reads, compressed files and the cache folder."""
 
 import errno
 import gzip
@@ -51,7 +51,7 @@ def test_a_file_keeps_its_mode_and_a_new_one_follows_the_umask(tmp_path: Path) -
     assert stat.S_IMODE(path.stat().st_mode) == 0o604
 
 
-def test_a_link_stays_a_link_and_a_device_a_device(tmp_path: Path) -> None:
+def test_links_and_devices_are_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "model.json")
     MODEL.save(tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
@@ -61,7 +61,7 @@ def test_a_link_stays_a_link_and_a_device_a_device(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["fsync", "replace", "fchmod"])
-def test_what_fails_on_the_way_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     path = tmp_path / "model.json"
     MODEL.save(path)
     old = path.read_bytes()
@@ -69,7 +69,7 @@ def test_what_fails_on_the_way_leaves_the_old_file(tmp_path: Path, monkeypatch: 
         monkeypatch.setattr(Path, "replace", fails)
     else:
         monkeypatch.setattr(os, name, fails)
-    with pytest.raises(InvalidInput, match=r"cannot write .*model\.json: No space left on device; free some space"):
+    with pytest.raises(InvalidInput, match=r"model\.json: No space left on device"):
         lpb.PreferenceModel([[0, 1, 2]]).save(path)
     monkeypatch.undo()
     assert path.read_bytes() == old
@@ -79,22 +79,20 @@ def test_what_fails_on_the_way_leaves_the_old_file(tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda home: home, "Is a directory; it is a folder"),
-        (lambda home: home / "no" / "model.json", "No such file or directory; make its folder first"),
+        (lambda home: home, "Is a directory"),
+        (lambda home: home / "no" / "model.json", "No such file or directory"),
         (lambda home: home / "file" / "model.json", "Not a directory"),
         (lambda home: home / ("x" * 300), "File name too long"),
         (lambda home: f"{home}/a\0b", "null byte|null character"),
     ],
 )
-def test_a_place_that_cannot_be_written_is_one_clear_error(
-    tmp_path: Path, make: Callable[[Path], Any], message: str
-) -> None:
+def test_an_unwritable_path_raises(tmp_path: Path, make: Callable[[Path], Any], message: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InvalidInput, match=f"cannot write .*({message})"):
         MODEL.save(make(tmp_path))
 
 
-def test_a_folder_gets_its_manifest_last_with_every_hash(tmp_path: Path) -> None:
+def test_a_manifest_lists_the_hash_of_every_file(tmp_path: Path) -> None:
     out = results().save(tmp_path / "out")
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["files"] == {name: atomic.sha256(out / name) for name in ("curves.parquet", "people.parquet")}
@@ -102,9 +100,7 @@ def test_a_folder_gets_its_manifest_last_with_every_hash(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("failing", ["curves.parquet", "people.parquet", "manifest.json"])
-def test_a_folder_that_cannot_be_written_whole_is_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
-) -> None:
+def test_a_failed_folder_is_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str) -> None:
     results().save(tmp_path)
     old = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     plain = atomic.write_bytes
@@ -115,14 +111,12 @@ def test_a_folder_that_cannot_be_written_whole_is_as_it_was(
         plain(path, content)
 
     monkeypatch.setattr(atomic, "write_bytes", write)
-    with pytest.raises(InvalidInput, match=rf"cannot write {tmp_path}/{failing}: No space left on device"):
+    with pytest.raises(InvalidInput, match=rf"{tmp_path}/{failing}: No space left"):
         results().save(tmp_path)
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == old
 
 
-def test_a_folder_that_is_cut_off_while_its_files_move_has_no_manifest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_folder_has_no_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results().save(tmp_path)
     plain = Path.replace
 
@@ -137,8 +131,7 @@ def test_a_folder_that_is_cut_off_while_its_files_move_has_no_manifest(
     assert not (tmp_path / "manifest.json").exists()
 
 
-def test_nothing_else_writes_files() -> None:
-    """Everything goes through `files`, which is what the promises rest on; temporary copies are there too."""
+def test_only_io_writes_files() -> None:
     words = (
         ".write_text(",
         ".write_bytes(",
@@ -154,12 +147,13 @@ def test_nothing_else_writes_files() -> None:
     found = [
         f"{file.relative_to(SOURCES)}: {word}"
         for file in SOURCES.rglob("*.py")
-        if file.relative_to(SOURCES).parts[0] != "files"
+        if file.relative_to(SOURCES).parts[0] != "io"
         for word in words
         for line in file.read_text(encoding="utf-8").splitlines()
         if word in line and ">>>" not in line
     ]
-    assert found == ['paper/datasets.py: .open("w']  # a download, into a temporary folder
+    # a download and the files of a log, both in temporary folders
+    assert sorted(set(found)) == ['data/spill.py: .open("w', 'datasets/movielens.py: .open("w']
 
 
 # reading JSON
@@ -169,9 +163,9 @@ def test_nothing_else_writes_files() -> None:
     ("text", "message"),
     [
         (b"\xff\xfe{}", "not UTF-8"),
-        ("[" * 100_000, "more than 64 deep|not whole JSON"),
-        ("[" * 65 + "]" * 65, "more than 64 deep"),
-        ('{"a":' * 70 + "1" + "}" * 70, "more than 64 deep"),
+        ("[" * 100_000, "limit of 64|not valid JSON"),
+        ("[" * 65 + "]" * 65, "limit of 64"),
+        ('{"a":' * 70 + "1" + "}" * 70, "limit of 64"),
         ("[" + "9" * 5000 + "]", "thousands of digits"),
         ("[" + "9" * 400 + "]", "an integer beyond 1e100"),
         ("[1e400]", "a number beyond 1e308"),
@@ -180,14 +174,14 @@ def test_nothing_else_writes_files() -> None:
         ('["\\ud800"]', "which is not Unicode"),
         ('{"\\udfff": 1}', "which is not Unicode"),
         ('{"a": 1, "b": {"c": 1, "c": 1}}', "the key 'c' twice"),
-        ("[1, 2", "not whole JSON"),
-        ("", "not whole JSON"),
-        ("[" + "0," * 20_000_001 + "0]", "more than 20,000,000 values"),
-        (7, "is a int; give its JSON text"),
+        ("[1, 2", "not valid JSON"),
+        ("", "not valid JSON"),
+        ("[" + "0," * 20_000_001 + "0]", "limit of 20,000,000"),
+        (7, "got int"),
     ],
     ids=lambda value: repr(value)[:20],
 )
-def test_json_that_is_not_ours_is_one_error(text: Any, message: str) -> None:
+def test_invalid_json_raises(text: Any, message: str) -> None:
     with pytest.raises(FileFormatError, match=f"it .*({message})"):
         json_io.parse_json(text, "it")
 
@@ -198,16 +192,16 @@ def test_json_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             json_io.read_json(path)
     monkeypatch.setattr(json_io, "MAX_BYTES", 100)
     (tmp_path / "a.json").write_text(json.dumps(list(range(100))))
-    with pytest.raises(FileFormatError, match="at most 100 are read"):
+    with pytest.raises(FileFormatError, match="limit is 100"):
         json_io.read_json(tmp_path / "a.json")
-    with pytest.raises(FileFormatError, match="more than 100 bytes"):
+    with pytest.raises(FileFormatError, match="limit of 100 bytes"):
         json_io.read_json("/dev/zero")
 
 
 @pytest.mark.parametrize(
     "provenance", [{"a": float("nan")}, {"a": 10**400}, {"a": "\ud800"}, {1j: 2}, {"a": {3}}, 5, {"a": object()}]
 )
-def test_odd_provenance_is_refused(provenance: Any) -> None:
+def test_invalid_provenance_raises(provenance: Any) -> None:
     with pytest.raises(InvalidInput, match="provenance is not a JSON object"):
         lpb.PreferenceModel([[0, 1]], provenance=provenance)
 
@@ -219,33 +213,23 @@ def log(rows: int = 100) -> str:
     return "user,item,rating\n" + "".join(f"{i // 10},{i % 10},{i % 5}\n" for i in range(rows))
 
 
-def test_what_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
+def test_the_decompressed_size_is_limited(tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.csv.gz"
     text = "user,item,rating,note\n" + "".join(f"{i},{i % 7},{i % 5},{'0' * 1_000_000}\n" for i in range(100))
     bomb.write_bytes(gzip.compress(text.encode(), 6))
-    with pytest.raises(InvalidInput, match=r"bomb\.csv\.gz unpacks to more than 67,108,864 bytes.*--unpack-limit"):
+    with pytest.raises(InvalidInput, match=r"bomb\.csv\.gz.*67,108,864 bytes.*--unpack-limit"):
         lpb.read_ratings(bomb)
     assert len(lpb.read_ratings(bomb, unpack_limit=10**9)) == 100
-    with pytest.raises(InvalidInput, match=r"more than 1,000 bytes"):
+    with pytest.raises(InvalidInput, match=r"limit of 1,000 bytes"):
         lpb.read_ratings(bomb, unpack_limit=1000)
     bundle = tmp_path / "bomb.zip"
     with zipfile.ZipFile(bundle, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("ml/ratings.csv", text)
-    with pytest.raises(InvalidInput, match=r"bomb\.zip:ml/ratings\.csv unpacks to more than 67,108,864 bytes"):
+    with pytest.raises(InvalidInput, match=r"bomb\.zip:ml/ratings\.csv.*67,108,864"):
         lpb.read_ratings(bundle)
 
 
-def test_a_parquet_file_of_endless_rows_is_refused(tmp_path: Path) -> None:
-    pl.DataFrame({"user": ["0" * 2**27, "b"], "item": [1, 2], "rating": [1, 2]}).write_parquet(tmp_path / "b.parquet")
-    with pytest.raises(InvalidInput, match=r"b\.parquet says that it has 2 rows and 134,2.* bytes, which is more"):
-        lpb.read_ratings(tmp_path / "b.parquet")
-    rows = 4_000_000
-    pl.DataFrame({"user": [1] * rows, "item": [1] * rows, "rating": [1.0] * rows}).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(InvalidInput, match=r"says that it has 4,000,000 rows and .* bytes, which is more"):
-        lpb.read_ratings(tmp_path / "a.parquet")
-
-
-def test_odd_zips_are_one_error(tmp_path: Path) -> None:
+def test_invalid_zips_raise(tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("ratings.csv", log())
@@ -265,26 +249,26 @@ def test_odd_zips_are_one_error(tmp_path: Path) -> None:
     ("start", "kind"),
     [(b"\x28\xb5\x2f\xfd", "zstandard"), (b"BZh9", "bzip2"), (b"\x78\x9c", "zlib"), (b"PK\x03\x04", "zip")],
 )
-def test_other_compression_is_named(tmp_path: Path, start: bytes, kind: str) -> None:
+def test_other_compression_formats_raise(tmp_path: Path, start: bytes, kind: str) -> None:
     (tmp_path / "a.csv").write_bytes(start + b"xxxxxxxx")
-    with pytest.raises(InvalidInput, match=f"is compressed, by {kind}.*unpack it first"):
+    with pytest.raises(InvalidInput, match=f"compressed with {kind}"):
         lpb.read_ratings(tmp_path / "a.csv")
 
 
 def test_lines_and_columns_are_bounded(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text(",".join(f"c{i}" for i in range(10_001)) + "\n1\n")
-    with pytest.raises(InvalidInput, match=r"has 10,001 columns; at most 10,000 are read"):
+    with pytest.raises(InvalidInput, match="10,001 columns"):
         lpb.read_ratings(path)
     path.write_text(log() + "1,2," + "3" * 2**21)
-    with pytest.raises(InvalidInput, match="a line longer than 1,048,576 bytes"):
+    with pytest.raises(InvalidInput, match="line longer than 1,048,576"):
         lpb.read_ratings(path)
     path.write_text("a," * 2**20)
-    with pytest.raises(InvalidInput, match="a line longer than 1,048,576 bytes"):
+    with pytest.raises(InvalidInput, match="line longer than 1,048,576"):
         lpb.read_ratings(path)
 
 
-def test_corrupt_parquet_is_one_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_corrupt_parquet_raises(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     buffer = io.BytesIO()
     pl.DataFrame({"user": range(100), "item": range(100), "rating": [1.0] * 100}).write_parquet(buffer)
     whole = buffer.getvalue()
@@ -301,27 +285,25 @@ def test_corrupt_parquet_is_one_error(tmp_path: Path, capfd: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("rating", ["1e308", "-1e308", "1e101"])
-def test_ratings_beyond_reason_are_refused(tmp_path: Path, rating: str) -> None:
+def test_ratings_above_the_limit_raise(tmp_path: Path, rating: str) -> None:
     (tmp_path / "a.csv").write_text(log() + f"99,1,{rating}\n")
-    with pytest.raises(InvalidInput, match=r"a\.csv, line 102: rating is .* not within ±1e\+100"):
+    with pytest.raises(InvalidInput, match=r"a\.csv, line 102: rating.*1e\+100"):
         lpb.read_ratings(tmp_path / "a.csv")
-    with pytest.raises(InvalidInput, match=r"rating\[1\] is .*; it must lie within ±1e\+100"):
+    with pytest.raises(InvalidInput, match=r"rating\[1\].*1e\+100"):
         lpb.Ratings.from_arrays([1, 1], [1, 2], [1.0, float(rating)])
 
 
-def test_names_with_a_field_that_csv_does_not_take_are_one_error(tmp_path: Path) -> None:
+def test_names_with_an_overlong_field_raise(tmp_path: Path) -> None:
     path = tmp_path / "names.csv"
     path.write_text('id,name\n1,"' + "x" * 200_000 + '"\n')
-    with pytest.raises(InvalidInput, match="is not a CSV of labels and names: field larger than field limit"):
+    with pytest.raises(InvalidInput, match=r"names.csv.*field limit"):
         read_names(path)
 
 
-# places, and errors of others
+# paths and errors of other libraries
 
 
-def test_a_folder_of_another_user_in_the_temporary_directory_is_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_temporary_folder_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     mine = paths.own_temporary()
     assert mine is not None
@@ -334,7 +316,7 @@ def test_a_folder_of_another_user_in_the_temporary_directory_is_not_used(
     assert paths.own_temporary() is None
 
 
-def test_no_home_is_no_folder_called_tilde(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_home_there_is_no_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HOME", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
@@ -344,55 +326,43 @@ def test_no_home_is_no_folder_called_tilde(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     "error", [MemoryError(), FULL, pl.exceptions.ComputeError("x"), pl.exceptions.PanicException("x")]
 )
-def test_errors_of_the_machine_become_ours(error: BaseException) -> None:
+def test_system_errors_become_resource_errors(error: BaseException) -> None:
     with pytest.raises(ResourceError, match="counting: ") as caught, translate_errors("counting"):
         raise error
     assert caught.value.__cause__ is error
 
 
-def test_faults_of_the_package_are_not_called_anything_else() -> None:
+def test_programming_errors_are_not_translated() -> None:
     with pytest.raises(KeyError), translate_errors("counting"):
         raise KeyError("x")
 
 
-def test_a_limit_grows_with_the_file_up_to_its_end() -> None:
+def test_the_limit_grows_with_the_file_up_to_a_maximum() -> None:
     limit = compressed.Limit()
     assert limit.of(1) == 2**26
     assert limit.of(10**6) == 2 * 10**8
     assert limit.of(10**12) == 20 * 10**9
 
 
-# what was found by hand, once
-
-
-def test_keys_given_twice_are_found_in_linear_time() -> None:
+def test_repeated_keys_are_found_in_linear_time() -> None:
     pairs = ",".join(f'"k{i:07d}":0' for i in range(200_000))
     with pytest.raises(FileFormatError, match="has the key 'z' twice"):
         json_io.parse_json("{" + pairs + ',"z":1,"z":2}', "it")
 
 
-def test_labels_of_a_dictionary_are_bounded_too(tmp_path: Path) -> None:
-    n, label = 10_000, "x" * 20_000
-    action = pl.Series([label]).cast(pl.Categorical).new_from_index(0, n)
-    table = pl.DataFrame({"person": range(n), "rating": [1.0] * n}).with_columns(action=action)
-    table.write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(InvalidInput, match=r"the labels of the action column of a\.parquet unpack to 200,000"):
-        lpb.read_ratings(tmp_path / "a.parquet")
-
-
 @pytest.mark.parametrize(("name", "mark"), [("u.data", "\t"), ("ratings.dat", "::")])
-def test_tables_without_a_header_have_a_column_limit_too(tmp_path: Path, name: str, mark: str) -> None:
+def test_tables_without_a_header_have_a_column_limit(tmp_path: Path, name: str, mark: str) -> None:
     (tmp_path / name).write_text(mark.join("1" * 20_000) + "\n")
-    with pytest.raises(InvalidInput, match=r"columns; at most 10,000 are read"):
+    with pytest.raises(InvalidInput, match="columns; the limit is 10,000"):
         lpb.read_ratings(tmp_path / name)
 
 
-def test_a_folder_where_a_file_should_go_is_refused_before_anything_moves(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_a_file_raises_before_any_file_moves(tmp_path: Path) -> None:
     results().save(tmp_path)
     (tmp_path / "people.parquet").unlink()
     (tmp_path / "people.parquet").mkdir()
     old = {file.name: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()}
-    with pytest.raises(InvalidInput, match=r"people\.parquet: it is there and not a file; move it away"):
+    with pytest.raises(InvalidInput, match=r"people\.parquet.*not a file"):
         results().save(tmp_path)
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()} == old
 
@@ -409,7 +379,7 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_names_keep_their_odd_letters(tmp_path: Path) -> None:
+def test_names_keep_line_separators(tmp_path: Path) -> None:
     names = {"a0": "Heat\u2028Two", "a1": "x\ny", "a2": "z\x0bq"}
     text = "id,name\n" + "".join(f'{label},"{name}"\n' for label, name in names.items())
     (tmp_path / "names.csv").write_text(text, newline="")

@@ -38,7 +38,6 @@ ALLOCATES = {
     "kernels.pairs.split_histories": "scratch for the longest history",
     "kernels.products.group_rows": "scratch for all actions",
     "kernels.scatter.scatter_parts": "scratch for the longest history",
-    "kernels.sorting.order_by": "the order that it returns, and where each key stands",
 }
 """Kernels that may make arrays, and what for. All others are compiled so that they cannot."""
 

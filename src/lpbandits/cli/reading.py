@@ -1,9 +1,9 @@
-"""How commands read a log of ratings: the options that they share, and the one call behind them."""
+"""Options of the commands that read a log of ratings, and the calls that read it."""
 
-import inspect
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,19 +12,18 @@ import typer
 from lpbandits.cli.screen import stage_bars
 
 if TYPE_CHECKING:
-    from lpbandits.data import Ratings
-    from lpbandits.data.chunked import ChunkedRatings
+    from lpbandits.data import ChunkedRatings, Ratings
 
 KINDS = (
-    "CSV or TSV (may be gzipped), Parquet or many of them (**'ratings/*.parquet'**), Excel, rankings of PrefLib, or a "
+    "CSV or TSV (may be gzipped), Parquet or many of them (**'ratings/*.parquet'**), Excel, PrefLib rankings, or a "
     "MovieLens folder or zip."
 )
 
 Layout = Annotated[
     str,
     typer.Option(
-        help="How the table is laid out: **long** (one rating per row), **wide** (a column per action), **rankings** "
-        "(actions in order of preference), or **auto**: what is certain."
+        help="Layout of the table: **long** (one rating per row), **wide** (a column per action), **rankings** "
+        "(actions in order of preference), or **auto**: detect."
     ),
 ]
 Person = Annotated[str | None, typer.Option(help="Column that holds the person; guessed when obvious.")]
@@ -41,26 +40,26 @@ MinAction = Annotated[int, typer.Option(help="Then keep actions with at least th
 UnpackLimit = Annotated[
     str | None,
     typer.Option(
-        help="What a compressed file may unpack to, such as **50GB**; 20 GB and 200 times its size by default."
+        help="Maximum decompressed size, such as **50GB**; by default 20 GB and 200 times the size of the file."
     ),
 ]
 
-_TAKEN = {
+_LAYOUTS = {
     "wide": "a column per action",
-    "rankings": "each person's actions in order of preference; ratings stand for places, and only their order counts",
+    "rankings": "each person's actions in order of preference; ratings stand for ranks, and only their order counts",
 }
 
 
 def read_log(source: Path, **options: Any) -> "tuple[Ratings, float]":
-    """Return a log, read under a progress bar, and the seconds that took; what was taken unasked is said on stderr."""
+    """Return a log in memory and the seconds that reading took."""
     from lpbandits.data import read_ratings
 
     start = time.perf_counter()
     with stage_bars() as report:
         report("read", 0, 1)
-        log = read_ratings(source, **_options(options))
+        log = read_ratings(source, **options)
         report("read", 1, 1)
-    _say_layout(log.layout, options.get("layout", "auto"))
+    _note_layout(log.layout, options.get("layout", "auto"))
     return log, time.perf_counter() - start
 
 
@@ -68,43 +67,39 @@ def read_log(source: Path, **options: Any) -> "tuple[Ratings, float]":
 def open_log(
     source: Path, *, max_memory: int | None, scratch: Path | None, files: bool, **options: Any
 ) -> "Iterator[tuple[Ratings | ChunkedRatings, float]]":
-    """Give the same, in memory or in files."""
-    from lpbandits.data.spill import open_ratings
+    """Yield a log in memory or on disk, and the seconds that reading took."""
+    from lpbandits.data import open_ratings
 
     start = time.perf_counter()
-    with ExitStack() as open_:
+    with ExitStack() as stack:
         with stage_bars() as report:
-            log = open_.enter_context(
-                open_ratings(
-                    source, max_memory=max_memory, scratch=scratch, files=files, progress=report, **_options(options)
-                )
+            opened = open_ratings(
+                source, max_memory=max_memory, scratch=scratch, files=files, progress=report, **options
             )
-        _say_layout(log.layout, options["layout"])
+            log = stack.enter_context(opened)
+        _note_layout(log.layout, options["layout"])
         yield log, time.perf_counter() - start
 
 
-def _options(given: dict[str, Any]) -> dict[str, Any]:
-    """Return options as the library takes them."""
-    from lpbandits import validate
-
-    limit = given.get("unpack_limit")
-    return given | {"unpack_limit": None if limit is None else validate.as_bytes(limit, "--unpack-limit")}
-
-
-def _say_layout(found: str, asked: str) -> None:
-    if asked == "auto" and found in _TAKEN:
-        typer.echo(f"note: read as {found}: {_TAKEN[found]} (see --layout)", err=True)
+def _note_layout(layout: str, asked: str) -> None:
+    """Print the detected layout to stderr if it is not one rating per row."""
+    if asked == "auto" and layout in _LAYOUTS:
+        typer.echo(f"note: read as {layout}: {_LAYOUTS[layout]} (see --layout)", err=True)
 
 
 def options_of(context: typer.Context) -> dict[str, Any]:
-    """Return what a command was told of how to read its log."""
-    from lpbandits.data import read_ratings
+    """Return the options of `ReadOptions` from a command line."""
+    from lpbandits import validate
+    from lpbandits.data import ReadOptions
 
-    return {name: context.params[name] for name in inspect.signature(read_ratings).parameters if name != "source"}
+    options = {field.name: context.params[field.name] for field in fields(ReadOptions)}
+    if options["unpack_limit"] is not None:
+        options["unpack_limit"] = validate.as_bytes(options["unpack_limit"], "--unpack-limit")
+    return options
 
 
 def number_of_states(text: str) -> "int | Literal['auto']":
-    """Return what `--states` says."""
+    """Return the value of `--states`."""
     import re
 
     from lpbandits import validate

@@ -1,40 +1,55 @@
-"""`ChunkedRatings`: a log of ratings in files, block by block, so that it need not fit in memory."""
+"""`ChunkedRatings`: a log on disk, one file per block of people, and `DiskBlocks`, which processes it."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import os
+import platform
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lpbandits import validate
-from lpbandits.data.arrays import Scratch, read_arrays
-from lpbandits.data.blocks import block_edges
+from lpbandits.data.blocks import BaseBlocks, block_edges, block_runs, iadd_each
+from lpbandits.data.memory import AHEAD, BYTES_PER_SELECTED_RATING, MemoryBudget
 from lpbandits.data.ratings import Ratings, hash_of
 from lpbandits.errors import InvalidInput
+from lpbandits.limits import check_resources, peak_bytes
+from lpbandits.parallel import Executor, Threads
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
+
+T = TypeVar("T")
+Peak = tuple[str, int]
+"""A process (host and id) and its peak memory in bytes."""
+
+FOLDS_PER_WORKER = 4
+"""Partial sums per worker: more means more traffic but less lost work if a worker dies."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class ChunkedRatings:
-    """A log of ratings in files, one for each block of people; `spill_ratings` makes it, and takes the files away.
+    """A log of ratings on disk, as `spill_ratings` returns it.
 
     Parameters
     ----------
     folder
-        Where the files are. Workers on other machines must find it under the same name.
+        Folder of the files. Workers on other machines must see it under the same path.
     counts
-        How many actions each person rated.
+        Number of ratings per person.
     people, actions
         Labels, sorted.
     dropped
-        What was left out on the way in, by reason.
+        Number of rows, people and actions that were not kept, by reason.
     layout
-        How the source had them; see `Ratings`.
+        Layout of the source; see `Ratings`.
     scratch
-        Bytes that were in the folder at most, while the log was parted.
+        Maximum size of the folder in bytes while the log was read.
 
+    Examples
+    --------
     >>> from lpbandits import spill_ratings
     >>> import polars as pl
     >>> rows = pl.DataFrame({"person": ["ann", "bo", "ann"], "action": ["tea", "tea", "jam"], "rating": [5, 4, 3]})
@@ -43,7 +58,7 @@ class ChunkedRatings:
     >>> log.block(0)
     Traceback (most recent call last):
     ...
-    lpbandits.errors.InvalidInput: the files of the log are gone from ...: use it inside `with spill_ratings(…) as log:`
+    lpbandits.errors.InvalidInput: the files of the log in ... were deleted; use the log inside `with spill_ratings(…)…
     """
 
     folder: Path
@@ -55,23 +70,24 @@ class ChunkedRatings:
     scratch: int
 
     def __init__(self, *_: object, **__: object) -> None:
-        raise InvalidInput("ChunkedRatings is not made by hand; use: with spill_ratings(source) as log: …")
+        raise InvalidInput("ChunkedRatings has no constructor; use: with spill_ratings(source) as log: …")
 
     @classmethod
     def trusted(
         cls,
-        scratch: Scratch,
+        folder: Path,
+        scratch: int,
         counts: IntArray,
         people: Sequence[Label],
         actions: tuple[Label, ...],
         dropped: Mapping[str, int],
         layout: str,
     ) -> "ChunkedRatings":
-        """Return the log whose blocks a `BlockWriter` wrote."""
-        made = object.__new__(cls)
-        parts = {"counts": counts, "people": people, "actions": actions, "dropped": dropped, "layout": layout}
-        made.__dict__.update(parts, folder=scratch.folder, scratch=scratch.most)
-        return made
+        """Return the log whose blocks are in a folder, without checks."""
+        log = object.__new__(cls)
+        values = {"counts": counts, "people": people, "actions": actions, "dropped": dropped, "layout": layout}
+        log.__dict__.update(values, folder=folder, scratch=scratch)
+        return log
 
     def __len__(self) -> int:
         return int(self.counts.sum())
@@ -81,23 +97,23 @@ class ChunkedRatings:
 
     @cached_property
     def edges(self) -> IntArray:
-        """Block b has the people edges[b] up to, not including, edges[b + 1]."""
+        """Block b holds the people edges[b] to edges[b + 1] − 1."""
         return block_edges(self.counts)
 
     def block(self, number: int) -> Ratings:
-        """Return one block; its people have numbers for labels."""
+        """Return one block; its people are labelled by numbers."""
         last = len(self.edges) - 2
         return read_block(self.folder, validate.as_count(number, "block", low=0, high=last), len(self.actions))
 
     def blocks(self) -> Iterator[Ratings]:
-        """Give one block after the other, with the labels of actions."""
+        """Yield the blocks in order, with the labels of the actions."""
         for number in range(len(self.edges) - 1):
             block = self.block(number)
             yield Ratings.trusted(block.offsets, block.action, block.rating, block.people, self.actions, self.layout)
 
     @cached_property
     def sha256(self) -> str:
-        """The hash of the content: that of the same log in memory."""
+        """Hash of the content, equal to that of the same log in memory."""
         offsets = np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
         blocks = range(len(self.edges) - 1)
         actions = (self.block(number).action for number in blocks)
@@ -106,72 +122,191 @@ class ChunkedRatings:
 
 
 def block_name(number: int) -> str:
-    """Return what a block's file is called."""
+    """Return the file name of a block."""
     return f"block-{number:06}"
 
 
-def read_block(folder: Path, number: int, actions: int) -> Ratings:
-    """Return a block of a log in files."""
+def read_arrays(path: Path, count: int) -> list[NDArray[Any]]:
+    """Return the first arrays of a file."""
+    with path.open("rb") as raw:
+        return [np.load(raw, allow_pickle=False) for _ in range(count)]
+
+
+def read_block(folder: Path, number: int, n_actions: int) -> Ratings:
+    """Return a block of a log on disk."""
     try:
         offsets, action, rating = read_arrays(folder / block_name(number), 3)
     except FileNotFoundError:
         raise InvalidInput(
-            f"the files of the log are gone from {folder}: use it inside `with spill_ratings(…) as log:`"
+            f"the files of the log in {folder} were deleted; use the log inside `with spill_ratings(…) as log:`"
         ) from None
     except (ValueError, EOFError):
         raise InvalidInput(
-            f"block {number} of the log in {folder} was cut short or altered by somebody else: part the log again"
+            f"block {number} of the log in {folder} is truncated or was changed; call spill_ratings again"
         ) from None
-    return Ratings.trusted(offsets, action, rating, range(len(offsets) - 1), tuple(range(actions)))
+    return Ratings.trusted(offsets, action, rating, range(len(offsets) - 1), tuple(range(n_actions)))
 
 
-class BlockWriter:
-    """Writes people, who come in order, into files of one block each."""
+class DiskBlocks(BaseBlocks[ChunkedRatings]):
+    """Blocks of a log on disk; stages run on the workers of an executor, or in this process one block at a time."""
 
-    def __init__(self, scratch: Scratch) -> None:
-        self.scratch = scratch
-        self.counts: list[IntArray] = []
-        self._held: list[tuple[IntArray, Int32Array, FloatArray]] = []
-        self._blocks = 0
+    def __init__(
+        self, log: ChunkedRatings, executor: Executor, pool: Threads, budget: MemoryBudget | None = None
+    ) -> None:
+        super().__init__(log, pool, budget)
+        self._executor = executor
+        self.peaks: dict[str, int] = {}
+        """Peak memory in bytes, by process."""
 
-    def add(self, counts: IntArray, action: Int32Array, rating: FloatArray) -> None:
-        """Take in people: how many ratings each has, and all of these one after the other."""
-        self.counts.append(counts)
-        held = [*self._held, (counts, action, rating)]
-        counts, action, rating = (np.concatenate(parts) for parts in zip(*held, strict=True))
-        edges = block_edges(counts)
-        offsets = np.concatenate([[0], np.cumsum(counts)])
-        last = int(edges[-2]) if len(edges) > 1 else 0  # the last block may go on
-        for low, high in itertools.pairwise(edges[:-1].tolist()):
-            self._write(offsets[low : high + 1], action, rating)
-        rest = slice(int(offsets[last]), None)
-        self._held = [(counts[last:], action[rest], rating[rest])]
+    @property
+    def local(self) -> "DiskBlocks":
+        """These blocks without workers."""
+        return DiskBlocks(self.log, Executor(threads=self.pool.count), self.pool, replace(self.budget, sending=0))
 
-    def close(self) -> IntArray:
-        """Write what is left; return how many ratings each person has."""
-        for counts, action, rating in self._held:
-            if len(counts):
-                self._write(np.concatenate([[0], np.cumsum(counts)]), action, rating)
-        self._held = []
-        return np.concatenate(self.counts)
+    def map(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
+        """Yield the result of a stage for each block."""
+        log = self.log
+        jobs = (
+            (
+                stage,
+                log.folder,
+                number,
+                len(log.actions),
+                self._executor.threads,
+                common,
+                self._slices(per_person, number),
+            )
+            for number in range(len(self.edges) - 1)
+        )
+        for result, peak in self._executor.map(_run_stage, jobs):
+            self._record(peak)
+            yield result
 
-    def _write(self, offsets: IntArray, action: Int32Array, rating: FloatArray) -> None:
-        rows = slice(int(offsets[0]), int(offsets[-1]))
-        own = (offsets - offsets[0]).astype(np.int64)
-        self.scratch.write(block_name(self._blocks), own, action[rows].astype(np.int32), rating[rows])
-        self._blocks += 1
+    def fold(self, stage: Callable[..., list[Any]], *common: Any, per_person: Sequence[Any] = ()) -> list[Any]:
+        """Return the sums over all blocks; each worker sends a few partial sums."""
+        n_blocks = len(self.edges) - 1
+        n_folds = min(1 if self._executor.in_process else FOLDS_PER_WORKER * self._executor.n_workers, n_blocks)
+        runs = itertools.pairwise(n_blocks * fold // n_folds for fold in range(n_folds + 1))
+        totals: list[Any] | None = None
+        jobs = self._fold_jobs(runs, stage, common, per_person)
+        for _, (partial, peak) in self._executor.as_completed(_run_fold, jobs, batch=False):
+            self._record(peak)
+            totals = partial if totals is None else iadd_each(totals, partial)
+        return totals or []
+
+    def fold_runs(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
+        """Yield the sums over every run of blocks."""
+        jobs = self._fold_jobs(block_runs(len(self.edges) - 1), stage, common, per_person)
+        for partial, peak in self._executor.map(_run_fold, jobs, batch=False, max_ahead=AHEAD):
+            self._record(peak)
+            yield partial
+
+    def _fold_jobs(
+        self,
+        runs: Iterable[tuple[int, int]],
+        stage: Callable[..., Any],
+        common: Sequence[Any],
+        per_person: Sequence[Any],
+    ) -> Iterator[tuple[Any, ...]]:
+        log = self.log
+        for low, high in runs:
+            blocks = [(number, self._slices(per_person, number)) for number in range(low, high)]
+            yield stage, log.folder, blocks, len(log.actions), self._executor.threads, common
+
+    def _slices(self, per_person: Sequence[Any], number: int) -> list[Any]:
+        """Return the slices of arrays that belong to a block, whose file must exist."""
+        self._check_exists(number)
+        low, high = self.edges[number], self.edges[number + 1]
+        return [array[low:high] for array in per_person]
+
+    def _record(self, peak: Peak) -> None:
+        self.peaks[peak[0]] = max(peak[1], self.peaks.get(peak[0], 0))
+
+    def subset(self, people: IntArray) -> Ratings:
+        """Return the ratings of some people, in memory."""
+        log = self.log
+        offsets = np.concatenate([[0], np.cumsum(log.counts[people])]).astype(np.int64)
+        n_ratings = int(offsets[-1])
+        remedy = "use --method two-stage, which processes one block at a time, or fewer people"
+        size = BYTES_PER_SELECTED_RATING * n_ratings
+        check_resources(f"{n_ratings:,} ratings in memory at once", remedy, size=size)
+        self.budget.check(f"{n_ratings:,} ratings in memory at once", size, remedy)
+        chosen = np.zeros(len(log.people), dtype=np.bool_)
+        chosen[people] = True
+        action, rating = np.empty(n_ratings, dtype=np.int32), np.empty(n_ratings)
+        start = 0
+        for block_action, block_rating in self.map(_select, per_person=(chosen,)):
+            rows = slice(start, start + len(block_action))
+            action[rows], rating[rows] = block_action, block_rating
+            start += len(block_action)
+        labels = tuple(log.people[n] for n in people.tolist())
+        return Ratings.trusted(offsets, action, rating, labels, log.actions, log.layout)
+
+    def probe(self) -> None:
+        """Raise if a worker does not see the files, before the work starts."""
+        self._check_exists(0)
+        for host, sees in self._executor.run_everywhere(_sees, self.log.folder, 0):
+            if not sees:
+                raise _unseen(host, self.log.folder)
+
+    def _check_exists(self, number: int) -> None:
+        """Raise if the file of a block was deleted; otherwise a worker without it does not share the folder."""
+        if not _sees(self.log.folder, number)[1]:
+            self.log.block(number)  # raises
 
 
-def write_chunks(ratings: Ratings, folder: Path) -> ChunkedRatings:
-    """Write a log in memory to files, for workers to read."""
-    scratch = Scratch(folder, needed=12 * len(ratings) + 8 * len(ratings.people))
-    writer = BlockWriter(scratch)
-    for low, high in itertools.pairwise(block_edges(ratings.counts).tolist()):
-        block = ratings.run(low, high)
-        writer.add(block.counts, block.action, block.rating)
-    counts = writer.close()
-    made = ChunkedRatings.trusted(
-        scratch, counts, ratings.people, ratings.actions, ratings.dropped, layout=ratings.layout
+def peak_of_process() -> Peak:
+    """Return the host and id of this process, and its peak memory in bytes."""
+    return f"{platform.node()}:{os.getpid()}", peak_bytes() or 0
+
+
+def _sees(folder: Path, number: int) -> tuple[str, bool]:
+    return platform.node(), (folder / block_name(number)).exists()
+
+
+def _unseen(host: str, folder: Path) -> InvalidInput:
+    return InvalidInput(
+        f"the worker on {host} does not see {folder}, where the log is; name a folder that all machines share "
+        "(scratch=…; --scratch)"
     )
-    made.__dict__["sha256"] = ratings.sha256
-    return made
+
+
+def _load(folder: Path, number: int, actions: int) -> Ratings:
+    """Return a block; a worker that joined after `probe` may not see it."""
+    host, sees = _sees(folder, number)
+    if not sees:
+        raise _unseen(host, folder)
+    return read_block(folder, number, actions)
+
+
+def _run_stage(
+    stage: Callable[..., T],
+    folder: Path,
+    number: int,
+    actions: int,
+    threads: int,
+    common: Sequence[Any],
+    arrays: Sequence[Any],
+) -> tuple[T, Peak]:
+    with Threads(threads) as pool:
+        return stage(_load(folder, number, actions), pool, *common, *arrays), peak_of_process()
+
+
+def _run_fold(
+    stage: Callable[..., T],
+    folder: Path,
+    blocks: Sequence[tuple[int, Sequence[Any]]],
+    actions: int,
+    threads: int,
+    common: Sequence[Any],
+) -> tuple[T, Peak]:
+    totals: Any = None
+    with Threads(threads) as pool:
+        for number, arrays in blocks:
+            totals = stage(_load(folder, number, actions), pool, totals, *common, *arrays)
+    return totals, peak_of_process()
+
+
+def _select(block: Ratings, _: Threads, chosen: Any) -> tuple[Int32Array, FloatArray]:
+    rows = np.repeat(chosen, block.counts)
+    return block.action[rows], block.rating[rows]

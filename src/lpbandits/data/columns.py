@@ -1,7 +1,10 @@
-"""Which column of a table is the person, the action and the rating."""
+"""Columns of a table: which one holds the person, the action and the rating, and how text is read as numbers."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
+
+import polars as pl
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
@@ -23,20 +26,25 @@ GUESSES = {
     "action": ["action", "item", "movie", "book", "isbn", "product", "film", "song", "artist", "track", "dish", "arm"],
     "rating": ["rating", "score", "stars", "reward", "grade", "ratings", "bookrating", "value"],
 }
-"""Column names that are recognised, ignoring case, punctuation and a final 'id'."""
+"""Recognised column names, without case, punctuation and a final 'id'."""
 
 RANKS = ("rank", "ranking", "place", "position")
-"""Column names that look like ranks, which are not guessed: who names them says that 1 is best."""
+"""Names that suggest ranks. They are never guessed: naming the column confirms that 1 is best."""
 
-MOST_COLUMNS = 10_000
-"""Columns of a table that is read."""
+MAX_COLUMNS = 10_000
 
-AGAIN = "_duplicated_"
-"""What polars, and we, put between a column's name that stood before and a number."""
+DUPLICATED = "_duplicated_"
+"""Suffix of a repeated column name, followed by a number, as in polars."""
 
-NONE: Mapping[str, str] = MappingProxyType({})
+BLANKS = ("", "na", "n/a", "nan", "none", "null", "-")
+"""Lowercase cells of a wide table that stand for no rating."""
 
-LAYOUTS = "if it is not one rating per row, say how it is laid out: layout=… (--layout wide, --layout rankings)"
+_NONE: Mapping[str, str] = MappingProxyType({})
+_LAYOUT_HINT = "if it is not one rating per row, set layout=… (--layout wide, --layout rankings)"
+_DECIMAL = re.compile(r"[+-]?[0-9]+(\.[0-9]{3})*,[0-9]+")
+_THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?")
+_POINTS = r"^[+-]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?$"
+"""A number with points between thousands, which goes with a decimal comma."""
 
 
 def guess_columns(
@@ -45,11 +53,11 @@ def guess_columns(
     name: str,
     roles: Sequence[str] = tuple(GUESSES),
     *,
-    lacking: Mapping[str, str] = NONE,
+    lacking: Mapping[str, str] = _NONE,
 ) -> dict[str, str]:
-    """Return which column is the person, the action and the rating (or the rank, if that is given), or some of these.
+    """Return the column of each role: person, action and rating (or rank, if that is given).
 
-    Of several files, `columns` are those that all have; `lacking` has the others, each with a file without it.
+    `columns` are the columns that all files of a source have. `lacking` maps each other column to a file without it.
 
     >>> guess_columns(["User-ID", "ISBN", "Book-Rating"], {}, "books.csv")
     {'person': 'User-ID', 'action': 'ISBN', 'rating': 'Book-Rating'}
@@ -59,109 +67,148 @@ def guess_columns(
     for role in (last if role == "rating" else role for role in roles):
         wanted = given.get(role)
         if wanted is None:
-            chosen[role] = _guessed(columns, role, name, lacking)
+            chosen[role] = _guess(columns, role, name, lacking)
         else:
-            chosen[role] = named(columns, wanted, role, name, lacking=lacking)
+            chosen[role] = find_column(columns, wanted, role, name, lacking=lacking)
     if len(set(chosen.values())) < len(chosen):
         raise InvalidInput(
-            f"person, action and {last} must be three columns of {name}; chosen are {listed(chosen.values())}"
+            f"person, action and {last} must be three columns of {name}, got {_join(chosen.values())}; name others"
         )
     return chosen
 
 
-def named(columns: Sequence[str], wanted: str, role: str, name: str, *, lacking: Mapping[str, str] = NONE) -> str:
-    """Return the name of a column that must be there, and once."""
+def find_column(
+    columns: Sequence[str], wanted: str, role: str, name: str, *, lacking: Mapping[str, str] = _NONE
+) -> str:
+    """Return the name of a column that must occur exactly once."""
     wanted = validate.as_text(wanted, role)
     if wanted in lacking:
         raise lacks(lacking[wanted], wanted, f"for the {role}")
     if wanted not in columns:
         raise InvalidInput(
-            f"{name} has no column {wanted!r} for the {role}; its columns are {listed(columns)}"
+            f"{name} has no column {wanted!r} for the {role}; its columns are {_join(columns)}"
             + validate.did_you_mean(wanted, columns)
         )
-    return _once(columns, wanted, name)
+    return _check_once(columns, wanted, name)
 
 
 def lacks(file: str, column: str, why: str) -> InvalidInput:
-    """Return the error for a file without a column that others have."""
-    return InvalidInput(
-        f"{file} has no column {column!r} {why}, which other files have; give it one, or leave the file out"
-    )
+    """Return the error for a file without a column that other files have."""
+    return InvalidInput(f"{file} has no column {column!r} {why}, which other files have; add it, or leave the file out")
 
 
 def like(columns: Iterable[str], role: str) -> list[str]:
-    """Return the columns that could be the person, the action or the rating, by their names."""
-    return [column for column in columns if word_of(column) in GUESSES[role]]
+    """Return the columns whose name suggests a role."""
+    return [column for column in columns if normalized(column) in GUESSES[role]]
 
 
 def check_distinct(columns: Sequence[str], chosen: Iterable[int], name: str) -> None:
-    """Refuse a table in which two columns have the same name, where every name counts."""
-    for place in chosen:
-        _once(columns, columns[place], name)
+    """Raise if one of the chosen columns has the same name as another."""
+    for index in chosen:
+        _check_once(columns, columns[index], name)
 
 
-def check_width(columns: int, name: str) -> None:
-    """Refuse a table with more columns than any log of ratings has."""
-    if columns > MOST_COLUMNS:
+def check_width(n_columns: int, name: str) -> None:
+    """Raise if a table has more than `MAX_COLUMNS` columns."""
+    if n_columns > MAX_COLUMNS:
         raise InvalidInput(
-            f"{name} has {columns:,} columns; at most {MOST_COLUMNS:,} are read: give one rating per row, with a "
-            "person, an action and a rating"
+            f"{name} has {n_columns:,} columns; the limit is {MAX_COLUMNS:,}: give one rating per row, with a person, "
+            "an action and a rating"
         )
 
 
-def word_of(column: str) -> str:
-    """Return what a column's name says, without case, punctuation and a final 'id'."""
+def normalized(column: str) -> str:
+    """Return a column name without case, punctuation and a final 'id'."""
     word = "".join(letter for letter in column.lower() if letter.isalnum())
     return word.removesuffix("id") if len(word) > 3 else word
 
 
-def apart(columns: Iterable[str]) -> list[str]:
-    """Return names of which each stands once: one that stood before is marked, as polars does.
+def unique_names(columns: Iterable[str]) -> list[str]:
+    """Mark repeated names, as polars does.
 
-    >>> apart(["tea", "jam", "tea"])
+    >>> unique_names(["tea", "jam", "tea"])
     ['tea', 'jam', 'tea_duplicated_0']
     """
     times: dict[str, int] = {}
     out = []
     for column in columns:
-        out.append(column if column not in times else f"{column}{AGAIN}{times[column] - 1}")
+        out.append(column if column not in times else f"{column}{DUPLICATED}{times[column] - 1}")
         times[column] = times.get(column, 0) + 1
     return out
 
 
-def listed(names: Iterable[str]) -> str:
-    """Return names for a message."""
+def _join(names: Iterable[str]) -> str:
     return ", ".join(repr(name) for name in names)
 
 
-def _once(columns: Sequence[str], column: str, name: str) -> str:
-    if f"{column}{AGAIN}0" in columns:
-        first, second = columns.index(column) + 1, columns.index(f"{column}{AGAIN}0") + 1
+def _check_once(columns: Sequence[str], column: str, name: str) -> str:
+    if f"{column}{DUPLICATED}0" in columns:
+        first, second = columns.index(column) + 1, columns.index(f"{column}{DUPLICATED}0") + 1
         raise InvalidInput(f"{name} has two columns {column!r}, number {first} and {second}; rename or remove one")
     return column
 
 
-def _guessed(columns: Sequence[str], role: str, name: str, lacking: Mapping[str, str]) -> str:
-    found = like(columns, role)
-    if len(found) == 1:
-        return _once(columns, found[0], name)
-    elsewhere = [] if found else like(lacking, role)
+def _guess(columns: Sequence[str], role: str, name: str, lacking: Mapping[str, str]) -> str:
+    candidates = like(columns, role)
+    if len(candidates) == 1:
+        return _check_once(columns, candidates[0], name)
+    elsewhere = [] if candidates else like(lacking, role)
     if elsewhere:
         raise lacks(lacking[elsewhere[0]], elsewhere[0], f"for the {role}")
-    why = "no column" if not found else f"{len(found)} columns ({listed(found)})"
+    why = "no column" if not candidates else f"{len(candidates)} columns ({_join(candidates)})"
+    ranks = [column for column in columns if normalized(column) in RANKS] if role == "rating" else []
+    hint = f"; if {ranks[0]!r} holds ranks, 1 the best: rank={ranks[0]!r} (--rank {ranks[0]})" if ranks else ""
+    numeric = [column.replace(".", "", 1).lstrip("-").isdigit() for column in columns]
+    if numeric[:1] == [True] and 2 * sum(numeric) > len(columns):
+        hint += "; the first line looks like data: add a header line"
+    elif not candidates:
+        hint += f"; {_LAYOUT_HINT}"
     raise InvalidInput(
-        f"{why} of {name} could be the {role}; its columns are {listed(columns)}: name one with {role}=… (--{role})"
-        + (_rank_hint(columns) if role == "rating" else "")
-        + (_header_hint(columns) or (f"; {LAYOUTS}" if not found else ""))
+        f"{why} of {name} could be the {role}; its columns are {_join(columns)}: name one with {role}=… (--{role})"
+        + hint
     )
 
 
-def _rank_hint(columns: Sequence[str]) -> str:
-    found = [column for column in columns if word_of(column) in RANKS]
-    return f"; if {found[0]!r} holds ranks, 1 the best: rank={found[0]!r} (--rank {found[0]})" if found else ""
+def is_text(dtype: pl.DataType) -> bool:
+    """Return whether a column holds text or categories."""
+    return dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum)
 
 
-def _header_hint(columns: Sequence[str]) -> str:
-    numeric = [column.replace(".", "", 1).lstrip("-").isdigit() for column in columns]
-    data = numeric[:1] == [True] and 2 * sum(numeric) > len(columns)
-    return "; the first line looks like data: add a header line" if data else ""
+def number(column: pl.Expr, dtype: pl.DataType, *, decimal_comma: bool) -> pl.Expr:
+    """Return a column as floats: null where it is empty or not a number.
+
+    >>> table = pl.LazyFrame({"x": [" 4.5", "1.234,5", "4,5"]})
+    >>> table.select(number(pl.col("x"), pl.String(), decimal_comma=True)).collect()["x"].to_list()
+    [None, 1234.5, 4.5]
+    """
+    if not is_text(dtype):
+        return column.cast(pl.Float64, strict=False)
+    text = column.cast(pl.String).str.strip_chars()
+    if decimal_comma:
+        without_points = text.str.replace_all(".", "", literal=True)
+        plain = pl.when(~text.str.contains(".", literal=True)).then(text)
+        text = pl.when(text.str.contains(_POINTS)).then(without_points).otherwise(plain)
+        text = text.str.replace(",", ".", literal=True)
+    return text.cast(pl.Float64, strict=False)
+
+
+def is_blank(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Return which cells of a wide table are empty."""
+    if is_text(dtype):
+        return column.is_null() | column.cast(pl.String).str.strip_chars().str.to_lowercase().is_in(BLANKS)
+    return column.is_null() | column.is_nan() if dtype.is_float() else column.is_null()
+
+
+def comma_hint(value: object) -> str:
+    """Return the remedy for a number with a comma, for the end of a message; empty for other values.
+
+    >>> comma_hint("4,5")
+    'it looks like a decimal comma: set decimal_comma=True (--decimal-comma)'
+    """
+    text = value.strip() if isinstance(value, str) else ""
+    remedy = "set decimal_comma=True (--decimal-comma)"
+    if _DECIMAL.fullmatch(text) and _THOUSANDS.fullmatch(text):
+        return f"if the comma is a decimal comma, {remedy}; if it separates thousands, remove it"
+    if _DECIMAL.fullmatch(text):
+        return f"it looks like a decimal comma: {remedy}"
+    return "remove the thousands separators" if _THOUSANDS.fullmatch(text) else ""

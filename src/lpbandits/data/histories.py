@@ -1,4 +1,4 @@
-"""`Histories`: what many people did and how it went, as plain arrays."""
+"""`Histories`: the outcomes of many people, as arrays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,29 +14,30 @@ from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 from lpbandits.validate.values import MAX_LIST_LENGTH
 
-MOST_PEOPLE = 100_000_000
-"""Labels of people are gone through one by one."""
+MAX_PEOPLE = 100_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Histories:
-    """The outcomes of many people, each person's in the order in which they came.
+    """The outcomes of many people, in order of time for each person.
 
-    An action may occur again, and a person may have no outcome at all.
+    An action may occur repeatedly, and a person may have no outcomes.
 
     Parameters
     ----------
     offsets
-        Person n's outcomes stand at offsets[n] up to, not including, offsets[n + 1].
+        Person n has the outcomes offsets[n] to offsets[n + 1] − 1.
     action
-        The action of each outcome, by its index in `actions`.
+        Index of the action of each outcome.
     reward
-        Its reward: any finite number.
+        Finite rewards.
     people
-        A label for each person, text or a whole number; all are different.
+        Distinct labels of the people, text or whole numbers.
     actions
-        The labels of all actions, as the model has them.
+        Labels of all actions of the model.
 
+    Examples
+    --------
     >>> past = Histories.from_arrays(["ann", "bo", "ann"], ["tea", "tea", "tea"], [4, 1, 5], ["tea", "jam"])
     >>> past.people, past.counts.tolist(), past.reward.tolist()
     (('ann', 'bo'), [2, 1], [4.0, 5.0, 1.0])
@@ -55,12 +56,12 @@ class Histories:
         if action.shape != reward.shape or offsets.shape != (len(people) + 1,):
             raise InvalidInput(
                 f"{len(people)} people with offsets of shape {offsets.shape}, actions of shape {action.shape} and "
-                f"{len(reward)} rewards do not fit together; use Histories.from_arrays"
+                f"{len(reward)} rewards do not match; use Histories.from_arrays"
             )
         if offsets[0] != 0 or offsets[-1] != len(reward) or np.any(np.diff(offsets) < 0):
-            raise InvalidInput(f"offsets must rise from 0 to the number of outcomes, {len(reward)}")
+            raise InvalidInput(f"offsets must increase from 0 to the number of outcomes, {len(reward)}")
         if len(action) and (action.min() < 0 or action.max() >= len(actions)):
-            raise InvalidInput(f"actions must be numbers from 0 to {len(actions) - 1}")
+            raise InvalidInput(f"action must hold indices from 0 to {len(actions) - 1}")
         arrays = {"offsets": offsets, "action": action.astype(np.int32, copy=False), "reward": reward}
         for name, value in {**arrays, "people": people, "actions": actions}.items():
             object.__setattr__(self, name, value)
@@ -76,10 +77,10 @@ class Histories:
         *,
         people: Sequence[Label] | None = None,
     ) -> "Histories":
-        """Return the histories with one outcome per row of three equally long lists, each person's in their order.
+        """Return the histories of three lists of equal length, one outcome per entry, in order of time.
 
-        `actions` is the model, or the labels of its actions. `people` names everybody, also those without outcomes; by
-        default people are those who occur, in the order in which they first do.
+        `actions` is the model, or the labels of its actions. `people` lists all people, including those without
+        outcomes; by default the people that occur, in order of first occurrence.
 
         >>> Histories.from_arrays([], [], [], ["tea", "jam"], people=["ann"]).counts.tolist()
         [0]
@@ -89,17 +90,17 @@ class Histories:
         names = labels_of(actions)
         who, person_row = _distinct(person, "person", rows)
         which, action_row = _distinct(action, "action", rows)
-        everybody = as_people(who if people is None else people)
-        owner = _places(who, everybody, person_row, "person", "people")[person_row]
+        all_people = as_people(who if people is None else people)
+        owner = _places(who, all_people, person_row, "person", "people")[person_row]
         codes = _places(which, names, action_row, "action", "actions")[action_row]
         order = np.argsort(owner, kind="stable")
-        offsets = np.zeros(len(everybody) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(owner, minlength=len(everybody)), out=offsets[1:])
-        return cls(offsets, codes[order].astype(np.int32), rewards[order], everybody, names)
+        offsets = np.zeros(len(all_people) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(owner, minlength=len(all_people)), out=offsets[1:])
+        return cls(offsets, codes[order].astype(np.int32), rewards[order], all_people, names)
 
     @classmethod
     def from_ratings(cls, ratings: Ratings, actions: PreferenceModel | Sequence[Label]) -> "Histories":
-        """Return a log of ratings as histories: a rating is the reward of an action.
+        """Return a log of ratings as histories, with ratings as rewards.
 
         >>> log = Ratings.from_arrays(["ann", "ann"], ["tea", "jam"], [5, 3])
         >>> Histories.from_ratings(log, ["tea", "jam"]).action.tolist()
@@ -112,14 +113,14 @@ class Histories:
         if len(action) and action.min() < 0:
             odd = ratings.actions[int(ratings.action[np.argmin(action)])]
             raise InvalidInput(
-                f"action {validate.short_repr(odd)} is rated ({int((action < 0).sum())} such ratings in all), but not "
-                f"among the model's {len(names)} actions; leave such ratings out"
+                f"action {validate.short_repr(odd)} ({int((action < 0).sum())} such ratings in all) is not "
+                f"among the model's {len(names)} actions; remove such ratings"
             )
         return cls(ratings.offsets, action, ratings.rating, ratings.people, names)
 
     @property
     def counts(self) -> IntArray:
-        """How many outcomes each person has."""
+        """Number of outcomes per person."""
         return np.diff(self.offsets)
 
     def __len__(self) -> int:
@@ -130,21 +131,21 @@ class Histories:
 
 
 def as_people(people: Any) -> tuple[Label, ...]:
-    """Return labels of people, all different."""
+    """Return distinct labels of people."""
     most = MAX_LIST_LENGTH
     if hasattr(type(people), "__len__"):
         try:
             most = len(people)
         except validate.CONVERSION_ERRORS:
             most = 0
-    if most > MOST_PEOPLE:
-        raise InvalidInput(f"people has {most:,} entries; at most {MOST_PEOPLE:,} are gone through: decide in parts")
+    if most > MAX_PEOPLE:
+        raise InvalidInput(f"people has {most:,} entries; the limit is {MAX_PEOPLE:,}: decide in parts")
     given = tuple(validate.as_list(people, "people", "labels", max_length=most + 1))
     return validate.as_labels(given, len(given), "people")
 
 
 def labels_of(actions: Any) -> tuple[Label, ...]:
-    """Return the labels of a model's actions, or those given."""
+    """Return the labels of a model's actions, or the given labels."""
     if isinstance(actions, PreferenceModel):
         return actions.actions
     given = tuple(validate.as_list(actions, "actions", "labels"))
@@ -152,7 +153,7 @@ def labels_of(actions: Any) -> tuple[Label, ...]:
 
 
 def _distinct(labels: Any, name: str, rows: int) -> tuple[list[Label], IntArray]:
-    """Return the different labels of a list, in the order in which they first occur, and the place of each row's."""
+    """Return the distinct labels in order of first occurrence, and the index of each row's label."""
     if isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "iuU" and labels.size:
         found, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
         rank = np.argsort(first)
@@ -181,6 +182,6 @@ def _places(found: Sequence[Label], known: Sequence[Label], rows: IntArray, what
         count = int(np.isin(rows, unknown).sum())
         raise InvalidInput(
             f"{what} {validate.short_repr(found[int(unknown[0])])} is not among the {len(known):,} {plural} "
-            f"({pluralize(count, 'such row')} in all); correct or leave out such rows"
+            f"({pluralize(count, 'such row')} in all); correct or remove such rows"
         )
     return places

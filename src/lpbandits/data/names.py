@@ -1,4 +1,4 @@
-"""Names and genres of actions, so that people read titles where files have numbers."""
+"""Names and genres of actions, read from a table and shown instead of labels."""
 
 import csv
 import io
@@ -15,16 +15,16 @@ from lpbandits.text import display
 from lpbandits.typing import Label
 
 MAX_BYTES = 2**27
-"""Of a table of names."""
+"""Size of a table of names."""
 
 _MEMBERS = ("movies.csv", "movies.dat")
 
 
 @translate_errors("reading names")
 def read_names(path: str | Path) -> dict[str, str]:
-    r"""Return the name of each action's label (as text) from a table: label first, name second, other columns ignored.
+    r"""Return names by label (as text) from a table: the label first, the name second, other columns ignored.
 
-    CSV with a header line, MovieLens' `movies.dat`, or a MovieLens folder that holds either.
+    Reads CSV with a header line, MovieLens' `movies.dat`, or a MovieLens folder with either.
 
     >>> import pathlib, tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -43,43 +43,43 @@ def read_names(path: str | Path) -> dict[str, str]:
 
 
 def unmatched(names: Mapping[str, str], actions: Sequence[Label]) -> str:
-    """Return a warning that no action has a name, with an example of both; nothing if one has.
+    """Return a warning if no action has a name, with examples; an empty string otherwise.
 
     >>> print(unmatched({"tt1": "Heat"}, [1, 2]))
-    none of the 1 names is of an action: names are for labels such as 'tt1', and actions are labelled such as '1'; ...
+    none of the 1 names belongs to an action: names have labels such as 'tt1', actions such as '1'; ...
     >>> unmatched({"1": "Heat"}, [1, 2])
     ''
     """
     if any(str(label) in names for label in actions):
         return ""
     return (
-        f"none of the {len(names):,} names is of an action: names are for labels such as "
-        f"{display(next(iter(names), ''))!r}, and actions are labelled such as {display(actions[0])!r}; give a table with "
-        "the actions' labels in its first column"
+        f"none of the {len(names):,} names belongs to an action: names have labels such as "
+        f"{display(next(iter(names), ''))!r}, actions such as {display(actions[0])!r}; give a table with the "
+        "labels of the actions in its first column"
     )
 
 
 @translate_errors("reading genres")
 def read_genres(path: str | Path) -> dict[str, tuple[str, ...]]:
-    """Return the genres of each action's label from MovieLens' third column, where they are separated by '|'."""
+    """Return genres by label from the third column of MovieLens, separated by '|'."""
     return {row[0]: tuple(row[2].split("|")) for row in _rows(path) if len(row) > 2}
 
 
 @dataclass(frozen=True)
 class Naming:
-    """What a log's actions are called: nothing else than their labels, if no names were given or none fitted."""
+    """Names of the actions of a log; None if no names were given or none matched."""
 
     names: tuple[str, ...] | None = None
     matched: int | None = None
-    """How many actions have a name; None if none were given."""
+    """Number of actions with a name; None if no names were given."""
     warnings: tuple[str, ...] = ()
 
 
 def name_actions(actions: Sequence[Label], names: Mapping[str, str] | None) -> Naming:
-    """Look up the names of actions by their labels as text; a label without a name stands for itself.
+    """Look up names by the labels of actions as text; without a name the label is kept.
 
     >>> name_actions([1, 7], {"1": "Heat"}).names, name_actions([1, 7], {"x": "Heat"}).warnings
-    (('Heat', '7'), ("none of the 1 names is of an action: names are for labels such as 'x', and actions are ...",))
+    (('Heat', '7'), ("none of the 1 names belongs to an action: names have labels such as 'x', ...",))
     """
     if names is None:
         return Naming()
@@ -94,14 +94,12 @@ def name_actions(actions: Sequence[Label], names: Mapping[str, str] | None) -> N
 def _as_names(names: Any) -> dict[str, str]:
     if not isinstance(names, Mapping):
         raise InvalidInput(
-            f"names is {validate.short_repr(names)}; give a dict of names by label, as read_names(…) does"
+            f"names must be a dict of names by label, got {validate.short_repr(names)}; use read_names(…)"
         )
     try:
         pairs = list(names.items())
     except validate.CONVERSION_ERRORS:
-        raise InvalidInput(
-            f"names is {validate.short_repr(names)}, which cannot be gone through; give a dict"
-        ) from None
+        raise InvalidInput(f"names must be a dict, got {validate.short_repr(names)}") from None
     return {
         str(validate.as_label(label, "a label of names")): validate.as_text(
             name, f"names[{validate.short_repr(label)}]"
@@ -113,10 +111,10 @@ def _as_names(names: Any) -> dict[str, str]:
 def _rows(path: str | Path) -> list[list[str]]:
     place = as_path(path)
     if place.is_dir():
-        found = [place / name for name in _MEMBERS if (place / name).is_file()]
-        if not found:
+        members = [place / name for name in _MEMBERS if (place / name).is_file()]
+        if not members:
             raise InvalidInput(f"{place} holds no names: none of {', '.join(_MEMBERS)}; name the file itself")
-        place = found[0]
+        place = members[0]
     try:
         text = read_bytes(place, MAX_BYTES)
     except FileFormatError as error:

@@ -1,4 +1,4 @@
-"""`Ratings`: who rated what how highly, as plain arrays."""
+"""`Ratings`: a log of ratings in memory, as arrays."""
 
 import hashlib
 import json
@@ -14,29 +14,31 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
-MOST = 2**31 - 1
-"""Positions in the log are kept in 32 bits."""
+MAX_RATINGS = 2**31 - 1
+"""Positions in the log have 32 bits."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """A log of ratings: at most one per person and action.
+    """A log of ratings, at most one per person and action.
 
     Parameters
     ----------
     offsets
-        Person n's ratings stand at offsets[n] up to, not including, offsets[n + 1].
+        Person n has the ratings offsets[n] to offsets[n + 1] − 1.
     action
-        The rated action's index, rising within a person.
+        Index of the rated action, increasing within a person.
     rating
-        The rating: any finite number, higher is better. Only its order within a person has a meaning.
+        Finite ratings, higher is better. Only their order within a person is meaningful.
     people, actions
         Labels, sorted.
     dropped
-        What was left out on the way in, by reason.
+        Number of rows, people and actions that were not kept, by reason.
     layout
-        How the source had them: `long`, `wide`, or `rankings`, whose ratings stand for places.
+        Layout of the source: `long`, `wide`, or `rankings`, whose ratings stand for ranks.
 
+    Examples
+    --------
     >>> Ratings.from_arrays(["ann", "ann", "bo"], ["tea", "jam", "tea"], [5, 3, 4]).counts.tolist()
     [2, 1]
     """
@@ -52,19 +54,19 @@ class Ratings:
     def __post_init__(self) -> None:
         offsets, action = (validate.as_indices(getattr(self, name), name) for name in ("offsets", "action"))
         rating = validate.as_floats(self.rating, "rating", shape=(None,), max_abs=validate.MAX_ABS_VALUE, copy=None)
-        rating = np.require(rating, requirements="W")  # of a read-only one every kernel would be compiled again
+        rating = np.require(rating, requirements="W")  # kernels would be compiled again for a read-only array
         people, actions = (_as_labels(getattr(self, name), name) for name in ("people", "actions"))
         if action.shape != rating.shape or offsets.shape != (len(people) + 1,):
             raise InvalidInput(
                 f"{len(people)} people with offsets of shape {offsets.shape}, actions of shape {action.shape} and "
-                f"{len(rating)} ratings do not fit together; use Ratings.from_arrays"
+                f"{len(rating)} ratings do not match; use Ratings.from_arrays"
             )
         if offsets[0] != 0 or offsets[-1] != len(rating) or np.any(np.diff(offsets) < 0):
-            raise InvalidInput(f"offsets must rise from 0 to the number of ratings, {len(rating)}")
+            raise InvalidInput(f"offsets must increase from 0 to the number of ratings, {len(rating)}")
         rises = action[1:] > action[:-1]
         rises[(offsets[1:-1] - 1)[(offsets[1:-1] > 0) & (offsets[1:-1] < len(rating))]] = True
         if len(rating) and (action.min() < 0 or action.max() >= len(actions) or not rises.all()):
-            raise InvalidInput(f"actions must rise within a person, and be numbers from 0 to {len(actions) - 1}")
+            raise InvalidInput(f"action must increase within a person, from 0 to {len(actions) - 1} at most")
         dropped = {validate.as_text(key, "a reason"): value for key, value in _as_mapping(self.dropped).items()}
         dropped = {key: validate.as_count(value, f"dropped[{key!r:.60}]", low=0) for key, value in dropped.items()}
         object.__setattr__(self, "layout", validate.as_choice(self.layout, "layout", ("long", "wide", "rankings")))
@@ -74,9 +76,9 @@ class Ratings:
 
     @classmethod
     def from_arrays(cls, person: Any, action: Any, rating: Any, *, actions: Sequence[Label] | None = None) -> "Ratings":
-        """Return the log with one entry per row of three equally long arrays.
+        """Return the log of three arrays of equal length, one rating per entry.
 
-        `actions` names all actions, including those that nobody rated; by default they are the ones that occur.
+        `actions` lists all actions, including unrated ones; by default the actions that occur.
 
         >>> log = Ratings.from_arrays(["ann", "ann", "bob"], ["tea", "jam", "tea"], [5, 3, 4])
         >>> log.people, log.actions, log.offsets.tolist(), log.rating.tolist()
@@ -87,7 +89,7 @@ class Ratings:
         if who.shape != values.shape or which.shape != values.shape:
             raise InvalidInput(
                 f"person, action and rating have shapes {who.shape}, {which.shape} and {values.shape}; "
-                "give three equally long lists"
+                "they must have equal length"
             )
         people, n = _coded(who, "person")
         labels, a = _coded(which, "action")
@@ -99,7 +101,7 @@ class Ratings:
         unknown = [label for label in labels if label not in index]
         if unknown:
             raise InvalidInput(
-                f"action {validate.short_repr(unknown[0])} is rated but not among the {len(names)} actions; add it there"
+                f"action {validate.short_repr(unknown[0])} is not among the {len(names)} actions; add it"
                 + validate.did_you_mean(unknown[0], names)
             )
         place = np.array([index[label] for label in labels], dtype=np.int64)
@@ -109,9 +111,9 @@ class Ratings:
     def from_matrix(
         cls, matrix: Any, *, people: Sequence[Label] | None = None, actions: Sequence[Label] | None = None
     ) -> "Ratings":
-        """Return the log of a people×actions matrix, NaN where there is no rating.
+        """Return the log of a people × actions matrix with NaN for missing ratings.
 
-        People and actions keep their order, also those without ratings; by default their labels are 0, 1, …
+        People and actions keep their order, also those without ratings. By default their labels are 0, 1, …
 
         >>> log = Ratings.from_matrix([[5, np.nan, 3], [np.nan, 4, 1]], actions=["tea", "jam", "milk"])
         >>> log.counts.tolist(), log.rating.tolist()
@@ -142,20 +144,22 @@ class Ratings:
         dropped: Mapping[str, int] | None = None,
         layout: str = "long",
     ) -> "Ratings":
-        """Return the log from indexes into `people` and `actions`; a pair that occurs twice is an error."""
+        """Return the log of indices into `people` and `actions`; a repeated pair raises."""
         rating = validate.as_floats(rating, "rating", shape=(None,), max_abs=validate.MAX_ABS_VALUE, copy=None)
         if not len(rating):
             raise InvalidInput("there are no ratings; give at least one")
         people, actions = _as_labels(people, "people"), _as_labels(actions, "actions")
         person = _as_codes(person, "person", len(rating), len(people))
         action = _as_codes(action, "action", len(rating), len(actions))
-        if len(rating) > MOST:
-            raise InvalidInput(f"there are {len(rating)} ratings; at most {MOST} fit: keep a sample of the people")
+        if len(rating) > MAX_RATINGS:
+            raise InvalidInput(
+                f"there are {len(rating)} ratings; the limit is {MAX_RATINGS}: keep a sample of the people"
+            )
         rows = sparse.coo_array((rating, (person, action)), shape=(len(people), len(actions))).tocsr()
         if rows.nnz < len(rating):
             n, a, count = _first_repeat(person, action, len(actions))
             raise InvalidInput(
-                f"person {validate.short_repr(people[n])} rated action {validate.short_repr(actions[a])} more than once "
+                f"person {validate.short_repr(people[n])} rated action {validate.short_repr(actions[a])} repeatedly "
                 f"({count} such {'row' if count == 1 else 'rows'} in all); "
                 "keep one rating per person and action, for instance the latest"
             )
@@ -177,12 +181,12 @@ class Ratings:
 
     @cached_property
     def counts(self) -> IntArray:
-        """How many actions each person rated."""
+        """Number of ratings per person."""
         return np.diff(self.offsets)
 
     @cached_property
     def means(self) -> FloatArray:
-        """Each person's mean rating (0 for a person without ratings)."""
+        """Mean rating per person, 0 for a person without ratings."""
         sums = np.bincount(self.owner, weights=self.rating, minlength=len(self.people))
         return sums / np.maximum(self.counts, 1)
 
@@ -192,14 +196,14 @@ class Ratings:
         return np.repeat(np.arange(len(self.people)), self.counts)
 
     def matrix(self, values: FloatArray | None = None) -> sparse.csr_array:
-        """Return people × actions, sparse, holding the ratings or other values in their places."""
+        """Return the ratings, or other values in their order, as a sparse people × actions matrix."""
         data = self.rating if values is None else values
         return sparse.csr_array(
             (data, self.action, self.offsets.astype(np.int32)), shape=(len(self.people), len(self.actions)), copy=True
         )
 
     def subset(self, people: IntArray) -> "Ratings":
-        """Return the log of some people, by index, with all actions."""
+        """Return the log of the people with these indices, with all actions."""
         lengths = self.counts[people]
         offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
         take = np.repeat(self.offsets[people] - offsets[:-1], lengths) + np.arange(offsets[-1])
@@ -207,7 +211,7 @@ class Ratings:
         return Ratings.trusted(offsets, self.action[take], self.rating[take], labels, self.actions, self.layout)
 
     def run(self, low: int, high: int) -> "Ratings":
-        """Return the log of people low..high−1, with all actions; nothing is copied.
+        """Return the log of the people low to high − 1, with all actions, without copying.
 
         >>> Ratings.from_arrays([0, 0, 1, 2], [0, 1, 1, 0], [5, 3, 4, 2]).run(1, 3).rating.tolist()
         [4.0, 2.0]
@@ -227,21 +231,22 @@ class Ratings:
         people: Sequence[Label],
         actions: tuple[Label, ...],
         layout: str = "long",
+        dropped: Mapping[str, int] | None = None,
     ) -> "Ratings":
-        """Return a log of parts of one that was checked: nothing is looked at again."""
-        made = object.__new__(cls)
-        parts = {"offsets": offsets, "action": action, "rating": rating, "people": people, "actions": actions}
-        made.__dict__.update(parts, dropped={}, layout=layout)
-        return made
+        """Return a log of valid arrays without checks."""
+        log = object.__new__(cls)
+        arrays = {"offsets": offsets, "action": action, "rating": rating, "people": people, "actions": actions}
+        log.__dict__.update(arrays, dropped=dropped or {}, layout=layout)
+        return log
 
     @cached_property
     def sha256(self) -> str:
-        """The hash of the content: the same however the rows of the file were ordered."""
+        """Hash of the content, which does not depend on the order of the rows in the source."""
         return hash_of(self.people, self.actions, (self.offsets, self.action, self.rating))
 
 
 def hash_of(people: Sequence[Label], actions: Sequence[Label], arrays: Iterable[Any]) -> str:
-    """Return the hash of a log: its labels, then all offsets, all actions and all ratings, in however many pieces."""
+    """Return the SHA-256 of labels, offsets, actions and ratings; `arrays` may be in any number of pieces."""
     digest = hashlib.sha256(json.dumps([people, actions], ensure_ascii=False).encode())
     for array in arrays:
         digest.update(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).data)
@@ -249,7 +254,7 @@ def hash_of(people: Sequence[Label], actions: Sequence[Label], arrays: Iterable[
 
 
 def _first_repeat(person: IntArray, action: IntArray, actions: int) -> tuple[int, int, int]:
-    """Return the first (person, action) that occurs twice, and how many rows repeat an earlier one."""
+    """Return the first repeated (person, action), and the number of repeats."""
     key = np.sort(person * actions + action)
     twice = np.flatnonzero(key[1:] == key[:-1])
     n, a = divmod(int(key[twice[0]]), actions)
@@ -257,26 +262,26 @@ def _first_repeat(person: IntArray, action: IntArray, actions: int) -> tuple[int
 
 
 def as_ratings(value: Any) -> Ratings:
-    """Return `value` if it is a log of ratings."""
+    """Return `value` if it is a `Ratings`."""
     if not isinstance(value, Ratings):
         raise InvalidInput(
-            f"ratings is {validate.short_repr(value)}; give Ratings, from read_ratings(…) or Ratings.from_arrays(…), or, "
-            "for a fit, what `with spill_ratings(…) as log` gives"
+            f"ratings must be Ratings, got {validate.short_repr(value)}; use read_ratings(…), Ratings.from_arrays(…) "
+            "or, for a fit, `with spill_ratings(…) as log`"
         )
     return value
 
 
 def _coded(labels: Any, name: str) -> tuple[tuple[Label, ...], IntArray]:
-    """Return the sorted labels, and the place of each among them."""
+    """Return the sorted labels, and the index of each entry's label."""
     try:
-        found, codes = np.unique(labels, return_inverse=True)
+        unique, codes = np.unique(labels, return_inverse=True)
     except validate.CONVERSION_ERRORS:
         raise InvalidInput(f"{name} holds labels that cannot be sorted; give text, or whole numbers") from None
-    return tuple(found.tolist()), codes
+    return tuple(unique.tolist()), codes
 
 
 def _labels_of(labels: Sequence[Label] | None, count: int, name: str) -> tuple[Label, ...]:
-    """Return a label for each row or column of a matrix."""
+    """Return the labels of the rows or columns of a matrix."""
     if labels is None:
         return tuple(range(count))
     given = _as_labels(labels, name)
@@ -293,11 +298,11 @@ def _as_labels(labels: Any, name: str) -> tuple[Label, ...]:
 def _as_codes(values: Any, name: str, ratings: int, count: int) -> IntArray:
     codes = validate.as_indices(values, name)
     if codes.shape != (ratings,) or codes.min() < 0 or codes.max() >= count:
-        raise InvalidInput(f"{name} must have, for each of {ratings} ratings, a number from 0 to {count - 1}")
+        raise InvalidInput(f"{name} must hold {ratings} indices from 0 to {count - 1}")
     return codes
 
 
 def _as_mapping(value: Any) -> Mapping[Any, Any]:
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"dropped is {validate.short_repr(value)}; give a dict of counts by reason")
+        raise InvalidInput(f"dropped must be a dict of counts by reason, got {validate.short_repr(value)}")
     return value

@@ -1,30 +1,51 @@
-"""Reading a log of ratings from a table, lazily, and saying exactly what is wrong with it."""
+"""Readers of ratings: `read_ratings` into memory, `spill_ratings` onto disk, `open_ratings` into either.
+
+A log in memory is one bucket of people. A larger one is scattered to buckets on disk, of which each is sorted and
+cleaned on its own; only labels, counts per person and one bucket are in memory at a time.
+"""
 
 import contextlib
-import inspect
-import math
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, get_args
+from pathlib import Path
+from typing import Any, Protocol
 
+import numpy as np
 import polars as pl
 
 from lpbandits import validate
-from lpbandits.data.codes import Codes
-from lpbandits.data.duplicates import DUPLICATES, one_each, repeat_error
-from lpbandits.data.layouts import Layout, Long, Wanted, to_long
-from lpbandits.data.numbers import comma_hint, is_text, number
-from lpbandits.data.rankings import by_place
-from lpbandits.data.ratings import MOST, Ratings
-from lpbandits.data.sources import Source, find_fault, open_source
-from lpbandits.errors import InvalidInput, reason, translate_errors
-from lpbandits.io.compressed import Limit
-from lpbandits.text import pluralize
+from lpbandits.data.chunked import ChunkedRatings
+from lpbandits.data.cleaning import ROW, Cleaner, CleanRows, as_rows, clean_rows, empty_log
+from lpbandits.data.memory import BYTES_PER_PROCESS, BYTES_PER_READER, people_size, round_up
+from lpbandits.data.ratings import MAX_RATINGS, Ratings
+from lpbandits.data.sources import ReadOptions, Source, open_source, readable
+from lpbandits.data.spill import BlockWriter, Buckets, Codes, Scratch, max_open_files
+from lpbandits.errors import InvalidInput, translate_errors
+from lpbandits.io.compressed import temporary_folder
+from lpbandits.io.paths import as_path
+from lpbandits.limits import check_resources, memory_limit
+from lpbandits.progress import Progress
+from lpbandits.text import size_text
+from lpbandits.typing import IntArray, Label
+
+BYTES_PER_READ_RATING = 100
+"""A log in memory while it is read and fitted, or a bucket while it is sorted."""
+
+MIN_BUCKET, MAX_BUCKET = 2**18, 2**24
+"""Ratings per bucket."""
+
+MAX_BUCKETS = 500
+"""Files open at a time; fewer if the system allows fewer."""
+
+MAX_REPEATS = 2**20
+"""Rows that repeat others after which the search for more stops."""
+
+BATCH = 2**18
+"""Rows read at a time: more need more memory and no less time."""
 
 
-class Frame(Protocol):
-    """What a frame of pandas has."""
+class PandasFrame(Protocol):
+    """The attributes of a pandas frame that are used."""
 
     columns: Any
     index: Any
@@ -33,51 +54,45 @@ class Frame(Protocol):
 
 @translate_errors("reading ratings")
 def read_ratings(
-    source: "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | pl.DataFrame | pl.LazyFrame | Frame",
-    *,
-    layout: str = "auto",
-    person: str | None = None,
-    action: str | None = None,
-    rating: str | None = None,
-    rank: str | None = None,
-    duplicates: str = "error",
-    decimal_comma: bool = False,
-    min_person: int = 0,
-    min_action: int = 0,
-    unpack_limit: int | None = None,
+    source: "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | pl.DataFrame | pl.LazyFrame | PandasFrame",
+    **options: Any,
 ) -> Ratings:
-    r"""Read a log of ratings or rankings from a file, from many Parquet files, or from a frame of polars or pandas.
+    r"""Read a log of ratings or rankings into memory.
 
     Parameters
     ----------
     source
-        CSV or TSV (gzipped or not), Parquet, Excel (if `fastexcel` is installed), rankings of PrefLib, a MovieLens
-        folder or zip; many Parquet files, as a folder, a pattern ("ratings/*.parquet") or a list; or a frame.
-    layout
+        CSV or TSV (gzipped or not), Parquet, Excel (needs `fastexcel`), PrefLib rankings, a MovieLens folder or zip;
+        several Parquet files, as a folder, a pattern ("ratings/*.parquet") or a list; or a polars or pandas frame.
+    layout : {"auto", "long", "wide", "rankings"}
         `long`: one rating per row, further columns are ignored. `wide`: a row per person, a column per action, empty
-        (or NaN) where there is no rating. `rankings`: a row per person, then its actions in order of preference.
-        `auto` recognises what is certain, and `Ratings.layout` tells.
-    person, action, rating
-        Names of the columns; guessed from the header when obvious. In a wide table and in rankings only the person has
-        one, by default the first column.
-    rank
-        Name of a column with ranks, 1 the best, instead of ratings. Ranks, and places in rankings, become ratings: of k
-        actions the first gets k; only their order within a person has a meaning.
-    duplicates
-        What to do about a person's second rating of the same action: `error`, keep the `last` row, or the `mean`.
-    decimal_comma
-        Whether 4,5 is four and a half.
-    min_person
+        (or NaN) where there is no rating. `rankings`: a row per person, then the actions in order of preference.
+        `auto` detects unambiguous layouts; `Ratings.layout` holds the result.
+    person, action, rating : str
+        Names of the columns; by default guessed from the header. In wide tables and rankings only the person has one,
+        by default the first column.
+    rank : str
+        Name of a column of ranks, 1 the best, instead of ratings. Ranks, and the places of rankings, become ratings:
+        with k actions the first gets k. Only their order within a person is meaningful.
+    duplicates : {"error", "last", "mean"}
+        A person's second rating of an action: raise, keep the last row, or take the mean.
+    decimal_comma : bool
+        Read 4,5 as 4.5.
+    min_person : int
         Keep people with at least this many ratings. People are filtered first, then actions, one pass each (the order
-        that gives the paper's MovieLens data), so some people may end up below it.
-    min_action
+        of the paper's MovieLens data), so some people may end up with fewer.
+    min_action : int
         Keep actions with at least this many ratings by the people kept.
-    unpack_limit
-        Bytes that a compressed file may unpack to; by default 20 GB, and 200 times its own size.
+    unpack_limit : int
+        Maximum decompressed size in bytes; by default 20 GB and 200 times the size of the file.
 
-    Nothing is dropped silently: `Ratings.dropped` counts what was left out, and a missing or non-numeric value or a
-    repeated (person, action) is an error that names the row.
+    Notes
+    -----
+    `Ratings.dropped` counts everything that was not kept. A missing or non-numeric value, or a repeated pair of person
+    and action, raises an error that names the row.
 
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> table = pathlib.Path(folder.name) / "log.csv"
@@ -91,213 +106,208 @@ def read_ratings(
     >>> wide.layout, wide.actions, wide.rating.tolist()
     ('wide', ('jam', 'tea'), [3.0, 5.0, 4.0])
     """
-    reading = Reading.of(**{name: value for name, value in locals().items() if name != "source"})
-    with open_source(source, reading.limit) as found:
-        long, clean, dropped = rows_of(found, reading)
-        with unreadable(found):
-            frame = clean.collect(engine="streaming")
-        if reading.duplicates != "error":
-            frame, dropped["repeated_ratings"] = one_each(frame, reading.duplicates)
-        if long.ranks:
-            frame = by_place(frame, frame["action"].n_unique())
-        kept, few = _filtered(frame, reading.min_person, reading.min_action)
-        if kept.is_empty():
-            raise nothing_left(len(frame), found, reading)
-        return _ratings(kept, {**dropped, **few}, found, long.layout)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How a log is read, of arguments that were looked at; see `read_ratings`."""
-
-    wanted: Wanted
-    duplicates: str
-    min_person: int
-    min_action: int
-    limit: Limit
-
-    @classmethod
-    def of(cls, **given: Any) -> "Reading":
-        """Check arguments of `read_ratings`, whose signature says which there are and what those not given are."""
-        bound = inspect.signature(read_ratings).bind(None, **given)
-        bound.apply_defaults()
-        asked = bound.arguments
-        columns = {role: asked[role] for role in ("person", "action", "rating", "rank")}
-        columns = {role: None if name is None else validate.as_text(name, role) for role, name in columns.items()}
-        wanted = Wanted(
-            validate.as_choice(asked["layout"], "layout", get_args(Layout)),
-            columns,
-            validate.as_flag(asked["decimal_comma"], "decimal_comma"),
-        )
-        limit = Limit()
-        if asked["unpack_limit"] is not None:
-            limit = Limit(validate.as_count(asked["unpack_limit"], "unpack_limit", high=2**63 - 1), math.inf)
-        return cls(
-            wanted,
-            validate.as_choice(asked["duplicates"], "duplicates", DUPLICATES),
-            validate.as_count(asked["min_person"], "min_person", low=0),
-            validate.as_count(asked["min_action"], "min_action", low=0),
-            limit,
-        )
-
-
-def rows_of(source: Source, reading: Reading) -> tuple[Long, pl.LazyFrame, dict[str, int]]:
-    """Return how a table is laid out, its rows with clean labels and numbers, and what was left out of it."""
-    with unreadable(source):
-        long = to_long(source, reading.wanted)
-        clean, blank = clean_rows(long, source, decimal_comma=reading.wanted.decimal_comma)
-    return long, clean, {**long.left_out, "blank_lines": blank + long.left_out.get("blank_lines", 0)}
+    settings = ReadOptions.of(options)
+    with open_source(source, settings.limit) as table:
+        return _read(table, settings)
 
 
 @contextlib.contextmanager
-def unreadable(source: Source) -> Iterator[None]:
-    """Say what is wrong with a table that a library cannot read."""
-    try:
-        yield
-    except InvalidInput:
-        raise
-    except source.faults as error:
-        said = find_fault(source) or f"cannot read {source.name}: {reason(error, source.remedy)}"
-        raise InvalidInput(said) from None
+def open_ratings(
+    source: "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | pl.DataFrame | pl.LazyFrame | PandasFrame",
+    *,
+    max_memory: int | str | None = None,
+    scratch: "str | os.PathLike[str] | None" = None,
+    files: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Iterator[Ratings | ChunkedRatings]:
+    """Read a log into memory if it fits, otherwise (or with `files` or `scratch`) onto disk as `spill_ratings` does.
+
+    >>> rows = pl.DataFrame({"person": [1, 1, 2], "action": [10, 20, 10], "rating": [5, 3, 4]})
+    >>> with open_ratings(rows) as log: log
+    <Ratings: 3 by 2 people of 2 actions>
+    """
+    settings, limit = ReadOptions.of(options), _as_memory(max_memory)
+    on_disk = validate.as_flag(files, "files") or scratch is not None
+    with contextlib.ExitStack() as stack:
+        with translate_errors("reading ratings"), open_source(source, settings.limit) as table:
+            unknown = isinstance(table.frame, pl.LazyFrame) and max_memory is not None  # of any number of rows
+            if on_disk or unknown or not fits_in(table.estimated_rows, limit):
+                place = stack.enter_context(temporary_folder(None if scratch is None else as_path(scratch).absolute()))
+                log: Ratings | ChunkedRatings = _spill(
+                    table, settings, place, None if max_memory is None else limit, progress
+                )
+            else:
+                _report(progress, "read", 0, 1)
+                log = _read(table, settings)
+                _report(progress, "read", 1, 1)
+        yield log
 
 
-def nothing_left(ratings: int, source: Source, reading: Reading) -> InvalidInput:
-    """Return the error for a log that is empty, or was left empty by the limits."""
-    if not ratings:
-        below = "" if source.kind == "frame" else " below its header"
-        return InvalidInput(f"{source.name} has no ratings{below}; give at least one row")
-    return InvalidInput(
-        f"no rating is left of the {ratings} in {source.name} with min_person {reading.min_person} and min_action "
-        f"{reading.min_action}; lower these limits"
-    )
+@contextlib.contextmanager
+def spill_ratings(
+    source: "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | pl.DataFrame | pl.LazyFrame | PandasFrame",
+    *,
+    scratch: "str | os.PathLike[str] | None" = None,
+    max_memory: int | str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Iterator[ChunkedRatings]:
+    r"""Read a log that may exceed the memory into files, which are deleted when the context ends.
+
+    Parameters
+    ----------
+    source
+        A Parquet file, a folder or pattern of many ("ratings/*.parquet"), or any other source of `read_ratings`.
+    scratch
+        Folder for the files: at most 24 bytes per rating. Workers on other machines must share it. By default the
+        folder for temporary files.
+    max_memory
+        Memory limit, such as "8GB" or a number of bytes; by default three quarters of the machine's memory.
+    progress
+        Called with (stage, done, total).
+    options
+        Options of `read_ratings`.
+
+    Examples
+    --------
+    >>> rows = pl.DataFrame({"person": [1, 1, 2], "action": [10, 20, 10], "rating": [5, 3, 4]})
+    >>> with spill_ratings(rows) as log: log, log.block(0).rating.tolist()
+    (<ChunkedRatings: 3 by 2 people of 2 actions>, [5.0, 3.0, 4.0])
+    """
+    opened = open_ratings(source, max_memory=max_memory, scratch=scratch, files=True, progress=progress, **options)
+    with opened as log:
+        assert isinstance(log, ChunkedRatings)  # noqa: S101 - by files=True
+        yield log
 
 
-def clean_rows(long: Long, source: Source, *, decimal_comma: bool = False) -> tuple[pl.LazyFrame, int]:
-    """Return the table with clean labels and numbers, and how many lines were blank, after a pass over the file."""
-    table, word = long.rows, "rank" if long.ranks else "rating"
-    schema = table.collect_schema()
-    if not (is_text(schema["rating"]) or schema["rating"].is_numeric() or schema["rating"] == pl.Null):
+def fits_in(n_ratings: int, limit: int) -> bool:
+    """Return whether a log is read into memory: if it fits, or if spilling it would need as much memory.
+
+    >>> fits_in(10**6, 10**9), fits_in(10**7, 10**9), fits_in(10**6, 10**8)
+    (True, False, True)
+    """
+    size = n_ratings * BYTES_PER_READ_RATING
+    return BYTES_PER_READER + size <= limit or BYTES_PER_PROCESS + size <= BYTES_PER_READER
+
+
+def _as_memory(given: int | str | None) -> int:
+    if given is None:
+        return memory_limit()
+    limit = validate.as_bytes(given, "max_memory")
+    if limit < BYTES_PER_READER:
         raise InvalidInput(
-            f"the {word}s of {source.name} are {schema['rating']} values; they must be numbers: name another column, "
-            "or write them as numbers"
+            f"max_memory must be at least {round_up(BYTES_PER_READER)} to read a log of any size, got "
+            f"{size_text(limit)}; raise it (--max-memory)"
         )
-    value = number(pl.col("rating"), schema["rating"], decimal_comma=decimal_comma)
-    bad = {
-        "person is missing": _is_missing("person", schema["person"]),
-        "action is missing": _is_missing("action", schema["action"]),
-        f"{word} is missing": pl.col("rating").is_null() | value.is_nan(),
-        f"{word} is not a finite number": pl.col("rating").is_not_null() & (value.is_null() | value.is_infinite()),
-        f"{word} is not within ±{validate.MAX_ABS_VALUE:g}": value.is_finite() & (value.abs() > validate.MAX_ABS_VALUE),
-    }
-    tests = {what: test.fill_null(False) & ~pl.col("blank") for what, test in bad.items()}
-    found = (
-        table.select(
-            pl.col("blank").sum(),
-            *(all_integers(role, schema[role], source).alias(role) for role in ("person", "action")),
-            *(_bytes_of(role, schema[role]).alias(f"{role}|bytes") for role in ("person", "action")),
-            *(pl.col("row").filter(test).min().alias(f"{what}|row") for what, test in tests.items()),
-            *(test.sum().alias(f"{what}|count") for what, test in tests.items()),
-        )
-        .collect(engine="streaming")
-        .row(0, named=True)
-    )
-    for role in ("person", "action"):
-        taken = int(found[f"{role}|bytes"])
-        if taken > source.most:
-            raise InvalidInput(
-                f"the labels of the {role} column of {source.name} unpack to {taken:,} bytes; for a file of its size "
-                f"{source.most:,} is the limit: shorten them, or raise it by unpack_limit=… (--unpack-limit 50GB)"
-            )
-    rows = {what: int(found[f"{what}|row"]) for what in bad if found[f"{what}|row"] is not None}
-    if rows:
-        what = min(rows, key=lambda why: rows[why])
-        count = pluralize(int(found[f"{what}|count"]), "such row" if long.layout == "long" else "such rating")
-        raise _bad_row(table, source, rows[what], what, count)
-    labels = [label_expr(role, schema[role], whole=found[role]) for role in ("person", "action")]
-    lines = table.filter(~pl.col("blank")) if found["blank"] else table  # without a filter, slices skip row groups
-    clean = lines.select("row", *labels, value.alias("rating"))
-    return clean, int(found["blank"])
+    return limit
 
 
-def label_expr(role: str, dtype: pl.DataType, *, whole: bool) -> pl.Expr:
-    """Return a column's labels: whole numbers, or text."""
-    if not is_text(dtype):
-        return pl.col(role).cast(pl.Int64 if whole else pl.String)
-    text = pl.col(role).cast(pl.String)  # categories do not become numbers at once
-    return _plain(text).cast(pl.Int64) if whole else text
-
-
-def _plain(text: pl.Expr) -> pl.Expr:
-    """Return labels as numbers are spelt: 7.0, as tables have it that once had gaps, is 7."""
-    return text.str.replace(r"^(-?[0-9]+)\.0$", "${1}")
-
-
-def _is_missing(role: str, dtype: pl.DataType) -> pl.Expr:
-    column = pl.col(role)
-    return column.is_null() | column.is_nan() if dtype.is_float() else column.is_null()
-
-
-def all_integers(role: str, dtype: pl.DataType, source: Source) -> pl.Expr:
-    """Return whether all labels are whole numbers; text counts when it is spelt exactly as the number would be."""
-    column = pl.col(role)
-    if dtype.is_integer():
-        return ((column <= 2**63 - 1) & (column >= -(2**63))).all()
-    if is_text(dtype):
-        text = _plain(column if dtype == pl.String else column.unique().cast(pl.String))
-        return (text.cast(pl.Int64, strict=False).cast(pl.String) == text).fill_null(text.is_null()).all()
-    if dtype.is_float():
-        return ((column == column.round()) & (column.abs() < 2**63)).all()
-    if dtype == pl.Null:
-        return pl.lit(True)
-    raise InvalidInput(f"the {role} column of {source.name} holds {dtype} values; labels must be text or whole numbers")
-
-
-def _bytes_of(role: str, dtype: pl.DataType) -> pl.Expr:
-    """Return how many bytes the labels take, written out: a dictionary may stand for far more than it holds."""
-    column = pl.col(role)
-    if dtype == pl.String:
-        return column.str.len_bytes().cast(pl.Int64).sum()
-    if isinstance(dtype, pl.Categorical | pl.Enum):
-        return column.cat.len_bytes().cast(pl.Int64).sum()
-    return pl.lit(0)
-
-
-def _bad_row(table: pl.LazyFrame, source: Source, row: int, what: str, count: str) -> InvalidInput:
-    value = table.filter(pl.col("row") == row).collect().row(0, named=True)["rating"]
-    shown = what.replace(" is not", f" is {value!r}, not")
-    hint = comma_hint(value) or "correct or remove the row"
-    return InvalidInput(f"{source.place(row)}: {shown} ({count} in all); {hint}")
-
-
-def _filtered(frame: pl.DataFrame, low_person: int, low_action: int) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Keep people, then actions, with enough ratings; count what is left out."""
-    dropped = {}
-    people = frame["person"].n_unique()
-    for role, low, plural in (("person", low_person, "people"), ("action", low_action, "actions")):
-        counts = frame.group_by(role).len()
-        few = counts.filter(pl.col("len") < low)
-        dropped[f"{plural}_below_min_{role}"] = len(few)
-        dropped[f"ratings_of_{plural}_below_min_{role}"] = int(few["len"].sum())
-        if len(few):
-            frame = frame.join(few, on=role, how="anti")
-    left = frame["person"].n_unique()
-    dropped["people_left_without_ratings"] = people - dropped["people_below_min_person"] - left
-    return frame, dropped
-
-
-def _ratings(frame: pl.DataFrame, dropped: dict[str, int], source: Source, layout: str) -> Ratings:
-    if len(frame) > MOST:
-        raise InvalidInput(f"there are {len(frame)} ratings; at most {MOST} fit: keep a sample of the people")
+def _read(source: Source, options: ReadOptions) -> Ratings:
+    """Read a log as one bucket."""
+    clean = clean_rows(source, options)
+    with readable(source):
+        frame = clean.rows.collect(engine="streaming")
+    if frame.is_empty():
+        raise empty_log(0, source, options)
+    if len(frame) > MAX_RATINGS:
+        raise InvalidInput(f"there are {len(frame)} ratings; the limit is {MAX_RATINGS}: keep a sample of the people")
     people, actions = Codes(frame["person"]), Codes(frame["action"])
-    try:
-        return Ratings.from_codes(
-            people.of(frame["person"]),
-            actions.of(frame["action"]),
-            frame["rating"].to_numpy(),
-            people=people.labels,
-            actions=actions.labels,
-            dropped=dropped,
-            layout=layout,
+    cleaner = Cleaner(source, options, clean, people.labels, actions.labels)
+    bucket = cleaner.sort(_encode(frame, people, actions))
+    cleaner.finish()
+    counts, action, rating = cleaner.select(bucket)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Ratings.trusted(
+        offsets, action, rating, cleaner.people, cleaner.actions, clean.layout, dropped=cleaner.dropped
+    )
+
+
+def _encode(frame: pl.DataFrame, people: Codes, actions: Codes) -> Any:
+    return as_rows(frame["row"], people.of(frame["person"]), actions.of(frame["action"]), frame["rating"])
+
+
+def _spill(
+    source: Source, options: ReadOptions, folder: Path, max_memory: int | None, progress: Progress | None
+) -> ChunkedRatings:
+    """Read a log by buckets on disk, and write its blocks."""
+    clean = clean_rows(source, options)
+    with readable(source):
+        counts, action_counts = _count_labels(clean, ("person", "action"))
+        people, actions = Codes(counts["person"]), Codes(action_counts["action"])
+    rows = int(counts["len"].sum())
+    if not rows:
+        raise empty_log(0, source, options)
+    bucket_of = _buckets(counts["len"].to_numpy(), _bucket_size(rows, people.labels, max_memory))
+    names = [f"sorted-{bucket:06}" for bucket in range(int(bucket_of[-1]) + 1)]
+    scratch = Scratch(folder, needed=ROW.itemsize * rows)
+    cleaner = Cleaner(source, options, clean, people.labels, actions.labels)
+    with Buckets(scratch, len(names), ROW) as buckets:
+        with readable(source):
+            done = 0
+            for frame in clean.rows.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming"):
+                batch = _encode(frame, people, actions)
+                buckets.add(bucket_of[batch["person"]], batch)
+                _report(progress, "read", done := done + len(frame), rows)
+        for bucket, name in enumerate(names):
+            scratch.write(name, *cleaner.sort(buckets.take(bucket)))
+            _report(progress, "sort", bucket + 1, len(names))
+            if cleaner.n_repeats > MAX_REPEATS:
+                break
+    cleaner.finish()
+    writer = BlockWriter(scratch)
+    for done, name in enumerate(names, start=1):
+        person, action, rating = scratch.take(name, 3)
+        writer.add(*cleaner.select((person, action, rating)))
+        _report(progress, "write", done, len(names))
+    return ChunkedRatings.trusted(
+        folder, scratch.most, writer.close(), cleaner.people, cleaner.actions, cleaner.dropped, layout=clean.layout
+    )
+
+
+def _buckets(counts: IntArray, size: int) -> IntArray:
+    """Return the bucket of each person, with about `size` ratings each; a person is never split."""
+    return np.unique(np.cumsum(counts) // size, return_inverse=True)[1]
+
+
+def _bucket_size(rows: int, people: Sequence[Label], max_memory: int | None) -> int:
+    """Return the ratings per bucket, from the memory limit and the number of files that may be open."""
+    least = max(MIN_BUCKET, -(-rows // min(MAX_BUCKETS, max_open_files())))
+    held = people_size(people) + least * BYTES_PER_READ_RATING
+    what = f"spilling {rows:,} ratings by {len(people):,} people"
+    if max_memory is None:
+        check_resources(what, "use a machine with more memory, or fewer people", size=held)
+        max_memory = memory_limit()
+    elif BYTES_PER_READER + held > max_memory:
+        raise InvalidInput(
+            f"max_memory is {size_text(max_memory)}, but {what} needs at least {round_up(BYTES_PER_READER + held)}; "
+            "raise it (--max-memory)"
         )
-    except InvalidInput:
-        raise repeat_error(frame, source) from None
+    return max(min((max_memory - BYTES_PER_READER - held) // BYTES_PER_READ_RATING, MAX_BUCKET), least)
+
+
+def _count_labels(clean: CleanRows, roles: Sequence[str]) -> list[pl.DataFrame]:
+    """Return the sorted labels of columns with their counts, in one pass by batches.
+
+    The streaming group-by of polars keeps a gigabyte for a hundred million rows.
+    """
+    counts = [pl.DataFrame() for _ in roles]
+    fresh: list[list[pl.DataFrame]] = [[] for _ in roles]
+    for frame in clean.rows.select(roles).collect_batches(chunk_size=BATCH, engine="streaming"):
+        for i, role in enumerate(roles):
+            fresh[i].append(frame.group_by(role).agg(pl.len().cast(pl.Int64)))
+            if sum(map(len, fresh[i])) > max(len(counts[i]), BATCH):
+                counts[i], fresh[i] = _add_counts(counts[i], fresh[i], role), []
+    return [_add_counts(old, new, role).sort(role) for old, new, role in zip(counts, fresh, roles, strict=True)]
+
+
+def _add_counts(counts: pl.DataFrame, fresh: list[pl.DataFrame], role: str) -> pl.DataFrame:
+    frames = [frame for frame in (counts, *fresh) if len(frame)]
+    if not frames:
+        return pl.DataFrame(schema={role: pl.Int64, "len": pl.Int64})
+    return pl.concat(frames).group_by(role).agg(pl.col("len").sum())
+
+
+def _report(progress: Progress | None, stage: str, done: int, total: int) -> None:
+    if progress is not None:
+        progress(stage, done, total)

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from lpbandits.data.cleaning import all_integers, label_expr
 from lpbandits.data.columns import guess_columns, like
-from lpbandits.data.reader import all_integers, label_expr, unreadable
-from lpbandits.data.sources import open_source
+from lpbandits.data.sources import open_source, readable
 from lpbandits.data.tables import open_table
 from lpbandits.decisions.engine import NO_ACTIONS, AllowedSets
 from lpbandits.errors import InvalidInput
@@ -48,7 +48,7 @@ def read_labels(path: str | Path, role: str, optional: str | None = None) -> pl.
 
     Labels are whole numbers if all labels of the column are, otherwise text.
     """
-    with open_source(path, narrow=True) as source, unreadable(source):
+    with open_source(path, narrow=True) as source, readable(source):
         table = open_table(source)
         names = [*table.names, *table.lacking]
         roles = [optional, role] if optional is not None and like(names, optional) else [role]
@@ -60,7 +60,7 @@ def read_labels(path: str | Path, role: str, optional: str | None = None) -> pl.
                 raise InvalidInput(f"{source.name} has {missing:,} rows without a {name}; correct or remove them")
         integers = frame.select(**{name: all_integers(name, frame.schema[name], source) for name in roles})
         whole = integers.row(0, named=True)
-        labels = [label_expr(name, frame.schema[name], whole=whole[name]) for name in roles]
+        labels = [label_expr(name, frame.schema[name], integers=whole[name]) for name in roles]
         return frame.select(labels).unique(maintain_order=True)
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from lpbandits.data.layouts import Wanted, to_long
-from lpbandits.data.reader import clean_rows, unreadable
-from lpbandits.data.sources import open_source
+from lpbandits.data.cleaning import check_rows
+from lpbandits.data.layouts import to_long
+from lpbandits.data.sources import ReadOptions, open_source, readable
 from lpbandits.decisions.allowed import ActionIndex
 from lpbandits.decisions.engine import DecisionBatch
 from lpbandits.errors import InvalidInput
@@ -139,10 +139,10 @@ def open_history(path: str | Path, columns: Mapping[str, str | None], actions: A
     with open_source(path) as source, contextlib.ExitStack() as stack:
         if source.kind == "preflib":
             raise InvalidInput(f"{source.name} holds rankings; give one outcome per row: person, action and reward")
-        with unreadable(source):
-            clean, _ = clean_rows(to_long(source, Wanted("long", columns)), source)
+        with readable(source):
+            clean, _ = check_rows(to_long(source, ReadOptions.of({"layout": "long", **columns})), source)
             table = clean.select("person", "action", pl.col("rating").alias("reward"))
-            if source.kind != "parquet" or len(source.parts) > 1:
+            if source.kind != "parquet" or len(source.files) > 1:
                 copy = stack.enter_context(temporary_folder()) / "history.parquet"
                 write_stream(copy, table)
                 table = pl.scan_parquet(copy, glob=False)

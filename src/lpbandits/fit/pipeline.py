@@ -9,11 +9,11 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.data.blocks import Blocks, MemoryBlocks, block_edges, largest_block
-from lpbandits.data.chunked import ChunkedRatings, write_chunks
-from lpbandits.data.disk_blocks import DiskBlocks, peak_of_process
+from lpbandits.data.chunked import ChunkedRatings, DiskBlocks, peak_of_process
 from lpbandits.data.memory import memory_budget
 from lpbandits.data.names import name_actions
 from lpbandits.data.ratings import Ratings, as_ratings
+from lpbandits.data.spill import write_chunks
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.clusters import HUGE, sorted_by
 from lpbandits.fit.counting import raters_of

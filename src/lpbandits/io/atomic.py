@@ -1,8 +1,7 @@
-"""Writing: a file is written beside its place, brought to the disk, and only then put there.
+"""Atomic writes: a file is written next to its target, flushed to disk, and then moved.
 
-Whatever happens on the way (a full disk, a kill, a power cut), the old file is still there or the new one is whole. A
-folder of files is written in a folder within it and moved at the end, its manifest last: a folder without a manifest is
-unfinished.
+After a full disk, a kill or a power cut either the old file exists or the new one is complete. A folder of files is
+written in a subfolder and moved at the end, its manifest last: a folder without a manifest is incomplete.
 """
 
 import contextlib
@@ -20,33 +19,33 @@ from typing import IO, Any, Protocol
 
 from lpbandits.errors import InvalidInput, reason
 from lpbandits.io.paths import as_path
-from lpbandits.io.space import space_for
 
 MANIFEST = "manifest.json"
 TABLES = (".parquet", ".csv")
-"""What a table is written as, by what the file is called."""
+"""Suffixes, and so formats, of tables."""
 
 UNFINISHED = ".lpb-"
-"""How the names of unfinished files and folders begin; what a killed process left of them can be deleted."""
+"""Prefix of unfinished files and folders; those that a killed process left behind can be deleted."""
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _REMEDIES = {
-    errno.ENOSPC: "free some space or choose another place",
-    errno.EDQUOT: "free some space or choose another place",
-    errno.EFBIG: "choose a place that takes larger files",
-    errno.ENOENT: "make its folder first",
+    errno.ENOSPC: "free some space or choose another folder",
+    errno.EDQUOT: "free some space or choose another folder",
+    errno.EFBIG: "choose a file system that takes larger files",
+    errno.ENOENT: "create its folder first",
     errno.EISDIR: "it is a folder: name a file in it",
 }
 
 
 class Table(Protocol):
-    """A table that can write itself as Parquet and CSV, as those of polars can."""
+    """A table that writes itself as Parquet, such as a polars frame."""
 
     def write_parquet(self, file: IO[bytes], /) -> None:
         """Write the table to an open file."""
 
 
 class Stream(Protocol):
-    """A table that writes itself as it is worked out, as those of polars that are lazy do."""
+    """A table that is written while it is computed, such as a lazy polars frame."""
 
     def sink_parquet(self, path: Path, /) -> Any:
         """Write the table as Parquet."""
@@ -61,7 +60,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def write_json(path: str | Path, content: Any) -> None:
-    """Write a JSON file for people to read."""
+    """Write an indented JSON file."""
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
@@ -72,21 +71,12 @@ def write_table(path: str | Path, table: Table) -> None:
 
 def write_part(path: Path, table: Table) -> None:
     """Write a part of a table as Parquet to a temporary folder."""
-    with space_for("the table in parts", path.parent.parent, "set TMPDIR to another folder"):
+    with space_for("parts of the table", path.parent.parent, "set TMPDIR to another folder"):
         path.write_bytes(as_parquet(table))
 
 
-def check_table_path(path: str | Path, name: str) -> Path:
-    """Return where a table is to be written to, if it can be: what the file is called says in what form."""
-    place = as_path(path)
-    if place.suffix.lower() not in TABLES:
-        raise InvalidInput(f"{name} is {str(place)!r}; give a name that ends in {' or '.join(TABLES)}")
-    check_writable(place)
-    return place
-
-
 def write_stream(path: str | Path, table: Stream) -> None:
-    """Write a table as it is worked out: as CSV if its name ends so, otherwise as Parquet."""
+    """Write a lazy table as CSV or Parquet, by the suffix of the file."""
     with atomic_file(path) as part:
         if part.suffix.lower() == ".csv":
             table.sink_csv(part)
@@ -102,7 +92,7 @@ def as_parquet(table: Table) -> bytes:
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
-    """Write a file, whole or not at all; a place that cannot be written to is an `InvalidInput`.
+    """Write a file completely or not at all.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -114,23 +104,23 @@ def write_bytes(path: str | Path, content: bytes) -> None:
     try:
         mode = _mode(named)
         if mode is not None and not stat.S_ISREG(mode):
-            named.write_bytes(content)  # a device or a pipe, which must not be replaced; a folder refuses
+            named.write_bytes(content)  # a device or a pipe, which must not be replaced; a folder raises
             return
-        place = Path(os.path.realpath(named))
-        part = place.with_name(f"{UNFINISHED}{secrets.token_hex(8)}")
+        target = Path(os.path.realpath(named))
+        part = target.with_name(f"{UNFINISHED}{secrets.token_hex(8)}")
         try:
             _write(part, content, mode)
-            part.replace(place)
+            part.replace(target)
         finally:
             part.unlink(missing_ok=True)
-        _to_disk(place.parent)
-    except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
+        _flush(target.parent)
+    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
         raise cannot_write(named, error) from None
 
 
 @contextlib.contextmanager
 def atomic_file(path: str | Path) -> Iterator[Path]:
-    """Give a place beside a file's own, to be written to by others; at the end it is brought to the disk and put there.
+    """Yield a path to write to, which is flushed and moved to `path` on exit.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -143,18 +133,18 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
     try:
         mode = _mode(named)
         if mode is not None and not stat.S_ISREG(mode):
-            raise InvalidInput(f"cannot write {named}: it is there and not a file; choose another name")
-        place = Path(os.path.realpath(named))
-        part = place.with_name(f"{UNFINISHED}{secrets.token_hex(8)}{place.suffix}")
+            raise InvalidInput(f"cannot write {named}: it exists and is not a file; choose another name")
+        target = Path(os.path.realpath(named))
+        part = target.with_name(f"{UNFINISHED}{secrets.token_hex(8)}{target.suffix}")
         try:
             yield part
             if mode is not None:
                 part.chmod(stat.S_IMODE(mode))
-            _to_disk(part)
-            part.replace(place)
+            _flush(part)
+            part.replace(target)
         finally:
             part.unlink(missing_ok=True)
-        _to_disk(place.parent)
+        _flush(target.parent)
     except InvalidInput:
         raise
     except (OSError, ValueError) as error:
@@ -162,21 +152,30 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
 
 
 def check_writable(path: str | Path) -> None:
-    """Refuse a place for a file before the long work, not after it."""
+    """Raise if a file cannot be written, before the long work starts."""
     place = as_path(path)
     try:
         if place.is_dir():
             raise InvalidInput(f"cannot write {place}: it is a folder; name a file, such as {place / 'model.json'}")
         if not place.parent.is_dir():
-            raise InvalidInput(f"cannot write {place}: there is no folder {place.parent}; make it first")
+            raise InvalidInput(f"cannot write {place}: there is no folder {place.parent}; create it first")
         if not os.access(place if place.exists() else place.parent, os.W_OK):
             raise InvalidInput(f"cannot write {place}: permission denied; choose another file")
-    except OSError as error:  # a name too long
+    except OSError as error:  # a name that is too long
         raise cannot_write(place, error) from None
 
 
+def check_table_path(path: str | Path, name: str) -> Path:
+    """Return the path of a table to write, if it is writable and its suffix names a format."""
+    place = as_path(path)
+    if place.suffix.lower() not in TABLES:
+        raise InvalidInput(f"{name} must end in {' or '.join(TABLES)}, got {str(place)!r}; rename it")
+    check_writable(place)
+    return place
+
+
 def _mode(place: Path) -> int | None:
-    """Return the mode of what is there, or None; a file that may not be written is not to be replaced either."""
+    """Return the mode of an existing file, or None; a file without write permission raises."""
     try:
         mode = place.stat().st_mode
     except FileNotFoundError:
@@ -187,7 +186,7 @@ def _mode(place: Path) -> int | None:
 
 
 def _write(part: Path, content: bytes, mode: int | None) -> None:
-    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as raw:  # noqa: PTH123 - never another's
+    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as raw:  # noqa: PTH123 - must be new
         raw.write(content)
         raw.flush()
         os.fsync(raw.fileno())
@@ -195,8 +194,8 @@ def _write(part: Path, content: bytes, mode: int | None) -> None:
             os.fchmod(raw.fileno(), stat.S_IMODE(mode))
 
 
-def _to_disk(path: Path) -> None:
-    """Bring a file, or a folder's names, to the disk, where the system can."""
+def _flush(path: Path) -> None:
+    """Flush a file, or the entries of a folder, to disk if the system can."""
     with contextlib.suppress(OSError):
         handle = os.open(path, os.O_RDONLY)
         try:
@@ -206,7 +205,7 @@ def _to_disk(path: Path) -> None:
 
 
 def as_folder(path: str | Path) -> Path:
-    """Return a folder to write to, made if it is not there."""
+    """Return a writable folder, created if it does not exist."""
     folder = as_path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -221,11 +220,11 @@ def as_folder(path: str | Path) -> Path:
 
 @contextlib.contextmanager
 def atomic_folder(path: str | Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
-    """Give an empty folder to fill; at the end its files appear in `path` together, with a manifest that names them.
+    """Yield an empty folder; on exit its files are moved to `path` with a manifest that lists them.
 
-    The manifest is what is given, as it stands at the end, and `files`: the SHA-256 of every file. If anything fails
-    before all are written, the files that were in `path` are as they were; then the old manifest goes, the files move,
-    and the new one follows. Files of other names stay.
+    The manifest holds the given mapping, as it is on exit, and `files`: the SHA-256 of every file. If an error occurs
+    before all files are written, the files in `path` are unchanged. Otherwise the old manifest is deleted, the files
+    are moved, and the new manifest follows. Files with other names are kept.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as home:
@@ -243,12 +242,12 @@ def atomic_folder(path: str | Path, manifest: Mapping[str, Any]) -> Iterator[Pat
         hashes = {name: sha256(part / name) for name in names}
         write_json(part / MANIFEST, {**manifest, "files": hashes})
         for name in names:
-            _to_disk(part / name)  # also what others wrote
+            _flush(part / name)  # the caller may have written it in another way
         _check_replaceable(out, (*names, MANIFEST))
         (out / MANIFEST).unlink(missing_ok=True)
         for name in (*names, MANIFEST):
             (part / name).replace(out / name)
-        _to_disk(out)
+        _flush(out)
     except OSError as error:
         raise cannot_write(out, error) from None
     except InvalidInput as error:
@@ -258,21 +257,38 @@ def atomic_folder(path: str | Path, manifest: Mapping[str, Any]) -> Iterator[Pat
 
 
 def _check_replaceable(folder: Path, names: Sequence[str]) -> None:
-    """Refuse, before anything is moved, names that stand for something else than a file of ours to replace."""
+    """Raise, before any file is moved, if a target exists and is not a regular file."""
     for name in names:
         mode = _mode(folder / name)
         if mode is not None and not stat.S_ISREG(mode):
-            raise InvalidInput(f"cannot write {folder / name}: it is there and not a file; move it away")
+            raise InvalidInput(f"cannot write {folder / name}: it exists and is not a file; move it away")
 
 
 def sha256(path: Path) -> str:
-    """Return the hash of a file."""
+    """Return the SHA-256 of a file."""
     with path.open("rb") as raw:
         return hashlib.file_digest(raw, "sha256").hexdigest()
 
 
 def cannot_write(path: str | Path, error: Exception) -> InvalidInput:
-    """Return the error for a place that cannot be written to, with the remedy."""
-    number = getattr(error, "errno", None)
-    remedy = _REMEDIES.get(number or 0, "choose another place")
+    """Return the error for a path that cannot be written, with the remedy."""
+    remedy = _REMEDIES.get(getattr(error, "errno", None) or 0, "choose another folder")
     return InvalidInput(f"cannot write {path}: {reason(error, remedy)}")
+
+
+@contextlib.contextmanager
+def space_for(what: str, folder: Path, remedy: str) -> Iterator[None]:
+    """Convert the error of a full disk to `InvalidInput`.
+
+    >>> with space_for("a table", Path("/small"), "name another folder"):
+    ...     raise OSError(errno.ENOSPC, "No space left on device")
+    Traceback (most recent call last):
+    ...
+    lpbandits.errors.InvalidInput: no space left for a table in /small; free some space, or name another folder
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise InvalidInput(f"no space left for {what} in {folder}; free some space, or {remedy}") from None

@@ -1,4 +1,4 @@
-"""Compressed files, unpacked through a limit: a small file cannot fill the disk or the memory."""
+"""Compressed files, decompressed up to a limit: a small file cannot fill the disk."""
 
 import contextlib
 import gzip
@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from lpbandits.errors import InvalidInput, reason
-from lpbandits.io.space import space_for
+from lpbandits.io.atomic import space_for
 
-LONGEST_LINE = 2**20
-"""Bytes of the longest line that a table may have."""
+MAX_LINE_BYTES = 2**20
+"""Length of the longest line of a table."""
 
 _CHUNK = 1 << 20
-_PACKED = {
+_FORMATS = {
     b"\x28\xb5\x2f\xfd": "zstandard",
     b"BZh": "bzip2",
     b"\xfd7zXZ\x00": "xz",
@@ -25,22 +25,20 @@ _PACKED = {
     b"\x78\x01": "zlib",
     b"\x78\x9c": "zlib",
     b"\x78\xda": "zlib",
-    b"PK\x03\x04": "zip (a name that ends in .zip would do)",
+    b"PK\x03\x04": "zip (rename it to .zip)",
 }
+_RAISE = "if that is right, raise the limit: unpack_limit=… (--unpack-limit 50GB)"
 
 
 class Limit(NamedTuple):
-    """How much a compressed file may unpack to: so many bytes, and so many times its own size.
-
-    Small files may unpack to `least` bytes whatever their size.
-    """
+    """Maximum decompressed size: `most` bytes and `times` the compressed size, but at least `least` bytes."""
 
     most: int = 20 * 10**9
     times: float = 200.0
     least: int = 2**26
 
     def of(self, packed: int) -> int:
-        """Return how many bytes a file of `packed` bytes may unpack to.
+        """Return the maximum decompressed size of a file of `packed` bytes.
 
         >>> Limit().of(10**6), Limit().of(10**9)
         (200000000, 20000000000)
@@ -49,14 +47,14 @@ class Limit(NamedTuple):
 
 
 @contextlib.contextmanager
-def plain(path: Path, name: str, limit: Limit) -> Iterator[Path]:
-    """Give a file to read: the one there is, or, of a gzipped one, what it unpacks to, for as long as it is needed."""
+def decompressed(path: Path, name: str, limit: Limit) -> Iterator[Path]:
+    """Yield a path to the decompressed file, deleted on exit; the path itself if it is not gzipped."""
     with path.open("rb") as raw:
         start = raw.read(8)
         if start[:2] != b"\x1f\x8b":
-            packed = next((kind for mark, kind in _PACKED.items() if start.startswith(mark)), None)
+            packed = next((kind for mark, kind in _FORMATS.items() if start.startswith(mark)), None)
             if packed is not None:
-                raise InvalidInput(f"{name} is compressed, by {packed}; gzip and zip are read: unpack it first")
+                raise InvalidInput(f"{name} is compressed with {packed}; only gzip and zip are supported: unpack it")
             yield path
             return
         raw.seek(0)
@@ -68,66 +66,71 @@ def plain(path: Path, name: str, limit: Limit) -> Iterator[Path]:
 
 
 def extract(archive: Path, member: zipfile.ZipInfo, bundle: zipfile.ZipFile, target: Path, limit: Limit) -> None:
-    """Unpack one member of a zip file."""
+    """Extract one member of a zip file."""
     name = f"{archive.name}:{member.filename}"
     if member.flag_bits & 1:
-        raise InvalidInput(f"{name} is encrypted; unpack it with its password first, and name the file")
+        raise InvalidInput(f"{name} is encrypted; unpack it with its password, and name the file")
     with bundle.open(member) as inside:
         copy(inside, target, name, limit.of(archive.stat().st_size))
 
 
+def check_archive(path: Path, name: str, limit: Limit) -> None:
+    """Raise if a zip-based file, such as a workbook, is invalid, encrypted or above the limit."""
+    max_size = limit.of(path.stat().st_size)
+    with open_zip(path) as bundle:
+        if any(member.flag_bits & 1 for member in bundle.infolist()):
+            raise InvalidInput(f"{name} is encrypted; save it without a password")
+        size = sum(member.file_size for member in bundle.infolist())
+    if size > max_size:
+        raise InvalidInput(f"{name} unpacks to {size:,} bytes; the limit is {max_size:,}: {_RAISE}")
+
+
 @contextlib.contextmanager
 def open_zip(archive: Path) -> Iterator[zipfile.ZipFile]:
-    """Open a zip file; whatever is odd about it, also while a member is read, is one clear error."""
+    """Open a zip file; all errors of reading it become `InvalidInput`."""
     try:
         with zipfile.ZipFile(archive) as bundle:
             yield bundle
     except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError, RuntimeError, ValueError, OSError) as error:
         if isinstance(error, InvalidInput):
             raise
-        raise InvalidInput(f"cannot unpack {archive}: {error}; download or make it again") from None
+        raise InvalidInput(f"cannot unpack {archive}: {error}; download or create it again") from None
 
 
 @contextlib.contextmanager
 def temporary_folder(inside: Path | None = None) -> Iterator[Path]:
-    """Give a folder that is gone afterwards; in another one, if that is named."""
+    """Yield a new folder, deleted on exit, in `inside` or in the folder for temporary files."""
     try:
         holder = tempfile.TemporaryDirectory(prefix="lpbandits-", dir=inside)
     except OSError as error:
-        if inside is not None:
-            raise InvalidInput(
-                f"there is no place for temporary files in {inside}: {reason(error, 'name a folder that is there')}"
-            ) from None
-        remedy = "set TMPDIR to a folder"
-        raise InvalidInput(f"there is no place for temporary files: {reason(error, remedy)}") from None
+        where = "" if inside is None else f" in {inside}"
+        remedy = "set TMPDIR to a folder" if inside is None else "name an existing folder"
+        raise InvalidInput(f"cannot create temporary files{where}: {reason(error, remedy)}") from None
     with holder as folder:
         yield Path(folder)
 
 
 def copy(source: IO[bytes] | gzip.GzipFile, target: Path, name: str, most: int) -> None:
-    """Copy what `source` unpacks to, at most so many bytes of it."""
+    """Copy a decompressed stream of at most `most` bytes to a file."""
     done = 0
     with target.open("wb") as out:
         while chunk := source.read(_CHUNK):
             done += len(chunk)
             if done > most:
-                raise InvalidInput(
-                    f"{name} unpacks to more than {most:,} bytes, which no log of ratings does; if yours does, raise "
-                    "the limit: unpack_limit=… (--unpack-limit 50GB)"
-                )
+                raise InvalidInput(f"{name} unpacks to more than the limit of {most:,} bytes; {_RAISE}")
             with space_for(name, target.parent, "set TMPDIR to another folder"):
                 out.write(chunk)
 
 
 def check_lines(path: Path, name: str) -> None:
-    """Refuse a text with a line longer than `LONGEST_LINE` bytes; looks at one place per megabyte."""
+    """Raise if a text has a line longer than `MAX_LINE_BYTES`; reads one page per megabyte."""
     with path.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as text:
         start = 0
-        while len(text) - start > LONGEST_LINE:
-            last = text.rfind(b"\n", start, start + LONGEST_LINE)
+        while len(text) - start > MAX_LINE_BYTES:
+            last = text.rfind(b"\n", start, start + MAX_LINE_BYTES)
             if last < start:
                 raise InvalidInput(
-                    f"{name} has a line longer than {LONGEST_LINE:,} bytes (from byte {start:,}); it is not a table of "
-                    "ratings, or its lines do not end in a newline"
+                    f"{name} has a line longer than {MAX_LINE_BYTES:,} bytes (at byte {start:,}); it is not a table or"
+                    " its lines do not end in a newline"
                 )
             start = last + 1

@@ -1,4 +1,4 @@
-"""Reading text and JSON that anybody may have written: bounded in size and depth, every number finite."""
+"""Reading untrusted files and JSON: bounded in size and depth, all numbers finite."""
 
 import hashlib
 import json
@@ -13,15 +13,15 @@ from lpbandits.io.paths import as_path
 from lpbandits.typing import Json
 
 MAX_BYTES = 2**28
-"""Of one JSON document: a model of a hundred states and ten thousand actions has a fifth of it."""
-MOST_VALUES = 20_000_000
-"""Numbers, texts, lists and objects in one JSON document."""
-MOST_DEPTH = 64
-LARGEST_INT = 10**100
+"""Size of a JSON document: five times that of a model of 100 states and 10,000 actions."""
+MAX_VALUES = 20_000_000
+"""Number of values in a JSON document."""
+MAX_DEPTH = 64
+MAX_INT = 10**100
 
 
 def digest(content: Any) -> str:
-    """Return the SHA-256 of a JSON value, whatever the order of its keys.
+    """Return the SHA-256 of a JSON value; it does not depend on the order of keys.
 
     >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
     True
@@ -31,51 +31,51 @@ def digest(content: Any) -> str:
 
 
 def read_json(path: str | Path) -> Any:
-    """Return the JSON document in a file."""
+    """Parse the JSON document in a file."""
     place = as_path(path)
     try:
         data = read_bytes(place, MAX_BYTES)
     except FileFormatError:
         raise
-    except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
+    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
         raise FileFormatError(f"cannot read {place}: {reason(error)}") from None
     return parse_json(data, str(place))
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """Return what a file holds, if that is not too much: a device has no size, and may have no end."""
+    """Return the content of a file of at most `most` bytes; a device has no size, and may not end."""
     if path.stat().st_size > most:
-        raise FileFormatError(f"{path} has {path.stat().st_size:,} bytes; at most {most:,} are read")
+        raise FileFormatError(f"{path} has {path.stat().st_size:,} bytes; the limit is {most:,}")
     with path.open("rb") as raw:
         data = raw.read(most + 1)
     if len(data) > most:
-        raise FileFormatError(f"{path} has more than {most:,} bytes, which is all that is read")
+        raise FileFormatError(f"{path} is larger than the limit of {most:,} bytes")
     return data
 
 
 def parse_json(text: str | bytes, source: str) -> Any:
-    """Return the value of a JSON document; `source` names it in errors.
+    """Return the value of a JSON document; `source` is its name in errors.
 
-    Refused are documents that are too long, too deep or cut short, keys given twice, what is not a finite number (NaN,
-    1e400, integers beyond 1e100) and text that is not Unicode.
+    Documents that are too long, too deep or truncated, repeated keys, numbers that are not finite (NaN, 1e400, integers
+    beyond 1e100) and text that is not Unicode raise `FileFormatError`.
 
     >>> parse_json('{"a": [1, 2.5, null]}', "it")
     {'a': [1, 2.5, None]}
     >>> parse_json('{"a": 1, "a": 2}', "it")
     Traceback (most recent call last):
     ...
-    lpbandits.errors.FileFormatError: it has the key 'a' twice; it is not as it was written
+    lpbandits.errors.FileFormatError: it has the key 'a' twice; the file was changed
     """
     if not isinstance(text, str | bytes | bytearray):
-        raise FileFormatError(f"{source} is a {type(text).__name__}; give its JSON text")
+        raise FileFormatError(f"{source} must be JSON text, got {type(text).__name__}")
     if len(text) > MAX_BYTES:
-        raise FileFormatError(f"{source} has more than {MAX_BYTES:,} bytes; that much is not read")
+        raise FileFormatError(f"{source} is larger than the limit of {MAX_BYTES:,} bytes")
     try:
         plain = text if isinstance(text, str) else bytes(text).decode("utf-8")
     except UnicodeDecodeError:
-        raise FileFormatError(f"{source} is not UTF-8 text, so it is not a JSON file of ours") from None
-    if plain.count(",") + plain.count("[") + plain.count("{") > MOST_VALUES:
-        raise FileFormatError(f"{source} holds more than {MOST_VALUES:,} values; that much is not read")
+        raise FileFormatError(f"{source} is not UTF-8 text, so it is not a JSON file") from None
+    if plain.count(",") + plain.count("[") + plain.count("{") > MAX_VALUES:
+        raise FileFormatError(f"{source} holds more values than the limit of {MAX_VALUES:,}")
 
     def constant(name: str) -> Never:
         raise FileFormatError(f"{source} holds {name}; every number must be finite")
@@ -84,15 +84,15 @@ def parse_json(text: str | bytes, source: str) -> Any:
         found = dict(pairs)
         if len(found) < len(pairs):
             twice = max(Counter(key for key, _ in pairs).items(), key=itemgetter(1))[0]
-            raise FileFormatError(f"{source} has the key {twice!r:.60} twice; it is not as it was written")
+            raise FileFormatError(f"{source} has the key {twice!r:.60} twice; the file was changed")
         return found
 
     try:
         content = json.loads(plain, parse_constant=constant, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
         raise FileFormatError(
-            f"{source} is not whole JSON (line {error.lineno}, column {error.colno}): it is cut short, damaged or "
-            "another kind of file"
+            f"{source} is not valid JSON (line {error.lineno}, column {error.colno}): it is truncated, damaged or "
+            "in another format"
         ) from None
     except RecursionError:
         raise _too_deep(source) from None
@@ -105,11 +105,11 @@ def parse_json(text: str | bytes, source: str) -> Any:
 
 
 def _check(content: Any, source: str) -> None:
-    """Go through a document level by level: numbers finite, text Unicode, not too deep."""
+    """Check level by level: numbers finite, text Unicode, not too deep."""
     level, depth = [content], 0
     while level:
         depth += 1
-        if depth > MOST_DEPTH:
+        if depth > MAX_DEPTH:
             raise _too_deep(source)
         below: list[Any] = []
         for value in level:
@@ -118,7 +118,7 @@ def _check(content: Any, source: str) -> None:
                 if not math.isfinite(value):
                     raise _not_a_number(source, "a number beyond 1e308")
             elif kind is int:
-                if not -LARGEST_INT < value < LARGEST_INT:
+                if not -MAX_INT < value < MAX_INT:
                     raise _not_a_number(source, "an integer beyond 1e100")
             elif kind is str:
                 if not value.isascii():
@@ -135,11 +135,11 @@ def _check_text(text: str, source: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise FileFormatError(f"{source} holds the text {text!r:.60}, which is not Unicode; write it anew") from None
+        raise FileFormatError(f"{source} holds the text {text!r:.60}, which is not Unicode") from None
 
 
 def _too_deep(source: str) -> FileFormatError:
-    return FileFormatError(f"{source} nests lists and objects more than {MOST_DEPTH} deep; it is not a file of ours")
+    return FileFormatError(f"{source} nests lists and objects deeper than the limit of {MAX_DEPTH}")
 
 
 def _not_a_number(source: str, what: str) -> FileFormatError:

@@ -1,4 +1,4 @@
-"""Where things of the user's are kept: the cache folder, also where there is no home."""
+"""Paths, and the user's cache folder, also for users without a home."""
 
 import contextlib
 import os
@@ -14,23 +14,23 @@ PACKAGE = __name__.partition(".")[0]
 
 
 def as_path(value: object) -> Path:
-    """Return a path; what is none is an `InvalidInput`.
+    """Return a path; other types raise `InvalidInput`.
 
     >>> as_path(7)
     Traceback (most recent call last):
     ...
-    lpbandits.errors.InvalidInput: a path is text, not a int; give a name such as 'model.json'
+    lpbandits.errors.InvalidInput: path must be a str or PathLike, got int
     """
     if isinstance(value, str):
-        return Path(str.__str__(value))  # a subclass may have odd ideas of itself
+        return Path(str.__str__(value))  # a subclass may override __str__
     with contextlib.suppress(TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RuntimeError):
         if isinstance(value, os.PathLike):
             return Path(os.fspath(value))
-    raise InvalidInput(f"a path is text, not a {type(value).__name__}; give a name such as 'model.json'")
+    raise InvalidInput(f"path must be a str or PathLike, got {type(value).__name__}")
 
 
 def cache_path() -> Path | None:
-    """Return the user's cache folder for this package, which may not exist; None if the user has no home.
+    """Return the user's cache folder for this package, which may not exist; None without a home.
 
     >>> place = cache_path()
     >>> place is None or place.is_absolute()
@@ -44,7 +44,7 @@ def cache_path() -> Path | None:
 
 
 def writable(folder: Path | None) -> Path | None:
-    """Return a folder if files can be made in it; it is made if it is not there."""
+    """Return a folder if it is writable, else None; it is created if it does not exist."""
     if folder is None:
         return None
     with contextlib.suppress(OSError, ValueError):
@@ -55,17 +55,17 @@ def writable(folder: Path | None) -> Path | None:
 
 
 def own_temporary() -> Path | None:
-    """Return one folder for all processes of this user in the temporary directory, if nobody else can write to it.
+    """Return a folder for all processes of this user in the temporary directory, or None.
 
-    Machine code is loaded from it, so a folder that another user made under its name is not used.
+    Machine code is loaded from it, so a folder that another user can write to is not used.
     """
     user = os.getuid() if hasattr(os, "getuid") else "user"
     with contextlib.suppress(OSError):
         folder = Path(tempfile.gettempdir()) / f"{PACKAGE}-{user}"
         with contextlib.suppress(FileExistsError):
             folder.mkdir(mode=0o700)
-        found = folder.lstat()
-        ours = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
-        if stat.S_ISDIR(found.st_mode) and ours:
+        info = folder.lstat()
+        ours = not hasattr(os, "getuid") or (info.st_uid == os.getuid() and not info.st_mode & 0o022)
+        if stat.S_ISDIR(info.st_mode) and ours:
             return writable(folder)
     return None
