@@ -33,8 +33,8 @@ MODEL = lpb.PreferenceModel([[0, 1], [1, 0]], means=[[2.0, 1.0], [1.0, 2.0]])
 TRUTH = np.zeros(1, dtype=np.int64)
 PEOPLE = WORLD.draw(people=1, seed=0)
 LOG = lpb.Ratings.from_arrays([0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1], [5, 3, 2, 4, 1, 1])
-MEMORY = "GiB of memory; at most"
-HOURS = "hours; at most"
+MEMORY = "GiB of memory; the limit"
+HOURS = "hours; the limit"
 
 
 class Told:

@@ -87,8 +87,8 @@ def altered(agent: Agent, *, hashed: bool = True, **changes: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "not whole JSON"),
-        ('{"format": "lpbandits-ag', "not whole JSON"),
+        ("", "not valid JSON"),
+        ('{"format": "lpbandits-ag', "not valid JSON"),
         ("[]", "not a saved agent: its 'format' is not 'lpbandits-agent'"),
         ('{"format": "lpbandits-model"}', "not a saved agent"),
         (altered(agent_for(), version=2), "version 2; this lpbandits reads version 3: install the lpbandits that"),

@@ -194,7 +194,7 @@ def test_unknown_actions_raise_or_are_skipped(tmp_path: Path, rows: int) -> None
         ({"allowed": "gin"}, "action 'gin' of --allowed"),
         ({"allowed": " , "}, "--allowed"),
         ({"unknown": "maybe"}, "unknown.*'maybe'"),
-        ({"out": "out.xlsx"}, r"out\.xlsx.*\.parquet"),
+        ({"out": "out.xlsx"}, r"\.parquet.*out\.xlsx"),
         ({"out": "nowhere/out.csv"}, "nowhere"),
         ({"people": "missing.csv"}, "missing.csv"),
         ({"columns": {"person": "who"}}, "'who'"),

@@ -298,10 +298,9 @@ def test_names_are_kept_and_counted() -> None:
     none = fit_states(log, TwoStage(), states=1, heldout=0, names={"tt10": "Heat"})
     assert none.model.names is None
     assert none.report.named == 0
-    assert [note for note in none.report.warnings if "name" in note] == [
-        "none of the 1 names is of an action: names are for labels such as 'tt10', and actions are labelled such as "
-        "'10'; give a table with the actions' labels in its first column"
-    ]
+    (note,) = [note for note in none.report.warnings if "name" in note]
+    assert "'tt10'" in note
+    assert "'10'" in note
     assert fit_states(log, TwoStage(), states=1, heldout=0).report.named is None
     for wrong in ("x", {"10": 3}, {1.5: "x"}, [("10", "Heat")]):
         with pytest.raises(InvalidInput, match="name"):

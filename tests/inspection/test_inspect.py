@@ -276,7 +276,7 @@ def test_a_word_when_no_name_matches(tmp_path: Path) -> None:
     names = tmp_path / "names.csv"
     names.write_text("id,title\ntt0010,Heat (1995)\n")
     done = inspected(lpb.PreferenceModel([[0, 1]], actions=[10, 20]), tmp_path, "--names", str(names), "--json")
-    assert done.stderr.startswith("warning: none of the 1 names is of an action")
+    assert done.stderr.startswith("warning: none of the 1 names")
     assert "'tt0010'" in done.stderr
     assert "'10'" in done.stderr
     assert json.loads(done.stdout)["states"][0]["top"] == [10, 20]
