@@ -1,4 +1,4 @@
-"""Made-up tables of every figure on which every claim holds, for tests of the claims."""
+"""Synthetic tables of all figures on which every claim holds."""
 
 import functools
 import math
@@ -10,7 +10,7 @@ import polars as pl
 
 from lpbandits.paper.claims.check import Tables
 from lpbandits.paper.claims.sweeps import SAME_SWEEPS
-from lpbandits.paper.figures.ladder import BROKEN, LADDER, MARGINAL
+from lpbandits.paper.figures.ladder import LADDER, MARGINAL, VIOLATIONS
 from lpbandits.paper.figures.looseness import BOUND, EXACT, GAP, ODDS, SIZES
 from lpbandits.paper.figures.movielens import NOTHING, RECOVERED, SHRUNK, TRUE
 
@@ -20,9 +20,9 @@ Row = dict[str, Any]
 
 
 def table(rows: Iterable[Row], draws: int = DRAWS, noise: float = 0.002, seed: int = 0) -> pl.DataFrame:
-    """Return the rows once per draw: draws differ, all policies alike, and every number a little more by luck.
+    """Repeat the rows per draw, with a common level per draw and independent noise.
 
-    Recovered models are there in the first draws only. Curves are there, too: rows that no claim may look at.
+    Recovered models are in the first draws only. Rows of kind "curve" must not affect a claim.
     """
     rng = np.random.default_rng(seed)
     out = []
@@ -31,15 +31,17 @@ def table(rows: Iterable[Row], draws: int = DRAWS, noise: float = 0.002, seed: i
         for draw in range(few):
             level = 1.0 if noise > 1 else 1.0 + 0.1 * draw
             common = {k: level if k in SHARED else 1.0 for k in MEASURES}
-            luck = {k: v * common[k] * math.exp(noise * rng.standard_normal()) for k, v in row.items() if k in MEASURES}
-            out.append({**row, **luck, "draw": draw})
+            noisy = {
+                k: v * common[k] * math.exp(noise * rng.standard_normal()) for k, v in row.items() if k in MEASURES
+            }
+            out.append({**row, **noisy, "draw": draw})
             if "kind" in row:
-                out.append({**row, **dict.fromkeys(luck, 999.0), "draw": draw, "kind": "curve"})
+                out.append({**row, **dict.fromkeys(noisy, 999.0), "draw": draw, "kind": "curve"})
     return pl.DataFrame(out)
 
 
 SHARED = {"regret", "regret_q95", "regret_q99", "value"}
-"""What a draw moves for all policies alike."""
+"""Columns that a draw changes for all policies alike."""
 MEASURES = SHARED | {"regret_sd", "active_all", "true_state", "true_state_alone", "error"}
 
 
@@ -58,7 +60,7 @@ def curves() -> list[Row]:
 
 
 def sweep(xs: Iterable[float], **policies: Callable[[int, float], float]) -> list[Row]:
-    """Return a row per value and policy; a policy's regret is given by the value's place and the value."""
+    """Return a row per value and policy; regret is a function of the value's index and the value."""
     named = {name.replace("_", "-"): regret for name, regret in policies.items()}
     return [
         {"x": float(x), "policy": name, "regret": regret(i, x), "active_all": 1.0 + i}
@@ -137,23 +139,23 @@ def looseness() -> list[Row]:
 
 
 def ladder() -> dict[str, list[Row]]:
-    """Return the ladder's tables: the less is known the more is lost, but mTS loses most, and errors hurt lpbTS."""
+    """Return tables of the ladder: less knowledge loses more, but mTS loses most, and wrong orderings hurt lpbTS."""
     loses = {"mts": 90.0, "lpb-utility": 14.0, "lpb-ids": 10.0, MARGINAL: 14.0, "lpbts": 20.0, "ts-top": 30.0, "ts": 60}
     assert list(loses) == list(LADDER)
     rows: dict[str, list[Row]] = {}
-    for broken in BROKEN:
-        places = [(size, setting) for size, worlds in broken.worlds.items() for setting in worlds]
-        rows[broken.name] = [
-            {"size": size, "setting": setting, "policy": policy, **_spread(broken.name, setting, policy, regret)}
+    for violation in VIOLATIONS:
+        places = [(size, setting) for size, worlds in violation.worlds.items() for setting in worlds]
+        rows[violation.name] = [
+            {"size": size, "setting": setting, "policy": policy, **_spread(violation.name, setting, policy, regret)}
             for size, setting in places
             for policy, regret in loses.items()
-            if broken.marginal or policy != MARGINAL
+            if violation.marginal or policy != MARGINAL
         ]
     return rows
 
 
 def _spread(figure: str, setting: str, policy: str, regret: float) -> dict[str, float]:
-    """Return mean and quantiles; told half the noise the last is worse, and with wrong orderings lpbTS is."""
+    """Return mean and quantiles of regret; half the noise raises the 99 % quantile, wrong orderings raise lpbTS."""
     mean = 2 * regret if (figure, setting, policy) == ("ladder-errors", "0.4", "lpbts") else regret
     last = 9 * regret if (figure, setting) == ("ladder-assumed-noise", "0.5") else 3 * regret
     return {"regret": mean, "regret_q95": 2 * regret, "regret_q99": last}
@@ -161,7 +163,7 @@ def _spread(figure: str, setting: str, policy: str, regret: float) -> dict[str, 
 
 @functools.cache
 def sentences(draws: int = DRAWS, noise: float = 0.002) -> Tables:
-    """Return tables on which every sentence holds."""
+    """Return tables on which every claim holds."""
     sizes, states, gaps = (5, 10, 20), (5, 10, 20, 50, 100), (0.1, 0.2, 0.5, 1.0)
     rising = [10.0, 15.0, 20.0, 20.0, 20.0]
     both = {"lpbts": flat(20.0), "mts": lambda i, _: (20.0, 100.0, 300.0)[i], "ts": flat(90.0)}

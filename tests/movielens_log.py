@@ -1,4 +1,4 @@
-"""A small log in MovieLens' own files: people of five tastes, movies with genres, and some below the paper's filter."""
+"""A small log in MovieLens' format: people of five tastes, movies with genres, and some below the paper's filter."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,21 +9,21 @@ from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 TASTES = 5
 ORDINARY, RARE = 348, 10
-"""Movies with far more than 200 ratings, and with far fewer."""
+"""Number of movies with far more, and with far fewer, than 200 ratings."""
 EDGE_MOVIE, CLOSE_MOVIE = ORDINARY + RARE, ORDINARY + RARE + 1
-"""Rated by 200 of the people who stay, and by 199 of them and 30 others."""
+"""Movies rated by 200 of the remaining people, and by 199 of them and 30 others."""
 MOVIES = ORDINARY + RARE + 2
 KEEN, IDLE = 401, 40
-"""People with 200 to 280 ratings, and with 150 to 199."""
+"""Number of people with 200 to 280, and with 150 to 199, ratings."""
 NO_GENRES = 7
-"""A movie that movies.dat does not have."""
+"""A movie that is not in movies.dat."""
 GENRES = ("Action", "Comedy", "Crime", "Drama", "Horror", "Musical", "Sci-Fi", "Western")
 _COMMON = (0.2, 0.22, 0.1, 0.25, 0.08, 0.02, 0.12, 0.01)
 
 
 @dataclass(frozen=True)
 class Log:
-    """What was written: people × movies, 0 where there is no rating, and the genres of each movie."""
+    """Written ratings (people × movies, 0 if missing), tastes of people and genres of movies."""
 
     folder: Path
     ratings: IntArray
@@ -42,12 +42,12 @@ class Log:
 
     @property
     def kept(self) -> FloatArray:
-        """The ratings that are left, absent ones 0."""
+        """The remaining ratings, missing ones 0."""
         return self.ratings[np.ix_(self.kept_people, self.kept_movies)].astype(np.float64)
 
 
 def movie_id(movie: int) -> int:
-    """Return the number that the files have for a movie; as text these are not in the order of the movies."""
+    """Return the id of a movie in the files; as text, ids are not in the order of the movies."""
     return 3 * movie + 5
 
 
@@ -57,9 +57,9 @@ def write_log(folder: Path, seed: int = 0) -> Log:
     people = KEEN + IDLE
     taste = rng.permutation(np.arange(people) % TASTES)
     rated = _rated(rng, taste)
-    liking = rng.normal(0.0, 0.9, (TASTES, MOVIES))
+    utility = rng.normal(0.0, 0.9, (TASTES, MOVIES))
     level = 2.6 + 0.4 * taste + rng.normal(0.0, 0.3, people)  # centres of different length
-    values = level[:, None] + liking[taste] + rng.normal(0.0, 0.8, (people, MOVIES))
+    values = level[:, None] + utility[taste] + rng.normal(0.0, 0.8, (people, MOVIES))
     ratings = np.where(rated, np.clip(np.rint(values), 1, 5), 0).astype(np.int64)
     genres = tuple(
         ("unknown",)
@@ -79,7 +79,7 @@ def write_log(folder: Path, seed: int = 0) -> Log:
 
 
 def _rated(rng: np.random.Generator, taste: IntArray) -> BoolArray:
-    """Return who rated what: more often what their taste favours, so that clusters of raw ratings are tastes."""
+    """Return which movies people rated: preferred ones more often, so that clusters of raw ratings are tastes."""
     people = len(taste)
     counts = np.concatenate([[200], rng.integers(200, 281, KEEN - 1), [199], rng.integers(150, 200, IDLE - 1)])
     rated = np.zeros((people, MOVIES), dtype=np.bool_)

@@ -1,7 +1,7 @@
-"""Finished cases of a reproduction on disk: kept as they end, and believed only when everything fits.
+"""Store finished cases of a reproduction on disk, and load them if they match.
 
-A case is a table (Parquet) and, written after it, a record (JSON) of what it is, with the table's hash. A table
-without its record, or with that of other settings, another seed or version, or other content, is computed again.
+A case is a table (Parquet) and a record (JSON), written after it, of its settings and the table's hash. A table without
+a record, or with the record of other settings, another seed, version or content, is computed again.
 """
 
 import hashlib
@@ -25,54 +25,54 @@ VERSION = 1
 
 
 def place_of(folder: Path, figure: Figure, case: Case, seed: int) -> Path:
-    """Return where the table of a case is kept."""
+    """Return the path of a case's table."""
     return folder / f"{figure.name}-{digest(_identity(figure, case, seed))[:16]}.parquet"
 
 
 def keep(folder: Path, figure: Figure, case: Case, seed: int, table: pl.DataFrame, seconds: float) -> None:
-    """Write a case's table, and then the record that vouches for it: an interrupt waits for both."""
+    """Write a case's table and its record; an interrupt waits for both."""
     place = place_of(folder, figure, case, seed)
     data = as_parquet(table)
     content = {"sha256": hashlib.sha256(data).hexdigest(), "form": _form(table), "seconds": seconds}
     record = {**_identity(figure, case, seed), **content}
     with defer_signals():
-        place.with_suffix(".json").unlink(missing_ok=True)  # the record of an older table
+        place.with_suffix(".json").unlink(missing_ok=True)  # of an older table
         write_bytes(place, data)
         write_json(place.with_suffix(".json"), record)
 
 
 def kept(folder: Path, figure: Figure, case: Case, seed: int) -> pl.DataFrame | str | None:
-    """Return the table of a case; None if there is none, and in words what is wrong with one not to be believed."""
+    """Return the table of a case, None if there is none, or a message if it does not match its record."""
     place = place_of(folder, figure, case, seed)
     try:
-        return _believed(place, _identity(figure, case, seed))
+        return _checked(place, _identity(figure, case, seed))
     except FileNotFoundError:
         return None
     except (FileFormatError, OSError) as error:
         return f"{place.name} {error}"
 
 
-def _believed(place: Path, wanted: Json) -> pl.DataFrame:
+def _checked(place: Path, identity: Json) -> pl.DataFrame:
     data = read_bytes(place, MAX_BYTES)
     try:
         record = read_json(place.with_suffix(".json"))
     except FileFormatError:
-        raise FileFormatError("has no record beside it, so it was not finished") from None
-    if not isinstance(record, dict) or digest({key: record.get(key) for key in wanted}) != digest(wanted):
+        raise FileFormatError("has no valid record, so it was not finished") from None
+    if not isinstance(record, dict) or digest({key: record.get(key) for key in identity}) != digest(identity):
         raise FileFormatError("has the record of another case, seed or version")
     if hashlib.sha256(data).hexdigest() != record.get("sha256"):
-        raise FileFormatError("is not the table that was written: its content does not match its record")
+        raise FileFormatError("does not match the hash in its record")
     try:
         table = pl.read_parquet(io.BytesIO(data))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        raise FileFormatError("is not a table") from None
+        raise FileFormatError("is not a Parquet table") from None
     if digest(_form(table)) != digest(record.get("form")):
-        raise FileFormatError("is not such a table as was written: other columns or rows, or numbers that are none")
+        raise FileFormatError("does not match the form in its record: rows, columns or non-finite numbers differ")
     return table
 
 
 def _form(table: pl.DataFrame) -> Json:
-    """Return what a table looks like: rows, columns with their types, and how many numbers of each are none."""
+    """Return the form of a table: number of rows, column types, and number of non-finite values per column."""
     odd = {
         name: int((table[name].is_nan() | table[name].is_infinite()).sum())
         for name, kind in table.schema.items()
@@ -82,7 +82,7 @@ def _form(table: pl.DataFrame) -> Json:
 
 
 def _identity(figure: Figure, case: Case, seed: int) -> Json:
-    """Return all that fixes a case's numbers: other data is another case."""
+    """Return everything that determines a case's numbers, including the hash of its data."""
     return {
         "format": FORMAT,
         "version": VERSION,

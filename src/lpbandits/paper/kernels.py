@@ -1,4 +1,4 @@
-"""Offered sets: which actions a person may choose from in a round."""
+"""Kernel that draws the offered actions of a person and round."""
 
 from lpbandits.kernels.compiler import jit_in_place
 from lpbandits.kernels.random import OFFER, below, uniform
@@ -18,11 +18,11 @@ def diverse_sets(
     left: IntArray,
     turn: IntArray,
 ) -> None:
-    """Fill people × rounds × size with sets that go round the genres, each time one not-yet-chosen action of it.
+    """Fill `out` (people × rounds × size) with sets of actions, drawn from the genres in turn.
 
-    Genre g has actions members[starts[g]:starts[g+1]], action a has genres owners[owner_starts[a]:owner_starts[a+1]];
-    genres take turns in random order. `stamp` (one per action, 0 at first), `left` and `turn` (one per genre) are
-    scratch. Sets are in rising order.
+    Genre g has actions members[starts[g]:starts[g+1]], action a has genres owners[owner_starts[a]:owner_starts[a+1]].
+    Genres take turns in random order; in its turn, a genre gives a random action that is not yet chosen. Sets are in
+    ascending order. `stamp` (per action, initially 0), `left` and `turn` (per genre) are scratch arrays.
     """
     people, rounds, size = out.shape
     genres = len(left)

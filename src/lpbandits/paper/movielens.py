@@ -1,8 +1,8 @@
-"""The paper's MovieLens task (its appendix "Details on the MovieLens experiments").
+"""The paper's MovieLens task (appendix "Details on the MovieLens experiments").
 
-Real people are clustered, a Bradley-Terry model per cluster gives orderings and mean ratings in [1, 5], and bandit
-people who were not clustered get the state whose centre is nearest to their real ratings. A third group's simulated
-logs are what a recovered model is learned from.
+Half of the people are clustered, and a Bradley-Terry model per cluster gives orderings and mean ratings in [1, 5]. The
+others get the state whose centre is nearest to their ratings: half of them are bandit people, and the simulated logs of
+the other half (offline people) are the data from which models are recovered.
 """
 
 from dataclasses import dataclass
@@ -25,16 +25,17 @@ from lpbandits.worlds import Population
 
 STATES = 5
 NOISE = float(np.sqrt(0.5))
-"""The paper writes N(mean, variance): the variance is 0.5."""
+"""Standard deviation of rewards; the paper writes N(mean, variance) with variance 0.5."""
 LOWEST, HIGHEST = 1.0, 5.0
-"""The scale of ratings."""
+"""Limits of the rating scale."""
 NARROWEST = 1.5
-"""The least width ζ of a person's own interval of ratings."""
+"""Minimum width ζ of a person's interval of ratings."""
 LEAST = 200
-"""Ratings that a person, and a movie, must have."""
+"""Minimum number of ratings of a person and of a movie."""
 OFFERED = 300
+"""Movies offered per round."""
 LOGGED = (200, 300)
-"""The least and most movies in the log of an offline person."""
+"""Minimum and maximum number of movies in the log of an offline person."""
 
 
 Genres: TypeAlias = tuple[tuple[str, ...], ...]
@@ -43,7 +44,7 @@ Genres: TypeAlias = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True)
 class Environment:
-    """How a person's ratings come about: on the state's scale or their own, and with what noise (sd)."""
+    """Scale of people's ratings, and standard deviation of their noise."""
 
     title: str
     scale: Literal["same", "different"]
@@ -55,21 +56,21 @@ ENVIRONMENTS = {
     "different": Environment("Different scales", "different", 0.0),
     "different-noisy": Environment("Different scales, noisy", "different", NOISE),
 }
-"""On different scales the paper considers "only reward randomness due to the random rating perturbation": no noise."""
+"""The paper has no noise on different scales: "only reward randomness due to the random rating perturbation"."""
 
 
 @dataclass(frozen=True, eq=False)
 class MovieLensTask:
-    """Everything the experiment needs, from one seed.
+    """The task of one seed.
 
     Attributes
     ----------
     model
-        The true orderings, with the state's means; the prior is uniform, as in the paper.
+        True orderings and means, with a uniform prior.
     means
-        m×k: each state's mean ratings in [1, 5].
+        Mean ratings of each state in [1, 5], m×k.
     bandit, offline
-        The states of the people the bandits meet, and of those whose logs the recovered models are learned from.
+        States of the bandit people, and of the people whose logs the models are recovered from.
     genres
         The genres of each action.
     """
@@ -83,10 +84,10 @@ class MovieLensTask:
 
     @classmethod
     def of(cls, ratings: Ratings, genres: Genres, *, seed: int = 0, threads: int | None = None) -> "MovieLensTask":
-        """Split the people, and fit the true model to the training half."""
+        """Split the people and fit the true model to the training half."""
         train, bandit, offline = (ratings.subset(part) for part in split(len(ratings.people), seed))
         if len(train.people) < 10 * STATES:
-            raise InvalidInput(f"{len(ratings.people)} people are too few to split and cluster; use a larger dataset")
+            raise InvalidInput(f"people: {len(ratings.people)} are too few to split and cluster; use a larger dataset")
         model = fit_states(
             train,
             TwoStage(scale="raw", shrink=False, seed=seed),
@@ -96,14 +97,12 @@ class MovieLensTask:
             threads=threads,
         ).model
         if model.n_states != STATES:
-            raise InvalidInput(
-                f"only {model.n_states} of {STATES} clusters have orderings of their own; use another seed"
-            )
+            raise InvalidInput(f"only {model.n_states} of {STATES} clusters have distinct orderings; use another seed")
         clusters = cluster_people(train, STATES, scale="raw", seed=seed, threads=threads)
         means = rescaled(model)
-        told = PreferenceModel(model.orderings, actions=model.actions, means=means)
+        true = PreferenceModel(model.orderings, actions=model.actions, means=means)
         return cls(
-            told,
+            true,
             means,
             _nearest(train, clusters.labels, bandit),
             _nearest(train, clusters.labels, offline),
@@ -112,9 +111,9 @@ class MovieLensTask:
         )
 
     def population(self, environment: Environment, offered: IntArray) -> Population:
-        """Return as many bandit people as there are offered sets for; mTS is told the state's expected means.
+        """Return one bandit person per row of `offered`; the model has the expected means of each state.
 
-        Every policy is told the same noise, also where there is none.
+        All policies assume the same noise, even in environments without noise.
         """
         people = len(offered)
         chosen = np.random.default_rng([self.seed, 2]).choice(
@@ -128,7 +127,7 @@ class MovieLensTask:
         return Population(model, truth, means, Rewards("gaussian", NOISE), offered, replayed=environment.noise == 0)
 
     def log(self, environment: Environment) -> Ratings:
-        """Return the offline people's logs: 200 to 300 movies each, uniformly chosen, and rated."""
+        """Return simulated logs of the offline people: 200 to 300 ratings of uniformly chosen movies each."""
         rng = np.random.default_rng([self.seed, 4])
         means = self._personal(self.offline, environment, rng)
         k = self.model.n_actions
@@ -149,10 +148,9 @@ class MovieLensTask:
         shrink: bool = False,
         threads: int | None = None,
     ) -> tuple[PreferenceModel, float]:
-        """Return the model learned from a log, its states named as the true ones, and its error (1 − τ).
+        """Return the model fitted to a log, with states in the order of the true ones, and its error (1 − τ).
 
-        Its means are made as the true ones are: utilities stretched to the scale of ratings. It keeps the utilities and
-        their errors. The paper does not `shrink`.
+        Means are utilities rescaled to the rating scale, as for the true model. The paper does not `shrink`.
         """
         fitted = fit_states(
             log,
@@ -177,7 +175,7 @@ class MovieLensTask:
         return model, matching.error
 
     def offered(self, people: int, rounds: int) -> IntArray:
-        """Return people × rounds × 300 movies, in rising order: round by round a genre after the other gives one."""
+        """Return the offered movies, people × rounds × 300 in ascending order, drawn from the genres in turn."""
         names, starts, members, owner_starts, owners = self._genre_arrays
         out = np.empty((people, rounds, min(OFFERED, self.model.n_actions)), dtype=np.int64)
         stamp = np.zeros(self.model.n_actions, dtype=np.int64)
@@ -186,7 +184,7 @@ class MovieLensTask:
         return out
 
     def _personal(self, truth: IntArray, environment: Environment, rng: np.random.Generator) -> FloatArray:
-        """Return each person's means: the state's, or the state's moved into the person's own interval [η, υ]."""
+        """Return each person's means: the state's, or the state's rescaled to the person's interval [η, υ]."""
         means = self.means[truth]
         if environment.scale == "same":
             return np.ascontiguousarray(means)
@@ -207,14 +205,14 @@ class MovieLensTask:
 
 
 def read_log(folder: Path) -> tuple[Ratings, Genres]:
-    """Return the ratings after the paper's filter, and the genres of the movies that are left."""
+    """Return the ratings after the paper's filter, and the genres of the remaining movies."""
     ratings = read_ratings(folder, min_person=LEAST, min_action=LEAST)
     genres = read_genres(folder)
     return ratings, tuple(genres.get(str(a), ("unknown",)) for a in ratings.actions)
 
 
 def split(people: int, seed: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the training half of the people, and the bandit and the offline half of the others, by index.
+    """Split people into a training half, a bandit quarter and an offline quarter (indices).
 
     >>> [len(part) for part in split(1589, seed=0)]
     [794, 397, 398]
@@ -226,7 +224,7 @@ def split(people: int, seed: int) -> tuple[IntArray, IntArray, IntArray]:
 
 
 def expected(means: FloatArray, environment: Environment) -> FloatArray:
-    """Return the means of a state's people on average: E[η] = 2.25 and E[υ − η] = 2.125 on different scales."""
+    """Return the expected means of a state's people; on different scales E[η] = 2.25 and E[υ − η] = 2.125."""
     if environment.scale == "same":
         return means
     low = (LOWEST + HIGHEST - NARROWEST) / 2.0
@@ -235,9 +233,9 @@ def expected(means: FloatArray, environment: Environment) -> FloatArray:
 
 
 def rescaled(model: PreferenceModel) -> FloatArray:
-    """Return each state's utilities stretched to [1, 5]; actions that nobody compared count as the least."""
+    """Rescale each state's utilities to [1, 5]; actions without comparisons get the minimum."""
     if model.utilities is None:
-        raise InvalidInput("the model has no utilities; fit it with lpb fit")
+        raise InvalidInput("the model has no utilities; fit it with `lpb fit`")
     along = np.minimum.accumulate(np.take_along_axis(model.utilities, model.orderings, axis=1), axis=1)
     low, high = along[:, -1:], along[:, :1]
     means = np.empty_like(along)
@@ -247,7 +245,7 @@ def rescaled(model: PreferenceModel) -> FloatArray:
 
 
 def _nearest(train: Ratings, labels: IntArray, others: Ratings) -> IntArray:
-    """Return the cluster whose centre is nearest to each of the others' raw ratings, as KMeans would say."""
+    """Return the cluster with the nearest centre for each of the others, as k-means predicts it."""
     features = scaled(train, "raw")
     sizes = np.bincount(labels)
     centres = np.stack([features[labels == z].sum(axis=0) / sizes[z] for z in range(len(sizes))])

@@ -1,4 +1,4 @@
-"""Reproducing the paper: run every case of the chosen figures, keep each as it ends, then check claims and report."""
+"""Reproduce the paper: run the cases of the chosen figures, check the claims and write the report."""
 
 import platform
 import time
@@ -26,13 +26,13 @@ from lpbandits.typing import Json
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What a run made: the tables and claims, what was skipped and why, and where the report is."""
+    """Results of a reproduction: tables, claims, skipped figures with reasons, and the report's path."""
 
     tables: dict[str, pl.DataFrame]
     claims: list[Claim]
     skipped: dict[str, str]
     recomputed: list[str]
-    """What `resume` found and did not believe, each with the reason."""
+    """Stored cases that `resume` rejected, each with the reason."""
     seconds: float
     report: Path
 
@@ -49,33 +49,38 @@ def reproduce(
     resume: bool = False,
     progress: Progress | None = None,
 ) -> Reproduction:
-    """Run figures by name (all by default) and write their files, the claims and the report to `out`.
+    """Run figures and write their files, the claims and the report to `out`.
 
-    The names "paper" and "beyond" stand for the figures of the paper and for those beyond it.
-
-    With `resume`, cases that an earlier run of the same specification, size and seed finished are not run again; a file
-    that is not exactly what that run wrote is not believed, and its case is run again.
-    `jobs` is how many processes run cases at a time, or `Workers(…)` for those of a cluster; by default this one runs
-    them one after another. A case has `threads`, by default as many as there are cores for it. No result depends on
-    either.
+    Parameters
+    ----------
+    names
+        Names of figures, or of the groups "paper" and "beyond"; all figures by default.
+    jobs
+        Number of worker processes, or `Workers(…)` for a cluster; by default cases run in this process. Results do not
+        depend on it.
+    threads
+        Threads per case; by default the cores are shared. Results do not depend on it.
+    resume
+        Skip cases that an earlier run of the same size, seed and version has finished. A stored case that does not
+        match its record is computed again.
     """
     figures, skipped = _chosen(names)
     seed = validate.as_seed(seed)
     work = [(figure, case) for figure in figures for case in figure.cases(size)]
-    work.sort(key=lambda one: one[0].check(one[1]), reverse=True)  # the longest first: none is left over at the end
+    work.sort(key=lambda one: one[0].check(one[1]), reverse=True)  # the longest first
     started = time.perf_counter()
     folder = as_folder(as_path(out) / "cases")
-    found = [kept(folder, figure, case, seed) if resume else None for figure, case in work]
-    recomputed = [what for what in found if isinstance(what, str)]
-    left = [which for which, table in zip(work, found, strict=True) if not isinstance(table, pl.DataFrame)]
-    done = len(work) - len(left)
-    with executor_for(jobs, threads=threads, max_jobs=len(left)) as executor:
+    stored = [kept(folder, figure, case, seed) if resume else None for figure, case in work]
+    recomputed = [message for message in stored if isinstance(message, str)]
+    missing = [which for which, table in zip(work, stored, strict=True) if not isinstance(table, pl.DataFrame)]
+    done = len(work) - len(missing)
+    with executor_for(jobs, threads=threads, max_jobs=len(missing)) as executor:
         if progress is not None:
             progress("starting", done, len(work))
-        tasks = ((figure.name, case, seed, executor.threads, _content(figure)) for figure, case in left)
+        tasks = ((figure.name, case, seed, executor.threads, _content(figure)) for figure, case in missing)
         for number, (table, taken) in executor.as_completed(run_case, tasks, batch=False):
-            figure, case = left[number]
-            keep(folder, figure, case, seed, table, taken)  # at once: an interrupted run loses no case that ended
+            figure, case = missing[number]
+            keep(folder, figure, case, seed, table, taken)  # at once, so that an interrupt loses no finished case
             done += 1
             if progress is not None:
                 progress(f"{figure.name}, {case.name}", done, len(work))
@@ -89,24 +94,24 @@ def reproduce(
 
 
 def run_case(name: str, case: Case, seed: int, threads: int, content: str | None) -> tuple[pl.DataFrame, float]:
-    """Run one case, in whatever process; return its table, and the seconds that it took.
+    """Run one case in a worker; return its table and the seconds it took.
 
-    Figures are found by name because charts do not travel between processes. Nor does data: where the figure needs
-    some, it must be there, with the same `content`.
+    Workers look figures up by name because charts cannot be pickled. Data is not sent to workers: the dataset must be
+    installed there with the hash `content`.
     """
     started = time.perf_counter()
     figure = FIGURES[name]
     if figure.data is not None and (locate(figure.data) is None or _content(figure) != content):
         raise InvalidInput(
-            f"a worker on {platform.node()} has no MovieLens {figure.data}, or another one than this machine; run "
-            f"`lpb data movielens {figure.data}` there too, or use workers of this machine (--backend processes)"
+            f"the worker on {platform.node()} does not have this MovieLens {figure.data}; run "
+            f"`lpb data movielens {figure.data}` there, or use local workers (--backend processes)"
         )
     table = figure.run(case, seed, threads)
     return table, time.perf_counter() - started
 
 
 def _content(figure: Figure) -> str | None:
-    """Return the hash of the data that a figure needs."""
+    """Return the hash of the figure's dataset."""
     return None if figure.data is None else fingerprint_of(figure.data)
 
 
@@ -127,9 +132,9 @@ def listing() -> list[Json]:
 
 
 def _chosen(names: Sequence[str]) -> tuple[list[Figure], dict[str, str]]:
-    """Return the figures to run; of a group, those without their data are skipped; one asked for by name is an error.
+    """Return the figures to run, and those of a group that are skipped because their data is not installed.
 
-    Groups stand where they are asked for, their figures in the order of the report.
+    A figure that is requested by name must have its data.
     """
     chosen: dict[str, Figure] = {}
     skipped: dict[str, str] = {}
@@ -141,18 +146,20 @@ def _chosen(names: Sequence[str]) -> tuple[list[Figure], dict[str, str]]:
                 require(str(FIGURES[name].data))
         for figure in FIGURES.values():
             if figure.group == name and figure.data is not None and locate(figure.data) is None:
-                skipped[figure.name] = f"MovieLens {figure.data} is not here; run `lpb data movielens {figure.data}`"
+                skipped[figure.name] = (
+                    f"MovieLens {figure.data} is not installed; run `lpb data movielens {figure.data}`"
+                )
             elif figure.group == name:
                 chosen[figure.name] = figure
     return list(chosen.values()), skipped
 
 
 def _table(folder: Path, figure: Figure, size: Size, seed: int) -> pl.DataFrame:
-    """Return all cases of a figure, as they were kept."""
+    """Load and join the stored cases of a figure."""
     tables = []
     for case in figure.cases(size):
         table = kept(folder, figure, case, seed)
         if not isinstance(table, pl.DataFrame):
-            raise InvalidInput(f"{table or 'a finished case is gone'}: another program changes {folder}; run it again")
+            raise InvalidInput(f"{table or 'a finished case is missing'}: another program changed {folder}; run again")
         tables.append(table.with_columns(case=pl.lit(case.name)))
     return pl.concat(tables, how="diagonal")

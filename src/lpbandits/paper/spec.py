@@ -1,4 +1,4 @@
-"""What a figure of the paper is: its cases, how a case is run, and how the results are drawn."""
+"""Definition of a figure: its cases, and the functions that run a case and draw the chart."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from lpbandits.views.charts.base import Chart
 
 Group = Literal["paper", "beyond"]
 GROUPS: tuple[Group, ...] = get_args(Group)
-"""Names for many figures: those of the paper, and those beyond it."""
+"""Groups of figures: of the paper, and beyond it."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large to run: people per state, rounds, and draws of the orderings (None: as many as each figure needs)."""
+    """Size of a run: people per state, rounds, and draws of the orderings (None: the figure's number)."""
 
     people: int = 50
     rounds: int = 200
@@ -30,7 +30,7 @@ QUICK = Size(people=10, draws=2, quick=True)
 
 @dataclass(frozen=True)
 class Case:
-    """One piece of a figure: a name within it, and plain settings that fix it together with the seed."""
+    """One setting of a figure; `settings` and the seed determine its numbers."""
 
     figure: str
     name: str
@@ -39,10 +39,10 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A figure; its version keeps results that an older specification saved from being taken for its own.
+    """A figure of a reproduction.
 
-    `plan(size, draws)` returns its cases; `run(case, seed, threads)` a case's table; `chart(table)` draws all cases'
-    tables joined together.
+    `plan(size, draws)` returns its cases, `run(case, seed, threads)` the table of a case, and `chart(table)` the chart
+    of the joined tables. A new `version` invalidates stored cases.
     """
 
     name: str
@@ -53,14 +53,14 @@ class Figure:
     run: Callable[[Case, int, int | None], pl.DataFrame]
     chart: Callable[[pl.DataFrame], Chart]
     draws: int = 5
-    """Draws of the orderings, unless a size says otherwise: so many that what the paper says of it settles."""
+    """Default number of draws of the orderings, chosen so that the paper's claims are settled."""
     group: Group = "paper"
-    """Whether it is the paper's, or beyond it."""
+    """Group of the figure."""
     data: str | None = None
-    """The MovieLens dataset it needs."""
+    """MovieLens dataset that the figure needs."""
     check: Callable[[Case], float] = lambda _: 0.0
-    """Refuses a case that is too large, before any is run; returns about how many operations it takes."""
+    """Rejects a case that is too large; returns its approximate number of operations."""
 
     def cases(self, size: Size) -> list[Case]:
-        """Return its cases at a size."""
+        """Return the cases at a size."""
         return self.plan(size, self.draws if size.draws is None else size.draws)

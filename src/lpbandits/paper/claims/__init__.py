@@ -1,10 +1,10 @@
-"""The paper's sentences, and ours beyond it, as checks. A new one is a function and its line in a family's CHECKS."""
+"""Registry of claims of the paper and beyond it. A new claim is a function and an entry of a module's CHECKS."""
 
 from dataclasses import replace
 
 import numpy as np
 
-from lpbandits.paper.claims import beyond, curves, data, looseness, sweeps, theory
+from lpbandits.paper.claims import beyond, curves, data, sweeps, theory
 from lpbandits.paper.claims.check import Check, Claim, Tables
 
 CHECKS: tuple[Check, ...] = (
@@ -12,10 +12,9 @@ CHECKS: tuple[Check, ...] = (
     *sweeps.CHECKS,
     *theory.CHECKS,
     *data.CHECKS,
-    *looseness.CHECKS,
     *beyond.CHECKS,
 )
-"""Every check, in the order of the report."""
+"""All checks, in the order of the report."""
 
 
 def check_claims(tables: Tables) -> list[Claim]:
@@ -24,7 +23,7 @@ def check_claims(tables: Tables) -> list[Claim]:
     >>> check_claims({})
     []
     """
-    with np.errstate(divide="ignore", invalid="ignore"):  # a ratio to a regret of 0 is no number, and settles nothing
+    with np.errstate(divide="ignore", invalid="ignore"):  # a ratio to a regret of 0 is not a number
         return [
             replace(check.run(tables), figures=check.needs, headline=check.headline)
             for check in CHECKS

@@ -1,28 +1,34 @@
-"""Claims about the ladder, beyond the paper: what being told more is worth, and what it costs where that is wrong."""
+"""Claims beyond the paper: the value of knowledge, its cost where it is wrong, and the looseness of the bound."""
 
+import math
 from functools import partial
+
+import polars as pl
 
 from lpbandits.paper.claims.check import Check, Claim, Tables, judge
 from lpbandits.paper.claims.numbers import joined, means_text, per_draw
-from lpbandits.paper.figures.ladder import BASE, ERRORS, LARGE, MARGINAL, MIDDLE, SMALL, TOLD
+from lpbandits.paper.figures.ladder import ASSUMED, BASE, ERRORS, LARGE, MARGINAL, MIDDLE, SMALL
+from lpbandits.paper.figures.looseness import BOUND, EXACT, GAP, ODDS
 from lpbandits.typing import FloatArray
 
 FIFTH, EIGHTH, THIRD, TENTH, THIRTY = 0.80, 0.87, 0.68, 0.90, 0.70
-"""A regret is a fifth, an eighth, a third, a tenth or 30 % less than another if it is below this share of it."""
+"""A regret is a fifth, an eighth, a third, a tenth or 30 % less than another if their ratio is below this."""
 CLEARLY = 0.85
-"""... and clearly less below this one."""
+"""A regret is clearly less than another if their ratio is below this."""
 TWICE = 2.0
+ODDS_TWICE = math.log(2.0)
+"""Error of log odds that corresponds to a factor of two."""
 WRONG = f"{max(ERRORS):g}"
-"""The setting with orderings that are most wrong."""
+"""The setting with the largest error of the orderings."""
 IDS = "lpb-ids"
 SERVED = {"regret_q95": "5 %", "regret_q99": "1 %"}
-"""Whom a quantile of regret is about: the worst served people."""
+"""Share of the worst served people above each quantile of regret."""
 
 
 def _ratios(
     tables: Tables, name: str, policy: str, *, to: str = BASE, column: str = "regret", only: tuple[str, ...] = ()
 ) -> dict[str, FloatArray]:
-    """Return a policy's numbers as ratios to another's, draw by draw, in all settings of a figure or `only` in some."""
+    """Return ratios of two policies per draw, in all settings of a figure or in those of `only`."""
     out = {}
     for size, setting in tables[name].select("size", "setting").unique(maintain_order=True).rows():
         one, other = (per_draw(tables[name], p, column, size=size, setting=setting) for p in (policy, to))
@@ -32,11 +38,11 @@ def _ratios(
 
 
 def _levels(tables: Tables, name: str, *policies: str) -> str:
-    """Return what policies lose in each setting, in words."""
+    """Return the regret of policies in each setting as text."""
     words = []
     for size, setting in tables[name].select("size", "setting").unique(maintain_order=True).rows():
-        found = {policy: per_draw(tables[name], policy, size=size, setting=setting) for policy in policies}
-        words.append(f"{', '.join(filter(None, (size, setting)))}: {means_text(found)}")
+        regret = {policy: per_draw(tables[name], policy, size=size, setting=setting) for policy in policies}
+        words.append(f"{', '.join(filter(None, (size, setting)))}: {means_text(regret)}")
     return "; ".join(words)
 
 
@@ -77,7 +83,7 @@ def ids_serves_the_worst(tables: Tables, column: str) -> Claim:
 
 def mts_breaks(tables: Tables) -> Claim:
     return judge(
-        "Different scales: mTS breaks. Told the expected means, it loses more than TS, which is told nothing.",
+        "Different scales: mTS fails. It knows the expected means and loses more than TS, which knows nothing.",
         _ratios(tables, "ladder-sizes", "mts", to="ts"),
         kind="ratio",
         measure="mTS / TS",
@@ -89,7 +95,7 @@ def mts_breaks(tables: Tables) -> Claim:
 
 def wrong_orderings_hurt_lpbts(tables: Tables) -> Claim:
     return judge(
-        f"Told orderings as wrong as 1 − τ = {WRONG}, lpbTS loses more than TS on their top actions.",
+        f"With orderings of error 1 − τ = {WRONG}, lpbTS loses more than TS on their top actions.",
         _ratios(tables, "ladder-errors", BASE, to="ts-top", only=(WRONG,)),
         kind="ratio",
         measure="lpbTS / TS top actions",
@@ -104,11 +110,11 @@ def nearly_known_bears_more(tables: Tables) -> Claim:
     for policy in ("lpb-utility", IDS):
         (parts[policy],) = _ratios(tables, "ladder-errors", policy, to="ts-top", only=(WRONG,)).values()
     return judge(
-        f"Told orderings as wrong as 1 − τ = {WRONG}, lpb-utility and lpb-ids still lose less than TS on their top"
+        f"With orderings of error 1 − τ = {WRONG}, lpb-utility and lpb-ids still lose less than TS on their top"
         " actions.",
         parts,
         kind="ratio",
-        measure="it / TS top actions",
+        measure="policy / TS top actions",
         below=1,
         detail=_levels(tables, "ladder-errors", "lpb-utility", IDS, "ts-top"),
         beyond=True,
@@ -116,31 +122,62 @@ def nearly_known_bears_more(tables: Tables) -> Claim:
 
 
 def half_the_noise_hurts_lpbts(tables: Tables) -> Claim:
-    half, true = (per_draw(tables["ladder-assumed-noise"], BASE, "regret_q99", setting=told) for told in ("0.5", "1"))
+    half, true = (per_draw(tables["ladder-assumed-noise"], BASE, "regret_q99", setting=noise) for noise in ("0.5", "1"))
     return judge(
-        "Told half the noise, the worst served 1 % with lpbTS lose more than twice as much.",
+        "With half the true noise assumed, the worst served 1 % lose more than twice as much with lpbTS.",
         half / true,
         kind="ratio",
-        measure="99 % quantile of lpbTS, told half the noise / told the noise",
+        measure="99 % quantile of lpbTS, half the true noise assumed / true noise",
         above=TWICE,
-        detail=means_text({"told half": half, "told the noise": true}),
+        detail=means_text({"half": half, "true": true}),
         beyond=True,
     )
 
 
-_SIZES, _GAPS, _TOLD, _ERRORS = ("ladder-sizes",), ("ladder-gaps",), ("ladder-assumed-noise",), ("ladder-errors",)
-_MISTOLD = tuple(f"{told:g}" for told in TOLD if told != 1.0)
-_MISLED = tuple(f"{error:g}" for error in ERRORS if error)
+def exact_finds_more(tables: Tables) -> Claim:
+    gaps, words = {}, []
+    for name, part in _sizes(tables["looseness"]):
+        true = part.filter(measure="true state")
+        last = true.filter(pl.col("x") == true["x"].max())
+        bound, exact = (per_draw(last, policy, "value") for policy in (BOUND, EXACT))
+        gaps[name] = exact - bound
+        words.append(f"{name}: " + means_text({"bound": bound, "exact": exact}))
+    claim = "On the rewards of lpbTS, the exact posterior gives the true state more probability than the bound does."
+    return judge(claim, gaps, measure="exact − bound at the end", above=0, detail="; ".join(words), beyond=True)
+
+
+def bound_is_uneven(tables: Tables) -> Claim:
+    odds, words = {}, []
+    for name, part in _sizes(tables["looseness"]):
+        odds[name] = _loose(part, ODDS)
+        words.append(f"{name}: " + means_text({"looseness": _loose(part, GAP), "error of log odds": odds[name]}))
+    claim = "The bound is unevenly loose: the mean odds of two plausible states are wrong by more than a factor of 2."
+    return judge(claim, odds, measure="mean error of log odds", above=ODDS_TWICE, detail="; ".join(words), beyond=True)
+
+
+def _loose(part: pl.DataFrame, what: str) -> FloatArray:
+    return per_draw(part, what, "value", measure="all rounds")
+
+
+def _sizes(table: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    return [(name, table.filter(size=name)) for name in table["size"].unique(maintain_order=True).to_list()]
+
+
+_SIZES, _GAPS, _NOISE, _ERRORS = ("ladder-sizes",), ("ladder-gaps",), ("ladder-assumed-noise",), ("ladder-errors",)
+_WRONG_NOISE = tuple(f"{noise:g}" for noise in ASSUMED if noise != 1.0)
+_WRONG_ORDERINGS = tuple(f"{error:g}" for error in ERRORS if error)
 _FEW = "m = 5: lpbTS by the exact posterior loses a fifth less than by the paper's bound."
 _MORE = "k = 20: lpbTS by the exact posterior loses an eighth less than by the paper's bound."
 _ANY_SIZE = "Different scales: lpb-ids loses about a third less than lpbTS, in all sizes."
-_ANY_GAP = "Whatever the gaps between means, lpb-ids loses clearly less than lpbTS."
-_ANY_NOISE = "Told a quarter to four times the noise, lpb-ids loses at least a tenth less than lpbTS."
-_SWAPPED = "Where people leave their state's ordering, lpb-ids loses clearly less than lpbTS."
-_WRONG = "Told wrong orderings, lpb-ids loses 30 % less than lpbTS."
+_ANY_GAP = "For all gaps between means, lpb-ids loses clearly less than lpbTS."
+_ANY_NOISE = "With a quarter to four times the true noise assumed, lpb-ids loses at least a tenth less than lpbTS."
+_SWAPPED = "With people who deviate from their state's ordering, lpb-ids loses clearly less than lpbTS."
+_WRONG = "With wrong orderings, lpb-ids loses 30 % less than lpbTS."
 _TAILS = "With heavy tails, lpb-ids loses clearly less than lpbTS."
 
 CHECKS = (
+    Check(("looseness",), exact_finds_more),
+    Check(("looseness",), bound_is_uneven),
     Check(_SIZES, partial(marginal_loses_less, only=(SMALL,), claim=_FEW, below=FIFTH)),
     Check(_SIZES, partial(marginal_loses_less, only=(MIDDLE, LARGE), claim=_MORE, below=EIGHTH)),
     Check(_SIZES, partial(ids_loses_less, name="ladder-sizes", only=(), claim=_ANY_SIZE, below=THIRD), headline=True),
@@ -148,13 +185,15 @@ CHECKS = (
     Check((*_SIZES, *_GAPS), partial(ids_serves_the_worst, column="regret_q95")),
     Check((*_SIZES, *_GAPS), partial(ids_serves_the_worst, column="regret_q99")),
     Check(_GAPS, partial(ids_loses_less, name="ladder-gaps", only=(), claim=_ANY_GAP, below=CLEARLY)),
-    Check(_TOLD, partial(ids_loses_less, name="ladder-assumed-noise", only=_MISTOLD, claim=_ANY_NOISE, below=TENTH)),
-    Check(_TOLD, half_the_noise_hurts_lpbts),
+    Check(
+        _NOISE, partial(ids_loses_less, name="ladder-assumed-noise", only=_WRONG_NOISE, claim=_ANY_NOISE, below=TENTH)
+    ),
+    Check(_NOISE, half_the_noise_hurts_lpbts),
     Check(
         ("ladder-swaps",),
         partial(ids_loses_less, name="ladder-swaps", only=("0.1", "0.3"), claim=_SWAPPED, below=CLEARLY),
     ),
-    Check(_ERRORS, partial(ids_loses_less, name="ladder-errors", only=_MISLED, claim=_WRONG, below=THIRTY)),
+    Check(_ERRORS, partial(ids_loses_less, name="ladder-errors", only=_WRONG_ORDERINGS, claim=_WRONG, below=THIRTY)),
     Check(_ERRORS, wrong_orderings_hurt_lpbts),
     Check(_ERRORS, nearly_known_bears_more),
     Check(

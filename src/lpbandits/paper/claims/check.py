@@ -1,13 +1,13 @@
-"""What a claim is, and the one standard by which a verdict follows from numbers.
+"""Claims, and the statistical standard of their verdicts.
 
-A claim says that some number (a difference or a ratio of two policies, say) lies in some range. Every draw of the
-orderings gives one such number, policies paired within it, and their mean has a 95 % interval by Student's t: of ratios
-the geometric mean, in logarithms; of shares the exact one. The claim holds if the interval lies in the range, does not
-hold if it lies outside, and is not settled if it straddles an end.
+A claim states that an effect (for example a difference or a ratio of two policies' regrets) lies in a range. Each draw
+of the orderings gives one value, with policies paired within the draw, and the mean has a 95 % interval by Student's t:
+ratios on the log scale (geometric mean), shares by the exact binomial interval. The claim holds if the interval lies
+inside the range, does not hold if it lies outside, and is not settled otherwise.
 
-A claim about several settings is one claim per setting: it holds if each holds, and does not hold if one of them does
-not, there with Bonferroni's correction, since one of many may fail by chance. Settings are never pooled, and none is
-chosen by its result. Words such as "comparable" have a stated range; see the constants.
+A claim about several settings holds if it holds in each, and does not hold if it fails in one, with Bonferroni's
+correction. Settings are never pooled or selected by their result. Words such as "comparable" have a stated range; see
+the constants.
 """
 
 import math
@@ -25,26 +25,25 @@ Verdict = Literal["holds", "does not hold", "not settled"]
 Kind = Literal["difference", "ratio", "share"]
 
 COMPARABLE = 1.5
-"""A regret is comparable to another if it is below so many times it."""
+"""A regret is comparable to another if their ratio is below this factor."""
 VASTLY = 0.5
 """A regret is vastly better than another if it is below this share of it."""
 CONSTANT = 1.25
 """A regret is fairly constant, or stable, if it stays within this factor of where it began."""
 ALIKE = 1.1
 """Regrets are flat, or about the same, if they stay within this factor."""
-LEAST_DRAWS = 3
-"""Fewer draws settle nothing."""
+MIN_DRAWS = 3
+"""Minimum number of draws for a verdict."""
 
 Tables = dict[str, pl.DataFrame]
 
 
 @dataclass(frozen=True)
 class Part:
-    """What one setting says: the effect, the interval that decides and its level, and the verdict there.
+    """Effect, deciding interval with its level, and verdict of one setting.
 
-    The interval is the 95 % one where the claim holds; elsewhere it is corrected for the number of settings, as what
-    does not hold must lie outside even so. It is None for a single draw; the effect is None where there is no such
-    number, such as a ratio to a regret of 0.
+    The interval is the 95 % interval where the claim holds, and has Bonferroni's correction elsewhere. It is None for a
+    single draw. The effect is None where it is undefined, such as a ratio to a regret of 0.
     """
 
     where: str
@@ -58,26 +57,26 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """One checked sentence.
+    """A checked claim.
 
     Attributes
     ----------
     claim
-        The sentence; `source` says whether it is the paper's or ours, beyond it.
+        The sentence; `source` is the paper or beyond it.
     verdict
         "holds", "does not hold" or "not settled".
     measure, standard
-        What is measured, and the range in which the claim holds, in words.
+        The measured effect, and the range in which the claim holds, as text.
     above, below
-        The ends of the range; None is no end.
+        Limits of the range; None is unbounded.
     parts
-        Every setting it is about. The first is the one that decides.
+        All settings; the first one decides.
     detail
-        The numbers behind it.
+        Supporting numbers.
     figures
-        The figures it is checked on; it is shown beside the first.
+        Figures that the claim needs; it is shown at the first.
     headline
-        Whether it belongs into a summary.
+        Whether the summary includes it.
     """
 
     claim: str
@@ -94,14 +93,14 @@ class Claim:
 
     @property
     def effect_text(self) -> str:
-        """The deciding effect with its interval, for people: "−2.50 [−3.46, −1.54]"."""
+        """The deciding effect with its interval, such as "−2.50 [−3.46, −1.54]"."""
         part = self.parts[0]
         text = "–" if part.effect is None else _number(part.effect)
         return text if part.low is None or part.high is None else f"{text} [{_number(part.low)}, {_number(part.high)}]"
 
     @property
     def where_text(self) -> str:
-        """Which of several settings decides, for people; empty for a claim about one."""
+        """The deciding setting; empty for a claim without settings."""
         count = len(self.parts)
         if count == 1:
             return self.parts[0].where
@@ -111,7 +110,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Check:
-    """A claim to be checked: the figures it needs, the one it is shown beside first, and how it is judged."""
+    """A claim to check: the figures that it needs, and the function that judges it."""
 
     needs: tuple[str, ...]
     run: Callable[[Tables], Claim]
@@ -129,11 +128,11 @@ def judge(
     detail: str = "",
     beyond: bool = False,
 ) -> Claim:
-    """Return the verdict on "the measure lies between `above` and `below`", from one number per draw and setting.
+    """Judge whether a measure lies between `above` and `below`, from one value per draw and setting.
 
     >>> ours = np.array([-3.0, -2.5, -2.0, -2.5])
-    >>> made = judge("A loses less than B.", ours, measure="A − B", below=0)
-    >>> made.verdict, made.standard, made.effect_text
+    >>> claim = judge("A loses less than B.", ours, measure="A − B", below=0)
+    >>> claim.verdict, claim.standard, claim.effect_text
     ('holds', 'below 0', '−2.50 [−3.15, −1.85]')
     >>> judge("A loses less than B.", {"x = 1": ours, "x = 2": -ours}, measure="A − B", below=0).where_text
     'x = 2; holds in 1 of 2'
@@ -171,7 +170,7 @@ def _part(where: str, values: FloatArray, kind: Kind, ends: tuple[float, float],
         return Part(where, effect, None, None, wide, draws, "not settled")
     low, high = interval(values, LEVEL, kind)
     wide_low, wide_high = interval(values, wide, kind)
-    if draws >= LEAST_DRAWS and wide_low < wide_high:  # numbers that are all the same say nothing of their error
+    if draws >= MIN_DRAWS and wide_low < wide_high:  # equal values have no standard error
         if above < low and high < below:
             return Part(where, effect, low, high, LEVEL, draws, "holds")
         if wide_high < above or wide_low > below:
@@ -184,7 +183,7 @@ def _mean(values: FloatArray, kind: Kind) -> float:
 
 
 def interval(values: FloatArray, level: float = LEVEL, kind: Kind = "difference") -> tuple[float, float]:
-    """Return the interval of a mean, from at least two values: Student's t, for ratios in logarithms; shares exactly.
+    """Return the confidence interval of a mean of at least two values: Student's t, or exact for shares.
 
     >>> low, high = interval(np.array([1.0, 2.0, 3.0]))
     >>> round(low, 3), round(high, 3)
@@ -194,7 +193,7 @@ def interval(values: FloatArray, level: float = LEVEL, kind: Kind = "difference"
     (0.292, 1.0)
     """
     if kind == "share":
-        from scipy.stats import binomtest  # noqa: PLC0415 - heavy, and few claims are of shares
+        from scipy.stats import binomtest  # noqa: PLC0415 - slow to import, and rarely needed
 
         exact = binomtest(int(values.sum()), len(values)).proportion_ci(level)
         return float(exact.low), float(exact.high)

@@ -1,4 +1,4 @@
-"""Claims that the regret curves check: five states, ten actions, on both scales."""
+"""Claims about the regret curves: five states and ten actions, on both scales."""
 
 from functools import partial
 
@@ -9,10 +9,11 @@ from lpbandits.typing import FloatArray
 
 WORDS = {"same": "Same scale", "different": "Different scales"}
 NEARLY_ALWAYS = 0.95
+"""Share of draws from which one policy nearly always loses less."""
 
 
 def ends(tables: Tables, policy: str, scale: str, column: str = "regret") -> FloatArray:
-    """Return what a policy lost at the end, one number per draw."""
+    """Return the final regret, or another column, of a policy per draw."""
     return per_draw(tables["regret-curves"], policy, column, kind="final", scale=scale)
 
 

@@ -1,4 +1,4 @@
-"""Claims that MovieLens and the recovery figure check."""
+"""Claims about MovieLens and the recovery of orderings."""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,13 +15,13 @@ DATASETS = ("1m", "20m", "32m")
 RAW, FREE = RECOVERED
 RIVALS = {"mts": "mTS", "ts-top": "TS on its top actions"}
 NEAR = 0.05
-"""An error (1 − τ) is about as good as another if it is less than this above it."""
+"""An error (1 − τ) is about as good as another if it exceeds it by less than this."""
 LOW = 28.0
-"""The regret that lpb-ids is to stay below with a recovered model."""
+"""Maximum regret of lpb-ids with a recovered model."""
 
 
 def _ends(tables: Tables, name: str, policy: str, level: str, environment: str, column: str = "regret") -> FloatArray:
-    """Return one number per draw; models are recovered in the first draws only."""
+    """Return one value per draw; recovered models are in the first draws only."""
     return per_draw(tables[name], policy, column, kind="final", level=level, environment=environment)
 
 
@@ -38,10 +38,10 @@ def mts_is_worse(tables: Tables, name: str, title: str) -> Claim:
     lpb, mts, common = (_ends(tables, name, p, TRUE, "different") for p in ("lpbts", "mts", "mts-common"))
     return judge(
         f"{title}, different scales: with the true model, mTS is worse than lpbTS.",
-        {"told the expected means": lpb - mts, "told the common means": lpb - common},
+        {"expected means": lpb - mts, "common means": lpb - common},
         measure="lpbTS − mTS",
         below=0,
-        detail=means_text({"lpbTS": lpb, "mTS told expected means": mts, "mTS told common means": common}),
+        detail=means_text({"lpbTS": lpb, "mTS with expected means": mts, "mTS with common means": common}),
     )
 
 
@@ -92,15 +92,15 @@ def varying_scales_teach_better(tables: Tables, name: str, title: str) -> Claim:
 
 
 def lpbts_leads(tables: Tables, name: str, title: str, environment: str, rival: str) -> Claim:
-    """Compare lpbTS with a rival that has the same model, at every level of information."""
+    """Compare lpbTS with a rival that has the same model."""
     gaps, words = {}, []
     for level in (TRUE, *RECOVERED):
         lpb, other = (_ends(tables, name, policy, level, environment) for policy in ("lpbts", rival))
         gaps[level] = lpb - other
-        words.append(f"{level}: " + means_text({"lpbTS": lpb, "it": other}))
+        words.append(f"{level}: " + means_text({"lpbTS": lpb, RIVALS[rival]: other}))
     where = ENVIRONMENTS[environment].title.lower()
     claim = f"{title}, {where}: with the same model, true or recovered, lpbTS loses less than {RIVALS[rival]}."
-    return judge(claim, gaps, measure="lpbTS − it", below=0, detail="; ".join(words), beyond=True)
+    return judge(claim, gaps, measure=f"lpbTS − {RIVALS[rival]}", below=0, detail="; ".join(words), beyond=True)
 
 
 def means_matter_little(tables: Tables, name: str, title: str) -> Claim:
@@ -111,7 +111,7 @@ def means_matter_little(tables: Tables, name: str, title: str) -> Claim:
         parts[where] = common / mts
         words.append(f"{where}: " + means_text({"expected": mts, "common": common}))
     return judge(
-        f"{title}: told the common means, mTS loses about as much as told the expected ones.",
+        f"{title}: with the common means, mTS loses about as much as with the expected means.",
         parts,
         kind="ratio",
         measure="common / expected",
@@ -124,13 +124,13 @@ def means_matter_little(tables: Tables, name: str, title: str) -> Claim:
 
 def shrunk_is_enough(tables: Tables, name: str, title: str) -> Claim:
     noisy = {key: it for key, it in ENVIRONMENTS.items() if it.noise}
-    found = {it.title.lower(): _ends(tables, name, "lpb-ids", SHRUNK, key) for key, it in noisy.items()}
+    regret = {it.title.lower(): _ends(tables, name, "lpb-ids", SHRUNK, key) for key, it in noisy.items()}
     return judge(
         f"{title}: with the recovered model, shrunk, the regret of lpb-ids stays below {LOW:g}.",
-        found,
+        regret,
         measure="regret of lpb-ids",
         below=LOW,
-        detail=means_text(found),
+        detail=means_text(regret),
         beyond=True,
     )
 

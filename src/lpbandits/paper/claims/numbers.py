@@ -1,4 +1,4 @@
-"""Numbers out of a figure's table, one per draw, and in words."""
+"""Values per draw from the tables of figures, and their text."""
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
@@ -11,20 +11,20 @@ from lpbandits.typing import FloatArray
 
 
 def per_draw(table: pl.DataFrame, policy: str, column: str = "regret", **where: float | str) -> FloatArray:
-    """Return one number per draw of the orderings for a policy, in the order of the draws, which have no gap."""
+    """Return one value per draw for a policy, in the order of the draws."""
     rows = table.filter(pl.col("policy") == policy, **where).sort("draw")
     if rows["draw"].to_list() != list(range(rows.height)):
-        raise InvalidInput(f"the draws of {policy} are not 0 to {rows.height - 1}; run the figure again")
+        raise InvalidInput(f"the draws of {policy} must be 0 to {rows.height - 1}; run the figure again")
     return rows[column].to_numpy().astype(np.float64)
 
 
 def values_of(table: pl.DataFrame) -> list[float]:
-    """Return the values of what a figure varies, ascending."""
+    """Return the values of the varied parameter, ascending."""
     return sorted(float(x) for x in table["x"].unique())
 
 
 def steps(along: Mapping[float, FloatArray], symbol: str, title: str = "") -> dict[str, FloatArray]:
-    """Return the change from each value of what is varied to the next, draw by draw, as far as both have draws.
+    """Return the differences between consecutive values of the parameter, per draw that both have.
 
     >>> steps({1.0: np.array([1.0, 2.0, 9.0]), 5.0: np.array([4.0, 4.0])}, "k")
     {'k 1 → 5': array([3., 2.])}
@@ -34,7 +34,7 @@ def steps(along: Mapping[float, FloatArray], symbol: str, title: str = "") -> di
 
 
 def factors(along: Mapping[float, FloatArray], symbol: str, title: str = "") -> dict[str, FloatArray]:
-    """Return the ratio of each value's numbers to the one's before, draw by draw.
+    """Return the ratios between consecutive values of the parameter, per draw.
 
     >>> factors({1.0: np.array([1.0, 2.0]), 5.0: np.array([4.0, 4.0])}, "k")
     {'k 1 → 5': array([4., 2.])}
@@ -44,7 +44,7 @@ def factors(along: Mapping[float, FloatArray], symbol: str, title: str = "") -> 
 
 
 def from_first(along: Mapping[float, FloatArray], symbol: str, title: str = "") -> dict[str, FloatArray]:
-    """Return the ratio of each value's numbers to the first's, draw by draw.
+    """Return the ratios to the first value of the parameter, per draw.
 
     >>> from_first({1.0: np.array([1.0, 2.0]), 5.0: np.array([4.0, 4.0])}, "k")
     {'k 5 / k 1': array([4., 2.])}
@@ -55,7 +55,7 @@ def from_first(along: Mapping[float, FloatArray], symbol: str, title: str = "") 
 
 
 def both(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the numbers of the draws that both have: some settings run more draws than others.
+    """Truncate two arrays to the draws that both have.
 
     >>> both(np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0]))
     (array([1., 2.]), array([4., 5.]))
@@ -65,7 +65,7 @@ def both(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def means_text(values: Mapping[str, FloatArray]) -> str:
-    """Return the mean of each named array, in words.
+    """Return the mean of each named array as text.
 
     >>> means_text({"lpbTS": np.array([1.0, 2.0]), "TS": np.array([4.0])})
     'lpbTS 1.5, TS 4.0'
@@ -74,7 +74,7 @@ def means_text(values: Mapping[str, FloatArray]) -> str:
 
 
 def along_text(along: Mapping[float, FloatArray], symbol: str, places: int = 1) -> str:
-    """Return the mean at each value of what is varied, in words.
+    """Return the mean at each value of the parameter as text.
 
     >>> along_text({5.0: np.array([1.0, 2.0]), 10.0: np.array([4.0])}, "k")
     'k=5: 1.5, k=10: 4.0'
@@ -83,5 +83,5 @@ def along_text(along: Mapping[float, FloatArray], symbol: str, places: int = 1) 
 
 
 def joined(parts: Iterable[Mapping[str, FloatArray]]) -> dict[str, FloatArray]:
-    """Return the settings of several mappings together."""
+    """Merge several mappings."""
     return {where: values for part in parts for where, values in part.items()}

@@ -1,4 +1,4 @@
-"""Claims that the sweeps check: states, actions, gaps and noise varied."""
+"""Claims about sweeps of states, actions, gaps and noise."""
 
 import math
 from functools import partial
@@ -23,13 +23,13 @@ from lpbandits.typing import FloatArray
 SAME_SWEEPS = ("vary-both-same", "vary-states-same", "vary-gap-same", "vary-actions-same")
 LIMITED = {"lpbts": "lpbTS", "mts": "mTS", "ts-top": "TS top actions"}
 AT = 20.0
-"""Where m = k in the figures with 20 actions."""
+"""Number of states with m = k in the figures with 20 actions."""
 
 Along = dict[float, FloatArray]
 
 
 def _along(tables: Tables, name: str, policy: str, column: str = "regret") -> Along:
-    """Return a policy's numbers at each value of what a figure varies."""
+    """Return a policy's values per draw at each value of the parameter."""
     return {x: per_draw(tables[name], policy, column, x=x) for x in values_of(tables[name])}
 
 
@@ -146,7 +146,7 @@ def gaps_hurt_mts(tables: Tables, name: str, words: str) -> Claim:
 
 
 def gaps_leave_lpbts_stable(tables: Tables) -> Claim:
-    """Look at the interval as printed: people's levels are nothing to lpbTS, so how they spread changes no number."""
+    """Judge on the interval as printed: the spread of people's levels does not affect lpbTS."""
     along = _along(tables, "vary-gap", "lpbts")
     return judge(
         "Different scales: lpbTS stays stably low as gaps grow.",
@@ -160,7 +160,7 @@ def gaps_leave_lpbts_stable(tables: Tables) -> Claim:
 
 
 def mts_wins_everywhere_on_the_same_scale(tables: Tables) -> Claim:
-    """Look at every world once: some are in several figures."""
+    """Judge each world once: some are in several figures."""
     gaps: dict[str, FloatArray] = {}
     for sweep in SWEEPS:
         name = f"{sweep.name}-same"

@@ -1,4 +1,4 @@
-"""Claims that the bounds and the duels check."""
+"""Claims about lower bounds, duels and comparisons in pairs."""
 
 import polars as pl
 
@@ -8,13 +8,13 @@ from lpbandits.paper.figures.relative import COMPARISONS, PAIRED
 from lpbandits.typing import FloatArray
 
 ON = 0.9
-"""A posterior ends on a state if it gives it at least this probability."""
+"""Probability from which a posterior has identified a state."""
 INEFFICIENT = 2.0
-"""A use of the rewards is very inefficient if it loses more than so many times as much."""
+"""Rewards are used very inefficiently if the ratio of regrets is above this factor."""
 
 
 def _along(table: pl.DataFrame, kind: str) -> dict[float, FloatArray]:
-    """Return a quantity of every person at each size; people are fresh draws."""
+    """Return a quantity of every person at each size; each person is a draw."""
     return {x: per_draw(table, kind, "value", x=x) for x in values_of(table)}
 
 
@@ -27,7 +27,7 @@ def bound_falls(tables: Tables) -> Claim:
 
 
 def growth_stays_above(tables: Tables) -> Claim:
-    """Compare lpbTS's measured growth with the bound, person by person, at every size."""
+    """Compare the measured growth of lpbTS with the bound, paired by person, at every size."""
     table = tables["bound-size"]
     growth, bound = _along(table, "lpbts"), _along(table, "bound-preference")
     gaps = {f"k = m = {x:g}": growth[x] - bound[x] for x in growth}
@@ -66,7 +66,7 @@ def duels_find_the_state(tables: Tables) -> Claim:
         ends["true_state"].to_numpy(),
         measure="its probability, over everyone",
         above=ON,
-        detail=f"{words}duels with the best action never tell states apart that agree on it",
+        detail=f"{words}duels with the best action do not separate states that share it",
         beyond=True,
     )
 

@@ -1,4 +1,4 @@
-"""The figures, of the paper and beyond it. A new one is a file with FIGURES, named twice here, or one of SWEEPS."""
+"""Registry of figures. A new figure is a module with FIGURES, listed here twice, or an entry of SWEEPS."""
 
 from lpbandits.paper.figures import (
     ladder,
@@ -16,4 +16,4 @@ from lpbandits.paper.spec import Figure
 _FILES = (simplex, regret_curves, sweeps, lower_bound, relative, recovery, movielens, looseness, ladder)
 
 FIGURES: dict[str, Figure] = {figure.name: figure for file in _FILES for figure in file.FIGURES}
-"""Every figure by name, in the order of the report."""
+"""All figures by name, in the order of the report."""

@@ -1,7 +1,7 @@
-"""The ladder: policies that are told less and less, where what they are told is true and where it is not.
+"""The ladder: policies with decreasing knowledge, in worlds that violate the paper's assumptions.
 
-A figure per assumption that is broken, on different scales. A row is one policy in one draw: the mean of its people's
-regret, and the 95 % and 99 % quantiles, what the worst served lose at least.
+There is one figure per violated assumption, on different scales. A row of its table is one policy in one draw: the
+mean, the 95 % quantile and the 99 % quantile of regret over people.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ LADDER: dict[str, str | Build] = {
     "ts-top": "ts-top",
     "ts": "ts",
 }
-"""The policies, from the one that is told most to the one that is told nothing; charts compare them with lpbTS."""
+"""Policies by decreasing knowledge; charts compare them with lpbTS."""
 MEASURES = {"regret": "Mean", "regret_q95": "95 % quantile", "regret_q99": "99 % quantile"}
 
 SMALL, MIDDLE, LARGE = (f"m = {m}, k = {k}" for m, k in ((5, 10), (10, 20), (20, 20)))
@@ -40,17 +40,17 @@ SIZES: dict[str, Json] = {
     LARGE: {"states": 20, "actions": 20},
 }
 FAMILIES = ("paper", "exponential", "cliff", "steps")
-TOLD = (0.25, 0.5, 1.0, 2.0, 4.0)
+ASSUMED = (0.25, 0.5, 1.0, 2.0, 4.0)
 SWAPS = (0.0, 0.1, 0.3)
 ERRORS = (0.0, 0.05, 0.1, 0.2, 0.4)
 
 
 @dataclass(frozen=True)
-class Broken:
-    """One assumption broken: `worlds` are settings of the world by name, for each size; a size is a row of panels.
+class Violation:
+    """A figure for one violated assumption: `worlds` holds settings of the world by size and name.
 
-    The marginal form of lpbTS takes a hundred times as long as the others: a figure that has it meets about as many
-    people a draw as 5 states have, whatever the states.
+    Each size is a row of panels. The marginal form of lpbTS takes a hundred times as long as the others: with it, the
+    number of people per draw is that of 5 states for any number of states.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Broken:
     marginal: bool = False
 
     def figure(self) -> Figure:
-        """Return its figure."""
+        """Return the figure."""
         return Figure(
             name=self.name,
             version=1,
@@ -103,7 +103,7 @@ def run_case(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
 
 
 def spread_of(results: Results) -> pl.DataFrame:
-    """Return a row per policy and draw: mean and quantiles of regret over the draw's people."""
+    """Return the mean and quantiles of regret over people, per policy and draw."""
     regret = pl.col("regret")
     quantiles = {f"regret_q{q}": regret.quantile(q / 100, "linear") for q in (95, 99)}
     groups = results.people().group_by("policy", "draw", maintain_order=True)
@@ -115,16 +115,16 @@ def _policies(marginal: bool) -> dict[str, str | Build]:
 
 
 def ladder_chart(table: pl.DataFrame, label: str) -> Chart:
-    """Return a row of panels per size: mean and quantiles of regret, as ratios to those of lpbTS."""
-    found = ratios_of(table)
-    ends = (float(np.min(found["value"].to_numpy())) / 1.2, float(np.max(found["value"].to_numpy())) * 1.2)
+    """Return panels of the mean and quantiles of regret, as ratios to lpbTS; each size is a row."""
+    ratios = ratios_of(table)
+    ends = (float(np.min(ratios["value"].to_numpy())) / 1.2, float(np.max(ratios["value"].to_numpy())) * 1.2)
     panels = [
         ratio_chart(
-            found.filter(size=size, measure=measure),
+            ratios.filter(size=size, measure=measure),
             x=label,
-            y="regret / that of lpbTS",
+            y="regret / regret of lpbTS",
             title=", ".join(filter(None, (words, size))),
-            subtitle=f"lpbTS: {_levels(found.filter(size=size, measure=measure, policy=BASE))}; bars: error over draws",
+            subtitle=f"lpbTS: {_levels(ratios.filter(size=size, measure=measure, policy=BASE))}; bars: standard error",
             ends=ends,
         )
         for size in table["size"].unique(maintain_order=True).to_list()
@@ -133,15 +133,15 @@ def ladder_chart(table: pl.DataFrame, label: str) -> Chart:
     return grid(panels, columns=len(MEASURES))
 
 
-def _levels(found: pl.DataFrame) -> str:
-    """Return what a policy loses from setting to setting, in words."""
-    return ", ".join(f"{level:.0f}" for level in found["level"].to_list())
+def _levels(ratios: pl.DataFrame) -> str:
+    """Return the regret in each setting as text."""
+    return ", ".join(f"{level:.0f}" for level in ratios["level"].to_list())
 
 
 def ratios_of(table: pl.DataFrame) -> pl.DataFrame:
-    """Return each measure as a ratio to lpbTS's of the same draw: the geometric mean over draws ± one error.
+    """Return ratios to lpbTS, paired within draws: geometric means over draws ± one standard error.
 
-    Draws in which either is 0 have no ratio. `level` is the measure itself, on average over draws.
+    Draws in which either regret is 0 are dropped. `level` is the mean of the measure over draws.
     """
     keys = ["size", "setting", "draw"]
     long = table.unpivot(list(MEASURES), index=[*keys, "policy"], variable_name="measure", value_name="level")
@@ -152,25 +152,25 @@ def ratios_of(table: pl.DataFrame) -> pl.DataFrame:
     groups = logs.filter(pl.col("log").is_finite()).group_by(
         "size", "setting", "measure", "policy", maintain_order=True
     )
-    found = groups.agg(
+    summary = groups.agg(
         mean=pl.col("log").mean(),
         error=(pl.col("log").std() / pl.len().sqrt()).fill_null(0.0),
         level=pl.col("level").mean(),
     )
     mean, error = pl.col("mean"), pl.col("error")
-    return found.with_columns(value=mean.exp(), low=(mean - error).exp(), high=(mean + error).exp())
+    return summary.with_columns(value=mean.exp(), low=(mean - error).exp(), high=(mean + error).exp())
 
 
 def _at(size: str, **settings: Mapping[str, object]) -> dict[str, dict[str, Json]]:
-    """Return the worlds of one size, one setting of the world varied."""
+    """Return worlds of one size with one varied setting."""
     ((parameter, values),) = settings.items()
     return {size: {name: {**SIZES[size], parameter: value} for name, value in values.items()}}
 
 
-_SHOWS = "regret, mean and quantiles, of policies that know more or less than lpbTS, relative to it"
+_SHOWS = "mean and quantiles of regret of policies that know more or less than lpbTS, relative to lpbTS"
 
-BROKEN = (
-    Broken(
+VIOLATIONS = (
+    Violation(
         name="ladder-sizes",
         title="The ladder: more states and actions",
         shows=f"{_SHOWS}: three sizes",
@@ -179,7 +179,7 @@ BROKEN = (
         draws=10,
         marginal=True,
     ),
-    Broken(
+    Violation(
         name="ladder-gaps",
         title="The ladder: other gaps between means",
         shows=f"{_SHOWS}: gaps between means that are not the paper's",
@@ -187,35 +187,35 @@ BROKEN = (
         worlds=_at(SMALL, gaps={name: name for name in FAMILIES}) | _at(MIDDLE, gaps={name: name for name in FAMILIES}),
         draws=48,
     ),
-    Broken(
+    Violation(
         name="ladder-assumed-noise",
-        title="The ladder: told another noise than there is",
-        shows=f"{_SHOWS}: told a quarter to four times the noise",
-        label="told noise / true noise",
-        worlds=_at(MIDDLE, assumed_noise={f"{told:g}": told for told in TOLD}),
+        title="The ladder: wrong noise",
+        shows=f"{_SHOWS}: assumed noise of a quarter to four times the true noise",
+        label="assumed noise / true noise",
+        worlds=_at(MIDDLE, assumed_noise={f"{noise:g}": noise for noise in ASSUMED}),
     ),
-    Broken(
+    Violation(
         name="ladder-swaps",
-        title="The ladder: people who leave their state's ordering",
+        title="The ladder: people who deviate from their state's ordering",
         shows=f"{_SHOWS}: neighbours in a person's own ordering swapped",
-        label="chance of a swap",
+        label="probability of a swap",
         worlds=_at(MIDDLE, swap={f"{swap:g}": swap for swap in SWAPS}),
     ),
-    Broken(
+    Violation(
         name="ladder-errors",
-        title="The ladder: told wrong orderings",
-        shows=f"{_SHOWS}: told orderings that are not the people's",
+        title="The ladder: wrong orderings",
+        shows=f"{_SHOWS}: models with wrong orderings",
         label="error of the orderings, 1 − τ",
         worlds=_at(MIDDLE, model_error={f"{error:g}": error for error in ERRORS}),
     ),
-    Broken(
+    Violation(
         name="ladder-tails",
         title="The ladder: heavy tails",
-        shows=f"{_SHOWS}: noise with Student's tails (4 degrees of freedom) and the same sd",
+        shows=f"{_SHOWS}: Student's t noise (4 degrees of freedom) with the same standard deviation",
         label="noise",
         worlds=_at(MIDDLE, noise_family={"normal": "normal", "student": "student"}),
     ),
 )
-"""Every assumption that is broken, in the order of the report."""
+"""Figures of the ladder, in the order of the report."""
 
-FIGURES = [broken.figure() for broken in BROKEN]
+FIGURES = [violation.figure() for violation in VIOLATIONS]

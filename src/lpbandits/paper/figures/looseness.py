@@ -1,4 +1,4 @@
-"""How loose the paper's bound is: the likelihood at refitted means beside the marginal likelihood it bounds."""
+"""Looseness of the paper's bound: the likelihood at refitted means against the marginal likelihood."""
 
 from collections import defaultdict
 
@@ -20,10 +20,10 @@ SIZES = ((5, 10), (10, 20))
 """States and actions."""
 BOUND, EXACT = "the paper's bound", "exact"
 GAP, ODDS = "bound − exact", "error of two states' odds"
-IN_PLAY = 0.01
-"""A state is in play while the paper's posterior gives it at least this probability."""
+PLAUSIBLE = 0.01
+"""A state is plausible while the paper's posterior gives it at least this probability."""
 _EVERY = 10
-_SEEN = 0.01  # numbers of tried actions that fewer of the rounds than this have are not shown
+_SEEN = 0.01  # minimum share of rounds of a number of tried actions in the chart
 
 
 def _plan(size: Size, draws: int) -> list[Case]:
@@ -32,10 +32,10 @@ def _plan(size: Size, draws: int) -> list[Case]:
 
 
 def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
-    """Return, per draw, the probability of the true state by round and how loose the bound is by tried actions.
+    """Return the probability of the true state by round, and the looseness by number of tried actions, per draw.
 
-    lpbTS plays; both evidences are told what it met. `share` is how many of the draw's rounds a number rests on; the
-    measure "all rounds" rests on all of them, whatever was tried.
+    lpbTS plays, and both evidences observe its rewards. `share` is the share of the draw's rounds behind a number; the
+    measure "all rounds" is over all of them.
     """
     del threads
     s = case.settings
@@ -45,38 +45,38 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
         crowd = world.draw(people=s["people"], seed=seed, draw=draw)
         policies = [LpbTS(crowd.model, rewards=crowd.rewards, likelihood=form) for form in ("refit", "marginal")]
         trace = rollout(policies[0], crowd, rounds=s["rounds"], seed=seed, first_person=draw * len(crowd))
-        found: dict[tuple[str, str, int], list[float]] = defaultdict(list)
+        values: dict[tuple[str, str, int], list[float]] = defaultdict(list)
         for person, truth in enumerate(crowd.truth.tolist()):
             agents = [Agent(policy, seed=seed) for policy in policies]
             for t in range(s["rounds"]):
                 for name, agent in zip((BOUND, EXACT), agents, strict=True):
                     agent.tell(int(trace.actions[person, t]), float(trace.rewards[person, t]))
                     if (t + 1) % _EVERY == 0 or t == 0:
-                        found["true state", name, t + 1].append(float(agent.posterior[truth]))
+                        values["true state", name, t + 1].append(float(agent.posterior[truth]))
                 for name, value in zip((GAP, ODDS), looseness(*agents), strict=True):
-                    found["looseness", name, agents[0].belief.tried].append(value)
-                    found["all rounds", name, 0].append(value)
-        told = len(crowd) * s["rounds"]
+                    values["looseness", name, agents[0].belief.tried].append(value)
+                    values["all rounds", name, 0].append(value)
+        n_rounds = len(crowd) * s["rounds"]
         rows += [
             {
                 "measure": measure,
                 "policy": name,
                 "draw": draw,
                 "x": float(x),
-                "value": _mean(values),
-                "share": len(values) / told,
+                "value": _mean(numbers),
+                "share": len(numbers) / n_rounds,
             }
-            for (measure, name, x), values in found.items()
+            for (measure, name, x), numbers in values.items()
         ]
     return pl.DataFrame(rows).with_columns(size=pl.lit(case.name))
 
 
 def looseness(bound: Agent, exact: Agent) -> tuple[float, float]:
-    """Return by how many nats the bound is above the marginal likelihood, and the log odds of two states are wrong.
+    """Return the mean looseness of the bound over plausible states, and the mean error of log odds over pairs.
 
-    Both are means, over states in play and over pairs of them; without such a pair the second is not a number.
+    Both are in nats. Without a pair of plausible states the second is not a number.
     """
-    gaps = (bound.belief.states[SCORE] - exact.belief.states[SCORE])[bound.posterior >= IN_PLAY]
+    gaps = (bound.belief.states[SCORE] - exact.belief.states[SCORE])[bound.posterior >= PLAUSIBLE]
     pairs = len(gaps) * (len(gaps) - 1)
     return float(gaps.mean()), float(np.abs(gaps[:, None] - gaps).sum() / pairs) if pairs else np.nan
 
@@ -91,23 +91,23 @@ def _chart(table: pl.DataFrame) -> Chart:
     for (name,), part in table.group_by("size", maintain_order=True):
         states, actions = str(name).replace("m=", "").replace("k=", "").split()
         title = f"{states} states, {actions} actions"
-        found, loose = part.filter(measure="true state"), part.filter(measure="looseness")
+        true, loose = part.filter(measure="true state"), part.filter(measure="looseness")
         rows.append(
             hstack(
                 line_chart(
-                    _points(found),
+                    _points(true),
                     x="round",
                     y="probability of the true state",
-                    title=f"The true state's probability, {title}",
-                    subtitle="both told the same rewards, those that lpbTS met; bars: standard error over draws",
+                    title=f"Probability of the true state, {title}",
+                    subtitle="both observe the rewards of lpbTS; bars: standard error over draws",
                     limit=1.0,
                 ),
                 line_chart(
                     _points(loose.filter(pl.col("share") >= _SEEN)),
                     x="tried actions",
-                    y="log-likelihoods off by, in nats",
-                    title=f"How loose the paper's bound is, {title}",
-                    subtitle="mean over states in play, and mean difference of two of them",
+                    y="looseness (nats)",
+                    title=f"Looseness of the paper's bound, {title}",
+                    subtitle="mean over plausible states, and mean difference of two of them",
                 ),
             )
         )
@@ -124,8 +124,8 @@ FIGURES = [
     Figure(
         name="looseness",
         version=1,
-        title="How loose the paper's bound is",
-        shows="the likelihood at refitted means beside the marginal likelihood, which it bounds, on the same rewards",
+        title="Looseness of the paper's bound",
+        shows="the likelihood at refitted means and the marginal likelihood, which it bounds, on the same rewards",
         plan=_plan,
         run=_run,
         chart=_chart,

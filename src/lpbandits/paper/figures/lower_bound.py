@@ -1,4 +1,4 @@
-"""How little regret is possible (Theorem 1), and how fast the policies' regret really grows."""
+"""Lower bounds on regret (Theorem 1), and the measured growth of the policies' regret."""
 
 from functools import partial
 
@@ -21,7 +21,7 @@ _SHOWS = {
 
 
 def _plan(size: Size, draws: int, axis: str) -> list[Case]:
-    """Return a case per place; a draw is a person with a model of their own."""
+    """Return a case per value of the axis; a draw is a person with an own model."""
     run = {"people": draws, "rounds": 100 * size.rounds, "repeats": 2 if size.quick else 5}
     return [Case(f"bound-{axis}", f"{axis} {x:g}", {"axis": axis, "x": x, **run}) for x in AXES[axis][1]]
 
@@ -34,9 +34,9 @@ def _check(case: Case) -> int:
 
 
 def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
-    """Return a row per person and quantity: a bound, or a policy's measured growth."""
+    """Return a row per person and quantity: a bound, or the measured growth of a policy."""
     s = case.settings
-    found = bound_world(
+    bounds = bound_world(
         world_at(s["axis"], s["x"]),
         people=s["people"],
         seed=seed,
@@ -48,7 +48,7 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     return pl.concat(
         [
             pl.DataFrame({"policy": [kind] * len(values), "draw": np.arange(len(values)), "value": values})
-            for kind, values in found.by_kind().items()
+            for kind, values in bounds.by_kind().items()
         ]
     ).with_columns(x=pl.lit(float(s["x"])))
 
@@ -64,7 +64,7 @@ FIGURES = [
     Figure(
         name=f"bound-{axis}",
         version=2,
-        title=f"How little regret is possible, against {AXES[axis][0]}",
+        title=f"Lower bounds on regret against {AXES[axis][0]}",
         shows=_SHOWS[axis],
         plan=partial(_plan, axis=axis),
         run=_run,

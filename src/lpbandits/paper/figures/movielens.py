@@ -1,4 +1,4 @@
-"""MovieLens: cumulative regret and standardised ratings, on both scales, with true and with recovered models."""
+"""MovieLens: cumulative regret and standardized ratings, on both scales, with true and recovered models."""
 
 from functools import lru_cache, partial
 
@@ -33,18 +33,18 @@ PEOPLE = 100
 POLICIES = 26
 MOST_DRAWS = 10_000
 RECOVERED_DRAWS = 8
-"""Models are recovered in the first draws only: that takes most of the time, and their effects are large."""
+"""Number of draws with recovered models, which take most of the time."""
 TRUE, NOTHING = "true model", "no model"
 RECOVERED: dict[str, Scale] = {"recovered, raw": "raw", "recovered, scale-free": "cosine"}
-"""The levels of information: the true model, one learned from logs (as the paper clusters, or scale-free), or none."""
+"""Levels of information: the true model, a model recovered from logs (clustering of the scale), or none."""
 SHRUNK = "recovered, shrunk"
-"""One learned scale-free whose utilities are shrunk over states, beyond the paper."""
+"""A model recovered scale-free with utilities shrunk over states, beyond the paper."""
 LEVELS = (TRUE, *RECOVERED, SHRUNK)
-"""The levels that charts show a panel of."""
+"""Levels with a panel in the chart."""
 
 
 def _plan(size: Size, draws: int, name: str, dataset: str) -> list[Case]:
-    """Return a case per draw: a new split of the people, and new luck, for every environment."""
+    """Return a case per draw: a new split of the people and new random numbers."""
     validate.as_count(draws, "draws", high=MOST_DRAWS)
     common = {"dataset": dataset, "people": 20 if size.quick else PEOPLE, "rounds": size.rounds}
     return [
@@ -54,7 +54,7 @@ def _plan(size: Size, draws: int, name: str, dataset: str) -> list[Case]:
 
 
 def _check(case: Case) -> int:
-    """Refuse what does not fit: a draw is fitted anew, and all its people's rounds are kept."""
+    """Reject a case that needs too much memory or time; return its approximate number of operations."""
     people, rounds = (int(case.settings[name]) for name in ("people", "rounds"))
     work = 10**9 + len(ENVIRONMENTS) * POLICIES * people * rounds * 100
     check_resources(
@@ -67,7 +67,7 @@ def _check(case: Case) -> int:
 
 
 def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
-    """Return the curve and, as a row of kind "final", the end of every policy with each level of information."""
+    """Return curves (kind "curve") and final values (kind "final") of every policy and level of information."""
     s = case.settings
     derived = int(np.random.SeedSequence([seed, s["draw"]]).generate_state(1)[0])
     task = MovieLensTask.of(*_log(s["dataset"], fingerprint_of(s["dataset"])), seed=derived, threads=threads)
@@ -87,7 +87,7 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
 
 @lru_cache(maxsize=1)
 def _log(dataset: str, content: str) -> tuple[Ratings, Genres]:
-    """Return a dataset after the paper's filter, read once a process as long as its content is the same."""
+    """Return a dataset after the paper's filter, read once per process and content."""
     del content
     return read_log(require(dataset))
 
@@ -95,7 +95,7 @@ def _log(dataset: str, content: str) -> tuple[Ratings, Genres]:
 def _models(
     task: MovieLensTask, people: Population, environment: Environment, *, recovered: bool, threads: int | None
 ) -> tuple[dict[str, PreferenceModel], dict[str, float]]:
-    """Return the model of each level of information, and the error (1 − Kendall's τ) of its orderings."""
+    """Return the model of each level of information and the error (1 − Kendall's τ) of its orderings."""
     models, errors = {TRUE: people.model}, {TRUE: 0.0}
     if not recovered:
         return models, errors
@@ -109,9 +109,9 @@ def _models(
 def policies_for(
     models: dict[str, PreferenceModel], task: MovieLensTask, environment: Environment
 ) -> dict[tuple[str, str], Policy]:
-    """Return every policy by its name and level of information; mTS starts from its prior, as published.
+    """Return the policies by name and level of information; mTS starts from its prior, as published.
 
-    All are told the same noise; those that learn it take it for a guess.
+    All assume the same noise; policies that learn the noise treat it as a guess.
     """
     out: dict[tuple[str, str], Policy] = {}
     guess = Rewards(noise=NOISE).as_guess
@@ -129,7 +129,7 @@ def policies_for(
 
 
 def ends_of(trace: Trace, people: Population) -> Json:
-    """Return the end of a run: regret, and ratings standardised by each person's own mean ratings of all movies."""
+    """Return final regret, and mean ratings standardized by each person's mean ratings of all movies."""
     regret = trace.regret.sum(axis=1)
     score = (trace.rewards.mean(axis=1) - people.means.mean(axis=1)) / people.means.std(axis=1)
     return {
@@ -141,14 +141,14 @@ def ends_of(trace: Trace, people: Population) -> Json:
 
 
 def _curve(trace: Trace) -> pl.DataFrame:
-    """Return mean and sd over people of the cumulative regret by round."""
+    """Return mean and standard deviation over people of cumulative regret by round."""
     totals: FloatArray = np.cumsum(trace.regret, axis=1)
     rounds = np.arange(1, totals.shape[1] + 1)
     return pl.DataFrame({"round": rounds, "regret": totals.mean(axis=0), "regret_sd": totals.std(axis=0, ddof=1)})
 
 
 def over_draws(table: pl.DataFrame, *by: str) -> pl.DataFrame:
-    """Return regret as charts show it: the mean over draws, the sd over people, and the standard error over draws."""
+    """Return regret by group: mean over draws, standard deviation over people, standard error over draws."""
     return table.group_by(*by, maintain_order=True).agg(
         pl.col("regret").mean(),
         (pl.col("regret_sd") ** 2).mean().sqrt(),
@@ -157,14 +157,14 @@ def over_draws(table: pl.DataFrame, *by: str) -> pl.DataFrame:
 
 
 def _chart(table: pl.DataFrame) -> Chart:
-    """Return a row of regret per environment, a panel per model that the policies were given, then the ratings."""
+    """Return a row of regret panels per environment with a panel per model, then the ratings."""
     named = table.with_columns(pl.col("policy").replace({"mts-common": "mTS, common means"}))
     regret = [panel for name, it in ENVIRONMENTS.items() for panel in _regret(named.filter(environment=name), it.title)]
     return grid([*regret, *_ratings(named)], columns=len(LEVELS))
 
 
 def _regret(table: pl.DataFrame, title: str) -> list[Chart]:
-    """Return a panel per model, all on one axis from 0; TS without a model loses so much more that it is only named."""
+    """Return a panel per model with one y axis; TS without a model is only in the subtitle."""
     curves = over_draws(table.filter(pl.col("kind") == "curve", pl.col("level") != NOTHING), "level", "policy", "round")
     plain = float(np.mean(table.filter(kind="final", level=NOTHING)["regret"].to_numpy()))
     top = top_of(curves)
@@ -183,20 +183,18 @@ def _regret(table: pl.DataFrame, title: str) -> list[Chart]:
 
 
 def _ratings(table: pl.DataFrame) -> list[Chart]:
-    """Return a panel per environment, all on one axis: every policy's mean rating, by the model that it was given.
-
-    TS without a model is near 0: it is only named.
-    """
+    """Return a panel of mean ratings per environment with one x axis; TS without a model is only in the subtitle."""
     scores = _intervals(table.filter(kind="final"))
     shown = scores.filter(pl.col("level") != NOTHING)
     ends = (float(np.min(shown["low"].to_numpy())), float(np.max(shown["high"].to_numpy())))
     charts = []
     for name, environment in ENVIRONMENTS.items():
         plain = float(scores.filter(environment=name, level=NOTHING)["value"][0])
-        here = [shown.filter(environment=name, level=level) for level in LEVELS]
         grouped = [
-            rows.with_columns(group=pl.format("{}, {}", "level", pl.lit(_draws(table.filter(level=level)))))
-            for level, rows in zip(LEVELS, here, strict=True)
+            shown.filter(environment=name, level=level).with_columns(
+                group=pl.format("{}, {}", "level", pl.lit(_draws(table.filter(level=level))))
+            )
+            for level in LEVELS
         ]
         charts.append(
             dot_chart(
@@ -212,7 +210,7 @@ def _ratings(table: pl.DataFrame) -> list[Chart]:
 
 
 def _intervals(ends: pl.DataFrame) -> pl.DataFrame:
-    """Return each policy's mean rating, and its 95 % interval by Student's t over draws; a single draw has none."""
+    """Return mean ratings and their 95 % intervals by Student's t over draws; a single draw has width 0."""
     groups = ends.group_by("environment", "level", "policy", maintain_order=True)
     scores = groups.agg(value=pl.col("z").mean(), error=pl.col("z").std() / pl.len().sqrt(), draws=pl.len())
     factor = pl.Series([t_multiplier(draws) for draws in scores["draws"]])

@@ -1,4 +1,4 @@
-"""Recovery error against the number of people: two-stage and EM, on both scales."""
+"""Error of recovered orderings against the number of people: two-stage and EM, on both scales."""
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,7 @@ from lpbandits.worlds import SyntheticWorld
 ACTIONS = 10
 STATES = 5
 LOGS = {"complete": ACTIONS, "incomplete": 6}
-"""How many of the actions each person rated, chosen at random."""
+"""Number of random actions that each person rated."""
 METHODS = {
     "two-stage": "two-stage, raw (the paper's)",
     "two-stage-cosine": "two-stage, scale-free",
@@ -28,7 +28,7 @@ def _plan(size: Size, draws: int) -> list[Case]:
     return [
         Case(
             "recovery",
-            f"{log} logs, {scale} scale, {people} a state",
+            f"{log} logs, {scale} scale, {people} per state",
             {"log": log, "scale": scale, "people": people, "draws": draws},
         )
         for log in LOGS
@@ -40,7 +40,7 @@ def _plan(size: Size, draws: int) -> list[Case]:
 def _check(case: Case) -> int:
     people, draws = case.settings["people"], case.settings["draws"]
     work = draws * people * 10**6
-    check_resources(f"{draws:,} draws of {people} people a state", "take fewer draws", operations=work)
+    check_resources(f"{draws:,} draws of {people} people per state", "take fewer draws", operations=work)
     return int(work)
 
 
@@ -75,7 +75,7 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
 
 
 def _log(means: FloatArray, rated: int, rng: np.random.Generator) -> Ratings:
-    """Return every person's noisy ratings of `rated` random actions."""
+    """Return noisy ratings of `rated` random actions per person."""
     people, actions = means.shape
     action = np.argsort(rng.random((people, actions)), axis=1)[:, :rated].ravel()
     person = np.repeat(np.arange(people), rated)
@@ -84,7 +84,7 @@ def _log(means: FloatArray, rated: int, rng: np.random.Generator) -> Ratings:
 
 
 def _chart(table: pl.DataFrame) -> Chart:
-    """Return a panel per kind of log and scale, all with the same axes."""
+    """Return a panel per log and scale, with common axes."""
     points = (
         table.group_by("log", "scale", "method", "people", maintain_order=True)
         .agg(y=pl.col("error").mean(), se=(pl.col("error").std() / pl.len().sqrt()).fill_null(0.0))

@@ -18,7 +18,7 @@ def _plan(size: Size, draws: int) -> list[Case]:
 
 
 def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
-    """Return the curves, and rows of kind "final" with a row per policy and draw."""
+    """Return curves (kind "curve") and final values per policy and draw (kind "final")."""
     s = case.settings
     results = simulate(
         SyntheticWorld(states=5, actions=10, scale=s["scale"]),

@@ -1,4 +1,4 @@
-"""Relative feedback (the paper's appendix): duels, and rewards turned into duels."""
+"""Relative feedback (appendix of the paper): duels, and rewards compared in pairs."""
 
 from functools import partial
 
@@ -39,7 +39,7 @@ def _run_duels(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
 
 
 def _best_alone(people: int, draws: int, seed: int) -> list[bool]:
-    """Return whether each person's best action is no other state's: duels with it tell only such states apart."""
+    """Return whether each person's best action is the best of no other state."""
     out: list[bool] = []
     for draw in range(draws):
         crowd = WORLD.draw(people=people, seed=seed, draw=draw)
@@ -49,7 +49,7 @@ def _best_alone(people: int, draws: int, seed: int) -> list[bool]:
 
 
 def _curves_and_ends(results: Results, alone: list[bool]) -> pl.DataFrame:
-    """Return the curves, and rows of kind "final" with a row per policy and draw."""
+    """Return curves (kind "curve") and final values per policy and draw (kind "final")."""
     ends = (
         results.people()
         .with_columns(pl.Series("alone", alone * len(results.policies)))
@@ -85,7 +85,7 @@ def _pairing_plan(size: Size, draws: int) -> list[Case]:
 
 
 def _run_pairing(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
-    """Return regret by the number of plays; a duel is two plays."""
+    """Return regret by number of plays; a duel is two plays."""
     s = case.settings
     plays = s["rounds"]
     common = {"people": s["people"], "draws": s["draws"], "seed": seed, "threads": threads}
@@ -116,7 +116,7 @@ FIGURES = [
     Figure(
         name="pairing",
         version=1,
-        title="What comparing rewards costs",
+        title="Cost of comparing rewards",
         shows="regret by plays of lpbTS on rewards, on rewards in consecutive pairs, and of lpb-duel, m = 5, k = 10",
         plan=_pairing_plan,
         run=_run_pairing,

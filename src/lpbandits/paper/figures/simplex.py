@@ -1,4 +1,4 @@
-"""The illustration: what a bandit, a latent preference bandit and a latent bandit know of three means."""
+"""Illustration: the means that are possible in a bandit, a latent preference bandit and a latent bandit."""
 
 import altair as alt
 import numpy as np
@@ -17,7 +17,7 @@ PROBLEMS = {
     "latent": "Latent bandit: known means",
 }
 _MEANS = np.array([[0.55, 0.30, 0.15], [0.12, 0.58, 0.30], [0.28, 0.14, 0.58]])
-"""Means that a latent bandit may know, in the order of the states."""
+"""Example means of the latent bandit, by state."""
 _ANY, _IMPOSSIBLE = "any means", "impossible"
 
 
@@ -27,11 +27,11 @@ def _plan(size: Size, draws: int) -> list[Case]:
 
 
 def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
-    """Return, per problem, the corners of its sets of means in drawing order; a set of one corner is a point."""
+    """Return the corners of each problem's sets of means in drawing order; one corner is a point."""
     del case, seed, threads
-    whole = np.eye(3)
-    frames = [_shape("bandit", _ANY, whole)]
-    frames += [_shape(problem, _IMPOSSIBLE, whole) for problem in ("preference", "latent")]
+    simplex = np.eye(3)
+    frames = [_shape("bandit", _ANY, simplex)]
+    frames += [_shape(problem, _IMPOSSIBLE, simplex) for problem in ("preference", "latent")]
     for z, ordering in enumerate(MODEL.orderings):
         frames.append(_shape("preference", f"state {z}", region(ordering)))
         frames.append(_shape("latent", f"state {z}", _MEANS[z : z + 1]))
@@ -39,7 +39,7 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
 
 
 def region(ordering: np.ndarray) -> FloatArray:
-    """Return the corners of all means with this ordering: the best alone, the two best alike, all alike.
+    """Return the corners of the set of means with this ordering.
 
     >>> region(np.array([2, 0, 1])).tolist()[:2]
     [[0.0, 0.0, 1.0], [0.5, 0.0, 0.5]]
@@ -79,7 +79,7 @@ def _panel(table: pl.DataFrame, title: str) -> Chart:
         .mark_line(filled=True, interpolate="linear-closed", stroke="white", strokeWidth=1.5, opacity=1)
         .encode(x, y, alt.Fill("means:N", scale=colours, legend=None), order="corner:Q", tooltip="means:N")
     )
-    # A region's name stands where its triangle has most room: its corners weighted by the sides opposite, 1 : 2 : √3.
+    # A region's name is at the incentre of its triangle: corners weighted by the opposite sides, 1 : 2 : √3.
     room = pl.col("corner").replace_strict({0: 1.0, 1: 2.0, 2: np.sqrt(3.0)})
     named = (
         sized.filter(pl.col("means").is_in(states))
@@ -106,7 +106,7 @@ FIGURES = [
     Figure(
         name="simplex",
         version=2,
-        title="What is known before the first round",
+        title="Possible means before the first round",
         shows="the sets of means that each problem allows, for three actions with means that sum to one",
         plan=_plan,
         run=_run,

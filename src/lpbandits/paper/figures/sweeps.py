@@ -1,4 +1,4 @@
-"""Sweeps: regret at the end, and active constraints, against one parameter of the synthetic world."""
+"""Sweeps: final regret and active constraints against one parameter of the synthetic world."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ from lpbandits.worlds import SyntheticWorld
 
 
 def expanded(name: str, setting: Setting) -> Policy:
-    """Return lpbTS as the paper's expanded algorithm has it: the first action is uniform. mTS starts from its prior."""
+    """Return a policy with a uniform first action, as in the paper's expanded algorithm of lpbTS."""
     return make_policy(name, replace(setting, first="uniform"))
 
 
@@ -32,11 +32,11 @@ POLICIES: dict[str, str | Build] = {
     "ts": "ts",
     "ts-top": "ts-top",
 }
-"""Figures run these, most without the incremental form, which the claims compare where `Sweep.forms` says so."""
+"""Policies of the figures; the incremental form runs only with `Sweep.forms`."""
 SHOWN = ("lpbts", "mts", "ts", "ts-top")
-"""What charts show."""
+"""Policies in the charts."""
 NARROW = "ts-narrow"
-"""TS with the prior N(0, 1), which locks onto its first action; only the regret curves run it, for the claims."""
+"""TS with the prior N(0, 1), which locks onto its first action; it is run for a claim on the regret curves."""
 
 
 def narrow_ts(setting: Setting) -> Policy:
@@ -46,9 +46,9 @@ def narrow_ts(setting: Setting) -> Policy:
 
 @dataclass(frozen=True)
 class Sweep:
-    """One parameter of the synthetic world varied: `values` are world settings, one per case.
+    """A sweep of one parameter of the synthetic world; `values` are world settings, one per case.
 
-    Each of `scales` is a figure; the name of one on the same scale ends in "-same". {scale} in the title is its scale.
+    There is one figure per scale; the name on the same scale ends in "-same". The title may contain {scale}.
     """
 
     name: str
@@ -61,9 +61,9 @@ class Sweep:
     draws: int = 10
     same_draws: int = 5
     costly: Mapping[float, int] = field(default_factory=dict)
-    """Values with fewer draws of their own, on different scales, unless a size asks for a number."""
+    """Number of draws of costly values on different scales, unless the size sets one."""
     forms: bool = False
-    """Whether to run both forms of lpbTS, on different scales."""
+    """Whether to run both forms of lpbTS (on different scales)."""
 
     def figures(self) -> list[Figure]:
         """Return a figure per scale."""
@@ -98,9 +98,9 @@ class Sweep:
 
 
 def check_case(case: Case, policies: Sequence[str] | Mapping[str, str | Build] = POLICIES) -> int:
-    """Refuse a case that is too large, or return about how many operations it takes.
+    """Reject a case that is too large; return its approximate number of operations.
 
-    One that says nothing of its world has 5 states and 10 actions.
+    A case without world settings has 5 states and 10 actions.
     """
     s = case.settings
     world = {"states": 5, "actions": 10, **s.get("world", {})}
@@ -132,7 +132,7 @@ def run_case(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
 
 
 def finals(results: Results) -> pl.DataFrame:
-    """Return the end of a run, a row per policy and draw: mean and sd over people of regret and active constraints."""
+    """Return final regret and active constraints: mean and standard deviation over people per policy and draw."""
     measures = [pl.col(name).mean() for name in ("regret", "best_share", "true_state")]
     active = [f"active_{part}" for part in ("all", "true", "other")]
     measures += [pl.col(name).mean() for name in active]
@@ -142,24 +142,24 @@ def finals(results: Results) -> pl.DataFrame:
 
 
 def sweep_chart(table: pl.DataFrame, label: str) -> Chart:
-    """Return regret and active constraints of lpbTS side by side: sd over people, like the paper, and se over draws."""
+    """Return regret and active constraints of lpbTS side by side, with both spreads."""
     shown = table.filter(pl.col("policy").is_in(SHOWN))
     lpbts = table.filter(pl.col("policy") == "lpbts")
     parts = [
         _points(lpbts, f"active_{part}").with_columns(policy=pl.lit(name))
         for part, name in (("other", "other states"), ("all", "all states"), ("true", "true state"))
     ]
-    how = "bands: sd over people; bars: standard error over draws"
+    spread = "bands: sd over people; bars: standard error over draws"
     return hstack(
-        line_chart(_points(shown, "regret"), x=label, y="regret at the last round", title="Regret", subtitle=how),
+        line_chart(_points(shown, "regret"), x=label, y="regret at the last round", title="Regret", subtitle=spread),
         line_chart(
-            pl.concat(parts), x=label, y="active constraints of lpbTS", title="Active constraints", subtitle=how
+            pl.concat(parts), x=label, y="active constraints of lpbTS", title="Active constraints", subtitle=spread
         ),
     )
 
 
 def _points(table: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Return a column's mean at every value of what is varied, its sd over people and its standard error over draws."""
+    """Return a column's mean, standard deviation over people and standard error over draws at each value."""
     groups = table.drop_nulls(column).group_by("policy", "x", maintain_order=True)
     return groups.agg(
         y=pl.col(column).mean(),
@@ -199,8 +199,8 @@ SWEEPS = (
         label="gap Δ",
         values=[{"states": 10, "actions": 20, "gap": gap} for gap in _GAPS],
     ),
-    # The paper explains the rise of mTS by levels that spread with the gap, but prints the fixed width γk. Both are
-    # run: as printed above, and here with the width 2Δk (equal at Δ = 0.2).
+    # The paper explains the rise of mTS by levels that spread with the gap but prints the fixed width γk. Both are run:
+    # as printed above, and here with the width 2Δk (equal at Δ = 0.2).
     Sweep(
         name="vary-gap-wide",
         title="Wider gaps, and levels that spread with them",
@@ -229,6 +229,6 @@ SWEEPS = (
         scales=("different",),
     ),
 )
-"""Every sweep, in the order of the report."""
+"""All sweeps, in the order of the report."""
 
 FIGURES = [figure for sweep in SWEEPS for figure in sweep.figures()]
