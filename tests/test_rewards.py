@@ -16,15 +16,15 @@ def test_noise_has_a_default_per_family() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"family": "normal"}, "rewards is 'normal'; choose one of: gaussian, bernoulli, poisson"),
-        ({"noise": 0}, "noise is 0; it must be greater than 0"),
-        ({"noise": -1.0}, "noise is -1.0"),
-        ({"noise": float("inf")}, "noise is inf; it must be a finite number"),
-        ({"noise": "loud"}, "noise is 'loud', which is not a number"),
-        ({"noise": True}, "noise is True, which is not a number"),
-        ({"noise": 1e101}, r"noise is 1e\+101; it must be at most 1e\+100"),
-        ({"weight": 0}, "weight is 0; it must be greater than 0"),
-        ({"family": "poisson", "noise_known": False}, "noise_known=False has no meaning for poisson rewards"),
+        ({"family": "normal"}, "rewards must .*got 'normal'"),
+        ({"noise": 0}, "noise must .*got 0"),
+        ({"noise": -1.0}, "noise .*-1.0"),
+        ({"noise": float("inf")}, "noise must .*got inf"),
+        ({"noise": "loud"}, "noise must .*got 'loud'"),
+        ({"noise": True}, "noise must .*got True"),
+        ({"noise": 1e101}, r"noise must .*got 1e\+101"),
+        ({"weight": 0}, "weight must .*got 0"),
+        ({"family": "poisson", "noise_known": False}, "noise_known must .*poisson.*got False"),
     ],
 )
 def test_bad_settings_are_named(settings: dict[str, Any], message: str) -> None:
@@ -50,14 +50,14 @@ def test_possible_rewards_come_back_as_floats(family: Any, values: list[float]) 
 @pytest.mark.parametrize(
     ("family", "value", "message"),
     [
-        ("bernoulli", 2, "reward is 2; a Bernoulli reward must be 0 or 1"),
-        ("bernoulli", 0.5, "reward is 0.5; a Bernoulli reward must be 0 or 1"),
-        ("poisson", 1.5, "reward is 1.5; a Poisson reward must be a whole number, 0 or more"),
-        ("poisson", -1, "reward is -1; a Poisson reward"),
-        ("gaussian", float("-inf"), "reward is -inf; it must be a finite number"),
-        ("poisson", float("nan"), "reward is nan; it must be a finite number"),
-        ("gaussian", b"1", "reward is b'1', which is not a number"),
-        ("gaussian", 2**400, "it must lie within ±1e"),
+        ("bernoulli", 2, "reward must .*got 2"),
+        ("bernoulli", 0.5, "reward must .*got 0.5"),
+        ("poisson", 1.5, "reward must .*got 1.5"),
+        ("poisson", -1, "reward must .*got -1"),
+        ("gaussian", float("-inf"), "reward must .*got -inf"),
+        ("poisson", float("nan"), "reward must .*got nan"),
+        ("gaussian", b"1", "reward must .*got b'1'"),
+        ("gaussian", 2**400, "reward must lie within ±1e"),
     ],
 )
 def test_impossible_rewards_are_named(family: Any, value: Any, message: str) -> None:

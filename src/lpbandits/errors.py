@@ -1,15 +1,18 @@
-"""Every error lpbandits raises on purpose.
+"""Exceptions and warnings.
 
 ::
 
-    LpbError
-    ├── InvalidInput      a value from outside is not usable (also a ValueError)
-    ├── FileFormatError   a file is truncated, foreign or altered (also a ValueError)
-    ├── NotSupported      the policy cannot do this, and says why (also a TypeError)
-    └── ResourceError      the machine, or a library underneath, could not go on (also a RuntimeError)
+    Exception
+    └── LpbError
+        ├── InvalidInput      a value is not valid (also a ValueError)
+        ├── FileFormatError   a file is truncated, altered or of another format (also a ValueError)
+        ├── NotSupported      the policy does not support the request (also a TypeError)
+        └── ResourceError     the system or a library failed (also a RuntimeError)
+    UserWarning
+        ├── UncompiledWarning a plug-in function runs as plain Python
+        └── LockInWarning     a policy for actions given once meets actions that repeat
 
-A message gives the value, the limit and the remedy. Whatever object was spoken to is unchanged. Two warnings:
-`UncompiledWarning` says that a plug-in function runs as plain Python, `LockInWarning` that a policy is not for actions that repeat.
+Messages have the form "name must be X, got Y; remedy". A call that raises leaves its object unchanged.
 """
 
 import errno
@@ -20,9 +23,9 @@ from lpbandits.text import LINE, display
 
 
 class LpbError(Exception):
-    r"""The root: catch it to catch everything lpbandits raises on purpose.
+    r"""Base class of all exceptions that lpbandits raises.
 
-    Its message is one line that is safe to print, whatever was given: see `lpbandits.text`.
+    The message is one line that is safe to print; see `lpbandits.text.display`.
 
     >>> len(LpbError.__subclasses__())
     4
@@ -35,29 +38,29 @@ class LpbError(Exception):
 
 
 class InvalidInput(LpbError, ValueError):
-    """A value from outside is not usable; the message names it and what would be.
+    """A value is not valid.
 
     >>> from lpbandits import PreferenceModel
     >>> PreferenceModel([[0, 2]])
     Traceback (most recent call last):
     ...
-    lpbandits.errors.InvalidInput: ordering 0 names action 2; the 2 actions are 0 to 1
+    lpbandits.errors.InvalidInput: ordering 0 must hold the 2 actions 0 to 1, got 2
     """
 
 
 class FileFormatError(LpbError, ValueError):
-    """A file is truncated, foreign, altered or of a newer format.
+    """A file is truncated, altered, of another format or of a newer version.
 
     >>> from lpbandits import PreferenceModel
     >>> PreferenceModel.from_dict({"format": 1})
     Traceback (most recent call last):
     ...
-    lpbandits.errors.FileFormatError: the model is not a preference model: its 'format' is not 'lpbandits-model'
+    lpbandits.errors.FileFormatError: the model is not a preference model: 'format' must be 'lpbandits-model', got 1
     """
 
 
 class NotSupported(LpbError, TypeError):
-    """The request makes no sense for this policy; the message says why and what does.
+    """The policy does not support the request.
 
     >>> from lpbandits import TS, Agent, PreferenceModel
     >>> Agent(TS(PreferenceModel([[0, 1]])), seed=1).posterior
@@ -68,29 +71,21 @@ class NotSupported(LpbError, TypeError):
 
 
 class UncompiledWarning(UserWarning):
-    """A function put in from outside is plain Python: it works, some hundred times slower than a compiled one.
-
-    >>> issubclass(UncompiledWarning, UserWarning)
-    True
-    """
+    """A plug-in function is not compiled: it runs as plain Python, a few hundred times slower."""
 
 
 class LockInWarning(UserWarning):
-    """A policy for actions that are given once meets people whose actions repeat: it soon plays one and the same.
-
-    >>> issubclass(LockInWarning, UserWarning)
-    True
-    """
+    """A policy for actions that each person gets once is used where actions repeat: it soon plays a single action."""
 
 
 class ResourceError(LpbError, RuntimeError):
-    """The machine could not go on: no memory, a disk that fails, an error of a library underneath (its `__cause__`).
+    """The system or a library failed: out of memory, a disk error, an error of a dependency (its `__cause__`).
 
     >>> with translate_errors("counting pairs"):
     ...     raise MemoryError
     Traceback (most recent call last):
     ...
-    lpbandits.errors.ResourceError: counting pairs: there is not enough memory; make the problem smaller
+    lpbandits.errors.ResourceError: counting pairs: not enough memory; make the problem smaller
     """
 
 
@@ -98,15 +93,15 @@ LIBRARIES = (
     *("polars", "pyo3_runtime", "numba", "llvmlite", "joblib", "distributed", "vl_convert"),
     *("zipfile", "zlib", "fastexcel"),
 )
-"""Libraries that fail in ways of their own; what they say is passed on."""
+"""Libraries that raise exceptions of other types; their messages are passed on."""
 
 
 @contextmanager
 def translate_errors(doing: str) -> Iterator[None]:
-    """Let no foreign error out: turn those of the machine and of libraries into `ResourceError`.
+    """Convert errors of the system and of libraries to `ResourceError`; `doing` says what failed.
 
-    It stands at public functions, as a decorator, and says what was being done. Errors of ours pass; so does what can
-    only be a fault in the package, which nobody should take for a bad input.
+    Used as a decorator of public functions. `LpbError` passes unchanged, and so does every other exception, which is a
+    bug in this package.
 
     >>> with translate_errors("reading the log"):
     ...     raise OSError(5, "Input/output error", "log.csv")
@@ -126,9 +121,9 @@ def translate_errors(doing: str) -> Iterator[None]:
 
 
 def fault_of(error: BaseException, doing: str) -> ResourceError | None:
-    """Return what an error of the machine or of a library is for the user; None for any other error."""
+    """Return the `ResourceError` for an error of the system or of a library, None for any other error."""
     if isinstance(error, MemoryError):
-        return ResourceError(f"{doing}: there is not enough memory; make the problem smaller")
+        return ResourceError(f"{doing}: not enough memory; make the problem smaller")
     if isinstance(error, OSError):
         return ResourceError(f"{doing}: {reason(error)}" + (f": {error.filename}" if error.filename else ""))
     if type(error).__module__.partition(".")[0] in LIBRARIES:
@@ -137,9 +132,7 @@ def fault_of(error: BaseException, doing: str) -> ResourceError | None:
 
 
 def reason(error: BaseException, remedy: str = "") -> str:
-    """Return why the system refused, in the first line of its own words and without the path; then the remedy.
-
-    Too many open files have a remedy of their own, whichever file is not opened.
+    """Return the first line of an error's message without the path, and then the remedy.
 
     >>> reason(OSError(28, "No space left on device", "a.csv")), reason(ValueError("embedded null byte"))
     ('No space left on device', 'embedded null byte')
@@ -149,13 +142,9 @@ def reason(error: BaseException, remedy: str = "") -> str:
     'Too many open files; raise the limit of open files (ulimit -n)'
     """
     words = str(getattr(error, "strerror", None) or error).partition("\n")[0] or type(error).__name__
-    if _too_many_open(error):
-        remedy = "raise the limit of open files (ulimit -n)"
+    if isinstance(error, OSError):
+        # libraries in Rust give the number in words only
+        in_words = error.errno is None and f"(os error {errno.EMFILE})" in str(error)
+        if error.errno == errno.EMFILE or in_words:
+            remedy = "raise the limit of open files (ulimit -n)"
     return f"{words}; {remedy}" if remedy else words
-
-
-def _too_many_open(error: BaseException) -> bool:
-    """Return whether this process has as many files open as it may; libraries in Rust say so in words alone."""
-    if not isinstance(error, OSError):
-        return False
-    return error.errno == errno.EMFILE or (error.errno is None and f"(os error {errno.EMFILE})" in str(error))

@@ -13,10 +13,10 @@ Progress = Callable[[str, int, int], None]
 class Stopwatch:
     """Record the seconds spent per stage and report progress.
 
-    >>> said = []
-    >>> watch = Stopwatch(lambda *news: said.append(news))
+    >>> calls = []
+    >>> watch = Stopwatch(lambda *call: calls.append(call))
     >>> with watch.part("count", 0, 2): pass
-    >>> said, list(watch.seconds)
+    >>> calls, list(watch.seconds)
     ([('count', 0, 2), ('count', 1, 2)], ['count'])
     """
 
@@ -25,7 +25,7 @@ class Stopwatch:
 
     @contextmanager
     def part(self, stage: str, done: int = 0, total: int = 1) -> Iterator[None]:
-        """Time one part of a stage, of which `done` of `total` parts are over."""
+        """Time one part of a stage; `done` of its `total` parts are finished."""
         start = time.perf_counter()
         if self.progress:
             self.progress(stage, done, total)
@@ -35,6 +35,6 @@ class Stopwatch:
             self.progress(stage, done + 1, total)
 
     def skip_to_end(self, stage: str, total: int) -> None:
-        """Say that a stage ended before all its parts were needed."""
+        """Report that a stage is complete, although not all its parts were needed."""
         if self.progress:
             self.progress(stage, total, total)

@@ -59,6 +59,6 @@ def as_person(person: Any) -> Label:
     >>> as_person(1.5)
     Traceback (most recent call last):
     ...
-    lpbandits.errors.InvalidInput: person is 1.5; a label must be a str or an int
+    lpbandits.errors.InvalidInput: person must be a str or an int, got 1.5
     """
     return validate.as_label(person, "person")

@@ -1,14 +1,15 @@
-"""How sure a mean over draws is."""
+"""Confidence intervals of means."""
 
 import math
 
 from scipy.special import stdtrit
 
 LEVEL = 0.95
+"""Confidence level of all intervals."""
 
 
 def t_multiplier(draws: int, level: float = LEVEL) -> float:
-    """Return how many standard errors an interval reaches to either side, by Student's t; one draw tells nothing.
+    """Return the half-width of Student's t confidence interval, in standard errors; infinite for one draw.
 
     >>> round(t_multiplier(3), 2), round(t_multiplier(1000), 2), t_multiplier(1)
     (4.3, 1.96, inf)

@@ -1,56 +1,64 @@
-"""Text from outside, for people to see: labels, names, paths, notes.
+"""Text for people to read: safe and short labels, sizes, counts and percentages.
 
-It may hold anything. What a terminal would obey, XML cannot hold or turns writing round is shown as an escape, and
-what is too long is cut in the middle. Files for programs (JSON, Parquet) keep the text as it is.
+Labels, names and paths come from users and may hold control characters. Files for programs (JSON, Parquet) keep them
+as they are.
 """
 
 import unicodedata
 from collections.abc import Iterable
 
 LABEL = 80
-"""Characters of a label or a name that are shown."""
+"""Maximum width of a displayed label or name."""
 LINE = 1000
-"""Characters of an error, a warning or a path that are shown."""
+"""Maximum width of a displayed error, warning or path."""
 
 _JOINERS = "\u200c\u200d"
-"""Invisible, and harmless: Persian, the languages of India and some emoji need them."""
+"""Invisible joiners, which Persian, the languages of India and some emoji need."""
 
 
 def display(text: object, width: int | None = LABEL) -> str:
-    r"""Return text in one line, safe to print, of at most `width` characters (None: all of them).
+    r"""Return text in one line, with control characters escaped and at most `width` characters (None: no limit).
 
     >>> print(display("Film [1999]"), display("a\x1b[31m\nb"), display("x" * 1000, 9))
     Film [1999] a\x1b[31m\nb xxxx…xxxx
     """
-    whole = str(text)
-    if width is not None and len(whole) > 2 * width:
-        whole = whole[:width] + whole[-width:]  # so that a text of millions costs no more
-    if not whole.isprintable():
-        whole = "".join(map(_plain, whole))
-    if width is None or len(whole) <= width:
-        return whole
-    return whole[: width // 2] + "…" + whole[len(whole) - (width - 1) // 2 :]
+    line = str(text)
+    if width is not None and len(line) > 2 * width:
+        line = line[:width] + line[-width:]  # the cost does not grow with the length
+    if not line.isprintable():
+        line = "".join(map(_escaped, line))
+    if width is None or len(line) <= width:
+        return line
+    return line[: width // 2] + "…" + line[len(line) - (width - 1) // 2 :]
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable() or character in _JOINERS:
+        return character
+    if unicodedata.category(character) == "Zs":  # a space of another width
+        return " "
+    return character.encode("unicode_escape").decode()
 
 
 def unique_labels(texts: Iterable[object], width: int = LABEL) -> list[str]:
-    """Return texts as shown; those that then look alike are numbered, because charts join what is called the same.
+    """Return displayed texts; equal ones are numbered, because charts merge equal labels.
 
     >>> unique_labels(["tea", "jam", "tea", 7, "7"])
     ['tea', 'jam', 'tea (2)', '7', '7 (2)']
     """
-    out: dict[str, None] = {}
+    labels: dict[str, None] = {}
     times: dict[str, int] = {}
     for text in texts:
-        name = first = display(text, width)
-        while name in out:
+        label = first = display(text, width)
+        while label in labels:
             times[first] = times.get(first, 1) + 1
-            name = f"{first} ({times[first]})"
-        out[name] = None
-    return list(out)
+            label = f"{first} ({times[first]})"
+        labels[label] = None
+    return list(labels)
 
 
 def size_text(size: float) -> str:
-    """Return a number of bytes for people, in the units that options take.
+    """Format a number of bytes, in the units that options accept.
 
     >>> size_text(800), size_text(1_234_567), size_text(2e9), size_text(2.56e10)
     ('800B', '1.2MB', '2GB', '25.6GB')
@@ -63,7 +71,7 @@ def size_text(size: float) -> str:
 
 
 def pluralize(count: int, one: str, many: str | None = None) -> str:
-    """Return a count with its noun.
+    """Format a count with its noun.
 
     >>> pluralize(1, "state"), pluralize(2_000, "person", "people")
     ('1 state', '2,000 people')
@@ -78,11 +86,3 @@ def share_text(share: float) -> str:
     ('26%', '<1%')
     """
     return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
-
-
-def _plain(character: str) -> str:
-    if character.isprintable() or character in _JOINERS:
-        return character
-    if unicodedata.category(character) == "Zs":  # a space of another width
-        return " "
-    return character.encode("unicode_escape").decode()

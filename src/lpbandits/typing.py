@@ -1,4 +1,4 @@
-"""Names for the arrays and values that cross module borders."""
+"""Type aliases of arrays and values."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ Int32Array = NDArray[np.int32]
 UInt16Array = NDArray[np.uint16]
 BoolArray = NDArray[np.bool_]
 SlotArray = NDArray[np.uint32]
-"""Small whole numbers that are never negative: compiled code then checks no index for its sign."""
+"""Unsigned indices: compiled code does not check them for a sign."""
 
 Label = str | int
-"""What a user calls an action: a word, or a number (by default its index)."""
+"""Label of an action or person; by default its index."""
 
 Json = dict[str, Any]
 """A JSON object, as `json.loads` returns it."""

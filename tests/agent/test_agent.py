@@ -62,13 +62,13 @@ def test_labels_of_numpy_make_are_found() -> None:
 @pytest.mark.parametrize(
     ("reward", "message"),
     [
-        (float("nan"), "reward is nan; it must be a finite number"),
-        (float("inf"), "reward is inf; it must be a finite number"),
-        (1e101, r"reward is 1e\+101; it must lie within ±1e\+100: use smaller units"),
-        ("3", "reward is '3', which is not a number"),
-        (None, "reward is None, which is not a number"),
-        (10**400, "reward is"),
-        (np.array([1.0, 2.0]), "reward is"),
+        (float("nan"), "reward must .*got nan"),
+        (float("inf"), "reward must .*got inf"),
+        (1e101, r"reward must .*got 1e\+101"),
+        ("3", "reward must .*got '3'"),
+        (None, "reward must .*got None"),
+        (10**400, "reward must"),
+        (np.array([1.0, 2.0]), "reward must"),
     ],
     ids=["nan", "inf", "large", "text", "none", "beyond-floats", "array"],
 )
@@ -83,7 +83,7 @@ def test_a_reward_that_is_no_number_is_refused(reward: Any, message: str) -> Non
 def test_allowed_must_be_a_list() -> None:
     agent = agent_for()
     for allowed in (3, "rest", b"rest"):
-        with pytest.raises(InvalidInput, match="allowed is"):
+        with pytest.raises(InvalidInput, match="allowed must"):
             agent.ask(allowed)  # type: ignore[arg-type] # that is the point
     with pytest.raises(InvalidInput, match="allowed is empty; allow at least one action"):
         agent.ask([])
@@ -139,7 +139,7 @@ def test_what_was_never_told_cannot_be_taken_back(case: Case) -> None:
         agent.retract(0, 0.0)
     with pytest.raises(InvalidInput, match="unknown action 9"):
         agent.retract(9, 1.0)
-    with pytest.raises(InvalidInput, match="reward is nan"):
+    with pytest.raises(InvalidInput, match=r"reward must .*got nan"):
         agent.retract(0, float("nan"))
     assert agent.to_json() == before
 
@@ -234,7 +234,7 @@ def test_two_agents_never_share_a_belief() -> None:
         one.tell(action, 1.0)
     assert other.rounds == 1
     assert other.ask() in range(40)
-    with pytest.raises(InvalidInput, match="room is 0"):
+    with pytest.raises(InvalidInput, match=r"room .*0"):
         policy.new_belief(0)
     odd = policy.new_belief()
     odd.slots = odd.slots[:, :2]
@@ -342,15 +342,15 @@ def test_known_means_are_explained_by_themselves() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"noise": 0.0}, "noise is 0.0; it must be greater than 0"),
-        ({"noise": float("nan")}, "noise is nan"),
-        ({"noise": "1"}, "noise is '1', which is not a number"),
-        ({"rewards": "binary"}, "rewards is 'binary'; choose one of: gaussian, bernoulli, poisson"),
-        ({"rewards": "poisson", "noise": 1.0}, "poisson rewards have no noise of their own; leave it out"),
-        ({"rewards": "bernoulli", "noise_known": False}, "noise_known=False has no meaning for bernoulli"),
-        ({"likelihood": "full"}, "likelihood is 'full'; choose one of: refit, incremental"),
+        ({"noise": 0.0}, "noise must .*got 0.0"),
+        ({"noise": float("nan")}, "noise .*nan"),
+        ({"noise": "1"}, "noise must .*got '1'"),
+        ({"rewards": "binary"}, "rewards must .*got 'binary'"),
+        ({"rewards": "poisson", "noise": 1.0}, "noise must .*poisson.*got 1.0"),
+        ({"rewards": "bernoulli", "noise_known": False}, "noise_known must .*bernoulli"),
+        ({"likelihood": "full"}, "likelihood must .*got 'full'"),
         ({"likelihood": "incremental", "noise_known": False}, "needs a known noise"),
-        ({"first": "best"}, "first is 'best'; choose one of: prior, uniform"),
+        ({"first": "best"}, "first must .*got 'best'"),
     ],
 )
 def test_bad_settings_of_a_policy_are_named(settings: dict[str, Any], message: str) -> None:
@@ -362,7 +362,7 @@ def test_a_policy_needs_a_model_and_parts_that_fit() -> None:
     from lpbandits.policies.evidences import Refit, Tally
     from lpbandits.policies.rules import Sample, Thompson
 
-    with pytest.raises(InvalidInput, match="give a PreferenceModel"):
+    with pytest.raises(InvalidInput, match="a PreferenceModel"):
         lpb.LpbTS([[0, 1]])  # type: ignore[arg-type] # that is the point
     with pytest.raises(InvalidInput, match="the rule 'sample' needs states, which 'tally' does not weigh"):
         lpb.Policy(MODEL, Tally(), Sample())
@@ -374,7 +374,7 @@ def test_a_noise_too_small_to_square_leaves_a_distribution_or_is_refused() -> No
     try:
         agent = agent_for(noise=1e-200)
     except InvalidInput as error:
-        assert "noise is 1e-200" in str(error)  # noqa: PT017 - either answer is right
+        assert "noise must" in str(error)  # noqa: PT017 - either answer is right
     else:
         agent.tell("rest", 1.0)
         agent.tell("drug A", 2.0)

@@ -328,7 +328,7 @@ def test_invalid_histories_raise(build: Any, valid: dict[str, Any], changes: dic
     ("policy", "settings", "message"),
     [
         (lpb.LpbDuel, {}, "duels"),
-        (lambda model: lpb.LpbTS(model, rewards="bernoulli"), {}, "Bernoulli.*such rewards"),
+        (lambda model: lpb.LpbTS(model, rewards="bernoulli"), {}, "reward must.*such rewards"),
         (lambda model: lpb.LpbTS(model.relabelled(list("abcdef"))), {}, "actions.*order"),
         (lpb.LpbTS, {"allowed": {"bo": [9]}}, "action 9"),
         (lpb.LpbTS, {"allowed": []}, "allowed"),

@@ -168,7 +168,7 @@ def test_bad_wins_are_refused(wins: Any, message: str) -> None:
 
 
 def test_bad_prior_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="prior_sd is 0; it must be greater than 0"):
+    with pytest.raises(InvalidInput, match=r"prior_sd must .*got 0"):
         fit_bradley_terry([[0, 1], [1, 0]], prior_sd=0)
 
 
@@ -187,7 +187,7 @@ def test_a_very_weak_prior_ends_finite_and_in_order(prior_sd: float) -> None:
 
 
 def test_max_passes_is_checked() -> None:
-    with pytest.raises(InvalidInput, match="max_passes is -3"):
+    with pytest.raises(InvalidInput, match=r"max_passes .*-3"):
         fit_bradley_terry([[0, 1], [1, 0]], max_passes=-3)
 
 

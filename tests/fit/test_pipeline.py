@@ -332,15 +332,15 @@ def test_refusals() -> None:
     pairs = Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [1, 2, 3, 1])
     with pytest.raises(InvalidInput, match="states is 3, but the log has only 2 people"):
         fit_states(pairs, TwoStage(), states=3)
-    with pytest.raises(InvalidInput, match="states is 'many'"):
+    with pytest.raises(InvalidInput, match=r"states .*'many'"):
         fit_states(pairs, Em(), states="many")  # type: ignore[arg-type]  # what a user might type
     with pytest.raises(InvalidInput, match="2 people are too few"):
         fit_states(pairs, Em(), states="auto")
     bad: dict[str, Any]
     for bad, message in (
-        ({"prior_sd": -1}, "prior_sd is -1"),
+        ({"prior_sd": -1}, "prior_sd .*-1"),
         ({"scale": "x"}, "choose one of: raw"),
-        ({"heldout": 2}, "heldout is 2; it must be at most 0.9"),
+        ({"heldout": 2}, "heldout must .*got 2"),
     ):
         with pytest.raises(InvalidInput, match=message):
             fit_states(pairs, TwoStage(), states=2, **bad)

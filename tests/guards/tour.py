@@ -22,7 +22,7 @@ from lpbandits.fit.bradley_terry import EXACT
 from lpbandits.paper.movielens import MovieLensTask
 from lpbandits.simulation import rollout
 from lpbandits.simulation.bounds import bound_world
-from lpbandits.simulation.sums import Spread, binned
+from lpbandits.simulation.sums import Distribution, to_bins
 from tests.conftest import REWARDS, model_for
 from tests.guards.kernels import kernels, name_of
 from tests.logs import log_of
@@ -194,7 +194,7 @@ def the_rest() -> None:
         lpb.simulate(world, ["lpbts"], people=2, draws=2, rounds=3)
     bound_world(lpb.SyntheticWorld(states=3, actions=4), people=1)
     for rounds in (np.ones((2, 3)), np.ones((3, 2)).T):
-        Spread().add(binned(rounds))
+        Distribution().add(to_bins(rounds))
 
 
 def the_whole_way() -> dict[str, Any]:

@@ -227,7 +227,7 @@ def test_a_worker_may_grow() -> None:
 def test_nobody_is_asked_when_there_is_nothing_to_do(nobody: str) -> None:
     with executor_for(Workers(2, "dask", f"tcp://{nobody}"), max_jobs=0) as executor:
         assert executor.in_process
-    with pytest.raises(InvalidInput, match="jobs is 0"):
+    with pytest.raises(InvalidInput, match=r"jobs .*0"):
         executor_for(0, max_jobs=0)
 
 

@@ -319,20 +319,20 @@ def test_a_wrong_start_is_left_again() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: lpb.LpbDuel(model_for(GAUSSIAN), margin=0.5), "margin is 0.5; it must be at most 0.499"),
-        (lambda: lpb.DoubleTS(model_for(GAUSSIAN), alpha=0.5), "alpha is 0.5; it must be greater than 0.5"),
-        (lambda: lpb.DuellingWorld(lpb.SyntheticWorld(), "coin"), "comparison is 'coin'; choose one of: rewards"),
+        (lambda: lpb.LpbDuel(model_for(GAUSSIAN), margin=0.5), "margin must .*got 0.5"),
+        (lambda: lpb.DoubleTS(model_for(GAUSSIAN), alpha=0.5), "alpha must .*got 0.5"),
+        (lambda: lpb.DuellingWorld(lpb.SyntheticWorld(), "coin"), "comparison must .*got 'coin'"),
         (
             lambda: simulate(lpb.SyntheticWorld(), ["lpbts", "lpb-duel"]),
-            "'lpbts' learns from rewards and 'lpb-duel' from duels; compare those of one kind",
+            "policies must .*'lpbts'.*'lpb-duel'",
         ),
         (lambda: lpb.pair_up([0, 1], [1.0]), "2 actions and 1 rewards"),
         (
             lambda: lpb.simulate(lpb.DuellingWorld(lpb.SyntheticWorld()), ["lpbts"]),
-            "the world decides duels, but 'lpbts' learns from rewards",
+            "policies must .*duels.*got 'lpbts'",
         ),
-        (lambda: replace(crowd(None), comparison="bt"), "comparison is 'bt'; choose one of: rewards, bradley-terry"),
-        (lambda: lpb.DuellingWorld(lpb.DuellingWorld(lpb.SyntheticWorld())), "already duels"),
+        (lambda: replace(crowd(None), comparison="bt"), "comparison must .*got 'bt'"),
+        (lambda: lpb.DuellingWorld(lpb.DuellingWorld(lpb.SyntheticWorld())), "world must .*got a DuellingWorld"),
     ],
 )
 def test_errors_say_what_is_wrong(call: object, words: str) -> None:
@@ -349,7 +349,7 @@ def test_one_person_has_no_spread_and_the_table_of_duels_says_so() -> None:
 
 def test_a_policy_for_duels_over_other_actions_is_refused() -> None:
     other = PreferenceModel([[0, 1, 2, 3]])
-    with pytest.raises(InvalidInput, match="over 4 actions, but the world has 3"):
+    with pytest.raises(InvalidInput, match=r"policy 'odd' must .*got 4"):
         simulate(lpb.SyntheticWorld(states=1, actions=3), {"odd": lambda s: lpb.LpbDuel(other)}, rounds=5)  # noqa: ARG005
 
 

@@ -121,7 +121,7 @@ def test_looking_ahead_is_refused_where_nothing_is_told_of_it() -> None:
     model = PreferenceModel([[0, 1], [1, 0]], means=[[2.0, 1.0], [1.0, 2.0]])
     with pytest.raises(InvalidInput, match=r"lookahead is 0\.5, but 'known-means' does not tell what"):
         lpb.Policy(model, lpb.KnownMeans(), lpb.Greedy(lookahead=0.5))
-    with pytest.raises(InvalidInput, match="lookahead is -1"):
+    with pytest.raises(InvalidInput, match=r"lookahead .*-1"):
         lpb.Greedy(lookahead=-1)
 
 
@@ -219,11 +219,11 @@ GOOD: dict[str, Any] = {"means": [0.5, -0.5], "factors": [[1.0], [2.0]], "varian
         ({"factors": [[1.0]]}, "factors"),
         ({"variances": [0.5, 0.0]}, r"variances.*0.0001.*0"),
         ({"variances": [0.5, -1.0]}, r"variances.*-1"),
-        ({"offset": -0.1}, "offset is -0.1"),
-        ({"lasting": 1.0}, "lasting is 1"),
-        ({"calibration": 0.0}, "calibration is 0"),
-        ({"log_scale_sd": -1.0}, "log_scale_sd is -1"),
-        ({"about": [1]}, "about is not a JSON object"),
+        ({"offset": -0.1}, "offset .*-0.1"),
+        ({"lasting": 1.0}, "lasting .*1"),
+        ({"calibration": 0.0}, "calibration .*0"),
+        ({"log_scale_sd": -1.0}, "log_scale_sd .*-1"),
+        ({"about": [1]}, "about must .*JSON object"),
     ],
 )
 def test_an_impossible_taste_is_refused(settings: dict[str, Any], words: str) -> None:
@@ -241,9 +241,9 @@ def test_a_taste_is_kept_with_the_model() -> None:
     assert again.taste == taste == model.relabelled(["a", "b"]).taste
     flat = TasteModel(np.array([0.5, -0.5]), np.zeros((2, 0)), np.full(2, 0.5))
     assert TasteModel.from_dict(json.loads(json.dumps(flat.to_dict()))) == flat
-    with pytest.raises(InvalidInput, match="taste is of 2 actions, but there are 3"):
+    with pytest.raises(InvalidInput, match=r"taste must have 3 actions.*got 2"):
         PreferenceModel([[0, 1, 2]], taste=taste)
-    with pytest.raises(InvalidInput, match="taste is 'x'; give a TasteModel"):
+    with pytest.raises(InvalidInput, match=r"taste must .*got 'x'"):
         PreferenceModel([[0, 1]], taste="x")  # type: ignore[arg-type] # that is the point
     broken: list[Any] = [[], {}, {**taste.to_dict(), "offset": -1.0}, {**taste.to_dict(), "means": "x"}]
     for odd in broken:

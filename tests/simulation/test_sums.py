@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 import lpbandits as lpb
 from lpbandits import limits
 from lpbandits.simulation import rollout, run, simulate, size, sums
-from lpbandits.simulation.sums import ERROR, QUANTILES, Moments, Spread, binned
+from lpbandits.simulation.sums import ERROR, QUANTILES, Distribution, Moments, to_bins
 from lpbandits.typing import FloatArray
 
 WORLD = lpb.SyntheticWorld(states=3, actions=5, scale="different")
@@ -20,7 +20,7 @@ VALUES = hnp.arrays(np.float64, st.tuples(st.integers(2, 40), st.integers(1, 4))
 @given(VALUES, st.data())
 def test_moments_of_parts_are_those_of_the_whole(values: FloatArray, data: st.DataObject) -> None:
     cut = data.draw(st.integers(1, len(values) - 1))
-    joined = Moments.of(values[:cut]).joined(Moments.of(values[cut:]))
+    joined = Moments.of(values[:cut]).merge(Moments.of(values[cut:]))
     np.testing.assert_allclose(joined.mean, values.mean(axis=0), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(joined.sd, values.std(axis=0, ddof=1), rtol=1e-9, atol=1e-6)
 
@@ -29,16 +29,16 @@ def test_moments_of_parts_are_those_of_the_whole(values: FloatArray, data: st.Da
 @given(VALUES, st.data())
 def test_binned_quantiles_are_within_their_error(values: FloatArray, data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(values)))
-    spread = Spread()
+    spread = Distribution()
     for part in (values[:cut], values[cut:]):
-        spread.add(binned(part))
+        spread.add(to_bins(part))
     exact = np.quantile(values, QUANTILES, axis=0)
     np.testing.assert_allclose(spread.quantiles(), exact, rtol=1.0001 * ERROR, atol=1.01 * sums.SMALLEST)
 
 
 def test_bins_reach_far_enough() -> None:
-    spread = Spread()
-    spread.add(binned(np.array([[0.0], [1e-9], [1e11], [5e11], [6e11]])))
+    spread = Distribution()
+    spread.add(to_bins(np.array([[0.0], [1e-9], [1e11], [5e11], [6e11]])))
     np.testing.assert_allclose(spread.quantiles()[:, 0], [0.0, 1e11, 5.8e11], rtol=ERROR)
 
 
@@ -69,9 +69,9 @@ def test_traces_are_kept_only_when_asked_for() -> None:
 def test_pieces_stay_small_for_long_runs() -> None:
     population = WORLD.draw(people=100, seed=0)
     builders = run.builders_of(["ts"])
-    assert len(run.pieces_of(builders, [population], rounds=10)) == 1
-    pieces = run.pieces_of(builders, [population], rounds=20_000)
-    assert max(len(piece.people) for piece in pieces) * 20_000 <= size.PIECE
+    assert len(run.tasks_of(builders, [population], rounds=10)) == 1
+    pieces = run.tasks_of(builders, [population], rounds=20_000)
+    assert max(len(piece.people) for piece in pieces) * 20_000 <= size.TASK_DECISIONS
     assert sum(len(piece.people) for piece in pieces) == 300
     assert [piece.first_person for piece in pieces] == list(np.cumsum([0] + [len(p.people) for p in pieces[:-1]]))
 

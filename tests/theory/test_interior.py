@@ -9,8 +9,8 @@ from scipy.optimize import linprog
 
 import lpbandits as lpb
 from lpbandits.theory import latent_bound, lower_bound
-from lpbandits.theory.constraints import Constraints, Program, mended
-from lpbandits.theory.interior import approach
+from lpbandits.theory.constraints import Constraints, Program, scale_to_feasible
+from lpbandits.theory.interior import solve_interior
 from lpbandits.worlds import Population
 
 
@@ -33,7 +33,7 @@ def test_bends_are_the_second_derivatives(draw: int, pinned: bool) -> None:
     x = rng.uniform(0.5, 2.0, 7)
     weights = rng.uniform(0.5, 2.0, len(inner.values))
     inner.cuts(x)
-    bends = inner.bends(weights)
+    bends = inner.curvature(weights)
     assert len(bends), "a case without pooled actions would show nothing"
     step = 1e-6
     slopes = [
@@ -48,16 +48,16 @@ def test_the_path_ends_at_feasible_costs_with_a_proof(states: int, actions: int,
     inner = constraints_of(person(states, actions, 1), pinned=pinned)
     start = 2.0 / inner.gaps
     inner.cuts(start)
-    found = approach(inner, start / inner.values.min(), 5e-7)
+    found = solve_interior(inner, start / inner.values.min(), 5e-7)
     assert found.costs.sum() - found.multipliers.sum() <= 5e-7 * found.costs.sum()
     inner.cuts(found.costs)
     assert inner.values.min() >= 1.0 - 1e-12
 
 
-def test_mended_multipliers_fill_no_column() -> None:
+def test_scaled_multipliers_are_dual_feasible() -> None:
     rng = np.random.default_rng(3)
     cuts = rng.uniform(0.0, 1.0, (5, 4)) * (rng.random((5, 4)) < 0.6)
-    mix = mended(cuts, rng.uniform(0.0, 3.0, 5))
+    mix = scale_to_feasible(cuts, rng.uniform(0.0, 3.0, 5))
     assert (mix @ cuts).max() <= 1.0 + 1e-12
 
 

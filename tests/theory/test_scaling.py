@@ -43,7 +43,7 @@ def test_the_papers_example() -> None:
 
 @pytest.mark.parametrize("wrong", [[3], 2.5, "3", 0])
 def test_a_wrong_number_of_actions_is_refused(wrong: object) -> None:
-    with pytest.raises(InvalidInput, match="actions is"):
+    with pytest.raises(InvalidInput, match="actions must"):
         inversion_counts(wrong)  # type: ignore[arg-type] # wrong on purpose
 
 

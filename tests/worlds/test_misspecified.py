@@ -18,8 +18,8 @@ from lpbandits.simulation import rollout, simulate
 from lpbandits.simulation.bounds import bound_world
 from lpbandits.views.tables import described
 from lpbandits.worlds import MeansWorld, Population, SyntheticWorld
-from lpbandits.worlds.gaps import GAPS, expected_descent
-from lpbandits.worlds.misspecified import mistold, noise_for, wrong_share
+from lpbandits.worlds.misspecified import expected_error, noise_for, noisy_model
+from lpbandits.worlds.synthetic import GAPS, expected_descent
 from tests import naive
 from tests.conftest import ANYWHERE
 
@@ -143,7 +143,7 @@ def test_the_noise_gives_the_error_exactly(actions: int, error: float) -> None:
     pairs = [abs(x[i] - x[j]) for i in range(actions) for j in range(i)]
     shares = stats.norm.cdf(-np.array(pairs) / (noise * np.sqrt(2)))
     np.testing.assert_allclose(2 * shares.mean(), error, rtol=1e-9)
-    np.testing.assert_allclose(wrong_share(noise, actions), error, rtol=1e-9)
+    np.testing.assert_allclose(expected_error(noise, actions), error, rtol=1e-9)
 
 
 @pytest.mark.jitless
@@ -175,8 +175,8 @@ def test_told_orderings_are_distinct_even_when_all_are_needed(error: float) -> N
 
 def test_a_state_that_finds_no_free_ordering_is_refused_in_time() -> None:
     every = np.array(list(itertools.permutations(range(6))))
-    with pytest.raises(InvalidInput, match=r"no 720 distinct orderings of 6 .*; use fewer states"):
-        mistold(every, 0.1, seed=0, draw=0)
+    with pytest.raises(InvalidInput, match=r"states must be fewer than 720"):
+        noisy_model(every, 0.1, seed=0, draw=0)
 
 
 @pytest.mark.jitless
@@ -291,7 +291,7 @@ def test_settings_hold_all_that_is_broken() -> None:
 @pytest.mark.parametrize("setting", [{"swap": 0.2}, {"model_error": 0.2}, {"noise_family": "student"}])
 def test_bounds_are_of_people_who_are_as_told(setting: dict[str, Any]) -> None:
     name, value = next(iter(setting.items()))
-    with pytest.raises(InvalidInput, match=f"{name} is {value}; the bounds are of people who are as policies are told"):
+    with pytest.raises(InvalidInput, match=rf"{name} must .*got .*{value}"):
         bound_world(SyntheticWorld(states=2, actions=3, **setting), people=1)
 
 

@@ -40,7 +40,7 @@ def bound(
     from lpbandits import validate
     from lpbandits.io.atomic import as_folder
     from lpbandits.model import PreferenceModel
-    from lpbandits.simulation.bounds import AXES, MOST_PEOPLE, bound_model, bound_world, bounds_against, world_at
+    from lpbandits.simulation.bounds import AXES, MAX_PEOPLE, bound_model, bound_world, bounds_against, world_at
     from lpbandits.simulation.growth import check_growth
     from lpbandits.simulation.size import check_bounds
     from lpbandits.views.bound_report import bound_table, content_of, described, save_bounds
@@ -53,7 +53,7 @@ def bound(
     sizes = {"states": states, "actions": actions, "gap": gap, "noise": 1.0 if noise is None else noise}
     worlds = [] if model is not None else [SyntheticWorld(**sizes)]  # type: ignore[arg-type] # validated there
     worlds += [world_at(axis, value, **sizes) for axis in axes for value in AXES[axis][1]]  # type: ignore[arg-type]
-    n_people = validate.as_count(people, "people", high=MOST_PEOPLE)
+    n_people = validate.as_count(people, "people", high=MAX_PEOPLE)
     check_bounds(worlds, people=n_people, policies=names, rounds=rounds, repeats=repeats, workers=workers)
     if out is not None:
         as_folder(out)

@@ -199,13 +199,13 @@ def _set_rewards(given: dict[str, Any], factory: Any) -> None:
     from lpbandits.model import as_model
     from lpbandits.rewards import Rewards
     from lpbandits.worlds import MeansWorld
-    from lpbandits.worlds.means import rewards_seen
+    from lpbandits.worlds.means import model_rewards
 
     if not {"rewards", "noise"} & set(given):
         return
     family, noise = given.get("rewards", "gaussian"), given.pop("noise", None)
     from_model = noise is None and factory is MeansWorld
-    given["rewards"] = rewards_seen(as_model(given["model"]), family) if from_model else Rewards(family, noise)
+    given["rewards"] = model_rewards(as_model(given["model"]), family) if from_model else Rewards(family, noise)
 
 
 def _value(text: str) -> Any:

@@ -15,7 +15,7 @@ from lpbandits.fit.certainty import chance_above
 from lpbandits.fit.comparisons import compare, compared, log_likelihoods
 from lpbandits.fit.scatter import Scatter
 from lpbandits.fit.shrinkage import Shrunk, shrink
-from lpbandits.model import LARGEST_ERROR, PreferenceModel
+from lpbandits.model import MAX_LOGIT_ERROR, PreferenceModel
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
 from lpbandits.text import pluralize, share_text
@@ -250,7 +250,7 @@ def to_model(estimate: Estimate, actions: Sequence[Label], provenance: Mapping[s
         actions=actions,
         prior=estimate.shares,
         utilities=utilities,
-        errors=np.minimum(estimate.errors, LARGEST_ERROR),
+        errors=np.minimum(estimate.errors, MAX_LOGIT_ERROR),
         provenance=provenance,
     )
 

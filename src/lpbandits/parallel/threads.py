@@ -96,7 +96,7 @@ def resolve_threads(count: int | None, name: str = "threads") -> int:
     >>> resolve_threads(0)
     Traceback (most recent call last):
     ...
-    lpbandits.errors.InvalidInput: threads is 0; it must be a whole number from 1 to 1024
+    lpbandits.errors.InvalidInput: threads must be a whole number from 1 to 1024, got 0
     """
     return cores() if count is None else validate.as_count(count, name, high=1024)
 

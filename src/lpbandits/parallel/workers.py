@@ -67,7 +67,7 @@ def as_workers(jobs: Any) -> Workers | None:
     >>> as_workers(0)
     Traceback (most recent call last):
     ...
-    lpbandits.errors.InvalidInput: jobs is 0; it must be a whole number from 1 to 1024
+    lpbandits.errors.InvalidInput: jobs must be a whole number from 1 to 1024, got 0
     """
     if jobs is None or isinstance(jobs, Workers):
         return jobs

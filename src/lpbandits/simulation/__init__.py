@@ -1,4 +1,4 @@
-"""Simulation: people × rounds × policies → results."""
+"""Simulation of policies: people × rounds × policies → results."""
 
 from lpbandits.simulation.results import Curve, PolicyResult, Results
 from lpbandits.simulation.run import simulate

@@ -1,4 +1,4 @@
-"""How little regret is possible, for many people at once, and how near the policies come to it."""
+"""Regret lower bounds of many people, and the measured growth of policies' regret."""
 
 import math
 import time
@@ -25,19 +25,19 @@ AXES: dict[str, tuple[str, tuple[float, ...]]] = {
     "states": ("states (m)", (5, 10, 20, 50)),
     "gap": ("gap between neighbours (Δ)", (0.1, 0.2, 0.5, 1.0)),
 }
-"""What the bounds are studied against: a title and the values."""
+"""Settings that bounds are studied against: a title and the default values."""
 
-MOST_PEOPLE = 100_000
+MAX_PEOPLE = 100_000
 
 BOUNDS = ("plain", "preference", "latent")
-"""The three bounds: of a policy that knows nothing, the orderings, or the means."""
+"""The three bounds, for policies that know nothing, the orderings, or the means."""
 
 
 @dataclass(frozen=True)
 class PersonBounds:
-    """The three bounds for one person, beside those of Theorem 1 as printed.
+    """The three bounds of one person, and those of Theorem 1 as printed.
 
-    A bound may be infinite; None is one that is not known: the latent bandit's, if the model has no means.
+    Bounds may be infinite. Those of the latent bandit are None if the model has no means.
     """
 
     draw: int
@@ -49,10 +49,10 @@ class PersonBounds:
     latent_printed: float | None
     preference: LowerBound
     growth: dict[str, float] = field(default_factory=dict)
-    """Per policy, the measured growth of regret per log T, from round T/10 to T."""
+    """Measured growth of regret per log T from round T/10 to T, per policy."""
 
     def to_dict(self) -> Json:
-        """Return it as a JSON object; null stands for an infinite number, and for one that is not known."""
+        """Return a JSON object; null for infinite and unknown bounds."""
         out: Json = {"draw": self.draw, "state": self.state, "best": self.best, "plain": _finite(self.plain)}
         out |= {"preference": _finite(self.preference.value), "latent": _finite(self.latent)}
         out |= {"printed": {"preference": _finite(self.printed), "latent": _finite(self.latent_printed)}}
@@ -63,16 +63,16 @@ class PersonBounds:
 
 @dataclass(frozen=True)
 class Bounds:
-    """The bounds of some people of one setting."""
+    """Bounds of several people of one setting."""
 
     settings: Json
     people: list[PersonBounds]
     seconds: float
     actions: tuple[Label, ...]
-    """The actions' labels."""
+    """Labels of the actions."""
 
     def summary(self) -> Json:
-        """Return mean, spread and standard error over people of every bound, and of the policies' growth."""
+        """Return `spread_of` every bound and every policy's growth."""
         printed = {"preference": "printed", "latent": "latent_printed"}
         return {
             "bounds": {name: spread_of(self.column(name)) for name in BOUNDS},
@@ -82,21 +82,21 @@ class Bounds:
         }
 
     def column(self, name: str) -> FloatArray:
-        """Return one bound of every person, NaN where it is not known."""
+        """Return one bound of every person, NaN if unknown."""
         if name == "preference":
             return np.array([p.preference.value for p in self.people])
         return np.array([math.nan if getattr(p, name) is None else getattr(p, name) for p in self.people])
 
     def growth(self) -> dict[str, FloatArray]:
-        """Return, per policy, the measured growth of every person's regret; empty if none was measured."""
+        """Return the measured growth of every person's regret, per policy."""
         return {name: np.array([p.growth[name] for p in self.people]) for name in self.people[0].growth}
 
     def by_kind(self) -> dict[str, FloatArray]:
-        """Return what is compared, per person: the bounds without and with the orderings, and the policies' growth."""
+        """Return the compared quantities per person: bounds without and with the orderings, and policies' growth."""
         return {**{f"bound-{name}": self.column(name) for name in ("plain", "preference")}, **self.growth()}
 
     def table(self) -> pl.DataFrame:
-        """Return a row per person: the bounds, the certified error, and the policies' growth."""
+        """Return a table with a row per person: bounds, certified error, and policies' growth."""
         columns = {"draw": [p.draw for p in self.people], "state": [p.state for p in self.people]}
         bounds = {name: self.column(name) for name in (*BOUNDS, "printed", "latent_printed")}
         gap = {"gap": [p.preference.gap for p in self.people]}
@@ -104,13 +104,13 @@ class Bounds:
         return pl.DataFrame({**columns, **bounds, **gap, **growth})
 
     def to_dict(self) -> Json:
-        """Return everything as the JSON object that `lpb bound --json` prints."""
+        """Return the JSON object that `lpb bound --json` prints."""
         people = [person.to_dict() for person in self.people]
         return {"settings": self.settings, **self.summary(), "people": people, "seconds": self.seconds}
 
 
 def spread_of(values: FloatArray) -> Json:
-    """Return mean, sd, se, least, median and largest of finite values, and how many are infinite.
+    """Return mean, sd, se, least, median and largest of the finite values, and the number of infinite ones.
 
     >>> spread_of(np.array([1.0, 3.0, np.inf]))["mean"], spread_of(np.array([1.0, 3.0, np.inf]))["infinite"]
     (2.0, 1)
@@ -143,42 +143,52 @@ def bound_world(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Bounds:
-    """Return the bounds of `people` random people, each with fresh orderings.
+    """Return the bounds of random people, each with new orderings.
 
-    With `policies`, each plays `rounds` rounds `repeats` times with every person, to see how its regret really grows.
+    Parameters
+    ----------
+    world
+        World to draw people from.
+    people
+        Number of people.
+    seed
+        Random seed.
+    policies
+        Policies that play `rounds` rounds `repeats` times with every person, to measure how their regret grows.
+    rounds, repeats, threads
+        Rounds and repeats of the measurement, and threads to use.
+    progress
+        Called with (stage, done, total).
 
-    >>> found = bound_world(SyntheticWorld(states=3, actions=4), people=2)
-    >>> bool(found.people[0].preference.value <= found.people[0].plain)
+    Examples
+    --------
+    >>> bounds = bound_world(SyntheticWorld(states=3, actions=4), people=2)
+    >>> bool(bounds.people[0].preference.value <= bounds.people[0].plain)
     True
     """
     if not isinstance(world, SyntheticWorld):
-        raise InvalidInput(
-            f"world is {validate.short_repr(world)}; give a SyntheticWorld, such as SyntheticWorld(states=5)"
-        )
-    for name, usual in (("swap", 0.0), ("model_error", 0.0), ("noise_family", "normal")):
-        if getattr(world, name) != usual:
-            raise InvalidInput(
-                f"{name} is {getattr(world, name)}; the bounds are of people who are as policies are told, with normal "
-                f"noise: leave it at {usual}"
-            )
-    count, seed = validate.as_count(people, "people", high=MOST_PEOPLE), validate.as_seed(seed)
+        raise validate.invalid("world", "a SyntheticWorld, such as SyntheticWorld(states=5)", world)
+    for name, default in (("swap", 0.0), ("model_error", 0.0), ("noise_family", "normal")):
+        if getattr(world, name) != default:
+            raise validate.invalid(name, f"{default!r}: bounds assume a correct model", getattr(world, name))
+    count, seed = validate.as_count(people, "people", high=MAX_PEOPLE), validate.as_seed(seed)
     policies = list(validate.as_list(policies, "policies", "names"))
     rounds, repeats, threads = check_growth(policies, rounds, repeats, threads)
     check_bounds([world], people=count, policies=policies, rounds=rounds, repeats=repeats, workers=threads)
     started = time.perf_counter()
-    found = []
+    bounds = []
     for draw in range(count):
-        crowd = world.draw(people=1, seed=seed, draw=draw)
-        found.append(_bounds(crowd.model, 0, crowd.means[0], crowd.rewards.sd, draw))
+        person = world.draw(people=1, seed=seed, draw=draw)
+        bounds.append(_bounds(person.model, 0, person.means[0], person.rewards.sd, draw))
         if progress is not None:
             progress("bounds", draw + 1, count)
     settings: Json = {**world.to_dict(), "people": count, "seed": seed}
     if policies:
         settings |= {"rounds": rounds, "repeats": repeats}
-        crowds = [copies_of(world.draw(people=1, seed=seed, draw=draw), repeats) for draw in range(count)]
-        grown = measure_growth(crowds, policies, rounds=rounds, seed=seed, threads=threads, progress=progress)
-        found = [replace(p, growth={name: float(grown[name][i]) for name in policies}) for i, p in enumerate(found)]
-    return Bounds(settings, found, time.perf_counter() - started, tuple(range(world.actions)))
+        copies = [copies_of(world.draw(people=1, seed=seed, draw=draw), repeats) for draw in range(count)]
+        growth = measure_growth(copies, policies, rounds=rounds, seed=seed, threads=threads, progress=progress)
+        bounds = [replace(p, growth={name: float(growth[name][i]) for name in policies}) for i, p in enumerate(bounds)]
+    return Bounds(settings, bounds, time.perf_counter() - started, tuple(range(world.actions)))
 
 
 @translate_errors("computing bounds")
@@ -189,28 +199,36 @@ def bound_model(
     state: int | None = None,
     noise: float | None = None,
 ) -> Bounds:
-    """Return the bounds of one person per state of a model with means, or of one person with the given `means`.
+    """Return the bounds of one person per state of a model.
 
-    `noise` is by default the model's own, as a fit saw it; 1 where it has none.
+    Parameters
+    ----------
+    model
+        The possible orderings.
+    means
+        Mean rewards of one person in `state`; by default the model's means.
+    state
+        State of the person; by default one person of every state.
+    noise
+        Standard deviation of rewards; by default the model's, or 1.
 
+    Examples
+    --------
     >>> model = PreferenceModel([[0, 1], [1, 0]], means=[[2.0, 1.0], [1.0, 2.0]])
     >>> bound_model(model).column("plain").tolist()
     [2.0, 2.0]
     """
     started = time.perf_counter()
     if means is not None and state is None:
-        raise InvalidInput("means were given without a state; say whose they are: --state 0")
-    as_model(model)
-    states = (
-        range(model.n_states) if state is None else [validate.as_count(state, "state", low=0, high=model.n_states - 1)]
-    )
-    work = 2 * len(states) * operations_of(model.n_states, model.n_actions)
-    check_size(model.n_states, model.n_actions, f"bounds of {len(states):,} people", work)
+        raise InvalidInput("state must be given with means; add the person's state (--state 0)")
+    m, k = as_model(model).n_states, model.n_actions
+    states = range(m) if state is None else [validate.as_count(state, "state", low=0, high=m - 1)]
+    check_size(m, k, f"bounds of {len(states):,} people", 2 * len(states) * operations_of(m, k))
     known = model.means if means is None else {state: means}
     if known is None:
-        raise InvalidInput("the model has no means; give the person's: --state 0 --means 3.1,2.5,…")
+        raise InvalidInput("means must be given, because the model has none; add --state 0 --means 3.1,2.5,…")
     sd = (model.noise or 1.0) if noise is None else noise
-    found = [_bounds(model, z, known[z], sd, 0) for z in states]
+    bounds = [_bounds(model, z, known[z], sd, 0) for z in states]
     settings: Json = {
         "world": "means",
         "states": model.n_states,
@@ -218,9 +236,9 @@ def bound_model(
         "noise": sd,
         "noise_of_model": sd == model.noise,
         "model_sha256": model.sha256,
-        "people": len(found),
+        "people": len(bounds),
     }
-    return Bounds(settings, found, time.perf_counter() - started, model.actions)
+    return Bounds(settings, bounds, time.perf_counter() - started, model.actions)
 
 
 def world_at(
@@ -235,7 +253,7 @@ def world_at(
     varied = {"size": ("states", "actions"), "states": ("states",), "gap": ("gap",)}[axis]
     settings = {"states": states, "actions": actions, "gap": gap, "noise": noise}
     settings |= dict.fromkeys(varied, int(value) if float(value).is_integer() and axis != "gap" else value)
-    return SyntheticWorld(**settings)  # type: ignore[arg-type] # it looks at all of them
+    return SyntheticWorld(**settings)  # type: ignore[arg-type] # it validates them
 
 
 @translate_errors("computing bounds")
@@ -255,10 +273,10 @@ def bounds_against(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[tuple[float, Bounds]]:
-    """Return the bounds at every value of an axis of AXES; by default, at its own values.
+    """Return the bounds at several values of an axis of AXES; by default at the axis' default values.
 
-    >>> found = bounds_against("gap", states=3, actions=3, values=[0.5, 1.0], people=2)
-    >>> [value for value, _ in found]
+    >>> study = bounds_against("gap", states=3, actions=3, values=[0.5, 1.0], people=2)
+    >>> [value for value, _ in study]
     [0.5, 1.0]
     """
     validate.as_choice(axis, "against", AXES)
@@ -266,7 +284,7 @@ def bounds_against(
     numbers = [validate.as_number(value, "a value of " + axis) for value in chosen]
     worlds = [world_at(axis, value, states=states, actions=actions, gap=gap, noise=noise) for value in numbers]
     policies = list(validate.as_list(policies, "policies", "names"))
-    count = validate.as_count(people, "people", high=MOST_PEOPLE)
+    count = validate.as_count(people, "people", high=MAX_PEOPLE)
     rounds, repeats, threads = check_growth(policies, rounds, repeats, threads)
     check_bounds(worlds, people=count, policies=policies, rounds=rounds, repeats=repeats, workers=threads)
     return [
@@ -287,10 +305,10 @@ def bounds_against(
     ]
 
 
-def table_against(found: Sequence[tuple[float, Bounds]]) -> pl.DataFrame:
-    """Return a row per value and quantity: x, kind (a bound or a policy), mean, sd and se over people."""
+def table_against(study: Sequence[tuple[float, Bounds]]) -> pl.DataFrame:
+    """Return a row per value and quantity: x, kind (a bound or a policy), and mean, sd and se over people."""
     rows = []
-    for x, bounds in found:
+    for x, bounds in study:
         for kind, values in bounds.by_kind().items():
             spread = spread_of(values)
             rows.append({"x": x, "kind": kind, **{name: spread[name] for name in ("mean", "sd", "se")}})
@@ -305,14 +323,14 @@ def growth_ratio(bounds: Bounds, policy: str) -> tuple[float, float]:
     >>> bool(growth_ratio(found, "ts")[0] > 1)
     True
     """
-    least = [p.preference.value for p in bounds.people]
-    grown = [p.growth[policy] for p in bounds.people]
-    n, total = len(least), sum(least)
+    bound = [p.preference.value for p in bounds.people]
+    growth = [p.growth[policy] for p in bounds.people]
+    n, total = len(bound), sum(bound)
     if total == 0.0:
         return math.nan, math.nan
-    ratio = sum(grown) / total
-    left = [g - ratio * v for g, v in zip(grown, least, strict=True)]
-    return ratio, math.sqrt(sum(x * x for x in left) * n / max(n - 1, 1)) / total
+    ratio = sum(growth) / total
+    residuals = [g - ratio * b for g, b in zip(growth, bound, strict=True)]
+    return ratio, math.sqrt(sum(x * x for x in residuals) * n / max(n - 1, 1)) / total
 
 
 def _bounds(model: PreferenceModel, state: int, means: Any, noise: float, draw: int) -> PersonBounds:

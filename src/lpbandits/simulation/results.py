@@ -1,5 +1,6 @@
-"""What a simulation found: curves, people, and the files a user keeps."""
+"""Results of a simulation: curves, people, and their files."""
 
+import functools
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from lpbandits.errors import InvalidInput, translate_errors
+from lpbandits.errors import translate_errors
 from lpbandits.io.atomic import atomic_folder, write_table
 from lpbandits.io.paths import as_path
-from lpbandits.simulation.sums import Moments, Spread
+from lpbandits.simulation.sums import Distribution, Moments
 from lpbandits.simulation.trace import Trace
 from lpbandits.typing import FloatArray, Json
-from lpbandits.validate import CONVERSION_ERRORS, short_repr
+from lpbandits.validate import CONVERSION_ERRORS, invalid
 
 FORMAT = "lpbandits-simulation"
 VERSION = 2
@@ -23,11 +24,11 @@ VERSION = 2
 
 @dataclass(frozen=True, repr=False)
 class Curve:
-    """A quantity at each round, over people: mean, standard deviation, standard error and quantiles.
+    """Mean, standard deviation, standard error and quantiles over people, at each round.
 
-    The standard error is that of the mean over people; with several draws of the orderings it is that of the mean over
-    draws, because people of one draw share their orderings and are not independent. Quantiles of very large runs come
-    from bins and are up to one per cent off (`lpbandits.simulation.sums`).
+    With several draws, the standard error is that of the mean over draws, because people of one draw share their
+    orderings and are not independent. Quantiles of very large runs have a relative error of up to one per cent
+    (`lpbandits.simulation.sums`).
     """
 
     mean: FloatArray
@@ -38,18 +39,16 @@ class Curve:
     p95: FloatArray
 
     @classmethod
-    def of(cls, draws: Sequence[Moments], spread: Spread) -> "Curve":
-        """Join the moments of each draw's people with the distribution over all of them."""
-        whole = draws[0]
-        for other in draws[1:]:
-            whole = whole.joined(other)
-        se = whole.sd / np.sqrt(whole.count)
+    def of(cls, draws: Sequence[Moments], distribution: Distribution) -> "Curve":
+        """Combine the moments of each draw and the distribution over all people."""
+        total = functools.reduce(Moments.merge, draws)
+        se = total.sd / np.sqrt(total.count)
         if len(draws) > 1:
             se = np.std([moments.mean for moments in draws], axis=0, ddof=1) / np.sqrt(len(draws))
-        return cls(whole.mean, whole.sd, se, *spread.quantiles())
+        return cls(total.mean, total.sd, se, *distribution.quantiles())
 
     def last(self) -> dict[str, float | None]:
-        """Return the summary at the last round; one person has no spread, which is None."""
+        """Return the values at the last round; None for those that one person does not have."""
         return {name: _or_none(float(getattr(self, name)[-1])) for name in self.__dataclass_fields__}
 
     def __repr__(self) -> str:
@@ -58,26 +57,26 @@ class Curve:
 
 @dataclass(frozen=True, repr=False)
 class PolicyResult:
-    """How one policy did.
+    """Results of one policy.
 
     Attributes
     ----------
     regret
-        Cumulative regret at each round; for duels the strong regret, what both actions of a pair lose together.
+        Cumulative regret at each round; for duels the strong regret, summed over both actions of a pair.
     weak
-        Cumulative weak regret, what the better action of a pair loses; None for rewards.
+        Cumulative weak regret, that of the better action of a pair; None for rewards.
     reward
         Mean reward at each round; for duels the mean of both actions' mean rewards.
     best_share
-        Share of people who got their best allowed action, at each round; for duels, twice over.
+        Share of people who got their best allowed action at each round; for duels, as both actions.
     true_state
         Mean posterior probability of the true state after each round; NaN without latent states.
     people
-        One row per person: draw, state (-1: not known), regret, mean reward, best_share, true_state, and the active
-        constraints at the end (mean over all states, the true state, mean over the others; NaN where no fit has
-        constraints); for duels also the weak regret.
+        Columns with one entry per person: draw, state (-1: unknown), regret, mean reward, best_share, true_state, and
+        the active order constraints at the end (mean over all states, the true state, mean over the others; NaN for
+        evidence without constraints); for duels also the weak regret.
     trace
-        Everything that happened, if `simulate` was asked for traces.
+        All rounds of all people, if `simulate` kept traces.
     """
 
     regret: Curve
@@ -92,7 +91,7 @@ class PolicyResult:
         return f"<{type(self).__name__}: {len(self.people['regret'])} people, regret {self.regret!r}>"
 
     def to_dict(self) -> Json:
-        """Return the summary as a JSON object; null stands for what the policy does not have."""
+        """Return the summary as a JSON object; null for values that the policy does not have."""
         mean = {name: _or_none(float(values.mean())) for name, values in self.people.items()}
         weak = {} if self.weak is None else {"weak_regret": self.weak.last()}
         return {
@@ -108,7 +107,7 @@ class PolicyResult:
 
 @dataclass(frozen=True, repr=False)
 class Results:
-    """All policies of one simulation, on the same people with the same luck.
+    """Results of all policies of a simulation.
 
     >>> from lpbandits import SyntheticWorld, simulate
     >>> results = simulate(SyntheticWorld(states=2, actions=3), ["lpbts", "ts"], people=3, rounds=5)
@@ -128,9 +127,7 @@ class Results:
         try:
             return self.policies[name]
         except CONVERSION_ERRORS:
-            raise InvalidInput(
-                f"no policy {short_repr(name)} in these results; there are: {', '.join(self.policies)}"
-            ) from None
+            raise invalid("policy", f"one of {', '.join(self.policies)}", name) from None
 
     @property
     def duels(self) -> bool:
@@ -138,7 +135,7 @@ class Results:
         return bool(self.settings["feedback"] == "duels")
 
     def difference(self, one: str, other: str) -> tuple[float, float]:
-        """Return the mean of regret(one) − regret(other) at the end, paired by person, and its standard error."""
+        """Return the mean of regret(one) − regret(other) at the last round, paired by person, and its se."""
         gap = self[one].people["regret"] - self[other].people["regret"]
         draws = int(self.settings["draws"])
         units = gap.reshape(draws, -1).mean(axis=1) if draws > 1 else gap
@@ -154,11 +151,11 @@ class Results:
         }
 
     def curves(self) -> pl.DataFrame:
-        """Return a row per policy and round; duels have the columns of weak regret too."""
+        """Return a table with a row per policy and round; for duels also of weak regret."""
         return pl.concat([_curves(name, result) for name, result in self.policies.items()])
 
     def people(self) -> pl.DataFrame:
-        """Return a row per policy and person."""
+        """Return a table with a row per policy and person."""
         frames = []
         for name, result in self.policies.items():
             frame = pl.DataFrame(result.people).with_row_index("person")
@@ -175,11 +172,11 @@ class Results:
         return as_path(folder)
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Return the tables that are kept, by name."""
+        """Return the saved tables by name."""
         return {"curves": self.curves(), "people": self.people()}
 
     def manifest(self) -> Json:
-        """Return what the manifest says: the summary, and what it was made with."""
+        """Return the manifest: the summary, and the versions of libraries."""
         return {"format": FORMAT, "version": VERSION, **self.to_dict(), "versions": versions()}
 
 
@@ -195,7 +192,7 @@ def _curves(name: str, result: PolicyResult) -> pl.DataFrame:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that a result depends on."""
+    """Return the versions of Python and of the libraries that results depend on."""
     names = ("lpbandits", "numpy", "scipy", "scikit-learn", "numba", "polars")
     return {"python": platform.python_version(), **{name: version(name) for name in names}}
 

@@ -1,4 +1,4 @@
-"""People × rounds × policies, on common random numbers."""
+"""Simulation of policies on the same people and the same random numbers."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,17 +11,17 @@ from lpbandits.parallel import Workers, concurrency, executor_for
 from lpbandits.policies import Policy, Setting, entry_of, make_policy
 from lpbandits.progress import Progress
 from lpbandits.simulation import sums
-from lpbandits.simulation.accumulate import Account, Part
+from lpbandits.simulation.accumulate import Accumulator, PartialSums
 from lpbandits.simulation.results import Results
 from lpbandits.simulation.size import check_run, people_per_task
-from lpbandits.simulation.trace import check_rounds, play, warn_of_locking
+from lpbandits.simulation.trace import check_rounds, play, warn_of_lock_in
 from lpbandits.worlds import Population, World, draw_population, world_settings
 
 Build = Callable[[Setting], Policy]
 
 
-class Piece(NamedTuple):
-    """Some people of one draw, with one policy; person i of them has the address `first_person` + i."""
+class Task(NamedTuple):
+    """One policy with some people of one draw; person i of them has the random stream `first_person` + i."""
 
     name: str
     policy: Policy
@@ -46,15 +46,15 @@ def simulate(
     traces: bool = False,
     progress: Progress | None = None,
 ) -> Results:
-    """Compare policies on the same people with the same luck.
+    """Compare policies on the same people and the same random numbers.
 
     Parameters
     ----------
     world
-        Where people come from, such as `SyntheticWorld(states=5, actions=10)`.
+        World to draw people from, such as `SyntheticWorld(states=5, actions=10)`.
     policies
-        Registered names, or a mapping from a name of your own to a registered name or to a function that builds a
-        policy from a `Setting` (model, rewards, rounds). All must learn from the same feedback, rewards or duels.
+        Registered names, or a mapping from your names to registered names or to functions that build a policy from a
+        `Setting` (model, rewards, rounds). All must learn from the same feedback, rewards or duels.
     people
         People per state.
     rounds
@@ -62,20 +62,22 @@ def simulate(
     draws
         Independent draws of the world's orderings.
     seed
-        Addresses all randomness; the result depends on nothing else, whoever does the work.
+        Random seed. Results depend on it and the settings only, not on the workers.
     first
-        How policies that sample a state choose their first action: "prior" or "uniform".
+        First action of policies that sample a state: "prior" or "uniform".
     explore
-        A floor for every allowed action's chance, of all policies; a policy that has one of its own keeps it.
+        Minimum probability of every allowed action, for policies that have none.
     jobs
-        Processes to use, or `Workers(…)` for those of a cluster; by default this one, on its threads.
+        Number of processes, or `Workers(…)` of a cluster; by default threads of this process.
     threads
         Threads of this process; by default all cores.
     traces
-        Keep every person's every round in `results[name].trace`: 36 bytes each (56 for duels) instead of sums.
+        Keep all rounds of all people in `results[name].trace`: 36 bytes each (56 for duels).
     progress
-        Called with (what, done, total) as pieces of work end.
+        Called with (policy, done, total) after each task.
 
+    Examples
+    --------
     >>> from lpbandits import SyntheticWorld
     >>> results = simulate(SyntheticWorld(states=2, actions=3), ["lpbts", "uniform"], people=20, rounds=50)
     >>> bool(results["lpbts"].regret.mean[-1] < results["uniform"].regret.mean[-1])
@@ -87,129 +89,122 @@ def simulate(
     settings = world_settings(world)
     traces = validate.as_flag(traces, "traces")
     if progress is not None and not callable(progress):
-        raise InvalidInput(
-            f"progress is {validate.short_repr(progress)}; give a function of (what, done, total), or nothing"
-        )
+        raise validate.invalid("progress", "a function of (policy, done, total)", progress)
     builders = builders_of(policies)
     people, rounds, draws = (
         validate.as_count(value, name) for value, name in ((people, "people"), (rounds, "rounds"), (draws, "draws"))
     )
-    settings |= {"people": people, "rounds": rounds, "draws": draws}
-    settings |= {"seed": validate.as_seed(seed), "first": validate.as_choice(first, "first", ("prior", "uniform"))}
-    settings["explore"] = validate.as_number(explore, "explore", low=0, high=1)
+    settings |= {
+        "people": people,
+        "rounds": rounds,
+        "draws": draws,
+        "seed": validate.as_seed(seed),
+        "first": validate.as_choice(first, "first", ("prior", "uniform")),
+        "explore": validate.as_number(explore, "explore", low=0, high=1),
+    }
     check = partial(
         check_run, builders, rounds=rounds, draws=draws, traces=traces, workers=concurrency(jobs, threads=threads)
     )
     populations = populations_of(world, people, draws, seed, check)
-    if "states" not in settings:  # people of a log: there may be fewer than were asked for
+    if "states" not in settings:  # a log may have fewer people
         settings["people"] = len(populations[0])
-    pieces = pieces_of(builders, populations, rounds, first, settings["explore"])
-    settings["feedback"] = _feedback(pieces, settings.get("feedback"))
-    rough = sum(len(population) for population in populations) * rounds > sums.EXACT
-    for piece in {piece.name: piece for piece in pieces}.values():
-        warn_of_locking(piece.policy, piece.people, rounds)
-    _warm_up(pieces, seed)
+    tasks = tasks_of(builders, populations, rounds, first, settings["explore"])
+    settings["feedback"] = _feedback(tasks, settings.get("feedback"))
+    binned = sum(len(population) for population in populations) * rounds > sums.EXACT
+    for task in {task.name: task for task in tasks}.values():
+        warn_of_lock_in(task.policy, task.people, rounds)
+    # compile each kind of policy, by one round of one person, before time is measured and threads start
+    for task in {(task.policy.evidence.kind, task.policy.rule.kind): task for task in tasks}.values():
+        play(task.policy, task.people.cut(slice(1)), rounds=1, seed=seed)
     started = time.perf_counter()
-    accounts = {name: Account() for name in builders}
-    with executor_for(jobs, threads=threads, threaded=True, max_jobs=len(pieces)) as executor:
-        parts = executor.map(_play, ((piece, rounds, seed, rough, traces) for piece in pieces))
-        for done, (piece, part) in enumerate(zip(pieces, parts, strict=True)):
-            accounts[piece.name].add(part)
+    accumulators = {name: Accumulator() for name in builders}
+    with executor_for(jobs, threads=threads, threaded=True, max_jobs=len(tasks)) as executor:
+        parts = executor.map(_play, ((task, rounds, seed, binned, traces) for task in tasks))
+        for done, (task, part) in enumerate(zip(tasks, parts, strict=True)):
+            accumulators[task.name].add(part)
             if progress is not None:
-                progress(piece.name, done + 1, len(pieces))
+                progress(task.name, done + 1, len(tasks))
     seconds = time.perf_counter() - started
-    return Results(settings, {name: accounts.pop(name).result() for name in builders}, seconds)
+    return Results(settings, {name: accumulators.pop(name).result() for name in builders}, seconds)
 
 
-def _play(piece: Piece, rounds: int, seed: int, rough: bool, keep: bool) -> Part:
-    """Play a piece, wherever that is, and keep what is needed of it."""
-    trace = play(piece.policy, piece.people, rounds=rounds, seed=seed, first_person=piece.first_person)
-    return Part.of(trace, piece.people.truth, piece.draw, rough=rough, keep=keep)
-
-
-def _warm_up(pieces: Sequence[Piece], seed: int) -> None:
-    """Compile each kind of policy, by one round of one person, before anything is timed or spread over threads."""
-    kinds = {(piece.policy.evidence.kind, piece.policy.rule.kind): piece for piece in pieces}
-    for piece in kinds.values():
-        play(piece.policy, piece.people.cut(slice(1)), rounds=1, seed=seed)
+def _play(task: Task, rounds: int, seed: int, binned: bool, keep_trace: bool) -> PartialSums:
+    """Play a task, in any process."""
+    trace = play(task.policy, task.people, rounds=rounds, seed=seed, first_person=task.first_person)
+    return PartialSums.of(trace, task.people.truth, task.draw, binned=binned, keep_trace=keep_trace)
 
 
 def builders_of(policies: Sequence[str] | Mapping[str, str | Build]) -> dict[str, Build]:
-    """Return a builder per name, for registered names and for users' own."""
+    """Return a builder per name, for registered names and for a user's."""
     if isinstance(policies, str) or not isinstance(policies, Iterable):
-        raise InvalidInput(
-            f"policies is {validate.short_repr(policies)}; give a list of names, such as ['lpbts', 'ts']"
-        )
+        raise validate.invalid("policies", "a list of names, such as ['lpbts', 'ts']", policies)
     named: Iterable[tuple[str, str | Build]]
     listed = validate.as_list(policies, "policies", "names", max_length=10_000)
     named = policies.items() if isinstance(policies, Mapping) else ((name, name) for name in listed)
-    out: dict[str, Build] = {}
-    for given, build in named:
-        if not isinstance(given, str):
-            raise InvalidInput(
-                f"policy {validate.short_repr(given)} is not a name; give names, or a mapping from names to builders"
-            )
-        name = validate.as_text(given, "policy")
-        if name in out:
-            raise InvalidInput(f"policy {name!r} is named twice; name each once")
+    builders: dict[str, Build] = {}
+    for key, build in named:
+        name = validate.as_text(key, "policy")
+        if name in builders:
+            raise InvalidInput(f"policies must differ, got {name!r} twice")
         if isinstance(build, Policy):
             raise InvalidInput(
-                f"{name!r} is one policy; give a function that builds it per draw: lambda s: LpbTS(s.model)"
+                f"policy {name!r} must be a function that builds a policy per draw, such as lambda s: LpbTS(s.model), "
+                "got a policy"
             )
-        out[name] = build if callable(build) else partial(make_policy, entry_of(build).name)
-    if not out:
-        raise InvalidInput("no policies were named; see `lpb policies` for those there are")
-    return out
+        builders[name] = build if callable(build) else partial(make_policy, entry_of(build).name)
+    if not builders:
+        raise InvalidInput("policies must have at least one name, got none; `lpb policies` lists them")
+    return builders
 
 
 def _built(name: str, build: Build, setting: Setting) -> Policy:
     policy = build(setting)
     if not isinstance(policy, Policy):
+        raise validate.invalid(f"the result of policy {name!r}", "a policy, such as LpbTS(model)", policy)
+    wanted, model = setting.model, policy.model
+    if model.n_actions != wanted.n_actions:
         raise InvalidInput(
-            f"the builder of {name!r} returned {validate.short_repr(policy)}; it must return a policy, such as LpbTS(model)"
+            f"policy {name!r} must have the world's {wanted.n_actions} actions, got {model.n_actions}; build it from "
+            "the setting's model"
         )
-    if policy.model.n_actions != setting.model.n_actions:
+    if model.actions != wanted.actions:
         raise InvalidInput(
-            f"the builder of {name!r} returned a policy over {policy.model.n_actions} actions, but the world has "
-            f"{setting.model.n_actions}; build it from the setting's model"
-        )
-    if policy.model.actions != setting.model.actions:
-        raise InvalidInput(
-            f"the builder of {name!r} returned a policy over actions with other labels, or in another order, than the "
-            "world's; build it from the setting's model, or relabel its own"
+            f"policy {name!r} must have the world's labels in their order, got others; build it from the setting's "
+            "model, or relabel its model"
         )
     return policy
 
 
-def _feedback(pieces: Sequence[Piece], world: str | None) -> str:
-    """Return what all policies learn from; policies that learn from different things cannot be compared."""
-    kinds = {piece.policy.feedback: piece.name for piece in pieces}
-    if len(kinds) > 1:
+def _feedback(tasks: Sequence[Task], world: str | None) -> str:
+    """Return the feedback that all policies learn from."""
+    names = {task.policy.feedback: task.name for task in tasks}
+    if len(names) > 1:
         raise InvalidInput(
-            f"{kinds['rewards']!r} learns from rewards and {kinds['duels']!r} from duels; compare those of one kind"
+            f"policies must learn from the same feedback, got {names['rewards']!r} (rewards) and {names['duels']!r} "
+            "(duels)"
         )
-    found = next(iter(kinds))
-    if world is not None and found != world:
+    feedback = next(iter(names))
+    if world is not None and feedback != world:
         raise InvalidInput(
-            f"the world decides {world}, but {kinds[found]!r} learns from {found}; use policies for {world}, or the "
-            "world inside it"
+            f"policies must learn from {world}, as the world gives, got {names[feedback]!r} ({feedback}); use policies "
+            f"for {world}, or the world inside it"
         )
-    return found
+    return feedback
 
 
 def populations_of(world: World, people: int, draws: int, seed: int, check: Callable[..., object]) -> list[Population]:
-    """Return every draw of a world, if `check` lets its states, actions and people pass."""
+    """Return all draws of a world; `check` refuses too large a run, if possible before the first draw."""
     populations: list[Population] = []
-    about = world_settings(world)
-    states, actions = about.get("states"), about.get("actions")
-    if type(states) is int and type(actions) is int:  # so that too large a run is refused before anybody is drawn
+    settings = world_settings(world)
+    states, actions = settings.get("states"), settings.get("actions")
+    if type(states) is int and type(actions) is int:
         check(states=states, actions=actions, people=people * states)
     for draw in range(draws):
         population = draw_population(world, people=people, seed=seed, draw=draw)
         if populations and len(population) != len(populations[0]):
             raise InvalidInput(
-                f"draw {draw} has {len(population)} people and draw 0 has {len(populations[0])}; "
-                "every draw of a world must have equally many"
+                f"all draws of a world must have as many people, got {len(populations[0])} in draw 0 and "
+                f"{len(population)} in draw {draw}"
             )
         populations.append(population)
         if draw == 0:
@@ -218,27 +213,25 @@ def populations_of(world: World, people: int, draws: int, seed: int, check: Call
     return populations
 
 
-def pieces_of(
+def tasks_of(
     builders: Mapping[str, Build],
     populations: Sequence[Population],
     rounds: int,
     first: str = "prior",
     explore: float = 0.0,
-) -> list[Piece]:
-    """Cut the work into pieces: one policy with some people of one draw.
+) -> list[Task]:
+    """Return all tasks, sorted by people.
 
-    Some people's pieces with all policies stand together: then those that are sent together take about as long as any
-    others, and share their people.
+    Tasks of the same people are neighbours: batches of tasks then take about as long as each other, and share people.
     """
-    pieces: list[Piece] = []
+    tasks: list[Task] = []
     size = people_per_task(rounds)
     for name, build in builders.items():
         for draw, population in enumerate(populations):
             policy = _built(name, build, Setting(population.model, population.assumed_rewards, rounds, first))
             policy = policy.exploring(explore) if explore and not policy.explore else policy
             check_rounds(policy, population, rounds)
-            people = len(population)
-            for start in range(0, people, size):
+            for start in range(0, len(population), size):
                 part = population.cut(slice(start, start + size))
-                pieces.append(Piece(name, policy, part, draw, draw * people + start))
-    return sorted(pieces, key=lambda piece: piece.first_person)
+                tasks.append(Task(name, policy, part, draw, draw * len(population) + start))
+    return sorted(tasks, key=lambda task: task.first_person)

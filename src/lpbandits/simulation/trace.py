@@ -1,4 +1,4 @@
-"""One policy, some people, all rounds: what happened, person by person and round by round."""
+"""Rollouts: all rounds of one policy with some people."""
 
 import warnings
 from dataclasses import dataclass
@@ -18,11 +18,22 @@ from lpbandits.worlds import COMPARISONS, Population
 
 @dataclass(frozen=True)
 class Trace:
-    """What happened to some people: arrays of people × rounds, and people × 3 active constraints at the end.
+    """All rounds of some people.
 
-    `plays` is people × rounds × 1, the action; for duels × 3: both actions and the winner. `rewards` are the rewards,
-    for duels the mean of both actions' means. `regret` is what was lost against the best allowed action, for duels by
-    both actions together (strong regret), and `weak` what the better of them lost; it is empty for rewards.
+    Attributes
+    ----------
+    plays
+        people × rounds × 1: the action; for duels × 3: both actions and the winner.
+    rewards
+        people × rounds: the reward; for duels the mean of both actions' means.
+    regret
+        people × rounds: difference to the best allowed action; for duels the sum over both actions (strong regret).
+    weak
+        people × rounds: regret of the better action of a pair; people × 0 for rewards.
+    mass
+        people × rounds: posterior probability of the true state; NaN if there is none.
+    active
+        people × 3: active order constraints at the end: mean over all states, the true state, mean over the others.
     """
 
     plays: Int32Array
@@ -34,43 +45,55 @@ class Trace:
 
     @property
     def actions(self) -> Int32Array:
-        """The action of each person and round; for duels, the first of the pair."""
+        """People × rounds: the action; for duels the first of the pair."""
         return self.plays[:, :, 0]
 
 
 @translate_errors("playing rounds")
 def rollout(policy: Policy, people: Population, *, rounds: int, seed: int, first_person: int = 0) -> Trace:
-    """Play `rounds` rounds with every person of a population; person i has the address first_person + i.
+    """Play `rounds` rounds with every person of a population.
 
+    Parameters
+    ----------
+    policy
+        The policy, such as `LpbTS(model)`.
+    people
+        A draw of a world.
+    rounds
+        Rounds per person.
+    seed
+        Random seed.
+    first_person
+        Random stream of the first person; person i has `first_person` + i.
+
+    Examples
+    --------
     >>> from lpbandits import LpbTS, SyntheticWorld
     >>> people = SyntheticWorld(states=2, actions=3).draw(people=1, seed=0)
     >>> rollout(LpbTS(people.model), people, rounds=4, seed=0).plays.shape
     (2, 4, 1)
     """
     if not isinstance(policy, Policy):
-        raise InvalidInput(f"policy is {validate.short_repr(policy)}; give a policy such as LpbTS(model)")
+        raise validate.invalid("policy", "a policy such as LpbTS(model)", policy)
     if not isinstance(people, Population):
-        raise InvalidInput(
-            f"people are {validate.short_repr(people)}; give a Population, such as world.draw(people=5, seed=0)"
-        )
+        raise validate.invalid("people", "a Population, such as world.draw(people=5, seed=0)", people)
     rounds, seed = validate.as_count(rounds, "rounds"), validate.as_seed(seed)
     first_person = validate.as_count(first_person, "first_person", low=0, high=2**62)
     if policy.model.n_actions != people.model.n_actions:
         raise InvalidInput(
-            f"the policy has {policy.model.n_actions} actions and the people have {people.model.n_actions}; give "
-            "both the same"
+            f"policy must have as many actions as the people, {people.model.n_actions}, got {policy.model.n_actions}"
         )
     check_rounds(policy, people, rounds)
-    warn_of_locking(policy, people, rounds)
+    warn_of_lock_in(policy, people, rounds)
     return play(policy, people, rounds=rounds, seed=seed, first_person=first_person)
 
 
 def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_person: int = 0) -> Trace:
-    """Do what `rollout` does, of arguments that were looked at."""
+    """Play like `rollout`, with valid arguments."""
     count, k = len(people), policy.model.n_actions
     duels = policy.feedback == "duels"
     check_resources(
-        f"{count:,} people × {rounds:,} rounds, all of them kept",
+        f"a trace of {count:,} people × {rounds:,} rounds",
         "take fewer people or rounds",
         size=count * rounds * (48 if duels else 28),
     )
@@ -116,38 +139,35 @@ def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
         trace.active,
     )
     if not policy.evidence.probabilistic:
-        trace.mass[:] = np.nan  # a mark is not a probability
+        trace.mass[:] = np.nan  # scores, not probabilities
     return trace
 
 
-def warn_of_locking(policy: Policy, people: Population, rounds: int) -> None:
-    """Warn of a rule that does not go on learning where actions repeat."""
+def warn_of_lock_in(policy: Policy, people: Population, rounds: int) -> None:
+    """Warn of a rule that stops learning if actions repeat."""
     if not (policy.rule.handles_repeats or people.without_replacement or rounds == 1):
         warnings.warn(
             f"the rule '{policy.rule.kind}' is for actions that each person gets once, but here they repeat: it locks "
-            "in on one that is good enough; use a world whose actions are given once (replay), or another policy",
+            "in on one good action; use a world without replacement (replay), or another policy",
             LockInWarning,
             stacklevel=4,
         )
 
 
 def check_rounds(policy: Policy, people: Population, rounds: int) -> None:
-    """Refuse more rounds than there are offered sets, or actions to offer where each is offered once.
-
-    Refuse also a floor for the chance of every action that the largest set cannot have.
-    """
+    """Refuse more rounds than offered sets, or than actions without replacement, and too high a floor."""
     policy.check_floor(people.most)
     if 1 < people.offered.shape[1] < rounds:
         raise InvalidInput(
-            f"rounds is {rounds}, but there are offered sets for only {people.offered.shape[1]}; play fewer rounds, or "
-            "offer one set for all of them"
+            f"rounds must be at most {people.offered.shape[1]}, the number of offered sets, got {rounds}; or offer one "
+            "set for all rounds"
         )
     if not people.without_replacement:
         return
     if policy.feedback == "duels":
-        raise InvalidInput("these people get each action once, and duels repeat them; use a policy for rewards")
+        raise InvalidInput("policy must learn from rewards where each action is offered once, got a policy for duels")
     if people.fewest < rounds:
         raise InvalidInput(
-            f"rounds is {rounds}, but somebody has only {people.fewest} actions, each offered once; play fewer rounds "
-            "(--rounds), or leave such people out (--least)"
+            f"rounds must be at most {people.fewest}, the fewest actions of a person, each offered once, got {rounds}; "
+            "play fewer rounds (--rounds), or leave such people out (--least)"
         )

@@ -1,4 +1,4 @@
-"""The paper's theory as numbers: how little regret is possible at all, and why many actions make states stand out."""
+"""Theory of the paper: regret lower bounds, and distances between random orderings."""
 
 from lpbandits.theory.bounds import LowerBound, latent_bound, lower_bound, plain_bound
 from lpbandits.theory.scaling import (

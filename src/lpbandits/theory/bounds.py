@@ -1,8 +1,7 @@
-"""How little regret is possible: the instance-specific asymptotic bound of Theorem 1, and its two neighbours.
+"""Instance-specific asymptotic lower bounds on regret (Theorem 1).
 
-Whatever a policy does, if it does well on every person then its regret on this one grows at least like C log T. Here
-are three values of C for one person, by what the policy knows beforehand: nothing (`plain_bound`), the possible
-orderings (`lower_bound`), or the possible means themselves (`latent_bound`).
+The regret of a policy that is consistent on all people grows at least as C log T. C depends on what the policy knows:
+nothing (`plain_bound`), the possible orderings (`lower_bound`), or the possible means (`latent_bound`).
 """
 
 from dataclasses import dataclass
@@ -20,24 +19,26 @@ from lpbandits.typing import FloatArray, IntArray, Json
 
 @dataclass(frozen=True, eq=False)
 class LowerBound:
-    """A bound C on regret / log T, and what an optimal policy would do about it.
+    """Lower bound C on regret / log T, with the rates of an optimal policy.
 
     Attributes
     ----------
     value
-        C = Σ rates × gaps, for `rates` as given. The least possible C lies in [value · (1 − gap), value].
+        C = Σ rates × gaps. The minimum lies in [value · (1 − gap), value].
     rates
-        How often, per log T, an optimal policy plays each action (c_a); 0 for the best action, which is played
-        without limit.
+        Plays of each action per log T by an optimal policy (c_a); 0 for the best action, which is played without
+        limit.
     gap
-        The certified relative error of `value`.
+        Certified relative error of `value`.
     confusing_state
-        The state that costs most to rule out; None where no other state can be confused with the true one.
+        State that costs most to rule out; None if no other state can be confused with the true one.
     confusing_means
-        The means λ* in that state that look most like the true ones under `rates`.
+        Means λ* of that state that are nearest to the true ones under `rates`.
     weights
-        Per state, its share in the bound: 0 for states that are ruled out on the way.
+        Share of each state in the bound; 0 for states that need no extra plays.
 
+    Examples
+    --------
     >>> from lpbandits import PreferenceModel
     >>> b = lower_bound(PreferenceModel([[0, 1, 2], [2, 1, 0]]), state=0, means=[1.0, 0.5, 0.0])
     >>> round(b.value, 4), b.rates.round(4).tolist(), b.confusing_state
@@ -52,7 +53,7 @@ class LowerBound:
     weights: FloatArray
 
     def to_dict(self) -> Json:
-        """Return it as a JSON object; null stands for an infinite number."""
+        """Return a JSON object; null for infinite numbers."""
         means = self.confusing_means
         return {
             "value": _finite(self.value),
@@ -70,24 +71,26 @@ def lower_bound(
 ) -> LowerBound:
     """Return the bound for a policy that knows the possible orderings (Theorem 1).
 
-    It is the least Σ c_a Δ_a such that every state with another best action is told apart: Σ c_a (μ_a − λ_a)² / 2σ²
-    is at least 1 for all means λ that the state allows.
+    It is the minimum of Σ c_a Δ_a such that Σ c_a (μ_a − λ_a)² / 2σ² ≥ 1 for all means λ of every state with another
+    best action.
 
     Parameters
     ----------
     model, state
-        The possible orderings, and the person's own.
+        The possible orderings, and the person's state.
     means
         The person's k mean rewards; they follow the state's ordering and have one best action.
     noise
-        Standard deviation σ of the Gaussian rewards. The bound grows with σ².
+        Standard deviation σ of the Gaussian rewards. The bound is proportional to σ².
     pinned
-        True: λ agrees with the person on the best action, which is played without limit, so that other λ are found
-        out for free. False: the printed form of the theorem, which lets λ disagree there. It is never smaller, and
-        infinite if some state differs from the true one by the place of the best action alone.
+        True: λ agrees with the person on the best action, because that is played without limit and other λ cost
+        nothing to rule out. False: the theorem as printed, where λ may disagree there. It is never smaller, and
+        infinite if a state differs from the true one only by the rank of the best action.
     tolerance
-        Stop at this certified relative error.
+        Certified relative error to stop at.
 
+    Examples
+    --------
     >>> model = PreferenceModel([[0, 1, 2], [1, 0, 2], [2, 0, 1]])
     >>> b = lower_bound(model, state=0, means=[3.0, 2.0, 1.0])
     >>> round(b.value, 4), round(lower_bound(model, 0, [3.0, 2.0, 1.0], noise=2.0).value, 4)
@@ -105,14 +108,14 @@ def lower_bound(
         rest = rest[rest != best].reshape(len(others), -1)
         free = np.flatnonzero((np.diff(person.means[rest], axis=1) <= 0).all(axis=1))
         if len(free):
-            return _endless(model, person, int(others[free[0]]), person.means)
-    found = solve(Program(orderings, others, -person.gaps / person.scale, best, pinned), tolerance)
-    return _scaled(model, person, others, found, person.means[best] + found.means * person.scale)
+            return _infinite(model, person, int(others[free[0]]), person.means)
+    solution = solve(Program(orderings, others, -person.gaps / person.scale, best, pinned), tolerance)
+    return _scaled(model, person, others, solution, person.means[best] + solution.means * person.scale)
 
 
 @translate_errors("computing a bound")
 def plain_bound(model: PreferenceModel, state: int, means: Any, noise: float = 1.0) -> LowerBound:
-    """Return the bound for a policy that knows nothing: Σ Δ_a / KL = Σ 2σ² / Δ_a over the actions but the best.
+    """Return the bound for a policy that knows nothing: Σ Δ_a / KL = Σ 2σ² / Δ_a over all actions but the best.
 
     >>> round(plain_bound(PreferenceModel([[0, 1, 2]]), state=0, means=[3.0, 2.0, 1.0]).value, 4)
     3.0
@@ -130,9 +133,9 @@ def latent_bound(
 ) -> LowerBound:
     """Return the bound for a policy that knows the model's means of every state (the latent bandit).
 
-    `means` are the person's own, by default the state's. With `pinned` only states whose means agree on the person's
-    best action can be confused with it; where none do, the best action itself tells all states apart and the bound is
-    0: regret need not grow at all. The printed form (`pinned=False`) counts every state with another best action.
+    `means` are the person's, by default the state's. With `pinned`, only states with the same mean of the person's best
+    action can be confused with the true one; if there are none, the best action distinguishes all states and the bound
+    is 0. The printed form (`pinned=False`) counts every state with another best action.
 
     >>> model = PreferenceModel([[0, 1], [1, 0]], means=[[2.0, 1.0], [2.0, 3.0]])
     >>> latent_bound(model, state=0).value, latent_bound(model, state=1).value
@@ -140,14 +143,13 @@ def latent_bound(
     """
     known = as_model(model).means
     if known is None:
-        raise InvalidInput("the latent bandit knows the mean rewards; give the model `means`, or use lower_bound")
+        raise InvalidInput("model must have means for the latent bandit's bound; give means, or use lower_bound")
     z = validate.as_count(state, "state", low=0, high=model.n_states - 1)
     person = _person(model, z, known[z] if means is None else means, noise)
     best = person.best
     confusable = model.orderings[:, 0] != best
-    if validate.as_flag(
-        pinned, "pinned"
-    ):  # equal but for rounding, which grows with the means' size while what matters is their differences
+    if validate.as_flag(pinned, "pinned"):
+        # equal up to rounding, which grows with the size of the means, not of their differences
         slack = 1e-9 * person.scale + 4 * np.finfo(np.float64).eps * float(np.abs(person.means).max())
         confusable &= np.abs(known[:, best] - person.means[best]) <= slack
     others = np.flatnonzero(confusable)
@@ -157,17 +159,17 @@ def latent_bound(
     same[:, best] = True
     free = np.flatnonzero(same.all(axis=1))
     if len(free):
-        state_ = int(others[free[0]])
-        return _endless(model, person, state_, known[state_])
+        confused = int(others[free[0]])
+        return _infinite(model, person, confused, known[confused])
     fitted = (known[others] - person.means[best]) / person.scale
     program = Program(np.array(model.orderings), others, -person.gaps / person.scale, best, pinned)
-    found = solve(program, 1e-9, fixed=fitted)
-    return _scaled(model, person, others, found, known[others[found.state]])
+    solution = solve(program, 1e-9, fixed=fitted)
+    return _scaled(model, person, others, solution, known[others[solution.state]])
 
 
 @dataclass(frozen=True)
 class _Person:
-    """A person who passed the door: `gaps` to the best action, the largest of them (`scale`), and the noise `sd`."""
+    """A valid person: `gaps` to the best action, the largest gap `scale`, and the noise `sd`."""
 
     state: int
     best: int
@@ -178,24 +180,22 @@ class _Person:
 
 
 def _person(model: PreferenceModel, state: int, means: Any, noise: float) -> _Person:
-    """Check that such a person is possible, and has one best action by a margin that floats can square."""
+    """Validate a person, who must have one best action by a margin that floats can square."""
     z = validate.as_count(state, "state", low=0, high=as_model(model).n_states - 1)
-    own = validate.as_floats(means, "means", shape=(model.n_actions,))
+    values = validate.as_floats(means, "means", shape=(model.n_actions,), max_abs=validate.MAX_ABS_VALUE)
     sd = validate.as_number(noise, "noise", low=0, high=validate.MAX_ABS_VALUE, above=True)
-    largest = float(np.abs(own).max())
-    validate.as_number(largest, "the largest mean", high=validate.MAX_ABS_VALUE)
     order: IntArray = model.orderings[z]
-    rises = np.flatnonzero(np.diff(own[order]) > 0)
+    rises = np.flatnonzero(np.diff(values[order]) > 0)
     if len(rises):
         a, b = (model.actions[order[rises[0] + i]] for i in (0, 1))
         raise InvalidInput(
-            f"means contradict ordering {z}: action {a!r} comes before action {b!r} but has mean "
-            f"{own[order[rises[0]]]:g} < {own[order[rises[0] + 1]]:g}; give means that fall along the ordering"
+            f"means must not increase along ordering {z}, got {values[order[rises[0]]]:g} for action {a!r} and then "
+            f"{values[order[rises[0] + 1]]:g} for action {b!r}"
         )
-    if model.n_actions > 1 and own[order[0]] == own[order[1]]:
+    if model.n_actions > 1 and values[order[0]] == values[order[1]]:
         a, b = model.actions[order[0]], model.actions[order[1]]
-        raise InvalidInput(f"actions {a!r} and {b!r} are both best, with mean {own[order[0]]:g}; one must be better")
-    gaps = own[order[0]] - own
+        raise InvalidInput(f"means must have one best action, got {values[order[0]]:g} for both {a!r} and {b!r}")
+    gaps = values[order[0]] - values
     scale = float(gaps.max())
     if model.n_actions > 1:
         least = float(gaps[order[1]])
@@ -204,30 +204,30 @@ def _person(model: PreferenceModel, state: int, means: Any, noise: float) -> _Pe
         if not np.isfinite(rates).all():
             a, b = model.actions[order[0]], model.actions[order[1]]
             raise InvalidInput(
-                f"the means of actions {a!r} and {b!r} differ by Δ = {least:g}, so little that 2σ²/Δ² "
-                "is beyond the largest float; give means further apart"
+                f"means of actions {a!r} and {b!r} must differ by enough for a finite 2σ²/Δ², got Δ = {least:g}; give "
+                "means further apart"
             )
-    return _Person(z, int(order[0]), own, gaps, scale, sd)
+    return _Person(z, int(order[0]), values, gaps, scale, sd)
 
 
 def _scaled(
-    model: PreferenceModel, person: _Person, others: IntArray, found: Solution, confusing: FloatArray
+    model: PreferenceModel, person: _Person, others: IntArray, solution: Solution, confusing: FloatArray
 ) -> LowerBound:
-    """Return a solution in the person's own units."""
+    """Return a solution in the person's units."""
     weights = np.zeros(model.n_states)
-    weights[others] = found.weights
+    weights[others] = solution.weights
     return LowerBound(
-        value=found.value * person.sd**2 / person.scale,
-        rates=found.rates * (person.sd / person.scale) ** 2,
-        gap=found.gap,
-        confusing_state=int(others[found.state]),
+        value=solution.value * person.sd**2 / person.scale,
+        rates=solution.rates * (person.sd / person.scale) ** 2,
+        gap=solution.gap,
+        confusing_state=int(others[solution.state]),
         confusing_means=np.array(confusing),
         weights=weights,
     )
 
 
-def _endless(model: PreferenceModel, person: _Person, state: int, confusing: FloatArray) -> LowerBound:
-    """Return the bound where a state explains all actions but the best for free: no rates suffice."""
+def _infinite(model: PreferenceModel, person: _Person, state: int, confusing: FloatArray) -> LowerBound:
+    """Return an infinite bound: a state has the true means of all actions but the best."""
     rates = np.full(model.n_actions, np.inf)
     rates[person.best] = 0.0
     weights = np.zeros(model.n_states)
@@ -236,7 +236,7 @@ def _endless(model: PreferenceModel, person: _Person, state: int, confusing: Flo
 
 
 def _nothing(model: PreferenceModel) -> LowerBound:
-    """Return the bound where no other state can be confused with the true one."""
+    """Return the bound if no other state can be confused with the true one."""
     return LowerBound(0.0, np.zeros(model.n_actions), 0.0, None, None, np.zeros(model.n_states))
 
 

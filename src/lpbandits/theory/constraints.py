@@ -1,8 +1,8 @@
-"""The constraints of the bound's program: rates must tell every alternative state from the true one.
+"""Constraints of the bound's program: the rates must distinguish every alternative state from the true one.
 
-They are written in costs x_a = c_a Δ_a of the actions but the best. Each alternative gives one function f_z(x) ≥ 1, a
-minimum over all means that it allows, found by an isotonic fit. It is concave and grows in proportion with x, so its
-gradient at any point is a *cut*: g · x ≥ f_z(x) for all x, with equality at that point.
+The variables are the costs x_a = c_a Δ_a of all actions but the best. Each alternative z has one constraint f_z(x) ≥ 1,
+where f_z is a minimum over all means that z allows, found by isotonic regression. f_z is concave and homogeneous, so
+its gradient g at any point is a *cut*: g · x ≥ f_z(x) for all x, with equality at that point.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from lpbandits.typing import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Program:
-    """One person's program: `means` are at most 0, the best action's is 0, and the noise is 1."""
+    """Program of one person, scaled so that the best mean is 0, the others are below, and the noise is 1."""
 
     orderings: IntArray
     others: IntArray
@@ -25,9 +25,14 @@ class Program:
 
 
 class Constraints:
-    """The alternatives' constraints; `values` and `fitted` are those of the last costs asked about.
+    """Constraints of all alternatives; `values` and `fitted` are those of the last call of `cuts`.
 
-    `fixed` gives the alternatives' means where they are known and nothing is to be fitted.
+    Parameters
+    ----------
+    program
+        The program.
+    fixed
+        Means of the alternatives, if they are known; by default they are fitted.
     """
 
     def __init__(self, program: Program, fixed: FloatArray | None = None) -> None:
@@ -44,7 +49,7 @@ class Constraints:
         self._order: IntArray = rest[rest != program.best].reshape(len(program.others), k - 1)
 
     def cuts(self, costs: FloatArray) -> FloatArray:
-        """Fit every alternative at these costs; return a row per alternative: row · costs ≥ 1 for feasible costs."""
+        """Fit every alternative at these costs; return a cut per alternative: row · x ≥ 1 for all feasible x."""
         p = self.program
         self.rates[self.worse] = costs / self.gaps
         if self.fixed is None:
@@ -64,14 +69,14 @@ class Constraints:
             self.values = rows @ costs
         return rows
 
-    def bends(self, weights: FloatArray) -> FloatArray:
+    def curvature(self, weights: FloatArray) -> FloatArray:
         """Return rows B with Bᵀ B = −Σ weights_z x_a x_b ∂²f_z / ∂x_a ∂x_b at the last costs x.
 
-        Actions that a fit has pooled to one level λ bend the constraint: a row per such block, c_a (μ_a − λ) / √Σ c
-        in its actions and 0 elsewhere. Actions held at the best one's mean, 0, are not fitted and bend nothing.
+        Each block of actions pooled to one level λ gives a row: c_a (μ_a − λ) / √Σ c for its actions and 0 elsewhere.
+        Actions at the best mean, 0, are not fitted and have no curvature.
         """
-        own = self.program.means - self.fitted
-        level, left = (np.take_along_axis(array, self._order, axis=1) for array in (self.fitted, own))
+        difference = self.program.means - self.fitted
+        level, residual = (np.take_along_axis(array, self._order, axis=1) for array in (self.fitted, difference))
         rates = self.rates[self._order]
         first = np.ones(level.shape, dtype=bool)
         first[:, 1:] = level[:, 1:] != level[:, :-1]
@@ -82,18 +87,18 @@ class Constraints:
         row = np.cumsum(first.ravel()[pooled]) - 1
         action = self._order.ravel()[pooled]
         rows: FloatArray = np.zeros((int(row[-1]) + 1 if len(row) else 0, len(self.program.means)))
-        rows[row, action] = np.sqrt(shares) * rates.ravel()[pooled] * left.ravel()[pooled]
+        rows[row, action] = np.sqrt(shares) * rates.ravel()[pooled] * residual.ravel()[pooled]
         return rows[:, self.worse]
 
 
-def mended(cuts: FloatArray, multipliers: FloatArray) -> FloatArray:
-    """Return multipliers y with yᵀ cuts ≤ 1: each is lowered by the fullest column it takes part in.
+def scale_to_feasible(cuts: FloatArray, multipliers: FloatArray) -> FloatArray:
+    """Scale multipliers y down so that yᵀ cuts ≤ 1, each by the largest column that it contributes to.
 
-    Their sum is then at most the cost of any feasible costs, Σ y ≤ yᵀ cuts · x ≤ Σ x, however they were found.
+    By weak duality, Σ y ≤ yᵀ cuts · x ≤ Σ x for all feasible costs x.
 
-    >>> mended(np.array([[1.0, 0.0], [1.0, 0.5]]), np.array([1.0, 3.0])).tolist()
+    >>> scale_to_feasible(np.array([[1.0, 0.0], [1.0, 0.5]]), np.array([1.0, 3.0])).tolist()
     [0.25, 0.75]
     """
     load = np.maximum(cuts.T @ multipliers, 1.0)
-    out: FloatArray = multipliers / np.where(cuts > 0.0, load, 1.0).max(axis=1)
-    return out
+    scaled: FloatArray = multipliers / np.where(cuts > 0.0, load, 1.0).max(axis=1)
+    return scaled

@@ -1,49 +1,49 @@
-"""Near the program's optimum by Newton steps, from inside: costs, and multipliers that prove how near they are.
+"""Primal-dual interior-point method for the bound's program.
 
-The optimum x of min Σ x with f_z(x) ≥ 1 and x ≥ 0 is followed along the path on which, for a falling s > 0,
+The optimum x of min Σ x with f_z(x) ≥ 1 and x ≥ 0 is approached along the central path: for a decreasing s > 0,
 
     1 − Σ_z y_z ∂f_z/∂x_a = v_a,    y_z (f_z(x) − 1) = s,    v_a x_a = s.
 
-The f_z are smooth but for jumps of their curvature where a fit changes its blocks, so a few dozen steps give many
-digits whatever the number of states; each costs as much as an isotonic fit per state and one linear system. All
-unknowns are counted in x itself, so that near-ties of the means, which make some x huge, do not spoil the scale.
+The f_z are smooth except for jumps of their curvature where a fit changes its blocks, so a few dozen Newton steps give
+many digits for any number of states. A step costs one isotonic fit per state and one linear system. Steps are relative
+to x, because near-ties of the means make some x huge. The multipliers y certify the distance to the optimum.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from lpbandits.theory.constraints import Constraints, mended
+from lpbandits.theory.constraints import Constraints, scale_to_feasible
 from lpbandits.typing import FloatArray
 
-MOST_STEPS = 80
-MOST_HALVINGS = 14
+MAX_STEPS = 80
+MAX_HALVINGS = 14
 SHRINK = 0.3
-"""How much smaller s gets with each step: smaller runs into more changes of blocks, larger needs more steps."""
+"""Factor of s per step: a smaller one meets more changes of blocks, a larger one needs more steps."""
 
 
 @dataclass(frozen=True)
-class Approach:
-    """Feasible `costs`, the `cuts` near them, and `multipliers` with multipliersᵀ cuts ≤ 1 for cuts of their own."""
+class InteriorPoint:
+    """Feasible `costs`, the `cuts` near them, and dual feasible `multipliers` (for other cuts)."""
 
     costs: FloatArray
     cuts: FloatArray
     multipliers: FloatArray
 
 
-def approach(constraints: Constraints, start: FloatArray, tolerance: float) -> Approach:
-    """Go from `start`, costs with all f_z ≥ 1, until Σ costs and Σ multipliers agree, or no further.
+def solve_interior(constraints: Constraints, start: FloatArray, tolerance: float) -> InteriorPoint:
+    """Start at feasible costs and stop when Σ costs and Σ multipliers agree to a relative `tolerance`.
 
-    What floats cannot resolve ends the way early; the result is feasible all the same.
+    Stop early if rounding prevents progress; the result is feasible in any case.
     """
     x = 2.0 * start
     cuts = constraints.cuts(x)
     slack = constraints.values - 1.0
     s = float(x.sum()) / (len(slack) + len(x))
     y, v = s / slack, s / x
-    best = Approach(start, cuts, mended(cuts, y))
-    for _ in range(MOST_STEPS):
-        best = _better(best, x / constraints.values.min(), cuts, mended(cuts, y))
+    best = InteriorPoint(start, cuts, scale_to_feasible(cuts, y))
+    for _ in range(MAX_STEPS):
+        best = _better(best, x / constraints.values.min(), cuts, scale_to_feasible(cuts, y))
         cost = float(best.costs.sum())
         if cost - float(best.multipliers.sum()) <= tolerance * cost:
             break
@@ -52,23 +52,23 @@ def approach(constraints: Constraints, start: FloatArray, tolerance: float) -> A
         if step is None:
             break
         dx, dy, dv = step
-        length = min(_room(x, dx), _room(y, dy), _room(v, dv))
-        before = _miss(x, cuts, slack, x, y, v, s)
-        for _ in range(MOST_HALVINGS):
-            there = x + length * dx, y + length * dy, v + length * dv
-            cuts = constraints.cuts(there[0])
+        length = min(_max_step(x, dx), _max_step(y, dy), _max_step(v, dv))
+        before = _residual(x, cuts, slack, x, y, v, s)
+        for _ in range(MAX_HALVINGS):
+            point = x + length * dx, y + length * dy, v + length * dv
+            cuts = constraints.cuts(point[0])
             slack = constraints.values - 1.0
-            if slack.min() > 0.0 and _miss(x, cuts, slack, *there, s) <= (1.0 - 0.01 * length) * before:
+            if slack.min() > 0.0 and _residual(x, cuts, slack, *point, s) <= (1.0 - 0.01 * length) * before:
                 break
             length *= 0.5
         else:
             break
-        x, y, v = there
+        x, y, v = point
     return best
 
 
-def _better(old: Approach, costs: FloatArray, cuts: FloatArray, multipliers: FloatArray) -> Approach:
-    return Approach(
+def _better(old: InteriorPoint, costs: FloatArray, cuts: FloatArray, multipliers: FloatArray) -> InteriorPoint:
+    return InteriorPoint(
         costs if costs.sum() < old.costs.sum() else old.costs,
         cuts,
         multipliers if multipliers.sum() > old.multipliers.sum() else old.multipliers,
@@ -78,30 +78,30 @@ def _better(old: Approach, costs: FloatArray, cuts: FloatArray, multipliers: Flo
 def _direction(
     constraints: Constraints, x: FloatArray, y: FloatArray, v: FloatArray, cuts: FloatArray, slack: FloatArray, s: float
 ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-    """Return the Newton step of the three equations in x, y and v; None where floats do not give one.
+    """Return the Newton step of the three equations in x, y and v; None if the linear system is singular.
 
-    With slopes G = ∂f_z/∂x_a · x_a, bends B and dx = x·d, the unknowns d and Y = y + dy satisfy
+    With slopes G = ∂f_z/∂x_a · x_a, curvature B and dx = x·d, the unknowns d and Y = y + dy satisfy
 
         v x d + Bᵀ B d − Gᵀ Y = s − x,    slack Y + y G d = s.
 
-    Either Y is eliminated, or d: with few states and many actions that leaves a far smaller system, in Y and q = B d.
+    Either Y or d is eliminated. With few states and many actions eliminating d leaves a smaller system, in Y and B d.
     """
     slopes = cuts * x
-    bends = constraints.bends(y)
-    own = v * x
+    bends = constraints.curvature(y)
+    diagonal = v * x
     n = len(slack)
     try:
         if n + len(bends) < len(x):
             both = np.concatenate([slopes, -bends])
-            scaled = both / own
+            scaled = both / diagonal
             system = scaled @ both.T
             system[np.diag_indices(len(both))] += np.concatenate([slack / y, np.ones(len(bends))])
-            found = np.linalg.solve(system, np.concatenate([s / y, np.zeros(len(bends))]) - scaled @ (s - x))
-            target = found[:n]
-            d = (s - x + found @ both) / own
+            solved = np.linalg.solve(system, np.concatenate([s / y, np.zeros(len(bends))]) - scaled @ (s - x))
+            target = solved[:n]
+            d = (s - x + solved @ both) / diagonal
         else:
             system = bends.T @ bends + (slopes.T * (y / slack)) @ slopes
-            system[np.diag_indices(len(x))] += own
+            system[np.diag_indices(len(x))] += diagonal
             d = np.linalg.solve(system, s - x + (s / slack) @ slopes)
             target = (s - y * (slopes @ d)) / slack
     except np.linalg.LinAlgError:
@@ -111,14 +111,14 @@ def _direction(
     return x * d, target - y, s / x - v * d - v
 
 
-def _room(values: FloatArray, step: FloatArray) -> float:
-    """Return how much of a step keeps the values above 0, at most all of it."""
+def _max_step(values: FloatArray, step: FloatArray) -> float:
+    """Return the largest part of a step, at most 1, that keeps the values positive."""
     falls = step < 0.0
     return min(1.0, 0.99 * float((values[falls] / -step[falls]).min())) if falls.any() else 1.0
 
 
-def _miss(
+def _residual(
     unit: FloatArray, cuts: FloatArray, slack: FloatArray, x: FloatArray, y: FloatArray, v: FloatArray, s: float
 ) -> float:
-    """Return by how much the three equations are missed, the first counted in `unit`."""
+    """Return the norm of the residuals of the three equations, the first relative to `unit`."""
     return float(np.linalg.norm(np.concatenate([unit * (1.0 - y @ cuts - v), y * slack - s, v * x - s])))

@@ -1,4 +1,4 @@
-"""The inner problem of the regret bound: the means that an alternative state would best explain."""
+"""Inner problem of the regret bound: the means of an alternative state nearest to the true ones."""
 
 from lpbandits.kernels.compiler import jit_in_place
 from lpbandits.typing import FloatArray, IntArray
@@ -19,11 +19,10 @@ def confusing_means(
     """Fit every alternative state to `means`, weighted by `rates`; write the fits and half their squared errors.
 
     Row i of `fitted` minimises Σ rates_a (means_a − λ_a)² / 2 over the λ that ordering `others[i]` allows, and
-    `values[i]` is that minimum. The best action never counts. If `pinned`, it keeps its mean: no other mean is above
-    it, so the actions that the alternative prefers to it are fitted at exactly that mean, and those behind it by an
-    isotonic fit that never reaches it. Otherwise its place in the ordering is free, and all others are fitted together.
-    Rates of 0 get a vanishing weight: among the fits that are equally good it is the one nearest to `means`.
-    `scratch` is 3×k.
+    `values[i]` is that minimum. The best action has no weight. If `pinned`, it keeps its mean: actions that the
+    alternative prefers to it are fitted at that mean, and those after it by isotonic regression below it. Otherwise
+    its rank is free, and all other actions are fitted together. Rates of 0 get a negligible weight, which selects the
+    fit nearest to `means`. `scratch` is 3×k.
     """
     k = orderings.shape[1]
     top = means[best]
@@ -62,12 +61,12 @@ def confusing_means(
             scratch[2, last] = size
         j = start
         for block in range(last + 1):
-            left = scratch[2, block]
-            while left > 0.0:
+            remaining = scratch[2, block]
+            while remaining > 0.0:
                 a = orderings[z, j]
                 if a != best:
                     fitted[i, a] = scratch[1, block]
                     squares += rates[a] * (scratch[1, block] - means[a]) ** 2
-                    left -= 1.0
+                    remaining -= 1.0
                 j += 1
         values[i] = 0.5 * squares

@@ -1,4 +1,4 @@
-"""Why many actions make the true state stand out: random orderings are hardly ever alike. All counts are exact."""
+"""Distances between random orderings, as exact fractions: with many actions, states hardly ever resemble each other."""
 
 import math
 from fractions import Fraction
@@ -9,9 +9,9 @@ from lpbandits.limits import check_resources
 
 
 def differ_probability(actions: int, positions: int = 2) -> Fraction:
-    """Return the chance that two distinct random orderings of `actions` differ in exactly so many positions.
+    """Return the probability that two distinct random orderings differ in exactly `positions` positions.
 
-    Two positions (a swap) is the least possible: binom(k, 2) / (k! − 1), the paper's observation on rarity.
+    For two positions, the minimum, it is binom(k, 2) / (k! − 1), as in the paper.
 
     >>> differ_probability(3), float(round(differ_probability(10) * 10**7)) / 100
     (Fraction(3, 5), 1.24)
@@ -24,20 +24,20 @@ def differ_probability(actions: int, positions: int = 2) -> Fraction:
 
 
 def expected_inversions(actions: int) -> Fraction:
-    """Return how many pairs of actions two distinct random orderings order differently, on average.
+    """Return the expected number of pairs of actions that two distinct random orderings order differently.
 
-    It is k (k − 1) / 4 for independent orderings, and a trifle more for distinct ones.
+    It is k (k − 1) / 4 for independent orderings, and slightly more for distinct ones.
 
     >>> expected_inversions(3), float(expected_inversions(10))
     (Fraction(9, 5), 22.500006...)
     """
     k = validate.as_count(actions, "actions", low=2, high=100_000)
-    whole = math.factorial(k)
-    return Fraction(k * (k - 1), 4) * Fraction(whole, whole - 1)
+    orderings = math.factorial(k)
+    return Fraction(k * (k - 1), 4) * Fraction(orderings, orderings - 1)
 
 
 def inversion_counts(actions: int) -> tuple[int, ...]:
-    """Return, for each number of inversions from 0 to k (k − 1) / 2, how many orderings have it (Mahonian numbers).
+    """Return the number of orderings with 0, 1, …, k (k − 1) / 2 inversions (Mahonian numbers).
 
     >>> inversion_counts(4)
     (1, 3, 5, 6, 5, 3, 1)
@@ -60,9 +60,9 @@ def _mahonian(k: int) -> tuple[int, ...]:
 
 
 def nearest_inversions(states: int, actions: int) -> Fraction:
-    """Return how many pairs the true state's nearest neighbour orders differently, on average.
+    """Return the expected number of inversions between a state and its nearest other state.
 
-    The `states` orderings are distinct and random: the others are drawn without replacement from all k! − 1.
+    The `states` orderings are random and distinct: the others are drawn without replacement from k! − 1.
 
     >>> [round(float(nearest_inversions(k, k)) / math.comb(k, 2), 3) for k in (5, 10, 20, 50)]
     [0.298, 0.316, 0.351, 0.391]
@@ -77,17 +77,17 @@ def nearest_inversions(states: int, actions: int) -> Fraction:
         size=40 * digits,
         operations=4 * len(counts) * digits**1.6,
     )
-    left = possible
-    ways = 0  # of drawing the others so that all have d inversions or more, summed over d
+    farther = possible  # orderings with d inversions or more
+    ways = 0  # of drawing all others from these, summed over d
     for d in range(1, len(counts)):
-        ways += math.perm(left, others)
-        left -= counts[d]
+        ways += math.perm(farther, others)
+        farther -= counts[d]
     return Fraction(ways, math.perm(possible, others))
 
 
 @cache
 def _derangements(n: int) -> int:
-    """Return the number of orderings of n that leave nothing in place."""
+    """Return the number of permutations of n without a fixed point."""
     count, sign = 1, 1
     for i in range(1, n + 1):
         sign = -sign

@@ -1,7 +1,8 @@
-"""The only door from user data to trusted arrays.
+"""Validation of user input.
 
-Each function takes what a user gave and the name it has for the user, and returns a clean contiguous array or
-number, or raises `InvalidInput` that names the value, the place and the remedy. Nothing behind this door checks again.
+Each function takes a user's value and its name, and returns a plain number or a contiguous array. It raises
+`InvalidInput` with a message of the form "name must be X, got Y; remedy". Code behind these functions does not
+validate again.
 """
 
 from lpbandits.validate.arrays import MAX_ABS_VALUE, as_array, as_floats, as_indices, as_states
@@ -19,6 +20,7 @@ from lpbandits.validate.values import (
     as_seed,
     as_text,
     did_you_mean,
+    invalid,
     is_exactly,
     short_repr,
 )
@@ -47,6 +49,7 @@ __all__ = [
     "check_ordered",
     "check_unit",
     "did_you_mean",
+    "invalid",
     "is_exactly",
     "short_repr",
 ]

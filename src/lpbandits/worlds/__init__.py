@@ -1,4 +1,4 @@
-"""Worlds: where people and their rewards come from. A new one is one file, and one line in WORLDS."""
+"""Worlds, which draw people and their rewards. A new world is one file and one entry of `WORLDS`."""
 
 from typing import Any
 
@@ -21,4 +21,4 @@ __all__ = [
 ]
 
 WORLDS: dict[str, type[Any]] = {world.name: world for world in (SyntheticWorld, MeansWorld, ReplayWorld)}
-"""Every world that `lpb simulate --world` knows; `lpbandits.register` adds others."""
+"""Worlds that `lpb simulate --world` accepts; `lpbandits.register` adds others."""

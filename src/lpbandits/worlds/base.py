@@ -1,6 +1,8 @@
-"""What a world is: where people, their states and their rewards come from."""
+"""Worlds: where people, their states and their rewards come from.
 
-import json
+A world draws a `Population`, which the simulator plays. `World` states what every world must do.
+"""
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
@@ -12,21 +14,21 @@ from lpbandits.errors import InvalidInput
 from lpbandits.kernels.layout import GAUSSIAN, STUDENT
 from lpbandits.kernels.outcomes import BRADLEY_TERRY, COMPARED
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.rewards import MIN_NOISE, Rewards, as_rewards
+from lpbandits.rewards import Rewards, as_noise, as_rewards
 from lpbandits.typing import FloatArray, IntArray, Json
 
 COMPARISONS = {"rewards": COMPARED, "bradley-terry": BRADLEY_TERRY}
-"""How a duel is decided, and the kernels' number of it."""
+"""How a duel is decided, with the code in the kernels."""
 
 TAILS = {"normal": GAUSSIAN, "student": STUDENT}
-"""Where the noise of Gaussian rewards comes from, and the kernels' number of it."""
+"""Distribution of Gaussian rewards' noise, with the code in the kernels."""
 
 MAX_STUDENT_NOISE = 1e96
-"""Of a noise with Student's tails: rewards lie up to ten thousand times as far out."""
+"""Maximum noise with Student's tails, whose rewards lie up to ten thousand standard deviations out."""
 
 
-def everything() -> IntArray:
-    """Return the offered sets of a world in which all actions are always allowed."""
+def all_actions() -> IntArray:
+    """Return `Population.offered` for all actions in all rounds."""
     return np.empty((1, 1, 0), dtype=np.int64)
 
 
@@ -34,33 +36,34 @@ def everything() -> IntArray:
 class Population:
     """The people of one draw of a world.
 
-    Attributes
+    Parameters
     ----------
     model
-        What policies are told: the orderings, and the means that mTS may use.
+        Model that policies are given: the orderings, and the means that mTS uses.
     truth
-        The state of each person, -1 where it is not known; None: nobody's is.
+        State of each person, -1 if unknown; None: all are unknown.
     means
-        people×k: each person's mean rewards; if `replayed`, the very rewards they gave, NaN where they gave none.
+        people×k mean rewards; if `replayed`, the recorded rewards, NaN where there is none.
     rewards
-        The family and noise of the rewards.
+        Family and noise of the rewards.
     offered
-        people × rounds × allowed actions in rising order, filled up with -1 (1 in the first or second place: the same
-        for all people or rounds; otherwise there are no fewer rounds than are played); 1×1×0 allows all. If `replayed`,
-        by default what each person gave a reward for.
+        people × rounds × allowed actions in ascending order, padded with -1. A length of 1 for people or rounds applies
+        to all of them; otherwise there must be as many rounds as are played. 1×1×0 allows all actions. If `replayed`,
+        the default is the actions with a recorded reward.
     without_replacement
-        Whether each action is offered only until it was played.
+        Whether each action is offered until it is played.
     replayed
-        Whether `means` are rewards that were really given: no noise is added.
+        Whether `means` are recorded rewards, to which no noise is added.
     comparison
-        How duels are decided: "rewards" compares two noisy ones, "bradley-terry" draws by their means.
+        How duels are decided: "rewards" compares two noisy rewards, "bradley-terry" draws by the means.
     assumed
-        What policies are told of the rewards, where it is not the truth: of the same family, or Gaussian; None: as
-        `rewards`.
+        The rewards that policies assume, if not the true ones: of the same family, or Gaussian.
     tails
-        Of the noise of Gaussian rewards: "normal", or "student": Student's t with 4 degrees of freedom, scaled to the
-        same standard deviation. Policies are not told of them.
+        Noise of Gaussian rewards: "normal", or "student": Student's t with 4 degrees of freedom, scaled to the same
+        standard deviation. Policies assume normal noise.
 
+    Examples
+    --------
     >>> model = PreferenceModel([[0, 1], [1, 0]])
     >>> Population(model, [0, 1], [[2.0, 1.0], [1.0, 3.0]], Rewards()).means.shape
     (2, 2)
@@ -73,7 +76,7 @@ class Population:
     truth: IntArray
     means: FloatArray
     rewards: Rewards
-    offered: IntArray = field(default_factory=everything)
+    offered: IntArray = field(default_factory=all_actions)
     without_replacement: bool = False
     replayed: bool = False
     comparison: str = "rewards"
@@ -82,38 +85,33 @@ class Population:
 
     def __post_init__(self) -> None:
         m, k = as_model(self.model).n_states, self.model.n_actions
-        comparison = validate.as_choice(self.comparison, "comparison", COMPARISONS)
-        once, replayed = (
-            validate.as_flag(self.without_replacement, "without_replacement"),
-            validate.as_flag(self.replayed, "replayed"),
-        )
+        replayed = validate.as_flag(self.replayed, "replayed")
         means = validate.as_floats(self.means, "means", shape=(None, k), allow_nan=replayed)
+        if not len(means):
+            raise InvalidInput("means must have at least one row, one per person, got none")
         if replayed:
-            check_given(as_rewards(self.rewards), means)
+            check_recorded(as_rewards(self.rewards), means)
         else:
             as_rewards(self.rewards).check_means(means)
-        offered = validate.as_indices(self.offered, "offered")
-        offered = _given(means) if replayed and offered.shape[2:] == (0,) else offered
         truth = np.full(len(means), -1)
-        if self.truth is not None:  # type: ignore[redundant-expr,unused-ignore] # the attribute is an array; users may give None
+        if self.truth is not None:  # type: ignore[redundant-expr,unused-ignore] # users may give None
             truth = validate.as_states(self.truth, "truth", low=-1, states=m)
         if truth.shape != means.shape[:1]:
-            raise InvalidInput(f"truth has shape {truth.shape} for {len(means)} people; give one state per person")
-        if not len(means):
-            raise InvalidInput("there are no people; give means of at least one person")
-        if offered.ndim != 3 or offered.shape[0] not in (1, len(truth)) or not offered.shape[1]:
-            raise InvalidInput(f"offered has shape {offered.shape}; give people × rounds × actions")
-        if offered.shape[2] and (offered[:, :, 0].min() < 0 or offered.max() >= k or not _rising(offered)):
-            raise InvalidInput(
-                f"offered sets must each name actions from 0 to {k - 1} in rising order, filled up with -1 at the end"
-            )
-        if replayed and (odd := _unknown(means, offered)) is not None:
-            raise InvalidInput(f"person {odd[0]} is offered action {odd[1]}, for which they gave no reward")
-        clean = {"means": means, "truth": truth, "offered": offered, "comparison": comparison}
-        for name, value in {**clean, "without_replacement": once, "replayed": replayed}.items():
+            raise InvalidInput(f"truth must have one state for each of the {len(means)} people, got {len(truth)}")
+        clean = {
+            "means": means,
+            "truth": truth,
+            "offered": _as_offered(self.offered, means, replayed=replayed),
+            "without_replacement": validate.as_flag(self.without_replacement, "without_replacement"),
+            "replayed": replayed,
+            "comparison": validate.as_choice(self.comparison, "comparison", COMPARISONS),
+            "tails": validate.as_choice(self.tails, "tails", TAILS),
+        }
+        for name, value in clean.items():
             object.__setattr__(self, name, value)
-        check_assumed(self.rewards, self.assumed)
-        object.__setattr__(self, "tails", validate.as_choice(self.tails, "tails", TAILS))
+        family = self.rewards.family
+        if self.assumed is not None and as_rewards(self.assumed).family not in (family, "gaussian"):
+            raise InvalidInput(f"assumed must be of the family {family} or gaussian, got {self.assumed.family}")
         if self.tails != "normal":
             self._check_tails()
 
@@ -121,169 +119,165 @@ class Population:
         return len(self.truth)
 
     def _check_tails(self) -> None:
-        """Refuse tails of a noise that is not there, and those that would reach too far."""
-        what = f"{self.rewards.family} rewards" if self.rewards.family != "gaussian" else ""
-        what = "replayed rewards" if self.replayed else what
-        what = "duels drawn by bradley-terry" if self.comparison == "bradley-terry" else what
-        if what:
-            raise InvalidInput(f"tails is {self.tails!r}, but {what} have no noise; leave it out")
+        """Refuse Student's tails where there is no Gaussian noise, and where rewards would be too large."""
+        noiseless = {
+            f"{self.rewards.family} rewards": self.rewards.family != "gaussian",
+            "replayed rewards": self.replayed,
+            "duels drawn by bradley-terry": self.comparison == "bradley-terry",
+        }
+        for what, applies in noiseless.items():
+            if applies:
+                raise validate.invalid("tails", f"'normal' for {what}, which have no noise", self.tails)
         validate.as_number(self.rewards.sd, "noise with Student's tails", high=MAX_STUDENT_NOISE)
 
     @property
     def assumed_rewards(self) -> Rewards:
-        """What policies are told of the rewards."""
+        """The rewards that policies assume."""
         return self.rewards if self.assumed is None else self.assumed
 
     @property
     def reward_sampler(self) -> tuple[int, float]:
-        """The kernels' number of what rewards are drawn from, and its standard deviation."""
+        """Code of the reward distribution in the kernels, and its standard deviation."""
         if self.replayed:
             return GAUSSIAN, 0.0
         return (TAILS[self.tails] if self.tails != "normal" else self.rewards.code), self.rewards.sd
 
     @property
     def fewest(self) -> int:
-        """The size of the smallest offered set: how many rounds can be played if each action is offered once."""
-        if self.offered.shape[2] == 0:
-            return self.model.n_actions
-        return int((self.offered >= 0).sum(axis=2).min())
+        """Size of the smallest offered set: the maximum number of rounds without replacement."""
+        return self._set_sizes()[0]
 
     @property
     def most(self) -> int:
-        """The size of the largest offered set."""
+        """Size of the largest offered set."""
+        return self._set_sizes()[1]
+
+    def _set_sizes(self) -> tuple[int, int]:
         if self.offered.shape[2] == 0:
-            return self.model.n_actions
-        return int((self.offered >= 0).sum(axis=2).max())
+            return self.model.n_actions, self.model.n_actions
+        sizes = (self.offered >= 0).sum(axis=2)
+        return int(sizes.min()), int(sizes.max())
 
     def cut(self, part: slice) -> "Population":
-        """Return some of the people, without looking at everything again."""
-        some = object.__new__(Population)
-        some.__dict__.update(self.__dict__, truth=self.truth[part], means=self.means[part])
+        """Return a slice of the people, without validating again."""
+        population = object.__new__(Population)
+        population.__dict__.update(self.__dict__, truth=self.truth[part], means=self.means[part])
         if self.offered.shape[0] > 1:
-            some.__dict__["offered"] = self.offered[part]
-        return some
+            population.__dict__["offered"] = self.offered[part]
+        return population
 
 
-def _rising(offered: IntArray) -> bool:
-    """Whether each set rises until its -1 begin."""
-    return bool(np.all((np.diff(offered, axis=2) > 0) | (offered[:, :, 1:] == -1)))
+def _as_offered(values: Any, means: FloatArray, *, replayed: bool) -> IntArray:
+    """Return valid offered sets; by default, of replayed people, the actions with a recorded reward."""
+    people, k = means.shape
+    offered = validate.as_indices(values, "offered")
+    if replayed and offered.shape[2:] == (0,):
+        offered = _recorded_actions(means)
+    if offered.ndim != 3 or offered.shape[0] not in (1, people) or not offered.shape[1]:
+        raise InvalidInput(f"offered must have shape people × rounds × actions, got {offered.shape}")
+    ascending = bool(np.all((np.diff(offered, axis=2) > 0) | (offered[:, :, 1:] == -1)))
+    if offered.shape[2] and (offered[:, :, 0].min() < 0 or offered.max() >= k or not ascending):
+        raise InvalidInput(f"offered sets must hold actions 0 to {k - 1} in ascending order, padded with -1")
+    if replayed:
+        for p, rounds in enumerate(np.broadcast_to(offered, (people, *offered.shape[1:]))):
+            actions = np.unique(rounds[rounds >= 0])
+            missing = actions[np.isnan(means[p, actions])]
+            if len(missing):
+                raise InvalidInput(f"offered must hold actions with a reward, got {missing[0]} for person {p}")
+    return offered
 
 
-def with_noise(rewards: Rewards, noise: float) -> Rewards:
-    """Return what policies are told of rewards whose noise they are told to be this.
-
-    >>> with_noise(Rewards(noise=1.0), 0.5).sd
-    0.5
-    """
-    validate.as_number(noise, "assumed_noise", low=0, above=True)
-    return replace(
-        rewards, noise=validate.as_number(noise, "assumed_noise", low=MIN_NOISE, high=validate.MAX_ABS_VALUE)
-    )
-
-
-def check_assumed(rewards: Rewards, assumed: Rewards | None) -> None:
-    """Refuse to tell policies of a family that cannot hold the rewards."""
-    if assumed is not None and as_rewards(assumed).family not in (rewards.family, "gaussian"):
-        raise InvalidInput(
-            f"assumed rewards must be {rewards.family} or gaussian, like the rewards, got {assumed.family}"
-        )
-
-
-def check_given(rewards: Rewards, means: FloatArray) -> None:
-    """Refuse rewards given that the family cannot have."""
-    odd = np.abs(means) > validate.MAX_ABS_VALUE
-    if rewards.family != "gaussian":
-        odd |= (means != np.floor(means)) & ~np.isnan(means)
-        odd |= (means < 0) | (means > (1 if rewards.family == "bernoulli" else np.inf))
-    if odd.any():
-        rewards.check(float(means[odd][0]))
-
-
-def _given(means: FloatArray) -> IntArray:
-    """Return, for each person, the actions they gave a reward for."""
+def _recorded_actions(means: FloatArray) -> IntArray:
+    """Return people × 1 × the actions with a recorded reward, padded with -1."""
     known = ~np.isnan(means)
     if not known.any(axis=1).all():
-        raise InvalidInput(f"person {int(np.argmin(known.any(axis=1)))} gave no rewards; leave such people out")
+        raise InvalidInput(f"person {int(np.argmin(known.any(axis=1)))} has no rewards; leave such people out")
     width = int(known.sum(axis=1).max())
     order = np.argsort(~known, axis=1, kind="stable")[:, :width]
     return np.where(np.take_along_axis(known, order, axis=1), order, -1)[:, None, :].astype(np.int64)
 
 
-def _unknown(means: FloatArray, offered: IntArray) -> tuple[int, int] | None:
-    """Return a person and an offered action of unknown reward, if there is one."""
-    sets = np.broadcast_to(offered, (len(means), *offered.shape[1:]))
-    for p, rounds in enumerate(sets):
-        actions = np.unique(rounds[rounds >= 0])
-        odd = actions[np.isnan(means[p, actions])]
-        if len(odd):
-            return p, int(odd[0])
-    return None
+def check_recorded(rewards: Rewards, recorded: FloatArray) -> None:
+    """Refuse recorded rewards that the family does not allow."""
+    wrong = np.abs(recorded) > validate.MAX_ABS_VALUE
+    if rewards.family != "gaussian":
+        wrong |= (recorded != np.floor(recorded)) & ~np.isnan(recorded)
+        wrong |= (recorded < 0) | (recorded > (1 if rewards.family == "bernoulli" else np.inf))
+    if wrong.any():
+        rewards.check(float(recorded[wrong][0]))
+
+
+def with_assumed_noise(rewards: Rewards, noise: float | None) -> Rewards | None:
+    """Return the rewards that policies assume if they assume this noise; None for None.
+
+    >>> with_assumed_noise(Rewards(noise=1.0), 0.5).sd
+    0.5
+    """
+    return None if noise is None else replace(rewards, noise=as_noise(noise, "assumed_noise"))
 
 
 class World(Protocol):
-    """Anything that draws people. A world never changes; all randomness is addressed by (seed, draw, person)."""
+    """Interface of worlds.
+
+    A world is immutable and has no random state. `draw` is a function of its arguments: two calls with equal arguments
+    return equal populations, in any process. Draws with the same `seed` and different `draw` are independent. All
+    draws have the same number of people and the same actions. Results are saved with `to_dict`, which must be enough
+    to repeat a run.
+    """
 
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:
-        """Return `people` people per state; `draw` numbers the independent draws of the orderings."""
+        """Return `people` people per state; `draw` numbers independent draws of the orderings."""
 
     def to_dict(self) -> Json:
-        """Return the world's settings as a JSON object."""
+        """Return the settings as a JSON object, with "states" and "actions" if they are known before a draw."""
 
 
 def as_world(world: Any) -> World:
-    """Return `world` if it can draw people and say what it is."""
+    """Return `world` if it has the methods of `World`."""
     try:
-        fits = all(callable(getattr(world, name, None)) for name in ("draw", "to_dict"))
+        complete = all(callable(getattr(world, name, None)) for name in ("draw", "to_dict"))
     except validate.CONVERSION_ERRORS:
-        fits = False
-    if isinstance(world, type) or not fits:
-        raise InvalidInput(
-            f"world is {validate.short_repr(world)}; give a world with draw and to_dict, such as "
-            "SyntheticWorld(states=5, actions=10)"
+        complete = False
+    if isinstance(world, type) or not complete:
+        raise validate.invalid(
+            "world", "a world with draw and to_dict, such as SyntheticWorld(states=5, actions=10)", world
         )
-    found: World = world
-    return found
+    checked: World = world
+    return checked
 
 
 def world_settings(world: World) -> Json:
-    """Return a world's settings, if they are a JSON object: results are kept with them."""
-    about: Any = as_world(world).to_dict()
-    try:
-        content = json.loads(json.dumps(about, allow_nan=False)) if isinstance(about, Mapping) else None
-    except validate.CONVERSION_ERRORS as error:
-        raise InvalidInput(
-            f"to_dict of the world {type(world).__name__} does not return plain JSON values: {validate.short_repr(error)}"
-        ) from None
-    if not isinstance(content, dict):
-        raise InvalidInput(
-            f"to_dict of the world {type(world).__name__} returned {validate.short_repr(about)}; it must return a dict of "
-            "plain values"
-        )
-    return content
+    """Return a world's settings, as plain JSON values."""
+    settings: Any = as_world(world).to_dict()
+    if not isinstance(settings, Mapping):
+        raise validate.invalid(f"to_dict() of {type(world).__name__}", "a dict of plain values", settings)
+    return validate.as_json(settings, f"to_dict() of {type(world).__name__}")
 
 
 def draw_population(world: World, *, people: int, seed: int, draw: int) -> Population:
-    """Return the people that a world draws, if they are a population."""
+    """Return a draw of a world, if it is a `Population`."""
     population: Any = world.draw(people=people, seed=seed, draw=draw)
     if not isinstance(population, Population):
-        raise InvalidInput(f"the world drew {validate.short_repr(population)}; draw must return a Population")
+        raise validate.invalid(f"draw() of {type(world).__name__}", "a Population", population)
     return population
 
 
 @dataclass(frozen=True)
 class DuellingWorld:
-    """People who say which of two actions was better.
+    """A world whose people compare two actions.
+
+    Other worlds decide duels by "rewards"; only another comparison needs this class.
 
     Parameters
     ----------
     world
-        Where people and their means come from.
+        World that people and their means come from.
     comparison
-        "rewards": each action gets a noisy reward, the larger wins (a coin decides between equal ones).
-        "bradley-terry": an action wins with chance 1 / (1 + exp(−(μ − μ') / noise)).
+        "rewards": both actions get a noisy reward, and the larger wins (ties are broken at random).
+        "bradley-terry": an action wins with probability 1 / (1 + exp(−(μ − μ') / noise)).
 
-    Any other world decides duels by "rewards", so only another comparison needs this one.
-
+    Examples
+    --------
     >>> from lpbandits import SyntheticWorld
     >>> DuellingWorld(SyntheticWorld(states=2, actions=3), comparison="bradley-terry").to_dict()["comparison"]
     'bradley-terry'
@@ -295,14 +289,13 @@ class DuellingWorld:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "comparison", validate.as_choice(self.comparison, "comparison", COMPARISONS))
-        as_world(self.world)
-        if isinstance(self.world, DuellingWorld):
-            raise InvalidInput("the world of a DuellingWorld already duels; give the world inside it")
+        if isinstance(as_world(self.world), DuellingWorld):
+            raise InvalidInput("world must be a world without duels, got a DuellingWorld; give the world inside it")
 
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:
-        """Return the people of the world inside, who duel."""
+        """Return people of the inner world, with this comparison."""
         return replace(draw_population(self.world, people=people, seed=seed, draw=draw), comparison=self.comparison)
 
     def to_dict(self) -> Json:
-        """Return the settings of the world inside, with how duels are decided."""
+        """Return the inner world's settings and the comparison."""
         return {**world_settings(self.world), "feedback": "duels", "comparison": self.comparison}

@@ -1,4 +1,4 @@
-"""Drawing synthetic people: the paper's, and those who break its assumptions."""
+"""Compiled draws of synthetic people: orderings, descending means, swapped neighbours, model errors."""
 
 import numpy as np
 
@@ -6,13 +6,13 @@ from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.random import MISTAKE, ORDER, STEP, SWAP, TOP, normal, uniform, words
 from lpbandits.typing import FloatArray, IntArray
 
-# families of gaps: how much lower each next action is
+# families of gaps between neighbouring actions
 PAPER = 0  # gap + U(0, jitter)
 EXPONENTIAL = 1
 CLIFF = 2  # one large gap in the middle
-STEPS = 3  # some large gaps anywhere
+STEPS = 3  # a few large gaps at random
 
-EXPONENTIAL_GAP = 0.225  # its mean: the paper's own at Δ = 0.2, ε = 0.05
+EXPONENTIAL_GAP = 0.225  # its mean: the paper's at Δ = 0.2, ε = 0.05
 LEDGE, CLIFF_GAP = 0.05, 2.0
 LEVEL, STEP_GAP, STEP_CHANCE = 0.02, 1.0, 0.2
 
@@ -26,7 +26,7 @@ def order_keys(seed: int, draw: int, attempt: int, out: FloatArray) -> None:
 
 @kernel
 def gap_at(family: int, i: int, k: int, u: float, gap: float, jitter: float) -> float:
-    """Return how much lower place i is than the place before it; u is uniform in (0, 1)."""
+    """Return the gap between ranks i − 1 and i; u is uniform in (0, 1)."""
     if family == EXPONENTIAL:
         return -EXPONENTIAL_GAP * np.log1p(-u)
     if family == CLIFF:
@@ -49,7 +49,7 @@ def descending_means(
     jitter: float,
     out: FloatArray,
 ) -> None:
-    """Give each person the best mean U(low, low + width); each next action is lower by a gap of the family."""
+    """Draw each person's best mean from U(low, low + width), and subtract a gap for each next action."""
     k = orderings.shape[1]
     for p in range(len(truth)):
         mean = low + width * uniform(seed, ids[p], 0, TOP, 0)
@@ -63,11 +63,11 @@ def descending_means(
 def swap_neighbours(
     orderings: IntArray, truth: IntArray, ids: IntArray, seed: int, chance: float, means: FloatArray
 ) -> None:
-    """Reorder each person's means: in one pass over their ordering, swap places i and i + 1 with this chance."""
+    """Swap the means of ranks i and i + 1 with probability `chance`, in one pass over each person's ordering."""
     for p in range(len(truth)):
         ordering = orderings[truth[p]]
-        held = ordering[0]  # the action at place i, after the swaps before it
-        mean = means[p, held]  # of place i
+        held = ordering[0]  # the action at rank i, after the swaps before it
+        mean = means[p, held]  # of rank i
         for i in range(len(ordering) - 1):
             after = ordering[i + 1]
             next_mean = means[p, after]
@@ -82,7 +82,7 @@ def swap_neighbours(
 
 @jit_in_place
 def mistakes(seed: int, draw: int, state: int, attempt: int, out: FloatArray) -> None:
-    """Fill `out` with the standard normal mistakes of what is told of one state."""
+    """Fill `out` with the standard normal errors of one state's utilities."""
     k = len(out)
     for a in range(k):
         word, _ = words(seed, draw, state, MISTAKE, attempt * k + a)

@@ -1,4 +1,4 @@
-"""A world of given means."""
+"""World of people with given mean rewards."""
 
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.rewards import MIN_NOISE, Family, Rewards, as_rewards
 from lpbandits.typing import FloatArray, IntArray, Json
-from lpbandits.worlds.base import Population, with_noise
+from lpbandits.worlds.base import Population, with_assumed_noise
 
 
 class MeansWorld:
@@ -19,16 +19,18 @@ class MeansWorld:
     Parameters
     ----------
     model
-        What policies are told.
+        Model that policies are given.
     means
-        m×k: one row per state, shared by all its people; or people×k with `truth`. By default the model's own means.
+        m×k: one row per state, shared by all its people; or people×k with `truth`. By default the model's means.
     truth
-        The state of each person, when `means` has one row per person.
+        State of each person, if `means` has one row per person.
     rewards
-        Family and noise of the rewards; by default Gaussian with the model's own noise, as a fit saw it, or with 1.
+        Family and noise of the rewards; by default Gaussian with the model's noise, or 1.
     assumed_noise
-        The noise that policies are told; by default that of the rewards.
+        Noise that policies assume; by default that of the rewards.
 
+    Examples
+    --------
     >>> model = PreferenceModel([[0, 1], [1, 0]], means=[[0.9, 0.2], [0.3, 0.6]])
     >>> MeansWorld(model, rewards=Rewards("bernoulli")).draw(people=2, seed=0).means.tolist()
     [[0.9, 0.2], [0.9, 0.2], [0.3, 0.6], [0.3, 0.6]]
@@ -46,26 +48,26 @@ class MeansWorld:
         assumed_noise: float | None = None,
     ) -> None:
         self.model = as_model(model)
-        self.rewards = rewards_seen(model) if rewards is None else as_rewards(rewards)
-        self.assumed = None if assumed_noise is None else with_noise(self.rewards, assumed_noise)
-        given = model.means if means is None else means
-        if given is None:
+        self.rewards = model_rewards(model) if rewards is None else as_rewards(rewards)
+        self.assumed = with_assumed_noise(self.rewards, assumed_noise)
+        means = model.means if means is None else means
+        if means is None:
             raise InvalidInput(
-                "the model has no means and none were given; give `means`, one row per state or person, fit the model "
-                "to a log (lpb fit), or replay one (ReplayWorld; lpb simulate --world replay --log ratings.csv)"
+                "means must be given, because the model has none: one row per state or person; or fit the model to a "
+                "log (lpb fit), or replay one (ReplayWorld; lpb simulate --world replay --log ratings.csv)"
             )
         self.truth: IntArray | None = None
         if truth is not None:
             self.truth = validate.as_states(truth, "truth", low=0, states=model.n_states)
         rows = model.n_states if self.truth is None else len(self.truth)
-        self.means: FloatArray = validate.as_floats(given, "means", shape=(rows, model.n_actions))
+        self.means: FloatArray = validate.as_floats(means, "means", shape=(rows, model.n_actions))
         self.rewards.check_means(self.means)
 
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:  # noqa: ARG002 - nothing is random
-        """Return `people` people per state; with one row per person, every given person `people` times."""
+        """Return `people` people per row of the means."""
         people = validate.as_count(people, "people")
         check_resources(
-            f"{people:,} people of each of {len(self.means):,} kinds with {self.model.n_actions:,} actions",
+            f"{people:,} people for each of {len(self.means):,} rows of {self.model.n_actions:,} actions",
             "take fewer people",
             size=people * len(self.means) * (16 * self.model.n_actions + 24),
         )
@@ -87,11 +89,11 @@ class MeansWorld:
         }
 
 
-def rewards_seen(model: PreferenceModel, family: Family = "gaussian") -> Rewards:
-    """Return rewards with the noise that a fit saw; without one, and for 0 and 1, with the family's own.
+def model_rewards(model: PreferenceModel, family: Family = "gaussian") -> Rewards:
+    """Return rewards with the model's noise; with the family's default for Bernoulli, or if the model has none.
 
     >>> model = PreferenceModel([[0, 1]], noise=0.9)
-    >>> rewards_seen(model).noise, rewards_seen(model, "bernoulli").noise
+    >>> model_rewards(model).noise, model_rewards(model, "bernoulli").noise
     (0.9, 0.5)
     """
     noise = None if family == "bernoulli" or model.noise is None else max(model.noise, MIN_NOISE)

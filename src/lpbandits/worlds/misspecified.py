@@ -1,4 +1,4 @@
-"""Models as policies are told them, when they are told wrongly."""
+"""Misspecified models: orderings that differ from those of the people by a given expected amount."""
 
 import math
 from typing import NamedTuple
@@ -10,28 +10,29 @@ from lpbandits.model import even_utilities
 from lpbandits.typing import FloatArray, IntArray
 from lpbandits.worlds.kernels import mistakes
 
-DRAWS_A_STATE = 200
-MORE_DRAWS = 50_000
-"""So many times is noise drawn before a world with nearly as many states as orderings is given up."""
+DRAWS_PER_STATE = 200
+EXTRA_DRAWS = 50_000
+"""Limit on draws, for worlds with nearly as many states as orderings."""
 
 
-class Told(NamedTuple):
-    """What policies are told: m×k orderings, utilities, and the utilities' errors."""
+class NoisyModel(NamedTuple):
+    """m×k orderings, utilities, and standard errors of the utilities' logits."""
 
     orderings: IntArray
     utilities: FloatArray
     errors: FloatArray
 
 
-def wrong_share(noise: float, actions: int) -> float:
+def expected_error(noise: float, actions: int) -> float:
     """Return the expected 1 − τ of an ordering by evenly spaced utilities with normal noise of this sd.
 
-    1 − τ is twice the share of pairs ordered differently; a pair at distance d is with chance Φ(−d / (noise √2)).
+    1 − τ is twice the share of pairs ordered differently. A pair at distance d is reversed with probability
+    Φ(−d / (noise √2)).
 
-    >>> round(wrong_share(1.0, 2), 6), round(wrong_share(1e9, 10), 6)
+    >>> round(expected_error(1.0, 2), 6), round(expected_error(1e9, 10), 6)
     (0.157299, 1.0)
     """
-    from scipy.special import ndtr  # noqa: PLC0415 - only for worlds that are told wrongly
+    from scipy.special import ndtr  # noqa: PLC0415 - heavy, and only for misspecified worlds
 
     apart = np.arange(1, actions)
     distances = apart / math.sqrt((actions**2 - 1) / 12.0)
@@ -40,7 +41,7 @@ def wrong_share(noise: float, actions: int) -> float:
 
 
 def noise_for(error: float, actions: int) -> float:
-    """Return the noise on evenly spaced utilities that makes the expected 1 − τ equal to `error`, in (0, 1).
+    """Return the noise for which the expected 1 − τ is `error`, in (0, 1): the inverse of `expected_error`.
 
     >>> round(noise_for(0.157299207, 2), 6)
     1.0
@@ -48,18 +49,18 @@ def noise_for(error: float, actions: int) -> float:
     from scipy.optimize import bisect  # noqa: PLC0415 - as above
 
     step = math.sqrt(12.0 / (actions**2 - 1))
-    low, high = math.log(step / 100.0), math.log(1e18)  # where the share rounds to 0 and to 1
-    return math.exp(bisect(lambda log: wrong_share(math.exp(log), actions) - error, low, high, xtol=1e-14))
+    low, high = math.log(step / 100.0), math.log(1e18)  # where the error rounds to 0 and to 1
+    return math.exp(bisect(lambda log: expected_error(math.exp(log), actions) - error, low, high, xtol=1e-14))
 
 
-def mistold(orderings: IntArray, error: float, *, seed: int, draw: int) -> Told:
-    """Return distinct orderings that differ from the given ones by an expected 1 − τ of `error`.
+def noisy_model(orderings: IntArray, error: float, *, seed: int, draw: int) -> NoisyModel:
+    """Return distinct orderings whose expected 1 − τ to the true ones is `error`.
 
-    Utilities are what a fit that knew the noise η would shrink the noisy ones to, x̂ / (1 + η²), and their errors are
-    η / √(1 + η²), both on the scale of logits.
+    Noisy utilities x̂ of noise η are shrunk as by a fit that knows η: utilities x̂ / (1 + η²) with standard errors
+    η / √(1 + η²), on the logit scale.
 
-    >>> told = mistold(np.array([[0, 1, 2], [2, 1, 0]]), 0.1, seed=0, draw=0)
-    >>> told.orderings.tolist(), told.errors.shape
+    >>> noisy = noisy_model(np.array([[0, 1, 2], [2, 1, 0]]), 0.1, seed=0, draw=0)
+    >>> noisy.orderings.tolist(), noisy.errors.shape
     ([[0, 1, 2], [2, 1, 0]], (2, 3))
     """
     from scipy.special import expit  # noqa: PLC0415 - as above
@@ -68,41 +69,40 @@ def mistold(orderings: IntArray, error: float, *, seed: int, draw: int) -> Told:
     noise = noise_for(error, k)
     true = np.empty((m, k))
     np.put_along_axis(true, orderings, np.tile(even_utilities(k), (m, 1)), axis=1)
-    noisy = _distinct(true, noise, seed, draw)
-    return Told(
+    noisy = _with_distinct_orderings(true, noise, seed, draw)
+    return NoisyModel(
         orderings=np.argsort(-noisy, axis=1, kind="stable").astype(np.int64),
         utilities=expit(noisy / (1.0 + noise**2)),
         errors=np.full((m, k), noise / math.sqrt(1.0 + noise**2)),
     )
 
 
-def _distinct(true: FloatArray, noise: float, seed: int, draw: int) -> FloatArray:
-    """Add noise to each state's utilities, again until its ordering is another than those before it.
+def _with_distinct_orderings(true: FloatArray, noise: float, seed: int, draw: int) -> FloatArray:
+    """Add noise to each state's utilities, redrawn until its ordering differs from those of the states before.
 
-    With nearly as many states as orderings, the last ones may hardly find a free one: then all begin anew.
+    With nearly as many states as orderings, the last states may find no free ordering: then all states start again.
     """
     m, k = true.shape
-    out, drawn = np.empty((m, k)), np.empty(k)
-    left = DRAWS_A_STATE * m + MORE_DRAWS
+    max_draws = DRAWS_PER_STATE * m + EXTRA_DRAWS
+    noisy, errors = np.empty((m, k)), np.empty(k)
     attempts = [0] * m
     seen: set[bytes] = set()
     state = tries = 0
-    while state < m:
-        if left == 0:
-            raise InvalidInput(
-                f"no {m:,} distinct orderings of {k:,} actions were found in {DRAWS_A_STATE * m + MORE_DRAWS:,} draws "
-                "of model_error's noise; use fewer states"
-            )
-        mistakes(seed, draw, state, attempts[state], drawn)
+    for _ in range(max_draws):
+        mistakes(seed, draw, state, attempts[state], errors)
         attempts[state] += 1
-        left -= 1
         tries += 1
-        out[state] = true[state] + noise * drawn
-        ordering = np.argsort(-out[state], kind="stable").tobytes()
+        noisy[state] = true[state] + noise * errors
+        ordering = np.argsort(-noisy[state], kind="stable").tobytes()
         if ordering not in seen:
             seen.add(ordering)
             state, tries = state + 1, 0
-        elif tries == DRAWS_A_STATE + 10 * m:
+            if state == m:
+                return noisy
+        elif tries == DRAWS_PER_STATE + 10 * m:
             seen.clear()
             state = tries = 0
-    return out
+    raise InvalidInput(
+        f"states must be fewer than {m:,}: with {k:,} actions and this model_error no distinct orderings were found in "
+        f"{max_draws:,} draws"
+    )

@@ -11,7 +11,7 @@ from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray, Json
-from lpbandits.worlds.base import Population, check_given
+from lpbandits.worlds.base import Population, check_recorded
 
 
 class ReplayWorld:
@@ -63,7 +63,7 @@ class ReplayWorld:
         if rewards is None:
             rewards = Rewards(noise=max(float(np.nanstd(self.recorded, axis=1).mean()), 1e-3))
         self.rewards = as_rewards(rewards)
-        check_given(self.rewards, self.recorded)
+        check_recorded(self.rewards, self.recorded)
 
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:
         """Return `people` people of the log, drawn without replacement; all of them if there are fewer."""

@@ -1,4 +1,4 @@
-"""The paper's synthetic world, and how its assumptions may break."""
+"""The paper's synthetic world, with options that break its assumptions."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -7,33 +7,39 @@ from typing import ClassVar
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput
 from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel
-from lpbandits.rewards import Rewards
+from lpbandits.rewards import Rewards, as_noise
 from lpbandits.typing import FloatArray, IntArray, Json
-from lpbandits.worlds.base import MAX_STUDENT_NOISE, TAILS, Population, with_noise
-from lpbandits.worlds.gaps import GAPS, expected_descent
-from lpbandits.worlds.kernels import descending_means, order_keys, swap_neighbours
-from lpbandits.worlds.misspecified import mistold
+from lpbandits.worlds import kernels
+from lpbandits.worlds.base import MAX_STUDENT_NOISE, TAILS, Population, with_assumed_noise
+from lpbandits.worlds.misspecified import noisy_model
 
-LARGEST = 1e80
-"""Of a setting: means are a few times the number of actions as large, and must stay within ±1e100."""
+GAPS = {
+    "paper": kernels.PAPER,
+    "exponential": kernels.EXPONENTIAL,
+    "cliff": kernels.CLIFF,
+    "steps": kernels.STEPS,
+}
+"""Families of gaps between neighbouring actions, with their codes in the kernels."""
+
+MAX_SETTING = 1e80
+"""Means are up to a few times the number of actions larger, and must lie within ±1e100."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticWorld:
-    """Random distinct orderings, and Gaussian rewards whose means descend along them.
+    """Random distinct orderings, and Gaussian rewards with means that decrease along them.
 
-    Same scale: all people of a state share its means, the best drawn from U(base + Δk, base + Δk + 1), and mTS is told
-    them exactly. Different scales: every person draws own means, the best from U(base + Δk, base + Δk + spread·k), and
-    mTS is told their expectation. Each next action is lower by gap + U(0, jitter). The last five settings break what
-    the paper assumes; by default they do not.
+    Same scale: the people of a state share its means, with the best from U(base + Δk, base + Δk + 1), and mTS is given
+    them. Different scales: each person has own means, with the best from U(base + Δk, base + Δk + spread·k), and mTS
+    is given their expectation. Each next action is lower by gap + U(0, jitter). The options from `gaps` on break the
+    paper's assumptions.
 
     Parameters
     ----------
     states, actions
-        The number m of latent states and k of actions.
+        Number m of latent states and k of actions.
     scale
         "same" or "different".
     gap, jitter, noise
@@ -43,20 +49,22 @@ class SyntheticWorld:
     spread
         γ of the paper, for different scales.
     gaps
-        How much lower each next action is: "paper"; "exponential", with mean 0.225; "cliff", 0.05 and once 2, in the
-        middle; "steps", 1 with chance 0.2, else 0.02. For all but the first, `jitter` changes nothing and `gap` only
-        the level of the best mean.
+        Gaps between neighbouring actions: "paper"; "exponential" with mean 0.225; "cliff": 0.05, and 2 once, in the
+        middle; "steps": 1 with probability 0.2, else 0.02. In the last three, `jitter` has no effect and `gap` only
+        sets the level of the best mean.
     swap
-        The chance that two neighbours in a person's own ordering are swapped, in one pass from the best to the last.
-        The person's state stays their state.
+        Probability that two neighbours in a person's ordering are swapped, in one pass from the best to the last.
+        The person's state does not change.
     model_error
-        How far what policies are told of a state's ordering is from the people's: the expected 1 − τ (Kendall's), which
-        is twice the share of pairs ordered differently; from 0 to below 1. The model then has utilities and errors.
+        Expected Kendall distance 1 − τ between the model's orderings and the true ones (twice the share of pairs
+        ordered differently), from 0 to below 1. The model then has utilities and errors.
     assumed_noise
-        The noise that policies are told; by default the true one.
+        Noise that policies assume; by default the true one.
     noise_family
-        "normal", or "student": noise with heavy tails (4 degrees of freedom) and the same standard deviation.
+        "normal", or "student": heavy-tailed noise (4 degrees of freedom) with the same standard deviation.
 
+    Examples
+    --------
     >>> world = SyntheticWorld(states=2, actions=3, scale="different")
     >>> people = world.draw(people=2, seed=0)
     >>> people.means.shape, people.truth.tolist()
@@ -82,33 +90,38 @@ class SyntheticWorld:
     name: ClassVar[str] = "synthetic"
 
     def __post_init__(self) -> None:
-        scale = validate.as_choice(self.scale, "scale", ("same", "different"))
         base = (9.0 if self.scale == "same" else 6.0) if self.base is None else self.base
-        clean: Json = {name: validate.as_count(getattr(self, name), name) for name in ("states", "actions")}
-        clean |= {
-            name: validate.as_number(getattr(self, name), name, low=0, high=LARGEST)
-            for name in ("gap", "jitter", "spread")
+        clean: Json = {
+            "scale": validate.as_choice(self.scale, "scale", ("same", "different")),
+            "noise": as_noise(self.noise),
+            "base": validate.as_number(base, "base", low=-MAX_SETTING, high=MAX_SETTING),
+            "gaps": validate.as_choice(self.gaps, "gaps", GAPS),
+            "swap": validate.as_number(self.swap, "swap", low=0, high=1),
+            "model_error": validate.as_number(self.model_error, "model_error", low=0),
+            "noise_family": validate.as_choice(self.noise_family, "noise_family", TAILS),
         }
-        clean |= {"noise": Rewards("gaussian", self.noise).sd, "scale": scale}
-        clean["base"] = validate.as_number(base, "base", low=-LARGEST, high=LARGEST)
-        clean["gaps"] = validate.as_choice(self.gaps, "gaps", GAPS)
-        clean["swap"] = validate.as_number(self.swap, "swap", low=0, high=1)
-        clean["model_error"] = validate.as_number(self.model_error, "model_error", low=0, high=1)
+        for name in ("states", "actions"):
+            clean[name] = validate.as_count(getattr(self, name), name)
+        for name in ("gap", "jitter", "spread"):
+            clean[name] = validate.as_number(getattr(self, name), name, low=0, high=MAX_SETTING)
         if self.assumed_noise is not None:
-            clean["assumed_noise"] = with_noise(Rewards(), self.assumed_noise).sd
-        clean["noise_family"] = validate.as_choice(self.noise_family, "noise_family", TAILS)
+            clean["assumed_noise"] = as_noise(self.assumed_noise, "assumed_noise")
         for name, value in clean.items():
             object.__setattr__(self, name, value)
-        self._check_broken()
+        if self.model_error >= 1.0:
+            raise validate.invalid("model_error", "less than 1", self.model_error)
+        if self.model_error and self.actions == 1:
+            raise validate.invalid("model_error", "0 with one action, which has one ordering", self.model_error)
+        if self.noise_family == "student":
+            validate.as_number(self.noise, "noise with Student's tails", high=MAX_STUDENT_NOISE)
         if self.actions <= 12 and self.states > math.factorial(self.actions):
             possible = math.factorial(self.actions)
-            raise InvalidInput(
-                f"states is {self.states} but {self.actions} actions have only {possible} orderings; use fewer states"
-            )
+            expected = f"at most {possible}, the number of orderings of {self.actions} actions"
+            raise validate.invalid("states", expected, self.states)
         self._check_size(0)
 
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:
-        """Return `people` people per state, balanced, in the order of their states."""
+        """Return `people` people per state, sorted by state."""
         people, seed = validate.as_count(people, "people"), validate.as_seed(seed)
         draw = validate.as_count(draw, "draw", low=0)
         self._check_size(people)
@@ -117,22 +130,22 @@ class SyntheticWorld:
         floor = float(self.base or 0.0) + self.gap * self.actions
         if self.scale == "same":
             shared = self._means(orderings, np.arange(self.states), draw * self.states, seed, floor, 1.0)
-            along, own = np.take_along_axis(shared, orderings, axis=1), shared[truth]
+            by_rank, means = np.take_along_axis(shared, orderings, axis=1), shared[truth]
         else:
             width = self.spread * self.actions
             descent = expected_descent(self.gaps, self.actions, gap=self.gap, jitter=self.jitter)
-            along = np.tile(floor + width / 2.0 - descent, (self.states, 1))
-            own = self._means(orderings, truth, draw * len(truth), seed, floor, width)
+            by_rank = np.tile(floor + width / 2.0 - descent, (self.states, 1))
+            means = self._means(orderings, truth, draw * len(truth), seed, floor, width)
         if self.swap:
             ids = np.arange(draw * len(truth), (draw + 1) * len(truth))
-            swap_neighbours(orderings, truth, ids, seed, self.swap, own)
+            kernels.swap_neighbours(orderings, truth, ids, seed, self.swap, means)
         rewards = Rewards("gaussian", self.noise)
         return Population(
-            self._told(orderings, along, seed, draw),
+            self._model(orderings, by_rank, seed, draw),
             truth,
-            np.ascontiguousarray(own),
+            np.ascontiguousarray(means),
             rewards,
-            assumed=None if self.assumed_noise is None else with_noise(rewards, self.assumed_noise),
+            assumed=with_assumed_noise(rewards, self.assumed_noise),
             tails=self.noise_family,
         )
 
@@ -141,39 +154,30 @@ class SyntheticWorld:
         return {"world": self.name, **asdict(self)}
 
     def _check_size(self, people: int) -> None:
-        """Refuse more orderings and people than there is memory for; finding distinct orderings would never end."""
+        """Refuse more orderings and people than fit in memory; drawing distinct orderings would never end."""
         m, k = self.states, self.actions
         check_resources(
-            f"{m:,} states × {k:,} actions" + (f" with {people:,} people a state" if people else ""),
+            f"{m:,} states × {k:,} actions" + (f" with {people:,} people per state" if people else ""),
             "take fewer people, states or actions" if people else "take fewer states or actions",
             size=m * (300 + (100 if self.model_error else 60) * k) + m * people * (16 * k + 8),
         )
 
-    def _check_broken(self) -> None:
-        """Refuse to break an assumption further than it goes."""
-        if self.model_error == 1.0:
-            raise InvalidInput("model_error is 1; it must be less than 1, where orderings say nothing of the people's")
-        if self.model_error and self.actions == 1:
-            raise InvalidInput(f"model_error is {self.model_error:g}, but 1 action has only one ordering; leave it out")
-        if self.noise_family == "student":
-            validate.as_number(self.noise, "noise with Student's tails", high=MAX_STUDENT_NOISE)
-
-    def _told(self, orderings: IntArray, along: FloatArray, seed: int, draw: int) -> PreferenceModel:
-        """Return the model that policies are told, whose means descend `along` the orderings they are told."""
+    def _model(self, orderings: IntArray, by_rank: FloatArray, seed: int, draw: int) -> PreferenceModel:
+        """Return the model that policies are given; `by_rank` are its means, best first."""
         utilities = errors = None
         if self.model_error:
-            orderings, utilities, errors = mistold(orderings, self.model_error, seed=seed, draw=draw)
-        means = np.empty(along.shape)
-        np.put_along_axis(means, orderings, along, axis=1)
+            orderings, utilities, errors = noisy_model(orderings, self.model_error, seed=seed, draw=draw)
+        means = np.empty(by_rank.shape)
+        np.put_along_axis(means, orderings, by_rank, axis=1)
         return PreferenceModel(orderings, means=means, utilities=utilities, errors=errors)
 
     def _orderings(self, seed: int, draw: int) -> IntArray:
-        """Return distinct uniform permutations: draw in turn, and pass over those that were there before."""
+        """Return distinct uniform permutations: draw in turn, and skip repeated ones."""
         rows: dict[bytes, IntArray] = {}
         keys = np.empty(self.actions)
         attempt = 0
         while len(rows) < self.states:
-            order_keys(seed, draw, attempt, keys)
+            kernels.order_keys(seed, draw, attempt, keys)
             row = np.argsort(keys, kind="stable").astype(np.int64)
             rows.setdefault(row.tobytes(), row)
             attempt += 1
@@ -184,5 +188,23 @@ class SyntheticWorld:
     ) -> FloatArray:
         out = np.empty((len(truth), self.actions))
         ids = np.arange(first_person, first_person + len(truth))
-        descending_means(orderings, truth, ids, seed, low, width, GAPS[self.gaps], self.gap, self.jitter, out)
+        kernels.descending_means(orderings, truth, ids, seed, low, width, GAPS[self.gaps], self.gap, self.jitter, out)
         return out
+
+
+def expected_descent(gaps: str, actions: int, *, gap: float, jitter: float) -> FloatArray:
+    """Return the expected difference between the best mean and that of each rank.
+
+    >>> expected_descent("cliff", 4, gap=0.2, jitter=0.05).tolist()
+    [0.0, 0.05, 2.05, 2.1]
+    """
+    ranks = np.arange(actions, dtype=np.float64)
+    if gaps == "cliff":
+        return kernels.LEDGE * ranks + (kernels.CLIFF_GAP - kernels.LEDGE) * (ranks >= max(actions // 2, 1))
+    chance = kernels.STEP_CHANCE
+    mean = {
+        "paper": gap + jitter / 2.0,
+        "exponential": kernels.EXPONENTIAL_GAP,
+        "steps": chance * kernels.STEP_GAP + (1.0 - chance) * kernels.LEVEL,
+    }[gaps]
+    return np.asarray(mean * ranks, dtype=np.float64)

@@ -7,7 +7,7 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.paper.spec import Case, Figure, Size
-from lpbandits.simulation.bounds import AXES, MOST_PEOPLE, bound_world, world_at
+from lpbandits.simulation.bounds import AXES, MAX_PEOPLE, bound_world, world_at
 from lpbandits.simulation.size import check_bounds
 from lpbandits.views.charts.base import Chart
 from lpbandits.views.charts.bounds import against_chart
@@ -29,7 +29,7 @@ def _plan(size: Size, draws: int, axis: str) -> list[Case]:
 def _check(case: Case) -> int:
     s = case.settings
     world = world_at(s["axis"], s["x"])
-    validate.as_count(s["people"], "draws", high=MOST_PEOPLE)
+    validate.as_count(s["people"], "draws", high=MAX_PEOPLE)
     return check_bounds([world], people=s["people"], policies=POLICIES, rounds=s["rounds"], repeats=s["repeats"])
 
 
