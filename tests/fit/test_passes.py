@@ -13,8 +13,8 @@ import pytest
 
 import lpbandits as lpb
 from lpbandits.data.blocks import MemoryBlocks
-from lpbandits.data.spill import write_chunks
 from lpbandits.data.chunked import DiskBlocks
+from lpbandits.data.spill import write_chunks
 from lpbandits.fit.bradley_terry import maximise
 from lpbandits.fit.comparisons import compare, count_state
 from lpbandits.fit.counting import count_states

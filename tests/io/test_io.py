@@ -202,7 +202,7 @@ def test_json_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     "provenance", [{"a": float("nan")}, {"a": 10**400}, {"a": "\ud800"}, {1j: 2}, {"a": {3}}, 5, {"a": object()}]
 )
 def test_invalid_provenance_raises(provenance: Any) -> None:
-    with pytest.raises(InvalidInput, match="provenance is not a JSON object"):
+    with pytest.raises(InvalidInput, match="provenance must be a JSON object"):
         lpb.PreferenceModel([[0, 1]], provenance=provenance)
 
 
