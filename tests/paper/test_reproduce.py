@@ -257,7 +257,7 @@ def test_a_group_runs_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_an_unknown_figure_and_missing_data_are_clear_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InvalidInput, match=r"figure.*'nope'.*simplex"):
+    with pytest.raises(InvalidInput, match=r"figure.*simplex.*'nope'"):
         reproduce(["nope"], out=tmp_path)
     monkeypatch.setenv("LPB_DATA", str(tmp_path))
     monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / name)
