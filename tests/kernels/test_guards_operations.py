@@ -31,7 +31,7 @@ ADAPTS = {"lpbts-marginal": "panels of integrals get narrower as means get surer
 
 
 @pytest.fixture(scope="module")
-def pluralize() -> Any:
+def counted() -> Any:
     root = Path(__file__).parents[2]
     command = [sys.executable, "-m", "tests.guards.operations"]
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
