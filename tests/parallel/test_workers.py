@@ -197,12 +197,12 @@ def test_data_must_be_where_the_work_is_done(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("LPB_DATA", str(tmp_path))
     monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / name)
     case = FIGURES["movielens-1m"].cases(TINY)[0]
-    with pytest.raises(lpb.InvalidInput, match=r"a worker on .* has no MovieLens 1m, or another one.*there too"):
+    with pytest.raises(lpb.InvalidInput, match=r"worker on .* MovieLens 1m.*lpb data"):
         run_case("movielens-1m", case, 0, 1, "content")
     (tmp_path / "ml-1m").mkdir()
     (tmp_path / "ml-1m" / "movies.dat").write_text("1::Heat::Crime\n")
     (tmp_path / "ml-1m" / "ratings.dat").write_text("1::1::5::0\n")
-    with pytest.raises(lpb.InvalidInput, match="or another one than this machine"):
+    with pytest.raises(lpb.InvalidInput, match="does not have this MovieLens 1m"):
         run_case("movielens-1m", case, 0, 1, "content")
 
 
