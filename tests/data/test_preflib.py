@@ -64,7 +64,7 @@ def test_a_bare_file_of_orders_will_do(tmp_path: Path) -> None:
         (
             "a.soc",
             SOC.replace("1: 1,2,3\n", ""),
-            r"a\.soc says 'NUMBER VOTERS: 3', but has 2; the file may be cut short",
+            r"a\.soc says 'NUMBER VOTERS: 3', but has 2",
         ),
         ("a.soc", SOC.replace("ORDERS: 2", "ORDERS: 5"), "says 'NUMBER UNIQUE ORDERS: 5', but has 2"),
         ("a.soc", SOC.replace("TIVES: 3", "TIVES: 4"), "says 'NUMBER ALTERNATIVES: 4', but has 3"),
@@ -101,12 +101,12 @@ def test_a_bare_file_of_orders_will_do(tmp_path: Path) -> None:
         ("a.soc", "", "is empty"),
     ],
 )
-def test_a_file_that_lies_or_is_cut_short_is_refused(tmp_path: Path, name: str, content: str, message: str) -> None:
+def test_a_file_that_contradicts_itself_raises(tmp_path: Path, name: str, content: str, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         lpb.read_ratings(write(tmp_path, content, name))
 
 
-def test_other_refusals(tmp_path: Path) -> None:
+def test_other_errors(tmp_path: Path) -> None:
     path = write(tmp_path, SOC)
     with pytest.raises(InvalidInput, match=r"layout is 'wide'.*a.soc"):
         lpb.read_ratings(path, layout="wide")
