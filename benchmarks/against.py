@@ -153,7 +153,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers as JSON")
     given = parser.parse_args()
     if given.repeats < 1:
-        parser.error(f"repeats is {given.repeats}; it must be at least 1")
+        parser.error(f"repeats must be at least 1, got {given.repeats}")
     measured = {"new over old": trees(given.other, given.repeats), "this tree": [many_tried()]}
     if given.reproduce:
         measured["this tree"].append(reproduction())
