@@ -40,9 +40,7 @@ until("numba, imports")
 import lpbandits as lpb
 policy = lpb.LpbTS(lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]]))
 lpb.Agent
-from lpbandits.kernels import blas
 until("lpbandits, imports")
-blas.put_off()
 from numba.core.registry import cpu_target
 cpu_target.target_context.refresh()
 until("numba, its tables of what it can compile")

@@ -21,7 +21,7 @@ from lpbandits.worlds.replay import replay_population
 ROUNDS = 20
 
 
-def people_of(log: Ratings, model: lpb.PreferenceModel) -> lpb.Population:
+def people_of(log: Ratings, model: lpb.PreferenceModel) -> lpb.worlds.Population:
     world = lpb.ReplayWorld(model, log, least=2 * ROUNDS)
     return replay_population(model, world.recorded, world.rewards)
 
@@ -69,14 +69,14 @@ def references(log: Ratings) -> dict[str, Callable[[list[int], FloatArray], Floa
     return {"item kNN": knn, "EASE": ease}
 
 
-def covered(policy: lpb.Policy, people: lpb.Population, plays: IntArray) -> float:
+def covered(policy: lpb.Policy, people: lpb.worlds.Population, plays: IntArray) -> float:
     """Return the share of all other rewards within their 80 % intervals, after the rounds played."""
     shares = []
     for p, actions in enumerate(plays.tolist()):
         agent = lpb.Agent(policy, seed=0)
         for a in actions:
             agent.tell(policy.model.actions[a], float(people.means[p, a]))
-        half = 1.2815515655 * policy.doubts(agent.belief)
+        half = 1.2815515655 * policy.predictive_sd(agent.belief)
         inside = np.abs(people.means[p] - policy.expected(agent.belief)[0]) <= half
         rest = np.setdiff1d(np.flatnonzero(~np.isnan(people.means[p])), actions)
         shares.append(inside[rest].mean())
@@ -100,9 +100,9 @@ def main() -> None:
     policies = {"taste": lpb.Taste(fit.model), "popularity": lpb.Popular(one_state), "lpbts": lpb.LpbTS(fit.model)}
     rewards, plays, people = {}, {}, people_of(others, fit.model)
     for name, policy in policies.items():
-        lpb.rollout(policy, people.cut(slice(1)), rounds=1, seed=0)
+        lpb.simulation.rollout(policy, people.cut(slice(1)), rounds=1, seed=0)
         start = time.process_time()
-        trace = lpb.rollout(policy, people, rounds=ROUNDS, seed=given.seed)
+        trace = lpb.simulation.rollout(policy, people, rounds=ROUNDS, seed=given.seed)
         rewards[name], plays[name] = trace.rewards, trace.actions.astype(np.int64)
         print(f"{name}: {1e6 * (time.process_time() - start) / trace.rewards.size:.2f} µs a round")
     rewards |= {name: played_by(score, people.means) for name, score in references(fitted).items()}

@@ -48,7 +48,7 @@ def against_loop(size: int, goal: float) -> Row:
     some = person(size, 0)
     loop, ours = interleaved(
         lambda: cutting_plane_loop(some, 1e-4),
-        lambda: lpb.lower_bound(some.model, 0, some.means[0], tolerance=1e-4),
+        lambda: lpb.theory.lower_bound(some.model, 0, some.means[0], tolerance=1e-4),
         repeats=3,
     )
     return ratio(f"bound vs cutting-plane loop, k=m={size}", loop, ours, goal)
@@ -60,7 +60,7 @@ def linear_programs(size: int, people: int) -> Row:
     for draw in range(people):
         own = person(size, draw)
         with mock.patch.object(program, "linprog", wraps=linprog) as counted:
-            found = lpb.lower_bound(own.model, 0, own.means[0])
+            found = lpb.theory.lower_bound(own.model, 0, own.means[0])
         assert found.gap <= 1e-6  # noqa: S101 - a benchmark of something else would be worthless
         most = max(most, counted.call_count)
     return Row(f"bound: most linear programs of {people} people, k=m={size}", most, 2, at_most=True, unit="")

@@ -22,7 +22,6 @@ from lpbandits.policies import POLICIES, Policy, Setting, make_policy
 from lpbandits.policies.evidences import EVIDENCES, Refit
 from lpbandits.policies.registry import TASTES
 from lpbandits.policies.rules import RULES, Sample
-from lpbandits.policies.taste import Taste
 from lpbandits.rewards import Rewards
 from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray, IntArray
@@ -171,12 +170,10 @@ class Case:
     def policy(self, model: PreferenceModel | None = None, *, rounds: int = 50, first: str = "prior") -> Policy:
         """Return the policy over `model`, by default a made-up one."""
         model = model_for(self.rewards) if model is None else model
-        model = with_taste(model) if self.name in {*FROM_A_LOG, *VARIANTS} else model
+        model = with_taste(model) if self.name in FROM_A_LOG else model
         setting = Setting(model, self.rewards, rounds, first)
         if self.name in POLICIES:
             return make_policy(self.name, setting)
-        if self.name in VARIANTS:
-            return VARIANTS[self.name](setting)
         evidence = EVIDENCES.get(self.name, Refit)
         rule = RULES.get(self.name, Sample)
         takes = "rewards" in {field.name for field in fields(evidence)}
@@ -203,10 +200,6 @@ ON_DUELS = [name for name, entry in POLICIES.items() if entry.feedback == "duels
 
 FROM_A_LOG = {name for name, entry in POLICIES.items() if entry.knows == TASTES}
 """Those that need a model with a taste, which no world but one of a log has."""
-VARIANTS: dict[str, Callable[[Setting], Policy]] = {
-    "taste-ahead": lambda s: Taste(s.model, rewards=s.rewards, lookahead=0.7),
-}
-"""Registered policies with settings that no entry has."""
 ANYWHERE = [name for name in ON_REWARDS if name not in FROM_A_LOG]
 """Those for rewards that play in every world."""
 
@@ -220,7 +213,7 @@ UNPLAYED = [
 ]
 """Parts of no registered policy: an evidence is tested with the rule `sample`, a rule with `refit`."""
 
-_NAMES = itertools.product([*ON_REWARDS, *VARIANTS, *UNPLAYED], REWARDS)
+_NAMES = itertools.product([*ON_REWARDS, *UNPLAYED], REWARDS)
 CASES = [case for case in itertools.starmap(Case, _NAMES) if _possible(case)]
 """Every registered policy for rewards, and every other part, with every family of rewards it supports."""
 

@@ -241,21 +241,6 @@ def play_information(expected: Floats, weights: Floats, unsure: Any, allowed: Se
     return {allowed[j if u < share else i] for _, i, j, share in near}
 
 
-def play_greedily(
-    expected: Floats, allowed: Sequence[int], lookahead: float, sway: Callable[[int], Floats]
-) -> set[int]:
-    """What most is expected of; of the best eight, more by what is expected of the best other one once it is known."""
-    if lookahead == 0 or len(allowed) == 1:
-        return best_of(expected, allowed)
-    x, weights = np.polynomial.hermite_e.hermegauss(5)
-    value = np.full(len(expected), -np.inf)
-    for a in sorted(allowed, key=lambda a: -expected[a])[:8]:
-        others = [b for b in allowed if b != a]
-        then = np.array([np.max(expected[others] + z * sway(a)[others]) for z in x])
-        value[a] = expected[a] + lookahead * (weights @ then / weights.sum() - np.max(expected[others]))
-    return best_of(value, [a for a in allowed if value[a] > -np.inf])
-
-
 def play_sample(orderings: Ints, weights: Floats, allowed: Sequence[int], draw: Draw, uniform_first: bool) -> int:
     """Draw a state, play its best allowed action; `uniform_first`: any allowed action."""
     if uniform_first:
@@ -621,10 +606,9 @@ def actions_of(policy: Policy, kind: str, history: History, allowed: Sequence[in
             return {pick(candidates, unit(draw(FIRST, 0)[0]))}
         case BestExpected():
             return best_of(expected[drawn_state(weights, draw)], candidates)
-        case Greedy(lookahead=lookahead):
+        case Greedy():
             known = weights >= 1e-3 * weights.max()
-            total = weights[known] @ np.array(expected)[known]
-            return play_greedily(total, candidates, lookahead, lambda a: taste_sway(policy, history, a))
+            return best_of(weights[known] @ np.array(expected)[known], candidates)
         case InformationDirected(hope=hope):
             doubts = utility_of(policy, history).doubts() if isinstance(policy.evidence, Utility) else 0.0
             return play_information(np.array(expected), weights, hope * doubts, candidates, unit(draw(STATE, 0)[0]))
@@ -679,16 +663,6 @@ def taste_forecast(taste: TasteModel, lasting: float, history: History, spreads:
     variances = square * (np.diag(left) + (1 - lasting) * taste.variances)
     variances += weights @ (means - mean) ** 2
     return mean, taste.calibration * np.sqrt(variances), weights
-
-
-def taste_sway(policy: Policy, history: History, action: int) -> Floats:
-    """How far the twin's means move by one more reward of an action, a standard deviation above: Cov/sd."""
-    taste, lasting, spreads = taste_settings(policy)
-    weights, means, left = taste_given(taste, lasting, history, spreads)
-    square = weights @ np.exp(2 * (taste.log_scale + taste.log_scale_sd * np.linspace(-2, 2, 9)))
-    away = means - weights @ means
-    covariance = square * left[action] + (weights * away[:, action]) @ away
-    return np.asarray(covariance / np.sqrt(covariance[action] + square * (1 - lasting) * taste.variances[action]))
 
 
 def taste_settings(policy: Policy) -> tuple[TasteModel, float, bool]:

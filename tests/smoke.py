@@ -73,7 +73,7 @@ def orderings_come_from_a_log() -> None:
 
 def regret_has_a_bound() -> None:
     model = lpb.PreferenceModel([[0, 1, 2], [1, 0, 2], [2, 0, 1]])
-    assert round(lpb.lower_bound(model, state=0, means=[3.0, 2.0, 1.0]).value, 4) == 3.0
+    assert round(lpb.theory.lower_bound(model, state=0, means=[3.0, 2.0, 1.0]).value, 4) == 3.0
 
 
 def the_command_draws() -> None:

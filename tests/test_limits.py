@@ -43,7 +43,7 @@ class Told:
     def __init__(self, states: int, actions: int) -> None:
         self.about = {"world": "told", "states": states, "actions": actions}
 
-    def draw(self, *, people: int, seed: int, draw: int = 0) -> lpb.Population:
+    def draw(self, *, people: int, seed: int, draw: int = 0) -> lpb.worlds.Population:
         raise AssertionError(f"{people} people were drawn with seed {seed}, draw {draw}")
 
     def to_dict(self) -> dict[str, Any]:
@@ -68,7 +68,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "time": (lambda: lpb.simulate(Told(1000, 50), ["lpbts"], people=1000, rounds=10**5, threads=1), HOURS),
     "time-of-duels": (lambda: lpb.simulate(Told(5, 5000), ["double-ts"], people=1000, rounds=10**4), HOURS),
     "a-world-of-ones-own": (lambda: lpb.simulate(Told(10**30, 10**300), ["ts"]), MEMORY),
-    "roll": (lambda: lpb.rollout(lpb.TS(PEOPLE.model), PEOPLE, rounds=HUGE, seed=0), MEMORY),
+    "roll": (lambda: lpb.simulation.rollout(lpb.TS(PEOPLE.model), PEOPLE, rounds=HUGE, seed=0), MEMORY),
     "bound": (lambda: bound_world(lpb.SyntheticWorld(states=100_000, actions=20)), HOURS),
     "bound-actions": (lambda: bound_world(lpb.SyntheticWorld(states=2, actions=10**5)), MEMORY),
     "bound-against": (lambda: bounds_against("size", values=[5, 200], people=100_000), HOURS),
@@ -83,9 +83,12 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "pairs-of-a-reproduction": (lambda: reproduce(["pairing"], size=Size(rounds=HUGE)), MEMORY),
     "curves-of-a-reproduction": (lambda: reproduce(["regret-curves"], size=Size(people=HUGE)), MEMORY),
     "rounds-of-a-reproduction": (lambda: reproduce(["bound-gap"], size=Size(rounds=HUGE)), MEMORY),
-    "wins": (lambda: lpb.fit_bradley_terry(np.broadcast_to(1.0, (10**6, 10**6))), MEMORY),
+    "wins": (lambda: lpb.fit.fit_bradley_terry(np.broadcast_to(1.0, (10**6, 10**6))), MEMORY),
     "a-hollow-model": (lambda: lpb.PreferenceModel(np.broadcast_to(np.arange(10**5), (10**8, 10**5))), MEMORY),
-    "hollow-means": (lambda: lpb.Population(MODEL, TRUTH, np.broadcast_to(1.0, (HUGE, 2)), lpb.Rewards()), MEMORY),
+    "hollow-means": (
+        lambda: lpb.worlds.Population(MODEL, TRUTH, np.broadcast_to(1.0, (HUGE, 2)), lpb.Rewards()),
+        MEMORY,
+    ),
     "room": (lambda: lpb.LpbTS(MODEL).new_belief(HUGE), MEMORY),
     "an-exact-number": (lambda: nearest_inversions(10**15, 20), MEMORY),
 }
@@ -125,7 +128,7 @@ def test_distances_between_too_many_states_are_refused() -> None:
     with pytest.raises(lpb.InvalidInput, match=MEMORY):
         inspect_model(model)
     with pytest.raises(lpb.InvalidInput, match=MEMORY):
-        lpb.match_orderings(model, model)
+        lpb.fit.match_orderings(model, model)
     with pytest.raises(lpb.InvalidInput, match=HOURS):
         bound_model(model, state=None)
 
@@ -181,7 +184,7 @@ def test_all_of_a_command_is_estimated_before_its_first_part(monkeypatch: pytest
 
 @pytest.mark.usefixtures("small_machine")
 def test_what_a_patient_user_could_want_is_not_refused() -> None:
-    every = builders_of([name for name, entry in lpb.POLICIES.items() if entry.feedback == "rewards"])
+    every = builders_of([name for name, entry in lpb.policies.POLICIES.items() if entry.feedback == "rewards"])
     check_run(every, states=100, actions=100, people=10**5, rounds=1000, draws=1)
     check_run(every, states=5, actions=10, people=10**6, rounds=200, draws=1)
     check_run(every, states=20, actions=20, people=1000, rounds=200, draws=1000)

@@ -76,9 +76,11 @@ def model_file(model: lpb.PreferenceModel, tmp_path: Path) -> Path:
 def hostile_policy() -> Iterator[str]:
     """Register a policy whose name, title and description contain markup and control codes."""
     name = "[/red]\x1b[2J<!--<script>"
-    lpb.register(lpb.Entry(name, lambda s: lpb.TS(s.model), f"[bold]{name}" + "y" * 20_000, "\x07[/b]", "\x00" * 9))
+    lpb.register(
+        lpb.policies.Entry(name, lambda s: lpb.TS(s.model), f"[bold]{name}" + "y" * 20_000, "\x07[/b]", "\x00" * 9)
+    )
     yield name
-    del lpb.POLICIES[name]
+    del lpb.policies.POLICIES[name]
 
 
 @given(st.text(), st.integers(1, 30))
@@ -278,7 +280,7 @@ CURVE_ROW: dict[str, Any] = {
 )
 def test_malformed_provenance_is_refused_with_its_path(provenance: dict[str, Any], path: str) -> None:
     model = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], provenance=provenance)
-    with pytest.raises(lpb.FileFormatError, match=re.escape(path)):
+    with pytest.raises(lpb.errors.FileFormatError, match=re.escape(path)):
         inspect_model(model)
 
 
@@ -287,7 +289,7 @@ def test_malformed_provenance_prints_nothing(options: list[str], tmp_path: Path,
     monkeypatch.chdir(tmp_path)
     lpb.PreferenceModel([[0, 1]], provenance={"report": "x"}).save("model.json")
     done = runner.invoke(app, ["inspect", "model.json", *options])
-    assert isinstance(done.exception, lpb.FileFormatError)
+    assert isinstance(done.exception, lpb.errors.FileFormatError)
     assert not done.stdout
 
 

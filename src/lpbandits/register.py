@@ -19,7 +19,8 @@ def register(thing: T) -> T:
     `name`. Doing it twice changes nothing; taking another's name is an error. A package can have it done for every
     program by an entry point of the group "lpbandits" that names the module which calls `register`.
 
-    >>> from lpbandits import LpbTS, Refit
+    >>> from lpbandits import LpbTS
+    >>> from lpbandits.policies.evidences import Refit
     >>> register(Refit).kind
     'refit'
     >>> register(Entry("mine", lambda s: LpbTS(s.model), "Mine", "the orderings", "as lpbts")).name

@@ -62,13 +62,13 @@ def test_labels_of_numpy_make_are_found() -> None:
 @pytest.mark.parametrize(
     ("reward", "message"),
     [
-        (float("nan"), "reward must .*got nan"),
-        (float("inf"), "reward must .*got inf"),
-        (1e101, r"reward must .*got 1e\+101"),
-        ("3", "reward must .*got '3'"),
-        (None, "reward must .*got None"),
-        (10**400, "reward must"),
-        (np.array([1.0, 2.0]), "reward must"),
+        (float("nan"), "reward.*nan"),
+        (float("inf"), "reward.*inf"),
+        (1e101, r"reward.*1e\+101"),
+        ("3", "reward.*'3'"),
+        (None, "reward.*None"),
+        (10**400, "reward"),
+        (np.array([1.0, 2.0]), "reward"),
     ],
     ids=["nan", "inf", "large", "text", "none", "beyond-floats", "array"],
 )
@@ -83,24 +83,24 @@ def test_a_reward_that_is_no_number_is_refused(reward: Any, message: str) -> Non
 def test_allowed_must_be_a_list() -> None:
     agent = agent_for()
     for allowed in (3, "rest", b"rest"):
-        with pytest.raises(InvalidInput, match="allowed must"):
+        with pytest.raises(InvalidInput, match="allowed"):
             agent.ask(allowed)  # type: ignore[arg-type] # that is the point
-    with pytest.raises(InvalidInput, match="allowed is empty; allow at least one action"):
+    with pytest.raises(InvalidInput, match=r"allowed.*empty"):
         agent.ask([])
     assert agent.asked == 0
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63, 1.5, "7", None, True, np.array([1, 2])], ids=str)
 def test_a_seed_is_a_whole_number(seed: Any) -> None:
-    with pytest.raises(InvalidInput, match="seed is"):
+    with pytest.raises(InvalidInput, match="seed"):
         Agent(lpb.LpbTS(MODEL), seed=seed)
 
 
 def test_a_person_is_a_number_or_a_name_and_a_policy_a_policy() -> None:
     for person in (1.5, None, True, ("a",), "\ud800", 10**101):
-        with pytest.raises(InvalidInput, match="person is"):
+        with pytest.raises(InvalidInput, match="person"):
             Agent(lpb.LpbTS(MODEL), seed=0, person=person)  # type: ignore[arg-type] # that is the point
-    with pytest.raises(InvalidInput, match="give a policy such as LpbTS"):
+    with pytest.raises(InvalidInput, match=r"policy.*'lpbts'"):
         Agent("lpbts", seed=0)  # type: ignore[arg-type] # that is the point
 
 
@@ -128,18 +128,18 @@ def test_people_with_names_have_luck_of_their_own_and_keep_it() -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_was_never_told_cannot_be_taken_back(case: Case) -> None:
     agent = Agent(case.policy(), seed=0)
-    with pytest.raises(InvalidInput, match=r"1 for action 0 was not told \(it got nothing\); take back what was told"):
+    with pytest.raises(InvalidInput, match=r"retract reward 1 for 0.*none"):
         agent.retract(0, 1.0)
     agent.tell(0, 1.0)
     agent.tell(1, 0.0)
     before = agent.to_json()
-    with pytest.raises(InvalidInput, match=r"1 for action 1 was not told \(it got 0\)"):
+    with pytest.raises(InvalidInput, match=r"retract reward 1 for 1.*reward 0 for 1"):
         agent.retract(1, 1.0)
-    with pytest.raises(InvalidInput, match=r"0 for action 0 was not told \(it got 1\)"):
+    with pytest.raises(InvalidInput, match=r"retract reward 0 for 0.*reward 1 for 0"):
         agent.retract(0, 0.0)
     with pytest.raises(InvalidInput, match="unknown action 9"):
         agent.retract(9, 1.0)
-    with pytest.raises(InvalidInput, match=r"reward must .*got nan"):
+    with pytest.raises(InvalidInput, match=r"reward.*nan"):
         agent.retract(0, float("nan"))
     assert agent.to_json() == before
 
@@ -148,7 +148,7 @@ def test_a_value_between_those_told_was_not_told() -> None:
     agent = agent_for()
     agent.tell("rest", 1.0)
     agent.tell("rest", 9.0)
-    with pytest.raises(InvalidInput, match=r"5 for action 'rest' was not told \(it got 1, 9\)"):
+    with pytest.raises(InvalidInput, match=r"retract reward 5 for 'rest'.*reward 1 .*reward 9 "):
         agent.retract("rest", 5.0)
 
 
@@ -187,18 +187,16 @@ def test_an_outcome_with_an_id_counts_once() -> None:
     again.tell("rest", 2.0, id="visit 12")
     assert again.rounds == 3
     before = agent.to_json()
-    with pytest.raises(
-        InvalidInput, match="id 'visit 12' was told as 2 for action 'rest', and now as 3 for action 'rest'"
-    ):
+    with pytest.raises(InvalidInput, match=r"id 'visit 12'.*reward 2 for 'rest'.*reward 3 for 'rest'"):
         agent.tell("rest", 3.0, id="visit 12")
     for odd in (1.5, True, ("a",), b"x"):
-        with pytest.raises(InvalidInput, match="id is"):
+        with pytest.raises(InvalidInput, match="id must be"):
             agent.tell("rest", 2.0, id=odd)
     assert agent.to_json() == before
     agent.retract("rest", 2.0)  # the one without an id goes first
     agent.tell("rest", 2.0, id="visit 12")
     assert agent.rounds == 2
-    with pytest.raises(InvalidInput, match="2 for action 'rest' was not told with id 'visit 13'"):
+    with pytest.raises(InvalidInput, match="retract reward 2 for 'rest' with id 'visit 13'"):
         agent.retract("rest", 2.0, id="visit 13")
     agent.retract("rest", 2.0, id="visit 12")
     agent.tell("rest", 2.0, id=12)
@@ -234,11 +232,11 @@ def test_two_agents_never_share_a_belief() -> None:
         one.tell(action, 1.0)
     assert other.rounds == 1
     assert other.ask() in range(40)
-    with pytest.raises(InvalidInput, match=r"room .*0"):
+    with pytest.raises(InvalidInput, match=r"room.*0"):
         policy.new_belief(0)
     odd = policy.new_belief()
     odd.slots = odd.slots[:, :2]
-    with pytest.raises(InvalidInput, match="not what its policy made"):
+    with pytest.raises(InvalidInput, match="wrong shape or type"):
         Agent(policy, seed=0, belief=odd)
 
 
@@ -342,15 +340,15 @@ def test_known_means_are_explained_by_themselves() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"noise": 0.0}, "noise must .*got 0.0"),
-        ({"noise": float("nan")}, "noise .*nan"),
-        ({"noise": "1"}, "noise must .*got '1'"),
-        ({"rewards": "binary"}, "rewards must .*got 'binary'"),
-        ({"rewards": "poisson", "noise": 1.0}, "noise must .*poisson.*got 1.0"),
-        ({"rewards": "bernoulli", "noise_known": False}, "noise_known must .*bernoulli"),
-        ({"likelihood": "full"}, "likelihood must .*got 'full'"),
+        ({"noise": 0.0}, "noise.*0.0"),
+        ({"noise": float("nan")}, "noise.*nan"),
+        ({"noise": "1"}, "noise.*'1'"),
+        ({"rewards": "binary"}, "rewards.*'binary'"),
+        ({"rewards": "poisson", "noise": 1.0}, "poisson rewards have no noise of their own; leave it out"),
+        ({"rewards": "bernoulli", "noise_known": False}, "noise_known.*bernoulli"),
+        ({"likelihood": "full"}, "likelihood.*'full'"),
         ({"likelihood": "incremental", "noise_known": False}, "needs a known noise"),
-        ({"first": "best"}, "first must .*got 'best'"),
+        ({"first": "best"}, "first.*'best'"),
     ],
 )
 def test_bad_settings_of_a_policy_are_named(settings: dict[str, Any], message: str) -> None:
@@ -364,9 +362,9 @@ def test_a_policy_needs_a_model_and_parts_that_fit() -> None:
 
     with pytest.raises(InvalidInput, match="a PreferenceModel"):
         lpb.LpbTS([[0, 1]])  # type: ignore[arg-type] # that is the point
-    with pytest.raises(InvalidInput, match="the rule 'sample' needs states, which 'tally' does not weigh"):
+    with pytest.raises(InvalidInput, match=r"'sample' needs.*'tally'"):
         lpb.Policy(MODEL, Tally(), Sample())
-    with pytest.raises(InvalidInput, match="'thompson' uses no states, so 'refit' would be wasted"):
+    with pytest.raises(InvalidInput, match=r"'thompson'.*'refit'"):
         lpb.Policy(MODEL, Refit(), Thompson())
 
 

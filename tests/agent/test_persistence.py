@@ -20,12 +20,12 @@ def test_a_belief_of_another_policy_is_refused() -> None:
     policy = lpb.LpbTS(MODEL)
     other = PreferenceModel([[1, 0, 2], [2, 1, 0]], actions=MODEL.actions)
     for wrong in (lpb.MTS(MODEL), lpb.LpbTS(other), lpb.LpbTS(MODEL, noise=2.0), lpb.LpbDuel(MODEL)):
-        with pytest.raises(InvalidInput, match="of another policy or model"):
+        with pytest.raises(InvalidInput, match="another policy or model"):
             Agent(policy, seed=0, belief=wrong.new_belief())
-        with pytest.raises(FileFormatError, match="of another policy or model"):
+        with pytest.raises(FileFormatError, match="another policy or model"):
             lpb.Belief.unpack(policy, wrong.new_belief().pack())
     for odd in (b"abc", "abc", 3):
-        with pytest.raises(InvalidInput, match="give a Belief"):
+        with pytest.raises(InvalidInput, match="belief must be a Belief"):
             Agent(policy, seed=0, belief=odd)  # type: ignore[arg-type] # that is the point
         with pytest.raises(FileFormatError, match="not a packed belief"):
             lpb.Belief.unpack(policy, odd)
@@ -49,7 +49,7 @@ def test_an_agent_saved_without_its_outcomes_takes_none_back() -> None:
     np.testing.assert_array_equal(again.posterior, agent.posterior)
     again.tell("rest", 3.0)
     for use in (lambda: again.retract("rest", 3.0), lambda: again.with_model(MODEL)):
-        with pytest.raises(NotSupported, match=r"2 outcomes were taken in before this agent was restored without them"):
+        with pytest.raises(NotSupported, match="2 outcomes were not saved"):
             use()
     assert Agent.from_json(again.to_json()).rounds == 3
 
@@ -72,7 +72,7 @@ def test_a_belief_packs_itself(case: Case) -> None:
     for broken in (b"", data[:10], data[:-1], data + b"x", b"LPB2" + data[4:], data[:33] + b"\0" + data[34:]):
         with pytest.raises(FileFormatError, match="belief"):
             lpb.Belief.unpack(agent.policy, broken)
-    with pytest.raises(FileFormatError, match="give the policy it was made with"):
+    with pytest.raises(FileFormatError, match="give the policy that created it"):
         lpb.Belief.unpack(case.policy(model_for(case.rewards, m=3, k=6)), data)
 
 
@@ -89,26 +89,26 @@ def altered(agent: Agent, *, hashed: bool = True, **changes: Any) -> str:
     [
         ("", "not valid JSON"),
         ('{"format": "lpbandits-ag', "not valid JSON"),
-        ("[]", "not a saved agent: its 'format' is not 'lpbandits-agent'"),
-        ('{"format": "lpbandits-model"}', "not a saved agent"),
+        ("[]", "'format' 'lpbandits-agent'"),
+        ('{"format": "lpbandits-model"}', "must have 'format'"),
         (altered(agent_for(), version=2), "version 2; this lpbandits reads version 3: install the lpbandits that"),
-        (altered(agent_for(), hashed=False, seed=1), "altered after it was written"),
-        (altered(agent_for(), hashed=False, sha256=None), "altered after it was written"),
+        (altered(agent_for(), hashed=False, seed=1), "altered"),
+        (altered(agent_for(), hashed=False, sha256=None), "altered"),
         (agent_for().to_json()[:-1] + ', "seed": 3}', "has the key 'seed' twice"),
         (agent_for().to_json().replace('"asked": 0', '"asked": NaN'), "holds NaN; every number must be finite"),
         (agent_for().to_json().replace('"asked": 0', '"asked": 1e400'), "holds a number beyond 1e308"),
         (agent_for().to_json().replace('"asked": 0', '"asked": ' + "9" * 5000), "thousands of digits"),
-        (altered(agent_for(), seed=-1), "seed must .*got -1"),
-        (altered(agent_for(), asked="x"), "asked must .*got 'x'"),
-        (altered(agent_for(), policy={}), "saved policy is not whole"),
+        (altered(agent_for(), seed=-1), "invalid: seed.*-1"),
+        (altered(agent_for(), asked="x"), "invalid: asked.*'x'"),
+        (altered(agent_for(), policy={}), "saved policy is incomplete"),
         (altered(agent_for(), belief={"tried": [{"action": "drug C"}]}), "unknown action 'drug C'"),
-        (altered(agent_for(), belief={"tried": [{"action": "rest", "count": 1}]}), "not whole"),
-        (altered(agent_for(), belief={"tried": [], "states": {}}), "not whole"),
-        (altered(agent_for(), belief=None), "not whole"),
-        (altered(agent_for(), outcomes=[["rest", 1.0]]), "belief is not what its outcomes lead to"),
-        (altered(agent_for(), outcomes=[["rest"]]), "not whole"),
-        (altered(agent_for(), outcomes=[["rest", 1e300]]), "reward must .*got 1e.300"),
-        (altered(agent_for(), ids=3), "not whole"),
+        (altered(agent_for(), belief={"tried": [{"action": "rest", "count": 1}]}), "incomplete"),
+        (altered(agent_for(), belief={"tried": [], "states": {}}), "incomplete"),
+        (altered(agent_for(), belief=None), "JSON object"),
+        (altered(agent_for(), outcomes=[["rest", 1.0]]), "does not follow from its outcomes"),
+        (altered(agent_for(), outcomes=[["rest"]]), "incomplete"),
+        (altered(agent_for(), outcomes=[["rest", 1e300]]), "invalid: reward.*1e.300"),
+        (altered(agent_for(), ids=3), "incomplete"),
         (altered(agent_for(), model=None), "the agent's model is not a preference model"),
     ],
 )
@@ -119,7 +119,7 @@ def test_a_saved_agent_that_is_not_whole_is_refused(text: str, message: str) -> 
 
 def test_a_saved_agent_needs_its_own_model() -> None:
     text = agent_for().to_json(with_model=False)
-    with pytest.raises(FileFormatError, match=r"saved without its model; give it: Agent.from_json\(text, model"):
+    with pytest.raises(FileFormatError, match="saved without its model"):
         Agent.from_json(text)
     with pytest.raises(FileFormatError, match="saved with another model"):
         Agent.from_json(text, model=PreferenceModel([[0, 1, 2]]))
@@ -170,13 +170,13 @@ def test_score_and_posterior_are_worked_out_not_believed(make: Callable[..., lpb
     [
         (lpb.MTS(MODEL), [[0, 0, -1.0]], "misfits are -1"),
         (lpb.MTS(MODEL), [[0, 0, 1e300]], "misfits are"),
-        (lpb.MUCB(MODEL), [[0, 0, 7.0]], "not 2 rounds"),
+        (lpb.MUCB(MODEL), [[0, 0, 7.0]], "sum to 2"),
         (lpb.MUCB(MODEL), [[0, 0, 2.0], [1, 0, 1e300]], "a shortfall is"),
         (lpb.LpbPaired(MODEL), [[0, 0, 2.0]], "inversions are"),
         (lpb.LpbPaired(MODEL), [[1, 0, 400.0]], "action 399 waits"),
-        (lpb.DoubleTS(MODEL), [[0, 0, 1.0]], "wins add up to"),
+        (lpb.DoubleTS(MODEL), [[0, 0, 1.0]], "wins must be"),
         (lpb.LpbDuel(MODEL), [[0, 0, 0.5]], "inversions are"),
-        (lpb.LpbTS(MODEL), [[0, 0, 1.0]], "not whole"),
+        (lpb.LpbTS(MODEL), [[0, 0, 1.0]], "incomplete"),
     ],
 )
 def test_an_own_part_that_no_outcomes_lead_to_is_refused(policy: lpb.Policy, own: Any, message: str) -> None:
@@ -208,5 +208,5 @@ def test_ids_of_no_outcome_or_of_the_same_one_are_refused(ids: Any) -> None:
     agent = Agent(lpb.LpbTS(MODEL), seed=1)
     agent.tell("rest", 1.0)
     agent.tell("rest", 1.0)
-    with pytest.raises(FileFormatError, match="not usable"):
+    with pytest.raises(FileFormatError, match="invalid"):
         Agent.from_json(altered(agent, ids=ids))

@@ -25,7 +25,7 @@ def test_bound_json_has_the_promised_shape() -> None:
     assert content["largest_gap"] < 1e-4
     assert len(content["people"]) == 3
     people = lpb.SyntheticWorld(states=3, actions=4).draw(people=1, seed=0, draw=2)
-    own = lpb.lower_bound(people.model, 0, people.means[0])
+    own = lpb.theory.lower_bound(people.model, 0, people.means[0])
     assert content["people"][2]["preference"] == own.value
     assert content["people"][2]["rates"] == own.rates.tolist()
 
@@ -111,7 +111,7 @@ def test_bound_writes_charts_and_a_report(tmp_path: Path) -> None:
 )
 def test_invalid_options_of_bound_are_rejected(arguments: list[str], words: str) -> None:
     done = runner.invoke(app, ["bound", *arguments])
-    assert isinstance(done.exception, InvalidInput | lpb.FileFormatError)
+    assert isinstance(done.exception, InvalidInput | lpb.errors.FileFormatError)
     assert re.search(words, str(done.exception))
 
 
@@ -142,4 +142,4 @@ def test_the_example_of_the_theory_page_runs() -> None:
     text = (Path(__file__).parents[2] / "docs" / "theory.md").read_text()
     names: dict[str, object] = {}
     exec(compile(text.split("```python\n")[1].split("```")[0], "theory.md", "exec"), names)  # noqa: S102 - ours
-    assert isinstance(names["b"], lpb.LowerBound)
+    assert isinstance(names["b"], lpb.theory.LowerBound)

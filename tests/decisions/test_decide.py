@@ -69,7 +69,7 @@ def allowed_for(agent: Agent, allowed: Any, exclude_seen: bool) -> list[Any] | N
 
 def assert_equals_agents(policy: Policy, past: Histories, allowed: Any, exclude_seen: bool) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lpb.LockInWarning)
+        warnings.simplefilter("ignore", lpb.errors.LockInWarning)
         decisions = decide(policy, past, allowed=allowed, exclude_seen=exclude_seen, seed=SEED, threads=1)
     labels = policy.model.actions
     for n, agent in enumerate(agents_of(policy, past)):
@@ -97,7 +97,7 @@ def assert_forecast(agent: Agent, decisions: lpb.Decisions, n: int) -> None:
     weights = agent.posterior if evidence.latent else np.ones(1)
     values = policy.expected(agent.belief)[:, a]
     unknown = evidence.kind == "paired" or (not agent.rounds and (evidence.fitted or evidence.kind == "utility"))
-    predictive_sd = policy.doubts(agent.belief)[a]
+    predictive_sd = policy.predictive_sd(agent.belief)[a]
     if unknown or np.isnan(values).any():
         assert model.means is not None
         weights, values, predictive_sd = weights if evidence.latent else model.prior, model.means[:, a], 0.0
@@ -213,7 +213,7 @@ def test_forecasts_of_one_action_equal_those_of_all(case: Case, data: st.DataObj
             np.testing.assert_allclose(got, row, rtol=0 if exact else 1e-9, atol=0 if exact else 1e-9)
     if evidence.predictive_sd_one is not None:
         got = np.array([evidence.predictive_sd_one(b, n, a) for a in range(model.n_actions)])
-        np.testing.assert_array_equal(got, policy.doubts(agent.belief))
+        np.testing.assert_array_equal(got, policy.predictive_sd(agent.belief))
     else:
         assert evidence.predictive_sd is zero_sd
 
@@ -272,19 +272,19 @@ def test_ratings_are_accepted_as_histories() -> None:
 
 def test_plugins_can_decide() -> None:
     @dataclass(frozen=True)
-    class Plain(lpb.Evidence):
+    class Plain(lpb.policies.Evidence):
         """Refit without its optional functions."""
 
         kind: ClassVar[str] = "plain-refit"
-        tell = lpb.Refit.tell
-        expected_rewards = lpb.Refit.expected_rewards
+        tell = lpb.evidences.Refit.tell
+        expected_rewards = lpb.evidences.Refit.expected_rewards
 
     @dataclass(frozen=True)
-    class Quiet(lpb.Rule):
+    class Quiet(lpb.policies.Rule):
         """Sample without probabilities."""
 
         kind: ClassVar[str] = "quiet"
-        choose = lpb.Sample.choose
+        choose = lpb.rules.Sample.choose
 
     model = model_for(lpb.Rewards(), k=K)
     past = sample_histories(GAUSSIAN[0], model)
@@ -345,7 +345,7 @@ def test_invalid_arguments_raise(policy: Any, settings: dict[str, Any], message:
 def test_a_rule_that_locks_in_warns_once() -> None:
     model = model_for(lpb.Rewards(), k=K)
     past = sample_histories(GAUSSIAN[0], model)
-    with pytest.warns(lpb.LockInWarning, match="greedy") as caught:
+    with pytest.warns(lpb.errors.LockInWarning, match="greedy") as caught:
         decide(lpb.Taste(model), past)
     assert len(caught) == 1
     with warnings.catch_warnings():

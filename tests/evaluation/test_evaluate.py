@@ -142,7 +142,7 @@ def test_a_replay_equals_a_loop_of_agents(name: str, once: bool) -> None:
         rewards: list[float] = []
         for _ in range(int(replay.rounds[row])):
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", lpb.LockInWarning)  # greedy, where actions repeat
+                warnings.simplefilter("ignore", lpb.errors.LockInWarning)  # greedy, where actions repeat
                 action = agent.ask(allowed=available)
             agent.tell(action, ratings[action])
             rewards.append(ratings[action])
@@ -465,7 +465,7 @@ def test_a_policy_beats_popularity_if_states_differ(seed: int) -> None:
     evaluation = evaluate(log, seed=seed)
     assert evaluation.best == evaluation.candidate != "popular"
     assert (evaluation.policies[evaluation.best].vs_popularity.low or 0.0) > 0.02
-    assert f"{lpb.POLICIES[evaluation.best].title} gains" in evaluation.verdict
+    assert f"{lpb.policies.POLICIES[evaluation.best].title} gains" in evaluation.verdict
 
 
 def test_evaluation_content() -> None:

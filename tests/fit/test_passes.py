@@ -35,11 +35,11 @@ AROUND = 3
 @pytest.mark.parametrize("k", [3, 30, 300])
 def test_dense_counts_take_few_passes(k: int, seed: int, spread: float) -> None:
     wins = contest(seed, k, 20, spread)
-    fit = lpb.fit_bradley_terry(wins)
+    fit = lpb.fit.fit_bradley_terry(wins)
     assert fit.converged
     assert fit.passes <= 30
     wins[k // 2] = 0  # never wins
-    loser = lpb.fit_bradley_terry(wins)
+    loser = lpb.fit.fit_bradley_terry(wins)
     assert loser.converged
     assert loser.passes <= 40
 
@@ -56,7 +56,7 @@ def test_every_sweep_is_told_as_a_pass(threads: int) -> None:
 
     wins = contest(3, 600, 5)
     with looked_on(allocating(), note):
-        fit = lpb.fit_bradley_terry(wins, threads=threads)
+        fit = lpb.fit.fit_bradley_terry(wins, threads=threads)
     assert sum(swept) == fit.passes * 600
     assert len(swept) == fit.passes * threads
 

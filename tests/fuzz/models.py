@@ -139,7 +139,11 @@ def make_bound(value: Any) -> Any:
     kind, arguments = value
     if kind == "against":
         return [json.loads(json.dumps(bounds.to_dict(), allow_nan=False)) for _, bounds in bounds_against(**arguments)]
-    functions: dict[str, Any] = {"lower": lpb.lower_bound, "plain": lpb.plain_bound, "latent": lpb.latent_bound}
+    functions: dict[str, Any] = {
+        "lower": lpb.theory.lower_bound,
+        "plain": lpb.theory.plain_bound,
+        "latent": lpb.theory.latent_bound,
+    }
     bound = (functions | {"model": bound_model})[kind](**arguments)
     return json.loads(json.dumps(bound.to_dict(), allow_nan=False))
 

@@ -68,7 +68,7 @@ def _report(agent: lpb.Agent) -> Any:
 def make_policy_and_use(value: Any) -> Any:
     name, *arguments = value
     if name == "registry":
-        return use_agent(lpb.Agent(make_policy(arguments[0], lpb.Setting(**arguments[1])), seed=1), (1.0, 0.0))
+        return use_agent(lpb.Agent(make_policy(arguments[0], lpb.policies.Setting(**arguments[1])), seed=1), (1.0, 0.0))
     if name == "from_dict":
         return use_agent(lpb.Agent(policy_from_dict(arguments[0], MODEL), seed=1), (1.0, 0.0))
     if name == "parts":
@@ -132,7 +132,7 @@ POLICY_CALLS = st.one_of(
     + [
         listed(
             st.just("'registry'"),
-            mostly(st.sampled_from(sorted(lpb.POLICIES)).map(repr)),
+            mostly(st.sampled_from(sorted(lpb.policies.POLICIES)).map(repr)),
             kwargs(model_=MODELS, rewards_=one_of("lpb.Rewards()"), rounds=integers(1, 300), first=one_of("'uniform'")),
         ),
         listed(
@@ -156,13 +156,13 @@ def _plugin_part(kind: str, body: str, head: str = "", compiled: bool = False, f
     function = lpb.kernel(namespace[name]) if compiled else namespace[name]
 
     @dataclass(frozen=True)
-    class PluginEvidence(lpb.Evidence):
+    class PluginEvidence(lpb.policies.Evidence):
         kind: ClassVar[str] = "plugin-evidence"
         tell = staticmethod(function)
-        expected_rewards = staticmethod(lpb.Refit.expected_rewards)
+        expected_rewards = staticmethod(lpb.evidences.Refit.expected_rewards)
 
     @dataclass(frozen=True)
-    class PluginRule(lpb.Rule):
+    class PluginRule(lpb.policies.Rule):
         kind: ClassVar[str] = "plugin-rule"
         choose = staticmethod(function)
 
@@ -176,7 +176,7 @@ NAMES["plugin_part"] = _plugin_part
 
 def use_plugin(value: Any) -> Any:
     if value[0] == "register":
-        registries: Any = (EVIDENCES, RULES, lpb.POLICIES, lpb.WORLDS)
+        registries: Any = (EVIDENCES, RULES, lpb.policies.POLICIES, lpb.worlds.WORLDS)
         before = [dict(registry) for registry in registries]
         try:
             return lpb.register(value[1])
@@ -191,8 +191,8 @@ def use_plugin(value: Any) -> Any:
     else:
         agent.tell(agent.ask(), 1.0)
         agent.tell(0, 2.0)
-    people = lpb.Population(BARE, None, [[1.0, 2.0, 3.0]], lpb.Rewards())  # type: ignore[arg-type] # as users write it
-    lpb.rollout(policy, people, rounds=2, seed=0)
+    people = lpb.worlds.Population(BARE, None, [[1.0, 2.0, 3.0]], lpb.Rewards())  # type: ignore[arg-type] # as users write it
+    lpb.simulation.rollout(policy, people, rounds=2, seed=0)
     return agent.posterior
 
 
@@ -212,8 +212,8 @@ def _plugins(draw: st.DrawFn) -> str:
     feedback = draw(st.sampled_from(["rewards"] * 4 + ["duels", "words"]))
     part = f"plugin_part({kind!r}, {draw(st.sampled_from(bodies))!r}, {head!r}, {compiled}, {feedback!r})"
     if kind == "evidence":
-        return f"[{part}, {draw(one_of('lpb.Sample()', 'lpb.TwoStates()'))}]"
-    return f"[{draw(one_of('lpb.Refit()', 'lpb.Inversions()'))}, {part}]"
+        return f"[{part}, {draw(one_of('lpb.rules.Sample()', 'lpb.rules.TwoStates()'))}]"
+    return f"[{draw(one_of('lpb.evidences.Refit()', 'lpb.evidences.Inversions()'))}, {part}]"
 
 
 _ENTRIES = kwargs(
@@ -223,8 +223,8 @@ _ENTRIES = kwargs(
     knows_=one_of("'nothing'"),
     assumes_=one_of("'nothing'"),
     feedback=one_of("'rewards'", "'duels'"),
-).map("lpb.Entry(**{})".format)
-_CLASSES = one_of("type('Part', (lpb.Rule,), {})", "type('World', (), {'name': 3, 'draw': print})")
+).map("lpb.policies.Entry(**{})".format)
+_CLASSES = one_of("type('Part', (lpb.policies.Rule,), {})", "type('World', (), {'name': 3, 'draw': print})")
 PLUGINS = _plugins() | listed(st.just("'register'"), anything() | _CLASSES | _ENTRIES)
 
 

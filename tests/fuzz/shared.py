@@ -18,7 +18,7 @@ MODEL = lpb.PreferenceModel(
     taste=lpb.TasteModel(np.zeros(3), np.eye(3, 2), np.ones(3)),
 )
 BARE = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]])
-PEOPLE = lpb.Population(MODEL, [0, 1, 2], MODEL.means, lpb.Rewards())  # type: ignore[arg-type] # as users write it
+PEOPLE = lpb.worlds.Population(MODEL, [0, 1, 2], MODEL.means, lpb.Rewards())  # type: ignore[arg-type] # as users write it
 SMALL = lpb.SyntheticWorld(states=2, actions=3)
 
 

@@ -42,8 +42,8 @@ def attempt(target: Target, source: str) -> str:
         before = snapshot(value)
         with _time_limit(MAX_SECONDS), warnings.catch_warnings():
             warnings.simplefilter("error")
-            warnings.simplefilter("ignore", lpb.UncompiledWarning)
-            warnings.simplefilter("ignore", lpb.LockInWarning)
+            warnings.simplefilter("ignore", lpb.errors.UncompiledWarning)
+            warnings.simplefilter("ignore", lpb.errors.LockInWarning)
             path = nan_path(target.function(value))
         assert not path, f"NaN at {path}"
     except lpb.LpbError as error:

@@ -46,7 +46,7 @@ def make_world(value: Any) -> Any:
     people = world if name == "Population" else world.draw(**drawn)
     if name == "Population":
         policy = lpb.TS(people.model, rewards=people.assumed_rewards.as_known)
-        lpb.rollout(policy, people, rounds=min(2, people.fewest), seed=0)
+        lpb.simulation.rollout(policy, people, rounds=min(2, people.fewest), seed=0)
     else:
         json.dumps(world.to_dict(), allow_nan=False)
     return people.means if not people.replayed else None, people.truth, people.offered
@@ -105,7 +105,7 @@ WORLDS = st.one_of([listed(st.just(repr(name)), settings, _DRAWN) for name, sett
 def run_simulation(value: Any) -> Any:
     kind, arguments = value
     if kind == "roll":
-        trace = lpb.rollout(**arguments)
+        trace = lpb.simulation.rollout(**arguments)
         return trace.rewards, trace.regret, trace.plays
     results = lpb.simulate(**arguments)
     repr(results)

@@ -106,7 +106,7 @@ def model_of(k: int, m: int = 3) -> lpb.PreferenceModel:
 
 
 def policy_of(name: str, k: int) -> lpb.Policy:
-    return lpb.POLICIES[name].build(lpb.Setting(model_of(k), lpb.Rewards(), 50))
+    return lpb.policies.POLICIES[name].build(lpb.policies.Setting(model_of(k), lpb.Rewards(), 50))
 
 
 def cycles(name: str, k: int, count: int) -> list[int]:
@@ -137,7 +137,7 @@ def by_actions(name: str) -> dict[str, int]:
 def beyond_people(name: str) -> list[int]:
     """Return what 2, 4 and 8 people cost less than their two halves, each played alone: what is not for a person."""
     policy = policy_of(name, FEW)
-    people = lpb.Population(
+    people = lpb.worlds.Population(
         policy.model, np.arange(8) % 3, np.linspace(1.0, 4.0, 8 * FEW).reshape(8, FEW), lpb.Rewards()
     )
 
@@ -183,11 +183,11 @@ def main() -> None:
     """Count everything, and print it."""
     warnings.simplefilter("ignore")
     lpb.Policy.arrays = watched_arrays  # type: ignore[method-assign,assignment] # nothing but counting is done in this process
-    on_rewards = [name for name, entry in lpb.POLICIES.items() if entry.feedback == "rewards"]
+    on_rewards = [name for name, entry in lpb.policies.POLICIES.items() if entry.feedback == "rewards"]
     tables = {
-        "actions": {name: by_actions(name) for name in lpb.POLICIES},
-        "cycles": {name: cycles(name, FEW, CYCLES) for name in lpb.POLICIES},
-        "people": {name: beyond_people(name) for name in lpb.POLICIES},
+        "actions": {name: by_actions(name) for name in lpb.policies.POLICIES},
+        "cycles": {name: cycles(name, FEW, CYCLES) for name in lpb.policies.POLICIES},
+        "people": {name: beyond_people(name) for name in lpb.policies.POLICIES},
         "decided": {name: by_person_decided(name) for name in on_rewards},
         "passes": {str(k): passes(k) for k in (5, 30)},
     }

@@ -89,8 +89,8 @@ def models() -> Iterator[lpb.PreferenceModel]:
 
 
 def policies(model: lpb.PreferenceModel) -> Iterator[lpb.Policy]:
-    for entry in lpb.POLICIES.values():
-        yield entry.build(lpb.Setting(model, REWARDS["gaussian"], 6))
+    for entry in lpb.policies.POLICIES.values():
+        yield entry.build(lpb.policies.Setting(model, REWARDS["gaussian"], 6))
 
 
 def play(policy: lpb.Policy) -> None:
@@ -101,13 +101,13 @@ def play(policy: lpb.Policy) -> None:
     every, some = np.empty((1, 1, 0), dtype=np.int64), np.tile(np.array([0, 2, 3]), (4, 3, 1))
     for kind in KINDS.values():
         for sets in (every, some):
-            people = lpb.Population(model, kind(truth), kind(means), lpb.Rewards(), kind(sets))
+            people = lpb.worlds.Population(model, kind(truth), kind(means), lpb.Rewards(), kind(sets))
             rollout(policy, people, rounds=3, seed=1)
             rollout(policy.exploring(0.1), people.cut(slice(1, 3)), rounds=2, seed=2**63 - 1, first_person=2**40)
         if policy.feedback == "rewards":
             rollout(
                 policy,
-                lpb.Population(model, kind(truth), kind(means), lpb.Rewards(), without_replacement=True),
+                lpb.worlds.Population(model, kind(truth), kind(means), lpb.Rewards(), without_replacement=True),
                 rounds=3,
                 seed=1,
             )
@@ -164,17 +164,17 @@ def fits() -> None:
             fitted = lpb.fit_states(one, lpb.TwoStage(), states=2, threads=1)
             lpb.states_of(fitted.model, one)
             lpb.simulate(lpb.ReplayWorld(fitted.model, one, least=4), ["lpbts", "taste"], people=3, rounds=2)
-        lpb.fit_bradley_terry(kind(np.arange(9).reshape(3, 3)))
+        lpb.fit.fit_bradley_terry(kind(np.arange(9).reshape(3, 3)))
         columns = {"person": one.owner, "action": one.action, "rating": one.rating}
         with lpb.spill_ratings(pl.DataFrame({name: kind(column) for name, column in columns.items()})) as parts:
             lpb.fit_states(parts, lpb.TwoStage(), states=2, threads=1)
-    lpb.fit_bradley_terry(np.ones((EXACT + 1, EXACT + 1)))
+    lpb.fit.fit_bradley_terry(np.ones((EXACT + 1, EXACT + 1)))
     few_of_many = log_of(120, 200, share=0.06, states=2, levels=5)  # whose pairs are gone through one by one
     lpb.fit_states(few_of_many, lpb.TwoStage(), states=1, threads=1)
     lpb.fit_states(log, lpb.Em(restarts=1), states=2, pairs_per_person=20)
     lpb.fit_states(crowd(), lpb.TwoStage(), states=1, taste=False)
     _ = fitted.model.kendall
-    lpb.match_orderings(
+    lpb.fit.match_orderings(
         fitted.model, lpb.fit_states(log, lpb.TwoStage(scale="raw"), states=2, pairs_per_person=20).model
     )
 
@@ -217,7 +217,7 @@ def one_loop() -> dict[str, Any]:
     """Return for which types each kernel was compiled for one policy, if nothing was kept of an earlier process."""
     model = model_for(REWARDS["gaussian"], m=3, k=5)
     policy = lpb.LpbTS(model)
-    rollout(policy, lpb.Population(model, [0], np.ones((1, 5)), lpb.Rewards()), rounds=2, seed=1)  # type: ignore[arg-type] # lists will do
+    rollout(policy, lpb.worlds.Population(model, [0], np.ones((1, 5)), lpb.Rewards()), rounds=2, seed=1)  # type: ignore[arg-type] # lists will do
     lpb.decide(policy, lpb.Histories.from_arrays([1], [0], [1.0], model))
     compiled = {name: [str(types) for types in kernel.signatures] for name, kernel in kernels().items()}
     return {name: types for name, types in compiled.items() if types}

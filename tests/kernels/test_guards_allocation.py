@@ -11,7 +11,7 @@ from numba.core.errors import NumbaError
 
 import lpbandits as lpb
 from lpbandits.decisions.engine import kernel_of
-from lpbandits.kernels.exploring import apply_exploration_floor, wander_pair
+from lpbandits.kernels.exploring import apply_exploration_floor, apply_exploration_floor_to_pair
 from lpbandits.kernels.outcomes import duelled, rewarded
 from lpbandits.simulation import rollout
 from lpbandits.simulation.kernels import offer_once, offer_sets, rollout_of
@@ -61,11 +61,13 @@ def test_only_these_kernels_may_make_arrays() -> None:
     assert set(allocating()) == set(ALLOCATES)
 
 
-@pytest.mark.parametrize("name", lpb.POLICIES)
+@pytest.mark.parametrize("name", lpb.policies.POLICIES)
 def test_loops_around_a_policy_cannot_make_arrays(name: str) -> None:
-    policy = lpb.POLICIES[name].build(lpb.Setting(model_for(REWARDS["gaussian"]), REWARDS["gaussian"]))
+    policy = lpb.policies.POLICIES[name].build(
+        lpb.policies.Setting(model_for(REWARDS["gaussian"]), REWARDS["gaussian"])
+    )
     duels = policy.feedback == "duels"
-    after = (wander_pair, duelled) if duels else (apply_exploration_floor, rewarded)
+    after = (apply_exploration_floor_to_pair, duelled) if duels else (apply_exploration_floor, rewarded)
     loops = [rollout_of(offer, policy.choose, *after, policy.tell) for offer in (offer_sets, offer_once)]
     loops += [] if duels else [kernel_of(policy)]
     built = [inspect.getclosurevars(loop).nonlocals["made"] for loop in loops]
@@ -82,11 +84,11 @@ def test_what_cannot_make_arrays_is_not_compiled_if_it_does() -> None:
         wasteful(3)
 
 
-@pytest.mark.parametrize("name", lpb.POLICIES)
+@pytest.mark.parametrize("name", lpb.policies.POLICIES)
 def test_rounds_and_people_make_no_arrays(name: str, allocations: Any) -> None:
     rewards = REWARDS["gaussian"]
     model = model_for(rewards)
-    policy = lpb.POLICIES[name].build(lpb.Setting(model, rewards))
+    policy = lpb.policies.POLICIES[name].build(lpb.policies.Setting(model, rewards))
     before = allocations()
     for people, rounds in ((1, 3), (4, 12)):
         rollout(policy, population_for(model, rewards, people=people), rounds=rounds, seed=1)

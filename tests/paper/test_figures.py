@@ -14,11 +14,10 @@ from lpbandits.fit import Em, TwoStage, fit_states, match_orderings
 from lpbandits.paper.figures import FIGURES, lower_bound, recovery, relative, sweeps
 from lpbandits.paper.spec import FULL, QUICK, Case
 from lpbandits.policies import Policy, Setting
+from lpbandits.policies.baselines import TS
 from lpbandits.policies.evidences import Incremental, KnownMeans, Refit, Tally
-from lpbandits.policies.lpbts import LpbTS
-from lpbandits.policies.mts import MTS
+from lpbandits.policies.latent import MTS, LpbTS
 from lpbandits.policies.rules import Sample, Thompson
-from lpbandits.policies.ts import TS
 from lpbandits.simulation import Results, rollout, simulate
 from lpbandits.simulation.bounds import bound_world
 from lpbandits.simulation.growth import measure_growth

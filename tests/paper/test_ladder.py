@@ -10,11 +10,8 @@ from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.figures.ladder import LADDER, ratios_of
 from lpbandits.paper.spec import FULL, QUICK, Case
 from lpbandits.policies import POLICIES, Setting
-from lpbandits.policies.lpb_ids import LpbIDS
-from lpbandits.policies.lpb_utility import LpbUtility
-from lpbandits.policies.lpbts import LpbTS
-from lpbandits.policies.mts import MTS
-from lpbandits.policies.ts import TS
+from lpbandits.policies.baselines import TS
+from lpbandits.policies.latent import MTS, LpbIDS, LpbTS, LpbUtility
 from lpbandits.simulation import simulate
 from lpbandits.simulation.run import Build, builders_of
 from lpbandits.typing import Json

@@ -14,7 +14,7 @@ from lpbandits.fit.clusters import Scale
 from lpbandits.model import PreferenceModel
 from lpbandits.paper import movielens as module
 from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, MovieLensTask, expected, read_log, rescaled, split
-from lpbandits.policies.ts import TS
+from lpbandits.policies.baselines import TS
 from lpbandits.simulation import rollout
 from lpbandits.typing import FloatArray, IntArray
 from lpbandits.worlds import Population

@@ -15,14 +15,10 @@ from lpbandits.paper.figures.movielens import NOTHING, RECOVERED, SHRUNK, TRUE, 
 from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, Environment, MovieLensTask, read_log
 from lpbandits.paper.spec import FULL, QUICK, Case
 from lpbandits.policies import Policy
+from lpbandits.policies.baselines import TS, Popular
 from lpbandits.policies.evidences import KnownMeans, Refit, Standing, Tally, Utility
-from lpbandits.policies.lpb_ids import LpbIDS
-from lpbandits.policies.lpb_utility import LpbUtility
-from lpbandits.policies.lpbts import LpbTS
-from lpbandits.policies.mts import MTS
-from lpbandits.policies.popular import Popular
+from lpbandits.policies.latent import MTS, LpbIDS, LpbTS, LpbUtility
 from lpbandits.policies.rules import BestExpected, InformationDirected, Popularity, Sample, Thompson
-from lpbandits.policies.ts import TS
 from lpbandits.rewards import Rewards
 from lpbandits.simulation import Trace, rollout
 from lpbandits.worlds import Population

@@ -75,7 +75,7 @@ def test_simulate_is_the_same_to_the_last_bit(
     settings: dict[str, Any] = {"people": 3, "rounds": 20, "draws": 2, "seed": 4, "traces": True}
     calls: list[tuple[str, int, int]] = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lpb.LockInWarning)
+        warnings.simplefilter("ignore", lpb.errors.LockInWarning)
         one = lpb.simulate(WORLDS[feedback], names, threads=1, **settings)
         others = [
             lpb.simulate(WORLDS[feedback], names, threads=2, **settings),
@@ -140,9 +140,9 @@ def test_decide_is_the_same_to_the_last_bit(name: str, workers: lpb.Workers, mon
 
 def test_a_policy_that_plays_again_is_told_of_whoever_decides(workers: lpb.Workers) -> None:
     past = some_histories(50)
-    with pytest.warns(lpb.LockInWarning) as alone:
+    with pytest.warns(lpb.errors.LockInWarning) as alone:
         lpb.decide(lpb.Taste(MODEL), past)
-    with pytest.warns(lpb.LockInWarning) as others:
+    with pytest.warns(lpb.errors.LockInWarning) as others:
         lpb.decide(lpb.Taste(MODEL), past, jobs=workers)
     assert [str(one.message) for one in others] == [str(one.message) for one in alone]
 
@@ -211,7 +211,7 @@ def test_data_must_be_where_the_work_is_done(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_travels(name: str) -> None:
-    policy = POLICIES[name].build(lpb.Setting(MODEL, REWARDS["gaussian"]))
+    policy = POLICIES[name].build(lpb.policies.Setting(MODEL, REWARDS["gaussian"]))
     there = opened(unpacked(packed(lambda one: one, (policy,))))
     assert there == policy
     assert there.id == policy.id
@@ -230,7 +230,7 @@ def test_parts_of_a_program_travel_and_those_of_a_lost_module_say_so(tmp_path: P
     script.write_text(
         example() + "\nif __name__ == '__main__':\n"
         "    world = lpb.SyntheticWorld(states=2, actions=4)\n"
-        "    build = lambda s: lpb.Policy(s.model, lpb.Refit(s.rewards), EpsilonGreedy(0.2))\n"
+        "    build = lambda s: lpb.Policy(s.model, lpb.evidences.Refit(s.rewards), EpsilonGreedy(0.2))\n"
         "    found = [lpb.simulate(world, {'mine': build, 'eps': 'epsilon-greedy'}, people=3, rounds=9, jobs=jobs)"
         " for jobs in (1, 2)]\n"
         "    assert found[0].curves().equals(found[1].curves(), null_equal=True)\n"
@@ -242,7 +242,7 @@ def test_parts_of_a_program_travel_and_those_of_a_lost_module_say_so(tmp_path: P
     with pytest.raises(lpb.InvalidInput, match=r"cannot load what it was sent .*module_that_workers.*PYTHONPATH"):
         lpb.simulate(
             lpb.SyntheticWorld(states=2, actions=4),
-            {"mine": lambda s: lpb.Policy(s.model, lpb.Refit(s.rewards), lost.EpsilonGreedy())},
+            {"mine": lambda s: lpb.Policy(s.model, lpb.evidences.Refit(s.rewards), lost.EpsilonGreedy())},
             people=2,
             rounds=3,
             jobs=2,
@@ -250,7 +250,7 @@ def test_parts_of_a_program_travel_and_those_of_a_lost_module_say_so(tmp_path: P
 
 
 def plain_python() -> int:
-    warnings.warn("it is slow", lpb.UncompiledWarning, stacklevel=2)
+    warnings.warn("it is slow", lpb.errors.UncompiledWarning, stacklevel=2)
     return 3
 
 
@@ -278,7 +278,7 @@ def fails_oddly() -> None:
 
 
 def test_an_error_that_cannot_travel_is_told_all_the_same() -> None:
-    with pytest.raises(lpb.ResourceError, match="a worker process failed: Odd: 1 and 2"):
+    with pytest.raises(lpb.errors.ResourceError, match="a worker process failed: Odd: 1 and 2"):
         list(executor_for(2).map(fails_oddly, [()]))
 
 

@@ -160,7 +160,7 @@ def test_a_saved_agent_without_its_wins_is_refused() -> None:
     content = json.loads(lpb.Agent(lpb.DoubleTS(model_for(GAUSSIAN)), seed=3).to_json())
     del content["belief"]["own"]
     content["sha256"] = digest({key: value for key, value in content.items() if key != "sha256"})
-    with pytest.raises(FileFormatError, match="not whole"):
+    with pytest.raises(FileFormatError, match=r"incomplete|truncated|JSON object"):
         lpb.Agent.from_json(json.dumps(content))
 
 
@@ -168,7 +168,7 @@ def test_a_saved_agent_with_wins_that_its_policy_never_keeps_is_refused() -> Non
     content = json.loads(lpb.Agent(lpb.LpbDuel(model_for(GAUSSIAN)), seed=3).to_json())
     content["belief"]["own"] = [[5, 5, 2.0]]
     content["sha256"] = digest({key: value for key, value in content.items() if key != "sha256"})
-    with pytest.raises(FileFormatError, match="not whole"):
+    with pytest.raises(FileFormatError, match=r"incomplete|truncated|JSON object"):
         lpb.Agent.from_json(json.dumps(content))
 
 
@@ -180,7 +180,7 @@ def test_a_duel_can_be_taken_back_and_counts_once_by_id(name: str) -> None:
         one.tell_duel(2, 1, id="first")
     agent.tell_duel(2, 1, id="first")
     agent.tell_duel(1, 0)
-    with pytest.raises(InvalidInput, match=r"0 beating 3 was not told \(it got 0 beating 1\)"):
+    with pytest.raises(InvalidInput, match=r"retract 0 beating 3.*0 beating 1"):
         agent.retract_duel(0, 3)
     agent.retract_duel(1, 0)
     assert agent.to_json() == clean.to_json()
@@ -204,7 +204,7 @@ def test_single_actions_and_rewards_are_refused(name: str) -> None:
 def test_duels_are_refused_by_policies_that_do_not_duel() -> None:
     agent = lpb.Agent(lpb.LpbTS(model_for(GAUSSIAN)), seed=1)
     for use in (agent.ask_pair, lambda: agent.tell_duel(0, 1)):
-        with pytest.raises(NotSupported, match=r"plays one action at a time.*LpbDuel\(model\)"):
+        with pytest.raises(NotSupported, match=r"learns from rewards.*LpbDuel\(model\)"):
             use()
 
 
@@ -212,9 +212,9 @@ def test_parts_that_do_not_go_together_are_refused() -> None:
     with pytest.raises(InvalidInput, match="'inversions' learns from duels and 'sample' plays rewards"):
         Policy(model_for(GAUSSIAN), Inversions(), Sample())
     with pytest.raises(InvalidInput, match="'refit' learns from rewards and 'two-states' plays duels"):
-        Policy(model_for(GAUSSIAN), lpb.Refit(), lpb.TwoStates())
-    with pytest.raises(InvalidInput, match=r"rule is 3; give one of its kind, such as Sample\(\)"):
-        Policy(model_for(GAUSSIAN), lpb.Refit(), 3)  # type: ignore[arg-type] # that is the point
+        Policy(model_for(GAUSSIAN), lpb.evidences.Refit(), lpb.rules.TwoStates())
+    with pytest.raises(InvalidInput, match=r"rule must be.*3"):
+        Policy(model_for(GAUSSIAN), lpb.evidences.Refit(), 3)  # type: ignore[arg-type] # that is the point
 
 
 def test_a_duel_policy_explains_what_it_can() -> None:
@@ -238,7 +238,7 @@ def test_paired_rewards_are_duels(data: st.DataObject) -> None:
     agent, other = lpb.Agent(lpb.LpbPaired(model), seed=0), lpb.Agent(lpb.LpbDuel(model), seed=0)
     for action, reward in plays:
         agent.tell(action, reward)
-    for winner, loser in lpb.pair_up([a for a, _ in plays], [r for _, r in plays]):
+    for winner, loser in lpb.agent.pair_up([a for a, _ in plays], [r for _, r in plays]):
         other.tell_duel(winner, loser)
     np.testing.assert_array_equal(agent.posterior, other.posterior)
     again = lpb.Agent.from_json(agent.to_json())
@@ -326,7 +326,7 @@ def test_a_wrong_start_is_left_again() -> None:
             lambda: simulate(lpb.SyntheticWorld(), ["lpbts", "lpb-duel"]),
             "policies must .*'lpbts'.*'lpb-duel'",
         ),
-        (lambda: lpb.pair_up([0, 1], [1.0]), "2 actions and 1 rewards"),
+        (lambda: lpb.agent.pair_up([0, 1], [1.0]), "2 actions and 1 rewards"),
         (
             lambda: lpb.simulate(lpb.DuellingWorld(lpb.SyntheticWorld()), ["lpbts"]),
             "policies must .*duels.*got 'lpbts'",

@@ -27,7 +27,7 @@ from lpbandits.policies.evidences.chain import (
     legendre_rule,
     log_pairs,
 )
-from lpbandits.policies.lpbts import LpbTS
+from lpbandits.policies.latent import LpbTS
 from lpbandits.simulation import rollout
 from lpbandits.typing import FloatArray, IntArray
 from tests import naive

@@ -229,12 +229,10 @@ def test_policies_that_need_means_say_so_and_others_do_without(name: str) -> Non
     bare = PreferenceModel([[0, 1, 2], [2, 1, 0]])
     setting = Setting(bare, Rewards())
     if "mean" in POLICIES[name].knows:
-        with pytest.raises(InvalidInput, match=f"{name} needs to know the mean rewards; give the model `means`"):
+        with pytest.raises(InvalidInput, match=f"{name} needs.*means"):
             make_policy(name, setting)
     elif name in FROM_A_LOG:
-        with pytest.raises(
-            InvalidInput, match=f"{name} needs a model with a taste, which is learned from a log: lpb fit"
-        ):
+        with pytest.raises(InvalidInput, match=f"{name} needs a model with a taste"):
             make_policy(name, setting)
     else:
         assert make_policy(name, setting).model is bare

@@ -79,9 +79,9 @@ def test_popular_plays_the_models_popular_ordering_and_learns_nothing(data: st.D
 def test_popularity_needs_an_evidence_that_says_where_actions_stand() -> None:
     model = PreferenceModel([[0, 1], [1, 0]])
     with pytest.raises(lpb.InvalidInput, match="'tally' does not tell; combine it with 'standing'"):
-        lpb.Policy(model, lpb.Tally(), lpb.Popularity())
-    with pytest.raises(lpb.InvalidInput, match="uses no states, so 'refit' would be wasted"):
-        lpb.Policy(model, lpb.Refit(), lpb.Popularity())
+        lpb.Policy(model, lpb.evidences.Tally(), lpb.rules.Popularity())
+    with pytest.raises(lpb.InvalidInput, match="does not use the states of 'refit'"):
+        lpb.Policy(model, lpb.evidences.Refit(), lpb.rules.Popularity())
 
 
 def test_mucb_slack_keeps_a_state_that_falls_a_little_short() -> None:

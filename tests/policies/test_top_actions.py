@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.ts import TS
+from lpbandits.policies.baselines import TS
 from tests.conftest import models
 
 MODEL = PreferenceModel([[3, 1, 0, 2], [1, 3, 2, 0], [3, 0, 2, 1]])

@@ -21,10 +21,10 @@ class OwnWorld:
     def __init__(self, sizes: tuple[int, ...] = (2, 2)) -> None:
         self.sizes = sizes
 
-    def draw(self, *, people: int, seed: int, draw: int = 0) -> lpb.Population:
+    def draw(self, *, people: int, seed: int, draw: int = 0) -> lpb.worlds.Population:
         del people, seed
         n = self.sizes[draw]
-        return lpb.Population(MODEL, np.tile([0, 1], n), np.tile(MEANS, (n, 1)), lpb.Rewards())
+        return lpb.worlds.Population(MODEL, np.tile([0, 1], n), np.tile(MEANS, (n, 1)), lpb.Rewards())
 
     def to_dict(self) -> dict[str, Any]:
         return {"world": "own"}
@@ -32,7 +32,9 @@ class OwnWorld:
 
 @pytest.mark.parametrize("evidence", EVIDENCES.values())
 @pytest.mark.parametrize("rule", RULES.values())
-def test_every_evidence_and_rule_combine_or_say_why_not(evidence: type[lpb.Evidence], rule: type[lpb.Rule]) -> None:
+def test_every_evidence_and_rule_combine_or_say_why_not(
+    evidence: type[lpb.policies.Evidence], rule: type[lpb.policies.Rule]
+) -> None:
     try:
         policy = lpb.Policy(MODEL, evidence(), rule())
     except lpb.InvalidInput as error:
@@ -53,7 +55,7 @@ def test_every_evidence_and_rule_combine_or_say_why_not(evidence: type[lpb.Evide
 
 def test_optimism_without_means_is_refused() -> None:
     with pytest.raises(lpb.InvalidInput, match="'optimism' plays known means, which the evidence 'refit' has not"):
-        lpb.Policy(MODEL, lpb.Refit(), lpb.Optimism())
+        lpb.Policy(MODEL, lpb.evidences.Refit(), lpb.rules.Optimism())
 
 
 def test_a_world_of_ones_own_runs() -> None:
@@ -79,7 +81,7 @@ def test_a_world_of_ones_own_runs() -> None:
 def test_bad_people_are_refused(changes: dict[str, Any], message: str) -> None:
     good: dict[str, Any] = {"model": MODEL, "truth": [0, 1], "means": MEANS, "rewards": lpb.Rewards()}
     with pytest.raises(lpb.InvalidInput, match=message):
-        lpb.Population(**{**good, **changes})
+        lpb.worlds.Population(**{**good, **changes})
 
 
 def test_draws_of_different_size_are_refused() -> None:
@@ -145,7 +147,7 @@ def test_a_damaged_agent_is_refused(path: tuple[str | int, ...], value: object) 
     for step in path[:-1]:
         place = place[step]
     place[path[-1]] = value
-    with pytest.raises(lpb.FileFormatError):
+    with pytest.raises(lpb.errors.FileFormatError):
         lpb.Agent.from_json(json.dumps(content))
 
 

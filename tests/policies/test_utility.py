@@ -52,7 +52,7 @@ def test_a_fitted_models_utilities_and_errors_are_used(data: st.DataObject, slac
     for z, row in enumerate(lpb.expected(policy, agent.belief)):
         np.testing.assert_allclose(row, naive.expected_of(policy, history, z), rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(
-        policy.doubts(agent.belief), naive.utility_of(policy, history).doubts(), rtol=1e-7, atol=1e-12
+        policy.predictive_sd(agent.belief), naive.utility_of(policy, history).doubts(), rtol=1e-7, atol=1e-12
     )
 
 
@@ -131,7 +131,10 @@ def test_information_directed_choice_loses_less_than_lpbts(world: SyntheticWorld
 def test_greedy_locks_in_where_actions_repeat() -> None:
     results = simulate(
         SyntheticWorld(states=5, actions=10, scale="different"),
-        {"greedy": lambda s: Policy(s.model, lpb.Utility(s.rewards.as_guess), lpb.Greedy()), "lpb-ids": "lpb-ids"},
+        {
+            "greedy": lambda s: Policy(s.model, lpb.evidences.Utility(s.rewards.as_guess), lpb.rules.Greedy()),
+            "lpb-ids": "lpb-ids",
+        },
         people=20,
         draws=4,
         seed=5,
@@ -189,8 +192,8 @@ def test_explanations_put_what_is_expected_most_first() -> None:
 
 
 def test_a_greedy_agent_says_that_it_locks_in() -> None:
-    agent = Agent(Policy(PreferenceModel([[0, 1, 2]]), lpb.Utility(), lpb.Greedy()), seed=0)
+    agent = Agent(Policy(PreferenceModel([[0, 1, 2]]), lpb.evidences.Utility(), lpb.rules.Greedy()), seed=0)
     agent.tell(0, 9.0)
-    with pytest.warns(lpb.LockInWarning, match=r"plays 0 again.*ask\(allowed=…\)"):
+    with pytest.warns(lpb.errors.LockInWarning, match=r"plays 0 again.*ask\(allowed=…\)"):
         agent.ask()
     assert agent.ask(allowed=[1, 2]) == 1

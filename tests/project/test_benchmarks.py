@@ -202,7 +202,7 @@ def test_reference_thompson_sampling_has_our_regret() -> None:
 
 def test_reference_bradley_terry_has_our_optimum() -> None:
     wins = contest(12, 6)
-    ours = lpb.fit_bradley_terry(wins, tolerance=1e-10)
+    ours = lpb.fit.fit_bradley_terry(wins, tolerance=1e-10)
     np.testing.assert_allclose(bradley_terry.optimum(wins, 1.0), ours.utilities, atol=1e-8)
     data = bradley_terry.Comparisons(wins)
     sklearn = bradley_terry.centred(bradley_terry.scikit_learn(data))

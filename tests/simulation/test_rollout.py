@@ -9,10 +9,9 @@ from lpbandits.simulation import Trace, rollout, simulate
 from lpbandits.typing import IntArray
 from lpbandits.worlds import Population
 from tests import naive
-from tests.conftest import CASES, VARIANTS, Case, model_for, population_for
+from tests.conftest import CASES, Case, model_for, population_for
 
 SEED, FIRST = 2**40 + 5, 17
-NAMED = [case for case in CASES if case.name not in VARIANTS]
 """Those that a simulation finds by name."""
 
 
@@ -136,7 +135,7 @@ def test_a_persons_result_depends_on_nobody_else(case: Case) -> None:
         np.testing.assert_array_equal(getattr(alone, name), getattr(together, name)[cut])
 
 
-@pytest.mark.parametrize("case", [case for case in NAMED if case.kind != "unknown-noise"], ids=str)
+@pytest.mark.parametrize("case", [case for case in CASES if case.kind != "unknown-noise"], ids=str)
 def test_any_number_of_threads_gives_the_same_bits(case: Case) -> None:
     model = model_for(case.rewards, m=3, k=5)
     people = 512 // 3 + 30  # more people than one piece of work holds, so that there is something to spread

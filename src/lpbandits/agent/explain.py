@@ -147,7 +147,7 @@ def explain(policy: Policy, belief: Belief) -> Explanation:
 def _forecasts(policy: Policy, belief: Belief) -> dict[Label, Forecast]:
     """Return what is foreseen of every action, best first."""
     means = policy.expected(belief)[0]
-    half = QUANTILE * policy.doubts(belief)
+    half = QUANTILE * policy.predictive_sd(belief)
     return {
         policy.model.actions[a]: Forecast(float(means[a]), float(means[a] - half[a]), float(means[a] + half[a]))
         for a in np.argsort(-means, kind="stable").tolist()

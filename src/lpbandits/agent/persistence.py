@@ -1,4 +1,4 @@
-"""Saved agents: everything one knows as JSON, and back."""
+"""Save agents as JSON and restore them."""
 
 import json
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ SOURCE = "the saved agent"
 
 def written(agent: "Agent", *, with_model: bool, outcomes: bool) -> str:
     """Return an agent as JSON; see `Agent.to_json`."""
-    policy, told = agent.policy, agent.log
+    policy, log = agent.policy, agent.log
     content: Json = {
         "format": FORMAT,
         "version": VERSION,
@@ -33,8 +33,8 @@ def written(agent: "Agent", *, with_model: bool, outcomes: bool) -> str:
         "person": agent.person,
         "asked": agent.asked,
         "belief": agent.belief.to_dict(policy.model.actions),
-        "outcomes": [list(row) for row in agent.outcomes] if outcomes and not told.missing else None,
-        "ids": [[key, at, *told.named((a, x))] for key, (at, a, x) in told.ids.items()],
+        "outcomes": [list(row) for row in agent.outcomes] if outcomes and not log.missing else None,
+        "ids": [[key, at, *log.named((a, x))] for key, (at, a, x) in log.ids.items()],
     }
     if with_model:
         content["model"] = policy.model.to_dict()
@@ -42,49 +42,49 @@ def written(agent: "Agent", *, with_model: bool, outcomes: bool) -> str:
     return json.dumps(content, ensure_ascii=False)
 
 
-def restored(made: "type[Agent]", text: str, model: PreferenceModel | None) -> "Agent":
+def restored(agent_class: "type[Agent]", text: str, model: PreferenceModel | None) -> "Agent":
     """Return the agent that `written` wrote.
 
-    Outcomes that were kept are taken in again, one by one: what the file says of the belief must only agree with them.
+    Saved outcomes are added again one by one, and the saved belief must agree with them.
     """
     content = parse_json(text, SOURCE)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise FileFormatError(f"this is not a saved agent: its 'format' is not '{FORMAT}'")
+        raise FileFormatError(f"{SOURCE} must have 'format' '{FORMAT}'")
     if content.get("version") != VERSION:
         raise FileFormatError(
             f"the agent has format version {content.get('version')!r}; this lpbandits reads version {VERSION}: install "
             "the lpbandits that wrote it"
         )
     if digest({key: value for key, value in content.items() if key != "sha256"}) != content.get("sha256"):
-        raise FileFormatError(f"{SOURCE} was altered after it was written: its content does not match its sha256")
+        raise FileFormatError(f"{SOURCE} was altered: its content does not match its sha256")
     model = _model_of(content, model)
     try:
         policy = policy_from_dict(content["policy"], model)
         belief = Belief.from_dict(policy, content["belief"])
-        address = {name: content[name] for name in ("seed", "person", "asked")}
+        arguments = {name: content[name] for name in ("seed", "person", "asked")}
         rows = content["outcomes"]
-        agent = made(policy, **address, belief=belief if rows is None else None)
+        agent = agent_class(policy, **arguments, belief=belief if rows is None else None)
         if rows is not None:
             for label, outcome in rows:
-                agent._take_in(*agent.log.checked(label, outcome))
+                agent._add(*agent.log.checked(label, outcome))
             _check_same(agent.belief, belief)
         agent.log.restore_ids(content["ids"])
     except FileFormatError:
         raise
     except InvalidInput as error:
-        raise FileFormatError(f"{SOURCE} is not usable: {error}") from None
+        raise FileFormatError(f"{SOURCE} is invalid: {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FileFormatError(f"{SOURCE} is not whole: {error!r}") from None
+        raise FileFormatError(f"{SOURCE} is incomplete: {error!r}") from None
     return agent
 
 
-def _check_same(taken: Belief, saved: Belief) -> None:
-    """Refuse a belief that is not what its outcomes lead to, but for the last bits of another machine."""
+def _check_same(replayed: Belief, saved: Belief) -> None:
+    """Raise `InvalidInput` if a saved belief differs from its replayed outcomes by more than rounding."""
     rows = [layout.COUNT, layout.SUM]
-    if not np.array_equal(taken.actions, saved.actions) or not np.allclose(
-        taken.slots[rows, : taken.tried], saved.slots[rows, : saved.tried], rtol=1e-9, atol=1e-9
+    if not np.array_equal(replayed.actions, saved.actions) or not np.allclose(
+        replayed.slots[rows, : replayed.tried], saved.slots[rows, : saved.tried], rtol=1e-9, atol=1e-9
     ):
-        raise InvalidInput("its belief is not what its outcomes lead to")
+        raise InvalidInput("its belief does not follow from its outcomes")
 
 
 def _model_of(content: Mapping[str, Any], model: PreferenceModel | None) -> PreferenceModel:
@@ -93,5 +93,5 @@ def _model_of(content: Mapping[str, Any], model: PreferenceModel | None) -> Pref
             raise FileFormatError("the agent was saved without its model; give it: Agent.from_json(text, model=model)")
         model = PreferenceModel.from_dict(content["model"], source="the agent's model")
     if content.get("model_sha256") != model.sha256:
-        raise FileFormatError("the agent was saved with another model; give the one it was made with")
+        raise FileFormatError("the agent was saved with another model; give that model")
     return model

@@ -303,7 +303,7 @@ def kernel_of(policy: Policy) -> Callable[..., None]:
     batchable = evidence.batchable and evidence.update_posterior is not None
     probability: Any = rule.probability
     if probability is not None and rule.needs_expectations:
-        probability = bind_expectations(probability, evidence.expected_rewards, evidence.predictive_sd, evidence.sway)
+        probability = bind_expectations(probability, evidence.expected_rewards, evidence.predictive_sd)
     sd_of_one = zero_sd_one if evidence.predictive_sd is zero_sd else evidence.predictive_sd_one
     return deciding_of(
         deciding.record_only if batchable else policy.tell,

@@ -1,4 +1,4 @@
-"""The actions to choose from: `offered` holds the allowed ones in rising order, and is empty where all are allowed."""
+"""Allowed actions: `offered` holds them in ascending order, and is empty if all are allowed."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def position(offered: IntArray, action: int) -> int:
 
 @kernel
 def pick(b: Arrays, offered: IntArray, u: float) -> int:
-    """Return the allowed action that a uniform number points at, each with equal chance."""
+    """Return the allowed action selected by a uniform number, each with equal probability."""
     if len(offered) == 0:
         return below(u, b.ranks.shape[1])
     return offered[below(u, len(offered))]
@@ -49,7 +49,7 @@ def largest(values: FloatArray, k: int, offered: IntArray) -> int:
 
 @jit_in_place
 def pick_untried(order: SlotArray, n: int, offered: IntArray, untried: int, u: float) -> int:
-    """Return one of the `untried` allowed actions, each with equal chance; row 1 of `order` rises by action."""
+    """Return one of the `untried` allowed actions, each with equal probability; row 1 of `order` rises by action."""
     at = below(u, untried)
     for i in range(n):
         tried = position(offered, order[0, order[1, i]])
@@ -62,27 +62,27 @@ def pick_untried(order: SlotArray, n: int, offered: IntArray, untried: int, u: f
 
 @kernel
 def favourites(ranks: Int32Array, offered: IntArray, size: int, out: IntArray) -> int:
-    """Write the actions that some state prefers among the first `size` offered, in rising order; return how many."""
-    found = 0
+    """Write each state's best action among the first `size` offered, unique and ascending; return their number."""
+    count = 0
     for z in range(ranks.shape[0]):
         action = offered[0]
         for j in range(1, size):
             if ranks[z, offered[j]] < ranks[z, action]:
                 action = offered[j]
-        i = found
+        i = count
         while i > 0 and out[i - 1] > action:
             i -= 1
         if i == 0 or out[i - 1] != action:
-            for j in range(found, i, -1):
+            for j in range(count, i, -1):
                 out[j] = out[j - 1]
             out[i] = action
-            found += 1
-    return found
+            count += 1
+    return count
 
 
 @kernel
 def filled(row: IntArray) -> int:
-    """Return how many actions a set has before the -1 that fill it up."""
+    """Return the size of a set without its trailing -1."""
     size = len(row)
     while size > 0 and row[size - 1] < 0:
         size -= 1
@@ -91,7 +91,7 @@ def filled(row: IntArray) -> int:
 
 @jit_in_place
 def favourite_sets(ranks: Int32Array, offered: IntArray, out: IntArray) -> None:
-    """Reduce each offered set to the actions that some state prefers in it, filled up with -1."""
+    """Reduce each offered set to the states' best actions in it, padded with -1."""
     for p in range(offered.shape[0]):
         for t in range(offered.shape[1]):
             size = favourites(ranks, offered[p, t], filled(offered[p, t]), out[p, t])
@@ -100,42 +100,42 @@ def favourite_sets(ranks: Int32Array, offered: IntArray, out: IntArray) -> None:
 
 
 def choose(*_: Any) -> Any:
-    """Stand for a rule's function that comes from outside the package."""
+    """Stand in for a plug-in rule's function."""
 
 
 def validated_action(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
-    """Choose, and refuse an action that is not allowed: it would be read beyond the arrays."""
+    """Choose, and raise if the action is not allowed: kernels index arrays with it."""
     chosen = choose(b, n, offered, seed, person, round_)
     action = int(chosen)
     if action != chosen or action < 0 or action >= b.ranks.shape[1] or position(offered, action) < 0:
-        raise IndexError("the rule chose an action that is not allowed; mend its choose")
+        raise IndexError("choose returned an action that is not allowed")
     return action
 
 
 def validated_pair(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> tuple[int, int]:
-    """Choose a pair, and refuse an action that is not allowed."""
+    """Choose a pair, and raise if an action is not allowed."""
     one, other = choose(b, n, offered, seed, person, round_)
     for action in (one, other):
         whole = int(action)
         if whole != action or whole < 0 or whole >= b.ranks.shape[1] or position(offered, whole) < 0:
-            raise IndexError("the rule chose an action that is not allowed; mend its choose")
+            raise IndexError("choose returned an action that is not allowed")
     return int(one), int(other)
 
 
 def tell(*_: Any) -> Any:
-    """Stand for an evidence's function that comes from outside the package."""
+    """Stand in for a plug-in evidence's function."""
 
 
 def validated_tell(b: Arrays, n: int, action: int, outcome: float) -> int:
-    """Take an outcome in, and refuse what would be read beyond the arrays, or taken for a posterior."""
-    told = tell(b, n, action, outcome)
-    tried = int(told)
-    if tried != told or tried < max(n, 1) or tried > n + 2 or tried > b.slots.shape[1]:
-        raise IndexError("the evidence did not return the number of tried actions; mend its tell")
+    """Add an outcome, and raise if the number of tried actions or the posterior is impossible."""
+    returned = tell(b, n, action, outcome)
+    tried = int(returned)
+    if tried != returned or tried < max(n, 1) or tried > n + 2 or tried > b.slots.shape[1]:
+        raise IndexError("tell must return the number of tried actions")
     m = b.states.shape[1]
     total = 0.0
     for z in range(m):
         total += b.states[POSTERIOR, z]
     if m > 0 and not abs(total - 1.0) < 1e-6:
-        raise IndexError("the evidence left a posterior that does not sum to 1; mend its tell")
+        raise IndexError("tell must leave a posterior that sums to 1")
     return tried

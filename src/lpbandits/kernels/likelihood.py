@@ -1,4 +1,4 @@
-"""Log-likelihoods of the families of rewards, each up to a constant of the data that is equal for all states."""
+"""Log-likelihoods of the families of rewards, each up to a constant that is equal for all states."""
 
 import numpy as np
 
@@ -45,9 +45,9 @@ def own_mean_likelihood(family: int, total: float, count: float, centre: float) 
 
 @kernel
 def guessed_square(b: Arrays, n: int) -> float:
-    """Return σ₀²: of the guess, or where there is none the variance of all rewards, whatever their action.
+    """Return σ₀²: the guess, or without one the variance of all rewards.
 
-    Rewards that are all the same, but for rounding, say nothing of their noise: then it is 1.
+    If all rewards are equal up to rounding, it is 1.
     """
     noise = b.settings[REWARDS, NOISE]
     if noise > 0.0:
@@ -78,9 +78,9 @@ def unknown_noise(b: Arrays, squares: float, count: float, guess: float) -> floa
 
 @kernel
 def noise_of(b: Arrays, n: int) -> float:
-    """Return the noise: as told, or √((w σ₀² + Σ spread) / (w + Σ (count − 1))) where σ₀ is a guess worth w rewards.
+    """Return the noise: known, or √((w σ₀² + Σ spread) / (w + Σ (count − 1))) with a guess σ₀ worth w rewards.
 
-    Only how rewards of one action differ among themselves counts, so it does not depend on any state.
+    Only the spread within actions counts, so it does not depend on the state.
     """
     if b.settings[REWARDS, FAMILY] != GAUSSIAN_UNKNOWN:
         return b.settings[REWARDS, NOISE]

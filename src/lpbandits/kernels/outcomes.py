@@ -1,12 +1,12 @@
-"""What happens to a person who gets an action, or two that meet; and what that loses against the best allowed one.
+"""Simulated outcomes: rewards of actions, winners of duels, and their regret.
 
-Every outcome has one form, and any of them can be put into `rollout`:
+Every outcome function has the same signature, so that `rollout` can be built around any:
 
-    one, other, who, told, value, loss, weak = outcome(people, p, target, play, seed, person, round_)
+    one, other, who, shown, value, loss, weak = outcome(people, p, target, play, seed, person, round_)
 
-`play` is what the rule chose: `one` action (then `other` is the same), or the pair of both. The evidence is told
-(who, told): the action and its reward, or winner and loser. `value` counts as reward; `loss` is regret, for a pair
-what both lose together, and `weak` what the better of them loses.
+`play` is the rule's choice: `one` action (then `other` is the same) or a pair. `tell` gets (who, shown): the action and
+its reward, or winner and loser. `value` counts as reward; `loss` is the regret, for a pair the sum of both, and `weak`
+the regret of the better one.
 """
 
 from typing import NamedTuple
@@ -19,11 +19,11 @@ from lpbandits.kernels.random import REWARD, STATE, normal, poisson_quantile, st
 from lpbandits.typing import FloatArray, IntArray
 
 COMPARED = 0  # two noisy rewards are compared
-BRADLEY_TERRY = 1  # the chance to win is the logistic function of the difference of the means
+BRADLEY_TERRY = 1  # P(win) is the logistic function of the difference of the means
 
 
 class People(NamedTuple):
-    """Some people: their mean rewards (people×k), states (-1: not known), and how outcomes come about."""
+    """People: mean rewards (people×k), states (-1: unknown), and the distribution of outcomes."""
 
     means: FloatArray
     truth: IntArray
@@ -34,7 +34,7 @@ class People(NamedTuple):
 
 @kernel
 def noisy(people: People, mean: float, word: np.uint64) -> float:
-    """Return the reward that a random word brings about."""
+    """Return the reward drawn by a random word."""
     if people.family == BERNOULLI:
         return 1.0 if unit(word) < mean else 0.0
     if people.family == POISSON:
@@ -48,7 +48,7 @@ def noisy(people: People, mean: float, word: np.uint64) -> float:
 def rewarded(
     people: People, p: int, target: float, play: int, seed: int, person: int, round_: int
 ) -> tuple[int, int, int, float, float, float, float]:
-    """Draw the action's reward: the same luck for every policy in this round, whatever action it plays."""
+    """Draw the action's reward, with the same random word for every policy and action in this round."""
     mean = people.means[p, play]
     _, word = words(seed, person, round_, STATE, 0)
     reward = noisy(people, mean, word)
@@ -57,22 +57,22 @@ def rewarded(
 
 @jit_in_place
 def first_wins(people: People, one: float, other: float, seed: int, person: int, round_: int) -> bool:
-    """Say whether the first of two actions with these means wins; equal rewards are settled by a coin."""
+    """Return whether the first of two actions with these means wins; ties are broken at random."""
     word, word_too = words(seed, person, round_, REWARD, 0)
     if people.comparison == BRADLEY_TERRY:
         return unit(word) * (1.0 + np.exp((other - one) / people.noise)) < 1.0
-    mine = noisy(people, one, word)
-    theirs = noisy(people, other, word_too)
-    if mine == theirs:
+    first = noisy(people, one, word)
+    second = noisy(people, other, word_too)
+    if first == second:
         return uniform(seed, person, round_, REWARD, 1) < 0.5
-    return mine > theirs
+    return first > second
 
 
 @kernel
 def duelled(
     people: People, p: int, target: float, play: tuple[int, int], seed: int, person: int, round_: int
 ) -> tuple[int, int, int, int, float, float, float]:
-    """Let two actions meet: the same luck for every policy in this round."""
+    """Draw a duel, with the same random words for every policy in this round."""
     one, other = play
     mean, mean_too = people.means[p, one], people.means[p, other]
     winner, loser = one, other

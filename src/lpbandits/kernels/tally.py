@@ -1,4 +1,4 @@
-"""Recording outcomes: one slot per tried action, kept in the order of each state."""
+"""Record outcomes: one slot per tried action, sorted by each state's order."""
 
 from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.layout import COUNT, FAMILY, GAUSSIAN_UNKNOWN, REWARDS, SPREAD, SUM, Arrays
@@ -16,7 +16,7 @@ def find(order: SlotArray, n: int, action: int) -> int:
 
 @jit_in_place
 def place(ranks: Int32Array, order: SlotArray, n: int, action: int) -> None:
-    """Give `action` slot n, and the slot its place in every state's order."""
+    """Give `action` slot n, and insert the slot into every state's order."""
     order[0, n] = action
     for row in range(1, order.shape[0]):
         rank = ranks[row - 1, action]
@@ -29,7 +29,7 @@ def place(ranks: Int32Array, order: SlotArray, n: int, action: int) -> None:
 
 @kernel
 def open_slot(b: Arrays, n: int, action: int) -> tuple[int, int]:
-    """Return the number of tried actions with `action` among them, and its slot, empty if it is new."""
+    """Return the number of tried actions including `action`, and its slot (zeroed if new)."""
     slot = find(b.order, n, action)
     if slot < 0:
         place(b.ranks, b.order, n, action)
@@ -42,7 +42,7 @@ def open_slot(b: Arrays, n: int, action: int) -> tuple[int, int]:
 
 @kernel
 def record(b: Arrays, n: int, action: int, reward: float) -> tuple[int, int]:
-    """Add one outcome; return the number of tried actions and its slot. Only unknown noise needs the spread."""
+    """Add one outcome; return the number of tried actions and its slot. The spread is kept if the noise is unknown."""
     n, slot = open_slot(b, n, action)
     b.slots[COUNT, slot] += 1.0
     b.slots[SUM, slot] += reward

@@ -37,18 +37,18 @@ ROWS = 9
 # places in the row SUMS: Σ ρ̄²/D; rewards; their squares within actions, / ψ (1 − L); E s²
 REWARDS_TWICE, COUNT, WITHIN, SCALE_2 = range(4)
 # places in the row MEAN_SUMS: Σ ρ̄u/D, Σ u²/D; E s and E s²; scratch
-REWARDS_MEANS, MEANS_TWICE, OF_SCALE, OF_SCALE_2, MOVE = range(5)
+REWARDS_MEANS, MEANS_TWICE, OF_SCALE, OF_SCALE_2 = range(4)
 
 
 @kernel
 def dimensions(table: FloatArray) -> int:
-    """Return how many dimensions a taste has, the level among them."""
+    """Return the number of dimensions of a taste, including the level."""
     return table.shape[0] - FACTOR - 1
 
 
 @kernel
 def forget(table: FloatArray, own: FloatArray) -> None:
-    """Make a taste that of somebody unknown: Λ = I, and empty sums."""
+    """Reset a taste to the prior: Λ = I, and empty sums."""
     for row in range(own.shape[0] - 1):
         for i in range(own.shape[1]):
             own[row, i] = 0.0
@@ -128,7 +128,7 @@ def replace_along(
     new_count: float,
     new_mean: float,
 ) -> None:
-    """Do that where Λ⁻¹F stands in ALONG already, and F·Λ⁻¹F is known: it is the dearest part."""
+    """Do the same with Λ⁻¹F already in ALONG and F·Λ⁻¹F given, the most expensive part."""
     lasting = table[COMMON, LASTING]
     weight = 1.0 / (table[VARIANCE, action] * (lasting + (1.0 - lasting) / new_count))
     old = 0.0
@@ -223,20 +223,20 @@ def expected_reward(table: FloatArray, own: FloatArray, action: int) -> float:
 
 @kernel
 def slope(table: FloatArray, own: FloatArray, action: int) -> float:
-    """Return u − F·TASTE_MEAN: what one more of the scale adds to what is expected of an action."""
+    """Return u − F·TASTE_MEAN: derivative of an action's expected reward by the scale."""
     return table[MEAN, action] - project(table, own, action, TASTE_MEAN)
 
 
 @kernel
 def lasting_share(table: FloatArray, count: float) -> float:
-    """Return L ψ/D: how far what is expected of an action goes from the taste's to the mean of its own n rewards."""
+    """Return L ψ/D: weight of the mean of an action's n rewards against the taste's expectation."""
     lasting = table[COMMON, LASTING]
     return lasting / (lasting + (1.0 - lasting) / count) if count > 0.0 else 0.0
 
 
 @kernel
 def foreseen_sd(table: FloatArray, own: FloatArray, action: int, count: float) -> float:
-    """Return the standard deviation of the next reward of an action that was tried so often; Λ⁻¹F is left in ALONG.
+    """Return the standard deviation of the next reward of an action tried `count` times; Λ⁻¹F is left in ALONG.
 
     E[s²] (h² F·Λ⁻¹F + ψ (1 − L (1 − h))) + h² Var[s slope], where h = 1 − L ψ/D is the taste's share.
     """
@@ -248,25 +248,3 @@ def foreseen_sd(table: FloatArray, own: FloatArray, action: int, count: float) -
     square = share * share * max(square - mean * mean, 0.0)
     square += own[SUMS, SCALE_2] * (share * share * along(table, own, action) + own_part)
     return np.sqrt(max(square, 0.0))
-
-
-@kernel
-def sway_untried(table: FloatArray, own: FloatArray, action: int, count: float, k: int, out: FloatArray) -> None:
-    """Write Cov(b, a)/sd of the next reward of an action a that was tried so often, for untried b.
-
-    Cov(b, a) = h (E[s²] F_b·Λ⁻¹F + Cov[s slope of b, s slope of a]), h the taste's share as above.
-    """
-    sd = max(foreseen_sd(table, own, action, count), TINY)
-    share = (1.0 - lasting_share(table, count)) / sd
-    sums, rise = own[MEAN_SUMS], slope(table, own, action)
-    sums[MOVE] = share * (sums[OF_SCALE_2] * rise - sums[OF_SCALE] * (sums[OF_SCALE] * rise))
-    for i in range(dimensions(table)):
-        own[ALONG, i] = own[SUMS, SCALE_2] * share * own[ALONG, i] - sums[MOVE] * own[TASTE_MEAN, i]
-    over_actions(table, own, 0.0, MOVE, k, out)
-
-
-@kernel
-def sway_of_liking(table: FloatArray, own: FloatArray, action: int, count: float) -> float:
-    """Return E[s²] ψ L h/sd: what an action's next reward says of the person's lasting liking of it."""
-    liking = table[VARIANCE, action] * table[COMMON, LASTING] * (1.0 - lasting_share(table, count))
-    return own[SUMS, SCALE_2] * liking / max(foreseen_sd(table, own, action, count), TINY)

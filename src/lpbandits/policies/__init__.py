@@ -1,13 +1,11 @@
-"""The policies: each is one file of this folder, whose `ENTRIES` register it by being there.
+"""Policies: an evidence (how probable is each state) × a rule (which action to play), registered by name.
 
-A latent policy is an *evidence* (how probable is each state) and a *rule* (which action to play); see `parts`.
+`base` describes the two seams, `named` lists the named policies.
 """
-
-from importlib import import_module
-from pkgutil import iter_modules
 
 from lpbandits.policies.base import Evidence, Feedback, Rule
 from lpbandits.policies.belief import Belief
+from lpbandits.policies.named import ENTRIES
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.registry import POLICIES, Entry, Setting, entry_of, make_policy, policy_from_dict, title_of
 
@@ -26,6 +24,4 @@ __all__ = [
     "title_of",
 ]
 
-_files = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
-_entries = [entry for file in _files for entry in getattr(file, "ENTRIES", ())]
-POLICIES.update({entry.name: entry for entry in sorted(_entries, key=lambda entry: entry.place)})
+POLICIES.update({entry.name: entry for entry in sorted(ENTRIES, key=lambda entry: entry.place)})

@@ -1,34 +1,83 @@
-"""`Belief`: what a policy knows of one person, as plain arrays; it makes, grows, saves and restores itself."""
+"""`Belief`: the knowledge of a policy about one person, as plain arrays that can be saved and restored."""
 
 import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput
 from lpbandits.kernels import layout
-from lpbandits.typing import FloatArray, IntArray, Json, SlotArray
-
-if TYPE_CHECKING:
-    from lpbandits.policies.policy import Policy
+from lpbandits.kernels.layout import Arrays
+from lpbandits.kernels.tally import place
+from lpbandits.model import PreferenceModel
+from lpbandits.rewards import Rewards
+from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, SlotArray
 
 MAGIC = b"LPB1"
-_HEAD = struct.Struct("<4s8sIIII")  # magic, whose it is, tried actions, states, rows and columns of its own
+_HEAD = struct.Struct("<4s8sIIII")  # magic, policy id, tried actions, states, rows and columns of `own`
 _SLOTS = ("count", "sum", "spread")
 _STATES = ("score", "posterior")  # the other rows never change
 
 
+class BeliefPolicy(Protocol):
+    """The parts of a `Policy` that determine the arrays of its beliefs."""
+
+    @property
+    def model(self) -> PreferenceModel:
+        """Actions and orderings."""
+
+    @property
+    def evidence(self) -> Any:
+        """The evidence."""
+
+    @property
+    def rule(self) -> Any:
+        """The rule."""
+
+    @property
+    def rewards(self) -> Rewards:
+        """Family and noise of rewards."""
+
+    @property
+    def feedback(self) -> str:
+        """Kind of outcomes."""
+
+    @property
+    def id(self) -> bytes:
+        """Identifier of evidence, rule and model."""
+
+    @property
+    def ranks(self) -> Int32Array:
+        """Ranks for the kernels."""
+
+    @property
+    def start_states(self) -> FloatArray:
+        """Initial `states`."""
+
+    @property
+    def start_own(self) -> FloatArray:
+        """Initial `own`."""
+
+    def index_of(self, label: Any) -> int:
+        """Return the index of an action."""
+
+    def arrays(self, belief: "Belief") -> Arrays:
+        """Return the arrays of the kernels."""
+
+
 @dataclass(eq=False)
 class Belief:
-    """What a policy knows of one person; `lpbandits.kernels.layout` says what the arrays are.
+    """The knowledge of a policy about one person; `lpbandits.kernels.layout` describes the arrays.
 
-    A belief means nothing without its policy, which makes it (`policy.new_belief()`) and restores it.
+    A belief belongs to one policy, which creates it (`policy.new_belief()`).
 
+    Examples
+    --------
     >>> from lpbandits import LpbTS, PreferenceModel
     >>> policy = LpbTS(PreferenceModel([[0, 1], [1, 0]]))
     >>> belief = policy.new_belief()
@@ -48,8 +97,8 @@ class Belief:
     own_is_saved: bool = True
 
     @classmethod
-    def new(cls, policy: "Policy", room: int = 8) -> "Belief":
-        """Return what a policy knows of a person it has not met, with room for so many tried actions."""
+    def new(cls, policy: BeliefPolicy, room: int = 8) -> "Belief":
+        """Return the belief about a new person, with room for `room` tried actions."""
         _check_policy(policy)
         room = validate.as_count(room, "room")
         ordered = policy.ranks.shape[0] if policy.evidence.ordered or not policy.evidence.latent else 0
@@ -65,51 +114,51 @@ class Belief:
         )
 
     @classmethod
-    def copied(cls, policy: "Policy", belief: Any) -> "Belief":
-        """Return a copy, if it is a belief of this policy: kernels would read and write beyond any other's arrays."""
+    def copied(cls, policy: BeliefPolicy, belief: Any) -> "Belief":
+        """Return a copy; raise `InvalidInput` unless it is a belief of this policy."""
         _check_policy(policy)
         if not isinstance(belief, Belief):
             raise InvalidInput(
-                f"belief is {validate.short_repr(belief)}; give a Belief, as Belief.unpack(policy, data) does"
+                f"belief must be a Belief, got {validate.short_repr(belief)}; give Belief.unpack(policy, data)"
             )
         if belief.policy_id != policy.id:
-            raise InvalidInput("the belief is of another policy or model; give the policy it was made with")
+            raise InvalidInput("the belief belongs to another policy or model; give the policy that created it")
         out = cls.new(policy, max(belief.room, 1))
         for name in ("slots", "states", "own", "order"):
-            mine, theirs = getattr(out, name), getattr(belief, name)
-            if not isinstance(theirs, np.ndarray) or (theirs.shape, theirs.dtype) != (mine.shape, mine.dtype):
+            target, source = getattr(out, name), getattr(belief, name)
+            if not isinstance(source, np.ndarray) or (source.shape, source.dtype) != (target.shape, target.dtype):
                 raise InvalidInput(
-                    f"the belief's {name} are not what its policy made; give what new_belief or unpack gave"
+                    f"the belief's array {name!r} has the wrong shape or type; give a belief of new_belief or unpack"
                 )
-            mine[:] = theirs
+            target[:] = source
         out.tried = validate.as_count(belief.tried, "tried", low=0, high=out.room)
         return out
 
     @property
     def room(self) -> int:
-        """How many tried actions it can hold."""
+        """Number of tried actions it can hold."""
         return int(self.slots.shape[1])
 
     @property
     def actions(self) -> IntArray:
-        """The tried actions, slot by slot."""
+        """The tried actions in order of slots."""
         return self.order[0, : self.tried].astype(np.int64)
 
     @property
     def outcomes(self) -> int:
-        """How many outcomes its slots hold; a duel is one for each of its two actions."""
+        """Number of outcomes; a duel counts once for each of its two actions."""
         return int(self.slots[layout.COUNT, : self.tried].sum())
 
     def _grow(self) -> None:
-        """Make twice the room; whoever holds the arrays must take hold of the new ones."""
+        """Double the room; this replaces the arrays."""
         more = ((0, 0), (0, self.room))
         self.slots, self.order = np.pad(self.slots, more), np.pad(self.order, more)
         self.work = np.zeros((self.work.shape[0], max(self.work.shape[1], self.room)))
 
     def to_dict(self, labels: Sequence[Any]) -> Json:
-        """Return it as a JSON object, actions by their labels; null stands for −∞, the score of an excluded state.
+        """Return a JSON object with actions by label; null is −∞, the score of an impossible state.
 
-        "own" lists what is not 0 in the evidence's own array, as row, column and value.
+        "own" lists the nonzero entries of the array `own` as row, column and value.
         """
         actions = self.actions.tolist()
         rows = self.slots[:, : self.tried].T.tolist()
@@ -124,29 +173,29 @@ class Belief:
         }
 
     @classmethod
-    def from_dict(cls, policy: "Policy", content: Any) -> "Belief":
+    def from_dict(cls, policy: BeliefPolicy, content: Any) -> "Belief":
         """Return the belief that `to_dict` wrote, for the same policy."""
         _check_policy(policy)
         if not isinstance(content, dict):
-            raise FileFormatError("the saved belief is not whole: it is no JSON object")
+            raise FileFormatError("the saved belief must be a JSON object")
         try:
             tried = list(content["tried"])
             actions = [policy.index_of(row["action"]) for row in tried]
             rows = [[row[name] for name in _SLOTS] for row in tried]
             slots = validate.as_floats(rows, "tried", shape=(None, len(_SLOTS))) if rows else np.zeros((0, len(_SLOTS)))
-            given = [content["states"][name] for name in _STATES]
-            states = np.array([[-np.inf if x is None else x for x in row] for row in given], dtype=np.float64)
+            saved = [content["states"][name] for name in _STATES]
+            states = np.array([[-np.inf if x is None else x for x in row] for row in saved], dtype=np.float64)
             own = np.zeros(_saved_shape(policy))
             for row, column, value in content["own"]:
                 own[validate.as_count(row, "row", low=0), validate.as_count(column, "column", low=0)] = value
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             if isinstance(error, InvalidInput):
-                raise FileFormatError(f"the saved belief is not usable: {error}") from None
-            raise FileFormatError(f"the saved belief is not whole: {error!r}") from None
+                raise FileFormatError(f"the saved belief is invalid: {error}") from None
+            raise FileFormatError(f"the saved belief is incomplete: {error!r}") from None
         return cls._restored(policy, np.array(actions, dtype=np.int64), slots.T, states, own)
 
     def pack(self) -> bytes:
-        """Return it as bytes, compressed: about 30 bytes per tried action and 16 per state."""
+        """Return compressed bytes: about 30 bytes per tried action and 16 per state."""
         m = self.states.shape[1]
         own = self.own if self.own_is_saved else np.zeros((0, 0))
         head = _HEAD.pack(MAGIC, self.policy_id, self.tried, m, *own.shape)
@@ -155,25 +204,25 @@ class Belief:
         return head + zlib.compress(body, 1)
 
     @classmethod
-    def unpack(cls, policy: "Policy", data: Any) -> "Belief":
+    def unpack(cls, policy: BeliefPolicy, data: Any) -> "Belief":
         """Return the belief that `pack` wrote, for the same policy."""
         _check_policy(policy)
         if not isinstance(data, bytes | bytearray) or len(data) < _HEAD.size or not data.startswith(MAGIC):
-            raise FileFormatError("this is not a packed belief; give what Belief.pack returned")
-        _, whose, tried, m, rows, columns = _HEAD.unpack_from(data)
-        if whose != policy.id:
-            raise FileFormatError("the packed belief is of another policy or model; give the policy it was made with")
+            raise FileFormatError("data is not a packed belief; give the bytes of Belief.pack")
+        _, policy_id, tried, m, rows, columns = _HEAD.unpack_from(data)
+        if policy_id != policy.id:
+            raise FileFormatError(
+                "the packed belief belongs to another policy or model; give the policy that created it"
+            )
         _check_shapes(policy, tried, m, (rows, columns))
         sizes = (4 * tried, 8 * layout.SLOT_ROWS * tried, 8 * len(_STATES) * m, 8 * rows * columns)
         try:
             inflater = zlib.decompressobj()
             body = inflater.decompress(data[_HEAD.size :], sum(sizes) + 1)
         except zlib.error as error:
-            raise FileFormatError(
-                f"the packed belief is damaged: {error}; read it again from where it is kept"
-            ) from None
+            raise FileFormatError(f"the packed belief is damaged: {error}") from None
         if len(body) != sum(sizes) or not inflater.eof or inflater.unused_data:
-            raise FileFormatError("the packed belief is not whole; read it again from where it is kept")
+            raise FileFormatError("the packed belief is truncated or damaged")
         ends = np.cumsum(sizes)
         actions = np.frombuffer(body[: ends[0]], dtype="<u4").astype(np.int64)
         slots, states, own = (
@@ -186,68 +235,61 @@ class Belief:
 
     @classmethod
     def _restored(
-        cls, policy: "Policy", actions: IntArray, slots: FloatArray, states: FloatArray, own: FloatArray
+        cls, policy: BeliefPolicy, actions: IntArray, slots: FloatArray, states: FloatArray, own: FloatArray
     ) -> "Belief":
-        """Return a belief of checked parts; the order of the slots follows from the actions, scores from the rest."""
-        from lpbandits.kernels.entry_points import door_to_weigh  # noqa: PLC0415 - compiled code only when asked for
-        from lpbandits.kernels.tally import place  # noqa: PLC0415
-
+        """Validate saved arrays and return a belief; slot orders, scores and posterior are recomputed."""
         n = len(actions)
         if states.ndim != 2:
-            raise FileFormatError(f"the saved belief's states have shape {states.shape}, not rows per state")
+            raise FileFormatError(f"the saved belief's states must be a matrix, got shape {states.shape}")
         _check_shapes(policy, n, states.shape[1], own.shape)
         if len(np.unique(actions)) < n or (n and actions.max() >= policy.model.n_actions):
-            raise FileFormatError("the saved belief is not usable: an action is tried twice over, or is not there")
+            raise FileFormatError("the saved belief is invalid: an action is listed twice or unknown")
         try:
             _check_slots(policy, slots)
             belief = cls.new(policy, max(8, n))
             belief.slots[:, :n], belief.tried = slots, n
             if policy.feedback == "duels" and belief.outcomes % 2:
-                raise InvalidInput(f"its actions appear {belief.outcomes} times, but a duel has two")
+                raise InvalidInput(f"the counts sum to {belief.outcomes}, but each duel has two actions")
             _check_own(policy, own, actions, belief.outcomes // (2 if policy.feedback == "duels" else 1))
             _check_states(policy, states)
         except InvalidInput as error:
-            raise FileFormatError(f"the saved belief is not usable: {error}") from None
+            raise FileFormatError(f"the saved belief is invalid: {error}") from None
         for slot, action in enumerate(actions.tolist()):
             place(policy.ranks, belief.order, slot, action)
         if belief.own_is_saved:
             belief.own[:] = own
-        if n:  # else all is as in the beginning
+        if n:
             belief.states[: len(_STATES)] = states
         if n and policy.evidence.update_posterior is not None:
-            update_posterior, framed = door_to_weigh(policy.evidence.update_posterior)
-            arrays = policy.arrays(belief)
-            update_posterior(framed(arrays), n)
+            policy.evidence.update_posterior(policy.arrays(belief), n)
         if np.isnan(belief.states).any():
-            raise FileFormatError("the saved belief is not usable: no probability of the states follows from it")
+            raise FileFormatError("the saved belief is invalid: it gives no posterior")
         return belief
 
 
 def _check_policy(policy: Any) -> None:
-    from lpbandits.policies.policy import Policy  # noqa: PLC0415 - which imports this
-
-    if not isinstance(policy, Policy):
-        raise InvalidInput(f"policy is {validate.short_repr(policy)}; give a policy such as LpbTS(model)")
+    if not hasattr(policy, "new_belief"):
+        raise InvalidInput(f"policy must be a Policy, got {validate.short_repr(policy)}; give one such as LpbTS(model)")
 
 
-def _saved_shape(policy: "Policy") -> tuple[int, int]:
-    """Return the shape of what is saved of an evidence's own array."""
+def _saved_shape(policy: BeliefPolicy) -> tuple[int, int]:
+    """Return the shape of the saved part of the evidence's array `own`."""
     rows, columns = (0, 0) if policy.evidence.derived else policy.start_own.shape
     return rows, columns
 
 
-def _check_shapes(policy: "Policy", tried: int, states: int, own: tuple[int, ...]) -> None:
-    """Refuse a belief of another policy before anything of its size is made."""
+def _check_shapes(policy: BeliefPolicy, tried: int, states: int, own: tuple[int, ...]) -> None:
+    """Reject a belief of another policy before allocating arrays of its size."""
     m, k = policy.start_states.shape[1], policy.model.n_actions
     if (states, own) != (m, _saved_shape(policy)) or tried > k:
         raise FileFormatError(
-            f"the saved belief has {tried} tried actions, {states} states and {own} numbers of its evidence; this "
-            f"policy has {k} actions, {m} states and {_saved_shape(policy)}: give the policy it was made with"
+            f"the saved belief has {tried} tried actions, {states} states and an array of shape {own}; this policy has "
+            f"{k} actions, {m} states and shape {_saved_shape(policy)}: give the policy that created it"
         )
 
 
-def _check_slots(policy: "Policy", slots: FloatArray) -> None:
-    """Refuse counts, sums and spreads that no rewards of the policy's family, or no duels, lead to."""
+def _check_slots(policy: BeliefPolicy, slots: FloatArray) -> None:
+    """Reject counts, sums and spreads that are impossible for the policy's rewards or duels."""
     counts, sums, spreads = slots
     family = "bernoulli" if policy.feedback == "duels" else policy.rewards.family
     largest = {"bernoulli": 1.0, "poisson": validate.MAX_ABS_VALUE, "gaussian": validate.MAX_ABS_VALUE}[family]
@@ -268,16 +310,16 @@ def _check_slots(policy: "Policy", slots: FloatArray) -> None:
             raise InvalidInput(f"an action has count {count:g}, sum {total:g} and spread {spread:g}, but {rule}")
 
 
-def _check_own(policy: "Policy", own: FloatArray, actions: IntArray, outcomes: int) -> None:
+def _check_own(policy: BeliefPolicy, own: FloatArray, actions: IntArray, outcomes: int) -> None:
     if not np.isfinite(own).all():
-        raise InvalidInput("its evidence's own numbers are not finite")
+        raise InvalidInput("the array 'own' is not finite")
     if not len(actions) and not policy.evidence.derived and not np.array_equal(own, policy.start_own):
-        raise InvalidInput("its evidence holds something, though no action was tried")
+        raise InvalidInput("the array 'own' is not empty, but no action was tried")
     policy.evidence.check_own(policy.model, own, outcomes)
 
 
-def _check_states(policy: "Policy", states: FloatArray) -> None:
-    """Refuse what is no score or no probability; only an impossible state has the score −∞."""
+def _check_states(policy: BeliefPolicy, states: FloatArray) -> None:
+    """Reject invalid scores and probabilities; only an impossible state has the score −∞."""
     score, posterior = states
     if not len(score):
         return
@@ -285,7 +327,7 @@ def _check_states(policy: "Policy", states: FloatArray) -> None:
     if not np.isfinite(score[possible]).all() or np.isnan(score).any() or np.any(score == np.inf):
         raise InvalidInput("a score is not a finite number")
     if not (np.all(posterior >= 0) and abs(float(posterior.sum()) - 1.0) < 1e-6):
-        raise InvalidInput("its posterior is not a probability of each state")
+        raise InvalidInput("the posterior must be nonnegative and sum to 1")
 
 
 def _plain(values: FloatArray) -> list[float | None]:

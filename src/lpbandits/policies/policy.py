@@ -1,7 +1,7 @@
-"""What a policy is: an evidence and a rule over one model, and the plain arrays that the kernels run on.
+"""`Policy`: an evidence and a rule over one model, and the constant arrays that its kernels use.
 
-A `Policy` never changes. What it knows of one person is a `Belief`, which is nothing but arrays; `Agent` holds one for
-a user, and the simulator's rollout makes its own. Both call the same compiled functions.
+A `Policy` is immutable. Its knowledge about one person is a `Belief`. `Agent` and the simulator call the same compiled
+functions.
 """
 
 import hashlib
@@ -17,8 +17,7 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels import layout
 from lpbandits.kernels.choices import favourite_sets
-from lpbandits.kernels.compiler import fingerprint
-from lpbandits.kernels.entry_points import door_to_choose, door_to_doubt, door_to_expect, door_to_sway
+from lpbandits.kernels.compiler import NumbaError, compile_error, is_plugin
 from lpbandits.kernels.layout import Arrays
 from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel, as_model
@@ -34,14 +33,24 @@ from lpbandits.validate import short_repr
 class Policy:
     """An evidence and a rule over one model.
 
-    The named policies (`LpbTS`, `MTS`, …) are this with their own settings; any evidence combines with any rule that
-    can use it, and what cannot work together is refused here.
+    The named policies (`LpbTS`, `MTS`, …) are combinations with their settings. Any evidence combines with any rule
+    that can use it; incompatible ones raise `InvalidInput`.
 
-    `explore` is a floor for the chance of every allowed action, as trials need it for their analysis: each of N actions
-    is played with chance `explore`, and with what is left, 1 − N · explore, the rule decides. Every named policy takes
-    it, also one limited to top actions; of a duel it holds for both places. More than 1/N is refused when N is known.
+    Parameters
+    ----------
+    model
+        Actions and the states' orderings.
+    evidence, rule
+        How probable each state is, and which action to play.
+    explore
+        Smallest probability of every allowed action, as trials need it for their analysis: each of N allowed actions is
+        played with probability `explore`, and the rule decides with probability 1 − N · explore. It also holds for
+        policies limited to top actions, and for both actions of a duel. At most 1/N.
 
-    >>> from lpbandits import Refit, Sample, TwoStates
+    Examples
+    --------
+    >>> from lpbandits.policies.evidences import Refit
+    >>> from lpbandits.policies.rules import Sample, TwoStates
     >>> model = PreferenceModel([[0, 1], [1, 0]])
     >>> Policy(model, Refit(), Sample())
     Policy(refit(noise=1.0) × sample(first='prior') over 2 states, 2 actions)
@@ -69,48 +78,52 @@ class Policy:
                 f"combine it with {other}"
             )
         if rule.latent and not evidence.latent:
-            raise InvalidInput(f"the rule '{rule.kind}' needs states, which '{evidence.kind}' does not weigh")
+            raise InvalidInput(
+                f"the rule '{rule.kind}' needs a posterior over states, which '{evidence.kind}' does not have"
+            )
         if evidence.latent and rule.latent is False:
-            raise InvalidInput(f"the rule '{rule.kind}' uses no states, so '{evidence.kind}' would be wasted on it")
-        _ = self.rewards, self.table, self.start_own  # a model without what the evidence needs is refused now
+            raise InvalidInput(
+                f"the rule '{rule.kind}' does not use the states of '{evidence.kind}'; combine it with 'tally'"
+            )
+        _ = self.rewards, self.table, self.start_own  # raise now if the model lacks them
         rule.check(self)
 
     @property
     def feedback(self) -> Feedback:
-        """What it learns from: "rewards" or "duels"."""
+        """Kind of outcomes it learns from: "rewards" or "duels"."""
         return self.evidence.feedback
 
     @cached_property
     def rewards(self) -> Rewards:
-        """The rewards it takes in."""
+        """Family and noise of the rewards."""
         return as_rewards(getattr(self.evidence, "rewards", Rewards()))
 
     @cached_property
     def ranks(self) -> Int32Array:
-        """The rank table for the kernels; without latent states, the actions' own order."""
+        """Ranks for the kernels; without latent states, the order of the actions."""
         ranks = self.model.ranks if self.evidence.latent else np.arange(self.model.n_actions)[None, :]
         return np.array(ranks, dtype=np.int32, order="C")
 
     @cached_property
     def table(self) -> FloatArray:
-        """What the evidence knows beforehand, for the kernels."""
-        return _matrix(self.evidence.table(self.model), f"what '{self.evidence.kind}' knows")
+        """The evidence's constants for the kernels."""
+        return _matrix(self.evidence.table(self.model), f"table() of '{self.evidence.kind}'")
 
     @cached_property
     def settings(self) -> FloatArray:
-        """The numbers of the rewards, the evidence and the rule, for the kernels."""
+        """The settings of rewards, evidence and rule for the kernels."""
         rewards = self.rewards
         family = rewards.code if rewards.noise_known else layout.GAUSSIAN_UNKNOWN
         noise = 0.0 if rewards.noise is None else rewards.noise
         rows = ((family, noise, rewards.weight), self.evidence.settings(), self.rule.settings())
         out = np.zeros((len(rows), max(map(len, rows))))
         for i, row in enumerate(rows):
-            out[i, : len(row)] = validate.as_floats(row, "a part's settings()", shape=(None,))
+            out[i, : len(row)] = validate.as_floats(row, "settings()", shape=(None,))
         return out
 
     @cached_property
     def start_states(self) -> FloatArray:
-        """The rows per state of an untouched belief (no columns without latent states)."""
+        """The initial `states` of a belief (no columns without latent states)."""
         if not self.evidence.latent:
             return np.zeros((layout.STATE_ROWS, 0))
         states = np.zeros((layout.STATE_ROWS, self.model.n_states))
@@ -124,12 +137,12 @@ class Policy:
 
     @cached_property
     def start_own(self) -> FloatArray:
-        """The evidence's own part of an untouched belief."""
-        return _matrix(self.evidence.own(self.model), f"the own part of '{self.evidence.kind}'")
+        """The initial `own` of a belief."""
+        return _matrix(self.evidence.own(self.model), f"own() of '{self.evidence.kind}'")
 
     @cached_property
     def id(self) -> bytes:
-        """Eight bytes that tell this evidence and rule over this model from others: beliefs carry them."""
+        """Eight bytes that identify evidence, rule and model; beliefs carry them."""
         content = json.dumps([_as_floats(self._parts()), self.model.sha256], sort_keys=True)
         return hashlib.sha256(content.encode()).digest()[:8]
 
@@ -138,39 +151,34 @@ class Policy:
         """The rule's function, bound to the evidence's expectations if needed, and checked if it is a plug-in's."""
         choose = self.rule.choose
         if self.rule.needs_expectations:
-            choose = bind_expectations(
-                choose, self.evidence.expected_rewards, self.evidence.predictive_sd, self.evidence.sway
-            )
-        return checked_choose(choose, self.feedback) if fingerprint(choose) else choose
+            choose = bind_expectations(choose, self.evidence.expected_rewards, self.evidence.predictive_sd)
+        return checked_choose(choose, self.feedback) if is_plugin(choose) else choose
 
     @property
     def tell(self) -> Callable[..., int]:
-        """The evidence's function, watched if it is from outside."""
+        """The evidence's function, checked if it is a plug-in's."""
         tell = self.evidence.tell
-        return checked_tell(tell) if fingerprint(tell) else tell
+        return checked_tell(tell) if is_plugin(tell) else tell
 
     def new_belief(self, room: int = 8) -> Belief:
-        """Return what the policy knows of a person it has not met, with room for so many tried actions."""
+        """Return the belief about a new person, with room for `room` tried actions."""
         room = validate.as_count(room, "room")
-        if room > self.model.n_actions:  # what is no larger than the model was check_resources
+        if room > self.model.n_actions:
             size = room * (60 + 4 * self.model.n_states)
             check_resources(f"room for {room:,} tried actions", "it grows by itself", size=size)
         return Belief.new(self, room)
 
     def arrays(self, belief: Belief) -> Arrays:
-        """Return what the kernels work on: the policy's constants and a belief."""
-        own = (belief.slots, belief.states, belief.own, belief.order, belief.work)
-        return Arrays(self.ranks, self.table, self.settings, *own)
+        """Return the arrays of the kernels: the policy's constants and a belief."""
+        b = belief
+        return Arrays(self.ranks, self.table, self.settings, b.slots, b.states, b.own, b.order, b.work)
 
     def offer(self, allowed: Sequence[Label] | None) -> IntArray:
-        """Return the actions to choose from as indices in rising order; empty means all.
-
-        `allowed` limits them, and a rule limited to top actions keeps those that some state prefers among the allowed.
-        """
+        """Return the allowed actions as ascending indices, reduced to top actions if the rule is; empty means all."""
         return self.limited(self.indices(allowed))
 
     def indices(self, allowed: Sequence[Label] | None) -> IntArray:
-        """Return the allowed actions as indices in rising order; empty means all."""
+        """Return the allowed actions as ascending indices; empty means all."""
         if allowed is None:
             return np.empty(0, dtype=np.int64)
         indices = sorted({self.index_of(label) for label in validate.as_list(allowed, "allowed", "actions")})
@@ -179,29 +187,29 @@ class Policy:
         return np.array(indices, dtype=np.int64)
 
     def limited(self, offered: IntArray) -> IntArray:
-        """Return those that a rule limited to top actions keeps: what some state prefers among them."""
+        """Return the best allowed action of each state if the rule is limited to top actions, else `offered`."""
         return np.unique(self.favourites(offered)) if self.rule.top else offered
 
     def check_floor(self, actions: int) -> None:
-        """Refuse a floor that so many allowed actions cannot all have."""
+        """Raise `InvalidInput` if `explore` exceeds 1 / (number of allowed actions)."""
         if self.explore * actions > 1.0 + 1e-9:
             raise InvalidInput(
-                f"explore is {self.explore:g}, but {actions:,} actions are allowed, each of which can have a chance of "
-                f"at most {1.0 / actions:.3g}; lower explore, or allow fewer actions"
+                f"explore must be at most {1.0 / actions:.3g} for {actions:,} allowed actions, got {self.explore:g}; "
+                "lower it, or allow fewer actions"
             )
 
     def probabilities(self, belief: Belief, allowed: IntArray) -> FloatArray:
-        """Return the exact chance of each of the k actions at the next ask, given those allowed (empty: all)."""
-        chance = self.rule.probabilities(self, belief, self.limited(allowed))
+        """Return the exact probability of each of the k actions at the next ask; empty `allowed` means all."""
+        out = self.rule.probabilities(self, belief, self.limited(allowed))
         if self.explore:
-            whole = self.allowed(allowed)
-            self.check_floor(len(whole))
-            chance = chance * max(1.0 - self.explore * len(whole), 0.0)
-            chance[whole] += self.explore
-        return chance
+            actions = self.allowed(allowed)
+            self.check_floor(len(actions))
+            out = out * max(1.0 - self.explore * len(actions), 0.0)
+            out[actions] += self.explore
+        return out
 
     def offer_sets(self, offered: IntArray) -> IntArray:
-        """Do for a world's offered sets (people × rounds × actions, 1×1×0 for all) what `offer` does for one."""
+        """Apply `limited` to a world's offered sets (people × rounds × actions; 1×1×0: all)."""
         if not self.rule.top:
             return offered
         if offered.shape[2] == 0:
@@ -211,7 +219,7 @@ class Policy:
         return out
 
     def allowed(self, offered: IntArray) -> IntArray:
-        """Return the actions to choose from, all where `offered` is empty."""
+        """Return the allowed actions, spelled out if `offered` is empty."""
         return offered if len(offered) else np.arange(self.model.n_actions)
 
     def favourites(self, offered: IntArray) -> IntArray:
@@ -221,7 +229,7 @@ class Policy:
         return np.asarray(offered[np.argmin(self.model.ranks[:, offered], axis=1)], dtype=np.int64)
 
     def equally(self, actions: IntArray) -> FloatArray:
-        """Return equal chances for the given actions, and none for the others."""
+        """Return equal probabilities for the given actions, and 0 for the others."""
         out = np.zeros(self.model.n_actions)
         out[actions] = 1.0 / len(actions)
         return out
@@ -235,36 +243,27 @@ class Policy:
         return tried, slots, np.setdiff1d(allowed, tried)
 
     def expected(self, belief: Belief) -> FloatArray:
-        """Return m×k: what the evidence expects of each action under each state; 1×k without latent states."""
+        """Return m×k: the expected reward of each action under each state; 1×k without latent states."""
         out = np.empty((max(belief.states.shape[1], 1), self.model.n_actions))
-        expected_rewards, framed = door_to_expect(self.evidence.expected_rewards)
-        arrays = self.arrays(belief)
-        frame = framed(arrays)
         for z in range(len(out)):
-            expected_rewards(frame, belief.tried, z, out[z])
+            self._call(self.evidence.expected_rewards, belief, z, out[z])
         return out
 
-    def doubts(self, belief: Belief) -> FloatArray:
-        """Return how uncertain that is for each action alone, as a standard deviation."""
+    def predictive_sd(self, belief: Belief) -> FloatArray:
+        """Return the standard deviation of each action's deviation from its expected reward."""
         out = np.empty(self.model.n_actions)
-        predictive_sd, framed = door_to_doubt(self.evidence.predictive_sd)
-        arrays = self.arrays(belief)
-        predictive_sd(framed(arrays), belief.tried, out)
-        return out
-
-    def swayed(self, belief: Belief, action: int) -> FloatArray:
-        """Return how far what is expected of each action moves by an outcome of one, a standard deviation above."""
-        out = np.empty(self.model.n_actions)
-        sway, framed = door_to_sway(self.evidence.sway)
-        arrays = self.arrays(belief)
-        sway(framed(arrays), belief.tried, action, out)
+        self._call(self.evidence.predictive_sd, belief, out)
         return out
 
     def choice(self, belief: Belief, offered: IntArray) -> int:
-        """Return what the rule plays next with the luck of address 0; its scratch is left in the belief."""
-        choose, framed = door_to_choose(self.choose)
-        arrays = self.arrays(belief)
-        return int(choose(framed(arrays), belief.tried, offered, 0, 0, 0))
+        """Return the rule's action for random stream 0; its scratch stays in the belief."""
+        return int(self._call(self.choose, belief, offered, 0, 0, 0))
+
+    def _call(self, function: Callable[..., Any], belief: Belief, *arguments: Any) -> Any:
+        try:
+            return function(self.arrays(belief), belief.tried, *arguments)
+        except NumbaError as error:
+            raise compile_error(error, function) from None
 
     def index_of(self, label: Any) -> int:
         """Return the index of an action's label."""
@@ -282,8 +281,10 @@ class Policy:
         return Policy(model, self.evidence, self.rule, self.explore)
 
     def exploring(self, explore: float) -> "Policy":
-        """Return the same policy with a floor for the chance of every allowed action.
+        """Return the same policy with another smallest probability of allowed actions.
 
+        Examples
+        --------
         >>> from lpbandits import Agent, Popular
         >>> model = PreferenceModel([[0, 1, 2]])
         >>> Agent(Popular(model).exploring(0.05), seed=7).probabilities().round(2).tolist()
@@ -309,29 +310,29 @@ class Policy:
 
     def __repr__(self) -> str:
         size = f"{self.model.n_states} states, {self.model.n_actions} actions"
-        floor = f", each allowed action at least {self.explore:g}" if self.explore else ""
-        return f"{type(self).__name__}({_told(self.evidence)} × {_told(self.rule)} over {size}{floor})"
+        floor = f", explore={self.explore:g}" if self.explore else ""
+        return f"{type(self).__name__}({_described(self.evidence)} × {_described(self.rule)} over {size}{floor})"
 
 
 def _matrix(values: Any, name: str) -> FloatArray:
     array = validate.as_array(values, name)
     if array.ndim != 2:
-        raise InvalidInput(f"{name} has shape {array.shape}; it must be a matrix")
+        raise InvalidInput(f"{name} must be a matrix, got shape {array.shape}")
     try:
         return np.array(array, dtype=np.float64, order="C")
     except validate.CONVERSION_ERRORS:
-        raise InvalidInput(f"{name} is not a matrix of numbers") from None
+        raise InvalidInput(f"{name} must be a matrix of numbers") from None
 
 
 def _as_floats(content: Any) -> Any:
-    """Return a JSON object with one form for equal numbers: 100 and 100.0 are the same setting."""
+    """Return a JSON object with all integers as floats, so that equal settings give equal ids."""
     if isinstance(content, dict):
         return {key: _as_floats(value) for key, value in content.items()}
     return float(content) if isinstance(content, int) and not isinstance(content, bool) else content
 
 
-def _told(part: Any) -> str:
-    """Return a part for people: its kind and the settings that matter."""
+def _described(part: Any) -> str:
+    """Return the kind and settings of an evidence or a rule."""
     words: list[str] = []
     for name, value in ((field.name, getattr(part, field.name)) for field in fields(part)):
         if isinstance(value, Rewards):

@@ -1,4 +1,4 @@
-"""From the scores of states to a posterior, and from a posterior to a state and its favourite."""
+"""Normalise scores to a posterior, draw states from it, and find their best actions."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from lpbandits.kernels.layout import BEST, POSTERIOR, SCORE, Arrays
 from lpbandits.typing import Int32Array, IntArray
 
 NEGLIGIBLE = 1e-3
-"""Rules that weigh what all states expect leave out states so much less probable than the most probable one."""
+"""Rules that average over states skip states below this share of the largest posterior."""
 
 
 @kernel
@@ -29,7 +29,7 @@ def normalise(b: Arrays) -> None:
 
 @kernel
 def counted_states(b: Arrays) -> tuple[float, float]:
-    """Return how probable a state must be to be counted by rules that weigh them all, and how probable those are."""
+    """Return the smallest posterior of the states that rules average over, and their total mass."""
     least = 0.0
     for z in range(b.states.shape[1]):
         least = max(least, NEGLIGIBLE * b.states[POSTERIOR, z])
@@ -42,7 +42,7 @@ def counted_states(b: Arrays) -> tuple[float, float]:
 
 @kernel
 def draw_state(b: Arrays, u: float) -> int:
-    """Return the state of the posterior that a uniform number points at."""
+    """Return the state that a uniform number selects from the posterior."""
     state = 0
     for z in range(b.states.shape[1]):
         if b.states[POSTERIOR, z] > 0.0:
@@ -55,7 +55,7 @@ def draw_state(b: Arrays, u: float) -> int:
 
 @kernel
 def first_allowed(ranks: Int32Array, state: int, offered: IntArray) -> int:
-    """Return the allowed action that a state prefers."""
+    """Return a state's best action among a nonempty `offered`."""
     action = offered[0]
     for i in range(1, len(offered)):
         if ranks[state, offered[i]] < ranks[state, action]:

@@ -1,4 +1,4 @@
-"""Which policies there are, by name: for a run, for the command line, and for saved agents."""
+"""Registry of policies by name, for runs, the command line and saved agents."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import Json
 
 GROUP = "lpbandits"
-"""The group of entry points by which other packages bring parts, policies and worlds: modules that call `register`."""
+"""Entry-point group of plug-in packages: modules that call `register`."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a policy may be told before a run: the model, the rewards' family and noise, and the horizon.
+    """The information that a policy is built from: model, rewards, horizon and first action.
 
     >>> Setting(PreferenceModel([[0, 1]]), Rewards(noise=2.0)).rewards.noise
     2.0
@@ -41,7 +41,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Entry:
-    """A policy by name: how it is built for a run, what it is called, what it knows, and what it assumes.
+    """A named policy: how it is built, its title, what it knows and what it assumes.
 
     >>> from lpbandits import LpbTS
     >>> Entry("mine", lambda s: LpbTS(s.model), "Mine", "the possible orderings", "as lpbts").feedback
@@ -59,12 +59,14 @@ class Entry:
         for name in ("name", "title", "knows", "assumes"):
             object.__setattr__(self, name, validate.as_text(getattr(self, name), name))
         if not callable(self.build):
-            raise InvalidInput(f"build is {validate.short_repr(self.build)}; give a function: lambda s: LpbTS(s.model)")
+            raise InvalidInput(
+                f"build must be a function, got {validate.short_repr(self.build)}; give lambda s: LpbTS(s.model)"
+            )
         object.__setattr__(self, "feedback", validate.as_choice(self.feedback, "feedback", get_args(Feedback)))
 
     @property
     def rung(self) -> int | None:
-        """Its place on the ladder: 1 knows the possible means, 5 nothing; None knows something else.
+        """Rung on the ladder of knowledge: 1 knows the possible means, 5 nothing; None: something else.
 
         >>> POLICIES["lpbts"].rung
         3
@@ -73,7 +75,7 @@ class Entry:
 
     @property
     def place(self) -> tuple[bool, int, str]:
-        """Where it stands among others: rewards before duels, by its rung, and a short name before longer ones."""
+        """Sort key: rewards before duels, then rung, then name."""
         return self.feedback != "rewards", self.rung or len(LADDER) + 1, self.name.replace("-", "~")
 
 
@@ -84,7 +86,7 @@ TOP = "which actions are best in some state"
 NOTHING = "nothing"
 TASTES = "how tastes vary, from a log"
 LADDER = (MEANS, NEARLY, ORDERINGS, TOP, NOTHING)
-"""From knowing most to knowing nothing; tastes stand beside it."""
+"""From knowing most to knowing nothing."""
 
 POLICIES: dict[str, Entry] = {}
 """Every registered policy by name."""
@@ -93,7 +95,7 @@ _loaded: set[str] = set()
 
 
 def load_outside() -> None:
-    """Import what other installed packages bring, once."""
+    """Import the plug-ins of installed packages, once."""
     for point in entry_points(group=GROUP):
         if point.value not in _loaded:
             _loaded.add(point.value)
@@ -108,20 +110,22 @@ def make_policy(name: str, setting: Setting) -> Policy:
     """
     entry = entry_of(name)
     if not isinstance(setting, Setting):
-        raise InvalidInput(f"setting is {validate.short_repr(setting)}; give a Setting(model, rewards)")
+        raise InvalidInput(
+            f"setting must be a Setting, got {validate.short_repr(setting)}; give Setting(model, rewards)"
+        )
     policy: object = entry.build(setting)
     if not isinstance(policy, Policy):
-        raise InvalidInput(f"what {name!r} builds is {validate.short_repr(policy)}; it must return a policy")
+        raise InvalidInput(f"the builder of {name!r} must return a policy, got {validate.short_repr(policy)}")
     if policy.feedback != entry.feedback:
         raise InvalidInput(
-            f"{name!r} is registered for {entry.feedback}, but what it builds learns from {policy.feedback}; give its "
-            f"Entry feedback={policy.feedback!r}"
+            f"{name!r} is registered for {entry.feedback} but learns from {policy.feedback}; give its Entry "
+            f"feedback={policy.feedback!r}"
         )
     return policy
 
 
 def entry_of(name: str) -> Entry:
-    """Return what is registered under a name."""
+    """Return the entry of a name."""
     known: Any = name
     if isinstance(known, str) and str.__str__(known) not in POLICIES:
         load_outside()
@@ -129,7 +133,7 @@ def entry_of(name: str) -> Entry:
 
 
 def title_of(name: str) -> str:
-    """Return a policy's name for people; a name that is not registered stands for itself.
+    """Return a policy's title, or the name itself if it is not registered.
 
     >>> title_of("ts-top")
     'TS, top actions'
@@ -143,10 +147,10 @@ def policy_from_dict(content: Json, model: PreferenceModel) -> Policy:
         explore = content.get("explore", 0.0)
         return Policy(model, _part(EVIDENCES, content["evidence"]), _part(RULES, content["rule"]), explore)
     except InvalidInput as error:
-        raise FileFormatError(f"the saved policy is not usable: {error}") from None
+        raise FileFormatError(f"the saved policy is invalid: {error}") from None
     except validate.CONVERSION_ERRORS as error:
         raise FileFormatError(
-            f"the saved policy is not whole: {type(error).__name__} {validate.short_repr(error)}"
+            f"the saved policy is incomplete: {type(error).__name__} {validate.short_repr(error)}"
         ) from None
 
 
@@ -159,9 +163,7 @@ def _part(kinds: Mapping[str, Callable[..., P]], content: Json) -> P:
     if kind not in kinds:
         load_outside()
     if kind not in kinds:
-        raise InvalidInput(
-            f"it is made of {validate.short_repr(kind)}, which is not known here; import what defines it and calls register"
-        )
+        raise InvalidInput(f"unknown evidence or rule {validate.short_repr(kind)}; import the module that registers it")
     if "rewards" in settings:
         settings["rewards"] = Rewards(**settings["rewards"])
     return kinds[kind](**settings)

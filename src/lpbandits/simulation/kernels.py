@@ -9,11 +9,11 @@ from numba.core.errors import NumbaError
 
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels.choices import favourites, filled
-from lpbandits.kernels.compiler import explained, jit_in_place, kernel, name_of, specialise
+from lpbandits.kernels.compiler import compile_error, jit_in_place, kernel, name_of, specialise
 from lpbandits.kernels.isotonic import pool
 from lpbandits.kernels.layout import POSTERIOR, Arrays
 from lpbandits.kernels.outcomes import People
-from lpbandits.typing import FloatArray, Int32Array, IntArray, SlotArray, UInt16Array
+from lpbandits.typing import FloatArray, Int32Array, IntArray, UInt16Array
 
 
 class Offers(NamedTuple):
@@ -100,48 +100,38 @@ def offer(*_: Any) -> Any:
 choose = outcome = tell = apply_exploration_floor = offer
 
 
+class Records(NamedTuple):
+    """Where a rollout writes its results, by person and round (`Trace` describes the arrays)."""
+
+    plays: Int32Array
+    rewards: FloatArray
+    regret: FloatArray
+    weak: FloatArray
+    mass: FloatArray
+    active: FloatArray
+
+
 def rollout(
-    ranks: Int32Array,
-    table: FloatArray,
-    settings: FloatArray,
-    slots: FloatArray,
-    states: FloatArray,
-    own: FloatArray,
-    order: SlotArray,
-    work: FloatArray,
+    b: Arrays,
     start_states: FloatArray,
     start_own: FloatArray,
-    means: FloatArray,
-    truth: IntArray,
-    family: int,
-    noise: float,
-    comparison: int,
-    sets: IntArray,
-    choices: IntArray,
-    taken: IntArray,
-    prefer: Int32Array,
+    people: People,
+    offers: Offers,
     changing: bool,
     explore: float,
     seed: int,
     person: int,
-    plays: Int32Array,
-    values: FloatArray,
-    losses: FloatArray,
-    weak: FloatArray,
-    mass: FloatArray,
-    active: FloatArray,
+    records: Records,
 ) -> None:
-    """Play all rounds for some people; the first of them has the address `person`.
+    """Play all rounds for some people; the first of them has random stream `person`.
 
-    `ranks` to `work` are the policy and one belief, which starts as `start_states` and `start_own` for everyone;
-    `means` to `prefer` are described in `People` and `Offers`; `explore` is a floor for every allowed action's chance.
-    `plays` (people × rounds × 1: the action; × 3: both actions of a pair and the winner) to `active` take the results;
-    `weak` may be empty. Each person's results depend on nothing but their own address, so any split over threads gives
-    the same bits.
+    `b` is the policy and one belief, which starts as `start_states` and `start_own` for each person. `changing` says
+    whether offers depend on the round; `explore` is the smallest probability of every allowed action. A person's
+    results depend only on their random stream, so any split over threads gives the same bits.
     """
-    belief = Arrays(ranks, table, settings, slots, states, own, order, work)
-    people = People(means, truth, family, noise, comparison)
-    offers = Offers(sets, choices, taken, prefer)
+    states, own, truth = b.states, b.own, people.truth
+    plays, mass, active = records.plays, records.mass, records.active
+    sets, choices, taken = offers.sets, offers.choices, offers.taken
     count, rounds, width = plays.shape
     m = states.shape[1]
     zero: Any = np.int64(0)  # a literal 0 would have every kernel below compiled once more, for literals
@@ -153,31 +143,31 @@ def rollout(
         for row in range(own.shape[0]):
             for i in range(own.shape[1]):
                 own[row, i] = start_own[row, i]
-        i, j, size, whole, target = offer(offers, people, belief, n, p, zero)
+        i, j, size, whole, target = offer(offers, people, b, n, p, zero)
         for t in range(rounds):
             if changing and t > 0:
-                i, j, size, whole, target = offer(offers, people, belief, n, p, t)
-            play = choose(belief, n, choices[i, j, :size], seed, person + p, t)
+                i, j, size, whole, target = offer(offers, people, b, n, p, t)
+            play = choose(b, n, choices[i, j, :size], seed, person + p, t)
             if explore > 0.0:
                 allowed = sets[min(p, sets.shape[0] - 1), min(t, sets.shape[1] - 1), :whole]
                 if len(taken) > 0:
                     allowed = choices[0, 0, :whole]
-                play = apply_exploration_floor(play, explore, means.shape[1], allowed, seed, person + p, t)
-            one, other, who, told, value, loss, less = outcome(people, p, target, play, seed, person + p, t)
-            n = tell(belief, n, who, told)
+                play = apply_exploration_floor(play, explore, people.means.shape[1], allowed, seed, person + p, t)
+            one, other, who, shown, value, loss, less = outcome(people, p, target, play, seed, person + p, t)
+            n = tell(b, n, who, shown)
             plays[p, t, 0] = one
             if width > 1:
                 plays[p, t, 1] = other
                 plays[p, t, 2] = who
-            values[p, t] = value
-            losses[p, t] = loss
-            if weak.shape[1] > 0:
-                weak[p, t] = less
+            records.rewards[p, t] = value
+            records.regret[p, t] = loss
+            if records.weak.shape[1] > 0:
+                records.weak[p, t] = less
             mass[p, t] = states[POSTERIOR, truth[p]] if m > 0 and truth[p] >= 0 else np.nan
         for part in range(3):
             active[p, part] = np.nan
-        if m > 0 and order.shape[0] == 1 + m:
-            active_constraints(belief, n, truth[p], active, p)
+        if m > 0 and b.order.shape[0] == 1 + m:
+            active_constraints(b, n, truth[p], active, p)
 
 
 @functools.cache
@@ -202,7 +192,7 @@ def rollout_of(
         try:
             made(*arguments)
         except NumbaError as error:
-            raise explained(error, f"'{choosing.__name__}' or '{telling.__name__}'") from None
+            raise compile_error(error, choosing, telling) from None
         except IndexError as error:
             raise InvalidInput(str(error)) from None
 

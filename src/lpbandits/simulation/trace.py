@@ -7,11 +7,11 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, LockInWarning, translate_errors
-from lpbandits.kernels.exploring import apply_exploration_floor, wander_pair
-from lpbandits.kernels.outcomes import duelled, rewarded
+from lpbandits.kernels.exploring import apply_exploration_floor, apply_exploration_floor_to_pair
+from lpbandits.kernels.outcomes import People, duelled, rewarded
 from lpbandits.limits import check_resources
 from lpbandits.policies import Policy
-from lpbandits.simulation.kernels import offer_once, offer_sets, rollout_of
+from lpbandits.simulation.kernels import Offers, Records, offer_once, offer_sets, rollout_of
 from lpbandits.typing import FloatArray, Int32Array
 from lpbandits.worlds import COMPARISONS, Population
 
@@ -111,32 +111,32 @@ def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
     rollout = rollout_of(
         offer_once if people.without_replacement else offer_sets,
         policy.choose,
-        wander_pair if duels else apply_exploration_floor,
+        apply_exploration_floor_to_pair if duels else apply_exploration_floor,
         duelled if duels else rewarded,
         policy.tell,
     )
+    once = people.without_replacement
     rollout(
-        *policy.arrays(belief),
+        policy.arrays(belief),
         policy.start_states,
         policy.start_own,
-        people.means,
-        people.truth if comparable else np.full(count, -1),
-        *people.reward_sampler,
-        COMPARISONS[people.comparison],
-        people.offered,
-        np.empty((1, 2, k), dtype=np.int64) if people.without_replacement else policy.offer_sets(people.offered),
-        np.zeros(k if people.without_replacement else 0, dtype=np.int64),
-        np.array(favourites, dtype=np.int32),
-        people.without_replacement or people.offered.shape[1] > 1,
+        People(
+            people.means,
+            people.truth if comparable else np.full(count, -1),
+            *people.reward_sampler,
+            COMPARISONS[people.comparison],
+        ),
+        Offers(
+            people.offered,
+            np.empty((1, 2, k), dtype=np.int64) if once else policy.offer_sets(people.offered),
+            np.zeros(k if once else 0, dtype=np.int64),
+            np.array(favourites, dtype=np.int32),
+        ),
+        once or people.offered.shape[1] > 1,
         policy.explore,
         seed,
         first_person,
-        trace.plays,
-        trace.rewards,
-        trace.regret,
-        trace.weak,
-        trace.mass,
-        trace.active,
+        Records(trace.plays, trace.rewards, trace.regret, trace.weak, trace.mass, trace.active),
     )
     if not policy.evidence.probabilistic:
         trace.mass[:] = np.nan  # scores, not probabilities

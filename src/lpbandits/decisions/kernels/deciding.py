@@ -14,7 +14,7 @@ from numba.core.errors import NumbaError
 
 from lpbandits.decisions.kernels.allowance import Allowed, gather, leader, limit
 from lpbandits.errors import InvalidInput
-from lpbandits.kernels.compiler import explained, kernel, name_of, specialise
+from lpbandits.kernels.compiler import compile_error, kernel, name_of, specialise
 from lpbandits.kernels.exploring import apply_exploration_floor
 from lpbandits.kernels.layout import POSTERIOR, Arrays
 from lpbandits.kernels.likelihood import noise_of
@@ -288,7 +288,7 @@ def deciding_of(
         try:
             made(*arguments)
         except NumbaError as error:
-            raise explained(error, f"'{choosing.__name__}' or '{telling.__name__}'") from None
+            raise compile_error(error, choosing, telling) from None
         except IndexError as error:
             raise InvalidInput(str(error)) from None
 

@@ -9,7 +9,7 @@ from lpbandits.agent import Agent
 from lpbandits.kernels.layout import SCORE
 from lpbandits.paper.figures.sweeps import check_case
 from lpbandits.paper.spec import Case, Figure, Size
-from lpbandits.policies.lpbts import LpbTS
+from lpbandits.policies.latent import LpbTS
 from lpbandits.simulation import rollout
 from lpbandits.typing import FloatArray
 from lpbandits.views.charts.base import Chart, hstack, vstack

@@ -14,12 +14,8 @@ from lpbandits.model import PreferenceModel
 from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, OFFERED, Environment, Genres, MovieLensTask, read_log
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.policies import Policy
-from lpbandits.policies.lpb_ids import LpbIDS
-from lpbandits.policies.lpb_utility import LpbUtility
-from lpbandits.policies.lpbts import LpbTS
-from lpbandits.policies.mts import MTS
-from lpbandits.policies.popular import Popular
-from lpbandits.policies.ts import TS
+from lpbandits.policies.baselines import TS, Popular
+from lpbandits.policies.latent import MTS, LpbIDS, LpbTS, LpbUtility
 from lpbandits.rewards import Rewards
 from lpbandits.simulation import Trace, rollout
 from lpbandits.statistics import t_multiplier

@@ -8,7 +8,7 @@ import polars as pl
 
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.policies import Policy, Setting, make_policy
-from lpbandits.policies.ts import TS
+from lpbandits.policies.baselines import TS
 from lpbandits.simulation import Results, simulate
 from lpbandits.simulation.run import Build, builders_of
 from lpbandits.simulation.size import check_run

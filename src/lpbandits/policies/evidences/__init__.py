@@ -1,4 +1,4 @@
-"""The evidences: how probable is each state? A new one is one file, and its two lines here."""
+"""Evidences: how probable each state is. A new one is one file and two lines here."""
 
 from lpbandits.policies.base import Evidence
 from lpbandits.policies.evidences.consistency import Consistency as Consistency
@@ -30,4 +30,4 @@ _ALL: tuple[type[Evidence], ...] = (
 )
 
 EVIDENCES: dict[str, type[Evidence]] = {part.kind: part for part in _ALL}
-"""Every evidence by its name in files; `lpbandits.register` adds others."""
+"""Evidences by their names in files; `lpbandits.register` adds others."""

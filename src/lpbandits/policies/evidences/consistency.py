@@ -1,4 +1,4 @@
-"""Consistency: which states the rewards have not ruled out. The evidence of mUCB."""
+"""Consistency: the states consistent with the rewards. The evidence of mUCB."""
 
 import math
 from dataclasses import dataclass, field
@@ -29,8 +29,8 @@ SHORT = 1  # G(s): by how much their rewards fell short of s's means
 def update_posterior(b: Arrays, n: int) -> None:
     """Mark the states s that are consistent: G(s) ≤ σ √(6 N(s) log T). The score is that bound − G.
 
-    The posterior is uniform over the consistent states; where none is left, the state that exceeds its bound least
-    stands alone.
+    The posterior is uniform over the consistent states; if there are none, it is 1 for the state that exceeds its
+    bound least.
     """
     m = b.states.shape[1]
     consistent = 0.0
@@ -55,7 +55,7 @@ def update_posterior(b: Arrays, n: int) -> None:
 
 @kernel
 def tell(b: Arrays, n: int, action: int, reward: float) -> int:
-    """G(s) += mean − ε − reward for the optimistic state s: the consistent one that promises most for the action."""
+    """G(s) += mean − ε − reward for the optimistic state s, the consistent one with the largest mean of the action."""
     n, _ = record(b, n, action, reward)
     m = b.states.shape[1]
     charged = -1
@@ -70,9 +70,9 @@ def tell(b: Arrays, n: int, action: int, reward: float) -> int:
 
 @dataclass(frozen=True)
 class Consistency(Evidence):
-    """Which states are still consistent with the rewards, as mUCB (Hong et al. 2020) counts it.
+    """The states consistent with the rewards, as in mUCB (Hong et al. 2020).
 
-    `slack` is how wrong the known means may be (ε of the paper).
+    `slack` is the largest error of the known means (ε of the paper).
 
     >>> Consistency(horizon=1000).horizon
     1000
@@ -100,14 +100,14 @@ class Consistency(Evidence):
         return means_of(model, "gaussian", "mucb")
 
     def own(self, model: PreferenceModel) -> FloatArray:
-        """Return the charges of every state."""
+        """Return the number of charged rounds and the shortfall of every state."""
         return np.zeros((2, model.n_states))
 
     def check_own(self, model: PreferenceModel, own: FloatArray, outcomes: int) -> None:
-        """Refuse charges that are not one per round, or shortfalls beyond what these can make."""
+        """Reject charges that are not one per round, and impossible shortfalls."""
         counts, short = own[CHARGED], np.abs(own[SHORT])
         if np.any(counts < 0) or np.any(counts != np.floor(counts)) or counts.sum() != outcomes:
-            raise InvalidInput(f"states are charged with {counts.tolist()!s:.60}, which are not {outcomes} rounds")
+            raise InvalidInput(f"charged rounds must sum to {outcomes}, got {counts.tolist()!s:.60}")
         if np.any(short > (2.0 * validate.MAX_ABS_VALUE + self.slack) * counts):
             raise InvalidInput(f"a shortfall is {short.max():g}, more than its rounds can make")
 

@@ -36,7 +36,7 @@ def tell(b: Arrays, n: int, action: int, reward: float) -> int:
 
 @kernel
 def update_posterior(b: Arrays, n: int) -> None:
-    """Take the scores as they are: they depend on the order in which rewards came."""
+    """Keep the scores, which depend on the order of rewards, and normalise them."""
     normalise(b)
 
 
@@ -44,7 +44,7 @@ def update_posterior(b: Arrays, n: int) -> None:
 class Incremental(Evidence):
     """The expanded algorithm: each round adds the newest reward's log-likelihood at the refitted mean.
 
-    It depends on the order in which rewards came.
+    It depends on the order of the rewards.
 
     >>> Incremental().kind
     'incremental'

@@ -1,4 +1,4 @@
-"""Inversions: how often duels went against each state's ordering. The evidence of lpb-duel and lpb-paired."""
+"""Inversions: the number of duels that contradict each state's ordering. The evidence of lpb-duel and lpb-paired."""
 
 import math
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ def invert(b: Arrays, n: int, winner: int, loser: int) -> None:
 
 @kernel
 def tell(b: Arrays, n: int, winner: int, loser: int) -> int:
-    """Take in a duel (Eq. `rel_lik_bound`). A slot counts its action's appearances, and its sum how many were won."""
+    """Add a duel (Eq. `rel_lik_bound`). A slot counts appearances; its sum counts wins."""
     n, _ = record(b, n, winner, 1.0)
     n, _ = record(b, n, loser, 0.0)
     invert(b, n, winner, loser)
@@ -51,7 +51,7 @@ def tell(b: Arrays, n: int, winner: int, loser: int) -> int:
 
 @kernel
 def tell_paired(b: Arrays, n: int, action: int, reward: float) -> int:
-    """Take in a reward as half a duel: every second one is compared with the one before (absolute to relative)."""
+    """Add a reward as half a duel: every second one is compared with the one before (absolute to relative)."""
     n, _ = record(b, n, action, reward)
     if b.own[WAITING, 0] == 0.0:
         b.own[WAITING, 0] = action + 1.0
@@ -69,7 +69,7 @@ def tell_paired(b: Arrays, n: int, action: int, reward: float) -> int:
 
 @kernel
 def expected_rewards(b: Arrays, n: int, state: int, out: FloatArray) -> None:
-    """Write the share of the other actions that the state places behind each: an ordering says no more."""
+    """Write the share of the other actions that the state ranks below each; an ordering gives no rewards."""
     k = len(out)
     for action in range(k):
         out[action] = (k - 1.0 - b.ranks[state, action]) / max(k - 1, 1)
@@ -84,9 +84,9 @@ def _check_counted(counted: FloatArray, most: int) -> None:
 
 @dataclass(frozen=True)
 class Inversions(Evidence):
-    """Counted inversions: how often a duel went against a state's ordering (the paper's note on relative feedback).
+    """Number of duels that contradict a state's ordering (the paper's note on relative feedback).
 
-    Each multiplies the state's likelihood by ½ − margin, or by ½ where the margin ρ is not known.
+    Each multiplies the state's likelihood by ½ − margin, or by ½ if the margin ρ is unknown.
 
     >>> Inversions(0.25).settings()[0] == math.log(0.25)
     True
@@ -105,11 +105,11 @@ class Inversions(Evidence):
             set_frozen(self, margin=validate.as_number(self.margin, "margin", low=0, high=0.499))
 
     def own(self, model: PreferenceModel) -> FloatArray:
-        """Return the inversions of every state."""
+        """Return the number of inversions of every state."""
         return np.zeros((1, model.n_states))
 
     def check_own(self, model: PreferenceModel, own: FloatArray, outcomes: int) -> None:
-        """Refuse counts that so many duels cannot lead to."""
+        """Reject counts that are impossible after this number of duels."""
         _check_counted(own[COUNTED], outcomes)
 
     def settings(self) -> tuple[float, ...]:
@@ -121,7 +121,7 @@ class Inversions(Evidence):
 class Paired(Evidence):
     """Rewards turned into duels: every second reward is compared with the one before (absolute to relative feedback).
 
-    It combines with every rule that draws states: `Policy(model, Paired(), Sample())`. Equal rewards show nothing.
+    It combines with every rule that draws states: `Policy(model, Paired(), Sample())`. Equal rewards are ignored.
 
     >>> Paired().feedback
     'rewards'
@@ -140,11 +140,11 @@ class Paired(Evidence):
         set_frozen(self, margin=Inversions(self.margin).margin, rewards=as_rewards(self.rewards))
 
     def own(self, model: PreferenceModel) -> FloatArray:
-        """Return the inversions of every state, and the reward that waits."""
+        """Return the number of inversions of every state, and the unpaired reward."""
         return np.zeros((2, max(model.n_states, 2)))
 
     def check_own(self, model: PreferenceModel, own: FloatArray, outcomes: int) -> None:
-        """Refuse counts that so many rewards cannot lead to, and a waiting reward of no action, or that cannot be."""
+        """Reject counts that are impossible after this number of rewards, and an invalid unpaired reward."""
         _check_counted(own[COUNTED], outcomes // 2)
         waiting, reward = own[WAITING, :2].tolist()
         known = waiting == math.floor(waiting) and 0 <= waiting <= model.n_actions and not np.any(own[WAITING, 2:])

@@ -103,7 +103,7 @@ class KnownMeans(Evidence):
         return np.zeros((1, model.n_states))
 
     def check_own(self, model: PreferenceModel, own: FloatArray, outcomes: int) -> None:
-        """Refuse a misfit beyond what the largest rewards can have; a squared one is not negative."""
+        """Reject an impossible misfit."""
         most = (2.0 * validate.MAX_ABS_VALUE) ** 2 * max(outcomes, 1)
         least = 0.0 if self.rewards.family == "gaussian" else -most
         if np.any(own < least) or np.any(own > most):
@@ -111,11 +111,9 @@ class KnownMeans(Evidence):
 
 
 def means_of(model: PreferenceModel, family: str, user: str) -> FloatArray:
-    """Return the model's means if it has them and such rewards can have them."""
+    """Return the model's means; raise `InvalidInput` if it has none or they do not suit the rewards."""
     if model.means is None:
-        raise InvalidInput(
-            f"{user} needs to know the mean rewards; give the model `means`, or use lpbts, which does not"
-        )
+        raise InvalidInput(f"{user} needs a model with means; give `means`, or use lpbts, which does not need them")
     low, high = {"bernoulli": (0.0, 1.0), "poisson": (0.0, math.inf)}.get(family, (-math.inf, math.inf))
     bad = np.argwhere((model.means <= low) | (model.means >= high))
     if len(bad):

@@ -1,4 +1,4 @@
-"""Marginal: the exact chance of a state's order, given the rewards. The evidence of lpbts-marginal."""
+"""Marginal: the exact probability of a state's order given the rewards. The evidence of lpbts-marginal."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -18,10 +18,9 @@ from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray
 
 HOPELESS = 36.0
-"""A state whose bound is so far below the best score has a weight below rounding, and is not integrated."""
+"""A state with a bound this far below the best score has a negligible weight, and is not integrated."""
 ROUNDING = 1e-13
-"""No mean is known better than to this share of the largest distance of any mean from the centre: where the noise is
-less, chances given the fit are those of as much more noise as that takes."""
+"""Smallest noise, relative to the largest distance of a mean from the centre."""
 
 
 @kernel
@@ -37,8 +36,8 @@ def bound(b: Arrays, row: int, n: int, centre: float, noise: float) -> float:
 def update_posterior(b: Arrays, n: int) -> None:
     """score_z = log prior_z + log P(independent N(ȳ_a, σ²/n_a) of the tried actions fall in the order of z) + constant.
 
-    The likelihood at the isotonic fit bounds that from above: first the state with the highest bound is integrated,
-    then those that could still have a weight; the others keep their bound.
+    The likelihood at the isotonic fit is an upper bound. The state with the highest bound is integrated first, then
+    those that could have a non-negligible weight; the others keep their bound.
     """
     count = 0.0
     total = 0.0
@@ -71,7 +70,7 @@ def update_posterior(b: Arrays, n: int) -> None:
 
 @kernel
 def tell(b: Arrays, n: int, action: int, reward: float) -> int:
-    """Count the reward, and weigh all states anew."""
+    """Record the reward and update the posterior."""
     n, _ = record(b, n, action, reward)
     update_posterior(b, n)
     return n
@@ -79,10 +78,10 @@ def tell(b: Arrays, n: int, action: int, reward: float) -> int:
 
 @dataclass(frozen=True)
 class Marginal(Evidence):
-    """The chance that the means are in the state's order, given the rewards: its marginal likelihood, exactly.
+    """The exact marginal likelihood of a state: the probability of its order given the rewards.
 
-    Nothing is known beforehand of the means of tried actions but their order, so given all rewards they are independent
-    normal variables, and the marginal likelihood is the chance that these fall in the order. `Refit` takes the
+    The prior on the means of tried actions is flat within the order, so given all rewards they are independent
+    normal variables, and the marginal likelihood is the probability that these fall in the order. `Refit` takes the
     likelihood at the best such means, which is an upper bound. It depends on counts, sums and spreads alone: outcomes
     may be late and in any order. Rewards of any family are treated as Gaussian; a noise that is only guessed is taken
     from how the rewards of each action differ.
@@ -105,5 +104,5 @@ class Marginal(Evidence):
         return legendre_rule()
 
     def work(self, model: PreferenceModel) -> tuple[int, int]:
-        """Return room for the panels of an integral."""
+        """Return scratch for the panels of an integral."""
         return WORK_ROWS, WORK_COLUMNS

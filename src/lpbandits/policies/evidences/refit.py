@@ -1,4 +1,4 @@
-"""Refit: the likelihood of all rewards at each state's own isotonic fit. The evidence of lpbTS."""
+"""Refit: the likelihood of all rewards at each state's isotonic fit. The evidence of lpbTS."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -63,7 +63,7 @@ def update_posterior(b: Arrays, n: int) -> None:
 
 @kernel
 def tell(b: Arrays, n: int, action: int, reward: float) -> int:
-    """Count the reward, and fit all states anew."""
+    """Record the reward and update the posterior."""
     n, _ = record(b, n, action, reward)
     update_posterior(b, n)
     return n
@@ -71,9 +71,9 @@ def tell(b: Arrays, n: int, action: int, reward: float) -> int:
 
 @dataclass(frozen=True)
 class Refit(Evidence):
-    """The likelihood of all rewards at the state's own isotonic fit (Eq. `appr_posterior`).
+    """The likelihood of all rewards at the state's isotonic fit (Eq. `appr_posterior`).
 
-    It depends on counts, sums and spreads alone: outcomes may be late and in any order.
+    It depends only on counts, sums and spreads: outcomes may be late and in any order.
 
     >>> Refit(Rewards(noise=0.5)).rewards.sd
     0.5

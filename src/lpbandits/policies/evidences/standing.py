@@ -1,4 +1,4 @@
-"""Standing: what everybody likes, and nothing of the person. The evidence of popular."""
+"""Standing: the popularity of each action; the person's rewards are ignored. The evidence of popular."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -14,7 +14,7 @@ from lpbandits.typing import FloatArray
 
 @dataclass(frozen=True)
 class Standing(Evidence):
-    """Where each action stands with everybody; what a person shows is recorded and changes nothing.
+    """The popularity rank of each action. Rewards are recorded and change nothing.
 
     >>> Standing().table(PreferenceModel([[0, 1, 2], [2, 1, 0]], prior=[0.75, 0.25])).tolist()
     [[0.5, 1.0, 1.5]]
@@ -35,7 +35,7 @@ class Standing(Evidence):
         set_frozen(self, rewards=as_rewards(self.rewards).as_known)  # other rules than popular may ask for the noise
 
     def table(self, model: PreferenceModel) -> FloatArray:
-        """Return 1×k: the place of each action in `model.popular`; without that, its mean place over the states."""
+        """Return 1×k: the rank of each action in `model.popular`, or its mean rank over the states."""
         if model.popular is not None:
             return np.argsort(model.popular)[None, :].astype(np.float64)
         places = np.zeros((1, model.n_actions))

@@ -1,4 +1,4 @@
-"""Tally: counts and sums alone. The evidence of policies that know nothing of latent states."""
+"""Tally: counts and sums. The evidence of policies without latent states."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -16,14 +16,14 @@ from lpbandits.typing import FloatArray
 
 @kernel
 def tell(b: Arrays, n: int, action: int, reward: float) -> int:
-    """Keep count and sum."""
+    """Record the reward."""
     n, _ = record(b, n, action, reward)
     return n
 
 
 @kernel
 def expected_rewards(b: Arrays, n: int, state: int, out: FloatArray) -> None:
-    """Write the mean of each tried action; nothing is known of the others, which is NaN."""
+    """Write the mean reward of each tried action, and NaN for the others."""
     for action in range(len(out)):
         out[action] = np.nan
     for slot in range(n):
@@ -32,14 +32,14 @@ def expected_rewards(b: Arrays, n: int, state: int, out: FloatArray) -> None:
 
 @kernel
 def expected_reward(b: Arrays, n: int, state: int, action: int) -> float:
-    """Return the mean of one action, NaN if it was not tried."""
+    """Return the mean reward of one action, NaN if it is untried."""
     slot = find(b.order, n, action)
     return b.slots[SUM, slot] / b.slots[COUNT, slot] if slot >= 0 else np.nan
 
 
 @dataclass(frozen=True)
 class Tally(Evidence):
-    """Counts and sums alone: for policies that know nothing of latent states.
+    """Counts and sums, for policies without latent states.
 
     >>> Tally().latent
     False

@@ -1,4 +1,4 @@
-"""Taste: what a person's rewards say of their taste and scale, without the model's states. Of the policy taste."""
+"""Taste: a posterior over a person's taste and scale, without latent states. The evidence of taste."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -38,7 +38,7 @@ def tell(b: Arrays, n: int, action: int, reward: float) -> int:
 
 @kernel
 def add_repeats(b: Arrays, action: int, repeats: float, spread: float) -> None:
-    """Count an action's further rewards, of variance s² ψ (1 − L) about its mean; only where their spread is kept."""
+    """Add repeated rewards, of variance s² ψ (1 − L) about the action's mean, if their spread is kept."""
     if b.settings[REWARDS, FAMILY] == GAUSSIAN_UNKNOWN:
         noise = b.table[taste.VARIANCE, action] * (1.0 - b.table[taste.COMMON, taste.LASTING])
         b.own[taste.SUMS, taste.COUNT] += repeats
@@ -47,7 +47,7 @@ def add_repeats(b: Arrays, action: int, repeats: float, spread: float) -> None:
 
 @kernel
 def update_posterior(b: Arrays, n: int) -> None:
-    """Work out all sums from the slots."""
+    """Recompute all sums from the slots."""
     taste.forget(b.table, b.own)
     for slot in range(n):
         action = b.order[0, slot]
@@ -82,7 +82,7 @@ def predictive_sd(b: Arrays, n: int, out: FloatArray) -> None:
 
 @kernel
 def expected_reward(b: Arrays, n: int, state: int, action: int) -> float:
-    """Return what `expected_rewards` writes for one action, but for rounding."""
+    """Return `expected_rewards` of one action, up to rounding."""
     taste.lean(b.table, b.own)
     mean = taste.expected_reward(b.table, b.own, action)
     slot = find(b.order, n, action)
@@ -94,36 +94,25 @@ def expected_reward(b: Arrays, n: int, state: int, action: int) -> float:
 
 @kernel
 def predictive_sd_one(b: Arrays, n: int, action: int) -> float:
-    """Return what `predictive_sd` writes for one action."""
+    """Return `predictive_sd` of one action."""
     slot = find(b.order, n, action)
     count = b.slots[COUNT, slot] if slot >= 0 else 0.0
     return float(taste.foreseen_sd(b.table, b.own, action, count) * b.table[taste.COMMON, taste.CALIBRATION])
 
 
-@kernel
-def sway(b: Arrays, n: int, action: int, out: FloatArray) -> None:
-    """Write Cov(b, next reward of a)/its sd; a tried b follows the taste by h, and a has its lasting liking too."""
-    slot = find(b.order, n, action)
-    count = b.slots[COUNT, slot] if slot >= 0 else 0.0
-    taste.sway_untried(b.table, b.own, action, count, b.ranks.shape[1], out)
-    for other in range(n):
-        out[b.order[0, other]] *= 1.0 - taste.lasting_share(b.table, b.slots[COUNT, other])
-    out[action] += taste.sway_of_liking(b.table, b.own, action, count)
-
-
 @dataclass(frozen=True)
 class TasteEvidence(Evidence):
-    """What a person's rewards say of their taste, as `model.taste` describes tastes; the model's states are left alone.
+    """A posterior over a person's taste, with the prior of `model.taste`; the model's states are not used.
 
-    Every person has a level, a scale and tastes of their own, all of them learned at once, so that each reward says
-    something of every action. `predictive_sd` is the standard deviation of the next reward. Rewards of any family are
-    treated as Gaussian; their noise is the person's own, and no other is used.
+    Each person has a level, a scale and tastes, learned jointly, so that every reward is informative about every
+    action. `predictive_sd` is the standard deviation of the next reward. Rewards of any family are treated as Gaussian;
+    the noise is learned with the scale.
 
     Parameters
     ----------
     lasting
-        How much of what the tastes do not explain is the person's lasting liking of that one action, from 0 (all is
-        noise) to 0.99; by default as the model has it. Only where actions repeat does it matter.
+        Share of the residual variance that is a lasting preference for the action, from 0 (all noise) to 0.99; the
+        model's by default. It matters only if actions repeat.
 
     >>> TasteEvidence().lasting is None, TasteEvidence().latent
     (True, False)
@@ -142,7 +131,6 @@ class TasteEvidence(Evidence):
     predictive_sd = staticmethod(predictive_sd)
     expected_reward = staticmethod(expected_reward)
     predictive_sd_one = staticmethod(predictive_sd_one)
-    sway = staticmethod(sway)
     update_posterior = staticmethod(update_posterior)
 
     def __post_init__(self) -> None:
@@ -156,12 +144,12 @@ class TasteEvidence(Evidence):
         return taste_of(model).table(self.lasting)
 
     def own(self, model: PreferenceModel) -> FloatArray:
-        """Return the taste of somebody unknown."""
+        """Return the prior of a new person's taste."""
         return taste_of(model).start()
 
 
 def taste_of(model: PreferenceModel) -> TasteModel:
-    """Return what a model says of tastes, if it does."""
+    """Return the model's taste; raise `InvalidInput` if it has none."""
     if model.taste is None:
-        raise InvalidInput("taste needs a model with a taste, which is learned from a log: lpb fit, or fit_states(…)")
+        raise InvalidInput("taste needs a model with a taste; fit one from a log: lpb fit, or fit_states(…)")
     return model.taste

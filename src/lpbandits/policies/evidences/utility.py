@@ -1,4 +1,4 @@
-"""Utility: how well each state's utilities fit the rewards, on a person's own scale, and only nearly. Of lpb-utility.
+"""Utility: how well approximate utilities fit the rewards, on a person's level and scale. For lpb-utility.
 
 In state z an action's mean is μ_a = α + β x_za + g e_a: x are the state's utilities, or its ranks, in units of their
 spread; α is the person's level, of which nothing is known, and β ~ N(g, (w g)²) their scale; e_a ~ N(0, t_a) is by how
@@ -23,8 +23,8 @@ from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray
 
 WIDTH = 0.5  # w
-GUESS_WEIGHT = 2.0  # that scales are about as large as the noise is a guess, worth so many tried actions
-HOPELESS = 10.0  # a state that cannot come so near the best one (in nats, and log m) is not looked at more closely
+GUESS_WEIGHT = 2.0  # that scales are about as large as the noise is a guess, worth this many tried actions
+HOPELESS = 10.0  # a state with a bound this far (in nats, plus log m) below the best is not refined
 
 ISOTONIC = 0  # the setting
 # rows of the table, per action: x of each state, and then t
@@ -102,7 +102,7 @@ def fit(b: Arrays, n: int, middle: float) -> None:
 
 @kernel
 def misfit(b: Arrays, state: int, n: int, middle: float, squares: float) -> float:
-    """Return Σ n (ȳ − fit)²: what a state's isotonic fit leaves unexplained of Σ n (ȳ − middle)², `squares`."""
+    """Return Σ n (ȳ − fit)², the residual sum of squares of a state's isotonic fit; `squares` is Σ n (ȳ − middle)²."""
     for i in range(pool(b, 1 + state, n)):
         squares -= (b.work[BLOCK_SUM, i] - middle * b.work[BLOCK_COUNT, i]) ** 2 / b.work[BLOCK_COUNT, i]
     return max(squares, 0.0)
@@ -141,7 +141,7 @@ def update_posterior(b: Arrays, n: int) -> None:
 
 @kernel
 def tell(b: Arrays, n: int, action: int, reward: float) -> int:
-    """Count the reward, and weigh all states anew."""
+    """Record the reward and update the posterior."""
     n, _ = record(b, n, action, reward)
     update_posterior(b, n)
     return n
@@ -176,7 +176,7 @@ def predictive_sd(b: Arrays, n: int, out: FloatArray) -> None:
 
 @kernel
 def expected_reward(b: Arrays, n: int, state: int, action: int) -> float:
-    """Return what `expected_rewards` writes for one action; of somebody unknown the level is not known: NaN."""
+    """Return `expected_rewards` of one action; NaN without outcomes, because the level is unknown."""
     if n == 0:
         return np.nan
     mean: float = b.own[LEVEL, state] + b.own[SLOPE, state] * b.table[state, action]
@@ -189,7 +189,7 @@ def expected_reward(b: Arrays, n: int, state: int, action: int) -> float:
 
 @kernel
 def predictive_sd_one(b: Arrays, n: int, action: int) -> float:
-    """Return what `predictive_sd` writes for one action."""
+    """Return `predictive_sd` of one action."""
     c = (b.own[COMMON, SCALE] / b.own[COMMON, SIGMA]) ** 2 * b.table[b.states.shape[1], action]
     slot = find(b.order, n, action)
     if slot >= 0:
@@ -220,7 +220,7 @@ def units(model: PreferenceModel) -> tuple[FloatArray, FloatArray]:
 
 @dataclass(frozen=True)
 class Utility(Evidence):
-    """How well each state's utilities fit the rewards on a person's own scale, and only nearly.
+    """How well each state's approximate utilities fit the rewards, on the person's level and scale.
 
     It knows them up to that scale, with the errors that the model tells (averaged over states) and a little more:
     `slack` is the variance of a person's own departure, in units of the utilities' spread. Without errors in the model,
@@ -257,7 +257,7 @@ class Utility(Evidence):
         return np.vstack([x, np.maximum(error + slack, LEAST_ERROR)])
 
     def own(self, model: PreferenceModel) -> FloatArray:
-        """Return what is expected of a person of whom nothing is known: utilities in units of the noise."""
+        """Return the expectations for a new person: utilities in units of the noise."""
         own = np.zeros((ROWS, max(model.n_states, 2)))
         own[SLOPE, : model.n_states] = self.rewards.sd
         own[COMMON, [SIGMA, SCALE]] = self.rewards.sd

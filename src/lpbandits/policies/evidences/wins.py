@@ -1,4 +1,4 @@
-"""Wins: how often each action beat each other one. The evidence of double Thompson sampling."""
+"""Wins: the number of wins of each action over each other. The evidence of double Thompson sampling."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,12 +15,12 @@ from lpbandits.policies.base import Evidence, Feedback
 from lpbandits.typing import FloatArray
 
 MOST_ACTIONS = 4096
-"""Actions it can hold: it counts wins of every pair."""
+"""Maximum number of actions; it counts wins of every pair."""
 
 
 @kernel
 def tell(b: Arrays, n: int, winner: int, loser: int) -> int:
-    """own[winner, loser] += 1; an action that met itself shows nothing."""
+    """own[winner, loser] += 1; a duel of an action with itself is ignored."""
     n, _ = record(b, n, winner, 1.0)
     n, _ = record(b, n, loser, 0.0)
     if winner != loser:
@@ -30,7 +30,7 @@ def tell(b: Arrays, n: int, winner: int, loser: int) -> int:
 
 @kernel
 def expected_rewards(b: Arrays, n: int, state: int, out: FloatArray) -> None:
-    """Write each action's mean chance to beat another, (wins + 1) / (meetings + 2) averaged over the others."""
+    """Write each action's mean probability to beat another, (wins + 1) / (meetings + 2) averaged over the others."""
     k = len(out)
     for one in range(k):
         total = 0.0
@@ -42,7 +42,7 @@ def expected_rewards(b: Arrays, n: int, state: int, out: FloatArray) -> None:
 
 @dataclass(frozen=True)
 class Wins(Evidence):
-    """Wins of every action over every other, and no latent states.
+    """Wins of every action over every other, without latent states.
 
     >>> Wins().own(PreferenceModel([[0, 1, 2]])).shape
     (3, 3)
@@ -57,13 +57,13 @@ class Wins(Evidence):
     expected_rewards = staticmethod(expected_rewards)
 
     def own(self, model: PreferenceModel) -> FloatArray:
-        """Return k×k: how often each action (row) beat each other (column)."""
+        """Return k×k: wins of each action (row) over each other (column)."""
         k = validate.as_count(model.n_actions, "the number of actions", high=MOST_ACTIONS)
         return np.zeros((k, k))
 
     def check_own(self, model: PreferenceModel, own: FloatArray, outcomes: int) -> None:
-        """Refuse wins that so many duels cannot lead to."""
+        """Reject wins that are impossible after this number of duels."""
         if np.any(own < 0) or np.any(own != np.floor(own)) or np.any(np.diag(own)) or own.sum() > outcomes:
             raise InvalidInput(
-                f"wins add up to {own.sum():g}; they are whole numbers, at most one per duel ({outcomes})"
+                f"wins must be whole numbers, at most one per duel ({outcomes}), got a sum of {own.sum():g}"
             )

@@ -1,4 +1,4 @@
-"""Any action: each allowed one with equal chance. The rule of uniform."""
+"""Any action: each allowed one with equal probability. The rule of uniform."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,13 +15,13 @@ from lpbandits.typing import FloatArray, IntArray
 
 @kernel
 def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
-    """Play any allowed action, each with equal chance."""
+    """Play any allowed action, each with equal probability."""
     return pick(b, offered, uniform(seed, person, round_, FIRST, 0))
 
 
 @kernel
 def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
-    """Return the same chance for every allowed action."""
+    """Return the same probability for every allowed action."""
     if position(offered, action) < 0:
         return 0.0
     return 1.0 / (b.ranks.shape[1] if len(offered) == 0 else len(offered))
@@ -29,7 +29,7 @@ def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) ->
 
 @dataclass(frozen=True)
 class AnyAction(Rule):
-    """Play any allowed action, each with equal chance.
+    """Play any allowed action, each with equal probability.
 
     >>> AnyAction().latent
     False
@@ -41,5 +41,5 @@ class AnyAction(Rule):
     probability = staticmethod(probability)
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
-        """Return equal chances."""
+        """Return equal probabilities."""
         return policy.equally(policy.allowed(offered))

@@ -1,4 +1,4 @@
-"""Best expected: draw a state, play the action of which it expects most. The rule of lpb-utility."""
+"""Best expected: draw a state, play the action with its largest expected reward. The rule of lpb-utility."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,14 +20,14 @@ from lpbandits.typing import FloatArray, IntArray
 
 @kernel
 def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
-    """Draw z ~ posterior, play argmax_a M_z(a), with what was seen of the actions counted in."""
+    """Draw z ~ posterior, play argmax_a M_z(a)."""
     expected_rewards(b, n, draw_state(b, uniform(seed, person, round_, STATE, 0)), b.work[RULE_WORK])
     return largest(b.work[RULE_WORK], b.ranks.shape[1], offered)
 
 
 @kernel
 def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
-    """Return the posterior mass of the states that expect most of an action."""
+    """Return the posterior mass of the states with the largest expected reward for an action."""
     out = 0.0
     for z in range(b.states.shape[1]):
         if b.states[POSTERIOR, z] > 0.0:
@@ -39,9 +39,9 @@ def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) ->
 
 @dataclass(frozen=True)
 class BestExpected(Rule):
-    """Draw a state from the posterior, play the action of which it expects most, given all that was seen.
+    """Draw a state from the posterior, play the action with its largest expected reward.
 
-    `Sample` plays the state's favourite by its ordering; this rule may leave it once its rewards disappoint.
+    `Sample` plays the state's first action; this rule leaves it when its rewards disappoint.
 
     >>> BestExpected().kind
     'best-expected'
@@ -53,11 +53,11 @@ class BestExpected(Rule):
     probability = staticmethod(probability)
 
     def work(self, model: PreferenceModel) -> tuple[int, int]:
-        """Return a row, as long as there are actions."""
+        """Return one row, one column per action."""
         return (1, model.n_actions)
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
-        """Return the posterior mass of the states that expect most of each action."""
+        """Return the posterior mass of the states with the largest expected reward for each action."""
         allowed = policy.allowed(offered)
         best = allowed[np.argmax(policy.expected(belief)[:, allowed], axis=1)]
         out = np.zeros(policy.model.n_actions)

@@ -1,4 +1,4 @@
-"""Double Thompson: draw every pair's chance, twice. The rule of double-ts."""
+"""Double Thompson: draw every pair's win probability, twice. The rule of double-ts."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,9 +17,9 @@ from lpbandits.typing import FloatArray, IntArray
 
 ALPHA = 0  # the setting: width of the confidence limits
 # rows of scratch, per allowed action
-HOPE = RULE_WORK  # how many others it may beat
-BEATEN = RULE_WORK + 1  # how many it beats in the draw
-TRIES = 32  # of a gamma draw; each is refused with a chance of 5 % at most
+HOPE = RULE_WORK  # number of others it may beat
+BEATEN = RULE_WORK + 1  # number it beats in the draw
+TRIES = 32  # of a gamma draw; each is rejected with probability at most 5 %
 
 
 @jit_in_place
@@ -40,7 +40,7 @@ def gamma(shape: float, seed: int, person: int, round_: int, purpose: int, index
 
 @kernel
 def reach(wins: FloatArray, one: int, other: int, budget: float) -> tuple[float, float]:
-    """Return the confidence limits of the chance that `one` beats `other`; 0 and 2 where they never met."""
+    """Return the confidence limits of P(`one` beats `other`); 0 and 2 if they never met."""
     met = wins[one, other] + wins[other, one]
     if met == 0.0:
         return 0.0, 2.0
@@ -137,7 +137,7 @@ class DoubleThompson(Rule):
         return (self.alpha,)
 
     def check(self, policy: Policy) -> None:
-        """Refuse an evidence that does not count wins of every pair."""
+        """Reject an evidence that does not count wins of every pair."""
         k = policy.model.n_actions
         if policy.start_own.shape != (k, k):
             raise InvalidInput(
@@ -146,5 +146,5 @@ class DoubleThompson(Rule):
             )
 
     def work(self, model: PreferenceModel) -> tuple[int, int]:
-        """Return two rows of every action."""
+        """Return two rows, one column per action."""
         return (2, model.n_actions)

@@ -1,4 +1,4 @@
-"""Information-directed: play the mix of two actions that loses least for what it teaches. The rule of lpb-ids."""
+"""Information-directed: the mix of two actions with the smallest regret² / information. The rule of lpb-ids."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,8 +19,8 @@ from lpbandits.typing import FloatArray, IntArray
 
 HOPE = 0  # the setting
 # rows of scratch, per action
-GAP = RULE_WORK  # what is lost by it
-INFORMATION = RULE_WORK + 1  # what is learned by it
+GAP = RULE_WORK  # expected regret
+INFORMATION = RULE_WORK + 1  # information gain
 MEAN = RULE_WORK + 2
 DOUBT = RULE_WORK + 3
 STEPS = 64  # of the search, which takes two to six
@@ -28,7 +28,7 @@ STEPS = 64  # of the search, which takes two to six
 
 @kernel
 def count_in(b: Arrays, offered: IntArray, size: int, p: float, origin: float) -> float:
-    """Count one state in: GAP += p M(a), INFORMATION += p (M(a)² + h² D(a)²); return max_a (M(a) + h D(a))."""
+    """Add one state: GAP += p M(a), INFORMATION += p (M(a)² + h² D(a)²); return max_a (M(a) + h D(a))."""
     hope = b.settings[RULE, HOPE]
     top = -np.inf
     for i in range(size):
@@ -76,7 +76,7 @@ def best_mix(work: FloatArray, size: int) -> tuple[int, int, float]:
             return first, first, 0.0
         price = 2.0 * more / gain
         share = (gap - price * learned) / more if more > 0.0 else 1.0
-        if share <= 0.0:  # the first has its own peak before they cross
+        if share <= 0.0:  # the first peaks before they cross
             share = 0.0
             price = gap / learned
         elif share >= 1.0:
@@ -106,7 +106,7 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
     predictive_sd(b, n, b.work[DOUBT])
     least, mass = counted_states(b)
     best = 0.0
-    origin = np.nan  # what rewards are counted from, so that the variance does not drown in their level
+    origin = np.nan  # rewards are centred, so that the variance keeps its precision
     for z in range(b.states.shape[1]):
         if b.states[POSTERIOR, z] >= least:
             p = b.states[POSTERIOR, z] / mass
@@ -125,7 +125,7 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
 
 @kernel
 def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
-    """Return an action's share of the best mix, of the gaps and information that `choose` left."""
+    """Return an action's share of the best mix, from the scratch that `choose` left."""
     first, last, share = best_mix(b.work, b.ranks.shape[1] if len(offered) == 0 else len(offered))
     at = position(offered, action)
     return (1.0 - share if at == first else 0.0) + (share if at == last else 0.0)
@@ -152,11 +152,11 @@ class InformationDirected(Rule):
         set_frozen(self, hope=validate.as_number(self.hope, "hope", low=0, high=100))
 
     def settings(self) -> tuple[float, ...]:
-        """Return the hope."""
+        """Return `hope`."""
         return (self.hope,)
 
     def work(self, model: PreferenceModel) -> tuple[int, int]:
-        """Return four rows, as long as there are actions."""
+        """Return four rows, one column per action."""
         return (4, model.n_actions)
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Optimism: play the best known mean of all states still possible. The rule of mUCB."""
+"""Optimism: play the largest known mean over the possible states. The rule of mUCB."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -32,7 +32,7 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
 
 @dataclass(frozen=True)
 class Optimism(Rule):
-    """Play the best known mean of all states still possible (mUCB).
+    """Play the largest known mean over the possible states (mUCB).
 
     >>> Optimism().kind
     'optimism'
@@ -43,7 +43,7 @@ class Optimism(Rule):
     probability = staticmethod(deterministic)
 
     def check(self, policy: Policy) -> None:
-        """Refuse an evidence without known means."""
+        """Reject an evidence without known means."""
         if policy.table.shape != (policy.model.n_states, policy.model.n_actions):
             raise InvalidInput(
                 f"the rule '{self.kind}' plays known means, which the evidence '{policy.evidence.kind}' has not; "
@@ -51,7 +51,7 @@ class Optimism(Rule):
             )
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
-        """Return 1 for the action it will play: nothing is random."""
+        """Return 1 for the action it will play."""
         best = policy.favourites(offered)
         possible = belief.states[layout.POSTERIOR] > 0
         promise = np.where(possible, policy.table[np.arange(len(best)), best], -np.inf)

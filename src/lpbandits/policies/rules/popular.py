@@ -1,4 +1,4 @@
-"""Popular: play the action that stands highest with everybody, whatever the person said."""
+"""Popular: play the most popular action, whatever the person's rewards. The rule of popular."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,7 +16,7 @@ from lpbandits.typing import FloatArray, IntArray
 
 @kernel
 def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
-    """Play argmin_a place(a); of equal ones the first."""
+    """Play argmin_a place(a); ties go to the first."""
     best = 0 if len(offered) == 0 else offered[0]
     for i in range(1, b.ranks.shape[1] if len(offered) == 0 else len(offered)):
         action = i if len(offered) == 0 else offered[i]
@@ -27,9 +27,9 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
 
 @dataclass(frozen=True)
 class Popularity(Rule):
-    """Play the action that stands highest with everybody: popularity, which learns nothing of a person.
+    """Play the most popular action; nothing is learned about the person.
 
-    What a policy gains over it is what it gains by personalising.
+    The gain of a policy over this rule is its gain by personalising.
 
     >>> Popularity().kind
     'popular'
@@ -41,7 +41,7 @@ class Popularity(Rule):
     probability = staticmethod(deterministic)
 
     def check(self, policy: Policy) -> None:
-        """Refuse an evidence that does not say where actions stand."""
+        """Reject an evidence without popularity ranks."""
         if policy.table.shape != (1, policy.model.n_actions):
             raise InvalidInput(
                 f"the rule '{self.kind}' plays what stands highest, which the evidence '{policy.evidence.kind}' does "

@@ -30,7 +30,7 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
 
 @kernel
 def sampled_state(b: Arrays, n: int, seed: int, person: int, round_: int) -> int:
-    """Return the state that is drawn, -1 where the first action is uniform."""
+    """Return the drawn state, -1 if the first action is uniform."""
     if n == 0 and b.settings[RULE, UNIFORM_FIRST] > 0.0:
         return -1
     return draw_state(b, uniform(seed, person, round_, STATE, 0))
@@ -54,7 +54,7 @@ def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) ->
 class Sample(Rule):
     """Draw a state from the posterior, play its best allowed action (Algorithm 1).
 
-    `first="uniform"` plays any action with equal chance while nothing is known, as the expanded algorithm does.
+    `first="uniform"` plays a uniformly random first action, as the expanded algorithm does.
 
     >>> Sample(first="uniform").first
     'uniform'
@@ -70,7 +70,7 @@ class Sample(Rule):
         set_frozen(self, first=validate.as_choice(self.first, "first", ("prior", "uniform")))
 
     def settings(self) -> tuple[float, ...]:
-        """Return how the first action is chosen."""
+        """Return 1 if the first action is uniform."""
         return (float(self.first == "uniform"),)
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:

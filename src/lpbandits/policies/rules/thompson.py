@@ -1,4 +1,4 @@
-"""Thompson: draw every action's mean from its own normal posterior, play the largest. The rule of TS."""
+"""Thompson: draw every action's mean from its normal posterior, play the largest. The rule of TS."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -30,14 +30,14 @@ SD = RULE_WORK + 1
 def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
     """Play the action with the largest draw from N((μ₀/s₀² + Σr/σ²)/p, 1/p), where p = 1/s₀² + n/σ².
 
-    All untried actions share one prior, so the best of their draws is one draw of a maximum of so many normals, and
-    each of them is equally likely to have made it: exact, at a cost that does not grow with the number of actions.
+    All untried actions share one prior, so the largest of their draws is one draw of the maximum of that many normals,
+    equally likely from each: exact, at a cost that does not grow with the number of actions.
     """
     untried = b.ranks.shape[1] if len(offered) == 0 else len(offered)
     prior_mean = b.settings[RULE, PRIOR_MEAN]
     prior_precision = b.settings[RULE, PRIOR_SD] ** -2
     reward_precision = b.settings[REWARDS, NOISE] ** -2
-    for slot in range(n):  # a loop of its tried, so that several slots are worked out at a time
+    for slot in range(n):  # a separate loop, which the compiler vectorises
         precision = prior_precision + b.slots[COUNT, slot] * reward_precision
         b.work[MEAN, slot] = (prior_mean * prior_precision + b.slots[SUM, slot] * reward_precision) / precision
         b.work[SD, slot] = 1.0 / np.sqrt(precision)
@@ -87,46 +87,48 @@ class Thompson(Rule):
         return (self.prior_mean, self.prior_sd)
 
     def work(self, model: PreferenceModel) -> tuple[int, int]:
-        """Return two rows, as long as there are tried actions."""
+        """Return two rows, one column per tried action."""
         return (2, 0)
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
-        """Return the chance that each action's draw is the largest, by quadrature (about 1e-10)."""
+        """Return the probability that each action's draw is the largest, by quadrature (error about 1e-10)."""
         tried, slots, untried = policy.candidates(belief, offered)
         noise = policy.rewards.sd
         precision = self.prior_sd**-2 + belief.slots[layout.COUNT, slots] / noise**2
         mean = (self.prior_mean * self.prior_sd**-2 + belief.slots[layout.SUM, slots] / noise**2) / precision
         copies = np.ones(len(tried) + 1)
         copies[-1] = len(untried)
-        chance = _chance_of_largest(np.append(mean, self.prior_mean), np.append(precision**-0.5, self.prior_sd), copies)
+        probability = _probability_of_largest(
+            np.append(mean, self.prior_mean), np.append(precision**-0.5, self.prior_sd), copies
+        )
         out = np.zeros(policy.model.n_actions)
-        out[tried] = chance[:-1]
+        out[tried] = probability[:-1]
         if len(untried):
-            out[untried] = chance[-1] / len(untried)
+            out[untried] = probability[-1] / len(untried)
         out /= out.sum()
         return out
 
 
-def _chance_of_largest(mean: FloatArray, sd: FloatArray, copies: FloatArray) -> FloatArray:
-    """Return the chance that the largest of independent normals is (one of the copies of) each.
+def _probability_of_largest(mean: FloatArray, sd: FloatArray, copies: FloatArray) -> FloatArray:
+    """Return the probability that the largest of independent normals is (one of the copies of) each.
 
-    Gauss-Legendre between knots that follow every normal's own scale, so that very narrow and very wide ones are both
-    resolved; products of distribution functions are formed as sums of logarithms. Normals that lie wholly below
-    another one (both cut at nine standard deviations) have no chance and are left out.
+    Gauss-Legendre between knots on every normal's scale, so that very narrow and very wide ones are both resolved;
+    products of distribution functions are sums of logarithms. Normals entirely below another one (both cut at nine
+    standard deviations) get 0.
     """
-    from scipy.special import log_ndtr  # noqa: PLC0415 - heavy, and no decision needs it
+    from scipy.special import log_ndtr  # noqa: PLC0415 - heavy, and not needed for decisions
 
     out = np.zeros(len(mean))
     present = copies > 0
-    mean = mean - mean[present].max()  # only differences count, and far from zero they would drown
+    mean = mean - mean[present].max()  # only differences matter; this keeps their precision
     alive = np.flatnonzero(present & (mean + 9.0 * sd >= np.max((mean - 9.0 * sd)[present])))
     mean, sd, copies = mean[alive], sd[alive], copies[alive]
     knots = np.unique((mean[:, None] + sd[:, None] * np.linspace(-9.0, 9.0, 37)).ravel())
     nodes, weights = np.polynomial.legendre.leggauss(8)
-    for start in range(0, len(knots) - 1, 512):  # some knots at a time: memory stays small for many actions
-        some = knots[start : start + 513]
-        half = np.diff(some)[:, None] / 2.0
-        x = (some[:-1, None] + half * (1.0 + nodes)).ravel()
+    for start in range(0, len(knots) - 1, 512):  # in chunks, to bound memory
+        chunk = knots[start : start + 513]
+        half = np.diff(chunk)[:, None] / 2.0
+        x = (chunk[:-1, None] + half * (1.0 + nodes)).ravel()
         z = (x - mean[:, None]) / sd[:, None]
         below = log_ndtr(z)
         others = (copies[:, None] * below).sum(axis=0) - below

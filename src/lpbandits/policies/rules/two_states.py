@@ -1,4 +1,4 @@
-"""Two states: draw two and let their best actions meet. The rule of lpb-duel."""
+"""Two states: draw two, their best actions meet. The rule of lpb-duel."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,14 +10,14 @@ from lpbandits.policies.base import Feedback, Rule
 from lpbandits.policies.posterior import draw_state, favourite
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
-SAME = 1e-12  # masses of the posterior closer than this are equal: what rounding makes of them must decide nothing
+SAME = 1e-12  # posterior masses closer than this count as equal, so that rounding decides nothing
 
 
 @jit_in_place
 def challenger(ranks: Int32Array, states: FloatArray, offered: IntArray, action: int) -> int:
-    """Return the action whose duel with `action` is most open: the posterior is most divided on who is preferred.
+    """Return the action with the most uncertain duel against `action`: the posterior is most divided on the winner.
 
-    Of equally open ones it is that which stands farthest from `action`, over states: its duel is the easiest to call.
+    Ties go to the largest mean rank distance from `action`, for which a duel is most informative.
     """
     m, k = ranks.shape
     chosen = action
@@ -46,9 +46,9 @@ def challenger(ranks: Int32Array, states: FloatArray, offered: IntArray, action:
 def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> tuple[int, int]:
     """Draw two states and let their best actions meet.
 
-    If both prefer one action, it meets the most informative challenger as long as the posterior gives states with
-    another best action more than 1/(t + 2) in round t. Below that it meets itself, which costs nothing if it is the
-    best; as t grows the doubt that is left counts again, so that no pair is played for ever.
+    If both have the same best action, it meets the most informative challenger as long as the posterior mass of states
+    with another best action exceeds 1/(t + 2) in round t. Below that it meets itself, which costs nothing if it is the
+    best; as t grows the remaining mass counts again, so that no pair is played for ever.
     """
     first = favourite(b, draw_state(b, uniform(seed, person, round_, STATE, 0)), offered)
     second = favourite(b, draw_state(b, uniform(seed, person, round_, STATE, 1)), offered)
@@ -68,7 +68,7 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
 
 @dataclass(frozen=True)
 class TwoStates(Rule):
-    """Draw two states and let their best actions meet; where they agree, the most informative challenger steps in.
+    """Draw two states, their best actions meet; if these agree, the most informative challenger replaces one.
 
     >>> TwoStates().feedback
     'duels'

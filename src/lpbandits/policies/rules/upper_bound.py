@@ -45,7 +45,7 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
 
 @kernel
 def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
-    """Return equal chances for untried actions while there are any, then 1 for the play."""
+    """Return equal probabilities for untried actions while there are any, then 1 for the play."""
     untried = b.ranks.shape[1] if len(offered) == 0 else len(offered)
     for slot in range(n):
         if position(offered, b.order[0, slot]) >= 0:
@@ -73,7 +73,7 @@ class UpperBound(Rule):
         set_frozen(self, top=validate.as_flag(self.top, "top"))
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
-        """Return equal chances for untried actions while there are any, then 1 for the largest bound."""
+        """Return equal probabilities for untried actions while there are any, then 1 for the largest bound."""
         tried, slots, untried = policy.candidates(belief, offered)
         if len(untried):
             return policy.equally(untried)

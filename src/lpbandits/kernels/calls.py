@@ -1,0 +1,69 @@
+"""Call a rule's `choose` or an evidence's `tell` from Python, in about half a microsecond.
+
+numba's dispatcher takes 1.4 µs to look at a named tuple of arrays, and 0.5 µs for the same arrays as separate
+arguments. These functions take the arrays of `layout.Arrays` one by one and bundle them in compiled code.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from lpbandits.kernels.compiler import name_of, specialise
+from lpbandits.kernels.layout import Arrays
+from lpbandits.typing import FloatArray, Int32Array, IntArray, SlotArray
+
+
+def tell(*_: Any) -> Any:
+    """Stand for the bound function."""
+
+
+choose = tell
+
+
+def choose_with(
+    ranks: Int32Array,
+    table: FloatArray,
+    settings: FloatArray,
+    slots: FloatArray,
+    states: FloatArray,
+    own: FloatArray,
+    order: SlotArray,
+    work: FloatArray,
+    n: int,
+    offered: IntArray,
+    seed: int,
+    person: int,
+    round_: int,
+) -> Any:
+    """Choose an action, or a pair."""
+    b = Arrays(ranks, table, settings, slots, states, own, order, work)
+    return choose(b, n, offered, seed, person, round_)
+
+
+def tell_with(
+    ranks: Int32Array,
+    table: FloatArray,
+    settings: FloatArray,
+    slots: FloatArray,
+    states: FloatArray,
+    own: FloatArray,
+    order: SlotArray,
+    work: FloatArray,
+    n: int,
+    action: int,
+    outcome: float,
+) -> Any:
+    """Update a belief with one outcome; return the number of tried actions."""
+    return tell(Arrays(ranks, table, settings, slots, states, own, order, work), n, action, outcome)
+
+
+@functools.cache
+def flat_choose(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a rule's `choose` that takes the arrays as separate arguments."""
+    return specialise(choose_with, name_of("choose", {"choose": function}), {"choose": function})
+
+
+@functools.cache
+def flat_tell(function: Callable[..., int]) -> Callable[..., int]:
+    """Return an evidence's `tell` that takes the arrays as separate arguments."""
+    return specialise(tell_with, name_of("tell", {"tell": function}), {"tell": function})

@@ -1,0 +1,131 @@
+"""The table of named policies: how each is built for a run, its title, what it knows and what it assumes."""
+
+from lpbandits.policies.baselines import TS, UCB, DoubleTS, Popular, Taste, Uniform
+from lpbandits.policies.latent import MTS, MUCB, LpbDuel, LpbIDS, LpbPaired, LpbTS, LpbUtility
+from lpbandits.policies.registry import MEANS, NEARLY, NOTHING, ORDERINGS, TASTES, TOP, Entry
+
+ENTRIES = (
+    Entry(
+        "lpbts",
+        lambda s: LpbTS(s.model, rewards=s.rewards, first=s.first),
+        "lpbTS",
+        ORDERINGS,
+        "a person's mean rewards follow one of the orderings, on any scale",
+    ),
+    Entry(
+        "lpbts-incremental",
+        lambda s: LpbTS(s.model, rewards=s.rewards.as_known, likelihood="incremental", first=s.first),
+        "lpbTS, incremental",
+        ORDERINGS,
+        "as lpbts; each round adds only the newest reward's likelihood",
+    ),
+    Entry(
+        "lpbts-marginal",
+        lambda s: LpbTS(s.model, rewards=s.rewards, likelihood="marginal", first=s.first),
+        "lpbTS, marginal",
+        ORDERINGS,
+        "as lpbts; the exact posterior where lpbts takes a bound",
+    ),
+    Entry(
+        "lpb-paired",
+        lambda s: LpbPaired(s.model, rewards=s.rewards.as_known, first=s.first),
+        "lpbTS, rewards paired",
+        ORDERINGS,
+        "as lpbts; only compares each second reward with the one before",
+    ),
+    Entry(
+        "lpb-utility",
+        lambda s: LpbUtility(s.model, rewards=s.rewards.as_guess),
+        "lpb-utility",
+        NEARLY,
+        "a person's means follow a state's utilities, nearly, on any scale",
+    ),
+    Entry(
+        "lpb-ids",
+        lambda s: LpbIDS(s.model, rewards=s.rewards.as_guess),
+        "lpb-ids",
+        NEARLY,
+        "as lpb-utility; tries what tells states apart",
+    ),
+    Entry(
+        "lpb-duel",
+        lambda s: LpbDuel(s.model),
+        "lpb-duel",
+        ORDERINGS,
+        "the action that a person's state prefers wins more often than not",
+        feedback="duels",
+    ),
+    Entry(
+        "mts",
+        lambda s: MTS(s.model, rewards=s.rewards, first=s.first),
+        "mTS",
+        MEANS,
+        "people of one state share the same means exactly",
+    ),
+    Entry(
+        "mucb",
+        lambda s: MUCB(s.model, rewards=s.rewards.as_known, horizon=s.rounds),
+        "mUCB",
+        MEANS,
+        "as mts; plays the optimist's action, nothing is random",
+    ),
+    Entry(
+        "ts",
+        lambda s: TS(s.model, rewards=s.rewards.as_known),
+        "TS",
+        NOTHING,
+        "every action has its own mean, with a weak normal prior",
+    ),
+    Entry(
+        "ts-top",
+        lambda s: TS(s.model, rewards=s.rewards.as_known, top=True),
+        "TS, top actions",
+        TOP,
+        "as ts, among those actions",
+    ),
+    Entry("ucb", lambda s: UCB(s.model, rewards=s.rewards.as_known), "UCB", NOTHING, "every action has its own mean"),
+    Entry(
+        "ucb-top",
+        lambda s: UCB(s.model, rewards=s.rewards.as_known, top=True),
+        "UCB, top actions",
+        TOP,
+        "as ucb, among those actions",
+    ),
+    Entry(
+        "double-ts",
+        lambda s: DoubleTS(s.model),
+        "double TS",
+        NOTHING,
+        "every pair of actions has its own chance; some action beats most others",
+        feedback="duels",
+    ),
+    Entry(
+        "double-ts-top",
+        lambda s: DoubleTS(s.model, top=True),
+        "double TS, top actions",
+        TOP,
+        "as double-ts, among those actions",
+        feedback="duels",
+    ),
+    Entry(
+        "taste",
+        lambda s: Taste(s.model, rewards=s.rewards),
+        "taste",
+        TASTES,
+        "people's tastes vary as those of the log did, and each action is given once",
+    ),
+    Entry(
+        "popular",
+        lambda s: Popular(s.model, rewards=s.rewards),
+        "popular",
+        ORDERINGS,
+        "that people hardly differ; learns nothing of a person",
+    ),
+    Entry(
+        "uniform",
+        lambda s: Uniform(s.model, rewards=s.rewards.as_known),
+        "uniform",
+        NOTHING,
+        "nothing; plays at random",
+    ),
+)
