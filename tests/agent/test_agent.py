@@ -344,7 +344,7 @@ def test_known_means_are_explained_by_themselves() -> None:
         ({"noise": float("nan")}, "noise.*nan"),
         ({"noise": "1"}, "noise.*'1'"),
         ({"rewards": "binary"}, "rewards.*'binary'"),
-        ({"rewards": "poisson", "noise": 1.0}, "poisson rewards have no noise of their own; leave it out"),
+        ({"rewards": "poisson", "noise": 1.0}, "noise.*poisson"),
         ({"rewards": "bernoulli", "noise_known": False}, "noise_known.*bernoulli"),
         ({"likelihood": "full"}, "likelihood.*'full'"),
         ({"likelihood": "incremental", "noise_known": False}, "needs a known noise"),
