@@ -1,9 +1,8 @@
-"""Faults of the machine, tried on the command: `make faults` (minutes; the full disk needs root, for a mount).
+"""System faults: `make faults` runs commands on a full disk and kills them (minutes; mounting a disk needs root).
 
-A full disk: every command that writes runs once with room, then with another seed on a disk that is nearly full. It
-must exit with 2 and one line, and leave every file as it was. A kill: commands are killed (SIGKILL, with their workers)
-at random moments. No file may look whole and not be, and a resumed reproduction must give the numbers of an undisturbed
-one.
+Full disk: every command that writes runs once, then with another seed on a disk that is nearly full. It must exit with
+code 2 and one line of error, and leave existing files unchanged. Kill: commands are killed at random times, with their
+workers. No file may be incomplete under its final name, and a resumed reproduction must give the same numbers.
 """
 
 import argparse
@@ -53,7 +52,7 @@ def hashes(folder: Path) -> dict[str, str]:
 
 
 def broken(folder: Path) -> list[str]:
-    """Return every file below a folder that looks whole and is not."""
+    """Return the files below a folder that are incomplete or do not match their checksum."""
     wrong = []
     paths = [path for path in folder.rglob("*") if path.is_file() and not _unfinished(path, folder)]
     for path in paths:
@@ -81,7 +80,7 @@ def broken(folder: Path) -> list[str]:
 
 @contextmanager
 def small_disk(size: str) -> Iterator[Path]:
-    """Mount a small disk in memory."""
+    """Mount a small disk in memory, and yield its path."""
     with tempfile.TemporaryDirectory() as place:
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place], check=True)
         try:
@@ -91,12 +90,12 @@ def small_disk(size: str) -> Iterator[Path]:
 
 
 def fill(disk: Path, free: int) -> None:
-    left = shutil.disk_usage(disk).free - free
-    (disk / "filler").write_bytes(b"\0" * max(left, 0))
+    excess = shutil.disk_usage(disk).free - free
+    (disk / "filler").write_bytes(b"\0" * max(excess, 0))
 
 
 def try_full_disk() -> bool:
-    """Run every command that writes on a disk that is nearly full; print a row each."""
+    """Run every command that writes on a disk that is nearly full, and print a row each."""
     with tempfile.TemporaryDirectory() as home:
         ratings = log(Path(home) / "log.csv")
         small = Path(home) / "ml"
@@ -131,11 +130,11 @@ def try_full_disk() -> bool:
         print(f"{'full disk':12} {'exit':>4} {'lines':>5}  old files  left over  message")
         for name, command in commands.items():
             with small_disk("64m") as disk:
-                there = {"XDG_CACHE_HOME": f"{disk}/cache"} if name == "data" else {}
-                first = run(command(disk, "0"), **there)
+                environment = {"XDG_CACHE_HOME": f"{disk}/cache"} if name == "data" else {}
+                first = run(command(disk, "0"), **environment)
                 old = hashes(disk)
                 fill(disk, 2048 if name == "fit" else 8192)
-                again = run(command(disk, "1"), **there)
+                again = run(command(disk, "1"), **environment)
                 same = {name: sha for name, sha in hashes(disk).items() if name in old} == old
                 more = [str(name) for name in hashes(disk) if name not in old]
                 lines = again.stderr.strip().splitlines()
@@ -149,7 +148,7 @@ def try_full_disk() -> bool:
 
 
 def killed(arguments: list[str], after: float) -> bool:
-    """Start a command, kill it and its workers after so many seconds; say whether it was still running."""
+    """Start a command, and kill it with its workers after some seconds; return whether it was still running."""
     process = subprocess.Popen(
         [*LPB, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
@@ -162,8 +161,8 @@ def killed(arguments: list[str], after: float) -> bool:
     return False
 
 
-def try_kills(kills: int, luck: random.Random) -> bool:
-    """Kill commands at random moments; print a row per command."""
+def try_kills(kills: int, rng: random.Random) -> bool:
+    """Kill commands at random times, and print a row per command."""
     good = True
     print(f"\n{'killed':12} {'kills':>5} {'runs':>5} {'seconds':>8}  broken files  result")
     with tempfile.TemporaryDirectory() as home:
@@ -180,23 +179,23 @@ def try_kills(kills: int, luck: random.Random) -> bool:
             for i in (0, 1):
                 run(command(out, i))
                 wanted.append(_numbers(out))
-            whole = (time.monotonic() - began) / 2
+            duration = (time.monotonic() - began) / 2
             done = runs = 0
             wrong: list[str] = []
             while done < kills:
                 runs += 1
-                done += killed(command(out, runs), luck.uniform(0.2, 1.0) * whole)
+                done += killed(command(out, runs), rng.uniform(0.2, 1.0) * duration)
                 wrong += broken(out)
                 if _is_finished(out) and _numbers(out) not in wanted:
-                    wrong.append("numbers of no undisturbed run")
+                    wrong.append("numbers differ from every undisturbed run")
             run(command(out, 0))
             same = _numbers(out) == wanted[0]
             good &= same and not wrong
             result = "as undisturbed" if same else "OTHER NUMBERS"
-            print(f"{name:12} {done:5} {runs:5} {whole:8.1f}  {len(wrong):12}  {result}")
+            print(f"{name:12} {done:5} {runs:5} {duration:8.1f}  {len(wrong):12}  {result}")
             for line in wrong[:3]:
                 print("   ", line)
-        good &= _try_reproduce(kills, luck, Path(home))
+        good &= _try_reproduce(kills, rng, Path(home))
     return good
 
 
@@ -205,7 +204,7 @@ def _is_finished(out: Path) -> bool:
 
 
 def _numbers(out: Path) -> str:
-    """Return a hash of what a command computed, without the times that it took."""
+    """Return a hash of the results of a command, without its timings."""
     if (out / "model.json").exists():
         return lpb.PreferenceModel.load(out / "model.json").sha256
     tables = sorted(out.rglob("*.parquet"))
@@ -217,10 +216,10 @@ def _unfinished(path: Path, out: Path) -> bool:
     return any(part.startswith(UNFINISHED) for part in path.relative_to(out).parts)
 
 
-def _try_reproduce(kills: int, luck: random.Random, home: Path) -> bool:
+def _try_reproduce(kills: int, rng: random.Random, home: Path) -> bool:
     began = time.monotonic()
     run(["reproduce", "--quick", "--out", str(home / "undisturbed")])
-    whole = time.monotonic() - began
+    duration = time.monotonic() - began
     done = runs = folders = 0
     wrong: list[str] = []
     while done < kills:
@@ -228,16 +227,18 @@ def _try_reproduce(kills: int, luck: random.Random, home: Path) -> bool:
         folders += 1
         while done < kills:
             runs += 1
-            was_killed = killed(["reproduce", "--quick", "--resume", "--out", str(out)], luck.uniform(0.0, 0.4) * whole)
+            was_killed = killed(
+                ["reproduce", "--quick", "--resume", "--out", str(out)], rng.uniform(0.0, 0.4) * duration
+            )
             done += was_killed
             wrong += broken(out) if out.exists() else []
             if not was_killed:
                 break
         run(["reproduce", "--quick", "--resume", "--out", str(out)])
         if _numbers(out) != _numbers(home / "undisturbed"):
-            wrong.append(f"{out.name}: other numbers than the undisturbed run")
+            wrong.append(f"{out.name}: numbers differ from the undisturbed run")
     result = "WRONG" if wrong else "as undisturbed"
-    print(f"{'reproduce':12} {done:5} {runs:5} {whole:8.1f}  {len(wrong):12}  {result}")
+    print(f"{'reproduce':12} {done:5} {runs:5} {duration:8.1f}  {len(wrong):12}  {result}")
     for line in wrong[:3]:
         print("   ", line)
     return not wrong
@@ -245,7 +246,7 @@ def _try_reproduce(kills: int, luck: random.Random, home: Path) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=20, help="of each command")
+    parser.add_argument("--kills", type=int, default=20, help="kills per command")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--only", choices=["disk", "kill"])
     chosen = parser.parse_args()
@@ -255,7 +256,7 @@ def main() -> None:
     if chosen.only != "kill":
         good &= try_full_disk()
     if chosen.only != "disk":
-        good &= try_kills(chosen.kills, random.Random(seed))  # noqa: S311 - moments, not secrets
+        good &= try_kills(chosen.kills, random.Random(seed))  # noqa: S311 - not a secret
     sys.exit(0 if good else 1)
 
 
