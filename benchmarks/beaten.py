@@ -14,7 +14,7 @@ ERRORS = 2.0
 
 
 def found(results: Results) -> list[str]:
-    """Return a sentence for every place where somebody else is ahead."""
+    """Return a sentence for every measurement in which another package is ahead."""
     ways = (faster, lower_regret, bradley_terry, recommenders, memory, start)
     return [sentence for way in ways for sentence in way(results)]
 

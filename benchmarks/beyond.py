@@ -1,6 +1,6 @@
 """Fits of more ratings than one holds in memory: `python -m benchmarks beyond --save`, or `make bench-beyond`.
 
-The log has a million people with 200 ratings each, of 2,000 actions, in 400 Parquet files over which everybody's
+The log has a million people with 200 ratings each, of 2,000 actions, in 400 Parquet files over which each person's
 ratings are scattered. A quarter of the people, half of them and all of them are fitted by `lpb fit --max-memory 8GB`:
 by one process, by two, and by a Dask cluster of two workers on this machine. What each million of ratings adds to
 seconds, memory and files is the slope that docs/scale.md works with.

@@ -32,7 +32,7 @@ GOALS = {100: {"scikit-learn": 1.0, "evalica newman": 1.0}, 1132: {"choix ilsr_p
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """Wins of everybody over everybody, in the forms that packages take."""
+    """Pairwise wins, in the input formats of the packages."""
 
     wins: FloatArray
 
@@ -158,7 +158,7 @@ def attempt(fitter: Fitter, data: Comparisons) -> FloatArray | str:
 
 
 def fits(k: int) -> tuple[dict[str, FloatArray], list[dict[str, Value]]]:
-    """Time and judge everybody's fit of one contest; return the seconds, too."""
+    """Measure time and error of every package's fit of one contest; return the seconds, too."""
     data, truth = Comparisons(contest(k, GAMES)), centred(planted(k))
     best = {precision: optimum(data.wins, precision) for precision in (0.0, 1.0)}
     found: dict[str, FloatArray | str] = {}

@@ -203,7 +203,7 @@ def regret(results: Results) -> Chart:
         x=f"regret after {ROUNDS} rounds, in units of reward, ± 2 standard errors",
         title="Regret of what each package calls Thompson sampling",
         subtitle=[
-            "10 actions, the same people and luck, of whom slow packages met fewer; further left is better",
+            "10 actions, the same people and random draws; slow packages met fewer people; further left is better",
             "diamond: ours; circle: also exact; square: another algorithm",
         ],
         top=1.05 * max(one["regret"] + 2 * one["se"] for one in found),

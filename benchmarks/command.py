@@ -66,7 +66,7 @@ def lpb(*arguments: str) -> Ran:
     kept = {name: value for name, value in os.environ.items() if name not in ONE_THREAD}
     kept.pop("PYTHONDONTWRITEBYTECODE", None)  # it slows imports
     watch, before, started = Watch(), _of_children(), time.perf_counter()
-    with tempfile.TemporaryFile("w+") as said:  # a pipe that nobody reads would stop it
+    with tempfile.TemporaryFile("w+") as said:  # an unread pipe would block it
         with subprocess.Popen(  # noqa: S603 - our own program
             [sys.executable, "-m", "lpbandits", *arguments, "--json"],
             env=kept,

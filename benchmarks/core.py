@@ -88,9 +88,9 @@ def agent() -> Row:
     def play() -> None:
         for person in range(20):
             own = lpb.Agent(policy, seed=1, person=person)
-            for luck in noise:
+            for draw in noise:
                 action = own.ask()
-                own.tell(action, means[int(action)] + luck)
+                own.tell(action, means[int(action)] + draw)
 
     ours, by_scipy = interleaved(play, lambda: lpbts_loop(scipy_fit, orderings, some.means[0], 1.0, 60, 0))
     return ratio("Agent ask + tell vs SciPy loop, m=5 k=10", by_scipy / 60, ours / (20 * ROUNDS), 100.0)

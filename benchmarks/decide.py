@@ -35,7 +35,7 @@ def past(actions: int) -> Past:
 
 
 def decided(given: Past) -> None:
-    """Decide for everybody on one thread, without Python's part of it: that is the same for any number of actions."""
+    """Decide for all people on one thread, without the Python part, which does not depend on the number of actions."""
     batch = DecisionBatch(given.offsets, given.action.astype(np.int32), given.reward, np.arange(PEOPLE))
     Engine(lpb.LpbTS(given.model)).run(batch)
 

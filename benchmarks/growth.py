@@ -58,12 +58,12 @@ def simulated(some: Population, rounds: int) -> Job:
 def asked(some: Population, rounds: int) -> Job:
     """Make agents play in turn, checks included."""
     policy, means = lpb.LpbTS(some.model), some.means.tolist()
-    luck = np.random.default_rng(0).standard_normal(rounds).tolist()
+    draws = np.random.default_rng(0).standard_normal(rounds).tolist()
 
     def run() -> None:
         for person, own in enumerate(means):
             agent = lpb.Agent(policy, seed=1, person=person)
-            for noise in luck:
+            for noise in draws:
                 action = agent.ask()
                 agent.tell(action, own[int(action)] + noise)
 
@@ -129,7 +129,7 @@ def _limits(along: str, slope: float, sizes: Sequence[int]) -> list[Row]:
 
 
 def grid() -> Table:
-    """Time one decision of everybody at the paper's sizes and MovieLens'."""
+    """Time one decision of all policies at the paper's sizes and MovieLens'."""
     records: list[dict[str, Value]] = []
     for m, k in GRID:
         say(f"one decision of lpbTS, m={m} k={k}")

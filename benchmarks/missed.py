@@ -7,7 +7,7 @@ IDLE = 0.5
 
 
 def why(results: Results, group: str, what: str) -> str:
-    """Return the reason, or nothing if there is none yet: then somebody must find it, and write it here."""
+    """Return the reason of a missed goal; empty if none is known, which fails a test."""
     if group in ("fit", "processes") and "idle machine" in what:
         return _busy(results, group)
     return _start(results) if what == "first decision, compiled before" else ""
@@ -28,5 +28,5 @@ def _start(results: Results) -> str:
         f"Python, numpy and numba take {theirs:.2f} s of it by themselves: numba imports itself, and fills its tables "
         f"of what it can compile before it loads machine code from a cache. Ours is {ours:.2f} s of imports, loading "
         "and deciding. These [parts](#the-first-decision-of-a-process) are of the quickest of several other runs. "
-        "`scipy.linalg`, which numba would import as well, is put off until somebody multiplies matrices."
+        "`scipy.linalg`, which numba would import as well, is imported only when matrices are multiplied."
     )

@@ -26,7 +26,7 @@ it measures against are in the dependency group `bench` and nowhere else.
 
 - **Processor time** of one thread, not the clock: what else the machine does adds little to it. Only what says so is by
   the clock, and wants an idle machine.
-- **In turn**: everybody does the same job, one after the other, several times over, and the best of each counts. What
+- **In turn**: all packages do the same job, one after the other, several times, and the best time of each counts. What
   the machine does falls on all alike, and can only add to a time.
 - **Warm**: everything ran once before. Compiling and importing are measured apart,
   [below](#the-first-decision-of-a-process).

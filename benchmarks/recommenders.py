@@ -103,7 +103,7 @@ def surprise_knn(given: Any, settings: Settings) -> Score:
     options = {"name": settings["name"], "user_based": False, "shrinkage": settings.get("shrinkage", 100)}
     model = peer("surprise").KNNBaseline(k=settings["k"], sim_options=options, verbose=False)
     model.fit(given)
-    near = np.maximum(model.sim, 0.0)  # it leaves out neighbours of no likeness; nobody is told more than k actions
+    near = np.maximum(model.sim, 0.0)  # it leaves out neighbours of no likeness; no one sees more than k actions
     np.fill_diagonal(near, 0.0)
     base = given.global_mean + model.bi
 

@@ -33,7 +33,7 @@ played the first rounds only. river's first k rounds are its burn-in, in which i
 
 ![Time of a decision in a simulation by the number of actions](benchmarks/thompson-simulation.svg)
 
-**The regret each reaches** with the same people, whose rewards have the same luck (the paper's world, each person
+**The regret each reaches** with the same people and the same random draws (the paper's world, each person
 on their own scale and with an ordering of their own). The difference from the numpy loop is between the same people;
 ± 0.0 means the very same draws. Slow packages met fewer people. [The goals](#all-goals) compare ours with the loop over
 20 times as many.

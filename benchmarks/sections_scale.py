@@ -40,7 +40,7 @@ def beyond(results: Results) -> str:
     records = results.table("beyond")
     return f"""
 `lpb fit 'ratings/*.parquet' --states 5 --max-memory 8GB` on 250,000, 500,000 and a million people with 200 ratings
-each, of 2,000 actions, in Parquet files over which everybody's ratings are scattered ([how](scale.md)). Memory is that
+each, of 2,000 actions, in Parquet files; a person's ratings are scattered over them ([how](scale.md)). Memory is that
 of all processes together, the highest seen. One log has one model, whoever fits it: its hash is the last column.
 
 {_fits(records)}

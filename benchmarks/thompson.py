@@ -106,12 +106,12 @@ def played(name: str, means: FloatArray, rounds: int, seed: int) -> float:
 
 
 def against(make: Make, means: FloatArray, rounds: int, seed: int) -> float:
-    """Let a contestant play one person, whose luck is the same for all of them; return the regret."""
+    """Return the regret of a contestant for one person; all contestants face the same random draws."""
     player = started(make, means, seed)
     own, best, regret = means.tolist(), float(means.max()), 0.0
-    for luck in np.random.default_rng([seed, 9]).standard_normal(rounds).tolist():
+    for draw in np.random.default_rng([seed, 9]).standard_normal(rounds).tolist():
         action = player.pull()
-        player.update(action, own[action] + luck)
+        player.update(action, own[action] + draw)
         regret += best - own[action]
     return regret
 

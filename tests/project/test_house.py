@@ -52,10 +52,9 @@ WORDS = {
 }
 """Words of the former dialect, and what to write instead."""
 UNFINISHED = {
-    *("data", "fit", "policies", "agent", "cli", "errors", "inspection", "io", "kernels"),
-    *("model", "paper", "parallel", "rng", "simulation", "taste_model", "theory", "validate", "views", "worlds"),
-    *("CONTRIBUTING.md", "0011-doors.md", "0022-team.md", "benchmarks.md", "fit.md"),
-    *("inspect.md", "simulate.md", "parallel.md", "cycles", "limits", ""),
+    *("data", "fit", "policies", "agent", "cli", "errors", "inspection", "io", "kernels", "model", "paper"),
+    *("parallel", "rng", "simulation", "theory", "validate", "worlds", "cycles"),
+    *("CONTRIBUTING.md", "0011-doors.md", "0022-team.md", "fit.md", "inspect.md", "simulate.md", "parallel.md"),
 }
 """Folders and pages that are still being rewritten: their failures are expected."""
 
