@@ -25,7 +25,7 @@ get the same prior and noise where they take them, and otherwise the settings in
 
 ![Time of one decision by the number of actions](benchmarks/thompson-decision.svg)
 
-**A simulation** of 200 rounds from nothing, per decision: `lpb.simulation.rollout` on one thread; numpy for all people at once,
+**A simulation** of 200 rounds, per decision: `lpb.simulation.rollout` on one thread; numpy for all people at once,
 the fastest loop that it allows; and each package in a loop of its own. Whoever needs more than two seconds for it
 played the first rounds only. river's first k rounds are its burn-in, in which it decides nothing.
 
