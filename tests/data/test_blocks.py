@@ -14,7 +14,7 @@ from lpbandits.data.blocks import Blocks, MemoryBlocks, as_blocks, block_edges, 
 from lpbandits.fit import Em, TwoStage
 from lpbandits.fit.estimator import Estimate, Estimator
 from lpbandits.fit.kernels.symmetric import symmetric_times
-from lpbandits.fit.state_means import _cells, _squares, state_means
+from lpbandits.fit.state_means import _squares, _state_sums, state_means
 from lpbandits.fit.taste.cross_products import Residuals, mirrored
 from lpbandits.fit.taste.moments import Moments, moments
 from lpbandits.fit.taste.popularity import StandardizedRatings, informative, popular_ordering, scales
@@ -120,7 +120,7 @@ def test_cells_and_squares_equal_their_twins(log: Ratings, m: int, soft: bool) -
     labels, means = rng.integers(0, m, people), rng.normal(size=(m, k))
     chance = rng.dirichlet(np.ones(m), people) if soft else np.zeros((people, 0))
     with Threads(1) as pool:
-        raters, total = _cells(log, pool, (2, m, k), labels, chance)
+        raters, total = _state_sums(log, pool, (2, m, k), labels, chance)
         squares = _squares(log, pool, means, labels, chance)
     wanted = naive.cells(log, chance if soft else np.eye(m)[labels], means)
     np.testing.assert_allclose(raters, wanted[0], rtol=1e-10, atol=1e-10)

@@ -22,8 +22,7 @@ from lpbandits.data.spill import write_chunks
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import Em, TwoStage, fit_states, states_of
 from lpbandits.fit import clusters as cluster
-from lpbandits.fit.comparisons import compare, count_state
-from lpbandits.fit.counting import count_states
+from lpbandits.fit.comparisons import compare, count_state, count_states
 from lpbandits.fit.taste import popularity as likings
 from lpbandits.parallel import Threads, Workers, executor_for
 from tests.logs import log_of
@@ -252,11 +251,11 @@ def test_item_means_of_a_large_log_take_fewer_passes(monkeypatch: pytest.MonkeyP
         return crowd.item_means(crowd.scales.informative)[0]
 
     whole = found()
-    assert passes.count("_levels") == 19
+    assert passes.count("_level_sums") == 19
     passes.clear()
     monkeypatch.setattr(likings, "LARGE_LOG", 100)
     sooner = found()
-    assert passes.count("_levels") < 12
+    assert passes.count("_level_sums") < 12
     gaps = sooner.means - whole.means
     np.testing.assert_allclose(gaps, gaps[0], atol=1e-5)  # all alike: their order, and how far apart, is settled
     np.testing.assert_allclose(sooner.means, whole.means, atol=1e-3)

@@ -27,7 +27,7 @@ from lpbandits.evaluation.tuning import Choice, Trial, cross_validated
 from lpbandits.evaluation.verdict import sentence
 from lpbandits.fit.taste.moments import Moments, moments
 from lpbandits.fit.taste.popularity import informative
-from lpbandits.fit.training_sketch import none_in_training
+from lpbandits.fit.provenance import Provenance
 from lpbandits.parallel import Executor
 from lpbandits.statistics import t_multiplier
 from lpbandits.taste_model import TasteModel
@@ -320,7 +320,7 @@ def test_a_model_with_unknown_training_people_is_refitted_if_possible() -> None:
     crowd = lpb.fit_states(log_of(2000, 4, seed=3), lpb.TwoStage(restarts=1), states=1, heldout=0, taste=False).model
     people, actions = np.repeat(np.arange(30), 4), np.tile(np.arange(4), 30)
     log = Ratings.from_arrays([f"new {n}" for n in people], actions, np.arange(120) % 7)
-    assert none_in_training(crowd, log.people) is None
+    assert Provenance.of(crowd).none_in_training(log.people) is None
     evaluation = evaluate(log, model=crowd, policies=["lpbts"])
     assert "unknown whether" in evaluation.warnings[0]
     assert "refitted" in evaluation.warnings[0]

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import bradley_terry as module
 from lpbandits.fit import fit_bradley_terry
-from lpbandits.fit.bradley_terry import LARGEST, maximise
+from lpbandits.fit.bradley_terry import MAX_UTILITY, maximise
 from lpbandits.fit.comparisons import compare, count_state, count_wins, gather
 from lpbandits.parallel import Threads
 from lpbandits.typing import FloatArray
@@ -157,9 +157,9 @@ def test_extreme_priors_stay_finite(extreme: float) -> None:
 @pytest.mark.parametrize(
     ("wins", "message"),
     [
-        ([[0, 1, 2]], "must be square"),
-        ([[0, -1], [1, 0]], r"wins\[0, 1\] is -1; a number of wins cannot be negative"),
-        ([[0, np.nan], [1, 0]], "must be a finite number"),
+        ([[0, 1, 2]], "wins.*square"),
+        ([[0, -1], [1, 0]], r"wins\[0, 1\].*-1"),
+        ([[0, np.nan], [1, 0]], "wins.*nan"),
     ],
 )
 def test_bad_wins_are_refused(wins: Any, message: str) -> None:
@@ -168,7 +168,7 @@ def test_bad_wins_are_refused(wins: Any, message: str) -> None:
 
 
 def test_bad_prior_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"prior_sd must .*got 0"):
+    with pytest.raises(InvalidInput, match=r"prior_sd.* 0"):
         fit_bradley_terry([[0, 1], [1, 0]], prior_sd=0)
 
 
@@ -183,11 +183,11 @@ def test_a_very_weak_prior_ends_finite_and_in_order(prior_sd: float) -> None:
         assert np.isfinite(fit.utilities).all()
         assert np.isfinite(fit.standard_errors).all()
         assert fit.ordering.tolist() == list(range(len(wins)))
-        assert np.abs(fit.utilities).max() <= LARGEST
+        assert np.abs(fit.utilities).max() <= MAX_UTILITY
 
 
 def test_max_passes_is_checked() -> None:
-    with pytest.raises(InvalidInput, match=r"max_passes .*-3"):
+    with pytest.raises(InvalidInput, match=r"max_passes.*-3"):
         fit_bradley_terry([[0, 1], [1, 0]], max_passes=-3)
 
 

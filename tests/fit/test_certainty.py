@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lpbandits.fit.certainty import FEW, chance_above, pairs_right, place_intervals
+from lpbandits.fit.uncertainty import MAX_PAIRED, expected_pairs_right, probability_above, rank_intervals
 from lpbandits.model import PreferenceModel
 
 
@@ -13,10 +13,10 @@ def test_chances_are_those_of_draws() -> None:
     utilities, errors = rng.normal(0, 1, 6), rng.uniform(0.2, 1.5, 6)
     drawn = utilities + errors * rng.standard_normal((100_000, 6))
     for a, b in ((0, 1), (2, 5), (4, 3)):
-        assert abs(chance_above(utilities, errors, a, b) - np.mean(drawn[:, a] > drawn[:, b])) < 0.0064
+        assert abs(probability_above(utilities, errors, a, b) - np.mean(drawn[:, a] > drawn[:, b])) < 0.0064
     order = np.argsort(-utilities)
     right = [np.mean(drawn[:, order[i]] > drawn[:, order[j]]) for i in range(6) for j in range(i + 1, 6)]
-    share = pairs_right(utilities, errors)
+    share = expected_pairs_right(utilities, errors)
     assert share is not None
     assert abs(share - np.mean(right)) < 0.0064
 
@@ -25,21 +25,21 @@ def test_places_hold_what_they_say() -> None:
     """Of 4,000 truths drawn anew, 90 % of places and up to 5 % more (places are whole) lie in their intervals."""
     rng = np.random.default_rng(1)
     utilities, errors = rng.normal(0, 1, 60), rng.uniform(0.1, 0.8, 60)
-    ends = place_intervals(utilities, errors, np.arange(60))
+    ends = rank_intervals(utilities, errors, np.arange(60))
     truth = utilities + errors * rng.standard_normal((4000, 60))
     places = 1 + np.argsort(np.argsort(-truth, axis=1), axis=1)
     inside = np.mean((places >= ends[:, 0]) & (places <= ends[:, 1]))
     assert 0.89 < inside < 0.95
-    np.testing.assert_array_equal(ends, place_intervals(utilities, errors, np.arange(60)))  # no hidden luck
+    np.testing.assert_array_equal(ends, rank_intervals(utilities, errors, np.arange(60)))  # no hidden luck
     assert ends.min() >= 1
     assert ends.max() <= 60
 
 
 def test_many_actions_are_judged_by_some() -> None:
     rng = np.random.default_rng(2)
-    utilities, errors = rng.normal(0, 1, 3 * FEW), rng.uniform(0.3, 0.6, 3 * FEW)
-    third = pairs_right(utilities[::3], errors[::3])  # FEW of them, drawn at random: all their pairs
-    whole = pairs_right(utilities, errors)
+    utilities, errors = rng.normal(0, 1, 3 * MAX_PAIRED), rng.uniform(0.3, 0.6, 3 * MAX_PAIRED)
+    third = expected_pairs_right(utilities[::3], errors[::3])  # MAX_PAIRED of them, drawn at random: all their pairs
+    whole = expected_pairs_right(utilities, errors)
     assert third is not None
     assert whole is not None
     assert abs(third - whole) < 0.01
@@ -47,7 +47,7 @@ def test_many_actions_are_judged_by_some() -> None:
 
 @pytest.mark.parametrize(("away", "chance"), [(0.0, 0.5), (1.0, 1.0), (-1.0, 0.0)])
 def test_without_errors_a_difference_is_certain(away: float, chance: float) -> None:
-    assert chance_above(np.array([away, 0.0]), np.zeros(2), 0, 1) == chance
+    assert probability_above(np.array([away, 0.0]), np.zeros(2), 0, 1) == chance
 
 
 def test_models_without_errors_say_nothing_and_sure_utilities_stay_finite() -> None:
@@ -55,4 +55,4 @@ def test_models_without_errors_say_nothing_and_sure_utilities_stay_finite() -> N
     sure = PreferenceModel([[0, 1]], utilities=[[1.0, 0.0]], errors=[[0.0, 0.0]]).logits
     assert sure is not None
     assert np.isfinite(sure).all()
-    assert pairs_right(np.zeros(1), np.zeros(1)) is None
+    assert expected_pairs_right(np.zeros(1), np.zeros(1)) is None

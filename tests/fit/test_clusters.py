@@ -111,13 +111,13 @@ def test_too_few_different_people() -> None:
     clusters = cluster_people(log, 3)
     assert len(clusters.shares) == 2
     assert "only 2 of 3 clusters" in clusters.warnings[-1]
-    with pytest.raises(InvalidInput, match="states is 4, but the log has only 3 people"):
+    with pytest.raises(InvalidInput, match=r"states.*3.*4"):
         cluster_people(log, 4)
 
 
 def test_unknown_scale_is_refused() -> None:
     log = Ratings.from_arrays([0, 1], [0, 0], [1, 2])
-    with pytest.raises(InvalidInput, match=r"scale must .*got"):
+    with pytest.raises(InvalidInput, match=r"scale.*log"):
         cluster_people(log, 1, scale="log")  # type: ignore[arg-type]  # what a user might type
 
 

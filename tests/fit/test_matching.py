@@ -69,5 +69,5 @@ def test_top_overlap_counts_the_best_ten() -> None:
 
 
 def test_other_actions_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="action 'b' is only in the true model"):
+    with pytest.raises(InvalidInput, match="'b'"):
         match_orderings(PreferenceModel([[0, 1]], actions=["a", "b"]), PreferenceModel([[0, 1]], actions=["a", "c"]))

@@ -16,8 +16,7 @@ from lpbandits.data.blocks import MemoryBlocks
 from lpbandits.data.chunked import DiskBlocks
 from lpbandits.data.spill import write_chunks
 from lpbandits.fit.bradley_terry import maximise
-from lpbandits.fit.comparisons import compare, count_state
-from lpbandits.fit.counting import count_states
+from lpbandits.fit.comparisons import compare, count_state, count_states
 from lpbandits.fit.taste.moments import moments, moments_of
 from lpbandits.fit.taste.popularity import StandardizedRatings, informative, popular_ordering
 from lpbandits.parallel import Threads
@@ -73,7 +72,7 @@ def squares(args: Any) -> list[Any]:
 def test_a_fit_of_states_goes_over_few_counts_and_holds_fewer(
     heldout: float, quick: bool, at_a_time: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lpbandits.fit.counting.CELLS", 1)  # as if a matrix filled the memory
+    monkeypatch.setattr("lpbandits.fit.comparisons.CELLS", 1)  # as if a matrix filled the memory
     if quick:  # as for very many ratings: counts of those set aside are taken from those of all
         monkeypatch.setattr("lpbandits.fit.pipeline.HUGE", 0)
     passes, most = 0, 0
@@ -203,7 +202,7 @@ def test_groups_of_people_share_the_passes_over_a_log(monkeypatch: pytest.Monkey
     groups = [people[::2], people[:50]]
     together = moments_of(crowd, groups)
     popular = popular_ordering(crowd)
-    assert blocks.passes == {"_scales": 1, "_liked": 1, "_levels": 19, "_all_left": 1, "_rated": 1}
+    assert blocks.passes == {"_scales": 1, "_rating_sums": 1, "_level_sums": 19, "_add_block": 1, "_rated": 1}
     for mine, found in zip(groups, together, strict=True):
         alone = moments(log, people=mine)
         for name, value in vars(alone).items():
@@ -220,5 +219,5 @@ def test_when_a_group_has_settled_others_do_not_matter(monkeypatch: pytest.Monke
     both = StandardizedRatings(blocks[0]).item_means(many & used, few & used)
     for one, group, alone in zip(both, (many, few), blocks[1:], strict=True):
         np.testing.assert_array_equal(one.means, StandardizedRatings(alone).item_means(group & used)[0].means)
-    sweeps = [one.passes["_levels"] for one in blocks]
+    sweeps = [one.passes["_level_sums"] for one in blocks]
     assert min(sweeps) < max(sweeps) == sweeps[0]

@@ -1,6 +1,5 @@
 import itertools
 import json
-from typing import Any
 
 import numpy as np
 import pytest
@@ -113,7 +112,7 @@ def test_em_keeps_the_best_start_and_says_when_it_was_cut_short() -> None:
     several = fit_states(log, Em(restarts=4), states=4, heldout=0).report.history[-1]
     assert several >= fit_states(log, Em(restarts=1), states=4, heldout=0).report.history[-1]
     short = fit_states(log, Em(restarts=1, max_steps=2), states=4, heldout=0).report
-    assert any("stopped after 2 steps" in note for note in short.warnings)
+    assert any("max_steps=2" in note for note in short.warnings)
 
 
 def test_em_can_start_where_it_is_told() -> None:
@@ -121,9 +120,9 @@ def test_em_can_start_where_it_is_told() -> None:
     model = fit_states(log, Em(start=tuple(state.tolist())), states=5).model
     assert match_orderings(truth, model).error < 0.05
     assert model.provenance["settings"]["start"] == "given"
-    with pytest.raises(InvalidInput, match="start has 2 labels; give one for each of 150 people"):
+    with pytest.raises(InvalidInput, match=r"start.*150.*2"):
         fit_states(log, Em(start=(0, 1)), states=5)
-    with pytest.raises(InvalidInput, match="start has labels from 0 to 4; the 3 states are 0 to 2"):
+    with pytest.raises(InvalidInput, match=r"start.*4"):
         fit_states(log, Em(start=tuple(state.tolist())), states=3)
 
 
@@ -172,7 +171,7 @@ def test_never_compared_actions_come_last_and_are_named() -> None:
     fit = fit_states(log, TwoStage(), states=1, heldout=0)
     assert fit.model.orderings.tolist() == [[2, 1, 0, 3, 4]]
     assert fit.report.never_compared == [{"count": 2, "actions": [3, 4]}]
-    assert "state 0: 2 of 5 actions were never compared and are put last" in fit.report.warnings
+    assert "state 0: 2 of 5 actions were never compared and come last" in fit.report.warnings
     assert fit.model.utilities is not None
     np.testing.assert_array_equal(fit.model.utilities[0, 3:], fit.model.utilities[0, 0])
 
@@ -189,7 +188,7 @@ def test_small_states_and_shaky_first_places_are_warned_of() -> None:
     log = Ratings.from_arrays(*zip(*rows, strict=True))
     notes = fit_states(log, TwoStage(scale="cosine"), states=2, heldout=0).report.warnings
     assert any(note.startswith("state 1 has only 3 people (7%)") for note in notes)
-    assert any(note.startswith("state 1: some of the 5 most preferred actions were rated by fewer") for note in notes)
+    assert any(note.startswith("state 1: some of the 5 most preferred actions") for note in notes)
     assert not any(note.startswith("state 0") for note in notes)
 
 
@@ -201,7 +200,7 @@ def test_em_warns_when_its_states_sort_people_by_activity() -> None:
     for estimator in (Em(scale="raw"), Em()):
         report = fit_states(log, estimator, states=2, heldout=0).report
         assert report.count_variance_explained > 0.9
-        warned = [note for note in report.warnings if "sort people by activity" in note]
+        warned = [note for note in report.warnings if "how much people rate" in note]
         assert len(warned) == 1
         assert ("--scale cosine" in warned[0]) == (estimator.scale == "raw")
 
@@ -228,7 +227,7 @@ def test_comparisons_in_pieces_are_reported() -> None:
     rows = [(n, a, a) for n in range(4) for a in (0, 1)] + [(n, a, a) for n in range(4, 8) for a in (2, 3)]
     fit = fit_states(Ratings.from_arrays(*zip(*rows, strict=True)), TwoStage(), states=1, heldout=0)
     assert fit.report.components == [2]
-    assert any("fall into 2 pieces" in note for note in fit.report.warnings)
+    assert any("2 components" in note for note in fit.report.warnings)
 
 
 def test_a_cap_hardly_moves_the_fit() -> None:
@@ -327,23 +326,20 @@ def test_em_and_capped_fits_are_always_made_twice(
 
 def test_refusals() -> None:
     log = Ratings.from_arrays([0, 1, 2], [0, 1, 0], [1, 2, 3])
-    with pytest.raises(InvalidInput, match="nobody rated two actions"):
+    with pytest.raises(InvalidInput, match="two rated actions"):
         fit_states(log, TwoStage(), states=1)
     pairs = Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [1, 2, 3, 1])
-    with pytest.raises(InvalidInput, match="states is 3, but the log has only 2 people"):
+    with pytest.raises(InvalidInput, match=r"states.*2.*3"):
         fit_states(pairs, TwoStage(), states=3)
-    with pytest.raises(InvalidInput, match=r"states .*'many'"):
+    with pytest.raises(InvalidInput, match="states.*'many'"):
         fit_states(pairs, Em(), states="many")  # type: ignore[arg-type]  # what a user might type
-    with pytest.raises(InvalidInput, match="2 people are too few"):
+    with pytest.raises(InvalidInput, match=r"states='auto'.*2"):
         fit_states(pairs, Em(), states="auto")
-    bad: dict[str, Any]
-    for bad, message in (
-        ({"prior_sd": -1}, "prior_sd .*-1"),
-        ({"scale": "x"}, "choose one of: raw"),
-        ({"heldout": 2}, "heldout must .*got 2"),
-    ):
-        with pytest.raises(InvalidInput, match=message):
-            fit_states(pairs, TwoStage(), states=2, **bad)
+    with pytest.raises(InvalidInput, match=r"heldout.*2"):
+        fit_states(pairs, TwoStage(), states=2, heldout=2)
+    for name, value in (("prior_sd", -1), ("scale", "x"), ("restarts", 2**31), ("seed", -1)):
+        with pytest.raises(InvalidInput, match=rf"{name}.*{value}"):
+            TwoStage(**{name: value})  # type: ignore[arg-type] # invalid values
 
 
 def test_people_with_one_rating_are_kept_and_harmless() -> None:
@@ -364,7 +360,7 @@ def test_movielens_1m(estimator: Estimator) -> None:
     assert fit.report.states == 5
     assert max(fit.report.passes) <= 30
     assert sum(fit.report.seconds.values()) < 30
-    warned = any("sort people by activity" in note for note in fit.report.warnings)
+    warned = any("how much people rate" in note for note in fit.report.warnings)
     assert warned == (fit.report.count_variance_explained >= 0.5)
     if estimator.settings()["scale"] == "cosine":  # raw clusters sort by activity: what is left of them is much alike
         assert all(fit.model.kendall[y, z] > 0.05 for y, z in itertools.combinations(range(5), 2))

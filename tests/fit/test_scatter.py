@@ -10,7 +10,7 @@ from lpbandits.data import Ratings
 from lpbandits.fit import Em, TwoStage, cluster_people, fit_states
 from lpbandits.fit.bradley_terry import maximise
 from lpbandits.fit.comparisons import compare, count_state
-from lpbandits.fit.scatter import Scatter, scatter
+from lpbandits.fit.uncertainty import Scatter, scatter
 from lpbandits.paper.movielens import ENVIRONMENTS, MovieLensTask, read_log
 from lpbandits.parallel import Threads
 from lpbandits.typing import BoolArray, FloatArray

@@ -9,8 +9,8 @@ from lpbandits.data import Ratings
 from lpbandits.fit import Em, TwoStage, fit_states
 from lpbandits.fit import shrinkage as module
 from lpbandits.fit.estimator import Estimator
-from lpbandits.fit.scatter import Scatter
 from lpbandits.fit.shrinkage import shrink
+from lpbandits.fit.uncertainty import Scatter
 from lpbandits.typing import FloatArray
 from tests import naive_recovery as naive
 from tests.synthetic_recovery import raters
@@ -101,10 +101,10 @@ def test_never_compared_actions_are_borrowed_or_last_and_still_named(estimator: 
     assert 0 < place < 5  # neither first nor last: somewhere in the middle
     assert model.errors is not None
     assert model.errors[0, 5] > 1.5 * model.errors[0, :5].max()
-    assert "state 0: 2 of 7 actions were never compared; they stand where other states have them, or last" in (
+    assert "state 0: 2 of 7 actions were never compared; they are ranked by the other states, or last" in (
         fit.report.warnings
     )
-    assert "state 1: 1 of 7 actions were never compared and are put last" in fit.report.warnings
+    assert "state 1: 1 of 7 actions were never compared and come last" in fit.report.warnings
 
 
 @pytest.mark.parametrize("method", [TwoStage, Em])

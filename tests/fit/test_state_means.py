@@ -98,7 +98,7 @@ def test_means_and_noise_are_what_they_are_said_to_be(estimator: Estimator) -> N
     with Threads(1) as pool:
         estimate = distinct(estimator(MemoryBlocks(log, pool), 2, watch=Stopwatch()))
     found = state_means(log, estimate)
-    weights = np.eye(2)[estimate.labels] if estimate.chance is None else estimate.chance
+    weights = np.eye(2)[estimate.labels] if estimate.membership is None else estimate.membership
     squares, blocks = 0.0, 0
     for z in range(2):
         twin = naive_means(log, weights[:, z], estimate.utilities[z], estimate.orderings[z])
@@ -117,18 +117,18 @@ def test_chances_count_in_em_and_are_joined_with_their_states() -> None:
     _, log, _ = planted(6, people=80, actions=6, rated=4, states=2)
     with Threads(1) as pool:
         estimate = Em(restarts=1)(MemoryBlocks(log, pool), 2, watch=Stopwatch())
-    chance = estimate.chance
+    chance = estimate.membership
     assert chance is not None
     np.testing.assert_allclose(chance.sum(axis=1), 1.0)
     twice = Estimate(
         (*estimate.fits, estimate.fits[0]),
         np.append(estimate.shares, 0.0),
         estimate.labels,
-        chance=np.column_stack([0.25 * chance[:, 0], chance[:, 1], 0.75 * chance[:, 0]]),
+        membership=np.column_stack([0.25 * chance[:, 0], chance[:, 1], 0.75 * chance[:, 0]]),
     )
     joined = distinct(twice)
-    assert joined.chance is not None
-    np.testing.assert_allclose(joined.chance, chance[:, np.argsort(-estimate.shares)])
+    assert joined.membership is not None
+    np.testing.assert_allclose(joined.membership, chance[:, np.argsort(-estimate.shares)])
 
 
 def log_of(values: Any) -> Ratings:

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 import lpbandits as lpb
 from lpbandits.cli import app
-from lpbandits.fit.provenance import FitRecord
+from lpbandits.fit.provenance import Provenance
 from lpbandits.inspection.contrasts import Contrasts
 from lpbandits.inspection.facts import COIN, fit_lines, warning_lines
 from lpbandits.inspection.inspect import WHOLE, inspect_model, state_table
@@ -193,12 +193,12 @@ def test_people_score_and_warnings_are_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("score", "worse"), [(COIN, True), (-0.8, True), (-0.69, False)])
 def test_a_score_no_better_than_a_coin_is_called_so(score: float, worse: bool) -> None:
     model = lpb.PreferenceModel([[0, 1]], provenance=told(heldout_log_likelihood=score))
-    assert any("no better than a coin" in line for line in fit_lines(FitRecord.of(model))) is worse
+    assert any("no better than a coin" in line for line in fit_lines(Provenance.of(model))) is worse
 
 
 def test_of_very_many_warnings_the_first_are_shown() -> None:
     model = lpb.PreferenceModel([[0, 1]], provenance=told(warnings=[f"warning {i}" for i in range(40)]))
-    lines = warning_lines(FitRecord.of(model))
+    lines = warning_lines(Provenance.of(model))
     assert lines[0] == "warning 0"
     assert lines[-1] == "and 28 more (--json)"
     assert len(lines) == 13

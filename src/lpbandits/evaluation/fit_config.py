@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from lpbandits.data.ratings import Ratings
-from lpbandits.fit.estimator import Estimator
-from lpbandits.fit.pipeline import States, fit_states
-from lpbandits.fit.refit import estimator_of
+from lpbandits.fit.estimator import Estimator, States
+from lpbandits.fit.pipeline import fit_states
+from lpbandits.fit.provenance import Provenance
 from lpbandits.fit.report import Fit
 from lpbandits.fit.taste.tuning import TasteFit, TasteReport, fit_taste
 from lpbandits.fit.two_stage import TwoStage
@@ -36,7 +36,7 @@ class FitConfig:
     @classmethod
     def of(cls, model: PreferenceModel) -> "FitConfig | None":
         """Return the settings with which a model was fitted, None if its provenance does not hold them."""
-        recorded = estimator_of(model)
+        recorded = Provenance.of(model).refit_settings()
         if recorded is None:
             return None
         estimator, states, others = recorded

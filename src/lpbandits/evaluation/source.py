@@ -7,7 +7,7 @@ from typing import Any
 from lpbandits import validate
 from lpbandits.data.ratings import Ratings
 from lpbandits.evaluation.fit_config import FitConfig
-from lpbandits.fit.training_sketch import none_in_training
+from lpbandits.fit.provenance import Provenance
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.text import pluralize
 from lpbandits.worlds.replay import align
@@ -32,7 +32,7 @@ class Source:
         if model is None:
             return cls(log)
         model = as_model(model)
-        strangers = none_in_training(model, log.people)
+        strangers = Provenance.of(model).none_in_training(log.people)
         config = FitConfig.of(model)
         aligned, dropped = align(log, model)
         notes = []

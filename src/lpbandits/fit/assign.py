@@ -1,4 +1,4 @@
-"""Who is in which state: every person's likeliest state, by what they rated above what."""
+"""Assign people to their likeliest state."""
 
 from pathlib import Path
 
@@ -12,9 +12,8 @@ from lpbandits.data.tables import labels_as_series
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.comparisons import compare, log_likelihoods
 from lpbandits.fit.estimator import mixture
-from lpbandits.fit.pipeline import opened
+from lpbandits.fit.pipeline import open_blocks
 from lpbandits.io.atomic import check_table_path, write_stream
-from lpbandits.limits import check_resources
 from lpbandits.model import EDGE, PreferenceModel, as_model
 from lpbandits.parallel import Threads, Workers
 from lpbandits.typing import FloatArray, IntArray
@@ -29,13 +28,22 @@ def states_of(
     threads: int | None = None,
     jobs: int | Workers | None = None,
 ) -> pl.DataFrame:
-    """Return each person's likeliest state, with its probability; of people in the fit or not.
+    """Return each person's likeliest state and its probability; the people need not be in the fit.
 
-    A row per person: `person`, `state`, `probability` (of that state), `ratings` (of the model's actions, matched by
-    label) and `left_out` (of others). The probability is that of the Bradley-Terry mixture, when a person's n ratings
-    count as n − 1 comparisons: all n(n − 1)/2 share the noise of n ratings, and would be far too sure. Who rated fewer
-    than two of the model's actions has the largest state, with the probability that it has for anybody.
+    Returns
+    -------
+    DataFrame
+        One row per person: `person`, `state`, `probability` (of that state), `ratings` (number of ratings of the
+        model's actions, matched by label) and `left_out` (number of other ratings).
 
+    Notes
+    -----
+    The probability is that of the Bradley-Terry mixture with n ratings counting as n − 1 comparisons: the n(n − 1)/2
+    comparisons share the noise of n ratings and would be overconfident. A person with fewer than two ratings of the
+    model's actions gets the prior.
+
+    Examples
+    --------
     >>> model = PreferenceModel([[0, 1], [1, 0]], prior=[0.6, 0.4], utilities=[[0.9, 0.1], [0.1, 0.9]])
     >>> log = Ratings.from_arrays(["ann", "ann", "bo", "bo", "eve"], [0, 1, 0, 1, 1], [5, 1, 2, 3, 4])
     >>> for row in states_of(model, log).rows(): print(row)
@@ -47,21 +55,15 @@ def states_of(
     if not isinstance(ratings, ChunkedRatings):
         as_ratings(ratings)
     if model.utilities is None:
-        raise InvalidInput("the model has no utilities, so nobody's state can be told from a log; fit it to one")
+        raise InvalidInput("model must have utilities to assign states; fit it to a log")
     beta = np.asarray(logit(np.clip(model.utilities, EDGE, 1.0 - EDGE)))
-    with opened(ratings, jobs, threads) as log:
-        people = int(np.diff(log.edges).max())
-        check_resources(
-            f"{people:,} people's probabilities of {model.n_states:,} states",
-            "assign fewer people at a time",
-            size=48 * people * model.n_states,
-        )
-        parts = list(log.map(_assigned, model.indices_of(ratings.actions), beta, model.prior))
-    state, probability, counts = (np.concatenate(some) for some in zip(*parts, strict=True))
+    with open_blocks(ratings, jobs, threads) as log:
+        parts = list(log.map(_assign_block, model.indices_of(ratings.actions), beta, model.prior))
+    state, probability, counts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     if not counts.any():
         raise InvalidInput(
-            f"none of the log's {len(ratings.actions):,} actions is in the model: the log has "
-            f"{short_repr(ratings.actions[0])}, the model {short_repr(model.actions[0])}"
+            f"ratings must have actions of the model, such as {short_repr(model.actions[0])}, got "
+            f"{len(ratings.actions):,} others, such as {short_repr(ratings.actions[0])}"
         )
     return pl.DataFrame(
         {
@@ -75,12 +77,12 @@ def states_of(
 
 
 def check_assignments(path: str | Path) -> None:
-    """Refuse a place for a table of states before the long work, or a kind of file that is not written."""
+    """Check the path for a table of states before the fit starts."""
     check_table_path(path, "--assignments")
 
 
 def write_assignments(path: str | Path, table: pl.DataFrame) -> None:
-    r"""Write what `states_of` gave, as Parquet or CSV, by the file's name.
+    r"""Write the table of `states_of` as Parquet or CSV, depending on the file name.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -92,10 +94,10 @@ def write_assignments(path: str | Path, table: pl.DataFrame) -> None:
     write_stream(path, table.lazy())
 
 
-def _assigned(
+def _assign_block(
     block: Ratings, threads: Threads, place: IntArray, beta: FloatArray, prior: FloatArray
 ) -> tuple[IntArray, FloatArray, IntArray]:
-    """Return each person's likeliest state, its probability, and how many actions of the model they rated."""
+    """Return each person's likeliest state, its probability, and the number of rated actions of the model."""
     action, owner = place[block.action], block.owner
     rows = np.flatnonzero(action >= 0)
     counts = np.bincount(owner[rows], minlength=len(block.people))
@@ -104,7 +106,7 @@ def _assigned(
         offsets, action[rows].astype(np.int32), block.rating[rows], block.people, tuple(range(beta.shape[1]))
     )
     values = log_likelihoods(compare(known, threads=threads), beta, threads=threads)
-    chance = mixture(values * (2 / np.maximum(counts, 2))[:, None], prior)[1]
-    chance[counts < 2] = prior
-    state = chance.argmax(axis=1)
-    return state, chance[np.arange(len(state)), state], counts
+    membership = mixture(values * (2 / np.maximum(counts, 2))[:, None], prior)[1]
+    membership[counts < 2] = prior
+    state = membership.argmax(axis=1)
+    return state, membership[np.arange(len(state)), state], counts

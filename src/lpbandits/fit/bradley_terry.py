@@ -20,13 +20,13 @@ from lpbandits.parallel import Threads
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 EXACT = 512
-"""Up to this many actions standard errors come from the inverse Hessian itself."""
+"""Maximum number of actions with standard errors from the exact inverse Hessian."""
 
-MOST_WINS = 1e100
-"""Of one action against another."""
+MAX_WINS = 1e100
+"""Maximum number of wins of one action against another."""
 
-LARGEST = 300.0
-"""Utilities are not followed beyond this: exp(2 × 300) is still a float, and no log of ratings supports such odds."""
+MAX_UTILITY = 300.0
+"""Stop when a utility exceeds this: exp(2 × 300) is still a float, and no log of ratings supports such odds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,23 +36,25 @@ class BradleyTerry:
     Parameters
     ----------
     utilities
-        β, with mean 0 in every piece of the comparison graph. An action never compared has 0, which says nothing.
+        β, with mean 0 in every component of the comparison graph; 0 for an action never compared.
     standard_errors
-        Of the centred utilities. In a fit of states to a log they are clustered by person (see `scatter`). Of a bare
-        matrix they come from the curvature of the log-posterior, as if all comparisons were independent: exact up to
-        512 actions; beyond, the first two terms of the inverse's series, which are good to about 1/k when most actions
-        meet most others and too low in a sparse graph.
+        Standard errors of the centred utilities. In a fit of states to a log they are clustered by person (see
+        `uncertainty`). For a bare matrix they come from the curvature of the log-posterior, as if all comparisons were
+        independent: exact up to 512 actions; beyond, the first two terms of the inverse's series, with a relative error
+        of about 1/k in a dense graph and too low in a sparse one.
     passes
         Number of passes over the k×k counts.
     converged
-        Whether no utility was expected to move by more than the tolerance. Also False when a very weak prior let
-        utilities grow beyond ±300, where they are not followed.
+        Whether no utility was expected to move by more than the tolerance. False if a very weak prior let utilities
+        grow beyond ±300.
     never_compared
         True for actions without any comparison.
     pieces
-        The piece of the comparison graph that each action is in. Utilities of different pieces are comparable only
-        through the prior.
+        The connected component of the comparison graph of each action. Utilities of different components are
+        comparable only through the prior.
 
+    Examples
+    --------
     >>> fit_bradley_terry([[0, 3], [1, 0]]).components
     1
     """
@@ -66,12 +68,12 @@ class BradleyTerry:
 
     @property
     def components(self) -> int:
-        """The number of pieces of the comparison graph, actions never compared left out."""
+        """Number of components of the comparison graph, without actions never compared."""
         return len(np.unique(self.pieces[~self.never_compared]))
 
     @property
     def ordering(self) -> IntArray:
-        """All actions, highest utility first; those never compared come last, in the order of their index."""
+        """All actions by decreasing utility; those never compared come last, by index."""
         return np.lexsort((np.arange(len(self.utilities)), -self.utilities, self.never_compared))
 
 
@@ -84,21 +86,25 @@ def fit_bradley_terry(
     max_passes: int = 1000,
     threads: int | None = 1,
 ) -> BradleyTerry:
-    """Fit utilities to a k×k matrix: wins[i, j] is how often i beat j, a tie counting one half each way.
+    """Fit utilities to a k×k matrix: wins[i, j] is the number of times i beat j, with half a win each way for a tie.
 
     Parameters
     ----------
     prior_sd
-        Standard deviation of the Gaussian prior of each utility. It keeps an action that never wins or never loses
-        finite; the larger, the weaker.
+        Standard deviation of the Gaussian prior of each utility. It keeps utilities finite of actions that never win or
+        never lose.
     tolerance
         Stop when no utility is expected to move by more.
     max_passes
-        Give up after this many passes; the result then has `converged=False`.
+        Maximum number of passes; beyond it the result has `converged=False`.
 
-    A matrix does not say who compared, so the standard errors take all comparisons for independent. If one person made
-    many of them, that is too sure by far: fit the log itself with `recover_two_stage(states=1)`.
+    Notes
+    -----
+    The standard errors assume independent comparisons. If one person made many of them, the errors are far too small:
+    fit the log itself with `fit_states(ratings, TwoStage(), states=1)`.
 
+    Examples
+    --------
     >>> fit = fit_bradley_terry([[0, 3, 4], [1, 0, 3], [0, 2, 0]], prior_sd=10)
     >>> fit.utilities.round(3).tolist(), fit.converged
     ([1.318, -0.307, -1.011], True)
@@ -106,12 +112,12 @@ def fit_bradley_terry(
     sd = as_prior_sd(prior_sd)
     limit = validate.as_number(tolerance, "tolerance", low=0, above=True)
     most = validate.as_count(max_passes, "max_passes")
-    matrix = validate.as_floats(wins, "wins", shape=(None, None), max_abs=MOST_WINS)
+    matrix = validate.as_floats(wins, "wins", shape=(None, None), max_abs=MAX_WINS)
     if matrix.shape[0] != matrix.shape[1] or not len(matrix):
-        raise InvalidInput(f"wins has shape {matrix.shape}; it must be square, one row per action")
+        raise InvalidInput(f"wins must be square, with one row per action, got shape {matrix.shape}")
     if matrix.min() < 0:
         i, j = (int(x) for x in np.argwhere(matrix < 0)[0])
-        raise InvalidInput(f"wins[{i}, {j}] is {matrix[i, j]:g}; a number of wins cannot be negative")
+        raise InvalidInput(f"wins[{i}, {j}] must not be negative, got {matrix[i, j]:g}")
     np.fill_diagonal(matrix, 0.0)
     matrix *= 2
     with Threads(threads) as pool:
@@ -120,7 +126,7 @@ def fit_bradley_terry(
 
 
 def as_prior_sd(value: Any) -> float:
-    """Return a prior's standard deviation: floats can hold what it is divided by, and its square."""
+    """Check the standard deviation of a prior: its square and the inverse must be finite."""
     sd = validate.as_number(value, "prior_sd", low=0, high=1e6, above=True)
     return validate.as_number(sd, "prior_sd", low=1e-50)
 
@@ -135,22 +141,22 @@ def maximise(
     errors: bool = True,
     threads: Threads,
 ) -> BradleyTerry:
-    """Fit utilities to counts that are already gathered, from `start` if given; of all actions, kept or not."""
+    """Fit utilities to gathered counts, from `start` if given; the result has all actions, kept or not."""
     posterior = _Posterior(counts, prior_sd, threads)
     beta = posterior.centre(_first_guess(counts) if start is None else start[counts.kept])
     gradient, curvature = posterior.slope(beta)
     converged = False
     while posterior.passes < max_passes and not converged:
-        step, left = _newton_step(posterior, beta, gradient, curvature, tolerance)
+        step, error = _newton_step(posterior, beta, gradient, curvature, tolerance)
         size = float(np.abs(step).max())
-        converged = max(left, size * size) <= tolerance
+        converged = max(error, size * size) <= tolerance
         if converged:
             beta = posterior.centre(beta + step)
             continue
         if not 0 < size < math.inf:
             break
         place, gradient, curvature = _climb(posterior, beta, step, gradient, max_passes)
-        if not float(np.abs(place).max()) <= LARGEST:
+        if not float(np.abs(place).max()) <= MAX_UTILITY:
             break
         beta = place
     deviations = posterior.standard_errors(beta) if errors else np.full(len(beta), np.nan)
@@ -159,25 +165,25 @@ def maximise(
 
 
 def _of_all_actions(fit: BradleyTerry, counts: PairCounts, prior_error: float) -> BradleyTerry:
-    """Say of the actions left out of the counts that they were never compared."""
+    """Add the actions without counts, as never compared."""
     utilities = np.zeros(counts.actions)
     errors = np.full(counts.actions, prior_error)
     never = np.ones(counts.actions, dtype=np.bool_)
-    pieces = len(counts.kept) + np.arange(counts.actions)  # each alone, with a number that no piece of the fit has
+    pieces = len(counts.kept) + np.arange(counts.actions)  # each a component of one action, with a new number
     utilities[counts.kept], errors[counts.kept] = fit.utilities, fit.standard_errors
     never[counts.kept], pieces[counts.kept] = fit.never_compared, fit.pieces
     return replace(fit, utilities=utilities, standard_errors=errors, never_compared=never, pieces=pieces)
 
 
 def _first_guess(counts: PairCounts) -> FloatArray:
-    """Return 1.5 × logit of the win rate, each action having half a win and half a loss more."""
+    """Return 1.5 × logit of the win rate, with half a win and half a loss added to each action."""
     meetings = counts.halves.sum(axis=1, dtype=np.float64) / 2
     guess: FloatArray = 1.5 * np.log((counts.wins + 0.5) / (meetings - counts.wins + 0.5))
     return guess
 
 
 class _Posterior:
-    """The log-posterior of utilities given counts, and how many passes were made over them."""
+    """Log-posterior of utilities given counts, and the number of passes over them."""
 
     def __init__(self, counts: PairCounts, prior_sd: float, threads: Threads) -> None:
         self.counts = counts
@@ -189,7 +195,7 @@ class _Posterior:
         self.never: BoolArray = self._sizes[self.pieces] == 1
 
     def centre(self, beta: FloatArray) -> FloatArray:
-        """Give each piece mean 0: at the optimum it has, since the pair terms of its gradient cancel."""
+        """Give each component mean 0, as at the optimum, where the pair terms of its gradient cancel."""
         means = np.bincount(self.pieces, weights=beta) / self._sizes
         return beta - means[self.pieces]
 
@@ -222,9 +228,9 @@ class _Posterior:
         hessian = np.diag(curvature) - self.counts.halves / 2 * chance * chance.T
         try:
             variance: FloatArray = np.diag(cho_solve(cho_factor(hessian), np.eye(len(p))))
-        except np.linalg.LinAlgError:  # a prior so weak that rounding swallows it
+        except np.linalg.LinAlgError:  # the prior is too weak for the precision of floats
             return None
-        # All-ones on a piece is an eigenvector: the common shift, which centring takes out.
+        # All-ones on a component is an eigenvector: the common shift, which centring removes.
         return variance - np.where(self.never, 0.0, 1 / (self.precision * self._sizes[self.pieces]))
 
     def _sweep(self, kernel: Any, *arrays: FloatArray) -> None:
@@ -237,51 +243,51 @@ def _newton_step(
 ) -> tuple[FloatArray, float]:
     """Solve Hessian × step = gradient; return the step and an estimate of its largest error.
 
-    The error of Newton's step itself is about its square, so conjugate gradients need not be more exact than that.
-    What is left of the gradient, over the smallest eigenvalue of the preconditioned Hessian, bounds the error; the
-    coefficients of conjugate gradients are a Lanczos matrix, whose smallest eigenvalue comes near it.
+    The error of Newton's step itself is about its square, so conjugate gradients need not be more exact. The residual
+    over the smallest eigenvalue of the preconditioned Hessian bounds the error; the coefficients of conjugate gradients
+    form a Lanczos matrix, and its smallest eigenvalue is close to it.
     """
     step = np.zeros_like(gradient)
-    rest = gradient.copy()
-    scaled = posterior.centre(rest / curvature)
+    residual = gradient.copy()
+    scaled = posterior.centre(residual / curvature)
     direction = scaled.copy()
-    size = float(np.sum(rest * scaled))
-    left = float(np.abs(scaled).max())
+    size = float(np.sum(residual * scaled))
+    error = float(np.abs(scaled).max())
     diagonal: list[float] = [0.0]
-    beside: list[float] = []
+    off_diagonal: list[float] = []
     for _ in range(len(gradient)):
         bent = posterior.bend(beta, curvature, direction)
         along = float(np.sum(direction * bent))
         rate = size / along if along > 0 else 0.0
-        if not 1e-300 < rate < 1e300:  # nothing left to gain that a float could show
+        if not 1e-300 < rate < 1e300:  # no gain that a float could show
             break
         step += rate * direction
-        rest -= rate * bent
-        scaled = posterior.centre(rest / curvature)
+        residual -= rate * bent
+        scaled = posterior.centre(residual / curvature)
         diagonal[-1] += 1 / rate
-        lowest = float(eigvalsh_tridiagonal(diagonal, beside)[0]) if beside else diagonal[0]
-        left = float(np.abs(scaled).max()) / lowest if lowest > 0 else math.inf
+        lowest = float(eigvalsh_tridiagonal(diagonal, off_diagonal)[0]) if off_diagonal else diagonal[0]
+        error = float(np.abs(scaled).max()) / lowest if lowest > 0 else math.inf
         longest = float(np.abs(step).max())
-        if left <= max(0.25 * tolerance, longest * min(0.1, longest)):
+        if error <= max(0.25 * tolerance, longest * min(0.1, longest)):
             break
-        following = float(np.sum(rest * scaled))
+        following = float(np.sum(residual * scaled))
         if following <= 0:
             break
         direction = scaled + (following / size) * direction
-        beside.append(math.sqrt(following / size) / rate)
+        off_diagonal.append(math.sqrt(following / size) / rate)
         diagonal.append(following / size / rate)
         size = following
-    return posterior.centre(step), left
+    return posterior.centre(step), error
 
 
 def _climb(
     posterior: _Posterior, beta: FloatArray, step: FloatArray, gradient: FloatArray, max_passes: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Go along the step, shortened until it surely leads upwards; return the new place, gradient and curvature.
+    """Shorten the step until it surely increases the log-posterior; return the new point, gradient and curvature.
 
-    The log-posterior is concave, so it has risen where its slope along the step is still upwards. Where the slope has
-    turned, a short step (|Δβ| ≤ 1/2 bends the curvature by less than e) has gained too if the slope is at most half as
-    steep downwards as it was upwards.
+    The log-posterior is concave, so it has increased where its slope along the step is still positive. Where the slope
+    is negative, a short step (|Δβ| ≤ 1/2 changes the curvature by less than a factor e) has gained too if the slope is
+    at most half as steep as it was at the start.
     """
     before = float(np.sum(gradient * step))
     rate = min(1.0, 4.0 / float(np.abs(step).max()))

@@ -1,5 +1,11 @@
-"""Which action was rated above which, and how often: the comparisons in a log and their counts."""
+"""Comparisons in a log: which action was rated above which, how often, per person and per state.
 
+Counts are whole numbers, so any worker may count any people and add up all its blocks before sending. With a cap on
+pairs per person they are weights, which are added in runs of blocks, in order.
+"""
+
+import functools
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -7,25 +13,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpbandits import validate
+from lpbandits.data.blocks import Blocks, iadd, iadd_each, writable
+from lpbandits.data.memory import MemoryBudget
 from lpbandits.data.ratings import Ratings
 from lpbandits.fit.kernels import comparisons as kernels
-from lpbandits.limits import check_resources
 from lpbandits.parallel import Threads
-from lpbandits.typing import FloatArray, Int32Array, IntArray
+from lpbandits.typing import BoolArray, FloatArray, Int32Array, IntArray
 
 TILE = 64
 ROUNDS = 500
 
 CHUNK = 2**17
-"""Ratings whose pairs are counted together: with more, a million people of 200 ratings took three times as long."""
+"""Ratings counted together: with more, a million people of 200 ratings took three times as long."""
+
+CELLS = 2**26
+"""Maximum number of cells of counts held at a time: the states that fit are counted in one pass."""
+
+FEWER = "leave out actions with few ratings (min_action; --min-action)"
 
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """Each person's history sorted by rating, ready for counting; see `kernels.pairs` for the layout.
+    """Each person's history sorted by rating, ready for counting; see `kernels.comparisons` for the layout.
 
-    `person` says whose each history is, `weight` how much each of its comparisons counts. A person has one history of
-    weight 1, unless there is a cap on pairs per person.
+    `person` is the owner of each history and `weight` the weight of its comparisons. A person has one history of weight
+    1, unless there is a cap on pairs per person.
     """
 
     person: IntArray
@@ -39,35 +51,47 @@ class Comparisons:
 
     @property
     def pairs(self) -> FloatArray:
-        """The number of comparisons each person made, strict or tied (with a cap: as if there were none)."""
+        """Number of comparisons per person, strict or tied (with a cap: as if there were none)."""
         lengths = np.diff(self.offsets).astype(np.float64)
         pairs = self.weight * lengths * (lengths - 1) / 2
         return np.bincount(self.person, weights=pairs, minlength=self.people).astype(np.float64)
 
     @property
     def ties(self) -> float:
-        """The number of comparisons, of all people, that are ties.
+        """Number of tied comparisons of all people.
 
         >>> compare(Ratings.from_arrays([0, 0, 0], ["jam", "rum", "tea"], [2, 2, 5])).ties
         1.0
         """
         tied = (self.through - self.below - 1) / 2  # each run of n ties has n entries, and n(n − 1)/2 pairs
-        each = np.add.reduceat(np.append(tied, 0.0), self.offsets[:-1]) * (np.diff(self.offsets) > 0)
-        return float(self.weight @ each)
+        per_history = np.add.reduceat(np.append(tied, 0.0), self.offsets[:-1]) * (np.diff(self.offsets) > 0)
+        return float(self.weight @ per_history)
+
+    def restricted(self, kept: IntArray) -> "Comparisons":
+        """Renumber the `kept` actions from 0; histories with other actions must not be used afterwards."""
+        if len(kept) == self.actions:
+            return self
+        number = np.zeros(self.actions, dtype=np.uint32)
+        number[kept] = np.arange(len(kept))
+        return replace(self, action=number[self.action], actions=len(kept))
 
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """What a Bradley-Terry model needs of many comparisons: `wins` per action, ties one half, and how often two met.
+    """Sufficient statistics of a Bradley-Terry model: `wins` per action (a tie is half a win) and meetings per pair.
 
-    `halves` is symmetric and holds twice the number of meetings. Rows are of the actions `kept`, of all `actions`: what
-    nobody rated would only cost time and memory.
+    `halves` is symmetric and holds twice the number of meetings. Rows stand for the `kept` of all `actions`.
     """
 
     halves: NDArray[Any]
     wins: FloatArray
     kept: IntArray
     actions: int
+
+    def minus(self, other: "PairCounts") -> "PairCounts":
+        """Subtract the counts of some of the people, overwriting `halves`."""
+        np.subtract(self.halves, other.halves, out=self.halves)
+        return replace(self, wins=self.wins - other.wins)
 
 
 def compare(
@@ -78,12 +102,20 @@ def compare(
     first: int = 0,
     threads: Threads | None = None,
 ) -> Comparisons:
-    """Sort every person's ratings.
+    """Sort each person's ratings.
 
-    With `pairs_per_person`, the ratings of a person with more pairs are split at random (by `seed`) into parts, only
-    pairs inside a part count, and they weigh more in proportion: the expected counts are those without a cap. Of a
-    block of a log, `first` is the number of its first person.
+    Parameters
+    ----------
+    pairs_per_person
+        The ratings of a person with more pairs are split at random into groups. Only pairs within a group count, with a
+        weight that keeps the expected counts.
+    seed
+        Random seed of the split.
+    first
+        Index of the first person, for a block of a log.
 
+    Examples
+    --------
     >>> log = Ratings.from_arrays([0, 0, 0, 1, 1], [0, 1, 2, 0, 2], [3, 5, 3, 1, 4])
     >>> compare(log).pairs.tolist()
     [3.0, 1.0]
@@ -98,11 +130,11 @@ def compare(
         cap = validate.as_count(pairs_per_person, "pairs_per_person")
         groups = kernels.count_groups(offsets, cap)
         starts = np.cumsum(groups) - groups
-        whole_offsets, offsets = offsets, np.zeros(int(groups.sum()) + 1, dtype=np.int64)
+        person_offsets, offsets = offsets, np.zeros(int(groups.sum()) + 1, dtype=np.int64)
         weight = np.ones(len(offsets) - 1)
         arrays = np.empty_like(action), np.empty_like(rating)
         size = kernels.split_histories(
-            whole_offsets, cap, validate.as_seed(seed), first, starts, action, rating, offsets, *arrays, weight
+            person_offsets, cap, validate.as_seed(seed), first, starts, action, rating, offsets, *arrays, weight
         )
         action, rating = arrays[0][:size].copy(), arrays[1][:size].copy()
         person = np.repeat(person, groups)
@@ -121,7 +153,7 @@ def compare(
 
 
 def compared(block: Ratings, *, pairs_per_person: int | None, seed: int, first: int, threads: Threads) -> Comparisons:
-    """Return the comparisons of a block of a log; they stay with it for as long as it is in memory."""
+    """Return the comparisons of a block, cached on the block unless there is a cap."""
     if pairs_per_person is not None:
         return compare(block, pairs_per_person=pairs_per_person, seed=seed, first=first, threads=threads)
     known: Comparisons | None = block.__dict__.get("comparisons")
@@ -135,8 +167,7 @@ def count_wins(
 ) -> NDArray[Any]:
     """Return k×k H = 2 × wins + ties: H[i, j] grows by 2 when a person rates i above j and by 1 when equal.
 
-    Two bytes per cell, or four when an action has so many ratings that two might overflow; floats when people have
-    weights other than 0 and 1, or comparisons have.
+    Two bytes per cell, or four if two might overflow; floats with weights other than 0 and 1.
 
     >>> log = Ratings.from_arrays([0, 0, 0, 1, 1], [0, 1, 2, 0, 2], [3, 5, 3, 1, 4])
     >>> count_wins(compare(log))
@@ -149,19 +180,13 @@ def count_wins(
         weight = weight * person_weight[comparisons.person]
     used = np.repeat(weight > 0, np.diff(comparisons.offsets))
     raters = np.bincount(comparisons.action[used], minlength=comparisons.actions)
-    cell = np.dtype(cell_type(weight[weight > 0], raters))
-    check_resources(
-        f"counts of {comparisons.actions:,} × {comparisons.actions:,} actions",
-        "leave out actions with few ratings (min_action; --min-action)",
-        size=cell.itemsize * comparisons.actions**2,
-    )
-    counts = np.zeros((comparisons.actions, comparisons.actions), dtype=cell)
+    counts = np.zeros((comparisons.actions, comparisons.actions), dtype=cell_type(weight[weight > 0], raters))
     add_wins(counts, comparisons, weight, threads=threads)
     return counts
 
 
 def add_wins(counts: NDArray[Any], comparisons: Comparisons, weight: FloatArray, *, threads: Threads | None) -> None:
-    """Add the wins of histories, each with its weight, to H; as many at a time as a core's own cache holds."""
+    """Add the wins of weighted histories to H, in chunks that fit into a core's cache."""
     pool = threads or Threads(1)
     layout = comparisons.offsets, comparisons.action
     rest = comparisons.below, comparisons.through, weight.astype(counts.dtype)
@@ -169,11 +194,11 @@ def add_wins(counts: NDArray[Any], comparisons: Comparisons, weight: FloatArray,
     ends = np.cumsum(np.diff(comparisons.offsets)[chosen])
     done = taken = 0
     while done < len(chosen):
-        some = chosen[done : int(np.searchsorted(ends, taken + CHUNK)) + 1]
-        size, done = int(ends[done + len(some) - 1]) - taken, done + len(some)
+        chunk = chosen[done : int(np.searchsorted(ends, taken + CHUNK)) + 1]
+        size, done = int(ends[done + len(chunk) - 1]) - taken, done + len(chunk)
         starts = np.zeros(comparisons.actions + 1, dtype=np.int64)
         position, owner = np.empty((2, size), dtype=np.int32)
-        kernels.group_by_action(some, *layout, starts, position, owner)
+        kernels.group_by_action(chunk, *layout, starts, position, owner)
         pool.run(
             kernels.count_rows,
             comparisons.actions,
@@ -185,14 +210,16 @@ def add_wins(counts: NDArray[Any], comparisons: Comparisons, weight: FloatArray,
 
 
 def cell_type(weight: FloatArray, raters: IntArray) -> type[np.generic]:
-    """Return the smallest type that H and H + Hᵀ fit: an action's cells are at most twice its number of raters."""
+    """Return the smallest type for H and H + Hᵀ: an action's cells are at most twice its number of raters."""
     if np.any(weight != 1.0):
         return np.float64
     return np.uint16 if 2 * int(raters.max(initial=0)) <= np.iinfo(np.uint16).max else np.uint32
 
 
-def gather(counts: NDArray[Any], *, threads: Threads | None = None) -> PairCounts:
-    """Return wins and meetings from H, which is overwritten.
+def gather(
+    counts: NDArray[Any], kept: IntArray | None = None, n_actions: int = 0, *, threads: Threads | None = None
+) -> PairCounts:
+    """Return wins and meetings from H, which is overwritten; its rows are the `kept` of `n_actions` actions, or all.
 
     >>> both = gather(np.array([[0, 3], [1, 0]], dtype=np.uint16))
     >>> both.wins.tolist(), both.halves.tolist()
@@ -201,7 +228,7 @@ def gather(counts: NDArray[Any], *, threads: Threads | None = None) -> PairCount
     wins = counts.sum(axis=1, dtype=np.float64) / 2
     tiles = -(-len(counts) // TILE)
     (threads or Threads(1)).run(kernels.add_transposed, tiles, TILE, counts, blocks=8, smallest=4)
-    return PairCounts(counts, wins, np.arange(len(counts)), len(counts))
+    return PairCounts(counts, wins, np.arange(len(counts)) if kept is None else kept, n_actions or len(counts))
 
 
 def count_state(comparisons: Comparisons, weight: FloatArray, *, threads: Threads | None = None) -> PairCounts:
@@ -212,18 +239,127 @@ def count_state(comparisons: Comparisons, weight: FloatArray, *, threads: Thread
     >>> counts.wins.tolist(), counts.kept.tolist(), counts.actions
     ([1.0, 0.0], [1, 2], 3)
     """
-    rated = np.zeros(comparisons.actions, dtype=np.bool_)
     used = np.repeat(weight[comparisons.person] > 0, np.diff(comparisons.offsets))
-    rated[comparisons.action[used]] = True
-    rated[0] |= not rated.any()  # a state that lost all its people keeps one action, never compared
-    kept = np.flatnonzero(rated)
-    fewer = comparisons
-    if len(kept) < comparisons.actions:
-        # Actions of other people get wrong numbers here; those people's histories are not looked at.
-        number = np.maximum(np.cumsum(rated) - 1, 0).astype(np.uint32)
-        fewer = replace(comparisons, action=number[comparisons.action], actions=len(kept))
-    counts = gather(count_wins(fewer, weight, threads=threads), threads=threads)
-    return replace(counts, kept=kept, actions=comparisons.actions)
+    kept = _kept(np.bincount(comparisons.action[used], minlength=comparisons.actions))
+    counts = count_wins(comparisons.restricted(kept), weight, threads=threads)
+    return gather(counts, kept, comparisons.actions, threads=threads)
+
+
+def _kept(raters: IntArray) -> IntArray:
+    """Return the rated actions; a state without people keeps one action, never compared."""
+    kept = np.flatnonzero(raters)
+    return kept if len(kept) else np.zeros(1, dtype=np.int64)
+
+
+def raters_of(log: Blocks, labels: IntArray, states: int) -> IntArray:
+    """Return m×k: number of people of each state who rated each action."""
+    (counts,) = log.fold(_raters, states, per_person=(labels,))
+    raters: IntArray = counts.reshape(states, -1)
+    return raters
+
+
+def _raters(block: Ratings, _: Threads, totals: list[Any] | None, states: int, labels: IntArray) -> list[Any]:
+    k = len(block.actions)
+    counts = np.bincount(labels[block.owner] * k + block.action, minlength=states * k)
+    return [counts if totals is None else totals[0] + counts]
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """One state to count: its number, its actions, the type of a cell and the bytes of its counts."""
+
+    number: int
+    kept: IntArray
+    cell: str
+    size: int
+
+
+def count_states(
+    log: Blocks,
+    labels: IntArray,
+    states: int,
+    *,
+    holdout: BoolArray | None = None,
+    pairs_per_person: int | None = None,
+    seed: int = 0,
+) -> Iterator[tuple[PairCounts, PairCounts | None]]:
+    """Yield, state by state, the counts of all its people and of its held-out people.
+
+    >>> from lpbandits.data.blocks import MemoryBlocks
+    >>> rows = Ratings.from_arrays([0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 1, 2], [3, 5, 4, 1, 1, 4])
+    >>> log, holdout = MemoryBlocks(rows, Threads(1)), np.array([0, 0, 1]) > 0
+    >>> counts = count_states(log, np.array([0, 1, 1]), 2, holdout=holdout)
+    >>> [(everyone.wins.tolist(), everyone.kept.tolist(), held.wins.tolist()) for everyone, held in counts]
+    [([0.0, 1.0], [0, 1], [0.0, 0.0]), ([1.0, 1.0], [1, 2], [0.0, 1.0])]
+    """
+    raters = raters_of(log, labels, states)
+    parts = 1 if holdout is None else 2
+    mask = np.zeros(len(labels), dtype=np.bool_) if holdout is None else holdout
+    in_order = pairs_per_person is not None
+    every = []
+    for z, row in enumerate(raters):
+        kept = _kept(row)
+        cell = np.dtype(np.float64 if in_order else cell_type(np.ones(1), row))
+        every.append(_State(z, kept, cell.str, cell.itemsize * parts * len(kept) ** 2))
+    largest = max(state.size for state in every)
+    log.budget.check(f"counts of {len(raters[0]):,} actions in one state", largest, FEWER)
+    if not log.budget.shared(largest, in_order=in_order):
+        log = log.local
+    for group in _passes(every, parts, log.budget, in_order=in_order):
+        common = (group, parts, pairs_per_person, seed)
+        per_person = (np.arange(len(labels)), labels, mask)
+        if in_order:
+            totals = functools.reduce(iadd_each, log.fold_runs(_count_block, *common, per_person=per_person))
+        else:
+            totals = log.fold(_count_block, *common, per_person=per_person)
+        totals.reverse()  # popped from the end, so that the memory of each state is freed in turn
+        for state in group:
+            counts = writable(totals.pop())
+            held = writable(totals.pop()) if parts > 1 else None
+            if held is not None:
+                counts = iadd(counts, held)
+            whole = gather(counts, state.kept, raters.shape[1], threads=log.pool)
+            yield whole, None if held is None else gather(held, state.kept, raters.shape[1], threads=log.pool)
+
+
+def _passes(states: list[_State], parts: int, budget: MemoryBudget, *, in_order: bool) -> list[list[_State]]:
+    """Group the states that are counted in one pass."""
+    groups: list[list[_State]] = []
+    held = taken = 0
+    for state in states:
+        cells = parts * len(state.kept) ** 2
+        if not groups or held + cells > CELLS or not budget.shared(taken + state.size, in_order=in_order):
+            groups.append([])
+            held = taken = 0
+        held, taken = held + cells, taken + state.size
+        groups[-1].append(state)
+    return groups
+
+
+def _count_block(
+    block: Ratings,
+    threads: Threads,
+    totals: list[NDArray[Any]] | None,
+    group: list[_State],
+    parts: int,
+    cap: int | None,
+    seed: int,
+    index: IntArray,
+    labels: IntArray,
+    holdout: BoolArray,
+) -> list[NDArray[Any]]:
+    """Add a block's pairs to the counts of each state: of training people, then of held-out people."""
+    if totals is None:
+        shapes = [(len(state.kept), state.cell) for state in group for _ in range(parts)]
+        totals = [np.zeros((size, size), dtype=cell) for size, cell in shapes]
+    comparisons = compared(block, pairs_per_person=cap, seed=seed, first=int(index[0]), threads=threads)
+    counts = iter(totals)
+    for state in group:
+        fewer = comparisons.restricted(state.kept)
+        for part in range(parts):
+            chosen = (labels == state.number) & (holdout == bool(part))
+            add_wins(next(counts), fewer, fewer.weight * chosen[fewer.person], threads=threads)
+    return totals
 
 
 def log_likelihoods(comparisons: Comparisons, utilities: FloatArray, *, threads: Threads | None = None) -> FloatArray:
@@ -233,8 +369,7 @@ def log_likelihoods(comparisons: Comparisons, utilities: FloatArray, *, threads:
     >>> log_likelihoods(compare(log), np.array([[0.0, 0.0], [1.0, -1.0]])).round(4).tolist()
     [[-0.6931, -0.1269]]
     """
-    top = utilities.max(axis=1, keepdims=True)
-    shifted = np.ascontiguousarray(utilities - top)
+    shifted = np.ascontiguousarray(utilities - utilities.max(axis=1, keepdims=True))
     spread = max(float(-shifted.min()), 1.0)
     out = np.empty((len(comparisons.person), len(utilities)))
     (threads or Threads(1)).run(

@@ -1,8 +1,8 @@
-"""Fitted states, before they become a model: what every way of fitting them shares, and what to warn a user of."""
+"""`Estimator` and `Estimate`: the interface of fitting methods, their result, and warnings about it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from scipy.special import expit, logsumexp
@@ -11,46 +11,48 @@ from lpbandits.data.blocks import Blocks
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.fit.bradley_terry import BradleyTerry
-from lpbandits.fit.certainty import chance_above
 from lpbandits.fit.comparisons import compare, compared, log_likelihoods
-from lpbandits.fit.scatter import Scatter
 from lpbandits.fit.shrinkage import Shrunk, shrink
-from lpbandits.model import MAX_LOGIT_ERROR, PreferenceModel
+from lpbandits.fit.uncertainty import Scatter, probability_above
+from lpbandits.model import LARGEST_ERROR, PreferenceModel
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
 from lpbandits.text import pluralize, share_text
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json, Label
-from lpbandits.validate import CONVERSION_ERRORS, short_repr
+from lpbandits.validate import short_repr
 
-FEW_PEOPLE = 10
-FEW_SHARE = 0.01
+States = int | Literal["auto"]
+
+MIN_PEOPLE = 10
+MIN_SHARE = 0.01
 """A state with fewer people, or a smaller share of them, gets a warning."""
 
 TOP = 5
-FEW_RATERS = 5
-"""A state gets a warning if one of its `TOP` first actions was rated by fewer people in it."""
+MIN_RATERS = 5
+"""A state gets a warning if one of its `TOP` first actions has fewer raters in it."""
 
 FAR = 10
 SURE = 0.9
-"""A state gets a warning if its first action is less surely above the one at place `FAR` (of few actions, half way)."""
+"""A state gets a warning if its first action is above the one at rank `FAR` (at most half) with less probability."""
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """One Bradley-Terry fit and one share per state, and how they were found."""
+    """One Bradley-Terry fit and one share per state."""
 
     fits: tuple[BradleyTerry, ...]
     shares: FloatArray
     labels: IntArray
-    """The likeliest state of each person."""
+    """Likeliest state of each person."""
     warnings: tuple[str, ...] = ()
     history: tuple[float, ...] = ()
+    """Log-posterior after each EM step."""
     excluding_holdout: "Estimate | None" = None
-    """The same states, fitted without some of the people: to be scored on them."""
+    """The same states, fitted without the held-out people."""
     shrunk: Shrunk | None = None
-    """What is believed instead of the fits' utilities and errors, if they were shrunk over states."""
-    chance: FloatArray | None = None
-    """people × states: how probably each is in which; None: everybody is in their likeliest for certain."""
+    """Utilities and errors shrunk over states, which replace those of the fits."""
+    membership: FloatArray | None = None
+    """people × states: probability of each state; None: 1 for the likeliest state."""
 
     @property
     def utilities(self) -> FloatArray:
@@ -69,41 +71,41 @@ class Estimate:
 
     @property
     def unknown(self) -> BoolArray:
-        """m×k: True for actions whose utility says nothing, so that they come last.
+        """m×k: True for actions without information, which come last.
 
-        Those never compared in the state; or, since shrinkage borrows from other states, in any state.
+        Those never compared in the state or, with shrinkage over states, in any state.
         """
         never = self.never_compared
         return never if self.shrunk is None else np.broadcast_to(never.all(axis=0), never.shape)
 
     @property
     def orderings(self) -> IntArray:
-        """m×k: all actions, highest utility first; of equal ones, the higher in the fit, then the lower index."""
+        """m×k: all actions by decreasing utility; ties by the utility of the fit, then by index."""
         rows = zip(self.unknown, self.utilities, self.fits, strict=True)
         return np.stack([np.lexsort((-fit.utilities, -utility, unknown)) for unknown, utility, fit in rows])
 
 
 class Estimator(Protocol):
-    """A way of finding states: frozen settings, called with the data and how many states to find.
+    """A fitting method: frozen settings, called with the data and the number of states.
 
-    It must depend on nothing but its settings and arguments, return shares that sum to 1 and fits with finite standard
-    errors (`scatter` makes them), and may return fewer states than asked for, with a warning. The data are blocks of
-    people; one that needs everybody at once takes `log.subset(all people)`.
+    The result must depend on settings and arguments only, have shares that sum to 1 and finite standard errors
+    (`uncertainty.scatter` computes them), and may have fewer states than requested, with a warning. The data are blocks
+    of people; a method that needs all people at once calls `log.subset(all people)`.
     """
 
     @property
     def method(self) -> str:
-        """The name a user knows it by."""
+        """Name of the method."""
 
     @property
     def seed(self) -> int:
-        """The seed of all it draws."""
+        """Random seed."""
 
     def settings(self) -> Json:
         """Return the settings as a JSON object."""
 
     def among(self, people: IntArray) -> "Estimator":
-        """Return the same for some people only, by index: what is set person by person is set for them."""
+        """Return the estimator for a subset of the people (indices): per-person settings are subset, too."""
 
     def __call__(
         self,
@@ -114,26 +116,23 @@ class Estimator(Protocol):
         holdout: IntArray | None = None,
         watch: Stopwatch,
     ) -> Estimate:
-        """Return `states` fitted states; if that costs little, also `without` the people `aside` (by index)."""
+        """Fit `states` states and, if that is cheap, also `excluding_holdout` without the `holdout` people."""
 
 
 def as_estimator(value: Any) -> Estimator:
-    """Return `value` if it is a way of finding states."""
-    try:
-        fits = all(hasattr(value, name) for name in ("method", "seed", "settings", "among", "__call__"))
-    except CONVERSION_ERRORS:
-        fits = False
-    if isinstance(value, type) or not fits:
-        raise InvalidInput(f"estimator is {short_repr(value)}; give TwoStage(…), Em(…) or one like them")
-    found: Estimator = value
-    return found
+    """Check that `value` is an estimator."""
+    names = ("method", "seed", "settings", "among", "__call__")
+    if isinstance(value, type) or not all(hasattr(value, name) for name in names):
+        raise InvalidInput(f"estimator must be TwoStage(…), Em(…) or one like them, got {short_repr(value)}")
+    estimator: Estimator = value
+    return estimator
 
 
 def mixture(log_likelihoods: FloatArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return each person's log-likelihood under the mixture, and the probabilities of their states.
 
-    >>> total, chance = mixture(np.log([[0.2, 0.6]]), np.array([0.5, 0.5]))
-    >>> np.exp(total).round(6).tolist(), chance.round(6).tolist()
+    >>> total, membership = mixture(np.log([[0.2, 0.6]]), np.array([0.5, 0.5]))
+    >>> np.exp(total).round(6).tolist(), membership.round(6).tolist()
     ([0.4], [[0.25, 0.75]])
     """
     with np.errstate(divide="ignore"):  # a state may have share 0
@@ -144,7 +143,7 @@ def mixture(log_likelihoods: FloatArray, shares: FloatArray) -> tuple[FloatArray
 
 @dataclass(frozen=True)
 class FitScore:
-    """How well states foresee comparisons: log-likelihoods and numbers, summed over people."""
+    """Log-likelihood of comparisons, with their number and the number of ties."""
 
     log_likelihood: float
     pairs: float
@@ -152,12 +151,12 @@ class FitScore:
 
     @property
     def mean(self) -> float:
-        """The mean log-likelihood of a comparison."""
+        """Mean log-likelihood per comparison."""
         return self.log_likelihood / self.pairs
 
     @property
-    def tied(self) -> float:
-        """The share of comparisons that are ties."""
+    def tie_share(self) -> float:
+        """Share of comparisons that are ties."""
         return self.ties / self.pairs
 
 
@@ -169,11 +168,11 @@ def score_comparisons(
     seed: int = 0,
     only: BoolArray | None = None,
 ) -> FitScore:
-    """Return how well the mixture over states foresees the comparisons of all people, or only of some."""
+    """Score the comparisons of all people, or of the mask `only`, under the mixture over states."""
     people = len(log.log.people)
-    own = (np.arange(people), np.ones(people, dtype=np.bool_) if only is None else only)
+    per_person = (np.arange(people), np.ones(people, dtype=np.bool_) if only is None else only)
     common = (estimate.utilities, estimate.shares, pairs_per_person, seed)
-    sums = list(log.map(_score_block, *common, per_person=own))
+    sums = list(log.map(_score_block, *common, per_person=per_person))
     return FitScore(*(float(sum(one)) for one in zip(*sums, strict=True)))
 
 
@@ -196,17 +195,18 @@ def _score_block(
     return float(total.sum()), float(comparisons.pairs.sum()), comparisons.ties
 
 
-def shrunk_over_states(estimate: Estimate, scatters: Sequence[Scatter], *, prior_sd: float) -> Estimate:
-    """Return the same with utilities shrunk over states, also those without some of the people."""
+def shrink_over_states(estimate: Estimate, scatters: Sequence[Scatter], *, prior_sd: float) -> Estimate:
+    """Shrink the utilities over states, also those of `excluding_holdout`."""
     utilities = np.stack([fit.utilities for fit in estimate.fits])
     shrunk = shrink(utilities, ~estimate.never_compared, scatters, prior_sd=prior_sd)
-    less = estimate.excluding_holdout
-    without = None if less is None else shrunk_over_states(less, scatters, prior_sd=prior_sd)
-    return replace(estimate, shrunk=shrunk, excluding_holdout=without)
+    fewer = estimate.excluding_holdout
+    if fewer is not None:
+        fewer = shrink_over_states(fewer, scatters, prior_sd=prior_sd)
+    return replace(estimate, shrunk=shrunk, excluding_holdout=fewer)
 
 
 def distinct(estimate: Estimate) -> Estimate:
-    """Put the largest state first and join states with equal orderings: a model holds each ordering once."""
+    """Sort states by share, largest first, and join states with equal orderings: a model holds each ordering once."""
     order = np.lexsort((np.arange(len(estimate.shares)), -estimate.shares)).tolist()
     places: dict[bytes, int] = {}
     kept: list[int] = []
@@ -221,22 +221,26 @@ def distinct(estimate: Estimate) -> Estimate:
     notes = estimate.warnings
     if len(kept) < len(order):
         notes += (
-            f"{len(order)} states were fitted with only {pluralize(len(kept), 'different ordering')}; "
-            "states with equal orderings were joined: ask for fewer states",
+            f"{len(order)} states have only {pluralize(len(kept), 'different ordering')}; states with equal orderings "
+            "were joined: use fewer states",
         )
-    shares = np.bincount(new, weights=estimate.shares).astype(np.float64)
-    fits = tuple(estimate.fits[z] for z in kept)
-    shrunk = estimate.shrunk
+    shrunk, membership = estimate.shrunk, estimate.membership
     if shrunk is not None:
         shrunk = Shrunk(shrunk.utilities[kept], shrunk.errors[kept])
-    chance = estimate.chance
-    if chance is not None:
-        chance = np.stack([chance[:, new == z].sum(axis=1) for z in range(len(kept))], axis=1)
-    labels = new[estimate.labels]
-    return replace(estimate, fits=fits, shares=shares, labels=labels, warnings=notes, shrunk=shrunk, chance=chance)
+    if membership is not None:
+        membership = np.stack([membership[:, new == z].sum(axis=1) for z in range(len(kept))], axis=1)
+    return replace(
+        estimate,
+        fits=tuple(estimate.fits[z] for z in kept),
+        shares=np.bincount(new, weights=estimate.shares).astype(np.float64),
+        labels=new[estimate.labels],
+        warnings=notes,
+        shrunk=shrunk,
+        membership=membership,
+    )
 
 
-def to_model(estimate: Estimate, actions: Sequence[Label], provenance: Mapping[str, Any]) -> PreferenceModel:
+def to_model(estimate: Estimate, actions: Sequence[Label], **others: Any) -> PreferenceModel:
     """Return the model: orderings, the sigmoid of the utilities, their errors, and shares as prior.
 
     An unknown action comes last and gets the lowest utility of those known.
@@ -250,66 +254,59 @@ def to_model(estimate: Estimate, actions: Sequence[Label], provenance: Mapping[s
         actions=actions,
         prior=estimate.shares,
         utilities=utilities,
-        errors=np.minimum(estimate.errors, MAX_LOGIT_ERROR),
-        provenance=provenance,
+        errors=np.minimum(estimate.errors, LARGEST_ERROR),
+        **others,
     )
 
 
 def warnings_about(estimate: Estimate, raters: IntArray) -> list[str]:
-    """Return what a user should know before trusting the states; people count in their likeliest one.
-
-    `raters` are m×k: how many people of each state rated each action.
-    """
+    """Return warnings about the states; `raters` is m×k, the number of people of each state who rated each action."""
     return [
         *_small_states(estimate),
-        *_shaky_tops(estimate, raters),
-        *_unsure_firsts(estimate),
-        *_loose_ends(estimate),
+        *_few_raters(estimate, raters),
+        *_uncertain_tops(estimate),
+        *_weak_fits(estimate),
     ]
 
 
 def _small_states(estimate: Estimate) -> list[str]:
     people = np.bincount(estimate.labels, minlength=len(estimate.fits)).tolist()
     return [
-        f"state {z} has only {pluralize(people[z], 'person', 'people')} ({share_text(float(share))}): its ordering "
-        "says little about others; ask for fewer states"
+        f"state {z} has only {pluralize(people[z], 'person', 'people')} ({share_text(float(share))}); use fewer states"
         for z, share in enumerate(estimate.shares)
-        if people[z] < FEW_PEOPLE or share < FEW_SHARE
+        if people[z] < MIN_PEOPLE or share < MIN_SHARE
     ]
 
 
-def _shaky_tops(estimate: Estimate, raters: IntArray) -> list[str]:
-    """Return a warning when first places rest on the ratings of very few people."""
-    shaky = []
+def _few_raters(estimate: Estimate, raters: IntArray) -> list[str]:
     never = estimate.never_compared
-    for z, ordering in enumerate(estimate.orderings):
-        top = [a for a in ordering[:TOP].tolist() if not never[z, a]]
-        if any(raters[z, a] < FEW_RATERS for a in top):
-            shaky.append(str(z))
-    if not shaky:
+    few = [
+        str(z)
+        for z, ordering in enumerate(estimate.orderings)
+        if any(raters[z, a] < MIN_RATERS for a in ordering[:TOP].tolist() if not never[z, a])
+    ]
+    if not few:
         return []
     return [
-        f"{_states(shaky)}: some of the {TOP} most preferred actions were "
-        f"rated by fewer than {FEW_RATERS} people in the state; keep only actions with more ratings (--min-action)"
+        f"{_states(few)}: some of the {TOP} most preferred actions have fewer than {MIN_RATERS} raters in the state; "
+        "keep only actions with more ratings (--min-action)"
     ]
 
 
-def _unsure_firsts(estimate: Estimate) -> list[str]:
-    """Return a warning when first places might as well belong to actions far below them."""
-    actions = estimate.utilities.shape[1]
-    far = min(FAR, (actions + 1) // 2)
+def _uncertain_tops(estimate: Estimate) -> list[str]:
+    far = min(FAR, (estimate.utilities.shape[1] + 1) // 2)
     if far < 2:
         return []
     unsure = [
         str(z)
         for z, order in enumerate(estimate.orderings)
-        if chance_above(estimate.utilities[z], estimate.errors[z], order[0], order[far - 1]) < SURE
+        if probability_above(estimate.utilities[z], estimate.errors[z], order[0], order[far - 1]) < SURE
     ]
     if not unsure:
         return []
     return [
-        f"{_states(unsure)}: the first action is not surely ({SURE:.0%}) above the one at place {far}, so first places "
-        "are open; more people or fewer states settle them (lpb inspect shows the intervals)"
+        f"{_states(unsure)}: the first action is above the one at rank {far} with a probability below {SURE:.0%}; use "
+        "more people or fewer states (lpb inspect shows rank intervals)"
     ]
 
 
@@ -317,15 +314,15 @@ def _states(numbers: list[str]) -> str:
     return f"{'state' if len(numbers) == 1 else 'states'} {', '.join(numbers)}"
 
 
-def _loose_ends(estimate: Estimate) -> Iterator[str]:
-    """Yield warnings of actions never compared, graphs in pieces, and utilities that did not settle."""
+def _weak_fits(estimate: Estimate) -> Iterator[str]:
+    """Yield warnings about actions never compared, disconnected graphs, and fits without convergence."""
     for z, fit in enumerate(estimate.fits):
         absent = int(fit.never_compared.sum())
         if absent:
-            alone = bool(estimate.unknown[z][fit.never_compared].all())
-            where = " and are put last" if alone else "; they stand where other states have them, or last"
+            last = bool(estimate.unknown[z][fit.never_compared].all())
+            where = " and come last" if last else "; they are ranked by the other states, or last"
             yield f"state {z}: {absent} of {len(fit.utilities)} actions were never compared{where}"
         if fit.components > 1:
-            yield f"state {z}: the comparisons fall into {fit.components} pieces that only the prior ties together"
+            yield f"state {z}: the comparison graph has {fit.components} components, which only the prior links"
         if not fit.converged:
-            yield f"state {z}: utilities had not settled after {fit.passes} passes; use a smaller prior_sd"
+            yield f"state {z}: utilities did not converge in {fit.passes} passes; use a smaller prior_sd"

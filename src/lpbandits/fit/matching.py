@@ -1,4 +1,4 @@
-"""How well fitted orderings agree with true ones, whatever the states are called."""
+"""Match the states of two models and measure how well their orderings agree."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,6 @@ from scipy.optimize import linear_sum_assignment
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.kernels.kendall import inversions
-from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.typing import FloatArray, IntArray
 
@@ -20,14 +19,14 @@ class Matching:
     Parameters
     ----------
     assignment
-        The fitted state that stands for each true state. Where there are fewer fitted states than true ones, the true
-        states left over take the nearest.
+        The fitted state matched to each true state. With fewer fitted than true states, the remaining true states take
+        the nearest.
     error
         Mean over true states of 1 − Kendall's τ: 0 for equal orderings, 1 for unrelated ones, 2 for reversed ones.
     errors
         The same for each true state.
     top_overlap
-        Mean share of the ten best actions (or of all, if fewer) that are the ten best in both.
+        Mean overlap of the ten best actions (or of all, if fewer).
     """
 
     assignment: IntArray
@@ -38,10 +37,13 @@ class Matching:
 
 @translate_errors("matching orderings")
 def match_orderings(true_model: PreferenceModel, fitted_model: PreferenceModel, *, top: int = 10) -> Matching:
-    """Match the states of two models over the same actions so that the mean of 1 − Kendall's τ is least.
+    """Match the states of two models over the same actions, minimizing the mean of 1 − Kendall's τ.
 
-    This is the error of the paper's recovery figure. Actions are matched by label.
+    This is the error of the paper's recovery figure. Actions are matched by label. `top` is the number of best actions
+    in `top_overlap`.
 
+    Examples
+    --------
     >>> truth = PreferenceModel([[0, 1, 2], [2, 1, 0]])
     >>> matching = match_orderings(truth, PreferenceModel([[2, 1, 0], [1, 0, 2]]))
     >>> matching.assignment.tolist(), matching.errors.round(3).tolist()
@@ -51,15 +53,8 @@ def match_orderings(true_model: PreferenceModel, fitted_model: PreferenceModel, 
     as_model(fitted_model, "fitted_model")
     missing = [label for label in true_model.actions if label not in fitted_model.index]
     if missing or fitted_model.n_actions != true_model.n_actions:
-        what = f"action {missing[0]!r} is only in the true model" if missing else "the fitted model has further actions"
-        raise InvalidInput(f"{what}; both models must have the same actions to be matched")
-    m, n, k = true_model.n_states, fitted_model.n_states, true_model.n_actions
-    check_resources(
-        f"matching {m:,} states with {n:,}",
-        "use models of fewer states",
-        size=24 * m * n,
-        operations=m * n * (2000 + 5 * k * k.bit_length() + min(m, n)),
-    )
+        detail = f"action {missing[0]!r} is only in true_model" if missing else "fitted_model has further actions"
+        raise InvalidInput(f"both models must have the same actions: {detail}")
     places = fitted_model.ranks[:, [fitted_model.index[label] for label in true_model.actions]]
     loss = kendall_losses(true_model.orderings, places)
     assignment = loss.argmin(axis=1)

@@ -1,9 +1,10 @@
-"""From a log of ratings to a model: the whole way, with a report."""
+"""`fit_states`: from a log of ratings to a model with a report."""
 
 import contextlib
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +16,11 @@ from lpbandits.data.names import name_actions
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.data.spill import write_chunks
 from lpbandits.errors import InvalidInput, translate_errors
-from lpbandits.fit.clusters import HUGE, sorted_by
-from lpbandits.fit.counting import raters_of
-from lpbandits.fit.estimator import Estimator, as_estimator, distinct, score_comparisons, to_model
-from lpbandits.fit.report import Fit
+from lpbandits.fit.clusters import HUGE, variance_between
+from lpbandits.fit.comparisons import raters_of
+from lpbandits.fit.estimator import Estimator, States, as_estimator, distinct, score_comparisons, to_model
+from lpbandits.fit.provenance import PACKAGES, Provenance, sketch
+from lpbandits.fit.report import Findings, Fit, report_of
 from lpbandits.fit.selection import (
     HeldOutScore,
     StateCurve,
@@ -28,7 +30,6 @@ from lpbandits.fit.selection import (
     split_people,
 )
 from lpbandits.fit.state_means import state_means
-from lpbandits.fit.summary import Findings, provenance_of, report_of
 from lpbandits.fit.taste.popularity import StandardizedRatings, popular_ordering
 from lpbandits.fit.taste.tuning import TasteFit, fit_taste
 from lpbandits.io.compressed import temporary_folder
@@ -38,11 +39,9 @@ from lpbandits.parallel.workers import as_workers
 from lpbandits.progress import Progress, Stopwatch
 from lpbandits.typing import Json
 
-States = int | Literal["auto"]
-
 
 @contextlib.contextmanager
-def opened(
+def open_blocks(
     ratings: Ratings | ChunkedRatings,
     jobs: int | Workers | None,
     threads: int | None,
@@ -50,31 +49,30 @@ def opened(
     scratch: "str | os.PathLike[str] | None" = None,
     max_memory: int | str | None = None,
 ) -> Iterator[Blocks]:
-    """Give a log in blocks: in memory, or in files that workers read, too; a single block cannot be shared out."""
+    """Yield a log as blocks, in memory or in files that workers read; a single block stays in this process."""
     workers, most = as_workers(jobs), None if max_memory is None else validate.as_bytes(max_memory, "max_memory")
     single = isinstance(ratings, Ratings) and len(block_edges(ratings.counts)) <= 2
     if single and workers is not None and workers.address is None:
         workers = None
-    with contextlib.ExitStack() as open_:
-        open_.enter_context(one_thread("blas"))  # what is done here, too, has one order of sums
-        executor = open_.enter_context(executor_for(workers, threads=threads))
-        pool = open_.enter_context(Threads(threads))
-        held = len(ratings) if isinstance(ratings, Ratings) else 0
-        room = memory_budget(
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(one_thread("blas"))  # one order of sums in this process, too
+        executor = stack.enter_context(executor_for(workers, threads=threads))
+        pool = stack.enter_context(Threads(threads))
+        budget = memory_budget(
             ratings.people,
             block=largest_block(ratings.counts),
-            held=held,
+            held=len(ratings) if isinstance(ratings, Ratings) else 0,
             here=0 if workers is None else workers.here,
             sending=0 if executor.in_process else executor.n_workers,
             most=most,
         )
         if isinstance(ratings, Ratings) and executor.in_process:
-            yield MemoryBlocks(ratings, pool, room)
+            yield MemoryBlocks(ratings, pool, budget)
             return
         if isinstance(ratings, Ratings):
-            place = open_.enter_context(temporary_folder(None if scratch is None else as_path(scratch).absolute()))
-            ratings = write_chunks(ratings, place)
-        log = DiskBlocks(ratings, executor, pool, room)
+            folder = stack.enter_context(temporary_folder(None if scratch is None else as_path(scratch).absolute()))
+            ratings = write_chunks(ratings, folder)
+        log = DiskBlocks(ratings, executor, pool, budget)
         log.probe()
         yield log
 
@@ -96,10 +94,46 @@ def fit_states(
     max_memory: int | str | None = None,
     progress: Progress | None = None,
 ) -> Fit:
-    """Fit with any estimator, `TwoStage(…)` or `Em(…)`, and report; the arguments are those of `recover_two_stage`.
+    """Fit latent states to a log of ratings.
 
-    Of a log in files (`spill_ratings`) no more than a few blocks of people are in memory at a time.
+    Parameters
+    ----------
+    ratings
+        A log in memory, or one on disk from `spill_ratings`, of which only a few blocks of people are in memory.
+    estimator
+        `TwoStage(…)` or `Em(…)`.
+    states
+        Number of states, or "auto": the fewest that predict held-out people within one standard error of the best.
+    max_states
+        Maximum number of states that "auto" tries, by default 12.
+    pairs_per_person
+        Maximum number of comparisons per person: a random subset, weighted so that expected counts stay the same.
+    heldout
+        Share of people on whom a second fit, made without them, is scored for the report; 0 for none. On a log of more
+        than five million ratings the second fit reuses the clusters of the first.
+    taste
+        Also fit a `TasteModel`, for the policy "taste".
+    names
+        Names of actions, by label.
+    threads
+        Number of threads, by default one per core. Results do not depend on it.
+    jobs
+        Number of worker processes, or `Workers(…)`. Results do not depend on it.
+    scratch
+        Folder for temporary files, which remote workers must see.
+    max_memory
+        Memory limit of all processes on this machine, such as "8GB".
+    progress
+        Called with stage, finished parts and their total.
 
+    Returns
+    -------
+    Fit
+        The model and its report. The model has orderings, prior, utilities (the sigmoid of the Bradley-Terry β) with
+        errors, means, noise, the popular ordering and the taste.
+
+    Examples
+    --------
     >>> from lpbandits import TwoStage
     >>> rows = [(n, a, a if n < 6 else -a) for n in range(10) for a in range(3)]
     >>> fit = fit_states(Ratings.from_arrays(*zip(*rows)), TwoStage(seed=1), states=2)
@@ -112,8 +146,8 @@ def fit_states(
         as_ratings(ratings)
     as_estimator(estimator)
     if not np.any(ratings.counts > 1):
-        raise InvalidInput("nobody rated two actions, so there is nothing to compare; give more ratings per person")
-    asked: Json = {
+        raise InvalidInput("ratings must have a person with two rated actions; there is nothing to compare")
+    options: Json = {
         "states": _as_states(states),
         "max_states": _as_max_states(max_states, states),
         "pairs_per_person": None,
@@ -121,58 +155,73 @@ def fit_states(
         "taste": validate.as_flag(taste, "taste"),
     }
     if pairs_per_person is not None:
-        asked["pairs_per_person"] = validate.as_count(pairs_per_person, "pairs_per_person")
-    called = name_actions(ratings.actions, names)
+        options["pairs_per_person"] = validate.as_count(pairs_per_person, "pairs_per_person")
+    naming = name_actions(ratings.actions, names)
     watch = Stopwatch(progress)
-    with opened(ratings, jobs, threads, scratch=scratch, max_memory=max_memory) as log:
-        curve = _curve(log, estimator, asked, watch) if asked["states"] == "auto" else None
-        found = _findings(log, estimator, asked, curve, watch)
-        report = report_of(found, ratings, estimator, called, watch.seconds, space_of(log))
-    settings = {"method": estimator.method, **asked, **estimator.settings()}
-    provenance = provenance_of(report, settings, ratings, found.estimate)
-    model = to_model(found.estimate, ratings.actions, provenance).replace(
+    with open_blocks(ratings, jobs, threads, scratch=scratch, max_memory=max_memory) as log:
+        found = _fit(log, estimator, options, watch)
+        report = report_of(found, ratings, estimator, naming, watch.seconds, _space(log))
+    provenance = Provenance(
+        settings={"method": estimator.method, **options, **estimator.settings()},
+        data_sha256=ratings.sha256,
+        versions={name: version(name) for name in PACKAGES},
+        never_compared=tuple(tuple(np.flatnonzero(row).tolist()) for row in found.estimate.never_compared),
+        people_sketch=sketch(ratings.people),
+        report={name: value for name, value in report.to_dict().items() if name not in ("seconds", "space")},
+    )
+    model = to_model(
+        found.estimate,
+        ratings.actions,
+        provenance=provenance.to_dict(),
         means=found.means.means,
         noise=found.means.noise,
-        names=called.names,
+        names=naming.names,
         popular=found.popular,
-        taste=found.tastes.taste,
+        taste=found.taste.taste,
     )
     return Fit(model, report)
 
 
-def _findings(log: Blocks, estimator: Estimator, asked: Json, curve: StateCurve | None, watch: Stopwatch) -> Findings:
-    """Fit the number of states that was asked for, or chosen, and all that goes with them."""
-    number = asked["states"] if curve is None else curve.states
-    cap, share, people = asked["pairs_per_person"], asked["heldout"], len(log.log.people)
-    scored = share > 0 and curve is None
-    quick = scored and cap is None and len(log.log) > HUGE
+def _fit(log: Blocks, estimator: Estimator, options: Json, watch: Stopwatch) -> Findings:
+    """Fit the requested or chosen number of states, score it, and fit means, taste and popularity."""
+    cap, share, people = options["pairs_per_person"], options["heldout"], len(log.log.people)
+    curve = _curve(log, estimator, options, watch) if options["states"] == "auto" else None
+    number = options["states"] if curve is None else curve.states
+    quick = share > 0 and curve is None and cap is None and len(log.log) > HUGE
     holdout = split_people(people, share, estimator.seed)[1] if quick else None
     estimate = distinct(estimator(log, number, pairs_per_person=cap, holdout=holdout, watch=watch))
     with watch.part("likelihood"):
-        seen = score_comparisons(log, estimate, pairs_per_person=cap, seed=estimator.seed)
-    unseen = HeldOutScore() if curve is None else curve.score_of_choice(people)
+        training = score_comparisons(log, estimate, pairs_per_person=cap, seed=estimator.seed)
+    heldout = HeldOutScore() if curve is None else curve.score_of_choice(people)
     if share and curve is None:
         with watch.part("held-out"):
-            unseen = score_heldout(
-                log, estimator, number, share=share, without=estimate.excluding_holdout, pairs_per_person=cap
-            )
+            fewer = estimate.excluding_holdout
+            heldout = score_heldout(log, estimator, number, share=share, excluding_holdout=fewer, pairs_per_person=cap)
     with watch.part("means"):
         means = state_means(log, estimate)
         raters = raters_of(log, estimate.labels, len(estimate.fits))
-        sorts = sorted_by(log, estimate.labels)
-    crowd, tastes = StandardizedRatings(log, popular=True), TasteFit()
-    if asked["taste"]:
-        tastes = fit_taste(crowd, seed=estimator.seed, watch=watch)
+        explained = variance_between(log, estimate.labels)
+    standardized, taste = StandardizedRatings(log, popular=True), TasteFit()
+    if options["taste"]:
+        taste = fit_taste(standardized, seed=estimator.seed, watch=watch)
     with watch.part("popularity"):
-        popular = popular_ordering(crowd)
-    return Findings(estimate, raters, sorts, seen, unseen, curve, means, popular, tastes)
+        popular = popular_ordering(standardized)
+    return Findings(estimate, raters, explained, training, heldout, curve, means, popular, taste)
 
 
-def space_of(log: Blocks) -> Json:
-    """Return where a log was, in how many parts, and the most that there was on the disk, and in each process's memory.
+def _curve(log: Blocks, estimator: Estimator, options: Json, watch: Stopwatch) -> StateCurve:
+    with Stopwatch(seconds=watch.seconds).part("how many states"):  # `curve_of` reports its own progress
+        return curve_of(
+            log,
+            estimator,
+            candidates_up_to(options["max_states"]),
+            pairs_per_person=options["pairs_per_person"],
+            watch=Stopwatch(watch.progress),
+        )
 
-    A system tells the height of a process since it began, also of what it did before.
-    """
+
+def _space(log: Blocks) -> Json:
+    """Return where the log was, its number of parts, and the peaks of disk and memory use."""
     peaks, scratch = dict([peak_of_process()]), 0
     if isinstance(log, DiskBlocks):
         peaks, scratch = log.peaks | peaks, log.log.scratch
@@ -184,32 +233,20 @@ def space_of(log: Blocks) -> Json:
     }
 
 
-def _curve(log: Blocks, estimator: Estimator, asked: Json, watch: Stopwatch) -> StateCurve:
-    """Find out how many states do well on unseen people."""
-    with Stopwatch(seconds=watch.seconds).part("how many states"):  # it reports its own progress
-        return curve_of(
-            log,
-            estimator,
-            candidates_up_to(asked["max_states"]),
-            pairs_per_person=asked["pairs_per_person"],
-            watch=Stopwatch(watch.progress),
-        )
-
-
 def _as_states(states: Any) -> States:
     if not isinstance(states, str):
         return validate.as_count(states, "states")
     if str.__str__(states) != "auto":
-        raise InvalidInput(f"states is {validate.short_repr(states)}; give a number, or 'auto'")
+        raise InvalidInput(f"states must be a number or 'auto', got {validate.short_repr(states)}")
     return "auto"
 
 
-def _as_max_states(most: Any, states: Any) -> int | None:
-    if most is None:
+def _as_max_states(max_states: Any, states: Any) -> int | None:
+    if max_states is None:
         return None
     if not isinstance(states, str):
         raise InvalidInput(
-            f"max_states is {validate.short_repr(most)}, but states is {validate.short_repr(states)}; it is for "
-            "states='auto' (--states auto): leave it out"
+            f"max_states must be left out unless states='auto' (--states auto), got "
+            f"{validate.short_repr(max_states)} with states={validate.short_repr(states)}"
         )
-    return validate.as_count(most, "max_states", high=10_000)
+    return validate.as_count(max_states, "max_states", high=10_000)

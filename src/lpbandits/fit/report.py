@@ -1,18 +1,35 @@
-"""What a fit gives back: the model, and an account of how it went."""
+"""The result of a fit: `Fit`, its `FitReport`, and the warnings in it."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+import numpy as np
+
+from lpbandits.data.blocks import RatingsLike
+from lpbandits.data.names import Naming
+from lpbandits.fit.bradley_terry import BradleyTerry
+from lpbandits.fit.estimator import Estimate, Estimator, FitScore, warnings_about
+from lpbandits.fit.selection import HeldOutScore, StateCurve
+from lpbandits.fit.state_means import StateMeans
+from lpbandits.fit.taste.tuning import TasteFit
+from lpbandits.fit.uncertainty import expected_pairs_right
 from lpbandits.model import PreferenceModel
-from lpbandits.typing import Json
+from lpbandits.text import pluralize
+from lpbandits.typing import FloatArray, IntArray, Json
+
+MAX_TIES = 0.95
+"""A log with a larger share of ties gets a warning."""
+
+MAX_LABELS = 20
+"""Maximum number of labels of never-compared actions in a report."""
 
 
 @dataclass(frozen=True)
 class FitReport:
-    """How a fit went, in plain values.
+    """Summary of a fit.
 
-    Log-likelihoods are means per comparison, in nats, of the mixture over states: −0.693 is a coin toss, 0 certainty.
-    Multiply by `comparisons` for the total.
+    Log-likelihoods are means per comparison (nats) of the mixture over states: −0.693 is a coin toss, 0 certainty.
     """
 
     method: str
@@ -20,52 +37,53 @@ class FitReport:
     actions: int
     ratings: int
     dropped: Mapping[str, int]
+    """Number of dropped ratings, by reason."""
     states: int
     shares: Sequence[float]
     state_people: Sequence[int]
-    """How many people's cluster, or with EM likeliest state, each is."""
+    """Per state: number of people in its cluster (EM: whose likeliest state it is)."""
     comparisons: float
     ties: float
-    """The share of comparisons that are ties: two actions rated alike."""
+    """Share of comparisons that are ties."""
     noise: float
     """Standard deviation of ratings about the means of the person's state."""
     log_likelihood: float
     heldout_log_likelihood: float | None
-    """Of people not used: a second fit without them is scored on them. None when there were too few people."""
+    """Log-likelihood of held-out people under a second fit without them; None with too few people."""
     heldout_people: int
-    """How many people that is."""
+    """Number of held-out people."""
     heldout_fit_people: int
-    """How many others the second fit was made with."""
+    """Number of people in the second fit."""
     count_variance_explained: float
-    """Share of the variance of people's number of ratings that the clusters (EM: the likeliest states) explain."""
+    """Share of the variance of people's number of ratings between clusters (EM: likeliest states)."""
     mean_variance_explained: float
     """The same for people's mean rating."""
     never_compared: Sequence[Json]
-    """Per state: how many actions nobody in it compared, and the labels of the first twenty."""
+    """Per state: number of actions without comparisons, and the labels of the first twenty."""
     components: Sequence[int]
-    """Per state: pieces of the comparison graph; more than one means that only the prior ties them together."""
+    """Per state: connected components of the comparison graph; only the prior links several."""
     passes: Sequence[int]
-    """Per state: passes over the k by k counts in the last Bradley-Terry fit."""
+    """Per state: passes over the k×k counts in the last Bradley-Terry fit."""
     standard_error: Sequence[float | None]
-    """Per state: median error of the utilities of compared actions, on the logit scale, clustered by person."""
+    """Per state: median standard error of compared actions' utilities (logits), clustered by person."""
     pairs_right: Sequence[float | None]
-    """Per state: the share of pairs of compared actions that these errors let one expect in the right order."""
+    """Per state: expected share of pairs of compared actions in the right order, given these errors."""
     iterations: int
     """EM steps of the best start; 0 for two-stage."""
     history: Sequence[float]
-    """EM's log-posterior before each step and at the end, never falling; empty for two-stage."""
+    """EM's log-posterior before each step and at the end, never decreasing; empty for two-stage."""
     curve: Sequence[Json]
-    """Held-out log-likelihood by number of states, when that was chosen automatically."""
+    """Held-out score by number of states, for states="auto"."""
     taste: Json | None
-    """How the taste was chosen; see `TasteReport`. None when none was fitted."""
+    """See `TasteReport`. None without a taste."""
     named: int | None
-    """How many actions got a name; None if no names were given."""
+    """Number of actions with a name; None if no names were given."""
     warnings: Sequence[str]
     space: Json
-    """Where the `log` was ("memory" or "files"), in how many `parts`, the `scratch_bytes` that it took on the disk at
-    most, and the `peak_bytes` of memory: of all processes, each at its own height since it began. What a program did
-    before a fit is in it."""
+    """Where the `log` was ("memory" or "files"), its number of `parts`, the maximum of `scratch_bytes` on disk, and
+    `peak_bytes`: the sum of the peak memory of all processes since their start."""
     seconds: Mapping[str, float]
+    """Seconds per stage."""
 
     def to_dict(self) -> Json:
         """Return the report as a JSON object."""
@@ -74,7 +92,112 @@ class FitReport:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted model and the report on it; the model's provenance has the report too, without the times."""
+    """A fitted model and its report; the model's provenance repeats the report without times and memory."""
 
     model: PreferenceModel
     report: FitReport
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """Everything a fit computes before it becomes a model."""
+
+    estimate: Estimate
+    raters: IntArray
+    """m×k: number of people of each state who rated each action."""
+    variance_explained: tuple[float, float]
+    """Share of the variance of people's number of ratings, and of their mean rating, between states."""
+    training: FitScore
+    heldout: HeldOutScore
+    curve: StateCurve | None
+    means: StateMeans
+    popular: IntArray | None
+    taste: TasteFit
+
+
+def report_of(
+    found: Findings,
+    ratings: RatingsLike,
+    estimator: Estimator,
+    naming: Naming,
+    seconds: Mapping[str, float],
+    space: Json,
+) -> FitReport:
+    """Summarize a fit."""
+    estimate, heldout, taste = found.estimate, found.heldout, found.taste
+    compared = ~estimate.never_compared
+    rows = list(zip(estimate.utilities, estimate.errors, compared, strict=True))
+    return FitReport(
+        method=estimator.method,
+        people=len(ratings.people),
+        actions=len(ratings.actions),
+        ratings=len(ratings),
+        dropped=dict(ratings.dropped),
+        states=len(estimate.fits),
+        shares=estimate.shares.tolist(),
+        state_people=np.bincount(estimate.labels, minlength=len(estimate.fits)).tolist(),
+        comparisons=found.training.pairs,
+        ties=found.training.tie_share,
+        noise=found.means.noise,
+        log_likelihood=found.training.mean,
+        heldout_log_likelihood=heldout.log_likelihood,
+        heldout_people=heldout.people,
+        heldout_fit_people=heldout.fit_people,
+        count_variance_explained=found.variance_explained[0],
+        mean_variance_explained=found.variance_explained[1],
+        never_compared=[_never_compared(fit, ratings) for fit in estimate.fits],
+        components=[fit.components for fit in estimate.fits],
+        passes=[fit.passes for fit in estimate.fits],
+        standard_error=[_median(errors[kept]) for _, errors, kept in rows],
+        pairs_right=[expected_pairs_right(utilities[kept], errors[kept]) for utilities, errors, kept in rows],
+        iterations=max(len(estimate.history) - 1, 0),
+        history=list(estimate.history),
+        curve=[] if found.curve is None else found.curve.rows(),
+        taste=None if taste.report is None else taste.report.to_dict(),
+        named=naming.matched,
+        warnings=[
+            *_warn_of_ties(found.training.tie_share),
+            *_warn_of_largest_candidate(found.curve),
+            *estimate.warnings,
+            *warnings_about(estimate, found.raters),
+            *_warn_of_coin_toss(heldout),
+            *taste.warnings,
+            *naming.warnings,
+        ],
+        space=space,
+        seconds={stage: round(time, 3) for stage, time in seconds.items()},
+    )
+
+
+def _warn_of_ties(ties: float) -> list[str]:
+    if ties < MAX_TIES:
+        return []
+    share = "all" if ties == 1 else f"{ties:.1%} of"
+    return [f"{share} comparisons are ties, so the orderings carry almost no information; use finer ratings"]
+
+
+def _warn_of_largest_candidate(curve: StateCurve | None) -> list[str]:
+    if curve is None or curve.states < max(curve.candidates):
+        return []
+    return [
+        f"{pluralize(curve.states, 'state')}, the most that were tried, did best on held-out people; more may do "
+        "better: increase max_states (--max-states)"
+    ]
+
+
+def _warn_of_coin_toss(heldout: HeldOutScore) -> list[str]:
+    if heldout.log_likelihood is None or heldout.log_likelihood > math.log(0.5):
+        return []
+    return [
+        f"the comparisons of {heldout.people:,} held-out people are predicted no better than by a coin toss "
+        f"(log-likelihood {heldout.log_likelihood:.3f}, a coin {math.log(0.5):.3f}); use fewer states or more ratings"
+    ]
+
+
+def _never_compared(fit: BradleyTerry, ratings: RatingsLike) -> Json:
+    absent = np.flatnonzero(fit.never_compared)
+    return {"count": len(absent), "actions": [ratings.actions[a] for a in absent[:MAX_LABELS].tolist()]}
+
+
+def _median(values: FloatArray) -> float | None:
+    return float(np.median(values)) if len(values) else None

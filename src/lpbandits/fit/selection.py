@@ -1,4 +1,4 @@
-"""People set aside: how well a fit made without them does on them, and how many states do best there."""
+"""Held-out scores of a fit, and the choice of the number of states by them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,96 +21,94 @@ from lpbandits.typing import FloatArray, IntArray, Json
 CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12)
 
 
-def candidates_up_to(most: int | None) -> tuple[int, ...]:
-    """Return the numbers of states to try, up to the most: finely at first, then by a fifth to a third more each time.
+def candidates_up_to(max_states: int | None) -> tuple[int, ...]:
+    """Return the numbers of states to try: small ones densely, then steps of a fifth to a third.
 
     >>> candidates_up_to(None) == CANDIDATES, candidates_up_to(3), candidates_up_to(30)
     (True, (1, 2, 3), (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 30))
     """
-    if most is None:
+    if max_states is None:
         return CANDIDATES
-    doubled = (step * 2**power for power in range(most.bit_length()) for step in (4, 5, 6))
-    return tuple(sorted({m for m in (1, 2, 3, *doubled) if m < most} | {most}))
+    doubled = (step * 2**power for power in range(max_states.bit_length()) for step in (4, 5, 6))
+    return tuple(sorted({m for m in (1, 2, 3, *doubled) if m < max_states} | {max_states}))
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
-    """A log cut in two: people to fit, and people to score."""
+class Holdout:
+    """A log split into people to fit and held-out people to score."""
 
     people: IntArray
-    """The people to fit, by index."""
-    log: Blocks
-    others: Blocks
-    """The people set aside."""
+    """Indices of the people to fit."""
+    training: Blocks
+    heldout: Blocks
     pairs_per_person: int | None
 
     def fit(self, estimator: Estimator, states: int) -> Estimate:
-        """Fit the people not set aside."""
+        """Fit the training people."""
         cap = self.pairs_per_person
-        return estimator.among(self.people)(self.log, states, pairs_per_person=cap, watch=Stopwatch())
+        return estimator.among(self.people)(self.training, states, pairs_per_person=cap, watch=Stopwatch())
 
     def log_likelihood(self, estimate: Estimate) -> float:
-        """Return the mean log-likelihood per comparison of the people set aside."""
-        return score_comparisons(self.others, estimate).mean
+        """Return the mean log-likelihood per comparison of the held-out people."""
+        return score_comparisons(self.heldout, estimate).mean
 
-    def score(self, estimate: Estimate) -> tuple[FloatArray, FloatArray]:
-        """Return the log-likelihood when a person's n ratings count as n − 1 comparisons, and those numbers n − 1.
+    def score(self, estimate: Estimate) -> FloatArray:
+        """Return the log-likelihood of each held-out person, with n ratings counting as n − 1 comparisons.
 
         The n(n − 1)/2 comparisons of one person share the noise of n ratings. Counted in full, they reward states that
         mimic this noise, and more states always seem better; scaled by 2/n they do not.
         """
-        counts = self.others.log.counts
-        scores = list(self.others.map(_scored, estimate.utilities, estimate.shares))
-        return np.concatenate(scores), np.maximum(counts - 1, 0).astype(np.float64)
+        return np.concatenate(list(self.heldout.map(_score_block, estimate.utilities, estimate.shares)))
 
 
-def _scored(block: Ratings, threads: Threads, utilities: FloatArray, shares: FloatArray) -> FloatArray:
+def _score_block(block: Ratings, threads: Threads, utilities: FloatArray, shares: FloatArray) -> FloatArray:
     comparisons = compared(block, pairs_per_person=None, seed=0, first=0, threads=threads)
     values = log_likelihoods(comparisons, utilities, threads=threads)
     return mixture(values * (2 / np.maximum(block.counts, 2))[:, None], shares)[0]
 
 
-def split_holdout(log: Blocks, share: float, *, seed: int, pairs_per_person: int | None) -> HeldOut | None:
-    """Set a share of the people aside, drawn by `seed`; None if nothing could then be fitted or scored.
+def split_holdout(log: Blocks, share: float, *, seed: int, pairs_per_person: int | None) -> Holdout | None:
+    """Hold out a random share of the people; None if one part would have no comparison.
 
-    Both parts are in memory, so an enormous log is represented by a sample of its people.
+    Both parts are in memory, so a very large log is represented by a sample of its people.
     """
-    shown = kmeans_sample(log, 1, seed)
-    used, unused = (shown[part] for part in split_people(len(shown), share, seed))
+    sample = kmeans_sample(log, 1, seed)
+    used, unused = (sample[part] for part in split_people(len(sample), share, seed))
     counts = log.log.counts
     if not np.any(counts[used] > 1) or not np.any(counts[unused] > 1):
         return None
-    held = int(counts[shown].sum())
+    size = int(counts[sample].sum())
     log.budget.check(
-        f"{held:,} ratings of people to fit and to score",
-        BYTES_PER_RATING * held,
+        f"{size:,} ratings of people to fit and to score",
+        BYTES_PER_RATING * size,
         "give a number of states (--states 5)",
     )
-    fitted, others = (MemoryBlocks(log.subset(part), log.pool, log.budget.reserve(held)) for part in (used, unused))
-    return HeldOut(used, fitted, others, pairs_per_person)
+    budget = log.budget.reserve(size)
+    training, heldout = (MemoryBlocks(log.subset(part), log.pool, budget) for part in (used, unused))
+    return Holdout(used, training, heldout, pairs_per_person)
 
 
 def split_people(people: int, share: float, seed: int) -> tuple[IntArray, IntArray]:
-    """Return the people to use and those to set aside, drawn at random by `seed`.
+    """Split people at random; return the indices of training and held-out people.
 
     >>> [len(part) for part in split_people(10, 0.2, 0)]
     [8, 2]
     """
     part = validate.as_number(share, "heldout", low=0, high=0.9)
     order = np.random.default_rng([validate.as_seed(seed), 1]).permutation(people)
-    holdout = round(part * people)
-    return np.sort(order[holdout:]), np.sort(order[:holdout])
+    n_heldout = round(part * people)
+    return np.sort(order[n_heldout:]), np.sort(order[:n_heldout])
 
 
 @dataclass(frozen=True)
 class HeldOutScore:
-    """Mean log-likelihood per comparison of people not in the fit (None: too few people), and whom it rests on."""
+    """Mean log-likelihood per comparison of held-out people; None with too few people."""
 
     log_likelihood: float | None = None
     people: int = 0
-    """How many people were set aside and scored."""
+    """Number of held-out people."""
     fit_people: int = 0
-    """How many others the fit that they were scored by was made with."""
+    """Number of people in the fit that scores them."""
 
 
 def score_heldout(
@@ -119,44 +117,44 @@ def score_heldout(
     states: int,
     *,
     share: float,
-    without: Estimate | None,
+    excluding_holdout: Estimate | None,
     pairs_per_person: int | None,
 ) -> HeldOutScore:
-    """Score a fit on a share of the people: `without`, made without them, or else a second fit."""
-    if without is None:
+    """Score a share of the people by `excluding_holdout`, a fit without them, or else by a second fit."""
+    if excluding_holdout is None:
         parts = split_holdout(log, share, seed=estimator.seed, pairs_per_person=pairs_per_person)
         if parts is None or len(parts.people) < states:
             return HeldOutScore()
         value = parts.log_likelihood(parts.fit(estimator, states))
-        return HeldOutScore(value, len(parts.others.log.people), len(parts.people))
+        return HeldOutScore(value, len(parts.heldout.log.people), len(parts.people))
     people = len(log.log.people)
     used, unused = split_people(people, share, estimator.seed)
     if not np.any(log.log.counts[unused] > 1):
         return HeldOutScore()
-    scored = score_comparisons(log, without, only=np.isin(np.arange(people), unused))
-    return HeldOutScore(scored.mean, len(unused), len(used))
+    score = score_comparisons(log, excluding_holdout, only=np.isin(np.arange(people), unused))
+    return HeldOutScore(score.mean, len(unused), len(used))
 
 
 @dataclass(frozen=True, eq=False)
 class StateCurve:
-    """How well different numbers of states do on people not used in the fit.
+    """Held-out scores by number of states.
 
     Parameters
     ----------
     candidates
-        The numbers of states tried.
+        Numbers of states tried.
     log_likelihood
-        Mean log-likelihood per comparison of the people set aside. It tends to rise with ever more states, because
-        comparisons of one person share the noise of that person's ratings.
+        Mean log-likelihood per comparison of the held-out people. It tends to rise with the number of states, because
+        the comparisons of one person share the noise of that person's ratings.
     score
-        The same when a person's n ratings count as n − 1 comparisons instead of n(n − 1)/2; it has its peak near the
-        right number.
+        The same with a person's n ratings counting as n − 1 comparisons instead of n(n − 1)/2. It peaks near the right
+        number.
     below_best, standard_error
-        How far each score lies below the best, and the standard error of that difference over people.
+        Difference to the best score, and its standard error over people.
     states
-        The choice: the fewest states whose score is at most one standard error below the best.
+        The choice: the fewest states with a score at most one standard error below the best.
     people
-        How many people were set aside.
+        Number of held-out people.
     """
 
     candidates: tuple[int, ...]
@@ -168,12 +166,12 @@ class StateCurve:
     people: int
 
     def score_of_choice(self, people: int) -> HeldOutScore:
-        """Return how the choice did on the people set aside, of so many in the log."""
+        """Return the held-out score of the choice, for a log of `people` people."""
         value = float(self.log_likelihood[self.candidates.index(self.states)])
         return HeldOutScore(value, self.people, people - self.people)
 
     def rows(self) -> list[Json]:
-        """Return the curve as one JSON object per number of states."""
+        """Return one JSON object per number of states."""
         return [
             {
                 "states": m,
@@ -205,27 +203,23 @@ def choose_states(
     ----------
     estimator
         `TwoStage(…)`, the default, or `Em(…)`.
+    candidates
+        Numbers of states to try.
     heldout
-        The share of people set aside for scoring.
+        Share of held-out people.
 
+    Examples
+    --------
     >>> rows = [(n, a, (a if n % 2 else -a) + 0.1 * ((7 * n + 3 * a) % 5)) for n in range(40) for a in range(4)]
     >>> choose_states(Ratings.from_arrays(*zip(*rows)), candidates=[1, 2, 3]).states
     2
     """
     as_ratings(ratings)
-    model = TwoStage(seed=seed) if estimator is None else as_estimator(estimator)
+    method = TwoStage(seed=seed) if estimator is None else as_estimator(estimator)
     numbers = [validate.as_count(m, "candidates") for m in validate.as_list(candidates, "candidates", "numbers")]
+    options: Json = {"heldout": heldout, "seed": seed, "pairs_per_person": pairs_per_person}
     with Threads(threads) as pool:
-        log = MemoryBlocks(ratings, pool)
-        return curve_of(
-            log,
-            model,
-            numbers,
-            heldout=heldout,
-            seed=seed,
-            pairs_per_person=pairs_per_person,
-            watch=Stopwatch(progress),
-        )
+        return curve_of(MemoryBlocks(ratings, pool), method, numbers, **options, watch=Stopwatch(progress))
 
 
 def curve_of(
@@ -238,27 +232,27 @@ def curve_of(
     pairs_per_person: int | None,
     watch: Stopwatch,
 ) -> StateCurve:
-    """Do what `choose_states` does, with a log in blocks."""
+    """Do the work of `choose_states` on a log in blocks; by default with the estimator's seed."""
     people = len(log.log.people)
-    luck = estimator.seed if seed is None else seed
-    parts = split_holdout(log, heldout, seed=luck, pairs_per_person=pairs_per_person)
+    split_seed = estimator.seed if seed is None else seed
+    parts = split_holdout(log, heldout, seed=split_seed, pairs_per_person=pairs_per_person)
     numbers = [m for m in sorted(set(candidates)) if parts is not None and m <= len(parts.people)]
     if parts is None or not numbers:
         raise InvalidInput(
-            f"{people} people are too few to set a share of {heldout:g} aside and fit the others; "
+            f"states='auto' needs more people: {people} are too few to hold out a share of {heldout:g}; "
             "give the number of states"
         )
-    whole, scores = [], []
+    log_likelihood, scores = [], []
     for i, m in enumerate(numbers):
         with watch.part("how many states", i, len(numbers)):
             estimate = parts.fit(estimator, m)
-            whole.append(parts.log_likelihood(estimate))
-            score, weight = parts.score(estimate)
-            scores.append(score)
-    return _choice(tuple(numbers), np.array(whole), np.stack(scores), float(weight.sum()))
+            log_likelihood.append(parts.log_likelihood(estimate))
+            scores.append(parts.score(estimate))
+    total = float(np.maximum(parts.heldout.log.counts - 1, 0).sum())
+    return _choose(tuple(numbers), np.array(log_likelihood), np.stack(scores), total)
 
 
-def _choice(numbers: tuple[int, ...], whole: FloatArray, scores: FloatArray, total: float) -> StateCurve:
+def _choose(numbers: tuple[int, ...], log_likelihood: FloatArray, scores: FloatArray, total: float) -> StateCurve:
     people = scores.shape[1]
     value = scores.sum(axis=1) / total
     best = int(value.argmax())
@@ -267,4 +261,4 @@ def _choice(numbers: tuple[int, ...], whole: FloatArray, scores: FloatArray, tot
     error = gaps.std(axis=1, ddof=min(1, people - 1)) * np.sqrt(people)
     below = gaps.sum(axis=1)
     chosen = int(np.flatnonzero(below <= error)[0])
-    return StateCurve(numbers, whole, value, below, error, numbers[chosen], people)
+    return StateCurve(numbers, log_likelihood, value, below, error, numbers[chosen], people)

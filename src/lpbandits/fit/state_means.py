@@ -1,100 +1,103 @@
-"""Each state's mean rewards on the log's own scale, and how far people's ratings lie from them.
+"""Mean rewards of each state on the scale of the log, and the standard deviation of ratings about them.
 
-The mean of action a in state z is that of its n ratings by the state's people, with `PSEUDO_RATERS` more at what the
-state's utilities foretell, α_z + β_z x_za, the line through its means. Isotonic regression brings them into the state's
-order, and those that it holds equal fall as the utilities foretell.
+The mean of action a in state z is that of its n ratings by the state's people, shrunken by `PSEUDO_RATERS` towards the
+prediction α_z + β_z x_za from the state's utilities x, the regression line through its means. Isotonic regression puts
+the means into the state's order, and the predictions separate those that it makes equal.
 """
 
 import math
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from lpbandits import validate
 from lpbandits.data.blocks import Blocks, as_blocks, parallel_sum, reduce_add, subsample
 from lpbandits.data.ratings import Ratings
+from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.estimator import Estimate
-from lpbandits.fit.isotonic import isotonic
 from lpbandits.fit.kernels.state_sums import add_cells, add_squares
+from lpbandits.kernels.isotonic import isotonic as isotonic_kernel
 from lpbandits.parallel import Threads
 from lpbandits.typing import FloatArray, IntArray
 
 PSEUDO_RATERS = 5.0
-"""Raters who say what the utilities foretell: what a state's people hardly rated is not taken at their word."""
+"""Raters at the predicted mean that are added to each action's raters."""
 
 EDGE = 1e-4
-"""No mean of counts is nearer to 0, and none of zeros and ones nearer to 1: what was never seen may still happen."""
+"""Minimum mean of counts, and minimum distance to 1 of a mean of zeros and ones: unseen events stay possible."""
 
 DIGITS = 5
-"""Of a mean, after the first digit of the usual difference between ratings: a file is to be read."""
+"""Digits of a mean after the first digit of the interquartile range of ratings."""
 
-LEAST_NOISE = 1e-3
-"""Of the range of ratings: a log without any noise says that there is little, not none."""
+MIN_NOISE = 1e-3
+"""Minimum noise, as a share of the range of ratings."""
 
 
 @dataclass(frozen=True, eq=False)
 class StateMeans:
-    """m×k means, never rising along the state's ordering, and the standard deviation of ratings about them."""
+    """m×k means, non-increasing along the state's ordering, and the standard deviation of ratings about them."""
 
     means: FloatArray
     noise: float
 
 
 def state_means(log: Ratings | Blocks, estimate: Estimate, threads: Threads | None = None) -> StateMeans:
-    """Return the means of an estimate's states, from the ratings of its people, within the range of all ratings.
+    """Return the means of an estimate's states, within the range of all ratings.
 
-    >>> from lpbandits.parallel import Threads
+    Examples
+    --------
     >>> from lpbandits.fit import TwoStage
     >>> from lpbandits.data.blocks import MemoryBlocks
-    >>> from lpbandits.fit.report import Stopwatch
+    >>> from lpbandits.progress import Stopwatch
     >>> log = Ratings.from_arrays(*zip(*[(n, a, 3 - a + (n % 3) / 10) for n in range(60) for a in range(3)]))
     >>> with Threads(1) as pool:
-    ...     made = TwoStage()(MemoryBlocks(log, pool), 1, watch=Stopwatch())
-    >>> found = state_means(log, made)
-    >>> found.means.tolist(), round(found.noise, 3)
+    ...     estimate = TwoStage()(MemoryBlocks(log, pool), 1, watch=Stopwatch())
+    >>> result = state_means(log, estimate)
+    >>> result.means.tolist(), round(result.noise, 3)
     ([[3.1, 2.1, 1.1]], 0.082)
     """
-    ratings = as_blocks(log, threads)
-    reaches = list(ratings.map(_reach))
-    least, most = min(reach[0] for reach in reaches), max(reach[1] for reach in reaches)
-    low, high = _range_of(least, most, counts=all(reach[2] for reach in reaches))
+    blocks = as_blocks(log, threads)
+    ranges = list(blocks.map(_block_range))
+    lowest, highest = min(one[0] for one in ranges), max(one[1] for one in ranges)
+    low, high = _bounds(lowest, highest, counts=all(one[2] for one in ranges))
     m, k = estimate.utilities.shape
-    chance = np.empty((len(estimate.labels), 0)) if estimate.chance is None else estimate.chance
-    states = estimate.labels, np.ascontiguousarray(chance)
-    counts, sums = reduce_add(ratings.map(_cells, (2, m, k), per_person=states))
+    membership = np.empty((len(estimate.labels), 0)) if estimate.membership is None else estimate.membership
+    per_person = estimate.labels, np.ascontiguousarray(membership)
+    counts, sums = reduce_add(blocks.map(_state_sums, (2, m, k), per_person=per_person))
     overall = float(sums.sum() / counts.sum())
     means = np.empty_like(sums)
-    blocks = 0
+    n_levels = 0
     for z, order in enumerate(estimate.orderings):
         known = order[~estimate.unknown[z][order]]
-        foretold = _foretold(estimate.utilities[z], counts[z], sums[z], overall)
+        predicted = _predicted(estimate.utilities[z], counts[z], sums[z], overall)
         weight = counts[z] + PSEUDO_RATERS
-        pulled = np.clip((sums[z] + PSEUDO_RATERS * np.clip(foretold, low, high)) / weight, low, high)
-        means[z] = pulled.mean()  # of a state of which nothing is known
+        shrunken = np.clip((sums[z] + PSEUDO_RATERS * np.clip(predicted, low, high)) / weight, low, high)
+        means[z] = shrunken.mean()  # for a state without known actions
         if len(known):
-            fitted = isotonic(pulled[known], weights=weight[known])
-            blocks += len(np.unique(fitted))
-            means[z, known] = _apart(fitted, foretold[known], weight[known], low, high)
+            fitted = isotonic(shrunken[known], weights=weight[known])
+            n_levels += len(np.unique(fitted))
+            means[z, known] = _separate(fitted, predicted[known], weight[known], low, high)
             means[z, estimate.unknown[z]] = means[z, known[-1]]
-    sample = ratings.subset(subsample(np.arange(len(ratings.log.counts)), ratings.log.counts)).rating
-    means = np.clip(_rounded(means, sample, most - least), low, high)
-    squares = float(reduce_add(ratings.map(_squares, means, per_person=states)))
-    noise = math.sqrt(squares / max(int(ratings.log.counts.sum()) - blocks, 1))
-    return StateMeans(means, min(max(noise, LEAST_NOISE * ((high - low) or 1.0)), validate.MAX_ABS_VALUE))
+    sample = blocks.subset(subsample(np.arange(len(blocks.log.counts)), blocks.log.counts)).rating
+    means = np.clip(_rounded(means, sample, highest - lowest), low, high)
+    squares = float(reduce_add(blocks.map(_squares, means, per_person=per_person)))
+    noise = math.sqrt(squares / max(int(blocks.log.counts.sum()) - n_levels, 1))
+    return StateMeans(means, min(max(noise, MIN_NOISE * ((high - low) or 1.0)), validate.MAX_ABS_VALUE))
 
 
-def _reach(block: Ratings, threads: Threads) -> tuple[float, float, bool]:
+def _block_range(block: Ratings, threads: Threads) -> tuple[float, float, bool]:
     """Return the lowest and the highest rating, and whether all could be counts."""
     del threads
     low, high = float(block.rating.min(initial=np.inf)), float(block.rating.max(initial=-np.inf))
     return low, high, low >= 0 and bool((block.rating == np.rint(block.rating)).all())
 
 
-def _range_of(low: float, high: float, *, counts: bool) -> tuple[float, float]:
-    """Return between what means lie: the lowest and the highest rating, a little inside where it is 0 or 1 of counts.
+def _bounds(low: float, high: float, *, counts: bool) -> tuple[float, float]:
+    """Return the bounds of means: the range of ratings, slightly inside 0 (and 1) for counts.
 
-    >>> _range_of(1.0, 1.0, counts=True), _range_of(0.0, 7.0, counts=True), _range_of(-1.0, 2.5, counts=False)
+    >>> _bounds(1.0, 1.0, counts=True), _bounds(0.0, 7.0, counts=True), _bounds(-1.0, 2.5, counts=False)
     ((0.0001, 0.9999), (0.0001, 7.0), (-1.0, 2.5))
     """
     if counts and high <= 1:
@@ -102,20 +105,22 @@ def _range_of(low: float, high: float, *, counts: bool) -> tuple[float, float]:
     return (EDGE if counts and low == 0 else low), high
 
 
-def _cells(
-    block: Ratings, threads: Threads, shape: tuple[int, int, int], labels: IntArray, chance: FloatArray
+def _state_sums(
+    block: Ratings, threads: Threads, shape: tuple[int, int, int], labels: IntArray, membership: FloatArray
 ) -> FloatArray:
-    """Return m×k: how many of each state's people rated an action, and the sum of these ratings."""
-    return parallel_sum(add_cells, block, threads, shape, block.rating, labels, chance)
+    """Return m×k numbers of raters and sums of ratings."""
+    return parallel_sum(add_cells, block, threads, shape, block.rating, labels, membership)
 
 
-def _squares(block: Ratings, threads: Threads, means: FloatArray, labels: IntArray, chance: FloatArray) -> FloatArray:
-    """Return Σ (rating − mean in the person's state)², by chances of states where there are."""
-    return parallel_sum(add_squares, block, threads, (), block.rating, labels, chance, means)
+def _squares(
+    block: Ratings, threads: Threads, means: FloatArray, labels: IntArray, membership: FloatArray
+) -> FloatArray:
+    """Return Σ (rating − mean in the person's state)², weighted by membership."""
+    return parallel_sum(add_squares, block, threads, (), block.rating, labels, membership, means)
 
 
-def _foretold(utilities: FloatArray, counts: FloatArray, sums: FloatArray, overall: float) -> FloatArray:
-    """Return α + β x of one state: the line through the means of its actions, each counting by its ratings."""
+def _predicted(utilities: FloatArray, counts: FloatArray, sums: FloatArray, overall: float) -> FloatArray:
+    """Return α + β x of one state: the weighted regression line through the means of its actions."""
     total = float(counts.sum())
     if total <= 0.0:
         return np.full(len(utilities), overall)
@@ -126,18 +131,16 @@ def _foretold(utilities: FloatArray, counts: FloatArray, sums: FloatArray, overa
     return level + max(slope, 0.0) * away
 
 
-def _apart(fitted: FloatArray, foretold: FloatArray, weight: FloatArray, low: float, high: float) -> FloatArray:
-    """Return a fit whose blocks of equal means fall as the utilities foretell, into a third of the room on each side.
+def _separate(fitted: FloatArray, predicted: FloatArray, weight: FloatArray, low: float, high: float) -> FloatArray:
+    """Separate equal means as predicted, within a third of the gap on each side, keeping each block's mean.
 
-    A block's own mean stays as it is. Where the utilities say that one action is better, its mean is then larger.
-
-    >>> _apart(np.array([4.0, 2.0, 2.0]), np.array([4.0, 2.2, 1.8]), np.ones(3), 1.0, 5.0).tolist()
+    >>> _separate(np.array([4.0, 2.0, 2.0]), np.array([4.0, 2.2, 1.8]), np.ones(3), 1.0, 5.0).tolist()
     [4.0, 2.2, 1.8]
     """
     out = fitted.copy()
     edges = [0, *(np.flatnonzero(np.diff(fitted)) + 1).tolist(), len(fitted)]
     for start, end in pairwise(edges):
-        away = foretold[start:end] - np.average(foretold[start:end], weights=weight[start:end])
+        away = predicted[start:end] - np.average(predicted[start:end], weights=weight[start:end])
         if away[0] > 0 > away[-1]:
             above = (fitted[start - 1] if start else high) - fitted[start]
             below = fitted[start] - (fitted[end] if end < len(fitted) else low)
@@ -145,9 +148,33 @@ def _apart(fitted: FloatArray, foretold: FloatArray, weight: FloatArray, low: fl
     return out
 
 
-def _rounded(means: FloatArray, rating: FloatArray, reach: float) -> FloatArray:
-    """Return means with as many decimals as make sense beside the middle half of all ratings, or else their range."""
+def _rounded(means: FloatArray, rating: FloatArray, span: float) -> FloatArray:
+    """Round means to decimals that suit the interquartile range of the ratings, or else their range."""
     first, last = np.quantile(rating, [0.25, 0.75])
-    width = float(last - first) or reach or 1.0
+    width = float(last - first) or span or 1.0
     decimals = DIGITS - math.floor(math.log10(width))
     return np.round(means, decimals) + 0.0 if abs(decimals) < 200 else means  # + 0.0: no mean is −0
+
+
+@translate_errors("fitting")
+def isotonic(values: Any, *, weights: Any = None) -> FloatArray:
+    """Return the non-increasing fit to `values` with the least weighted squared error (Proposition 2).
+
+    Parameters
+    ----------
+    weights
+        Positive weights, 1 by default; in a bandit, the number of plays of each action. Leave out unplayed actions.
+
+    Examples
+    --------
+    >>> isotonic([3.0, 4.0, 1.0], weights=[1, 2, 1]).round(3).tolist()
+    [3.667, 3.667, 1.0]
+    """
+    clean = validate.as_floats(values, "values", shape=(None,))
+    if weights is None:
+        return isotonic_kernel(clean, np.ones(len(clean)))
+    positive = validate.as_floats(weights, "weights", shape=(len(clean),))
+    low = np.flatnonzero(positive <= 0)
+    if len(low):
+        raise InvalidInput(f"weights[{low[0]}] must be positive, got {positive[low[0]]:g}; leave out such values")
+    return isotonic_kernel(clean, positive)

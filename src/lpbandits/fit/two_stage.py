@@ -1,4 +1,4 @@
-"""Two-stage recovery: cluster people, then fit one Bradley-Terry model per cluster."""
+"""Two-stage estimator: cluster people, then fit one Bradley-Terry model per cluster."""
 
 import functools
 from dataclasses import asdict, dataclass, replace
@@ -10,11 +10,10 @@ from lpbandits import validate
 from lpbandits.data.blocks import Blocks
 from lpbandits.data.ratings import Ratings
 from lpbandits.fit.bradley_terry import BradleyTerry, as_prior_sd, maximise
-from lpbandits.fit.clusters import Scale, cluster_people
-from lpbandits.fit.comparisons import compared
-from lpbandits.fit.counting import count_states, without
-from lpbandits.fit.estimator import Estimate, shrunk_over_states
-from lpbandits.fit.scatter import Scatter, scatter_sums
+from lpbandits.fit.clusters import MAX_RESTARTS, Scale, cluster_people
+from lpbandits.fit.comparisons import compared, count_states
+from lpbandits.fit.estimator import Estimate, shrink_over_states
+from lpbandits.fit.uncertainty import Scatter, scatter_sums
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
@@ -22,10 +21,28 @@ from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
 
 @dataclass(frozen=True)
 class TwoStage:
-    """Clusters, and a Bradley-Terry model of each; see `recover_two_stage`.
+    """KMeans clusters of people, and a Bradley-Terry model of each cluster.
 
-    With `scale="raw"` and `shrink=False` it is the paper's (appendix "Two-Stage Latent Preference Order Recovery").
+    Parameters
+    ----------
+    scale
+        Features of the clustering; see `cluster_people`.
+    prior_sd
+        Standard deviation of the Gaussian prior of a utility.
+    restarts
+        Number of KMeans runs, by default 10, or 2 for a log of more than five million ratings.
+    seed
+        Random seed.
+    shrink
+        Shrink utilities towards the other states, by their standard errors.
 
+    Notes
+    -----
+    With `scale="raw"` and `shrink=False` it is the paper's method (appendix "Two-Stage Latent Preference Order
+    Recovery").
+
+    Examples
+    --------
     >>> TwoStage().settings()["scale"]
     'cosine'
     """
@@ -38,14 +55,15 @@ class TwoStage:
 
     @property
     def method(self) -> str:
-        """The name a user knows it by."""
+        """Name of the method."""
         return "two-stage"
 
     def __post_init__(self) -> None:
         clean: Json = {"scale": validate.as_choice(self.scale, "scale", get_args(Scale))}
         clean |= {"prior_sd": as_prior_sd(self.prior_sd), "seed": validate.as_seed(self.seed)}
         clean["shrink"] = validate.as_flag(self.shrink, "shrink")
-        clean["restarts"] = None if self.restarts is None else validate.as_count(self.restarts, "restarts")
+        if self.restarts is not None:
+            clean["restarts"] = validate.as_count(self.restarts, "restarts", high=MAX_RESTARTS)
         for name, value in clean.items():
             object.__setattr__(self, name, value)
 
@@ -54,7 +72,7 @@ class TwoStage:
         return asdict(self)
 
     def among(self, people: IntArray) -> "TwoStage":
-        """Return itself: nothing is set person by person."""
+        """Return itself: there are no per-person settings."""
         del people
         return self
 
@@ -67,34 +85,32 @@ class TwoStage:
         holdout: IntArray | None = None,
         watch: Stopwatch,
     ) -> Estimate:
-        """Cluster, and fit the states one after the other, so that few k×k matrices are in memory.
+        """Cluster, then fit the states one after another, so that few k×k matrices are in memory.
 
-        Fits without the people aside have the clusters of all, and cost little: their counts are what is left when
-        those of the people aside are taken away, and they start from the utilities of all. The scatter of all people is
-        taken for theirs.
+        The fits without the held-out people reuse the clusters, the scatter and the utilities of all people: their
+        counts are those of all people minus those of the held-out people.
         """
         with watch.part("cluster"):
             clusters = cluster_people(log, states, scale=self.scale, restarts=self.restarts, seed=self.seed)
-        found, labels = len(clusters.shares), clusters.labels
-        apart = None if holdout is None else np.isin(np.arange(len(labels)), holdout)
-        fits, fewer = self._fitted(log, labels, found, apart, pairs_per_person, watch)
+        n_clusters, labels = len(clusters.shares), clusters.labels
+        mask = None if holdout is None else np.isin(np.arange(len(labels)), holdout)
+        fits, fewer = self._fit(log, labels, n_clusters, mask, pairs_per_person, watch)
         with watch.part("errors"):
             utilities = np.stack([fit.utilities for fit in fits])
-            own = (np.arange(len(labels)), labels)
-            parts = log.map(_scattered, utilities, pairs_per_person, self.seed, per_person=own)
-            scatters = [Scatter.of(one) for one in functools.reduce(np.add, parts)]
+            per_person = (np.arange(len(labels)), labels)
+            parts = log.map(_scatter_block, utilities, pairs_per_person, self.seed, per_person=per_person)
+            scatters = [Scatter.of(sums) for sums in functools.reduce(np.add, parts)]
             fits = [
-                replace(fit, standard_errors=some.errors(self.prior_sd))
-                for fit, some in zip(fits, scatters, strict=True)
+                replace(fit, standard_errors=one.errors(self.prior_sd)) for fit, one in zip(fits, scatters, strict=True)
             ]
-        others = None
-        if apart is not None:
-            left = labels[~apart]
-            others = Estimate(tuple(fewer), np.bincount(left, minlength=found) / len(left), left)
-        whole = Estimate(tuple(fits), clusters.shares, labels, clusters.warnings, excluding_holdout=others)
-        return shrunk_over_states(whole, scatters, prior_sd=self.prior_sd) if self.shrink else whole
+        excluding = None
+        if mask is not None:
+            rest = labels[~mask]
+            excluding = Estimate(tuple(fewer), np.bincount(rest, minlength=n_clusters) / len(rest), rest)
+        estimate = Estimate(tuple(fits), clusters.shares, labels, clusters.warnings, excluding_holdout=excluding)
+        return shrink_over_states(estimate, scatters, prior_sd=self.prior_sd) if self.shrink else estimate
 
-    def _fitted(
+    def _fit(
         self,
         log: Blocks,
         labels: IntArray,
@@ -103,20 +119,20 @@ class TwoStage:
         pairs_per_person: int | None,
         watch: Stopwatch,
     ) -> tuple[list[BradleyTerry], list[BradleyTerry]]:
-        """Return a fit of every state, and one without the people aside."""
+        """Return a fit of each state, and one without the held-out people."""
         fits: list[BradleyTerry] = []
         fewer: list[BradleyTerry] = []
-        counted = count_states(log, labels, states, holdout=holdout, pairs_per_person=pairs_per_person, seed=self.seed)
+        pairs = count_states(log, labels, states, holdout=holdout, pairs_per_person=pairs_per_person, seed=self.seed)
         for z in range(states):
             with watch.part("count pairs", z, states):
-                counts, some = next(counted)
+                counts, held = next(pairs)
             with watch.part("Bradley-Terry", z, states):
                 fits.append(maximise(counts, prior_sd=self.prior_sd, errors=False, threads=log.pool))
-            if some is not None:
+            if held is not None:
                 with watch.part("held-out", z, states):
                     fewer.append(
                         maximise(
-                            without(counts, some),
+                            counts.minus(held),
                             prior_sd=self.prior_sd,
                             tolerance=1e-3,  # moves a mean log-likelihood by a millionth
                             start=fits[z].utilities,
@@ -124,11 +140,11 @@ class TwoStage:
                             threads=log.pool,
                         )
                     )
-            del counts, some  # before the next ones are made
+            del counts, held  # free the memory before the next state
         return fits, fewer
 
 
-def _scattered(
+def _scatter_block(
     block: Ratings,
     threads: Threads,
     utilities: FloatArray,
@@ -137,7 +153,7 @@ def _scattered(
     index: IntArray,
     labels: IntArray,
 ) -> FloatArray:
-    """Return every state's sums over a block's people."""
+    """Return each state's sums over the people of a block."""
     comparisons = compared(block, pairs_per_person=pairs_per_person, seed=seed, first=int(index[0]), threads=threads)
     return np.stack(
         [

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import entr
 
-from lpbandits.fit.provenance import FitRecord
+from lpbandits.fit.provenance import Provenance
 from lpbandits.inspection.questions import PairSearch
 from lpbandits.model import EDGE, PreferenceModel
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json, Label
@@ -104,11 +104,11 @@ class Contrasts:
         return {"kendall": self.kendall, "bits": self.bits, **lists}
 
 
-def known_actions(model: PreferenceModel, fit: FitRecord) -> BoolArray:
+def known_actions(model: PreferenceModel, fit: Provenance) -> BoolArray:
     """Return m×k: whether the action's place in the state is known; everywhere, when the fit does not tell.
 
     >>> model = PreferenceModel([[1, 0, 2]], provenance={"never_compared": [[2]]})
-    >>> known_actions(model, FitRecord.of(model)).tolist()
+    >>> known_actions(model, Provenance.of(model)).tolist()
     [[True, True, False]]
     """
     known = np.ones((model.n_states, model.n_actions), dtype=np.bool_)
@@ -117,11 +117,11 @@ def known_actions(model: PreferenceModel, fit: FitRecord) -> BoolArray:
     return known
 
 
-def silences(model: PreferenceModel, known: BoolArray, fit: FitRecord) -> tuple[str | None, ...]:
+def silences(model: PreferenceModel, known: BoolArray, fit: Provenance) -> tuple[str | None, ...]:
     """Return, for every state, why nothing is known of what it prefers; None where something is.
 
     >>> model = PreferenceModel([[0, 1], [1, 0]], utilities=[[0.5, 0.5], [0.2, 0.8]])
-    >>> silences(model, np.ones((2, 2), dtype=bool), FitRecord.of(model))
+    >>> silences(model, np.ones((2, 2), dtype=bool), Provenance.of(model))
     ('ties', None)
     """
     values = model.means if model.utilities is None else model.utilities

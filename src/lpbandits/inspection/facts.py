@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lpbandits.fit.provenance import FitRecord
+from lpbandits.fit.provenance import Provenance
 from lpbandits.taste_model import TasteModel
 from lpbandits.text import LINE, display, pluralize
 from lpbandits.typing import Json, Label
@@ -91,7 +91,7 @@ class Verdict:
         return out
 
 
-def fit_lines(fit: FitRecord) -> list[str]:
+def fit_lines(fit: Provenance) -> list[str]:
     """Return how well the states foresee people not in the fit, and how much of the log is ties."""
     out = []
     if fit.heldout is not None:
@@ -107,7 +107,7 @@ def fit_lines(fit: FitRecord) -> list[str]:
     return out
 
 
-def warning_lines(fit: FitRecord) -> list[str]:
+def warning_lines(fit: Provenance) -> list[str]:
     """Return the warnings of a fit: the first of many, and how many more there are."""
     first = [display(text, LINE) for text in fit.warnings[:WARNINGS]]
     more = len(fit.warnings) - len(first)

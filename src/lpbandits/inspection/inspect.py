@@ -10,8 +10,8 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import translate_errors
-from lpbandits.fit.certainty import DRAWS, LEVEL, chance_above, pairs_right, place_intervals
-from lpbandits.fit.provenance import CurveRow, FitRecord
+from lpbandits.fit.provenance import CurveRow, Provenance
+from lpbandits.fit.uncertainty import DRAWS, LEVEL, expected_pairs_right, probability_above, rank_intervals
 from lpbandits.inspection.contrasts import NEVER, TIES, Contrasts, known_actions, silences
 from lpbandits.inspection.facts import TasteView, Verdict
 from lpbandits.inspection.tables import percent
@@ -73,7 +73,7 @@ class Inspection:
     contrasts: Contrasts
     """How the states differ."""
     provenance: Json
-    fit: FitRecord
+    fit: Provenance
     """What the provenance says of a fit."""
     noise: float | None = None
     taste: TasteView | None = None
@@ -141,7 +141,7 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
     )
     own = model.actions if model.names is None else model.names
     called = [(names or {}).get(str(label), name) for label, name in zip(model.actions, own, strict=True)]
-    fit = FitRecord.of(model)
+    fit = Provenance.of(model)
     known = known_actions(model, fit)
     unknown = model.n_actions - known.sum(axis=1)
     silent = silences(model, known, fit)
@@ -181,11 +181,11 @@ def _certainty(model: PreferenceModel, state: int, order: IntArray, top: int) ->
         return None
     utilities, errors = model.logits[state, order], model.errors[state, order]
     first = np.arange(min(top, len(order)))
-    places = place_intervals(utilities, errors, first)
+    places = rank_intervals(utilities, errors, first)
     return Certainty(
         tuple((low, high) for low, high in places.tolist()),
-        chance_above(utilities, errors, 0, 1) if len(order) > 1 else None,
-        pairs_right(utilities, errors),
+        probability_above(utilities, errors, 0, 1) if len(order) > 1 else None,
+        expected_pairs_right(utilities, errors),
     )
 
 

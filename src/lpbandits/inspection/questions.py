@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import entr, expit, logit
 
-from lpbandits.fit.certainty import chance_above
+from lpbandits.fit.uncertainty import probability_above
 from lpbandits.model import EDGE, PreferenceModel
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
@@ -206,7 +206,7 @@ def _sure(model: PreferenceModel, one: int, other: int) -> FloatArray:
     if model.logits is None or model.errors is None:
         return (model.ranks[:, one] < model.ranks[:, other]).astype(np.float64)
     rows = zip(model.logits, model.errors, strict=True)
-    return np.array([chance_above(utilities, errors, one, other) for utilities, errors in rows])
+    return np.array([probability_above(utilities, errors, one, other) for utilities, errors in rows])
 
 
 def _where(known: BoolArray, chances: FloatArray) -> tuple[float | None, ...]:

@@ -1,0 +1,151 @@
+"""Uncertainty of utilities and orderings.
+
+**Standard errors clustered by person**: the comparisons of one person are one opinion, not many. For action a of a
+state, person p of weight w_p (1 or 0, or EM's probability of the state) has the residual
+g_pa = w_p (wins_pa − Σ_{j∈p} σ(β_a − β_j)); G = Σ_p g², and H = Σ_p w_p Σ_j σ(1 − σ) is the curvature. The *sandwich*
+G / H² is the variance of β_a given the log; it equals 1/H only where comparisons are independent.
+
+**Orderings**: probabilities that one action is above another, and rank intervals, follow from independent normal
+utilities (logits) with these standard errors.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+from lpbandits.fit.comparisons import Comparisons
+from lpbandits.fit.kernels.scatter import CURVATURE, RATERS, SQUARES, scatter_parts
+from lpbandits.parallel import Threads
+from lpbandits.typing import FloatArray, IntArray
+
+PARTS = 64
+"""Number of parts that histories are summed in, for any number of threads."""
+
+PSEUDO_RATERS = 5.0
+"""Raters of the pool that smooth each action's G: one or two people who agree are not certainty."""
+
+LEVEL = 0.9
+"""Coverage of rank intervals."""
+
+DRAWS = 1000
+"""Orderings drawn for an interval."""
+
+MAX_PAIRED = 1000
+"""Maximum number of actions, evenly spaced along the ordering, with all pairs judged."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """Per action of one state: G, smoothed, and H; both 0 for an action never compared.
+
+    >>> Scatter(np.array([4.0, 0.0]), np.array([2.0, 0.0])).errors(prior_sd=2.0).round(3).tolist()
+    [0.916, 2.0]
+    """
+
+    squares: FloatArray
+    curvature: FloatArray
+
+    @classmethod
+    def of(cls, sums: FloatArray) -> "Scatter":
+        """Return the scatter for a state's sums over people.
+
+        The pool's G / H, the factor by which people differ more than independent comparisons would, is that of all
+        actions of the state, and at least 1: G ← (n G + 5 (pool) H) / (n + 5), for n raters.
+        """
+        curvature = np.maximum(sums[CURVATURE], 0.0)
+        pool = max(float(sums[SQUARES].sum() / max(curvature.sum(), 1e-300)), 1.0)
+        smoothed = sums[RATERS] * sums[SQUARES] + PSEUDO_RATERS * pool * curvature
+        return cls(smoothed / (sums[RATERS] + PSEUDO_RATERS), curvature)
+
+    def errors(self, prior_sd: float) -> FloatArray:
+        """Return the standard errors of utilities fitted with a Gaussian prior of precision λ: √(G + λ) / (H + λ).
+
+        G / (H + λ)² is the people's part, λ² s² / (H + λ)² = λ / (H + λ)² the prior's. Without ratings the error is the
+        prior's, and independent comparisons, G = H, give the curvature's 1 / (H + λ).
+        """
+        precision = prior_sd**-2
+        return np.sqrt(self.squares + precision) / (self.curvature + precision)
+
+
+def scatter(comparisons: Comparisons, weight: FloatArray, utilities: FloatArray, *, threads: Threads) -> Scatter:
+    """Return one state's scatter around its utilities, with one weight per person.
+
+    >>> from lpbandits.fit.comparisons import compare
+    >>> from lpbandits.data.ratings import Ratings
+    >>> log = Ratings.from_arrays([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [3, 2, 1, 3, 2, 1])
+    >>> both = scatter(compare(log), np.ones(2), np.zeros(3), threads=Threads(1))
+    >>> both.squares.tolist(), both.curvature.tolist()  # G = [2, 0, 2], H = 1 everywhere, pool 4/3
+    ([1.5238095238095237, 0.9523809523809523, 1.5238095238095237], [1.0, 1.0, 1.0])
+    """
+    return Scatter.of(scatter_sums(comparisons, weight, utilities, threads=threads))
+
+
+def scatter_sums(
+    comparisons: Comparisons, weight: FloatArray, utilities: FloatArray, *, threads: Threads
+) -> FloatArray:
+    """Return 3×k sums over people: of g², of curvature, and of weights; sums of several blocks may be added."""
+    parts = max(min(PARTS, len(comparisons.person)), 1)
+    edges = np.linspace(0, len(comparisons.person), parts + 1).astype(np.int64)
+    sums = np.empty((parts, 3, comparisons.actions))
+    people = weight[comparisons.person]
+    threads.run(
+        scatter_parts,
+        parts,
+        *(edges, comparisons.offsets, comparisons.action, comparisons.below, comparisons.through),
+        *(people, people * comparisons.weight, np.exp(utilities), sums),
+        blocks=PARTS,
+    )
+    total: FloatArray = sums.sum(axis=0)
+    return total
+
+
+def probability_above(utilities: FloatArray, errors: FloatArray, one: int, other: int) -> float:
+    """Return the probability that one action is above another: Φ((β₁ − β₂) / √(s₁² + s₂²)).
+
+    >>> round(probability_above(np.array([1.0, 0.0]), np.array([0.3, 0.4]), 0, 1), 3)
+    0.977
+    """
+    away = utilities[one] - utilities[other]
+    return float(_phi(away, np.hypot(errors[one], errors[other])))
+
+
+def expected_pairs_right(utilities: FloatArray, errors: FloatArray) -> float | None:
+    """Return the expected share of pairs of actions in the right order; None without pairs.
+
+    >>> round(expected_pairs_right(np.array([1.0, 0.0, -1.0]), np.array([0.3, 0.4, 0.3])), 3)
+    0.985
+    """
+    if len(utilities) < 2:
+        return None
+    if len(utilities) > MAX_PAIRED:
+        order = np.argsort(-utilities, kind="stable")
+        spaced = order[np.linspace(0, len(order) - 1, MAX_PAIRED).astype(np.int64)]
+        utilities, errors = utilities[spaced], errors[spaced]
+    first, second = np.triu_indices(len(utilities), 1)
+    right = _phi(np.abs(utilities[first] - utilities[second]), np.hypot(errors[first], errors[second]))
+    return float(right.mean())
+
+
+def rank_intervals(
+    utilities: FloatArray, errors: FloatArray, actions: IntArray, *, level: float = LEVEL, seed: int = 0
+) -> IntArray:
+    """Return the interval of each action's rank that has probability `level`, from a thousand drawn orderings.
+
+    >>> centres, errors = np.array([3.0, 2.0, 1.9, 0.0]), np.array([0.1, 0.3, 0.3, 0.1])
+    >>> rank_intervals(centres, errors, np.array([0, 1, 3])).tolist()
+    [[1, 1], [2, 3], [4, 4]]
+    """
+    rng = np.random.default_rng(seed)
+    ranks = np.empty((DRAWS, len(actions)), dtype=np.int64)
+    for row in ranks:
+        drawn = utilities + errors * rng.standard_normal(len(utilities))
+        row[:] = 1 + len(drawn) - np.searchsorted(np.sort(drawn), drawn[actions], side="right")
+    ends = np.quantile(ranks, [(1 - level) / 2, (1 + level) / 2], axis=0, method="inverted_cdf")
+    return np.ascontiguousarray(ends.T).astype(np.int64)
+
+
+def _phi(away: FloatArray, spread: FloatArray) -> FloatArray:
+    """Return Φ(away / spread); without spread a difference is certain, and no difference a coin toss."""
+    known = spread > 0
+    return np.where(known, ndtr(away / np.where(known, spread, 1.0)), 0.5 + 0.5 * np.sign(away))
