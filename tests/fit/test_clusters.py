@@ -15,7 +15,7 @@ def test_raw_ratings_sort_by_activity_and_the_cosine_scale_by_taste() -> None:
     raw = cluster_people(log, 3, scale="raw")
     assert adjusted_rand_score(state, raw.labels) < 0.05
     assert raw.count_variance_explained > 0.5
-    assert "sort people by activity" in raw.warnings[0]
+    assert "how much people rate" in raw.warnings[0]
     assert "scale='cosine'" in raw.warnings[0]
     cosine = cluster_people(log, 3, scale="cosine")
     assert adjusted_rand_score(state, cosine.labels) > 0.95
@@ -41,7 +41,7 @@ def test_raw_ratings_of_a_dense_log_sort_by_level_with_a_word() -> None:
     assert adjusted_rand_score(state, raw.labels) < 0.1
     assert len(raw.warnings) == 1
     assert raw.warnings[0].startswith(
-        f"the clusters sort people by level: they explain {raw.mean_variance_explained:.0%}"
+        f"the clusters explain {raw.mean_variance_explained:.0%} of the variance in how highly"
     )
     assert "--scale cosine" in raw.warnings[0]
     cosine = cluster_people(log, 3)

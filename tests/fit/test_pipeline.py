@@ -331,7 +331,7 @@ def test_refusals() -> None:
     pairs = Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [1, 2, 3, 1])
     with pytest.raises(InvalidInput, match=r"states.*2.*3"):
         fit_states(pairs, TwoStage(), states=3)
-    with pytest.raises(InvalidInput, match="states.*'many'"):
+    with pytest.raises(InvalidInput, match=r"states.*'many'"):
         fit_states(pairs, Em(), states="many")  # type: ignore[arg-type]  # what a user might type
     with pytest.raises(InvalidInput, match=r"states='auto'.*2"):
         fit_states(pairs, Em(), states="auto")

@@ -219,8 +219,10 @@ def test_provenance_repeats_the_report_of_the_fit() -> None:
     assert (bare.people, bare.state_people, bare.heldout, bare.ties, bare.curve) == (None, (), None, None, ())
 
 
+BAD_CURVES: list[Any] = ["x", ["x"], [{}], [{"states": 1, "score": "x"}]]
+BAD_LISTS: list[Any] = ["x", [], [1], ["zz"], ["0" * 16] * 1100]
 INVALID: list[tuple[str, dict[str, Any]]] = [
-    *(("people_sketch", {"people_sketch": one}) for one in ("x", list[str](), [1], ["zz"], ["0" * 16] * 1100)),
+    *(("people_sketch", {"people_sketch": one}) for one in BAD_LISTS),
     *(("never_compared", {"never_compared": one}) for one in ("x", [[0]], [[0], [5]], [[0, 0], []], [[0], ["1"]])),
     *(("versions", {"versions": one}) for one in ("x", {"numpy": 2})),
     ("report", {"report": "x"}),
@@ -230,7 +232,7 @@ INVALID: list[tuple[str, dict[str, Any]]] = [
     ("report.heldout_people", {"report": {"heldout_people": 0.5}}),
     *(("report.ties", {"report": {"ties": one}}) for one in (2, True)),
     *(("report.warnings", {"report": {"warnings": one}}) for one in ("x", [3])),
-    *(("report.curve", {"report": {"curve": one}}) for one in ("x", ["x"], [{}], [{"states": 1, "score": "x"}])),
+    *(("report.curve", {"report": {"curve": one}}) for one in BAD_CURVES),
 ]
 
 

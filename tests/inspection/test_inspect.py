@@ -44,15 +44,13 @@ def model() -> lpb.PreferenceModel:
 
 def test_pairs_tell_states_apart(model: lpb.PreferenceModel, tmp_path: Path) -> None:
     done = inspected(model, tmp_path, "--out", str(tmp_path / "out"))
-    assert "Which of two do they prefer?" in done.stdout
+    assert "Most informative questions" in done.stdout
     table = done.stdout[done.stdout.index("either") :].splitlines()
     # Heat is 2.94 logits above Up in state 0: 1 / (1 + exp(−2.94 / √(1 + π · 0.32 / 8))) = 94 %; in the others 5 and
     # 11 %. H(.508) − .5 H(.941) − .3 H(.054) − .2 H(.109) = .65; and .5 · .941 + .3 · .946 = 75 % are guessed.
     assert in_one_line(table[1]) == "Heat state 0 (94%) Up states 1, 2 (89 to 95%) 0.65 bits 75%"
-    assert "One action alone" not in done.stdout
-    assert "one action alone tells nothing" in in_one_line(done.stdout)
-    assert "(50% unasked)" in in_one_line(done.stdout)
-    assert "What sets each state apart" in done.stdout
+    assert "(50% without answers)" in in_one_line(done.stdout)
+    assert "Most distinctive preference" in done.stdout
     assert "tells states apart" not in (tmp_path / "out" / "report.html").read_text()
     assert (tmp_path / "out" / "pairs.png").read_bytes().startswith(b"\x89PNG")
 
@@ -79,7 +77,7 @@ def test_orders_that_are_not_sure_are_marked() -> None:
     assert columns[1] == columns[3]
     assert rows[0][1] == "state 0 (99%)"
     assert rows[0][3].startswith("states 1?, 2 (")
-    assert "?: how the state orders the two is not sure (90%)" in pair_rule(seen.contrasts, actions=3, largest=1 / 3)
+    assert "(below 90%)" in pair_rule(seen.contrasts, actions=3, largest=1 / 3)
 
 
 def test_many_states_are_counted_not_listed() -> None:
@@ -88,7 +86,7 @@ def test_many_states_are_counted_not_listed() -> None:
     for row in pair_table(seen.contrasts)[1]:
         assert {row[1], row[3]} <= {f"{n} states" for n in range(7, 14)}
     rule = pair_rule(seen.contrasts, actions=8, largest=0.05)
-    assert "taken at their word" in rule
+    assert "exactly" in rule
     assert "most contested" not in rule
     assert "300 most contested" in pair_rule(seen.contrasts, actions=301, largest=0.05)
     few = seen.first(4).contrasts
@@ -140,9 +138,9 @@ def test_a_short_list_beside_long_ones_is_whole() -> None:
 def test_a_model_that_knows_nothing_says_so(parts: dict[str, Any], words: str, tmp_path: Path) -> None:
     model = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"], **parts)
     done = inspected(model, tmp_path, "--out", str(tmp_path / "out")).stdout
-    assert f"This model does not know what people prefer: {words}." in in_one_line(done)
+    assert f"no known preferences: {words}." in in_one_line(done)
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "This model does not know what people prefer" in page
+    assert "no known preferences" in page
     for text in (done, page[page.index("<main>") : page.index("</main>")]):
         assert "drug" not in text, "no action is put before another"
     content = json.loads(inspected(model, tmp_path, "--json").stdout)
@@ -158,7 +156,7 @@ def test_one_state_of_ties_beside_others(tmp_path: Path) -> None:
     assert seen.silence is None
     assert seen.contrasts.kendall[0][1] is None
     assert seen.contrasts.pairs[0].says_first[0] is None
-    assert "nothing is known: all actions tie" in inspected(model, tmp_path).stdout
+    assert "unknown: all actions tie" in inspected(model, tmp_path).stdout
 
 
 def told(**report: Any) -> dict[str, Any]:
@@ -179,7 +177,7 @@ def test_people_score_and_warnings_are_shown(tmp_path: Path) -> None:
     page = (tmp_path / "out" / "report.html").read_text()
     for text in (in_one_line(done), page):
         assert "fitted to 1,234 people" in text
-        assert "of 1 person not in the fit: -0.5000 (a coin toss: -0.6931; certainty: 0)" in text
+        assert "of 1 held-out person: -0.5000 (a coin toss: -0.6931; certainty: 0)" in text
         assert "25% of the comparisons in the log are ties" in text
         assert r"few people\x1b" in text
         assert "no better than a coin" not in text
@@ -209,7 +207,7 @@ def test_means_and_noise_are_shown(tmp_path: Path) -> None:
     done = inspected(model, tmp_path).stdout
     assert "-1 to 3" in done
     assert "0.5 to 4.25" in done
-    assert "by 0.75 (standard deviation)" in done
+    assert "standard deviation of 0.75" in done
     content = json.loads(inspected(model, tmp_path, "--json").stdout)
     assert content["noise"] == 0.75
     assert content["states"][1]["means"] == [0.5, 4.25]
@@ -224,8 +222,8 @@ def with_taste(about: dict[str, Any]) -> lpb.PreferenceModel:
 def test_a_taste_is_told_by_its_ends(tmp_path: Path) -> None:
     about = {"score": -1.2, "score_without": -1.25, "heldout_people": 30, "level": 0.8, "coverage": 0.815}
     done = inspected(with_taste(about), tmp_path, "--top", "3", "--out", str(tmp_path / "out")).stdout
-    assert "Taste: 2 factors; log density per rating of 30 people not in the fit -1.2000, 0.0500 better" in done
-    assert "Its 80% intervals covered 81.5% of their ratings." in done
+    assert "Taste: 2 factors; log density per rating of 30 held-out people -1.2000, 0.0500 better" in done
+    assert "Coverage of its 80% intervals: 81.5% in random order." in done
     content = json.loads(inspected(with_taste(about), tmp_path, "--top", "3", "--json").stdout)["taste"]
     # Two of five at each end, so that none is at both; the second factor has no ends.
     assert content["directions"] == [
@@ -243,9 +241,7 @@ def test_the_verdict_comes_first(tmp_path: Path) -> None:
     found = {"verdict": "taste helps.", "best": "taste", "policies": {"taste": {"gain": 1}, "popular": {}}}
     model = lpb.PreferenceModel([[0, 1], [1, 0]], evaluation=found)
     done = inspected(model, tmp_path, "--out", str(tmp_path / "out")).stdout
-    assert done.startswith(
-        "Verdict: taste helps.\nBest policy for people not in the fit: taste (tried: taste, popular)."
-    )
+    assert done.startswith("Verdict: taste helps.\nBest policy on held-out people: taste (tried: taste, popular).")
     page = (tmp_path / "out" / "report.html").read_text()
     assert page.index("Verdict: taste helps.") < page.index("<h2>States</h2>")
     assert json.loads(inspected(model, tmp_path, "--json").stdout)["evaluation"] == found

@@ -11,7 +11,7 @@ from numpy.polynomial.hermite_e import hermegauss
 
 import lpbandits as lpb
 from lpbandits.inspection import questions
-from lpbandits.inspection.questions import LEAST, InformativePair, PairSearch
+from lpbandits.inspection.questions import MIN_BITS, InformativePair, PairSearch
 from lpbandits.typing import FloatArray
 
 
@@ -66,7 +66,7 @@ def test_the_first_pair_tells_most_of_all(seed: int, states: int, actions: int) 
         chance = np.array([closed_form(model, z, a, b) for z in range(states)])
         best = max(best, information(model.prior[:, None] * np.stack([chance, 1 - chance], axis=1)))
     found = PairSearch.of(model, everywhere(model)).informative(1)
-    assert (best >= LEAST) == bool(found)
+    assert (best >= MIN_BITS) == bool(found)
     for pair in found:
         assert pair.bits == pytest.approx(best)
         for z, share in enumerate(pair.answers):
@@ -241,5 +241,5 @@ def test_very_many_states_take_little_memory() -> None:
     rng = np.random.default_rng(0)
     model = lpb.PreferenceModel([rng.permutation(60) for _ in range(5000)])
     search = PairSearch.of(model, everywhere(model))
-    assert search.answers.size <= questions.CELLS
+    assert search.answers.size <= questions.MAX_CELLS
     assert len(search.informative(3)) == 3

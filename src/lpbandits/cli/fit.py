@@ -18,7 +18,7 @@ def fit(
     context: typer.Context,
     ratings: Path = typer.Argument(help=reading.KINDS),
     out: Path | None = typer.Option(None, help="File for the model (JSON)."),
-    states: str = typer.Option("5", help="Number of latent states, or **auto**: what predicts unseen people best."),
+    states: str = typer.Option("5", help="Number of latent states, or **auto**: chosen on held-out people."),
     layout: reading.Layout = "auto",
     person: reading.Person = None,
     action: reading.Action = None,
@@ -29,27 +29,28 @@ def fit(
     method: str = typer.Option("two-stage", help="**two-stage** (cluster, then Bradley-Terry) or **em** (mixture)."),
     scale: str = typer.Option(
         "cosine",
-        help="What clustering sees: **cosine** (taste alone), **raw** (the paper's), **centered** or **standardized**.",
+        help="Features for clustering: **cosine** (ignores level and activity), **raw** (as in the paper), **centered** "
+        "or **standardized**.",
     ),
-    max_states: int | None = typer.Option(None, help="The most states that **auto** tries; 12 by default."),
+    max_states: int | None = typer.Option(None, help="Maximum number of states that **auto** tries; 12 by default."),
     names: Path | None = typer.Option(
-        None, help="What to call actions: a CSV of labels and names, a MovieLens folder, or its movies.dat."
+        None, help="Names of actions: a CSV of labels and names, a MovieLens folder, or its movies.dat."
     ),
-    assignments: Path | None = typer.Option(None, help="File for everybody's likeliest state (.parquet or .csv)."),
+    assignments: Path | None = typer.Option(None, help="File for each person's likeliest state (.parquet or .csv)."),
     min_person: reading.MinPerson = 0,
     min_action: reading.MinAction = 0,
     prior_sd: float = typer.Option(1.0, help="Standard deviation of the Gaussian prior of a utility."),
-    pairs_per_person: int | None = typer.Option(None, help="Use at most this many comparisons per person."),
-    shrink: bool = typer.Option(True, help="Let states borrow from each other what their people said too little of."),
-    restarts: int | None = typer.Option(None, help="Starts of the clustering (10; 2 for huge logs) or of EM (3)."),
-    no_taste: bool = typer.Option(False, "--no-taste", help="Do not learn how tastes vary (for the policy **taste**)."),
+    pairs_per_person: int | None = typer.Option(None, help="Maximum number of comparisons per person."),
+    shrink: bool = typer.Option(True, help="Shrink utilities towards the other states."),
+    restarts: int | None = typer.Option(None, help="Number of starts of KMeans (10; 2 for huge logs) or of EM (3)."),
+    no_taste: bool = typer.Option(False, "--no-taste", help="Do not fit a taste model (for the policy **taste**)."),
     unpack_limit: reading.UnpackLimit = None,
-    seed: int = typer.Option(0, help="Seed of all random choices."),
+    seed: int = typer.Option(0, help="Random seed."),
     max_memory: str | None = typer.Option(
-        None, help="Memory of all processes here, such as **8GB**. A log that would take more goes through files."
+        None, help="Memory limit of all processes on this machine, such as **8GB**. Larger logs are processed on disk."
     ),
     scratch: Path | None = typer.Option(
-        None, help="Folder for these files; workers on other machines must see it. A temporary one by default."
+        None, help="Folder for temporary files; workers on other machines must see it."
     ),
     threads: workers.Threads = None,
     jobs: workers.Jobs = None,
@@ -57,11 +58,11 @@ def fit(
     address: workers.Address = None,
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a summary."),
 ) -> None:
-    """Learn the states' preference orderings from a log of ratings.
+    """Fit latent states and their preference orderings to a log of ratings.
 
     Example: `lpb fit ratings.csv --states 5 --min-person 200 --min-action 200 --out model.json`
 
-    More than fits in memory: `lpb fit 'ratings/*.parquet' --max-memory 8GB --jobs 2 --out model.json`
+    A log larger than memory: `lpb fit 'ratings/*.parquet' --max-memory 8GB --jobs 2 --out model.json`
     """
     from lpbandits import validate
     from lpbandits.data.names import read_names
@@ -129,7 +130,7 @@ def _show(made: "Fit", out: Path | None, assignments: Path | None) -> None:
     )
     for reason, count in report.dropped.items():
         if count:
-            say(f"  left out: {count:,} {reason.replace('_', ' ')}")
+            say(f"  dropped: {count:,} {reason.replace('_', ' ')}")
     model = made.model
     seen = inspect_model(model, top=4)
     if seen.fit.curve:
@@ -141,19 +142,19 @@ def _show(made: "Fit", out: Path | None, assignments: Path | None) -> None:
         f"\n{pluralize(report.states, 'state')}, by {report.method}", columns, rows, right={"share", "people", PAIRS}
     )
     say(PAIR_RULE, style="dim")
-    unseen = "unknown, with too few people to set some aside"
+    heldout = "unknown: too few people to hold some out"
     if report.heldout_log_likelihood is not None:
-        unseen = (
-            f"{report.heldout_log_likelihood:.4f} (a fit to "
+        heldout = (
+            f"{report.heldout_log_likelihood:.4f} (fitted to "
             f"{pluralize(report.heldout_fit_people, 'person', 'people')}, "
             f"scored on {pluralize(report.heldout_people, 'other')})"
         )
     say(
         f"\nLog-likelihood per comparison {report.log_likelihood:.4f} (a coin toss: -0.6931)\n"
-        f"of people not in the fit {unseen}\n"
-        f"The states explain {report.count_variance_explained:.0%} of the variance in how much people rate, "
+        f"on held-out people {heldout}\n"
+        f"The states explain {report.count_variance_explained:.0%} of the variance in how much people rate and "
         f"{report.mean_variance_explained:.0%} in how highly\n"
-        f"Ratings lie {report.noise:.3g} (sd) from the means of the person's state, which the model keeps"
+        f"Noise: ratings have a standard deviation of {report.noise:.3g} about the means of the person's state"
     )
     if report.named:
         say(f"Names: {report.named:,} of {pluralize(report.actions, 'action')}")
@@ -165,23 +166,21 @@ def _show(made: "Fit", out: Path | None, assignments: Path | None) -> None:
     say(_space(report.space), style="dim")
     if out is not None:
         name = display(out, None)
-        say(f"Model: {name}   (look at it: lpb inspect {name}; does it help? lpb evaluate RATINGS --model {name})")
+        say(f"Model: {name}   (next: lpb inspect {name}; lpb evaluate RATINGS --model {name})")
     if assignments is not None:
-        say(f"Who is in which state: {display(assignments, None)}")
+        say(f"States of the people: {display(assignments, None)}")
 
 
 def _space(space: dict[str, Any]) -> str:
-    """Return where the log was and what that took, in one line."""
+    """Summarize where the log was processed, and the peak of disk and memory use."""
     from lpbandits.text import pluralize
 
     where = "in memory"
     if space["log"] == "files":
-        where = (
-            f"in files: {pluralize(space['parts'], 'part')}, at most {size_text(space['scratch_bytes'])} on the disk"
-        )
+        where = f"on disk: {pluralize(space['parts'], 'part')}, at most {size_text(space['scratch_bytes'])}"
     if space["peak_bytes"] is not None:
-        where += f"; memory at most {size_text(space['peak_bytes'])} since its processes began"
-    return f"The log was {where}"
+        where += f"; peak memory of all processes {size_text(space['peak_bytes'])}"
+    return f"The log was processed {where}"
 
 
 def _show_taste(taste: dict[str, Any]) -> None:
@@ -189,8 +188,8 @@ def _show_taste(taste: dict[str, Any]) -> None:
 
     say(
         f"Taste: {pluralize(taste['factors'], 'factor')}; log density per rating of "
-        f"{pluralize(taste['heldout_people'], 'person', 'people')} not in the fit {taste['score']:.4f} "
+        f"{pluralize(taste['heldout_people'], 'held-out person', 'held-out people')} {taste['score']:.4f} "
         f"(without factors {taste['score_without']:.4f})\n"
-        f"  its {taste['level']:.0%} intervals covered {taste['coverage']:.1%} of their ratings in random order, "
-        f"{taste['coverage_greedy']:.1%} of the rest after 20 of the best"
+        f"  Coverage of its {taste['level']:.0%} intervals: {taste['coverage']:.1%} in random order, "
+        f"{taste['coverage_greedy']:.1%} after 20 greedy rounds"
     )

@@ -1,4 +1,4 @@
-"""`lpb inspect`: what a model says."""
+"""`lpb inspect`: states, uncertainty and differences of a model."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,20 +11,20 @@ from lpbandits.text import LINE, display, unique_labels
 if TYPE_CHECKING:
     from lpbandits.inspection.inspect import Inspection
 
-WIDE = 12
-"""States that have a column in a table."""
+MAX_COLUMNS = 12
+"""Maximum number of states with a column in a table."""
 
 
 def inspect(
-    model: Path = typer.Argument(help="A model file, as `lpb fit` writes it."),
-    top: int = typer.Option(5, help="How many actions to show at each end, and how many pairs and disagreements."),
+    model: Path = typer.Argument(help="Model file of `lpb fit`."),
+    top: int = typer.Option(5, help="Number of actions at each end, of pairs and of disagreements."),
     names: Path | None = typer.Option(
-        None, help="CSV of labels and names, or a MovieLens folder, to show names; by default the model's own."
+        None, help="CSV of labels and names, or a MovieLens folder; by default the names in the model."
     ),
     out: Path | None = typer.Option(None, help="Folder for charts and an HTML report."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of tables."),
 ) -> None:
-    """Show what a model says: its states, how sure they are, which pairs of actions tell them apart, and tastes.
+    """Show the states of a model, their uncertainty, the most informative pairs of actions, and the taste.
 
     Example: `lpb inspect model.json --out report`
     """
@@ -68,23 +68,23 @@ def _show_states(seen: "Inspection", source: str) -> None:
     title = f"{source}: {pluralize(len(seen.states), 'state')}, {pluralize(seen.actions, 'action')}{people}"
     print_table(title, *state_table(seen), right={"share", "people", MEANS, PAIRS})
     if any(s.unknown for s in seen.states):
-        say("Unknown actions are left out of these lists, and of all that follows.", style="dim")
+        say("Actions never compared in a state are left out of its lists and of everything below.", style="dim")
     if seen.silence:
         say(seen.silence, style="yellow")
     for line in [*fit_lines(seen.fit), *noise_line(seen.noise)]:
         say(line)
-    few = seen.first(WIDE)
+    few = seen.first(MAX_COLUMNS)
     columns, rows = place_table(few)
     if rows:
-        print_table("\nHow sure are the first places?", columns, rows, right={FIRST})
+        print_table("\nUncertainty of the first ranks", columns, rows, right={FIRST})
         say(place_rule(few), style="dim")
 
 
 def _show_contrasts(seen: "Inspection") -> None:
     from lpbandits.inspection import tables as pairs
 
-    part = f", for the first {WIDE} (all: --json)" if len(seen.states) > WIDE else ""
-    few = seen.first(WIDE).contrasts
+    part = f", for the first {MAX_COLUMNS} (all: --json)" if len(seen.states) > MAX_COLUMNS else ""
+    few = seen.first(MAX_COLUMNS).contrasts
     if few.pairs:
         print_table(f"\n{pairs.ASK}", *pairs.pair_table(seen.contrasts), right={pairs.TELLS, pairs.GUESSED})
         largest = max(s.share for s in seen.states)
@@ -92,18 +92,18 @@ def _show_contrasts(seen: "Inspection") -> None:
     if few.traits:
         print_table(f"\n{pairs.TRAITS}{part}", *pairs.trait_table(few), right={pairs.OWN, pairs.OTHERS})
         say(pairs.TRAIT_RULE, style="dim")
-    numbers = [str(s.state) for s in seen.states[:WIDE]]
+    numbers = [str(s.state) for s in seen.states[:MAX_COLUMNS]]
     if len(numbers) > 1:
         rows = [[numbers[z], *("–" if x is None else f"{x:.0%}" for x in row)] for z, row in enumerate(few.kendall)]
-        title = f"\nAction pairs that two states order differently{part}"
+        title = f"\nShare of action pairs that two states order differently{part}"
         print_table(title, ["state", *numbers], rows, right=set(numbers))
     if found := seen.contrasts.disagreements:
         rows = [
-            [name, f"{d.spread:.0%}", *("–" if r is None else str(r) for r in d.ranks[:WIDE])]
+            [name, f"{d.spread:.0%}", *("–" if r is None else str(r) for r in d.ranks[:MAX_COLUMNS])]
             for name, d in zip(unique_labels(d.action for d in found), found, strict=True)
         ]
         columns = ["action", "spread", *(f"in {name}" for name in numbers)]
-        title = f"\nActions that states place most differently (1 is best, – unknown){part}"
+        title = f"\nActions with the most different ranks (1 is best, – unknown){part}"
         print_table(title, columns, rows, right=set(columns[1:]))
 
 
@@ -114,5 +114,5 @@ def _show_taste(seen: "Inspection") -> None:
         return
     say("\n" + "\n".join(taste_lines(seen.taste)))
     if seen.taste.directions:
-        print_table("\nWhat tastes are about: the strongest", *taste_table(seen.taste))
+        print_table("\nStrongest factors of the taste", *taste_table(seen.taste))
         say(TASTE_RULE, style="dim")

@@ -1,4 +1,4 @@
-"""How a model's states differ, for people: distances, places, and the pairs of actions that tell them apart."""
+"""Differences between the states of a model: distances, ranks, and informative pairs of actions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,39 +12,39 @@ from lpbandits.model import EDGE, PreferenceModel
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json, Label
 
 TIES, NEVER = "ties", "never compared"
-"""Why nothing is known of what a state prefers."""
+"""Reasons why a state has no known preferences."""
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """An action that states place very differently; `ranks` has its place among each state's known actions, from 1."""
+    """An action with very different ranks; `ranks` are among each state's known actions, from 1."""
 
     action: Label
     ranks: tuple[int | None, ...]
-    """None in a state where the action's place is unknown."""
+    """None in a state where the action is unknown."""
     spread: float
-    """Distance between the best and the worst place, as a share of the places known in each state."""
+    """Distance between the best and the worst rank, as a share of the known ranks of each state."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two actions that tell states apart, when a person says which they prefer; see `recovery.telling_pairs`."""
+    """Two actions between which the preference is informative; see `questions`."""
 
     first: Label
     second: Label
     chance_first: tuple[float | None, ...]
-    """Per state: how surely its ordering has the first above the second; None where one of them is unknown."""
+    """Per state: probability that its ordering has the first above the second; None where one of them is unknown."""
     says_first: tuple[float | None, ...]
-    """Per state: the share of its people who are expected to say the first."""
+    """Per state: expected share of its people who prefer the first."""
     tells: float
-    """Bits that the answer tells of the state."""
+    """Information of the answer on the state, in bits."""
     guessed: float
-    """How often the likeliest state is right after this answer and those to the pairs before."""
+    """Probability that the likeliest state is right, given this answer and the previous ones."""
 
 
 @dataclass(frozen=True)
 class Trait:
-    """What sets a state apart: its people say the first oftener than others do, asked for it or the second."""
+    """A distinctive preference of a state: its people prefer the first to the second more often than others do."""
 
     state: int
     first: Label
@@ -55,20 +55,20 @@ class Trait:
 
 @dataclass(frozen=True)
 class Contrasts:
-    """How states differ."""
+    """Differences between states."""
 
     kendall: tuple[tuple[float | None, ...], ...]
-    """The share of action pairs known in both states that two states order differently; None without such pairs."""
+    """Share of action pairs known in both states that two states order differently; None without such pairs."""
     disagreements: tuple[Disagreement, ...]
     pairs: tuple[Pair, ...]
     traits: tuple[Trait, ...]
-    """Of three states and more; none of a state that nothing sets apart."""
+    """At most one per state, for three states and more."""
     bits: float
-    """What there is to tell of a person's state: the entropy of the prior."""
+    """Entropy of the prior, in bits."""
 
     @classmethod
     def of(cls, model: PreferenceModel, known: BoolArray, called: Sequence[Label], top: int) -> "Contrasts":
-        """Compare the states, where actions are known, with `top` disagreements and pairs."""
+        """Compare the states on their known actions, with `top` disagreements and pairs."""
         search = PairSearch.of(model, known)
         pairs = [
             Pair(called[p.first], called[p.second], p.sure, p.answers, p.bits, p.guessed)
@@ -81,12 +81,12 @@ class Contrasts:
         return cls(_distances(model, known), disagreements, tuple(pairs), tuple(traits), bits)
 
     @property
-    def at_their_word(self) -> bool:
-        """Whether everybody is taken to follow their state's ordering, for want of utilities."""
+    def deterministic(self) -> bool:
+        """Whether people are assumed to follow their state's ordering, because the model has no utilities."""
         return all(share in (None, 0.0, 1.0) for pair in self.pairs for share in pair.says_first)
 
     def first(self, most: int) -> "Contrasts":
-        """Return what is said of the first states, and as many disagreements."""
+        """Keep the first `most` states and disagreements."""
         return Contrasts(
             tuple(row[:most] for row in self.kendall[:most]),
             tuple(Disagreement(d.action, d.ranks[:most], d.spread) for d in self.disagreements[:most]),
@@ -99,13 +99,13 @@ class Contrasts:
         )
 
     def to_dict(self) -> Json:
-        """Return it as a JSON object."""
+        """Return the contrasts as a JSON object."""
         lists = {name: [vars(one) for one in getattr(self, name)] for name in ("pairs", "traits", "disagreements")}
         return {"kendall": self.kendall, "bits": self.bits, **lists}
 
 
 def known_actions(model: PreferenceModel, fit: Provenance) -> BoolArray:
-    """Return m×k: whether the action's place in the state is known; everywhere, when the fit does not tell.
+    """Return the m×k mask of actions compared in the state; all True without provenance.
 
     >>> model = PreferenceModel([[1, 0, 2]], provenance={"never_compared": [[2]]})
     >>> known_actions(model, Provenance.of(model)).tolist()
@@ -118,7 +118,7 @@ def known_actions(model: PreferenceModel, fit: Provenance) -> BoolArray:
 
 
 def silences(model: PreferenceModel, known: BoolArray, fit: Provenance) -> tuple[str | None, ...]:
-    """Return, for every state, why nothing is known of what it prefers; None where something is.
+    """Return, for each state, the reason why it has no known preferences; None if it has.
 
     >>> model = PreferenceModel([[0, 1], [1, 0]], utilities=[[0.5, 0.5], [0.2, 0.8]])
     >>> silences(model, np.ones((2, 2), dtype=bool), Provenance.of(model))
@@ -149,7 +149,7 @@ def _distances(model: PreferenceModel, known: BoolArray) -> tuple[tuple[float | 
 
 
 def _renumbered(order: IntArray, kept: BoolArray) -> IntArray:
-    """Return the order of the kept actions alone, numbered anew from 0."""
+    """Return the order of the kept actions, renumbered from 0."""
     number = np.cumsum(kept) - 1
     return number[order[kept[order]]]
 

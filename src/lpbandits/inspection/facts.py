@@ -1,6 +1,6 @@
-"""What else a model knows, in words: its people, its score on others, noise, taste, and the verdict of an evaluation.
+"""Sentences about a model: held-out score, noise, taste, and the verdict of an evaluation.
 
-An evaluation and what a taste is about are any JSON objects: what is not as expected is left out, not refused.
+The evaluation and `TasteModel.about` are arbitrary JSON objects: unexpected values are ignored.
 """
 
 import math
@@ -16,23 +16,23 @@ from lpbandits.text import LINE, display, pluralize
 from lpbandits.typing import Json, Label
 
 DIRECTIONS = 3
-"""Factors of a taste that are shown: the strongest."""
+"""Maximum number of factors shown."""
 
 WARNINGS = 12
-"""Warnings that are shown: a fit with many states has some for each."""
+"""Maximum number of warnings shown."""
 
 COIN = math.log(0.5)
-"""Log-likelihood of a comparison, by a coin toss."""
+"""Log-likelihood of a comparison under a coin toss."""
 
-LITTLE = 1e-4
-"""What is no better than a coin toss by the digits that are shown."""
+MIN_GAIN = 1e-4
+"""A smaller gain over a coin toss is invisible in the digits shown."""
 
-TASTE_RULE = "Who likes one end of a taste better than most people do likes the other end less."
+TASTE_RULE = "People who like one end of a factor more than average like the other end less."
 
 
 @dataclass(frozen=True)
 class Direction:
-    """One factor of a taste, from 1: the actions at its two ends, and how much each has of it."""
+    """One factor of a taste, numbered from 1: the actions at its two ends, with their loadings."""
 
     factor: int
     one_end: tuple[tuple[Label, float], ...]
@@ -41,7 +41,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class TasteView:
-    """What is said of a taste: how it was chosen (numbers, as far as they are there) and its strongest factors."""
+    """A taste for display: the numbers of its report and its strongest factors."""
 
     factors: int
     numbers: dict[str, float]
@@ -49,7 +49,7 @@ class TasteView:
 
     @classmethod
     def of(cls, taste: TasteModel, called: Sequence[Label], top: int) -> "TasteView":
-        """Look at a taste; `top` actions stand at each end of a factor, and none at both."""
+        """Summarize a taste, with `top` actions at each end of a factor and none at both."""
         ends = min(top, taste.n_actions // 2)
         directions = []
         for factor in range(min(DIRECTIONS, taste.n_factors)):
@@ -64,7 +64,7 @@ class TasteView:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an evaluation found, as far as it can be read."""
+    """The verdict of an evaluation; None for missing parts."""
 
     sentence: str | None
     best: str | None
@@ -77,75 +77,80 @@ class Verdict:
         >>> Verdict.of({"verdict": "Helps.", "best": 3, "policies": {"taste": {}}})
         Verdict(sentence='Helps.', best=None, policies=('taste',))
         """
-        told = evaluation or {}
-        policies = told.get("policies")
+        content = evaluation or {}
+        policies = content.get("policies")
         names = tuple(policies) if isinstance(policies, dict) else ()
-        return cls(_words(told.get("verdict")), _words(told.get("best")), names)
+        return cls(_words(content.get("verdict")), _words(content.get("best")), names)
 
     def lines(self) -> list[str]:
-        """Return it in words; nothing, if there is no verdict."""
+        """Return the verdict as sentences; none without a verdict."""
         out = [f"Verdict: {display(self.sentence, LINE)}"] if self.sentence else []
         if self.best:
             tried = f" (tried: {', '.join(map(display, self.policies[:20]))})" if self.policies else ""
-            out.append(f"Best policy for people not in the fit: {display(self.best)}{tried}.")
+            out.append(f"Best policy on held-out people: {display(self.best)}{tried}.")
         return out
 
 
 def fit_lines(fit: Provenance) -> list[str]:
-    """Return how well the states foresee people not in the fit, and how much of the log is ties."""
+    """Return sentences about the held-out log-likelihood and the share of ties."""
     out = []
     if fit.heldout is not None:
-        who = pluralize(fit.heldout_people, "person", "people") if fit.heldout_people is not None else "people"
-        out.append(
-            f"Log-likelihood per comparison of {who} not in the fit: {fit.heldout:.4f} (a coin toss: {COIN:.4f}; "
-            "certainty: 0)"
-        )
-        if fit.heldout < COIN + LITTLE:
-            out.append("That is no better than a coin toss: these states say nothing of people not in the fit.")
+        who = "held-out people"
+        if fit.heldout_people is not None:
+            who = pluralize(fit.heldout_people, "held-out person", "held-out people")
+        out.append(f"Log-likelihood per comparison of {who}: {fit.heldout:.4f} (a coin toss: {COIN:.4f}; certainty: 0)")
+        if fit.heldout < COIN + MIN_GAIN:
+            out.append("This is no better than a coin toss: the states do not predict other people.")
     if fit.ties is not None and fit.ties > 0:
         out.append(f"{fit.ties:.0%} of the comparisons in the log are ties.")
     return out
 
 
 def warning_lines(fit: Provenance) -> list[str]:
-    """Return the warnings of a fit: the first of many, and how many more there are."""
+    """Return the first warnings of a fit, and the number of further ones."""
     first = [display(text, LINE) for text in fit.warnings[:WARNINGS]]
     more = len(fit.warnings) - len(first)
     return [*first, f"and {more:,} more (--json)"] if more else first
 
 
 def noise_line(noise: float | None) -> list[str]:
-    """Return how far rewards scatter, in words."""
-    return [] if noise is None else [f"Rewards scatter about their state's means by {noise:.3g} (standard deviation)."]
+    """Return a sentence about the noise."""
+    return (
+        []
+        if noise is None
+        else [f"Noise: rewards have a standard deviation of {noise:.3g} about the means of their state."]
+    )
 
 
 def taste_lines(taste: TasteView | None) -> list[str]:
-    """Return what is known of a taste, in words."""
+    """Return sentences about a taste."""
     if taste is None:
         return []
     out = f"Taste: {pluralize(taste.factors, 'factor')}"
-    told = taste.numbers
-    if {"score", "score_without"} <= set(told):
-        better = told["score"] - told["score_without"]
-        who = f" of {told['heldout_people']:,.0f} people not in the fit" if "heldout_people" in told else ""
+    numbers = taste.numbers
+    if {"score", "score_without"} <= set(numbers):
+        better = numbers["score"] - numbers["score_without"]
+        who = f" of {numbers['heldout_people']:,.0f} held-out people" if "heldout_people" in numbers else ""
         out += (
-            f"; log density per rating{who} {told['score']:.4f}, {abs(better):.4f} "
+            f"; log density per rating{who} {numbers['score']:.4f}, {abs(better):.4f} "
             f"{'better' if better >= 0 else 'worse'} than without factors"
         )
     lines = [out]
-    if {"level", "coverage"} <= set(told):
-        after = f", {told['coverage_greedy']:.1%} after 20 of the best" if "coverage_greedy" in told else ""
-        lines.append(f"Its {told['level']:.0%} intervals covered {told['coverage']:.1%} of their ratings{after}.")
+    if {"level", "coverage"} <= set(numbers):
+        after = f", {numbers['coverage_greedy']:.1%} after 20 greedy rounds" if "coverage_greedy" in numbers else ""
+        lines.append(
+            f"Coverage of its {numbers['level']:.0%} intervals: {numbers['coverage']:.1%} in random order{after}."
+        )
     return lines
 
 
 def taste_table(taste: TasteView) -> tuple[list[str], list[list[str]]]:
-    """Return the ends of the strongest factors as columns and rows of text."""
+    """Return the ends of the strongest factors as columns and rows."""
     rows = [
         [str(d.factor), *(" · ".join(display(action) for action, _ in end) for end in (d.one_end, d.other_end))]
         for d in taste.directions
     ]
-    return ["taste", "one end", "other end"], rows
+    return ["factor", "one end", "other end"], rows
 
 
 def _words(value: Any) -> str | None:

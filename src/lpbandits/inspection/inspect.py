@@ -1,6 +1,6 @@
-"""What a model says, for people: its states, how sure they are, how they differ, and what else the model knows.
+"""`inspect_model`: states, uncertainty, differences between states, taste and provenance of a model.
 
-An `Inspection` has labels as they are, for programs; the tables made of it have them as they are shown.
+An `Inspection` holds labels unchanged, for programs; its tables hold them as displayed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,94 +11,90 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import translate_errors
 from lpbandits.fit.provenance import CurveRow, Provenance
-from lpbandits.fit.uncertainty import DRAWS, LEVEL, expected_pairs_right, probability_above, rank_intervals
+from lpbandits.fit.uncertainty import LEVEL, expected_pairs_right, probability_above, rank_intervals
 from lpbandits.inspection.contrasts import NEVER, TIES, Contrasts, known_actions, silences
 from lpbandits.inspection.facts import TasteView, Verdict
 from lpbandits.inspection.tables import percent
-from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel
 from lpbandits.text import display, share_text
 from lpbandits.typing import IntArray, Json, Label
 
 PAIRS, FIRST, MEANS = "pairs right", "first above second", "mean rewards"
 WHOLE = "prefers first … likes least"
-PAIR_RULE = "Pairs right: the share of pairs of actions expected to be in the right order, by the errors of utilities."
-CURVE_RULE = "Chosen: the fewest states whose score on unseen people is at most one standard error below the best."
+PAIR_RULE = "Pairs right: expected share of action pairs in the right order, given the errors of the utilities."
+CURVE_RULE = "Chosen: the fewest states with a held-out score at most one standard error below the best."
 WHY = {TIES: "all actions tie", NEVER: "no actions were compared"}
 
 
 @dataclass(frozen=True)
 class State:
-    """One state: its share of people, and its most and least preferred known actions, best first.
-
-    No action is in both lists: of few actions they are the whole ordering.
-    """
+    """One state: its share, and its most and least preferred known actions, best first; no action is in both lists."""
 
     state: int
     share: float
     top: tuple[Label, ...]
     bottom: tuple[Label, ...]
     unknown: int = 0
-    """How many actions nobody in the state compared: where they stand in its ordering is not its people's word."""
+    """Number of actions never compared in the state; their ranks carry no information."""
     certainty: "Certainty | None" = None
-    """None if the model has no errors."""
+    """None for a model without errors."""
     between: int = 0
-    """How many known actions stand between the two lists."""
+    """Number of known actions between the two lists."""
     silent: str | None = None
-    """Why nothing is known of what the state prefers; None if something is."""
+    """Reason why the state has no known preferences; None if it has."""
     people: int | None = None
-    """How many people of the fit are most likely in the state."""
+    """Number of people in the fit whose likeliest state it is."""
     means: tuple[float, float] | None = None
-    """The lowest and the highest mean reward, if the model has them."""
+    """Lowest and highest mean reward; None for a model without means."""
 
 
 @dataclass(frozen=True)
 class Certainty:
-    """How sure a state's ordering is, among its known actions."""
+    """Uncertainty of a state's ordering of its known actions."""
 
     places: tuple[tuple[int, int], ...]
-    """Of each action in the state's `top`: the first and last place of its 90 % interval."""
+    """90 % interval of the rank of each action in `top`."""
     first_above_second: float | None
-    """The probability that the first action is really above the second; None if there is no second."""
+    """Probability that the first action is above the second; None without a second."""
     pairs_right: float | None
-    """The share of pairs of actions that are expected to be in the right order."""
+    """Expected share of pairs of actions in the right order."""
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """A model for people."""
+    """Summary of a model for display."""
 
     actions: int
     states: tuple[State, ...]
     contrasts: Contrasts
-    """How the states differ."""
+    """Differences between the states."""
     provenance: Json
     fit: Provenance
-    """What the provenance says of a fit."""
+    """How the model was fitted."""
     noise: float | None = None
     taste: TasteView | None = None
     evaluation: Json | None = None
 
     @property
     def verdict(self) -> Verdict:
-        """What an evaluation found."""
+        """Verdict of the evaluation."""
         return Verdict.of(self.evaluation)
 
     @property
     def silence(self) -> str | None:
-        """What to say when nothing is known of what people prefer, in any state; else None."""
+        """Message if no state has known preferences, else None."""
         reasons = {state.silent for state in self.states}
         if None in reasons:
             return None
         why = " or ".join(text for reason, text in WHY.items() if reason in reasons)
-        return f"This model does not know what people prefer: {why}. The order of its actions means nothing."
+        return f"This model has no known preferences: {why}. The order of its actions carries no information."
 
     def first(self, most: int) -> "Inspection":
-        """Return what is said of the first states, and as many disagreements: more than that nobody sees at once."""
+        """Keep the first `most` states and disagreements."""
         return replace(self, states=self.states[:most], contrasts=self.contrasts.first(most))
 
     def to_dict(self) -> Json:
-        """Return it as a JSON object."""
+        """Return the inspection as a JSON object."""
         fit = self.fit
         return {
             "actions": self.actions,
@@ -118,12 +114,22 @@ class Inspection:
 
 @translate_errors("inspecting a model")
 def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, str] | None = None) -> Inspection:
-    """Return what a model says, with `top` actions at each end, and as many disagreements and pairs.
+    """Summarize a model.
 
-    `names` maps labels (as text) to names for people; labels without one have the model's name, or stand for
-    themselves. Actions that a fit never compared in a state (as its provenance says) are left out of that state's lists
-    and distances, and so are all actions of a state where they tie.
+    Parameters
+    ----------
+    top
+        Number of actions at each end of an ordering, of disagreements and of pairs.
+    names
+        Names by label (as text); by default the names in the model, or the labels.
 
+    Notes
+    -----
+    Actions that the fit never compared in a state are left out of that state's lists and distances, and so are all
+    actions of a state where they tie.
+
+    Examples
+    --------
     >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
     >>> seen = inspect_model(model, top=1)
     >>> seen.states[1].top, seen.contrasts.disagreements[0].action, seen.contrasts.disagreements[0].spread
@@ -132,15 +138,8 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
     [('rest', 'drug B', (1.0, 0.0), 1.0)]
     """
     top = min(validate.as_count(top, "top"), model.n_actions)
-    m = model.n_states
-    check_resources(
-        f"to show {m:,} states, {top:,} actions each, and the distances between them",
-        "show fewer actions, or a model of fewer states",
-        size=100 * m * m + 200 * m * top + (8 * DRAWS * top if model.errors is not None else 0),
-        operations=(10 * DRAWS * m * model.n_actions if model.errors is not None else 0),
-    )
-    own = model.actions if model.names is None else model.names
-    called = [(names or {}).get(str(label), name) for label, name in zip(model.actions, own, strict=True)]
+    defaults = model.actions if model.names is None else model.names
+    called = [(names or {}).get(str(label), name) for label, name in zip(model.actions, defaults, strict=True)]
     fit = Provenance.of(model)
     known = known_actions(model, fit)
     unknown = model.n_actions - known.sum(axis=1)
@@ -190,10 +189,7 @@ def _certainty(model: PreferenceModel, state: int, order: IntArray, top: int) ->
 
 
 def state_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
-    """Return the states as columns and rows of text; what no state has gets no column.
-
-    Where all orderings are short each is listed once, as a whole.
-    """
+    """Return the states as columns and rows, without empty columns; short orderings are listed completely."""
     states = seen.states
     whole = not any(s.between for s in states)
     columns = {"state": [str(s.state) for s in states], "share": [share_text(s.share) for s in states]}
@@ -212,7 +208,7 @@ def state_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
 
 
 def place_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
-    """Return how sure the first places are, as columns and rows of text; no row for a state where nothing is known."""
+    """Return rank intervals of the first actions as columns and rows; states without known preferences have no row."""
     rows = [
         [
             str(state.state),
@@ -225,20 +221,20 @@ def place_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
         for state in seen.states
         if state.certainty and state.certainty.places
     ]
-    return ["state", "first actions, and where they may stand", FIRST], rows
+    return ["state", "first actions with rank intervals", FIRST], rows
 
 
 def place_rule(seen: Inspection) -> str:
-    """Return how to read the table of places; an interval that begins below the place itself needs a word more."""
-    text = f"{LEVEL:.0%} intervals of places among known actions; the chance that the first is really above the second."
+    """Explain the table of rank intervals."""
+    text = f"{LEVEL:.0%} intervals of ranks among known actions; probability that the first is above the second."
     starts = [low - i for s in seen.states if s.certainty for i, (low, _) in enumerate(s.certainty.places, start=1)]
     if any(start > 0 for start in starts):
-        text += " Where one begins below the action's own place, some of the many uncertain actions are surely better."
+        text += " An interval below the action's own rank means that some of the many uncertain actions are better."
     return text
 
 
 def curve_table(curve: Sequence[CurveRow]) -> tuple[list[str], list[list[str]]]:
-    """Return how many states were tried, and how well they did, as columns and rows of text."""
+    """Return the held-out scores by number of states as columns and rows."""
     rows = [
         [
             str(row.states),
@@ -253,9 +249,9 @@ def curve_table(curve: Sequence[CurveRow]) -> tuple[list[str], list[list[str]]]:
 
 
 def _first(state: State) -> str:
-    """Return the first actions of a state, all if they are few, or why nothing is known."""
+    """Return the first actions of a state, all if they are few, or the reason why none are known."""
     if state.silent:
-        return f"nothing is known: {WHY[state.silent]}"
+        return f"unknown: {WHY[state.silent]}"
     return _listed(state.top if state.between else state.top + state.bottom)
 
 

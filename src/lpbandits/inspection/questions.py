@@ -1,14 +1,14 @@
-"""Which of two actions does a person prefer? The pairs whose answer tells most of the person's state.
+"""Informative questions: the pairs of actions for which a person's preference carries most information on the state.
 
-A person's scale is unknown, so that what one action gave tells nothing of their state; which of two they prefer does.
-With utilities β ± s on the logit scale a person of state z says a, asked for a or b, with the chance
+A person's scale is unknown, so the reward of one action is not informative; the preference between two is. With
+utilities β ± s on the logit scale a person of state z prefers a to b with probability
 
     P_z(a, b) = E σ(β_a − β_b) ≈ σ((β_a − β_b) / √(1 + π (s_a² + s_b²) / 8)),
 
-near ½ where people of one state differ and where little is known of them. (That the state's ordering has a above b may
-be quite sure, and one person's answer still be nearly a coin toss.) Without utilities the orderings are taken at their
-word: P is 0 or 1. The answer tells H(Σ w_z P_z) − Σ w_z H(P_z) bits of the state, with its prior w and the entropy H of
-a coin. Of a state where one of the two is unknown it tells nothing.
+close to ½ where people of one state differ or the errors are large. (A state's ordering may be certain while one
+person's answer is nearly a coin toss.) Without utilities the answers follow the orderings: P is 0 or 1. The mutual
+information of answer and state is H(Σ w_z P_z) − Σ w_z H(P_z) bits, with the prior w and the binary entropy H. A state
+where one of the two actions is unknown does not contribute.
 """
 
 from dataclasses import dataclass
@@ -22,64 +22,64 @@ from lpbandits.model import EDGE, PreferenceModel
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 CANDIDATES = 300
-"""Actions whose pairs are looked at: those that states place most differently, for how well the places are known.
+"""Number of actions with all pairs considered: those with the most different ranks relative to their uncertainty.
 
-In fits of MovieLens (1,132 and 1,297 actions, 5 and 50 states) the best five of all pairs are among them.
+In MovieLens fits (1,132 and 1,297 actions, 5 and 50 states) the best five of all pairs are among them.
 """
-CELLS = 5_000_000
-"""Pairs times states that are looked at; a model of very many states has fewer candidates."""
-QUESTIONS = 8
-"""Pairs that are asked one after another, at most: all their answers together are 2⁸."""
-LEAST = 0.01
-"""Bits that a pair must add."""
+MAX_CELLS = 5_000_000
+"""Maximum number of pairs times states; a model with very many states has fewer candidates."""
+MAX_QUESTIONS = 8
+"""Maximum number of pairs asked one after another: they have 2⁸ combinations of answers."""
+MIN_BITS = 0.01
+"""Minimum information that a pair must add, in bits."""
 
 ROWS = 16
-"""Ways to answer that are looked at together, so that they take little memory."""
+"""Combinations of answers processed together."""
 
 _NEAR = 1e-9
-"""Bits: pairs no further apart are equal, on whatever machine."""
+"""Smaller differences in bits count as equal, so that results do not depend on the machine."""
 
 
 @dataclass(frozen=True)
 class InformativePair:
-    """Two actions, by index, and what each state's people say when asked which of them they prefer."""
+    """Two actions (indices) and the answers of each state's people to which of them they prefer."""
 
     first: int
-    """What the first state that knows both prefers."""
+    """The action preferred by the first state that knows both."""
     second: int
     answers: tuple[float | None, ...]
-    """Per state: the chance that a person says the first; None where one of the two is unknown."""
+    """Per state: probability that a person prefers the first; None where one of the two is unknown."""
     sure: tuple[float | None, ...]
-    """Per state: the chance that its ordering really has the first above the second."""
+    """Per state: probability that its ordering has the first above the second."""
     bits: float
-    """What the answer tells of the state, without any other answer."""
+    """Information of the answer alone on the state."""
     guessed: float
-    """The chance that the likeliest state is right, after this answer and those to the pairs before."""
+    """Probability that the likeliest state is right, given this answer and the previous ones."""
 
 
 @dataclass(frozen=True)
-class Apart:
-    """The pair that best tells one state from all others together."""
+class StateTrait:
+    """The pair that best separates one state from all others."""
 
     state: int
     first: int
-    """What people of the state say oftener than others, asked for it or the second."""
+    """The action that people of the state prefer more often than others do."""
     second: int
     own: float
     others: float
-    """The chances that they say so."""
+    """Probability of this preference in the state (`own`) and in the others."""
 
 
 @dataclass(frozen=True, eq=False)
 class PairSearch:
-    """Candidate pairs of actions, and what the states' people say of each.
+    """Candidate pairs of actions, and the answers of each state's people.
 
     >>> model = PreferenceModel([[0, 1, 2, 3], [3, 1, 2, 0], [3, 2, 1, 0]], prior=[0.5, 0.25, 0.25])
     >>> search = PairSearch.of(model, np.ones((3, 4), dtype=bool))
     >>> [(pair.first, pair.second, pair.answers, pair.bits, pair.guessed) for pair in search.informative(5)]
     [(0, 3, (1.0, 0.0, 0.0), 1.0, 0.75), (1, 2, (1.0, 1.0, 0.0), 0.8112..., 1.0)]
     >>> search.apart(2)
-    Apart(state=2, first=2, second=1, own=1.0, others=0.0)
+    StateTrait(state=2, first=2, second=1, own=1.0, others=0.0)
     """
 
     model: PreferenceModel
@@ -88,12 +88,12 @@ class PairSearch:
     known: FloatArray
     """m×c: 1 where both actions are known in the state, else 0."""
     answers: FloatArray
-    """m×c: the chance that a person says the first; 0 where unknown."""
+    """m×c: probability that a person prefers the first; 0 where unknown."""
 
     @classmethod
     def of(cls, model: PreferenceModel, known: BoolArray) -> "PairSearch":
-        """Make the pairs of the most contested actions; `known` (m×k) says which actions are known in which state."""
-        most = min(CANDIDATES, int((1 + np.sqrt(1 + 8 * CELLS / model.n_states)) / 2))
+        """Build the pairs of the most contested actions; `known` is the m×k mask of known actions."""
+        most = min(CANDIDATES, int((1 + np.sqrt(1 + 8 * MAX_CELLS / model.n_states)) / 2))
         some = np.sort(np.argsort(-_contest(model, known), kind="stable")[:most])
         i, j = np.triu_indices(len(some), 1)
         first, second = some[i], some[j]
@@ -101,71 +101,71 @@ class PairSearch:
         return cls(model, first, second, both.astype(np.float64), np.where(both, _answers(model, first, second), 0.0))
 
     def informative(self, count: int) -> list[InformativePair]:
-        """Return at most `count` (and `QUESTIONS`) pairs, each the one that tells most beyond those before it.
+        """Return at most `count` (and `MAX_QUESTIONS`) pairs, each adding most information to those before it.
 
-        An action comes again, in another pair, only when others tell nothing more: two answers about one action are
-        not independent. When nothing is left to tell, pairs of other actions follow that would tell much by themselves.
+        An action is reused in another pair only when no other pair adds information: two answers about one action are
+        not independent. When no information remains, pairs of other actions follow that are informative on their own.
         """
-        left = self.model.prior[None]  # the chance of a state and of the answers so far: a row for every way to answer
-        alone = self._told(left)
+        joint = self.model.prior[None]  # probability of each state and of the answers so far, a row per combination
+        alone = self._information(joint)
         fresh, unasked = np.ones((2, len(self.first)), dtype=np.bool_)
-        found: list[InformativePair] = []
-        while len(found) < min(count, QUESTIONS):
-            more = self._told(left)
+        pairs: list[InformativePair] = []
+        while len(pairs) < min(count, MAX_QUESTIONS):
+            more = self._information(joint)
             ways = (np.where(fresh, more, 0.0), np.where(unasked, more, 0.0), np.where(fresh, alone, 0.0))
-            told = next((bits for bits in ways if bits.max(initial=0.0) >= LEAST), None)
-            if told is None:
+            best_bits = next((bits for bits in ways if bits.max(initial=0.0) >= MIN_BITS), None)
+            if best_bits is None:
                 break
-            best = self._best(told)
+            best = self._best(best_bits)
             used = [self.first[best], self.second[best]]
             fresh &= ~(np.isin(self.first, used) | np.isin(self.second, used))
             unasked[best] = False
-            left = self._answered(left, best)
-            found.append(self._pair(best, float(alone[best]), float(left.max(axis=1).sum())))
-        return found
+            joint = self._answered(joint, best)
+            pairs.append(self._pair(best, float(alone[best]), float(joint.max(axis=1).sum())))
+        return pairs
 
-    def apart(self, state: int) -> Apart | None:
-        """Return the pair whose answer best tells a state from all others, were they as likely as it."""
+    def apart(self, state: int) -> StateTrait | None:
+        """Return the pair with the most information on one state against the others, both equally likely."""
         mass, first = (total - self.model.prior[state] * part[state] for total, part in self._all)
-        told = (mass > EDGE) & (self.known[state] > 0)
+        usable = (mass > EDGE) & (self.known[state] > 0)
         own = self.answers[state]
-        others = np.where(told, first / np.where(mass > EDGE, mass, 1.0), own)
+        others = np.where(usable, first / np.where(mass > EDGE, mass, 1.0), own)
         bits = _coin((own + others) / 2) - (_coin(own) + _coin(others)) / 2
         if bits.max(initial=0.0) < _NEAR:
             return None
         best = self._best(bits)
         a, b, p, q = int(self.first[best]), int(self.second[best]), float(own[best]), float(others[best])
-        return Apart(state, a, b, p, q) if p > q else Apart(state, b, a, 1.0 - p, 1.0 - q)
+        return StateTrait(state, a, b, p, q) if p > q else StateTrait(state, b, a, 1.0 - p, 1.0 - q)
 
     @cached_property
     def _all(self) -> tuple[tuple[FloatArray, FloatArray], ...]:
-        """Sums over all states, with what they are sums of: who knows both actions, and who says the first."""
+        """Sums over all states of `known` and `answers`, each with its terms."""
         return tuple((np.asarray(self.model.prior @ part), part) for part in (self.known, self.answers))
 
     @cached_property
-    def _doubt(self) -> FloatArray:
-        """What remains open of each answer, in bits, when the state is known."""
+    def _conditional_entropy(self) -> FloatArray:
+        """Entropy of each answer given the state, in bits."""
         return np.asarray(self.model.prior @ (self.known * _coin(self.answers)))
 
-    def _told(self, left: FloatArray) -> FloatArray:
-        """Return the bits that each pair tells beyond the answers that led to `left`."""
-        bits = -self._doubt
-        for start in range(0, len(left), ROWS):
-            rows = left[start : start + ROWS]
+    def _information(self, joint: FloatArray) -> FloatArray:
+        """Return the bits that each pair adds to the answers behind `joint`."""
+        bits = -self._conditional_entropy
+        for start in range(0, len(joint), ROWS):
+            rows = joint[start : start + ROWS]
             mass = rows @ self.known
             bits += (mass * _coin(rows @ self.answers / np.where(mass > 0, mass, 1.0))).sum(axis=0)
         return bits
 
-    def _answered(self, left: FloatArray, pair: int) -> FloatArray:
-        """Return `left` with a row for either answer; a state where the pair is unknown answers as the others do."""
+    def _answered(self, joint: FloatArray, pair: int) -> FloatArray:
+        """Split each row of `joint` by the answer; a state where the pair is unknown answers as the others do."""
         known, answers = self.known[:, pair], self.answers[:, pair]
-        mass = left @ known
-        usual = (left @ answers / np.where(mass > 0, mass, 1.0))[:, None]
+        mass = joint @ known
+        usual = (joint @ answers / np.where(mass > 0, mass, 1.0))[:, None]
         chance = np.where(known > 0, answers, usual)
-        return np.concatenate([left * chance, left * (1.0 - chance)])
+        return np.concatenate([joint * chance, joint * (1.0 - chance)])
 
     def _best(self, bits: FloatArray) -> int:
-        """Return the pair of most bits; of equal ones that whose places are furthest apart in every state."""
+        """Return the pair with most bits; ties are broken by the largest minimum rank difference."""
         top = np.flatnonzero(bits >= bits.max() - _NEAR)
         ranks = self.model.ranks
         places = np.abs(ranks[:, self.first[top]] - ranks[:, self.second[top]])
@@ -182,7 +182,7 @@ class PairSearch:
 
 
 def _contest(model: PreferenceModel, known: BoolArray) -> FloatArray:
-    """Return how differently states place each action, for how well its places are known."""
+    """Return the variance of each action's height between states, relative to its error."""
     heights = model.logits if model.logits is not None else -model.ranks.astype(np.float64)
     weight = model.prior[:, None] * known
     mass = np.maximum(weight.sum(axis=0), EDGE)
@@ -193,7 +193,7 @@ def _contest(model: PreferenceModel, known: BoolArray) -> FloatArray:
 
 
 def _answers(model: PreferenceModel, first: IntArray, second: IntArray) -> FloatArray:
-    """Return m×c chances that a person of the state says the first of the two."""
+    """Return m×c probabilities that a person of the state prefers the first."""
     if model.utilities is None:
         return (model.ranks[:, first] < model.ranks[:, second]).astype(np.float64)
     heights = logit(np.clip(model.utilities, EDGE, 1.0 - EDGE))
@@ -214,6 +214,6 @@ def _where(known: BoolArray, chances: FloatArray) -> tuple[float | None, ...]:
 
 
 def _coin(chance: FloatArray) -> FloatArray:
-    """Return the entropy of a coin, in bits."""
+    """Return the binary entropy in bits."""
     inside = np.clip(chance, 0.0, 1.0)
     return np.asarray((entr(inside) + entr(1.0 - inside)) / np.log(2.0))

@@ -1,21 +1,21 @@
-"""The pairs of actions that tell states apart, as tables for people."""
+"""Tables of informative pairs and distinctive preferences."""
 
 from lpbandits.inspection.contrasts import Contrasts, Pair
 from lpbandits.inspection.questions import CANDIDATES
 from lpbandits.text import display, pluralize
 
-ASK = "Which of two do they prefer? The answers that tell states apart"
-TRAITS = "What sets each state apart from the others"
-TELLS, GUESSED, OWN, OTHERS = "tells", "state guessed", "its people", "others"
-TRAIT_RULE = "The share of a state's people, and of all others, who are expected to prefer the first to the second."
+ASK = "Most informative questions: which of two does a person prefer?"
+TRAITS = "Most distinctive preference of each state"
+TELLS, GUESSED, OWN, OTHERS = "information", "state identified", "its people", "others"
+TRAIT_RULE = "Expected share of the state's people, and of all others, who prefer the first to the second."
 
 SURE = 0.9
 LISTED = 6
-"""States that are named; more are counted."""
+"""Maximum number of states listed; more are counted."""
 
 
 def percent(share: float | None) -> str:
-    """Return a probability for people: only certainty itself is 100 %, or 0 %.
+    """Format a probability; only exact certainty is 100 % or 0 %.
 
     >>> percent(0.7), percent(0.999), percent(0.001), percent(None)
     ('70%', '>99%', '<1%', '–')
@@ -26,8 +26,8 @@ def percent(share: float | None) -> str:
 
 
 def pair_table(contrasts: Contrasts) -> tuple[list[str], list[list[str]]]:
-    """Return the pairs, and which states' people prefer which, as columns and rows of text."""
-    certain = contrasts.at_their_word
+    """Return the pairs, with the states that prefer each action, as columns and rows."""
+    certain = contrasts.deterministic
     rows = [
         [
             display(pair.first),
@@ -43,34 +43,34 @@ def pair_table(contrasts: Contrasts) -> tuple[list[str], list[list[str]]]:
 
 
 def pair_rule(contrasts: Contrasts, *, actions: int, largest: float) -> str:
-    """Return how to read the table of pairs."""
+    """Explain the table of pairs."""
     text = (
-        "Everybody rates on a scale of their own, so one action alone tells nothing. Each pair adds most to those "
-        f"above it. Tells: bits by itself, of the {contrasts.bits:.2f} that there are to know. State guessed: how "
-        f"often the likeliest state is right after this answer and those above ({percent(largest)} unasked). "
+        "People use different scales, so a single rating is not informative. Each pair adds most to those above it. "
+        f"Information: bits of this answer alone, of {contrasts.bits:.2f} in total. State identified: probability that "
+        f"the likeliest state is right after this answer and those above ({percent(largest)} without answers). "
     )
-    if contrasts.at_their_word:
-        text += "Orderings are taken at their word here; real people will not always follow them."
+    if contrasts.deterministic:
+        text += "People are assumed to follow their state's ordering exactly."
     else:
-        text += "In brackets: how many of a state's people are expected to say so."
+        text += "In brackets: expected share of the state's people."
     if any(_open(chance) for pair in contrasts.pairs for chance in pair.chance_first):
-        text += f" ?: how the state orders the two is not sure ({SURE:.0%})."
+        text += f" ?: the state's order of the two is uncertain (below {SURE:.0%})."
     if actions > CANDIDATES:
-        text += f" The pairs of the {CANDIDATES} most contested actions were looked at."
+        text += f" Pairs of the {CANDIDATES} most contested actions were considered."
     return text
 
 
 def trait_table(contrasts: Contrasts) -> tuple[list[str], list[list[str]]]:
-    """Return what sets each state apart, as columns and rows of text."""
+    """Return the distinctive preferences as columns and rows."""
     rows = [
         [str(t.state), display(t.first), display(t.second), percent(t.says_first), percent(t.others_say_first)]
         for t in contrasts.traits
     ]
-    return ["state", "prefers, more than others do,", "to", OWN, OTHERS], rows
+    return ["state", "prefers, more than others,", "to", OWN, OTHERS], rows
 
 
 def _who(pair: Pair, *, first: bool, certain: bool) -> str:
-    """Return the states whose people mostly say one of the two, and how many of them do."""
+    """Return the states that prefer one of the two, and the shares of their people who do."""
     states, shares = [], []
     for z, (share, chance) in enumerate(zip(pair.says_first, pair.chance_first, strict=True)):
         if share is not None and (share >= 0.5) is first:

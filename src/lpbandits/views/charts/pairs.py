@@ -43,7 +43,7 @@ def pair_chart(seen: Inspection) -> Chart:
         _names("left", left, LEFT), alt.Color("share:Q", scale=tint, legend=None), tooltip=tips
     )
     dark = alt.condition("datum.most > 0.8", alt.value("white"), alt.value(INK))
-    numbered = len(seen.states) <= NUMBERED and not seen.contrasts.at_their_word
+    numbered = len(seen.states) <= NUMBERED and not seen.contrasts.deterministic
     text = base.mark_text(fontSize=12, opacity=1.0 if numbered else 0.0).encode(
         _names("right", right, RIGHT), text=alt.Text("most:Q", format=".0%"), color=dark, tooltip=tips
     )
