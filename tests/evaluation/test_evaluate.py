@@ -25,9 +25,9 @@ from lpbandits.evaluation.split import split
 from lpbandits.evaluation.summary import best_of, summarize
 from lpbandits.evaluation.tuning import Choice, Trial, cross_validated
 from lpbandits.evaluation.verdict import sentence
+from lpbandits.fit.provenance import Provenance
 from lpbandits.fit.taste.moments import Moments, moments
 from lpbandits.fit.taste.popularity import informative
-from lpbandits.fit.provenance import Provenance
 from lpbandits.parallel import Executor
 from lpbandits.statistics import t_multiplier
 from lpbandits.taste_model import TasteModel
