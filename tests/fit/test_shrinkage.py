@@ -33,7 +33,7 @@ def test_even_errors_give_the_formulas(m: int, k: int, seed: int, variance: floa
 
 @pytest.mark.parametrize("at_once", [1, 2**20])
 def test_uneven_and_missing_errors_give_the_formulas(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "AT_ONCE", at_once)
+    monkeypatch.setattr(module, "CELLS", at_once)
     rng = np.random.default_rng(3)
     values, root = rng.normal(0, 1, (4, 12)), rng.uniform(0.2, 5, (4, 12))
     root[rng.uniform(size=(4, 12)) < 0.3] = 0.0

@@ -314,12 +314,19 @@ def count_states(
             totals = log.fold(_count_block, *common, per_person=per_person)
         totals.reverse()  # popped from the end, so that the memory of each state is freed in turn
         for state in group:
-            counts = writable(totals.pop())
-            held = writable(totals.pop()) if parts > 1 else None
-            if held is not None:
-                counts = iadd(counts, held)
-            whole = gather(counts, state.kept, raters.shape[1], threads=log.pool)
-            yield whole, None if held is None else gather(held, state.kept, raters.shape[1], threads=log.pool)
+            yield _pop_counts(totals, parts, state, raters.shape[1], log.pool)
+
+
+def _pop_counts(
+    totals: list[NDArray[Any]], parts: int, state: _State, n_actions: int, pool: Threads
+) -> tuple[PairCounts, PairCounts | None]:
+    """Pop a state's counts, of all people and of held-out people, without keeping a reference to them."""
+    counts = writable(totals.pop())
+    held = writable(totals.pop()) if parts > 1 else None
+    if held is not None:
+        counts = iadd(counts, held)
+    everyone = gather(counts, state.kept, n_actions, threads=pool)
+    return everyone, None if held is None else gather(held, state.kept, n_actions, threads=pool)
 
 
 def _passes(states: list[_State], parts: int, budget: MemoryBudget, *, in_order: bool) -> list[list[_State]]:
