@@ -14,7 +14,7 @@ from lpbandits.fit.bradley_terry import BradleyTerry
 from lpbandits.fit.comparisons import compare, compared, log_likelihoods
 from lpbandits.fit.shrinkage import Shrunk, shrink
 from lpbandits.fit.uncertainty import Scatter, probability_above
-from lpbandits.model import LARGEST_ERROR, PreferenceModel
+from lpbandits.model import MAX_LOGIT_ERROR, PreferenceModel
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
 from lpbandits.text import pluralize, share_text
@@ -254,7 +254,7 @@ def to_model(estimate: Estimate, actions: Sequence[Label], **others: Any) -> Pre
         actions=actions,
         prior=estimate.shares,
         utilities=utilities,
-        errors=np.minimum(estimate.errors, LARGEST_ERROR),
+        errors=np.minimum(estimate.errors, MAX_LOGIT_ERROR),
         **others,
     )
 
