@@ -100,7 +100,7 @@ def test_with_less_memory_counts_take_more_passes_and_fewer_workers(
             return Watched(self._log, executor_for(), self._pool, MemoryBudget(self._budget.most))
 
         def _counts(self, stage: Any) -> None:
-            if "_counted" in stage.__name__:
+            if "_count_block" in stage.__name__:
                 calls.append(self._executor.in_process)
 
         def fold(self, stage: Any, *common: Any, per_person: Any = ()) -> list[Any]:
@@ -179,7 +179,7 @@ def test_a_limit_that_is_too_low_raises_with_the_minimum(monkeypatch: pytest.Mon
         with pytest.raises(InvalidInput, match=r"2 workers.* at least 810MB"):
             lpb.fit_states(log, lpb.TwoStage(), states=2, max_memory="700MB", jobs=2)
     wide = lpb.Ratings.from_matrix(np.tile(np.arange(9000.0), (2, 1)))
-    with pytest.raises(InvalidInput, match=r"counts of 9,000 actions need 162MB.* at least 570MB.*min_action"):
+    with pytest.raises(InvalidInput, match=r"counts of 9,000 actions.*162MB.* at least 570MB.*min_action"):
         lpb.fit_states(wide, lpb.TwoStage(), states=1, taste=False, max_memory="450MB")
     with pytest.raises(InvalidInput, match=r"max_memory.*570MB.*500MB"), lpb.spill_ratings(ROWS, max_memory="500MB"):
         pass
@@ -295,9 +295,9 @@ def test_fit_reports_where_the_log_was_and_its_memory(tmp_path: Path) -> None:
     assert there["space"]["scratch_bytes"] >= 144  # of six ratings, 24 bytes each
     assert there["space"]["peak_bytes"] > 10**8
     said = CliRunner().invoke(app, [*command, *scratch]).stdout
-    assert "The log was in files: 1 part, at most" in said
+    assert "The log was processed on disk: 1 part, at most" in said
     assert re.search(
-        r"The log was in memory; memory at most \S+ since its\s+processes\s+began",
+        r"The log was processed in memory; peak memory of all\s+processes\s+\S+",
         CliRunner().invoke(app, command).stdout,
     )
     assert [path.name for path in tmp_path.iterdir()] == ["log.parquet"]
