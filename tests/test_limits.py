@@ -67,7 +67,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "traces": (lambda: lpb.simulate(WORLD, ["ts"], people=10**6, rounds=1000, traces=True), MEMORY),
     "time": (lambda: lpb.simulate(Told(1000, 50), ["lpbts"], people=1000, rounds=10**5, threads=1), HOURS),
     "time-of-duels": (lambda: lpb.simulate(Told(5, 5000), ["double-ts"], people=1000, rounds=10**4), HOURS),
-    "a-world-of-ones-own": (lambda: lpb.simulate(Told(10**30, 10**300), ["ts"]), MEMORY),
+    "a-world-of-ones-own": (lambda: lpb.simulate(Told(10**30, 10**90), ["ts"]), MEMORY),
     "roll": (lambda: lpb.simulation.rollout(lpb.TS(PEOPLE.model), PEOPLE, rounds=HUGE, seed=0), MEMORY),
     "bound": (lambda: bound_world(lpb.SyntheticWorld(states=100_000, actions=20)), HOURS),
     "bound-actions": (lambda: bound_world(lpb.SyntheticWorld(states=2, actions=10**5)), MEMORY),

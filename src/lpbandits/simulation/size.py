@@ -53,6 +53,7 @@ def check_run(
         + policies * draws * (16 * rounds + 5000)  # sums per round
         + policies * (total_people // people_per_task(rounds)) * 1500  # tasks
         + 128 * max(rounds, TASK_DECISIONS) * workers  # traces of running tasks
+        + 200 * rounds  # curves of the result
         + ((policies + 1) * cells * 56 if traces else 0)
     )
     operations = sum(cells * _decision_operations(build, states, actions, rounds) for build in builders.values())
