@@ -17,8 +17,11 @@ from .data import spill_ratings as spill_ratings
 from .data.histories import Histories as Histories
 from .decisions.decide import Decisions as Decisions
 from .decisions.decide import decide as decide
+from .errors import FileFormatError as FileFormatError
 from .errors import InvalidInput as InvalidInput
 from .errors import LpbError as LpbError
+from .errors import NotSupported as NotSupported
+from .errors import ResourceError as ResourceError
 from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate as evaluate
 from .fit import Em as Em
