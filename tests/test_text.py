@@ -124,7 +124,7 @@ def test_inspect_prints_safe_labels(model_file: Path) -> None:
     done = runner.invoke(app, ["inspect", str(model_file), "--top", str(len(LABELS))], catch_exceptions=False)
     assert not CONTROL.search(done.stdout)
     text = re.sub(r"\s+", " ", done.stdout)
-    table = text[text.index("Actions that states place most differently") :]
+    table = text[text.index("Actions with the most different ranks") :]
     for label in [*PLAIN, *map(display, UNSAFE), "7", "7 (2)"]:
         assert label in table
     assert r"[bold] o\x1bdd\nname.json: 2 states" in done.stdout.replace("\n", "")
@@ -268,7 +268,7 @@ CURVE_ROW: dict[str, Any] = {
         ({"report": {"curve": [CURVE_ROW] * 1001}}, "report.curve"),
         ({"report": {"warnings": [3]}}, "report.warnings[0]"),
         ({"report": {"people": 10**30}}, "report.people"),
-        ({"report": {"state_people": [3]}}, "report.state_people"),
+        ({"report": {"state_people": [3]}}, "state_people"),
         ({"report": {"heldout_log_likelihood": 0.1}}, "report.heldout_log_likelihood"),
         ({"report": {"heldout_people": True}}, "report.heldout_people"),
         ({"report": {"ties": 1.5}}, "report.ties"),

@@ -66,7 +66,7 @@ class NotSupported(LpbError, TypeError):
     >>> Agent(TS(PreferenceModel([[0, 1]])), seed=1).posterior
     Traceback (most recent call last):
     ...
-    lpbandits.errors.NotSupported: TS has no latent states, so there is no posterior over them
+    lpbandits.errors.NotSupported: TS has no latent states, so it has no posterior
     """
 
 

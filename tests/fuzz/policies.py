@@ -21,6 +21,7 @@ from tests.fuzz.shared import (
     MODELS,
     NOISES,
     POLICIES,
+    public,
 )
 from tests.fuzz.values import (
     NAMES,
@@ -74,7 +75,7 @@ def make_policy_and_use(value: Any) -> Any:
     if name == "parts":
         evidence, of_evidence, rule, of_rule = arguments
         return use_agent(lpb.Agent(lpb.Policy(MODEL, evidence(**of_evidence), rule(**of_rule)), seed=1))
-    policy = getattr(lpb, name)(arguments[0], **arguments[1])
+    policy = public(name)(arguments[0], **arguments[1])
     assert policy == policy.with_model(policy.model)
     assert policy_from_dict(json.loads(json.dumps(policy.to_dict())), policy.model) == policy
     return use_agent(lpb.Agent(policy, seed=1))
@@ -123,7 +124,10 @@ def _settings(names: list[str]) -> Code:
 def _parts(registry: Any) -> Code:
     """Draw an evidence or a rule and its settings; an unknown setting of a new part is left at its default."""
     known = {kind: [f.name for f in fields(kind) if f.name in _SETTINGS] for kind in registry.values()}
-    return st.one_of([_settings(names).map(f"lpb.{kind.__name__}, {{}}".format) for kind, names in known.items()])
+    room = "evidences" if registry is EVIDENCES else "rules"
+    return st.one_of(
+        [_settings(names).map(f"lpb.{room}.{kind.__name__}, {{}}".format) for kind, names in known.items()]
+    )
 
 
 POLICY_CALLS = st.one_of(

@@ -1,5 +1,7 @@
 """Models, ratings and strategies that several targets share."""
 
+from typing import Any
+
 import numpy as np
 
 import lpbandits as lpb
@@ -48,3 +50,9 @@ POLICIES = one_of(
     *("lpb.TS(MODEL, top=True)", "lpb.UCB(MODEL)", "lpb.LpbPaired(MODEL)", "lpb.Uniform(MODEL, rewards='poisson')"),
 )
 DUELLING = one_of("lpb.LpbDuel(MODEL)", "lpb.DoubleTS(MODEL)", "lpb.DoubleTS(MODEL, top=True)")
+
+
+def public(name: str) -> Any:
+    """Return a public function or class by name, from the top level or a folder."""
+    places = (lpb, lpb.agent, lpb.evidences, lpb.fit, lpb.policies, lpb.rules, lpb.simulation, lpb.theory, lpb.worlds)
+    return next(getattr(place, name) for place in places if hasattr(place, name))

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 import lpbandits as lpb
-from tests.fuzz.shared import FLAGS, MODELS, NOISES, POLICIES
+from tests.fuzz.shared import FLAGS, MODELS, NOISES, POLICIES, public
 from tests.fuzz.values import (
     NAMES,
     array,
@@ -42,7 +42,7 @@ NAMES["PluginWorld"] = PluginWorld
 
 def make_world(value: Any) -> Any:
     name, arguments, drawn = value
-    world = getattr(lpb, name)(**arguments)
+    world = public(name)(**arguments)
     people = world if name == "Population" else world.draw(**drawn)
     if name == "Population":
         policy = lpb.TS(people.model, rewards=people.assumed_rewards.as_known)

@@ -51,21 +51,6 @@ WORDS = {
     r"by hand of": "by",
 }
 """Words of the former dialect, and what to write instead."""
-UNFINISHED = {
-    *("data", "fit", "policies", "agent", "cli", "errors", "inspection", "io", "kernels", "model", "paper"),
-    *("parallel", "rng", "simulation", "theory", "validate", "worlds", "cycles"),
-    *("CONTRIBUTING.md", "0011-doors.md", "0022-team.md", "fit.md", "inspect.md", "simulate.md", "parallel.md"),
-}
-"""Folders and pages that are still being rewritten: their failures are expected."""
-
-
-@pytest.fixture(autouse=True)
-def _expect_failures(request: pytest.FixtureRequest) -> None:
-    arguments = getattr(request.node, "callspec", None)
-    value = next(iter(arguments.params.values())) if arguments else "cycles"
-    name = value.name if isinstance(value, Path) else value.split(".")[1] if value.startswith("lpbandits.") else value
-    if name in UNFINISHED:
-        request.applymarker(pytest.mark.xfail(reason="being rewritten", strict=False))
 
 
 @cache
