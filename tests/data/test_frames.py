@@ -191,9 +191,9 @@ def test_a_matrix_with_nan_is_a_log() -> None:
     np.testing.assert_array_equal(log.matrix().toarray(), [[5, 0], [0, 0], [1, 2]])
     assert lpb.Ratings.from_matrix(np.eye(2)).actions == (0, 1)
     for matrix, labels, message in (
-        ([[1, 2]], {"people": ["a", "b"]}, "people has 2 labels"),
+        ([[1, 2]], {"people": ["a", "b"]}, "people must have 1 label"),
         ([[1, 2]], {"actions": ["a", "a"]}, "label 'a' is given to actions 0 and 1"),
-        ([1, 2], {}, "it must be any×any"),
+        ([1, 2], {}, "any×any"),
         ([[np.nan]], {}, "there are no ratings"),
         ([[np.inf]], {}, "must be a finite number"),
     ):
