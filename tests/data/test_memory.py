@@ -57,7 +57,7 @@ print(next(int(line.split()[1]) * 1024 for line in status if line.startswith("Vm
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of a process is read from /proc")
 def test_a_fit_stays_below_its_limit() -> None:
-    """Counts of all twenty states at once would take 640 MB, and the process some 1,000."""
+    """Counts of all twenty states at once would take 640 MB, and the process about 1,000 MB."""
     done = subprocess.run([sys.executable, "-c", FITTED, "800MB"], capture_output=True, text=True, check=True)
     assert 300e6 < int(done.stdout) < 800e6
 
@@ -201,12 +201,12 @@ def test_a_limit_that_is_too_low_raises_with_the_minimum(monkeypatch: pytest.Mon
         lpb.spill_ratings(ROWS, max_memory="1GB").__enter__()
 
 
-@pytest.mark.parametrize("given", ["8", "8 XB", "0GB", "-1GB", "1e3MB", "GB", "", "nan GB"])
-def test_a_size_needs_a_unit(given: str) -> None:
+@pytest.mark.parametrize("size", ["8", "8 XB", "0GB", "-1GB", "1e3MB", "GB", "", "nan GB"])
+def test_a_size_needs_a_unit(size: str) -> None:
     with pytest.raises(InvalidInput, match="max_memory"):
-        lpb.spill_ratings(ROWS, max_memory=given).__enter__()
-    with pytest.raises(InvalidInput, match=rf"--max-memory.*'{given}'"):
-        CliRunner().invoke(app, ["fit", "log.csv", "--max-memory", given], catch_exceptions=False)
+        lpb.spill_ratings(ROWS, max_memory=size).__enter__()
+    with pytest.raises(InvalidInput, match=rf"--max-memory.*'{size}'"):
+        CliRunner().invoke(app, ["fit", "log.csv", "--max-memory", size], catch_exceptions=False)
 
 
 def test_a_full_disk_raises_before_and_while_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

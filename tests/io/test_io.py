@@ -223,12 +223,12 @@ def test_invalid_zips_raise(tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("ratings.csv", log())
-    whole = path.read_bytes()
+    valid = path.read_bytes()
     for data, message in (
-        (whole[:-30], "cannot unpack"),
-        (whole.replace(b"PK\x01\x02\x14\x03\x14\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01\x00"), "is encrypted"),
+        (valid[:-30], "cannot unpack"),
+        (valid.replace(b"PK\x01\x02\x14\x03\x14\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01\x00"), "is encrypted"),
         (b"not a zip", "cannot unpack"),
-        (whole[:60] + b"\xff" + whole[61:], "cannot unpack"),
+        (valid[:60] + b"\xff" + valid[61:], "cannot unpack"),
     ):
         path.write_bytes(data)
         with pytest.raises(InvalidInput, match=message):
@@ -265,11 +265,11 @@ def test_lines_and_columns_are_bounded(tmp_path: Path, name: str, text: str, mes
 def test_corrupt_parquet_raises(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     buffer = io.BytesIO()
     pl.DataFrame({"user": range(100), "item": range(100), "rating": [1.0] * 100}).write_parquet(buffer)
-    whole = buffer.getvalue()
+    valid = buffer.getvalue()
     path = tmp_path / "a.parquet"
-    for place in range(0, len(whole), 37):
-        data = bytearray(whole)
-        data[place] ^= 0xFF
+    for position in range(0, len(valid), 37):
+        data = bytearray(valid)
+        data[position] ^= 0xFF
         path.write_bytes(data)
         try:
             lpb.read_ratings(path)
