@@ -104,13 +104,13 @@ class ReadOptions:
 
 def guess_columns(
     columns: Sequence[str],
-    given: Mapping[str, str | None],
+    named: Mapping[str, str | None],
     name: str,
     roles: Sequence[str] = tuple(GUESSES),
     *,
     lacking: Mapping[str, str] = _NONE,
 ) -> dict[str, str]:
-    """Return the column of each role: person, action and rating (or rank, if that is given).
+    """Return the column of each role: person, action and rating (or rank, if that is named).
 
     `columns` are the columns that all files of a source have. `lacking` maps each other column to a file without it.
 
@@ -118,13 +118,13 @@ def guess_columns(
     {'person': 'User-ID', 'action': 'ISBN', 'rating': 'Book-Rating'}
     """
     chosen = {}
-    last = "rating" if given.get("rank") is None else "rank"
+    last = "rating" if named.get("rank") is None else "rank"
     for role in (last if role == "rating" else role for role in roles):
-        wanted = given.get(role)
-        if wanted is None:
+        column = named.get(role)
+        if column is None:
             chosen[role] = _guess(columns, role, name, lacking)
         else:
-            chosen[role] = find_column(columns, wanted, role, name, lacking=lacking)
+            chosen[role] = find_column(columns, column, role, name, lacking=lacking)
     if len(set(chosen.values())) < len(chosen):
         raise InvalidInput(
             f"person, action and {last} must be three columns of {name}, got {_join(chosen.values())}; name others"

@@ -117,13 +117,13 @@ def _other_columns(table: Table, person: int) -> list[int]:
         if any(full):
             at = nameless[full.index(True)] + 1
             raise InvalidInput(f"column {at} of {source.name} has no name; name it, or empty it")
-    kept = [i for i in others if i not in set(nameless)]
-    if not kept:
+    named = [i for i in others if i not in set(nameless)]
+    if not named:
         raise InvalidInput(
             f"{source.name} has one column; give a person and at least one more column, or one rating per row"
         )
-    check_distinct(table.names, kept, source.name)
-    return kept
+    check_distinct(table.names, named, source.name)
+    return named
 
 
 def _refuse(options: ReadOptions, roles: tuple[str, ...], why: str) -> None:

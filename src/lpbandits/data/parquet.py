@@ -1,4 +1,4 @@
-"""The Parquet files of a log: found from a list, a folder or a pattern, and read as one table."""
+"""The Parquet files of a log, from a list, a folder or a pattern, and their columns as one table."""
 
 import glob
 import os
