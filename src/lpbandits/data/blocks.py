@@ -9,9 +9,9 @@ import abc
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,10 @@ from lpbandits.data.memory import MemoryBudget
 from lpbandits.data.ratings import Ratings
 from lpbandits.limits import memory_limit
 from lpbandits.parallel import Threads
-from lpbandits.typing import FloatArray, IntArray, Label
+from lpbandits.typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from lpbandits.data.chunked import ChunkedRatings
 
 RATINGS_PER_BLOCK = 2**22
 """A person's ratings are never split over two blocks."""
@@ -37,31 +40,8 @@ MAX_PARTS, MIN_PART = 16, 2**15
 T = TypeVar("T")
 
 
-class RatingsLike(Protocol):
-    """The part of `Ratings` and `ChunkedRatings` that needs no access to the ratings themselves."""
-
-    @property
-    def people(self) -> Sequence[Label]:
-        """Labels of the people, sorted."""
-
-    @property
-    def actions(self) -> tuple[Label, ...]:
-        """Labels of the actions, sorted."""
-
-    @property
-    def counts(self) -> IntArray:
-        """Number of ratings per person."""
-
-    @property
-    def dropped(self) -> Mapping[str, int]:
-        """Number of rows, people and actions that were not kept, by reason."""
-
-    @property
-    def sha256(self) -> str:
-        """Hash of the content."""
-
-    def __len__(self) -> int:
-        """Return the number of ratings."""
+RatingsLike: TypeAlias = "Ratings | ChunkedRatings"
+"""A log in memory or on disk."""
 
 
 class Blocks(abc.ABC):
