@@ -252,10 +252,8 @@ def _spill(
     rows = int(counts["len"].sum())
     if not rows:
         raise empty_log(0, source, options)
-    # the bucket of each person, who is never split
-    bucket_of = np.unique(
-        np.cumsum(counts["len"].to_numpy()) // _bucket_size(rows, people.labels, max_memory), return_inverse=True
-    )[1]
+    size = _bucket_size(rows, people.labels, max_memory)
+    bucket_of = np.unique(np.cumsum(counts["len"].to_numpy()) // size, return_inverse=True)[1]  # people are not split
     names = [f"sorted-{bucket:06}" for bucket in range(int(bucket_of[-1]) + 1)]
     scratch = Scratch(folder, needed=ROW.itemsize * rows)
     cleaner = Cleaner(source, options, clean, people.labels, actions.labels)
