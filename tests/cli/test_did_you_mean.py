@@ -42,9 +42,9 @@ def test_names_are_offered_wherever_they_are_looked_up() -> None:
         lpb.Agent(lpb.LpbTS(model), seed=1).tell("taa", 1.0)
     with pytest.raises(lpb.InvalidInput, match=r"policy must .*got 'lpb-ts' \(did you mean 'lpbts'\?\)"):
         lpb.simulate(lpb.SyntheticWorld(), ["lpb-ts"], rounds=2)
-    with pytest.raises(lpb.InvalidInput, match=r"'jan' is rated but not .*\(did you mean 'jam'\?\)"):
+    with pytest.raises(lpb.InvalidInput, match=r"'jan'.*\(did you mean 'jam'\?\)"):
         lpb.Ratings.from_arrays([1], ["jan"], [1], actions=["tea", "jam"])
-    with pytest.raises(lpb.InvalidInput, match=r"no part 'prio'.*\(did you mean 'prior'\?\)"):
+    with pytest.raises(lpb.InvalidInput, match=r"'prio'.*\(did you mean 'prior'\?\)"):
         model.replace(prio=[1.0])
 
 

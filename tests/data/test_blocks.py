@@ -1,4 +1,4 @@
-"""Sums over blocks of people: against slow twins, on any number of threads, and wherever the blocks are."""
+"""Sums over blocks of people equal their slow twins, with any number of threads and any storage of blocks."""
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -25,11 +25,11 @@ from lpbandits.typing import IntArray
 from tests import naive_recovery as naive
 from tests.logs import log_of
 
-Small = pytest.MonkeyPatch
+Patch = pytest.MonkeyPatch
 
 
 class Scattered(MemoryBlocks):
-    """Blocks that are copies of their own, worked on in any order."""
+    """Blocks that are copies and processed in random order."""
 
     def __init__(self, log: Ratings, ratings: int, threads: int) -> None:
         super().__init__(log, Threads(threads))
@@ -38,23 +38,23 @@ class Scattered(MemoryBlocks):
 
     def map(self, stage: Callable[..., Any], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[Any]:
         order = np.random.default_rng(len(self.blocks)).permutation(len(self.blocks))
-        found: dict[int, Any] = {}
+        results: dict[int, Any] = {}
         for b in order.tolist():
-            mine = [np.array(array[self.edges[b] : self.edges[b + 1]]) for array in per_person]
-            found[b] = stage(self.blocks[b], self.pool, *common, *mine)
-        yield from (found[b] for b in range(len(self.blocks)))
+            arrays = [np.array(array[self.edges[b] : self.edges[b + 1]]) for array in per_person]
+            results[b] = stage(self.blocks[b], self.pool, *common, *arrays)
+        yield from (results[b] for b in range(len(self.blocks)))
 
 
 @pytest.fixture
-def small(monkeypatch: Small) -> Small:
-    """Blocks of a few people, with a few parts each, so that a small log has many."""
+def small_blocks(monkeypatch: Patch) -> Patch:
+    """Blocks of a few people, with a few parts each, so that a small_blocks log has logs."""
     monkeypatch.setattr("lpbandits.data.blocks.RATINGS_PER_BLOCK", 300)
     monkeypatch.setattr("lpbandits.data.blocks.MIN_PART", 40)
     monkeypatch.setattr("lpbandits.fit.taste.cross_products.CHUNK", 50)
     return monkeypatch
 
 
-def some_log(seed: int = 0, people: int = 90, k: int = 14, share: float = 0.5) -> Ratings:
+def random_log(seed: int = 0, people: int = 90, k: int = 14, share: float = 0.5) -> Ratings:
     return log_of(people, k, share=share, states=2, noise=0.7, levels=9, seed=seed)
 
 
@@ -68,14 +68,14 @@ def fitted(log: Ratings | Blocks, threads: int) -> TasteFit:
         return fit_taste(log, seed=0, watch=Stopwatch(), threads=pool)
 
 
-def alike(one: Moments, other: Moments) -> None:
+def assert_equal_moments(one: Moments, other: Moments) -> None:
     for name, value in vars(one).items():
         np.testing.assert_array_equal(getattr(other, name), value, err_msg=name)
 
 
 @st.composite
-def many(draw: st.DrawFn) -> Ratings:
-    """Make logs in which some people rated next to nothing, or all alike, and some actions nobody."""
+def logs(draw: st.DrawFn) -> Ratings:
+    """Draw logs with short or constant histories, and actions without ratings."""
     people, k = draw(st.integers(2, 25)), draw(st.integers(2, 9))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     values = rng.integers(0, draw(st.sampled_from([2, 5, 100])), (people, k)).astype(np.float64)
@@ -86,34 +86,38 @@ def many(draw: st.DrawFn) -> Ratings:
 
 @pytest.mark.jitless
 @settings(max_examples=30)
-@given(many(), st.integers(0, 99))
-def test_scales_and_likings_equal_their_twins(log: Ratings, seed: int) -> None:
-    own = scales(log)
-    given_ = [np.array([rating for _, rating in history]) for history in naive.histories(log)]
-    np.testing.assert_allclose(own.means, [one.mean() if len(one) else 0.0 for one in given_], rtol=1e-12)
-    np.testing.assert_allclose(own.spreads, [one.std() if len(one) else 0.0 for one in given_], atol=1e-12)
-    used = own.differ & (np.random.default_rng(seed).random(len(given_)) < 0.8)
-    (found,) = StandardizedRatings(as_blocks(log)).item_means(used)
-    np.testing.assert_allclose(found.means, naive.likings(log, used), atol=1e-10)
+@given(logs(), st.integers(0, 99))
+def test_scales_and_item_means_equal_their_twins(log: Ratings, seed: int) -> None:
+    scale = scales(log)
+    histories = [np.array([rating for _, rating in history]) for history in naive.histories(log)]
+    np.testing.assert_allclose(
+        scale.means, [history.mean() if len(history) else 0.0 for history in histories], rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        scale.spreads, [history.std() if len(history) else 0.0 for history in histories], atol=1e-12
+    )
+    used = scale.differ & (np.random.default_rng(seed).random(len(histories)) < 0.8)
+    (item_means,) = StandardizedRatings(as_blocks(log)).item_means(used)
+    np.testing.assert_allclose(item_means.means, naive.likings(log, used), atol=1e-10)
     raters = [sum(a in one for one in naive.own_units(log, used)) for a in range(len(log.actions))]
-    assert found.raters.tolist() == raters
+    assert item_means.raters.tolist() == raters
 
 
-def test_likings_are_those_of_twenty_sweeps() -> None:
-    """People who rate what they like most shift the level of all likings, sweep by sweep and for long."""
+def test_item_means_take_twenty_sweeps() -> None:
+    """People who rate mostly what they like shift all means slowly, sweep by sweep."""
     rng = np.random.default_rng(2)
     values = rng.normal(np.linspace(-1, 1, 6), 1.0, (300, 6))
     values[values + rng.normal(size=values.shape) < 0.3] = np.nan
     log = Ratings.from_matrix(values[(~np.isnan(values)).sum(axis=1) > 1])
-    own = scales(log)
-    (found,), twin = StandardizedRatings(as_blocks(log)).item_means(own.differ), naive.likings(log, own.differ)
-    np.testing.assert_allclose(found.means, twin, rtol=1e-9)
-    assert np.abs(naive.likings(log, own.differ, sweeps=19) - twin).max() > 1e-6  # one less would be seen
+    scale = scales(log)
+    (item_means,), twin = StandardizedRatings(as_blocks(log)).item_means(scale.differ), naive.likings(log, scale.differ)
+    np.testing.assert_allclose(item_means.means, twin, rtol=1e-9)
+    assert np.abs(naive.likings(log, scale.differ, sweeps=19) - twin).max() > 1e-6  # 19 sweeps would differ
 
 
 @pytest.mark.jitless
 @settings(max_examples=30)
-@given(many(), st.integers(1, 3), st.booleans())
+@given(logs(), st.integers(1, 3), st.booleans())
 def test_cells_and_squares_equal_their_twins(log: Ratings, m: int, soft: bool) -> None:
     rng = np.random.default_rng(m)
     people, k = len(log.people), len(log.actions)
@@ -122,83 +126,83 @@ def test_cells_and_squares_equal_their_twins(log: Ratings, m: int, soft: bool) -
     with Threads(1) as pool:
         raters, total = _state_sums(log, pool, (2, m, k), labels, chance)
         squares = _squares(log, pool, means, labels, chance)
-    wanted = naive.cells(log, chance if soft else np.eye(m)[labels], means)
-    np.testing.assert_allclose(raters, wanted[0], rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(total, wanted[1], rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(squares, wanted[2], rtol=1e-10, atol=1e-10)
+    expected = naive.cells(log, chance if soft else np.eye(m)[labels], means)
+    np.testing.assert_allclose(raters, expected[0], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(total, expected[1], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(squares, expected[2], rtol=1e-10, atol=1e-10)
 
 
-def placed(people: int, c: int, share: float, seed: int) -> tuple[Residuals, list[dict[int, float]]]:
+def random_residuals(people: int, c: int, share: float, seed: int) -> tuple[Residuals, list[dict[int, float]]]:
     rng = np.random.default_rng(seed)
     seen = rng.random((people, c)) < share
     seen[np.arange(people), rng.integers(0, c, people)] = True
-    left = rng.normal(size=seen.sum())
+    residuals = rng.normal(size=seen.sum())
     person, place = np.nonzero(seen)
     offsets = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
     rows: list[dict[int, float]] = [{} for _ in range(people)]
-    for n, a, value in zip(person.tolist(), place.tolist(), left.tolist(), strict=True):
+    for n, a, value in zip(person.tolist(), place.tolist(), residuals.tolist(), strict=True):
         rows[n][a] = value
-    return Residuals(offsets, place.astype(np.uint16), left, c), rows
+    return Residuals(offsets, place.astype(np.uint16), residuals, c), rows
 
 
 @pytest.mark.jitless
-@pytest.mark.parametrize("ways", ["by_pairs", "by_matrices"])
+@pytest.mark.parametrize("method", ["by_pairs", "by_matrices"])
 @pytest.mark.parametrize(("people", "c", "share"), [(1, 1, 1.0), (30, 7, 0.4), (12, 9, 0.05), (25, 11, 1.0)])
-def test_both_ways_to_cross_actions_equal_their_twin(
-    ways: str, people: int, c: int, share: float, small: Small
+def test_both_methods_of_cross_products_equal_their_twin(
+    method: str, people: int, c: int, share: float, small_blocks: Patch
 ) -> None:
-    small.setattr("lpbandits.fit.taste.cross_products.PEOPLE", 10)
-    small.setattr("lpbandits.fit.taste.cross_products.PANEL", 4)
-    both, rows = placed(people, c, share, seed=c)
+    small_blocks.setattr("lpbandits.fit.taste.cross_products.PEOPLE", 10)
+    small_blocks.setattr("lpbandits.fit.taste.cross_products.PANEL", 4)
+    products_of, rows = random_residuals(people, c, share, seed=c)
     with Threads(1) as pool:
-        products, raters = getattr(both, ways)(pool)
-    wanted = naive.crossed(rows, c)
-    np.testing.assert_allclose(products, wanted[0], rtol=1e-12, atol=1e-12)
-    assert raters.tolist() == wanted[1].tolist()
+        products, raters = getattr(products_of, method)(pool)
+    expected = naive.crossed(rows, c)
+    np.testing.assert_allclose(products, expected[0], rtol=1e-12, atol=1e-12)
+    assert raters.tolist() == expected[1].tolist()
     full = mirrored(products, c)
     np.testing.assert_array_equal(full, full.T)
     np.testing.assert_array_equal(full[np.triu_indices(c)], products)
 
 
-def test_few_pairs_are_gone_through_and_many_are_multiplied() -> None:
-    assert placed(50, 100, 0.25, seed=0)[0].is_sparse
-    assert not placed(50, 100, 0.35, seed=0)[0].is_sparse
+def test_sparse_residuals_are_multiplied_by_pairs() -> None:
+    assert random_residuals(50, 100, 0.25, seed=0)[0].is_sparse
+    assert not random_residuals(50, 100, 0.35, seed=0)[0].is_sparse
 
 
-@pytest.mark.parametrize("ways", ["by_pairs", "by_matrices"])
-def test_crossing_is_the_same_on_any_number_of_threads(ways: str, small: Small) -> None:
-    small.setattr("lpbandits.fit.taste.cross_products.PANEL", 16)
-    both, _ = placed(200, 70, 0.3, seed=1)
-    found = []
+@pytest.mark.parametrize("method", ["by_pairs", "by_matrices"])
+def test_cross_products_do_not_depend_on_threads(method: str, small_blocks: Patch) -> None:
+    small_blocks.setattr("lpbandits.fit.taste.cross_products.PANEL", 16)
+    products_of, _ = random_residuals(200, 70, 0.3, seed=1)
+    results = []
     for count in (1, 2, 3):
         with Threads(count) as pool:
-            found.append(getattr(both, ways)(pool))
-    for products, raters in found[1:]:
-        np.testing.assert_array_equal(products, found[0][0])
-        np.testing.assert_array_equal(raters, found[0][1])
+            results.append(getattr(products_of, method)(pool))
+    for products, raters in results[1:]:
+        np.testing.assert_array_equal(products, results[0][0])
+        np.testing.assert_array_equal(raters, results[0][1])
 
 
 @pytest.mark.parametrize("estimator", [TwoStage(restarts=1), Em(restarts=1)], ids=lambda one: one.method)
-def test_means_are_the_same_wherever_blocks_are(estimator: Estimator, small: Small) -> None:
-    log = some_log()
+def test_state_means_do_not_depend_on_threads_or_storage(estimator: Estimator, small_blocks: Patch) -> None:
+    log = random_log()
     estimate = estimate_of(log, estimator)
-    found = []
+    results = []
     for count in (1, 2, 3):
         with Threads(count) as pool:
             assert len(MemoryBlocks(log, pool).edges) > 2
-            found.append(state_means(log, estimate, pool))
-        found.append(state_means(Scattered(log, 300, count), estimate))
-    for one in found[1:]:
-        np.testing.assert_array_equal(one.means, found[0].means)
-        assert one.noise == found[0].noise
-    small.undo()
-    whole = state_means(log, estimate)
-    np.testing.assert_allclose(found[0].means, whole.means, rtol=1e-10)
-    assert found[0].noise == pytest.approx(whole.noise, rel=1e-10)
+            results.append(state_means(log, estimate, pool))
+        results.append(state_means(Scattered(log, 300, count), estimate))
+    for one in results[1:]:
+        np.testing.assert_array_equal(one.means, results[0].means)
+        assert one.noise == results[0].noise
+    small_blocks.undo()
+    unsplit = state_means(log, estimate)
+    np.testing.assert_allclose(results[0].means, unsplit.means, rtol=1e-10)
+    assert results[0].noise == pytest.approx(unsplit.noise, rel=1e-10)
 
 
-def test_tastes_are_the_same_wherever_blocks_are(small: Small) -> None:
-    log = some_log(people=150)
+def test_tastes_do_not_depend_on_threads_or_storage(small_blocks: Patch) -> None:
+    log = random_log(people=150)
     people = informative(log)[::2]
     sums, tastes = [], []
     for count in (1, 2, 3):
@@ -207,38 +211,38 @@ def test_tastes_are_the_same_wherever_blocks_are(small: Small) -> None:
         sums.append(moments(Scattered(log, 300, count), people=people))
         tastes += [fitted(log, count), fitted(Scattered(log, 300, count), count)]
     for one in sums[1:]:
-        alike(sums[0], one)
+        assert_equal_moments(sums[0], one)
     assert tastes[0].taste is not None
-    for made in tastes[1:]:
-        assert made.taste == tastes[0].taste
-        assert made.report == tastes[0].report
-    small.undo()
-    whole = moments(log, people=people)
-    for name, value in vars(whole).items():
+    for fit in tastes[1:]:
+        assert fit.taste == tastes[0].taste
+        assert fit.report == tastes[0].report
+    small_blocks.undo()
+    unsplit = moments(log, people=people)
+    for name, value in vars(unsplit).items():
         np.testing.assert_allclose(getattr(sums[0], name), value, rtol=1e-10, atol=1e-12, err_msg=name)
-    np.testing.assert_allclose(whole.means, moments(log.subset(people)).means, rtol=1e-12)
+    np.testing.assert_allclose(unsplit.means, moments(log.subset(people)).means, rtol=1e-12)
 
 
 @settings(max_examples=25)
-@given(many(), st.integers(2, 40))
-def test_blocks_add_up_to_the_whole(log: Ratings, size: int) -> None:
-    parted = Scattered(log, size, 1)
-    own, whole = scales(parted), scales(log)
-    np.testing.assert_array_equal(own.spreads, whole.spreads)
-    used = own.informative
+@given(logs(), st.integers(2, 40))
+def test_sums_do_not_depend_on_blocks(log: Ratings, size: int) -> None:
+    scattered = Scattered(log, size, 1)
+    scale, unsplit = scales(scattered), scales(log)
+    np.testing.assert_array_equal(scale.spreads, unsplit.spreads)
+    used = scale.informative
     if not used.any():
         return
-    one, other = moments(parted, people=np.flatnonzero(used)), moments(log, people=np.flatnonzero(used))
+    one, other = moments(scattered, people=np.flatnonzero(used)), moments(log, people=np.flatnonzero(used))
     for name, value in vars(other).items():
         np.testing.assert_allclose(getattr(one, name), value, rtol=1e-10, atol=1e-10, err_msg=name)
     u = StandardizedRatings(as_blocks(log)).item_means(used)[0].means
-    for order in (popular_ordering(parted), popular_ordering(log)):  # equal ones may change places by rounding
+    for order in (popular_ordering(scattered), popular_ordering(log)):  # ties may be broken by rounding
         assert order is not None
         rated = order[: np.count_nonzero(np.isin(np.arange(len(u)), log.action))]
         assert np.all(np.diff(u[rated]) <= 1e-9)
 
 
-def test_parts_are_of_about_equally_many_ratings() -> None:
+def test_parts_have_about_equal_sizes() -> None:
     offsets = np.concatenate([[0], np.cumsum(np.random.default_rng(0).integers(0, 9, 1000))])
     edges = split_people(offsets, 16)
     assert (edges[0], edges[-1], len(edges)) == (0, 1000, 17)
@@ -246,9 +250,9 @@ def test_parts_are_of_about_equally_many_ratings() -> None:
     assert split_people(np.array([0, 0]), 3).tolist() == [0, 0, 0, 1]
 
 
-def test_many_cells_have_few_parts(monkeypatch: Small) -> None:
+def test_large_sums_have_few_parts(monkeypatch: Patch) -> None:
     monkeypatch.setattr("lpbandits.data.blocks.MIN_PART", 10)
-    log = some_log()
+    log = random_log()
 
     def kernel(low: int, high: int, *arrays: Any) -> None:
         arrays[-1][low:high] = 1.0
@@ -258,43 +262,43 @@ def test_many_cells_have_few_parts(monkeypatch: Small) -> None:
             np.testing.assert_array_equal(parallel_sum(kernel, log, pool, shape), np.full(shape, parts))
 
 
-def test_a_sample_of_a_large_log_gives_the_digits(monkeypatch: Small) -> None:
-    log = some_log(people=300)
+def test_rounding_of_means_uses_a_sample_of_a_large_log(monkeypatch: Patch) -> None:
+    log = random_log(people=300)
     estimate = estimate_of(log, TwoStage(restarts=1))
     counts = np.full(10, 7)
     assert subsample(np.arange(10), counts, ratings=70).tolist() == list(range(10))
     assert subsample(np.arange(10), counts, ratings=69).tolist() == [0, 2, 4, 6, 8]
-    asked: list[int] = []
+    sizes: list[int] = []
 
     def few(people: IntArray, counts: IntArray) -> IntArray:
-        asked.append(len(people))
+        sizes.append(len(people))
         return subsample(people, counts, ratings=200)
 
     monkeypatch.setattr("lpbandits.fit.state_means.subsample", few)
     sampled = state_means(log, estimate)
     monkeypatch.undo()
-    assert asked == [300]
+    assert sizes == [300]
     np.testing.assert_array_equal(sampled.means, state_means(log, estimate).means)
 
 
-def test_of_too_many_pairs_those_of_a_sample_are_gone_through(monkeypatch: Small) -> None:
+def test_large_logs_are_tuned_on_a_sample(monkeypatch: Patch) -> None:
     counts = np.array([5, 0, 5, 2, 5, 50] * 20)
     people = np.flatnonzero(counts)
     assert _sample(people, counts, 10, 0).tolist() == people.tolist()
     monkeypatch.setattr("lpbandits.fit.taste.tuning.MAX_PAIRS", 2000)
-    kept = _sample(people, counts, 10, 0)
-    assert set(kept) < set(people)
-    assert np.all(np.diff(kept) > 0)
-    pairs = np.minimum(counts, 10) ** 2  # of at most ten actions, whatever else was rated
-    assert 2000 - 100 < pairs[kept].sum() <= 2000
-    assert _sample(people, counts, 10, 1).tolist() != kept.tolist()
+    sample = _sample(people, counts, 10, 0)
+    assert set(sample) < set(people)
+    assert np.all(np.diff(sample) > 0)
+    pairs = np.minimum(counts, 10) ** 2  # at most ten actions of a person count
+    assert 2000 - 100 < pairs[sample].sum() <= 2000
+    assert _sample(people, counts, 10, 1).tolist() != sample.tolist()
     monkeypatch.setattr("lpbandits.fit.taste.tuning.MAX_PAIRS", 1)
     assert len(_sample(people, counts, 10, 0)) == 20
 
 
 @settings(max_examples=20)
 @given(st.integers(1, 60), st.integers(0, 99))
-def test_a_symmetric_product_is_that_of_numpy(n: int, seed: int) -> None:
+def test_symmetric_products_equal_numpy(n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     matrix, vector = rng.normal(size=(n, n)), rng.normal(size=2 * n)[::2]
     matrix += matrix.T

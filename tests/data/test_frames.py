@@ -39,9 +39,9 @@ def log(tmp_path: Path) -> lpb.Ratings:
     ],
 )
 def test_a_polars_frame_equals_the_file(log: lpb.Ratings, change: Any) -> None:
-    found = lpb.read_ratings(change(pl.DataFrame(COLUMNS)))
-    assert found.sha256 == log.sha256
-    assert found.layout == "long"
+    ratings = lpb.read_ratings(change(pl.DataFrame(COLUMNS)))
+    assert ratings.sha256 == log.sha256
+    assert ratings.layout == "long"
 
 
 @pytest.mark.parametrize(
@@ -60,15 +60,15 @@ def test_a_polars_frame_equals_the_file(log: lpb.Ratings, change: Any) -> None:
 )
 def test_a_pandas_frame_equals_the_file(log: lpb.Ratings, change: Any) -> None:
     pd = pytest.importorskip("pandas")
-    found = lpb.read_ratings(change(pd.DataFrame(COLUMNS), pd))
-    assert found.sha256 == log.sha256
+    ratings = lpb.read_ratings(change(pd.DataFrame(COLUMNS), pd))
+    assert ratings.sha256 == log.sha256
 
 
 def test_a_pivoted_pandas_frame_is_wide(log: lpb.Ratings) -> None:
     pd = pytest.importorskip("pandas")
     wide = pd.DataFrame(COLUMNS).pivot_table(index="userId", columns="item", values="rating")
-    found = lpb.read_ratings(wide)
-    assert (found.layout, found.sha256) == ("wide", log.sha256)
+    ratings = lpb.read_ratings(wide)
+    assert (ratings.layout, ratings.sha256) == ("wide", log.sha256)
     nameless = wide.rename_axis(None).rename(index=lambda person: f"p{person}")
     people = lpb.read_ratings(nameless, layout="wide").people
     assert people == ("p1", "p2", "p7")
@@ -79,9 +79,9 @@ def test_a_workbook_equals_the_file(log: lpb.Ratings, tmp_path: Path) -> None:
     header = ["userId", "item", "rating", "note"]
     rows = [[*row, "x"] for row in ROWS]
     path = workbook(tmp_path / "log.xlsx", [header, *rows[:2], [None] * 4, *rows[2:]])
-    found = lpb.read_ratings(path)
-    assert found.sha256 == log.sha256
-    assert found.dropped["blank_lines"] == 1
+    ratings = lpb.read_ratings(path)
+    assert ratings.sha256 == log.sha256
+    assert ratings.dropped["blank_lines"] == 1
     workbook(path, [header, *rows, [9, "tea", "good", None]])
     with pytest.raises(InvalidInput, match=r"log\.xlsx, row 7: rating is 'good', not a finite number"):
         lpb.read_ratings(path)
@@ -191,9 +191,9 @@ def test_a_matrix_with_nan_is_a_log() -> None:
     np.testing.assert_array_equal(log.matrix().toarray(), [[5, 0], [0, 0], [1, 2]])
     assert lpb.Ratings.from_matrix(np.eye(2)).actions == (0, 1)
     for matrix, labels, message in (
-        ([[1, 2]], {"people": ["a", "b"]}, "people has 2 labels"),
+        ([[1, 2]], {"people": ["a", "b"]}, "people must have 1 label"),
         ([[1, 2]], {"actions": ["a", "a"]}, "label 'a' is given to actions 0 and 1"),
-        ([1, 2], {}, "it must be any×any"),
+        ([1, 2], {}, "any×any"),
         ([[np.nan]], {}, "there are no ratings"),
         ([[np.inf]], {}, "must be a finite number"),
     ):

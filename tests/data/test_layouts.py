@@ -207,29 +207,28 @@ def test_recovery_from_rankings_finds_the_orderings() -> None:
         orient="row",
     )
     model = lpb.fit_states(lpb.read_ratings(frame), lpb.TwoStage(scale="cosine"), states=2).model
-    found = {"".join(str(model.actions[a]) for a in ordering) for ordering in model.orderings.tolist()}
-    assert found == {"abcd", "dcba"}
+    orderings = {"".join(str(model.actions[a]) for a in ordering) for ordering in model.orderings.tolist()}
+    assert orderings == {"abcd", "dcba"}
 
 
-@pytest.mark.parametrize(("how", "kept"), [("last", [3.0, 4.0]), ("mean", [13 / 3, 4.0])])
-def test_duplicates_last_and_mean(tmp_path: Path, how: str, kept: list[float]) -> None:
+@pytest.mark.parametrize(("how", "ratings"), [("last", [3.0, 4.0]), ("mean", [13 / 3, 4.0])])
+def test_duplicates_last_and_mean(tmp_path: Path, how: str, ratings: list[float]) -> None:
     rows = ["1,a,5", "1,b,4", "1,a,5", "1,a,3"]
-    log = lpb.read_ratings(write(tmp_path, "\n".join(["user,item,rating", *rows])), duplicates=how)
-    np.testing.assert_allclose(log.rating, kept)
-    assert log.dropped["repeated_ratings"] == 2
-    again = lpb.read_ratings(write(tmp_path, "\n".join(["user,item,rating", *rows])), duplicates=how, min_person=2)
-    assert again.dropped["people_below_min_person"] == 0
+    path = write(tmp_path, "\n".join(["user,item,rating", *rows]))
+    log = lpb.read_ratings(path, duplicates=how, min_person=2)
+    np.testing.assert_allclose(log.rating, ratings)
+    assert (log.dropped["repeated_ratings"], log.dropped["people_below_min_person"]) == (2, 0)
     with pytest.raises(InvalidInput, match=r"2 repeats in all.*--duplicates last"):
-        lpb.read_ratings(write(tmp_path, "\n".join(["user,item,rating", *rows])))
+        lpb.read_ratings(path)
 
 
 def test_the_last_rating_is_the_last_row_however_rows_are_ordered() -> None:
     rng = np.random.default_rng(3)
     rows = [(n, a, float(rng.integers(100))) for n, a in itertools.product(range(30), range(5)) for _ in range(3)]
     rows = [rows[i] for i in rng.permutation(len(rows))]
-    wanted = {(n, a): x for n, a, x in rows}
+    expected = {(n, a): x for n, a, x in rows}
     log = lpb.read_ratings(pl.DataFrame(rows, schema=["user", "item", "rating"], orient="row"), duplicates="last")
-    assert {(n, a): x for n, rated in ratings_of(log).items() for a, x in rated.items()} == wanted
+    assert {(n, a): x for n, rated in ratings_of(log).items() for a, x in rated.items()} == expected
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Rankings as PrefLib keeps them."""
+"""PrefLib files of rankings."""
 
 import gzip
 from pathlib import Path
@@ -44,7 +44,7 @@ def test_voters_become_people_and_places_ratings(tmp_path: Path, name: str, cont
     assert not any(log.dropped.values())
 
 
-def test_ties_share_a_place_and_what_is_not_ranked_is_not_rated(tmp_path: Path) -> None:
+def test_ties_share_a_place_and_unranked_alternatives_have_no_rating(tmp_path: Path) -> None:
     ties = lpb.read_ratings(write(tmp_path, SOC.replace("3,1,2", "{3, 1},2"), "a.toc"))
     assert ratings_of(ties)[1] == {"milk": 2.5, "Tea, green": 2.5, "jam": 1.0}
     partial = lpb.read_ratings(write(tmp_path, SOC.replace("3,1,2", "3"), "a.soi"))
@@ -53,7 +53,7 @@ def test_ties_share_a_place_and_what_is_not_ranked_is_not_rated(tmp_path: Path) 
     assert ratings_of(both)[2] == {"jam": 2.5, "Tea, green": 2.5}
 
 
-def test_a_bare_file_of_orders_will_do(tmp_path: Path) -> None:
+def test_a_file_of_orders_needs_no_header(tmp_path: Path) -> None:
     log = lpb.read_ratings(write(tmp_path, "1: 2,1\n2: 1,2\n"))
     assert ratings_of(log) == {1: {2: 2.0, 1: 1.0}, 2: {1: 2.0, 2: 1.0}, 3: {1: 2.0, 2: 1.0}}
 
@@ -135,10 +135,10 @@ def test_every_voter_has_every_place(
     path = tmp_path_factory.mktemp("preflib") / "a.toi"
     path.write_text("\n".join(lines))
     frame = read_preflib(Source(path, "a.toi", kind="preflib"))
-    wanted = [
+    expected = [
         (person, str(alternative), place)
         for person, groups in enumerate((groups for n, groups in orders for _ in range(n)), start=1)
         for place, group in enumerate(groups, start=1)
         for alternative in group
     ]
-    assert sorted(frame.select("person", "action", "rating").rows()) == sorted(wanted)
+    assert sorted(frame.select("person", "action", "rating").rows()) == sorted(expected)

@@ -156,54 +156,50 @@ def test_an_invalid_file_raises(tmp_path: Path, content: str, message: str) -> N
 
 def test_invalid_options_and_paths_raise(tmp_path: Path) -> None:
     path = write(tmp_path, "a.csv", text())
-    with pytest.raises(InvalidInput, match=r"6 ratings.*min_person 9"):
-        read_ratings(path, min_person=9)
-    with pytest.raises(InvalidInput, match="no column 'who' for the person"):
-        read_ratings(path, person="who")
-    with pytest.raises(InvalidInput, match="must be three columns"):
-        read_ratings(path, person="rating")
-    with pytest.raises(InvalidInput, match="does not exist"):
-        read_ratings(tmp_path / "none.csv")
-    with pytest.raises(InvalidInput, match="holds no ratings"):
-        read_ratings(write(tmp_path, "empty/x.txt", "x").parent)
-    with pytest.raises(InvalidInput, match="cannot unpack"):
-        read_ratings(write(tmp_path, "a.zip", "no zip"))
-    with pytest.raises(InvalidInput, match=r"cannot read a\.parquet"):
-        read_ratings(write(tmp_path, "a.parquet", "no parquet"))
     (tmp_path / "latin.csv").write_bytes("user,item,rating\n1,a,3\n1,é,3\n".encode("latin-1"))
-    with pytest.raises(InvalidInput, match=r"latin\.csv, line 3: .*UTF-8"):
-        read_ratings(tmp_path / "latin.csv")
+    os.mkfifo(tmp_path / "pipe.csv")
+    cases: list[tuple[Path, dict[str, Any], str]] = [
+        (path, {"min_person": 9}, "6 ratings.*min_person 9"),
+        (path, {"person": "who"}, "no column 'who' for the person"),
+        (path, {"person": "rating"}, "must be three columns"),
+        (tmp_path / "none.csv", {}, "does not exist"),
+        (write(tmp_path, "empty/x.txt", "x").parent, {}, "holds no ratings"),
+        (write(tmp_path, "a.zip", "no zip"), {}, "cannot unpack"),
+        (write(tmp_path, "a.parquet", "no parquet"), {}, r"cannot read a\.parquet"),
+        (write(tmp_path, "a.parquet.gz", "x"), {}, r"a\.parquet\.gz is gzipped Parquet.* gunzip"),
+        (tmp_path / "latin.csv", {}, r"latin\.csv, line 3: .*UTF-8"),
+        (tmp_path / "pipe.csv", {}, r"pipe\.csv is not a regular file"),
+    ]
+    for source, options, message in cases:
+        with pytest.raises(InvalidInput, match=message):
+            read_ratings(source, **options)
 
 
 def test_a_damaged_gzip_file_raises(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [f"{n},{a},{rng.random()}" for n in range(300) for a in range(20)]
-    whole = gzip.compress(("user,item,rating\n" + "\n".join(rows)).encode())
+    data = gzip.compress(("user,item,rating\n" + "\n".join(rows)).encode())
     path = tmp_path / "a.csv.gz"
     for share in (0.02, 0.5, 0.9999):
-        path.write_bytes(whole[: int(len(whole) * share)])
+        path.write_bytes(data[: int(len(data) * share)])
         with pytest.raises(InvalidInput, match=r"cannot read a\.csv\.gz.*truncated"):
             read_ratings(path)
-    middle = len(whole) // 2
-    path.write_bytes(whole[:middle] + b"?" * 50 + whole[middle + 50 :])
+    middle = len(data) // 2
+    path.write_bytes(data[:middle] + b"?" * 50 + data[middle + 50 :])
     with pytest.raises(InvalidInput, match=r"a\.csv\.gz"):
         read_ratings(path)
 
 
-def test_gzipped_parquet_raises(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"a\.parquet\.gz is gzipped Parquet.* gunzip"):
-        read_ratings(write(tmp_path, "a.parquet.gz", "x"))
-
-
 def test_from_arrays() -> None:
-    with pytest.raises(InvalidInput, match="person 1 rated action 'b'"):
-        Ratings.from_arrays([1, 1], ["b", "b"], [1, 2])
-    with pytest.raises(InvalidInput, match="equal length"):
-        Ratings.from_arrays([1], [1, 2], [1, 2])
-    with pytest.raises(InvalidInput, match="action 9 is not among the 2"):
-        Ratings.from_arrays([1], [9], [1], actions=[1, 2])
-    with pytest.raises(InvalidInput, match="there are no ratings"):
-        Ratings.from_arrays([], [], [])
+    columns: list[tuple[list[Any], list[Any] | None, str]] = [
+        ([[1, 1], ["b", "b"], [1, 2]], None, "person 1 rated action 'b'"),
+        ([[1], [1, 2], [1, 2]], None, "equal length"),
+        ([[1], [9], [1]], [1, 2], "action 9 is not among the 2"),
+        ([[], [], []], None, "there are no ratings"),
+    ]
+    for arrays, actions, message in columns:
+        with pytest.raises(InvalidInput, match=message):
+            Ratings.from_arrays(*arrays, actions=actions)
     log = Ratings.from_arrays([2, 1, 1], [1, 1, 0], [5, 4, 3], actions=[0, 1, 2])
     part = log.subset(np.array([1]))
     assert part.people == (2,)
@@ -237,12 +233,6 @@ def test_a_matrix_does_not_share_memory_with_the_log() -> None:
     matrix.data[:] = 9
     assert log.action.tolist() == [0, 1]
     assert log.rating.tolist() == [0.0, 1.0]
-
-
-def test_a_pipe_raises(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(InvalidInput, match=r"pipe\.csv is not a regular file"):
-        read_ratings(tmp_path / "pipe.csv")
 
 
 def test_integers_written_as_floats_are_integers(tmp_path: Path) -> None:

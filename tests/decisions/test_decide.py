@@ -51,7 +51,7 @@ def agents_of(policy: Policy, past: Histories) -> list[Agent]:
     return out
 
 
-def asked(agent: Agent, allowed: list[Any] | None) -> Any:
+def answer_of(agent: Agent, allowed: list[Any] | None) -> Any:
     """Return an agent's answer with the same random draw at every call."""
     before = agent.asked
     answer = agent.ask(allowed)
@@ -79,11 +79,11 @@ def assert_equals_agents(policy: Policy, past: Histories, allowed: Any, exclude_
             assert decisions.runner_up[n] == -1
             assert all(np.isnan(getattr(decisions, name)[n]) for name in ("probability", "expected", "low", "high"))
             continue
-        action = asked(agent, free)
+        action = answer_of(agent, free)
         assert labels[decisions.action[n]] == action
         others = [a for a in (labels if free is None else free) if a != action]
         assert (labels[decisions.runner_up[n]] if decisions.runner_up[n] >= 0 else None) == (
-            asked(agent, others) if others else None
+            answer_of(agent, others) if others else None
         )
         chance = agent.probabilities(free)[decisions.action[n]]
         np.testing.assert_allclose(decisions.probability[n], chance, rtol=1e-9, atol=1e-12)
@@ -132,8 +132,8 @@ def _noise(agent: Agent) -> float | None:
 
 ALLOWED: dict[str, Any] = {
     "all": None,
-    "some": [4, 1, 5, 1],
-    "own": {label: [[5, 0, 2], [3], [], list(range(K))][n % 4] for n, label in enumerate(LABELS)},
+    "common": [4, 1, 5, 1],
+    "personal": {label: [[5, 0, 2], [3], [], list(range(K))][n % 4] for n, label in enumerate(LABELS)},
 }
 
 
@@ -230,9 +230,9 @@ def test_one_posterior_update_after_all_outcomes_leaves_the_same_bits(case: Case
     policy = case.policy(model)
     history: list[Outcome] = data.draw(outcomes_for(model, case.kind, 12).filter(bool))
     one, other = policy.new_belief(16), policy.new_belief(16)
-    told, recorded = 0, 0
+    updated, recorded = 0, 0
     for action, reward in history:
-        told = policy.tell(policy.arrays(one), told, action, reward)
+        updated = policy.tell(policy.arrays(one), updated, action, reward)
         recorded, _ = record(policy.arrays(other), recorded, action, reward)
     assert policy.evidence.update_posterior is not None
     policy.evidence.update_posterior(policy.arrays(other), recorded)

@@ -5,9 +5,8 @@ import gzip
 import io
 import json
 import os
+import re
 import stat
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +18,7 @@ import pytest
 import lpbandits as lpb
 from lpbandits.data.names import read_names
 from lpbandits.errors import FileFormatError, InvalidInput, ResourceError, translate_errors
-from lpbandits.io import atomic, compressed, paths
+from lpbandits.io import atomic, paths
 from lpbandits.io import json as json_io
 
 SOURCES = Path(lpb.__file__).parent
@@ -33,6 +32,10 @@ def fails(*_: Any, **__: Any) -> Any:
 
 def results() -> lpb.Results:
     return lpb.simulate(lpb.SyntheticWorld(states=2, actions=3), ["uniform"], people=2, rounds=3, threads=1)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
 
 
 # writing
@@ -60,15 +63,14 @@ def test_links_and_devices_are_not_replaced(tmp_path: Path) -> None:
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
 
 
-@pytest.mark.parametrize("name", ["fsync", "replace", "fchmod"])
-def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+@pytest.mark.parametrize(("owner", "name"), [(os, "fsync"), (Path, "replace"), (Path, "chmod")])
+def test_a_failed_write_keeps_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str
+) -> None:
     path = tmp_path / "model.json"
     MODEL.save(path)
     old = path.read_bytes()
-    if name == "replace":
-        monkeypatch.setattr(Path, "replace", fails)
-    else:
-        monkeypatch.setattr(os, name, fails)
+    monkeypatch.setattr(owner, name, fails)
     with pytest.raises(InvalidInput, match=r"model\.json: No space left on device"):
         lpb.PreferenceModel([[0, 1, 2]]).save(path)
     monkeypatch.undo()
@@ -94,15 +96,15 @@ def test_an_unwritable_path_raises(tmp_path: Path, make: Callable[[Path], Any], 
 
 def test_a_manifest_lists_the_hash_of_every_file(tmp_path: Path) -> None:
     out = results().save(tmp_path / "out")
-    manifest = json.loads((out / "manifest.json").read_text())
-    assert manifest["files"] == {name: atomic.sha256(out / name) for name in ("curves.parquet", "people.parquet")}
-    assert {file.name for file in out.iterdir()} == {"manifest.json", *manifest["files"]}
+    files = json.loads((out / "manifest.json").read_text())["files"]
+    assert files == {name: atomic.sha256(out / name) for name in ("curves.parquet", "people.parquet")}
+    assert {file.name for file in out.iterdir()} == {"manifest.json", *files}
 
 
 @pytest.mark.parametrize("failing", ["curves.parquet", "people.parquet", "manifest.json"])
 def test_a_failed_folder_is_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str) -> None:
     results().save(tmp_path)
-    old = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    old = contents(tmp_path)
     plain = atomic.write_bytes
 
     def write(path: Any, content: bytes) -> None:
@@ -113,7 +115,7 @@ def test_a_failed_folder_is_unchanged(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(atomic, "write_bytes", write)
     with pytest.raises(InvalidInput, match=rf"{tmp_path}/{failing}: No space left"):
         results().save(tmp_path)
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == old
+    assert contents(tmp_path) == old
 
 
 def test_an_interrupted_folder_has_no_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,28 +134,16 @@ def test_an_interrupted_folder_has_no_manifest(tmp_path: Path, monkeypatch: pyte
 
 
 def test_only_io_writes_files() -> None:
-    words = (
-        ".write_text(",
-        ".write_bytes(",
-        ".write_parquet(",
-        ".write_csv(",
-        ".sink_parquet(",
-        ".sink_csv(",
-        "json.dump(",
-        '.open("w',
-        "np.save",
-        "mkdtemp",
-    )
-    found = [
-        f"{file.relative_to(SOURCES)}: {word}"
+    calls = re.compile(r"\.(write|sink)_(text|bytes|parquet|csv)\(|json\.dump\(|\.open\(.w|np\.save|mkdtemp")
+    writers = {
+        str(file.relative_to(SOURCES))
         for file in SOURCES.rglob("*.py")
-        if file.relative_to(SOURCES).parts[0] != "io"
-        for word in words
+        if file.parent.name != "io"
         for line in file.read_text(encoding="utf-8").splitlines()
-        if word in line and ">>>" not in line
-    ]
+        if calls.search(line) and ">>>" not in line
+    }
     # a download and the files of a log, both in temporary folders
-    assert sorted(set(found)) == ['data/spill.py: .open("w', 'datasets/movielens.py: .open("w']
+    assert writers == {"data/spill.py", "datasets/movielens.py"}
 
 
 # reading JSON
@@ -215,11 +205,11 @@ def log(rows: int = 100) -> str:
 
 def test_the_decompressed_size_is_limited(tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.csv.gz"
-    text = "user,item,rating,note\n" + "".join(f"{i},{i % 7},{i % 5},{'0' * 1_000_000}\n" for i in range(100))
-    bomb.write_bytes(gzip.compress(text.encode(), 6))
+    text = "user,item,rating,note\n" + "".join(f"{i},{i % 7},{i % 5},{'0' * 1_000_000}\n" for i in range(70))
+    bomb.write_bytes(gzip.compress(text.encode(), 1))
     with pytest.raises(InvalidInput, match=r"bomb\.csv\.gz.*67,108,864 bytes.*--unpack-limit"):
         lpb.read_ratings(bomb)
-    assert len(lpb.read_ratings(bomb, unpack_limit=10**9)) == 100
+    assert len(lpb.read_ratings(bomb, unpack_limit=10**9)) == 70
     with pytest.raises(InvalidInput, match=r"limit of 1,000 bytes"):
         lpb.read_ratings(bomb, unpack_limit=1000)
     bundle = tmp_path / "bomb.zip"
@@ -233,12 +223,12 @@ def test_invalid_zips_raise(tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("ratings.csv", log())
-    whole = path.read_bytes()
+    valid = path.read_bytes()
     for data, message in (
-        (whole[:-30], "cannot unpack"),
-        (whole.replace(b"PK\x01\x02\x14\x03\x14\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01\x00"), "is encrypted"),
+        (valid[:-30], "cannot unpack"),
+        (valid.replace(b"PK\x01\x02\x14\x03\x14\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01\x00"), "is encrypted"),
         (b"not a zip", "cannot unpack"),
-        (whole[:60] + b"\xff" + whole[61:], "cannot unpack"),
+        (valid[:60] + b"\xff" + valid[61:], "cannot unpack"),
     ):
         path.write_bytes(data)
         with pytest.raises(InvalidInput, match=message):
@@ -255,27 +245,31 @@ def test_other_compression_formats_raise(tmp_path: Path, start: bytes, kind: str
         lpb.read_ratings(tmp_path / "a.csv")
 
 
-def test_lines_and_columns_are_bounded(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text(",".join(f"c{i}" for i in range(10_001)) + "\n1\n")
-    with pytest.raises(InvalidInput, match="10,001 columns"):
-        lpb.read_ratings(path)
-    path.write_text(log() + "1,2," + "3" * 2**21)
-    with pytest.raises(InvalidInput, match="line longer than 1,048,576"):
-        lpb.read_ratings(path)
-    path.write_text("a," * 2**20)
-    with pytest.raises(InvalidInput, match="line longer than 1,048,576"):
-        lpb.read_ratings(path)
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", ",".join(f"c{i}" for i in range(10_001)) + "\n1\n", "10,001 columns"),
+        ("u.data", "\t".join("1" * 20_000) + "\n", "columns.*10,000"),
+        ("ratings.dat", "::".join("1" * 20_000) + "\n", "columns.*10,000"),
+        ("a.csv", log() + "1,2," + "3" * 2**21, "line.*1,048,576"),
+        ("a.csv", "a," * 2**20, "line.*1,048,576"),
+    ],
+    ids=range(5),
+)
+def test_lines_and_columns_are_bounded(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InvalidInput, match=message):
+        lpb.read_ratings(tmp_path / name)
 
 
 def test_corrupt_parquet_raises(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     buffer = io.BytesIO()
     pl.DataFrame({"user": range(100), "item": range(100), "rating": [1.0] * 100}).write_parquet(buffer)
-    whole = buffer.getvalue()
+    valid = buffer.getvalue()
     path = tmp_path / "a.parquet"
-    for place in range(0, len(whole), 37):
-        data = bytearray(whole)
-        data[place] ^= 0xFF
+    for position in range(0, len(valid), 37):
+        data = bytearray(valid)
+        data[position] ^= 0xFF
         path.write_bytes(data)
         try:
             lpb.read_ratings(path)
@@ -303,19 +297,6 @@ def test_names_with_an_overlong_field_raise(tmp_path: Path) -> None:
 # paths and errors of other libraries
 
 
-def test_a_temporary_folder_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    mine = paths.own_temporary()
-    assert mine is not None
-    assert stat.S_IMODE(mine.stat().st_mode) == 0o700
-    assert paths.own_temporary() == mine
-    mine.chmod(0o777)
-    assert paths.own_temporary() is None
-    mine.rmdir()
-    mine.symlink_to(tmp_path)
-    assert paths.own_temporary() is None
-
-
 def test_without_a_home_there_is_no_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HOME", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
@@ -337,34 +318,20 @@ def test_programming_errors_are_not_translated() -> None:
         raise KeyError("x")
 
 
-def test_the_limit_grows_with_the_file_up_to_a_maximum() -> None:
-    limit = compressed.Limit()
-    assert limit.of(1) == 2**26
-    assert limit.of(10**6) == 2 * 10**8
-    assert limit.of(10**12) == 20 * 10**9
-
-
 def test_repeated_keys_are_found_in_linear_time() -> None:
     pairs = ",".join(f'"k{i:07d}":0' for i in range(200_000))
     with pytest.raises(FileFormatError, match="has the key 'z' twice"):
         json_io.parse_json("{" + pairs + ',"z":1,"z":2}', "it")
 
 
-@pytest.mark.parametrize(("name", "mark"), [("u.data", "\t"), ("ratings.dat", "::")])
-def test_tables_without_a_header_have_a_column_limit(tmp_path: Path, name: str, mark: str) -> None:
-    (tmp_path / name).write_text(mark.join("1" * 20_000) + "\n")
-    with pytest.raises(InvalidInput, match="columns; the limit is 10,000"):
-        lpb.read_ratings(tmp_path / name)
-
-
 def test_a_folder_in_place_of_a_file_raises_before_any_file_moves(tmp_path: Path) -> None:
     results().save(tmp_path)
     (tmp_path / "people.parquet").unlink()
     (tmp_path / "people.parquet").mkdir()
-    old = {file.name: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()}
+    old = contents(tmp_path)
     with pytest.raises(InvalidInput, match=r"people\.parquet.*not a file"):
         results().save(tmp_path)
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()} == old
+    assert contents(tmp_path) == old
 
 
 def test_a_pipe_is_written_to(tmp_path: Path) -> None:
@@ -386,23 +353,3 @@ def test_names_keep_line_separators(tmp_path: Path) -> None:
     assert read_names(tmp_path / "names.csv") == names
     (tmp_path / "movies.dat").write_bytes("1::L\x85on::Drama\n".encode("latin-1"))
     assert read_names(tmp_path / "movies.dat") == {"1": "L\x85on"}
-
-
-def test_a_cache_file_with_a_flipped_bit_is_compiled_anew(tmp_path: Path) -> None:
-    script = "import lpbandits as lpb; print(lpb.isotonic([1.0, 3.0, 2.0]).tolist())"
-    settings = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-
-    def run() -> str:
-        done = subprocess.run([sys.executable, "-c", script], env=settings, capture_output=True, text=True, check=True)
-        return done.stdout
-
-    first = run()
-    files = list(tmp_path.rglob("*.nbc"))
-    assert files
-    for file in files:
-        data = bytearray(file.read_bytes())
-        data[len(data) // 2] ^= 1
-        file.write_bytes(data)
-    damaged = {file: file.read_bytes() for file in files}
-    assert run() == first
-    assert any(file.read_bytes() != damaged[file] for file in files)  # written anew

@@ -81,9 +81,9 @@ def open_log(
         yield log, time.perf_counter() - start
 
 
-def _note_layout(layout: str, asked: str) -> None:
+def _note_layout(layout: str, requested: str) -> None:
     """Print the detected layout to stderr if it is not one rating per row."""
-    if asked == "auto" and layout in _LAYOUTS:
+    if requested == "auto" and layout in _LAYOUTS:
         typer.echo(f"note: read as {layout}: {_LAYOUTS[layout]} (see --layout)", err=True)
 
 

@@ -5,12 +5,13 @@ A block is a run of consecutive people with about `RATINGS_PER_BLOCK` ratings. I
 equal to the last bit wherever the blocks are stored and whichever process works on them.
 """
 
+import abc
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,10 @@ from lpbandits.data.memory import MemoryBudget
 from lpbandits.data.ratings import Ratings
 from lpbandits.limits import memory_limit
 from lpbandits.parallel import Threads
-from lpbandits.typing import FloatArray, IntArray, Label
+from lpbandits.typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from lpbandits.data.chunked import ChunkedRatings
 
 RATINGS_PER_BLOCK = 2**22
 """A person's ratings are never split over two blocks."""
@@ -36,56 +40,30 @@ MAX_PARTS, MIN_PART = 16, 2**15
 T = TypeVar("T")
 
 
-class RatingsLike(Protocol):
-    """The part of `Ratings` and `ChunkedRatings` that needs no access to the ratings themselves."""
+RatingsLike: TypeAlias = "Ratings | ChunkedRatings"
+"""A log in memory or on disk."""
+
+
+class Blocks(abc.ABC):
+    """A log that is processed block by block, with the threads of this process and a memory budget."""
+
+    log: RatingsLike
+
+    def __init__(self, log: Any, pool: Threads, budget: MemoryBudget | None = None) -> None:
+        self.log, self.pool = log, pool
+        self.budget = MemoryBudget(memory_limit(), asked=False) if budget is None else budget
+
+    @cached_property
+    def edges(self) -> IntArray:
+        """Block b holds the people edges[b] to edges[b + 1] − 1."""
+        return block_edges(self.log.counts)
 
     @property
-    def people(self) -> Sequence[Label]:
-        """Labels of the people, sorted."""
-
-    @property
-    def actions(self) -> tuple[Label, ...]:
-        """Labels of the actions, sorted."""
-
-    @property
-    def counts(self) -> IntArray:
-        """Number of ratings per person."""
-
-    @property
-    def dropped(self) -> Mapping[str, int]:
-        """Number of rows, people and actions that were not kept, by reason."""
-
-    @property
-    def sha256(self) -> str:
-        """Hash of the content."""
-
-    def __len__(self) -> int:
-        """Return the number of ratings."""
-
-
-class Blocks(Protocol):
-    """A log that is processed block by block."""
-
-    @property
-    def log(self) -> RatingsLike:
-        """The log."""
-
-    @property
-    def pool(self) -> Threads:
-        """Threads of this process."""
-
-    @property
-    def budget(self) -> MemoryBudget:
-        """Memory limit and use."""
-
-    @property
+    @abc.abstractmethod
     def local(self) -> "Blocks":
         """These blocks without workers; used when partial sums exceed the memory budget."""
 
-    @property
-    def edges(self) -> IntArray:
-        """Block b holds the people edges[b] to edges[b + 1] − 1."""
-
+    @abc.abstractmethod
     def map(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
         """Yield `stage(block, threads, *common, *arrays)` for every block, in order.
 
@@ -93,6 +71,7 @@ class Blocks(Protocol):
         `arrays` are the slices of `per_person` that belong to the people of the block.
         """
 
+    @abc.abstractmethod
     def fold(self, stage: Callable[..., list[Any]], *common: Any, per_person: Sequence[Any] = ()) -> list[Any]:
         """Return the sums over all blocks of arrays of integers.
 
@@ -100,14 +79,20 @@ class Blocks(Protocol):
         Workers may fold separate runs of blocks: integer sums do not depend on the order.
         """
 
+    @abc.abstractmethod
     def fold_runs(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
         """Yield the fold of every run of blocks, in order, for a stage as in `fold`.
 
         Runs depend on the log alone, so sums of floats do not depend on the workers. Partial sums are sent once a run.
         """
 
+    @abc.abstractmethod
     def subset(self, people: IntArray) -> Ratings:
         """Return the ratings of the people with these increasing indices, in memory."""
+
+    def _slices(self, per_person: Sequence[Any], number: int) -> list[Any]:
+        """Return the slices of arrays that belong to the people of a block."""
+        return [array[self.edges[number] : self.edges[number + 1]] for array in per_person]
 
 
 def block_edges(counts: IntArray, size: int | None = None) -> IntArray:
@@ -126,11 +111,7 @@ def block_edges(counts: IntArray, size: int | None = None) -> IntArray:
 
 
 def largest_block(counts: IntArray) -> int:
-    """Return the number of ratings of the largest block.
-
-    >>> largest_block(np.array([3, 3, 3]))
-    9
-    """
+    """Return the number of ratings of the largest block."""
     cumulative = np.concatenate([[0], np.cumsum(counts)])
     return int(np.diff(cumulative[block_edges(counts)]).max(initial=0))
 
@@ -145,44 +126,15 @@ def block_runs(n_blocks: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(n_blocks * run // n_runs for run in range(n_runs + 1))) if n_runs else []
 
 
-L = TypeVar("L", bound=RatingsLike)
-
-
-class BaseBlocks(Generic[L]):
-    """Attributes that blocks in memory and on disk share."""
-
-    def __init__(self, log: L, pool: Threads, budget: MemoryBudget | None = None) -> None:
-        self._log, self._pool = log, pool
-        self._budget = MemoryBudget(memory_limit(), asked=False) if budget is None else budget
-
-    @property
-    def log(self) -> L:
-        """The log."""
-        return self._log
-
-    @property
-    def pool(self) -> Threads:
-        """Threads of this process."""
-        return self._pool
-
-    @property
-    def budget(self) -> MemoryBudget:
-        """Memory limit and use."""
-        return self._budget
-
-    @cached_property
-    def edges(self) -> IntArray:
-        """First person of each block, and the number of people."""
-        return block_edges(self.log.counts)
-
-
-class MemoryBlocks(BaseBlocks[Ratings]):
+class MemoryBlocks(Blocks):
     """Blocks of a log in memory; stages run in this process, one after the other, each on all threads.
 
     >>> log = Ratings.from_arrays([0, 0, 1], [0, 1, 1], [5, 3, 4])
     >>> [len(block) for block in MemoryBlocks(log, Threads(1)).map(lambda block, threads: block)]
     [3]
     """
+
+    log: Ratings
 
     @property
     def local(self) -> "MemoryBlocks":
@@ -195,27 +147,25 @@ class MemoryBlocks(BaseBlocks[Ratings]):
 
     def map(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
         """Yield the result of a stage for each block."""
-        for block, low, high in zip(self._blocks, self.edges[:-1], self.edges[1:], strict=True):
-            yield stage(block, self.pool, *common, *(array[low:high] for array in per_person))
+        for number, block in enumerate(self._blocks):
+            yield stage(block, self.pool, *common, *self._slices(per_person, number))
 
     def fold(self, stage: Callable[..., list[Any]], *common: Any, per_person: Sequence[Any] = ()) -> list[Any]:
         """Return the sums over all blocks."""
-        return self._fold(stage, 0, len(self.edges) - 1, common, per_person)
+        totals: list[Any] = self._fold(stage, 0, len(self.edges) - 1, common, per_person)
+        return totals
 
     def fold_runs(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
         """Yield the sums over every run of blocks."""
         for low, high in block_runs(len(self.edges) - 1):
             yield self._fold(stage, low, high, common, per_person)
 
-    def _fold(
-        self, stage: Callable[..., T], first: int, last: int, common: Sequence[Any], per_person: Sequence[Any]
-    ) -> T:
+    def _fold(self, stage: Callable[..., Any], first: int, last: int, common: Any, per_person: Any) -> Any:
         totals: Any = None
         for number in range(first, last):
-            low, high = self.edges[number], self.edges[number + 1]
-            arrays = (array[low:high] for array in per_person)
+            arrays = self._slices(per_person, number)
             totals = stage(self._blocks[number], self.pool, totals, *common, *arrays)
-        return totals  # type: ignore[no-any-return] # None only without blocks
+        return totals
 
     def subset(self, people: IntArray) -> Ratings:
         """Return the ratings of some people."""
@@ -281,7 +231,7 @@ def iadd(total: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
 
 def iadd_each(totals: Sequence[NDArray[Any]], more: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
     """Return the pairwise sums of two lists of arrays."""
-    return [iadd(total, one) for total, one in zip(totals, more, strict=True)]
+    return [iadd(total, array) for total, array in zip(totals, more, strict=True)]
 
 
 def reduce_add(arrays: Iterable[FloatArray]) -> FloatArray:

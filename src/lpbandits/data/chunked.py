@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpbandits import validate
-from lpbandits.data.blocks import BaseBlocks, block_edges, block_runs, iadd_each
+from lpbandits.data.blocks import Blocks, block_edges, block_runs, iadd_each
 from lpbandits.data.memory import AHEAD, BYTES_PER_SELECTED_RATING, MemoryBudget
 from lpbandits.data.ratings import Ratings, hash_of
 from lpbandits.errors import InvalidInput
-from lpbandits.limits import check_resources, peak_bytes
+from lpbandits.limits import peak_bytes
 from lpbandits.parallel import Executor, Threads
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
@@ -29,7 +29,7 @@ FOLDS_PER_WORKER = 4
 """Partial sums per worker: more means more traffic but less lost work if a worker dies."""
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ChunkedRatings:
     """A log of ratings on disk, as `spill_ratings` returns it.
 
@@ -68,26 +68,6 @@ class ChunkedRatings:
     dropped: Mapping[str, int]
     layout: str
     scratch: int
-
-    def __init__(self, *_: object, **__: object) -> None:
-        raise InvalidInput("ChunkedRatings has no constructor; use: with spill_ratings(source) as log: …")
-
-    @classmethod
-    def trusted(
-        cls,
-        folder: Path,
-        scratch: int,
-        counts: IntArray,
-        people: Sequence[Label],
-        actions: tuple[Label, ...],
-        dropped: Mapping[str, int],
-        layout: str,
-    ) -> "ChunkedRatings":
-        """Return the log whose blocks are in a folder, without checks."""
-        log = object.__new__(cls)
-        values = {"counts": counts, "people": people, "actions": actions, "dropped": dropped, "layout": layout}
-        log.__dict__.update(values, folder=folder, scratch=scratch)
-        return log
 
     def __len__(self) -> int:
         return int(self.counts.sum())
@@ -147,8 +127,10 @@ def read_block(folder: Path, number: int, n_actions: int) -> Ratings:
     return Ratings.trusted(offsets, action, rating, range(len(offsets) - 1), tuple(range(n_actions)))
 
 
-class DiskBlocks(BaseBlocks[ChunkedRatings]):
+class DiskBlocks(Blocks):
     """Blocks of a log on disk; stages run on the workers of an executor, or in this process one block at a time."""
+
+    log: ChunkedRatings
 
     def __init__(
         self, log: ChunkedRatings, executor: Executor, pool: Threads, budget: MemoryBudget | None = None
@@ -165,20 +147,8 @@ class DiskBlocks(BaseBlocks[ChunkedRatings]):
 
     def map(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
         """Yield the result of a stage for each block."""
-        log = self.log
-        jobs = (
-            (
-                stage,
-                log.folder,
-                number,
-                len(log.actions),
-                self._executor.threads,
-                common,
-                self._slices(per_person, number),
-            )
-            for number in range(len(self.edges) - 1)
-        )
-        for result, peak in self._executor.map(_run_stage, jobs):
+        runs = itertools.pairwise(range(len(self.edges)))
+        for result, peak in self._executor.map(_run, self._jobs(runs, stage, common, per_person, fold=False)):
             self._record(peak)
             yield result
 
@@ -188,36 +158,28 @@ class DiskBlocks(BaseBlocks[ChunkedRatings]):
         n_folds = min(1 if self._executor.in_process else FOLDS_PER_WORKER * self._executor.n_workers, n_blocks)
         runs = itertools.pairwise(n_blocks * fold // n_folds for fold in range(n_folds + 1))
         totals: list[Any] | None = None
-        jobs = self._fold_jobs(runs, stage, common, per_person)
-        for _, (partial, peak) in self._executor.as_completed(_run_fold, jobs, batch=False):
+        jobs = self._jobs(runs, stage, common, per_person)
+        for _, (partial, peak) in self._executor.as_completed(_run, jobs, batch=False):
             self._record(peak)
             totals = partial if totals is None else iadd_each(totals, partial)
         return totals or []
 
     def fold_runs(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
         """Yield the sums over every run of blocks."""
-        jobs = self._fold_jobs(block_runs(len(self.edges) - 1), stage, common, per_person)
-        for partial, peak in self._executor.map(_run_fold, jobs, batch=False, max_ahead=AHEAD):
+        jobs = self._jobs(block_runs(len(self.edges) - 1), stage, common, per_person)
+        for partial, peak in self._executor.map(_run, jobs, batch=False, max_ahead=AHEAD):
             self._record(peak)
             yield partial
 
-    def _fold_jobs(
-        self,
-        runs: Iterable[tuple[int, int]],
-        stage: Callable[..., Any],
-        common: Sequence[Any],
-        per_person: Sequence[Any],
+    def _jobs(
+        self, runs: Iterable[tuple[int, int]], stage: Any, common: Any, per_person: Sequence[Any], *, fold: bool = True
     ) -> Iterator[tuple[Any, ...]]:
-        log = self.log
+        """Yield the arguments of `_run` for each run of blocks, whose files must exist."""
         for low, high in runs:
+            for number in range(low, high):
+                self._check_exists(number)
             blocks = [(number, self._slices(per_person, number)) for number in range(low, high)]
-            yield stage, log.folder, blocks, len(log.actions), self._executor.threads, common
-
-    def _slices(self, per_person: Sequence[Any], number: int) -> list[Any]:
-        """Return the slices of arrays that belong to a block, whose file must exist."""
-        self._check_exists(number)
-        low, high = self.edges[number], self.edges[number + 1]
-        return [array[low:high] for array in per_person]
+            yield stage, self.log.folder, blocks, len(self.log.actions), self._executor.threads, common, fold
 
     def _record(self, peak: Peak) -> None:
         self.peaks[peak[0]] = max(peak[1], self.peaks.get(peak[0], 0))
@@ -228,9 +190,7 @@ class DiskBlocks(BaseBlocks[ChunkedRatings]):
         offsets = np.concatenate([[0], np.cumsum(log.counts[people])]).astype(np.int64)
         n_ratings = int(offsets[-1])
         remedy = "use --method two-stage, which processes one block at a time, or fewer people"
-        size = BYTES_PER_SELECTED_RATING * n_ratings
-        check_resources(f"{n_ratings:,} ratings in memory at once", remedy, size=size)
-        self.budget.check(f"{n_ratings:,} ratings in memory at once", size, remedy)
+        self.budget.check(f"{n_ratings:,} ratings in memory at once", BYTES_PER_SELECTED_RATING * n_ratings, remedy)
         chosen = np.zeros(len(log.people), dtype=np.bool_)
         chosen[people] = True
         action, rating = np.empty(n_ratings, dtype=np.int32), np.empty(n_ratings)
@@ -271,39 +231,24 @@ def _unseen(host: str, folder: Path) -> InvalidInput:
     )
 
 
-def _load(folder: Path, number: int, actions: int) -> Ratings:
-    """Return a block; a worker that joined after `probe` may not see it."""
-    host, sees = _sees(folder, number)
-    if not sees:
-        raise _unseen(host, folder)
-    return read_block(folder, number, actions)
-
-
-def _run_stage(
-    stage: Callable[..., T],
+def _run(
+    stage: Callable[..., Any],
     folder: Path,
-    number: int,
-    actions: int,
+    blocks: Iterable[tuple[int, Sequence[Any]]],
+    n_actions: int,
     threads: int,
     common: Sequence[Any],
-    arrays: Sequence[Any],
-) -> tuple[T, Peak]:
-    with Threads(threads) as pool:
-        return stage(_load(folder, number, actions), pool, *common, *arrays), peak_of_process()
-
-
-def _run_fold(
-    stage: Callable[..., T],
-    folder: Path,
-    blocks: Sequence[tuple[int, Sequence[Any]]],
-    actions: int,
-    threads: int,
-    common: Sequence[Any],
-) -> tuple[T, Peak]:
-    totals: Any = None
+    fold: bool,
+) -> tuple[Any, Peak]:
+    """Run a stage on one block, or fold it over several; a worker that joined after `probe` may not see the files."""
+    totals = None
     with Threads(threads) as pool:
         for number, arrays in blocks:
-            totals = stage(_load(folder, number, actions), pool, totals, *common, *arrays)
+            host, sees = _sees(folder, number)
+            if not sees:
+                raise _unseen(host, folder)
+            block = read_block(folder, number, n_actions)
+            totals = stage(block, pool, *((totals,) if fold else ()), *common, *arrays)
     return totals, peak_of_process()
 
 

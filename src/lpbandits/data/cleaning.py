@@ -4,7 +4,7 @@ The steps run bucket by bucket, a bucket holding all ratings of some people. A l
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lpbandits import validate
-from lpbandits.data.columns import comma_hint, is_text, number
+from lpbandits.data.columns import ReadOptions, comma_hint, is_text, number
 from lpbandits.data.layouts import LongTable, to_long
-from lpbandits.data.sources import ReadOptions, Source, readable
+from lpbandits.data.sources import Source
+from lpbandits.data.tables import readable
 from lpbandits.errors import InvalidInput
 from lpbandits.text import pluralize
 from lpbandits.typing import BoolArray, FloatArray, Int32Array, IntArray, Label
@@ -23,27 +24,26 @@ from lpbandits.typing import BoolArray, FloatArray, Int32Array, IntArray, Label
 ROW = np.dtype([("row", "i8"), ("person", "i4"), ("action", "i4"), ("rating", "f8")])
 """A rating with the indices of its person and action, and its row in the source."""
 
+REASONS = (
+    "people_below_min_person",
+    "ratings_of_people_below_min_person",
+    "actions_below_min_action",
+    "ratings_of_actions_below_min_action",
+    "people_left_without_ratings",
+)
+"""Reasons of `Ratings.dropped` that every log has, besides blank lines."""
+
 Bucket = tuple[Int32Array, Int32Array, FloatArray]
 """Persons, actions and ratings, sorted by person and action."""
 
 
-@dataclass(frozen=True)
-class CleanRows:
-    """The rows of a table with valid labels and numbers: row, person, action, rating."""
-
-    rows: pl.LazyFrame
-    layout: str
-    ranks: bool
-    dropped: dict[str, int]
-
-
-def clean_rows(source: Source, options: ReadOptions) -> CleanRows:
-    """Validate all rows of a source in one pass."""
+def clean_rows(source: Source, options: ReadOptions) -> LongTable:
+    """Validate all rows of a source in one pass; return row, person, action and rating with valid values."""
     with readable(source):
         long = to_long(source, options)
         rows, blank = check_rows(long, source, decimal_comma=options.decimal_comma)
     dropped = {**long.dropped, "blank_lines": blank + long.dropped.get("blank_lines", 0)}
-    return CleanRows(rows, long.layout, long.ranks, dropped)
+    return replace(long, rows=rows, dropped=dropped)
 
 
 def check_rows(long: LongTable, source: Source, *, decimal_comma: bool = False) -> tuple[pl.LazyFrame, int]:
@@ -127,7 +127,7 @@ class Cleaner:
     """
 
     def __init__(
-        self, source: Source, options: ReadOptions, clean: CleanRows, people: Sequence[Label], actions: Sequence[Label]
+        self, source: Source, options: ReadOptions, clean: LongTable, people: Sequence[Label], actions: Sequence[Label]
     ) -> None:
         self._source, self._options, self._ranks = source, options, clean.ranks
         self._people, self._actions = people, actions
@@ -139,16 +139,7 @@ class Cleaner:
         self.dropped = dict(clean.dropped)
         if options.duplicates != "error":
             self.dropped["repeated_ratings"] = 0
-        self.dropped |= dict.fromkeys(
-            (
-                "people_below_min_person",
-                "ratings_of_people_below_min_person",
-                "actions_below_min_action",
-                "ratings_of_actions_below_min_action",
-                "people_left_without_ratings",
-            ),
-            0,
-        )
+        self.dropped |= dict.fromkeys(REASONS, 0)
 
     @property
     def n_repeats(self) -> int:
@@ -211,9 +202,8 @@ class Cleaner:
         if not self._kept_actions.any():
             raise empty_log(self._n_ratings, self._source, self._options)
 
-    def select(self, bucket: Bucket) -> tuple[IntArray, Int32Array, FloatArray]:
+    def select(self, person: Any, action: Any, rating: Any) -> tuple[IntArray, Int32Array, FloatArray]:
         """Return the counts per person, actions and ratings of a sorted bucket, without the actions not kept."""
-        person, action, rating = bucket
         before = len(_starts(person))
         if not self._kept_actions.all():
             kept = self._kept_actions[action]

@@ -1,30 +1,22 @@
-"""Columns of a table: which one holds the person, the action and the rating, and how text is read as numbers."""
+"""`ReadOptions`, the columns that hold the person, the action and the rating, and text that is read as numbers."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from types import MappingProxyType
+from typing import Any
 
 import polars as pl
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
+from lpbandits.io.compressed import Limit
 
 GUESSES = {
-    "person": [
-        "person",
-        "user",
-        "reader",
-        "customer",
-        "patient",
-        "people",
-        "uid",
-        "member",
-        "viewer",
-        "voter",
-        "guest",
-    ],
-    "action": ["action", "item", "movie", "book", "isbn", "product", "film", "song", "artist", "track", "dish", "arm"],
-    "rating": ["rating", "score", "stars", "reward", "grade", "ratings", "bookrating", "value"],
+    "person": "person|user|reader|customer|patient|people|uid|member|viewer|voter|guest",
+    "action": "action|item|movie|book|isbn|product|film|song|artist|track|dish|arm",
+    "rating": "rating|score|stars|reward|grade|ratings|bookrating|value",
 }
 """Recognised column names, without case, punctuation and a final 'id'."""
 
@@ -39,6 +31,9 @@ DUPLICATED = "_duplicated_"
 BLANKS = ("", "na", "n/a", "nan", "none", "null", "-")
 """Lowercase cells of a wide table that stand for no rating."""
 
+LAYOUTS = ("auto", "long", "wide", "rankings")
+DUPLICATES = ("error", "last", "mean")
+
 _NONE: Mapping[str, str] = MappingProxyType({})
 _LAYOUT_HINT = "if it is not one rating per row, set layout=… (--layout wide, --layout rankings)"
 _DECIMAL = re.compile(r"[+-]?[0-9]+(\.[0-9]{3})*,[0-9]+")
@@ -47,15 +42,75 @@ _POINTS = r"^[+-]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?$"
 """A number with points between thousands, which goes with a decimal comma."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions:
+    """How a log is read; `read_ratings` documents the fields.
+
+    >>> ReadOptions(min_person=2).columns
+    {'person': None, 'action': None, 'rating': None, 'rank': None}
+    """
+
+    layout: str = "auto"
+    person: str | None = None
+    action: str | None = None
+    rating: str | None = None
+    rank: str | None = None
+    duplicates: str = "error"
+    decimal_comma: bool = False
+    min_person: int = 0
+    min_action: int = 0
+    unpack_limit: int | None = None
+
+    def __post_init__(self) -> None:
+        validate.as_choice(self.layout, "layout", LAYOUTS)
+        for role, name in self.columns.items():
+            if name is not None:
+                validate.as_text(name, role)
+        if self.rank is not None and self.rating is not None:
+            raise InvalidInput(f"rating is {self.rating!r} and rank is {self.rank!r}; a log has one of them: drop one")
+        validate.as_choice(self.duplicates, "duplicates", DUPLICATES)
+        validate.as_flag(self.decimal_comma, "decimal_comma")
+        validate.as_count(self.min_person, "min_person", low=0)
+        validate.as_count(self.min_action, "min_action", low=0)
+        if self.unpack_limit is not None:
+            validate.as_count(self.unpack_limit, "unpack_limit", high=2**63 - 1)
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> "ReadOptions":
+        """Return the options of a call; an unknown name is an `InvalidInput`."""
+        names = [field.name for field in fields(cls)]
+        for name in options:
+            if name not in names:
+                raise InvalidInput(
+                    f"unknown option {validate.short_repr(name)}; the options are {', '.join(names)}"
+                    + validate.did_you_mean(name, names)
+                )
+        return cls(**options)
+
+    @property
+    def columns(self) -> dict[str, str | None]:
+        """Names of the columns by role, None where they are guessed."""
+        return {"person": self.person, "action": self.action, "rating": self.rating, "rank": self.rank}
+
+    def named(self, *roles: str) -> list[str]:
+        """Return the roles whose column is named."""
+        return [role for role in roles if self.columns[role] is not None]
+
+    @property
+    def limit(self) -> Limit:
+        """Limit of the decompressed size."""
+        return Limit() if self.unpack_limit is None else Limit(self.unpack_limit, math.inf)
+
+
 def guess_columns(
     columns: Sequence[str],
-    given: Mapping[str, str | None],
+    named: Mapping[str, str | None],
     name: str,
     roles: Sequence[str] = tuple(GUESSES),
     *,
     lacking: Mapping[str, str] = _NONE,
 ) -> dict[str, str]:
-    """Return the column of each role: person, action and rating (or rank, if that is given).
+    """Return the column of each role: person, action and rating (or rank, if that is named).
 
     `columns` are the columns that all files of a source have. `lacking` maps each other column to a file without it.
 
@@ -63,13 +118,13 @@ def guess_columns(
     {'person': 'User-ID', 'action': 'ISBN', 'rating': 'Book-Rating'}
     """
     chosen = {}
-    last = "rating" if given.get("rank") is None else "rank"
+    last = "rating" if named.get("rank") is None else "rank"
     for role in (last if role == "rating" else role for role in roles):
-        wanted = given.get(role)
-        if wanted is None:
+        column = named.get(role)
+        if column is None:
             chosen[role] = _guess(columns, role, name, lacking)
         else:
-            chosen[role] = find_column(columns, wanted, role, name, lacking=lacking)
+            chosen[role] = find_column(columns, column, role, name, lacking=lacking)
     if len(set(chosen.values())) < len(chosen):
         raise InvalidInput(
             f"person, action and {last} must be three columns of {name}, got {_join(chosen.values())}; name others"
@@ -99,7 +154,7 @@ def lacks(file: str, column: str, why: str) -> InvalidInput:
 
 def like(columns: Iterable[str], role: str) -> list[str]:
     """Return the columns whose name suggests a role."""
-    return [column for column in columns if normalized(column) in GUESSES[role]]
+    return [column for column in columns if re.fullmatch(GUESSES[role], normalized(column))]
 
 
 def check_distinct(columns: Sequence[str], chosen: Iterable[int], name: str) -> None:

@@ -9,6 +9,7 @@ import polars as pl
 from lpbandits import validate
 from lpbandits.data.columns import (
     DUPLICATED,
+    ReadOptions,
     check_distinct,
     comma_hint,
     find_column,
@@ -21,26 +22,13 @@ from lpbandits.data.columns import (
     number,
 )
 from lpbandits.data.preflib import read_preflib
-from lpbandits.data.sources import ReadOptions, Source
+from lpbandits.data.sources import Source
 from lpbandits.data.tables import Table, open_table
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import check_resources
 from lpbandits.text import pluralize
 
-NOT_ACTIONS = {
-    "timestamp",
-    "time",
-    "date",
-    "datetime",
-    "year",
-    "age",
-    "weight",
-    "count",
-    "rank",
-    "place",
-    "position",
-    "index",
-}
+NOT_ACTIONS = "timestamp|time|date|datetime|year|age|weight|count|rank|place|position|index"
 """Names of numeric columns that are hardly actions: a table with one of them is not recognised as wide."""
 
 PLACES = re.compile(
@@ -113,7 +101,7 @@ def _recognise(table: Table, options: ReadOptions) -> tuple[str, int | None]:
     places = [int(match[1] or match[2]) for match in matches if match]
     if len(others) > 1 and places == list(range(1, len(others) + 1)):
         return "rankings", person
-    if len(others) < 2 or places or any(normalized(word) in NOT_ACTIONS for word in words):
+    if len(others) < 2 or places or any(re.fullmatch(NOT_ACTIONS, normalized(word)) for word in words):
         return "long", None
     return ("wide", person) if is_wide(table, person, others) else ("long", None)
 
@@ -129,13 +117,13 @@ def _other_columns(table: Table, person: int) -> list[int]:
         if any(full):
             at = nameless[full.index(True)] + 1
             raise InvalidInput(f"column {at} of {source.name} has no name; name it, or empty it")
-    kept = [i for i in others if i not in set(nameless)]
-    if not kept:
+    named = [i for i in others if i not in set(nameless)]
+    if not named:
         raise InvalidInput(
             f"{source.name} has one column; give a person and at least one more column, or one rating per row"
         )
-    check_distinct(table.names, kept, source.name)
-    return kept
+    check_distinct(table.names, named, source.name)
+    return named
 
 
 def _refuse(options: ReadOptions, roles: tuple[str, ...], why: str) -> None:

@@ -5,7 +5,6 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput, reason, translate_errors
@@ -83,29 +82,21 @@ def name_actions(actions: Sequence[Label], names: Mapping[str, str] | None) -> N
     """
     if names is None:
         return Naming()
-    table = _as_names(names)
+    if not isinstance(names, Mapping):
+        raise InvalidInput(
+            f"names must be a dict of names by label, got {validate.short_repr(names)}; use read_names(…)"
+        )
+    table = {
+        str(validate.as_label(label, "a label of names")): validate.as_text(
+            name, f"names[{validate.short_repr(label)}]"
+        )
+        for label, name in names.items()
+    }
     texts = [str(label) for label in actions]
     matched = sum(text in table for text in texts)
     if matched:
         return Naming(tuple(table.get(text, text) for text in texts), matched)
     return Naming(matched=0, warnings=(unmatched(table, actions),))
-
-
-def _as_names(names: Any) -> dict[str, str]:
-    if not isinstance(names, Mapping):
-        raise InvalidInput(
-            f"names must be a dict of names by label, got {validate.short_repr(names)}; use read_names(…)"
-        )
-    try:
-        pairs = list(names.items())
-    except validate.CONVERSION_ERRORS:
-        raise InvalidInput(f"names must be a dict, got {validate.short_repr(names)}") from None
-    return {
-        str(validate.as_label(label, "a label of names")): validate.as_text(
-            name, f"names[{validate.short_repr(label)}]"
-        )
-        for label, name in pairs
-    }
 
 
 def _rows(path: str | Path) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""The Parquet files of a log: found from a list, a folder or a pattern, and read as one table."""
+"""The Parquet files of a log, from a list, a folder or a pattern, and their columns as one table."""
 
 import glob
 import os
@@ -44,9 +44,9 @@ def find_parquet(place: Path) -> list[Path]:
         if place.exists() or not glob.has_magic(str(place)):
             return []
         paths = sorted(set(_matching(place)))  # '**/**' yields a file more than once
+    except InvalidInput:
+        raise
     except (OSError, ValueError, RecursionError) as error:
-        if isinstance(error, InvalidInput):
-            raise
         raise InvalidInput(f"cannot read {str(place)[:80]!r}: {reason(error)}") from None
     if not paths:
         raise InvalidInput(
@@ -170,7 +170,12 @@ class ParquetColumns:
     def take(self, chosen: Mapping[str, int]) -> pl.LazyFrame:
         """Return `blank` (always False) and the chosen columns under the given names."""
         columns = {role: self.names[index] for role, index in chosen.items()}
-        types = {column: self._common(column) for column in columns.values()}
+        types = {}
+        for column in columns.values():
+            common = common_type(self._types[column])
+            if common is None:
+                raise self._differ(column)
+            types[column] = common
         table = pl.scan_parquet(
             [file.path for file in self._files],
             schema=types,
@@ -189,12 +194,6 @@ class ParquetColumns:
                 if not exact:
                     raise self._differ(columns[role])
         return table.select(pl.lit(False).alias("blank"), **{role: pl.col(name) for role, name in columns.items()})
-
-    def _common(self, column: str) -> pl.DataType:
-        common = common_type(self._types[column])
-        if common is None:
-            raise self._differ(column)
-        return common
 
     def _differ(self, column: str) -> InvalidInput:
         kinds = " and ".join(f"{dtype} in {file}" for dtype, file in self._types[column].items() if dtype != pl.Null())

@@ -14,8 +14,10 @@ from lpbandits.limits import check_resources
 
 MAX_ALTERNATIVES = 1_000_000
 _NAME = re.compile(r"ALTERNATIVE NAME ([0-9]{1,9})")
-_ORDER = re.compile(r"([0-9]{1,18})\s*:\s*(.*)")
-_PLACE = re.compile(r"\{([^{}]*)\}|([^,{}]+)")
+_LINE = re.compile(r"([0-9]{1,18})\s*:\s*(.*)")
+_NUMBER = r"\s*[0-9]{1,9}\s*"
+_GROUP = rf"(?:{_NUMBER}|\s*\{{{_NUMBER}(?:,{_NUMBER})*\}}\s*)"
+_ORDER = re.compile(rf"{_GROUP}(?:,{_GROUP})*")
 _COUNTS = ("NUMBER ALTERNATIVES", "NUMBER VOTERS", "NUMBER UNIQUE ORDERS")
 DAMAGED = "the file may be truncated or changed: download it again"
 
@@ -37,11 +39,6 @@ def read_preflib(source: Source) -> pl.DataFrame:
 
     A file that does not match its stated numbers of alternatives, voters and orders raises.
     """
-    check_resources(
-        f"{source.name} of {source.path.stat().st_size:,} bytes",
-        "give fewer orders",
-        size=20 * source.path.stat().st_size,
-    )
     content = _Content()
     with source.path.open("rb") as raw:
         for number, line in _lines(raw, source):
@@ -51,7 +48,7 @@ def read_preflib(source: Source) -> pl.DataFrame:
                 _take_order(content, number, line, source)
     _check(content, source)
     voters, sizes = np.array(content.voters), np.array([len(order) for order in content.orders])
-    rows = int(sum(v * len(o) for v, o in zip(content.voters, content.orders, strict=True)))
+    rows = sum(n * len(order) for n, order in zip(content.voters, content.orders, strict=True))
     check_resources(f"{source.name} with {sum(content.voters):,} voters", "give fewer voters", size=100 * rows)
     flat, place = (
         np.array([x for xs in lists for x in xs], dtype=np.int64) for lists in (content.orders, content.places)
@@ -99,7 +96,7 @@ def _take_note(content: _Content, note: str, place: str) -> None:
 
 def _take_order(content: _Content, number: int, line: str, source: Source) -> None:
     place = source.place(number)
-    match = _ORDER.fullmatch(line)
+    match = _LINE.fullmatch(line)
     if match is None:
         old = "; files of before 2022 have another form: download it again" if not content.counts else ""
         raise InvalidInput(
@@ -128,24 +125,10 @@ def _groups(text: str) -> list[list[int]] | None:
     >>> _groups("3,1,{2,4}"), _groups("3,,1"), _groups("{2,4")
     ([[3], [1], [2, 4]], None, None)
     """
-    out: list[list[int]] = []
-    at = 0
-    while True:
-        match = _PLACE.match(text, at)
-        if match is None:
-            return None
-        cells = [cell.strip() for cell in (match[1] or match[2] or "").split(",")]
-        if not all(re.fullmatch("[0-9]{1,9}", cell) for cell in cells):
-            return None
-        out.append([int(cell) for cell in cells])
-        rest = text[match.end() :].lstrip()
-        if not rest:
-            return out
-        if not rest.startswith(","):
-            return None
-        at = len(text) - len(rest) + 1
-        while text[at : at + 1] == " ":
-            at += 1
+    if _ORDER.fullmatch(text) is None:
+        return None
+    groups = re.findall(r"\{([^}]*)\}|([0-9]+)", text)
+    return [[int(number) for number in (tied or single).split(",")] for tied, single in groups]
 
 
 def _check(content: _Content, source: Source) -> None:
@@ -153,30 +136,27 @@ def _check(content: _Content, source: Source) -> None:
     if not content.orders:
         raise InvalidInput(f"{source.name} has no orders; {DAMAGED}")
     seen = {alternative for order in content.orders for alternative in order} | content.names.keys()
-    many = content.counts.get("NUMBER ALTERNATIVES", max(seen))
-    have = {
-        "NUMBER ALTERNATIVES": len(content.names) if content.names else many,
+    n_alternatives = content.counts.get("NUMBER ALTERNATIVES", max(seen))
+    actual = {
+        "NUMBER ALTERNATIVES": len(content.names) if content.names else n_alternatives,
         "NUMBER VOTERS": sum(content.voters),
         "NUMBER UNIQUE ORDERS": len(content.orders),
     }
     for key, number in content.counts.items():
-        if number != have[key]:
-            raise InvalidInput(f"{source.name} says '{key}: {number}', but has {have[key]:,}; {DAMAGED}")
-    most = min(many, MAX_ALTERNATIVES)
-    odd = [alternative for alternative in (min(seen), max(seen)) if not 1 <= alternative <= most]
-    if odd:
-        raise InvalidInput(f"{source.name} has an alternative {odd[0]}; they are numbered from 1 to {most}: {DAMAGED}")
-    form = source.name.lower().removesuffix(".gz")[-3:]
-    _check_form(content, form, many, source)
-
-
-def _check_form(content: _Content, form: str, many: int, source: Source) -> None:
-    """Raise if orders contradict the suffix: soc and toc are complete, soc and soi have no ties."""
+        if number != actual[key]:
+            raise InvalidInput(f"{source.name} says '{key}: {number}', but has {actual[key]:,}; {DAMAGED}")
+    most = min(n_alternatives, MAX_ALTERNATIVES)
+    outside = [alternative for alternative in (min(seen), max(seen)) if not 1 <= alternative <= most]
+    if outside:
+        raise InvalidInput(
+            f"{source.name} has an alternative {outside[0]}; they are numbered from 1 to {most}: {DAMAGED}"
+        )
+    form = source.name.lower().removesuffix(".gz")[-3:]  # soc and toc are complete, soc and soi have no ties
     for number, order, places in zip(content.lines, content.orders, content.places, strict=True):
-        if form.endswith("c") and len(order) < many:
+        if form.endswith("c") and len(order) < n_alternatives:
             raise InvalidInput(
-                f"{source.place(number)}: it ranks {len(order)} of {many} alternatives, but .{form} files rank all; "
-                f"{DAMAGED}, or call it .{form[:-1]}i"
+                f"{source.place(number)}: it ranks {len(order)} of {n_alternatives} alternatives, but .{form} files "
+                f"rank all; {DAMAGED}, or call it .{form[:-1]}i"
             )
         if form.startswith("s") and places[-1] < len(order):
             raise InvalidInput(
@@ -186,8 +166,8 @@ def _check_form(content: _Content, form: str, many: int, source: Source) -> None
 
 def _labels(content: _Content, source: Source) -> list[str]:
     """Return the label of each alternative: its name, or else its number."""
-    many = max(max(order) for order in [*content.orders, [*content.names, 0]])
-    labels = [content.names.get(i) or str(i) for i in range(1, many + 1)]
+    highest = max(max(order) for order in [*content.orders, [*content.names, 0]])
+    labels = [content.names.get(i) or str(i) for i in range(1, highest + 1)]
     if len(set(labels)) < len(labels):
         raise InvalidInput(f"two alternatives of {source.name} are called {_twice(labels)!r}; rename one")
     return labels

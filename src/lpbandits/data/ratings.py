@@ -12,10 +12,13 @@ from scipy import sparse
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
+from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
 MAX_RATINGS = 2**31 - 1
 """Positions in the log have 32 bits."""
+
+_PLURALS = {"person": "people", "action": "actions"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,27 +55,21 @@ class Ratings:
     layout: str = "long"
 
     def __post_init__(self) -> None:
-        offsets, action = (validate.as_indices(getattr(self, name), name) for name in ("offsets", "action"))
-        rating = validate.as_floats(self.rating, "rating", shape=(None,), max_abs=validate.MAX_ABS_VALUE, copy=None)
-        rating = np.require(rating, requirements="W")  # kernels would be compiled again for a read-only array
-        people, actions = (_as_labels(getattr(self, name), name) for name in ("people", "actions"))
-        if action.shape != rating.shape or offsets.shape != (len(people) + 1,):
-            raise InvalidInput(
-                f"{len(people)} people with offsets of shape {offsets.shape}, actions of shape {action.shape} and "
-                f"{len(rating)} ratings do not match; use Ratings.from_arrays"
-            )
-        if offsets[0] != 0 or offsets[-1] != len(rating) or np.any(np.diff(offsets) < 0):
-            raise InvalidInput(f"offsets must increase from 0 to the number of ratings, {len(rating)}")
-        rises = action[1:] > action[:-1]
-        rises[(offsets[1:-1] - 1)[(offsets[1:-1] > 0) & (offsets[1:-1] < len(rating))]] = True
-        if len(rating) and (action.min() < 0 or action.max() >= len(actions) or not rises.all()):
+        people, actions = (as_labels(getattr(self, name), name) for name in ("people", "actions"))
+        set_columns(self, "rating", people, actions)
+        offsets = self.offsets[1:-1]
+        rises = self.action[1:] > self.action[:-1]
+        rises[(offsets - 1)[(offsets > 0) & (offsets < len(self))]] = True
+        if not rises.all():
             raise InvalidInput(f"action must increase within a person, from 0 to {len(actions) - 1} at most")
-        dropped = {validate.as_text(key, "a reason"): value for key, value in _as_mapping(self.dropped).items()}
+        if not isinstance(self.dropped, Mapping):
+            raise InvalidInput(
+                f"dropped must be a dict of counts by reason, got {validate.short_repr(self.dropped)}; leave it out"
+            )
+        dropped = {validate.as_text(key, "a reason"): value for key, value in self.dropped.items()}
         dropped = {key: validate.as_count(value, f"dropped[{key!r:.60}]", low=0) for key, value in dropped.items()}
+        object.__setattr__(self, "dropped", dropped)
         object.__setattr__(self, "layout", validate.as_choice(self.layout, "layout", ("long", "wide", "rankings")))
-        arrays = {"offsets": offsets, "action": action.astype(np.int32, copy=False), "rating": rating}
-        for name, value in {**arrays, "people": people, "actions": actions, "dropped": dropped}.items():
-            object.__setattr__(self, name, value)
 
     @classmethod
     def from_arrays(cls, person: Any, action: Any, rating: Any, *, actions: Sequence[Label] | None = None) -> "Ratings":
@@ -95,17 +92,9 @@ class Ratings:
         labels, a = _coded(which, "action")
         if actions is None:
             return cls.from_codes(n, a, values, people=people, actions=labels)
-        names = tuple(validate.as_list(actions, "actions", "labels"))
-        names = validate.as_labels(names, len(names))
-        index = {label: i for i, label in enumerate(names)}
-        unknown = [label for label in labels if label not in index]
-        if unknown:
-            raise InvalidInput(
-                f"action {validate.short_repr(unknown[0])} is not among the {len(names)} actions; add it"
-                + validate.did_you_mean(unknown[0], names)
-            )
-        place = np.array([index[label] for label in labels], dtype=np.int64)
-        return cls.from_codes(n, place[a] if len(place) else a, values, people=people, actions=names)
+        names = as_labels(actions, "actions")
+        place = positions(labels, names, np.bincount(a), "action")
+        return cls.from_codes(n, place[a], values, people=people, actions=names)
 
     @classmethod
     def from_matrix(
@@ -127,8 +116,8 @@ class Ratings:
             n,
             a,
             values[n, a],
-            people=_labels_of(people, values.shape[0], "people"),
-            actions=_labels_of(actions, values.shape[1], "actions"),
+            people=validate.as_labels(people, values.shape[0], "people"),
+            actions=validate.as_labels(actions, values.shape[1], "actions"),
             layout="wide",
         )
 
@@ -141,37 +130,24 @@ class Ratings:
         *,
         people: tuple[Label, ...],
         actions: tuple[Label, ...],
-        dropped: Mapping[str, int] | None = None,
         layout: str = "long",
     ) -> "Ratings":
-        """Return the log of indices into `people` and `actions`; a repeated pair raises."""
-        rating = validate.as_floats(rating, "rating", shape=(None,), max_abs=validate.MAX_ABS_VALUE, copy=None)
+        """Return the log of valid indices into `people` and `actions`; a repeated pair raises."""
         if not len(rating):
             raise InvalidInput("there are no ratings; give at least one")
-        people, actions = _as_labels(people, "people"), _as_labels(actions, "actions")
-        person = _as_codes(person, "person", len(rating), len(people))
-        action = _as_codes(action, "action", len(rating), len(actions))
-        if len(rating) > MAX_RATINGS:
-            raise InvalidInput(
-                f"there are {len(rating)} ratings; the limit is {MAX_RATINGS}: keep a sample of the people"
-            )
+        check_count(len(rating))
         rows = sparse.coo_array((rating, (person, action)), shape=(len(people), len(actions))).tocsr()
         if rows.nnz < len(rating):
-            n, a, count = _first_repeat(person, action, len(actions))
+            key = np.sort(person * len(actions) + action)
+            repeats = key[1:][key[1:] == key[:-1]]
+            n, a = divmod(int(repeats[0]), len(actions))
             raise InvalidInput(
                 f"person {validate.short_repr(people[n])} rated action {validate.short_repr(actions[a])} repeatedly "
-                f"({count} such {'row' if count == 1 else 'rows'} in all); "
-                "keep one rating per person and action, for instance the latest"
+                f"({pluralize(len(repeats), 'such row')} in all); keep one rating per person and action, for instance "
+                "the latest"
             )
-        return cls(
-            offsets=rows.indptr.astype(np.int64),
-            action=rows.indices.astype(np.int32),
-            rating=np.ascontiguousarray(rows.data, dtype=np.float64),
-            people=people,
-            actions=actions,
-            dropped={} if dropped is None else dropped,
-            layout=layout,
-        )
+        offsets, columns = rows.indptr.astype(np.int64), rows.indices.astype(np.int32)
+        return cls(offsets, columns, np.ascontiguousarray(rows.data, dtype=np.float64), people, actions, layout=layout)
 
     def __len__(self) -> int:
         return len(self.rating)
@@ -253,12 +229,52 @@ def hash_of(people: Sequence[Label], actions: Sequence[Label], arrays: Iterable[
     return digest.hexdigest()
 
 
-def _first_repeat(person: IntArray, action: IntArray, actions: int) -> tuple[int, int, int]:
-    """Return the first repeated (person, action), and the number of repeats."""
-    key = np.sort(person * actions + action)
-    twice = np.flatnonzero(key[1:] == key[:-1])
-    n, a = divmod(int(key[twice[0]]), actions)
-    return n, a, len(twice)
+def check_count(n_ratings: int) -> None:
+    """Raise if a log has more ratings than fit in memory."""
+    if n_ratings > MAX_RATINGS:
+        raise InvalidInput(
+            f"there are {n_ratings:,} ratings; the limit is {MAX_RATINGS:,}: keep a sample of the people"
+        )
+
+
+def set_columns(log: Any, name: str, people: tuple[Label, ...], actions: tuple[Label, ...]) -> None:
+    """Validate and set the fields that `Ratings` and `Histories` share; `name` is the field of the values."""
+    offsets, action = (validate.as_indices(getattr(log, field), field) for field in ("offsets", "action"))
+    values = validate.as_floats(getattr(log, name), name, shape=(None,), max_abs=validate.MAX_ABS_VALUE, copy=None)
+    values = np.require(values, requirements="W")  # kernels would be compiled again for a read-only array
+    if action.shape != values.shape or offsets.shape != (len(people) + 1,):
+        raise InvalidInput(
+            f"{len(people)} people with offsets of shape {offsets.shape}, actions of shape {action.shape} and "
+            f"{len(values)} {name}s do not match; use {type(log).__name__}.from_arrays"
+        )
+    if offsets[0] != 0 or offsets[-1] != len(values) or np.any(np.diff(offsets) < 0):
+        raise InvalidInput(f"offsets must increase from 0 to the number of {name}s, {len(values)}")
+    if len(action) and (action.min() < 0 or action.max() >= len(actions)):
+        raise InvalidInput(f"action must hold indices from 0 to {len(actions) - 1}")
+    arrays = {"offsets": offsets, "action": action.astype(np.int32, copy=False), name: values}
+    for field_name, value in {**arrays, "people": people, "actions": actions}.items():
+        object.__setattr__(log, field_name, value)
+
+
+def as_labels(labels: Any, name: str) -> tuple[Label, ...]:
+    """Return distinct labels of people or actions."""
+    known = labels if isinstance(labels, tuple | list | range) else tuple(validate.as_list(labels, name, "labels"))
+    return validate.as_labels(known, len(known), name)
+
+
+def positions(labels: Sequence[Label], known: Sequence[Label], counts: IntArray, name: str) -> IntArray:
+    """Return the index of each label among the known ones; an unknown label, with its number of rows, raises."""
+    index = {label: i for i, label in enumerate(known)}
+    places = np.array([index.get(label, -1) for label in labels], dtype=np.int64)
+    unknown = np.flatnonzero(places < 0)
+    if len(unknown):
+        label = labels[int(unknown[0])]
+        raise InvalidInput(
+            f"{name} {validate.short_repr(label)} is not among the {len(known):,} {_PLURALS[name]} "
+            f"({pluralize(int(counts[unknown].sum()), 'such row')} in all); correct or remove such rows"
+            + validate.did_you_mean(label, known)
+        )
+    return places
 
 
 def as_ratings(value: Any) -> Ratings:
@@ -278,31 +294,3 @@ def _coded(labels: Any, name: str) -> tuple[tuple[Label, ...], IntArray]:
     except validate.CONVERSION_ERRORS:
         raise InvalidInput(f"{name} holds labels that cannot be sorted; give text, or whole numbers") from None
     return tuple(unique.tolist()), codes
-
-
-def _labels_of(labels: Sequence[Label] | None, count: int, name: str) -> tuple[Label, ...]:
-    """Return the labels of the rows or columns of a matrix."""
-    if labels is None:
-        return tuple(range(count))
-    given = _as_labels(labels, name)
-    if len(given) != count:
-        raise InvalidInput(f"{name} has {len(given)} labels, but the matrix has {count} {name}; give one for each")
-    return given
-
-
-def _as_labels(labels: Any, name: str) -> tuple[Label, ...]:
-    given = labels if type(labels) is tuple else tuple(validate.as_list(labels, name, "labels"))
-    return validate.as_labels(given, len(given), name)
-
-
-def _as_codes(values: Any, name: str, ratings: int, count: int) -> IntArray:
-    codes = validate.as_indices(values, name)
-    if codes.shape != (ratings,) or codes.min() < 0 or codes.max() >= count:
-        raise InvalidInput(f"{name} must hold {ratings} indices from 0 to {count - 1}")
-    return codes
-
-
-def _as_mapping(value: Any) -> Mapping[Any, Any]:
-    if not isinstance(value, Mapping):
-        raise InvalidInput(f"dropped must be a dict of counts by reason, got {validate.short_repr(value)}")
-    return value

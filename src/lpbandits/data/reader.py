@@ -8,25 +8,27 @@ import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from lpbandits import validate
 from lpbandits.data.chunked import ChunkedRatings
-from lpbandits.data.cleaning import ROW, Cleaner, CleanRows, as_rows, clean_rows, empty_log
+from lpbandits.data.cleaning import ROW, Cleaner, as_rows, clean_rows, empty_log
+from lpbandits.data.columns import ReadOptions
 from lpbandits.data.memory import BYTES_PER_PROCESS, BYTES_PER_READER, people_size, round_up
-from lpbandits.data.ratings import MAX_RATINGS, Ratings
-from lpbandits.data.sources import ReadOptions, Source, open_source, readable
-from lpbandits.data.spill import BlockWriter, Buckets, Codes, Scratch, max_open_files
+from lpbandits.data.ratings import Ratings, check_count
+from lpbandits.data.sources import RatingsSource, Source, open_source
+from lpbandits.data.spill import BlockWriter, Buckets, Codes, Scratch, count_labels, max_open_files
+from lpbandits.data.tables import readable
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.compressed import temporary_folder
 from lpbandits.io.paths import as_path
-from lpbandits.limits import check_resources, memory_limit
+from lpbandits.limits import memory_limit
 from lpbandits.progress import Progress
 from lpbandits.text import size_text
-from lpbandits.typing import IntArray, Label
+from lpbandits.typing import Label
 
 BYTES_PER_READ_RATING = 100
 """A log in memory while it is read and fitted, or a bucket while it is sorted."""
@@ -44,18 +46,20 @@ BATCH = 2**18
 """Rows read at a time: more need more memory and no less time."""
 
 
-class PandasFrame(Protocol):
-    """The attributes of a pandas frame that are used."""
-
-    columns: Any
-    index: Any
-    iloc: Any
-
-
 @translate_errors("reading ratings")
 def read_ratings(
-    source: "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | pl.DataFrame | pl.LazyFrame | PandasFrame",
-    **options: Any,
+    source: RatingsSource,
+    *,
+    layout: str = "auto",
+    person: str | None = None,
+    action: str | None = None,
+    rating: str | None = None,
+    rank: str | None = None,
+    duplicates: str = "error",
+    decimal_comma: bool = False,
+    min_person: int = 0,
+    min_action: int = 0,
+    unpack_limit: int | None = None,
 ) -> Ratings:
     r"""Read a log of ratings or rankings into memory.
 
@@ -79,8 +83,8 @@ def read_ratings(
     decimal_comma : bool
         Read 4,5 as 4.5.
     min_person : int
-        Keep people with at least this many ratings. People are filtered first, then actions, one pass each (the order
-        of the paper's MovieLens data), so some people may end up with fewer.
+        Keep people with at least this many ratings. People are filtered first, then actions, one pass each (as in the
+        paper), so some people may end up with fewer.
     min_action : int
         Keep actions with at least this many ratings by the people kept.
     unpack_limit : int
@@ -106,14 +110,25 @@ def read_ratings(
     >>> wide.layout, wide.actions, wide.rating.tolist()
     ('wide', ('jam', 'tea'), [3.0, 5.0, 4.0])
     """
-    settings = ReadOptions.of(options)
-    with open_source(source, settings.limit) as table:
-        return _read(table, settings)
+    options = ReadOptions(
+        layout=layout,
+        person=person,
+        action=action,
+        rating=rating,
+        rank=rank,
+        duplicates=duplicates,
+        decimal_comma=decimal_comma,
+        min_person=min_person,
+        min_action=min_action,
+        unpack_limit=unpack_limit,
+    )
+    with open_source(source, options.limit) as table:
+        return _read(table, options)
 
 
 @contextlib.contextmanager
 def open_ratings(
-    source: "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | pl.DataFrame | pl.LazyFrame | PandasFrame",
+    source: RatingsSource,
     *,
     max_memory: int | str | None = None,
     scratch: "str | os.PathLike[str] | None" = None,
@@ -129,24 +144,24 @@ def open_ratings(
     """
     settings, limit = ReadOptions.of(options), _as_memory(max_memory)
     on_disk = validate.as_flag(files, "files") or scratch is not None
+    report = progress or (lambda *_: None)
     with contextlib.ExitStack() as stack:
         with translate_errors("reading ratings"), open_source(source, settings.limit) as table:
             unknown = isinstance(table.frame, pl.LazyFrame) and max_memory is not None  # of any number of rows
+            log: Ratings | ChunkedRatings
             if on_disk or unknown or not fits_in(table.estimated_rows, limit):
-                place = stack.enter_context(temporary_folder(None if scratch is None else as_path(scratch).absolute()))
-                log: Ratings | ChunkedRatings = _spill(
-                    table, settings, place, None if max_memory is None else limit, progress
-                )
+                folder = stack.enter_context(temporary_folder(None if scratch is None else as_path(scratch).absolute()))
+                log = _spill(table, settings, folder, None if max_memory is None else limit, report)
             else:
-                _report(progress, "read", 0, 1)
+                report("read", 0, 1)
                 log = _read(table, settings)
-                _report(progress, "read", 1, 1)
+                report("read", 1, 1)
         yield log
 
 
 @contextlib.contextmanager
 def spill_ratings(
-    source: "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | pl.DataFrame | pl.LazyFrame | PandasFrame",
+    source: RatingsSource,
     *,
     scratch: "str | os.PathLike[str] | None" = None,
     max_memory: int | str | None = None,
@@ -191,10 +206,10 @@ def fits_in(n_ratings: int, limit: int) -> bool:
     return BYTES_PER_READER + size <= limit or BYTES_PER_PROCESS + size <= BYTES_PER_READER
 
 
-def _as_memory(given: int | str | None) -> int:
-    if given is None:
+def _as_memory(max_memory: int | str | None) -> int:
+    if max_memory is None:
         return memory_limit()
-    limit = validate.as_bytes(given, "max_memory")
+    limit = validate.as_bytes(max_memory, "max_memory")
     if limit < BYTES_PER_READER:
         raise InvalidInput(
             f"max_memory must be at least {round_up(BYTES_PER_READER)} to read a log of any size, got "
@@ -210,13 +225,12 @@ def _read(source: Source, options: ReadOptions) -> Ratings:
         frame = clean.rows.collect(engine="streaming")
     if frame.is_empty():
         raise empty_log(0, source, options)
-    if len(frame) > MAX_RATINGS:
-        raise InvalidInput(f"there are {len(frame)} ratings; the limit is {MAX_RATINGS}: keep a sample of the people")
+    check_count(len(frame))
     people, actions = Codes(frame["person"]), Codes(frame["action"])
     cleaner = Cleaner(source, options, clean, people.labels, actions.labels)
     bucket = cleaner.sort(_encode(frame, people, actions))
     cleaner.finish()
-    counts, action, rating = cleaner.select(bucket)
+    counts, action, rating = cleaner.select(*bucket)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return Ratings.trusted(
         offsets, action, rating, cleaner.people, cleaner.actions, clean.layout, dropped=cleaner.dropped
@@ -228,17 +242,18 @@ def _encode(frame: pl.DataFrame, people: Codes, actions: Codes) -> Any:
 
 
 def _spill(
-    source: Source, options: ReadOptions, folder: Path, max_memory: int | None, progress: Progress | None
+    source: Source, options: ReadOptions, folder: Path, max_memory: int | None, report: Progress
 ) -> ChunkedRatings:
     """Read a log by buckets on disk, and write its blocks."""
     clean = clean_rows(source, options)
     with readable(source):
-        counts, action_counts = _count_labels(clean, ("person", "action"))
+        counts, action_counts = count_labels(clean.rows, ("person", "action"), BATCH)
         people, actions = Codes(counts["person"]), Codes(action_counts["action"])
     rows = int(counts["len"].sum())
     if not rows:
         raise empty_log(0, source, options)
-    bucket_of = _buckets(counts["len"].to_numpy(), _bucket_size(rows, people.labels, max_memory))
+    size = _bucket_size(rows, people.labels, max_memory)
+    bucket_of = np.unique(np.cumsum(counts["len"].to_numpy()) // size, return_inverse=True)[1]  # people are not split
     names = [f"sorted-{bucket:06}" for bucket in range(int(bucket_of[-1]) + 1)]
     scratch = Scratch(folder, needed=ROW.itemsize * rows)
     cleaner = Cleaner(source, options, clean, people.labels, actions.labels)
@@ -248,66 +263,37 @@ def _spill(
             for frame in clean.rows.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming"):
                 batch = _encode(frame, people, actions)
                 buckets.add(bucket_of[batch["person"]], batch)
-                _report(progress, "read", done := done + len(frame), rows)
+                report("read", done := done + len(frame), rows)
         for bucket, name in enumerate(names):
             scratch.write(name, *cleaner.sort(buckets.take(bucket)))
-            _report(progress, "sort", bucket + 1, len(names))
+            report("sort", bucket + 1, len(names))
             if cleaner.n_repeats > MAX_REPEATS:
                 break
     cleaner.finish()
     writer = BlockWriter(scratch)
     for done, name in enumerate(names, start=1):
-        person, action, rating = scratch.take(name, 3)
-        writer.add(*cleaner.select((person, action, rating)))
-        _report(progress, "write", done, len(names))
-    return ChunkedRatings.trusted(
-        folder, scratch.most, writer.close(), cleaner.people, cleaner.actions, cleaner.dropped, layout=clean.layout
+        writer.add(*cleaner.select(*scratch.take(name, 3)))
+        report("write", done, len(names))
+    return ChunkedRatings(
+        folder=folder,
+        scratch=scratch.most,
+        counts=writer.close(),
+        people=cleaner.people,
+        actions=cleaner.actions,
+        dropped=cleaner.dropped,
+        layout=clean.layout,
     )
-
-
-def _buckets(counts: IntArray, size: int) -> IntArray:
-    """Return the bucket of each person, with about `size` ratings each; a person is never split."""
-    return np.unique(np.cumsum(counts) // size, return_inverse=True)[1]
 
 
 def _bucket_size(rows: int, people: Sequence[Label], max_memory: int | None) -> int:
     """Return the ratings per bucket, from the memory limit and the number of files that may be open."""
     least = max(MIN_BUCKET, -(-rows // min(MAX_BUCKETS, max_open_files())))
     held = people_size(people) + least * BYTES_PER_READ_RATING
-    what = f"spilling {rows:,} ratings by {len(people):,} people"
     if max_memory is None:
-        check_resources(what, "use a machine with more memory, or fewer people", size=held)
         max_memory = memory_limit()
     elif BYTES_PER_READER + held > max_memory:
         raise InvalidInput(
-            f"max_memory is {size_text(max_memory)}, but {what} needs at least {round_up(BYTES_PER_READER + held)}; "
-            "raise it (--max-memory)"
+            f"max_memory is {size_text(max_memory)}, but spilling {rows:,} ratings by {len(people):,} people needs at "
+            f"least {round_up(BYTES_PER_READER + held)}; raise it (--max-memory)"
         )
     return max(min((max_memory - BYTES_PER_READER - held) // BYTES_PER_READ_RATING, MAX_BUCKET), least)
-
-
-def _count_labels(clean: CleanRows, roles: Sequence[str]) -> list[pl.DataFrame]:
-    """Return the sorted labels of columns with their counts, in one pass by batches.
-
-    The streaming group-by of polars keeps a gigabyte for a hundred million rows.
-    """
-    counts = [pl.DataFrame() for _ in roles]
-    fresh: list[list[pl.DataFrame]] = [[] for _ in roles]
-    for frame in clean.rows.select(roles).collect_batches(chunk_size=BATCH, engine="streaming"):
-        for i, role in enumerate(roles):
-            fresh[i].append(frame.group_by(role).agg(pl.len().cast(pl.Int64)))
-            if sum(map(len, fresh[i])) > max(len(counts[i]), BATCH):
-                counts[i], fresh[i] = _add_counts(counts[i], fresh[i], role), []
-    return [_add_counts(old, new, role).sort(role) for old, new, role in zip(counts, fresh, roles, strict=True)]
-
-
-def _add_counts(counts: pl.DataFrame, fresh: list[pl.DataFrame], role: str) -> pl.DataFrame:
-    frames = [frame for frame in (counts, *fresh) if len(frame)]
-    if not frames:
-        return pl.DataFrame(schema={role: pl.Int64, "len": pl.Int64})
-    return pl.concat(frames).group_by(role).agg(pl.col("len").sum())
-
-
-def _report(progress: Progress | None, stage: str, done: int, total: int) -> None:
-    if progress is not None:
-        progress(stage, done, total)

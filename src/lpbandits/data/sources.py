@@ -1,29 +1,24 @@
-"""`Source`: where a table of ratings is stored and in which format; `ReadOptions`: how it is read."""
+"""`Source`: where a table of ratings is stored and in which format."""
 
 import bisect
 import contextlib
-import csv
 import glob
 import importlib.util
 import itertools
-import math
 import os
 import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol
 
 import polars as pl
 
-from lpbandits import validate
 from lpbandits.data.columns import check_width
 from lpbandits.data.parquet import (
     DAMAGED,
-    FAULTS,
     ParquetFile,
     check_files,
-    find_damaged,
     find_parquet,
     open_parquet,
     parquet_in,
@@ -52,72 +47,21 @@ NO_HEADER = ("userId", "movieId", "rating")
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
 """Suffixes of PrefLib's files of rankings."""
 
-DUPLICATES = ("error", "last", "mean")
-
 Kind = Literal["text", "parquet", "excel", "preflib", "frame"]
-Layout = Literal["auto", "long", "wide", "rankings"]
 
-_READ_ERRORS = (OSError, EOFError, zlib.error)
+READ_ERRORS = (OSError, EOFError, zlib.error)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadOptions:
-    """How a log is read; `read_ratings` documents the fields.
+class PandasFrame(Protocol):
+    """The attributes of a pandas frame that are used."""
 
-    >>> ReadOptions(min_person=2).columns
-    {'person': None, 'action': None, 'rating': None, 'rank': None}
-    """
+    columns: Any
+    index: Any
+    iloc: Any
 
-    layout: str = "auto"
-    person: str | None = None
-    action: str | None = None
-    rating: str | None = None
-    rank: str | None = None
-    duplicates: str = "error"
-    decimal_comma: bool = False
-    min_person: int = 0
-    min_action: int = 0
-    unpack_limit: int | None = None
 
-    def __post_init__(self) -> None:
-        validate.as_choice(self.layout, "layout", get_args(Layout))
-        for role, name in self.columns.items():
-            if name is not None:
-                validate.as_text(name, role)
-        if self.rank is not None and self.rating is not None:
-            raise InvalidInput(f"rating is {self.rating!r} and rank is {self.rank!r}; a log has one of them: drop one")
-        validate.as_choice(self.duplicates, "duplicates", DUPLICATES)
-        validate.as_flag(self.decimal_comma, "decimal_comma")
-        validate.as_count(self.min_person, "min_person", low=0)
-        validate.as_count(self.min_action, "min_action", low=0)
-        if self.unpack_limit is not None:
-            validate.as_count(self.unpack_limit, "unpack_limit", high=2**63 - 1)
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> "ReadOptions":
-        """Return the options of a call; an unknown name is an `InvalidInput`."""
-        names = [field.name for field in fields(cls)]
-        for name in options:
-            if name not in names:
-                raise InvalidInput(
-                    f"unknown option {validate.short_repr(name)}; the options are {', '.join(names)}"
-                    + validate.did_you_mean(name, names)
-                )
-        return cls(**options)
-
-    @property
-    def columns(self) -> dict[str, str | None]:
-        """Names of the columns by role, None where they are guessed."""
-        return {"person": self.person, "action": self.action, "rating": self.rating, "rank": self.rank}
-
-    def named(self, *roles: str) -> list[str]:
-        """Return the roles whose column is named."""
-        return [role for role in roles if self.columns[role] is not None]
-
-    @property
-    def limit(self) -> Limit:
-        """Limit of the decompressed size."""
-        return Limit() if self.unpack_limit is None else Limit(self.unpack_limit, math.inf)
+RatingsSource = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | pl.DataFrame | pl.LazyFrame | PandasFrame
+"""A path, several paths of Parquet files, or a frame."""
 
 
 @dataclass(frozen=True)
@@ -153,16 +97,6 @@ class Source:
         return f"{self.name}, {word} {index + (1 if self.columns or self.kind == 'preflib' else 2)}"
 
     @property
-    def faults(self) -> tuple[type[BaseException], ...]:
-        """Exceptions of reading it; a lazy frame may also run functions of the user."""
-        return (*FAULTS, *validate.CONVERSION_ERRORS) if isinstance(self.frame, pl.LazyFrame) else FAULTS
-
-    @property
-    def remedy(self) -> str:
-        """Remedy for a table that cannot be read."""
-        return "correct the frame" if self.kind == "frame" else DAMAGED
-
-    @property
     def estimated_rows(self) -> int:
         """Estimated number of ratings of a file: exact for Parquet, a rating per 16 bytes of text; 0 for a frame."""
         if self.files:
@@ -182,7 +116,7 @@ def is_pandas(value: object) -> bool:
 
 @contextlib.contextmanager
 def open_source(
-    given: Any,
+    origin: Any,
     limit: Limit = Limit(),  # noqa: B008 - immutable
     *,
     narrow: bool = False,
@@ -191,35 +125,35 @@ def open_source(
 
     A `narrow` table may have a single column.
     """
-    if isinstance(given, pl.DataFrame | pl.LazyFrame) or is_pandas(given):
-        yield Source(Path(), "the frame", kind="frame", frame=given)
+    if isinstance(origin, pl.DataFrame | pl.LazyFrame) or is_pandas(origin):
+        yield Source(Path(), "the frame", kind="frame", frame=origin)
         return
-    name, paths = _parquet_files(given)
+    name, paths = _parquet_files(origin)
     if paths:
         files = tuple(map(open_parquet, paths, short_names(paths)))
         yield Source(paths[0], name, kind="parquet", files=files)
         return
     with contextlib.ExitStack() as stack:
-        place, name = _find_file(given)
+        place, name = _find_file(origin)
         if place.suffix.lower() == ".zip":
             place, name = _unpack(place, stack.enter_context(temporary_folder()), limit)
         try:
             source = stack.enter_context(_open_file(place, name, limit, narrow))
-        except _READ_ERRORS as error:
+        except READ_ERRORS as error:
             raise InvalidInput(f"cannot read {name}: {error}; {DAMAGED}") from None
         yield source
 
 
-def _parquet_files(given: Any) -> tuple[str, list[Path]]:
+def _parquet_files(origin: Any) -> tuple[str, list[Path]]:
     """Return the name and the Parquet files of a list, folder or pattern; no files for a single path."""
-    if isinstance(given, list | tuple) and given and all(isinstance(one, str | os.PathLike) for one in given):
-        return "the list of files", check_files([as_path(one) for one in given], "the list of files")
-    if not isinstance(given, str | os.PathLike):
+    if isinstance(origin, list | tuple) and origin and all(isinstance(path, str | os.PathLike) for path in origin):
+        return "the list of files", check_files([as_path(path) for path in origin], "the list of files")
+    if not isinstance(origin, str | os.PathLike):
         raise InvalidInput(
-            f"source must be a path, a list of Parquet files or a polars or pandas frame, got {type(given).__name__}; "
+            f"source must be a path, a list of Parquet files or a polars or pandas frame, got {type(origin).__name__}; "
             "for arrays use Ratings.from_arrays(…) or Ratings.from_matrix(…)"
         )
-    place = as_path(given)
+    place = as_path(origin)
     member = _member(place)
     if member is None:
         return str(place), find_parquet(place)
@@ -240,13 +174,13 @@ def _member(folder: Path) -> Path | None:
     return None
 
 
-def _find_file(given: str | os.PathLike[str]) -> tuple[Path, str]:
+def _find_file(origin: str | os.PathLike[str]) -> tuple[Path, str]:
     """Return the file of a path or MovieLens folder, and its name in messages."""
-    place = as_path(given)
+    place = as_path(origin)
     try:
         is_folder, is_file = place.is_dir(), place.is_file()
     except (OSError, ValueError) as error:  # a name that is too long, or has a null byte
-        raise InvalidInput(f"cannot read {str(given)[:80]!r}: {reason(error)}") from None
+        raise InvalidInput(f"cannot read {str(origin)[:80]!r}: {reason(error)}") from None
     if is_file:
         return place, place.name
     if not is_folder:
@@ -318,46 +252,3 @@ def _first_line(path: Path, name: str) -> str:
         return line.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError:
         raise InvalidInput(f"{name} is not UTF-8 text; save it as UTF-8 CSV or as Parquet") from None
-
-
-@contextlib.contextmanager
-def readable(source: Source) -> Iterator[None]:
-    """Convert the errors of reading a source to `InvalidInput` with the location."""
-    try:
-        yield
-    except InvalidInput:
-        raise
-    except source.faults as error:
-        fault = find_fault(source)
-        raise (fault or InvalidInput(f"cannot read {source.name}: {reason(error, source.remedy)}")) from None
-
-
-def find_fault(source: Source) -> InvalidInput | None:
-    """Search a text, or several Parquet files, for the first unreadable line or file."""
-    if source.kind == "text":
-        return _text_fault(source)
-    return find_damaged(source.files) if len(source.files) > 1 else None
-
-
-def _text_fault(source: Source) -> InvalidInput | None:
-    line, width = 0, 0
-    try:
-        with source.path.open("rb") as raw:
-            for line, content in enumerate(raw, start=1):
-                text = content.decode("utf-8")
-                n_fields = len(next(csv.reader([text], delimiter=source.separator), []))
-                width = width or n_fields
-                if n_fields > width:
-                    commas = source.separator == ","
-                    return InvalidInput(
-                        f"{source.name}, line {line}: it has {n_fields} fields, but the first line has {width}; "
-                        "correct or remove the line"
-                        + (", or separate columns by semicolons if numbers have a decimal comma" if commas else "")
-                    )
-    except UnicodeDecodeError:
-        return InvalidInput(f"{source.name}, line {line}: it is not UTF-8 text; save the file as UTF-8")
-    except csv.Error as error:
-        return InvalidInput(f"{source.name}, line {line}: {error}; correct or remove the line")
-    except _READ_ERRORS as error:
-        return InvalidInput(f"cannot read {source.name} beyond line {line}: {error}; {DAMAGED}")
-    return None

@@ -1,6 +1,8 @@
 """`Table`: the columns of a source in any format, selected by number and returned as a lazy polars frame."""
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -10,9 +12,9 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.data.columns import check_width, unique_names
-from lpbandits.data.parquet import ParquetColumns
-from lpbandits.data.sources import Source, is_pandas
-from lpbandits.errors import InvalidInput
+from lpbandits.data.parquet import DAMAGED, FAULTS, ParquetColumns, find_damaged
+from lpbandits.data.sources import READ_ERRORS, Source, is_pandas
+from lpbandits.errors import InvalidInput, reason
 from lpbandits.typing import Label
 
 _NUMPY_TYPES: dict[str, type[np.generic]] = {"i": np.int64, "u": np.uint64, "f": np.float64, "b": np.bool_}
@@ -166,3 +168,43 @@ def labels_as_series(name: str, labels: Sequence[Label]) -> pl.Series:
     if all(isinstance(label, int) and -(2**63) <= label < 2**63 for label in labels):
         return pl.Series(name, labels, dtype=pl.Int64)
     return pl.Series(name, [str(label) for label in labels], dtype=pl.String)
+
+
+@contextlib.contextmanager
+def readable(source: Source) -> Iterator[None]:
+    """Convert the errors of reading a source to `InvalidInput` with the location of the first unreadable part."""
+    lazy = isinstance(source.frame, pl.LazyFrame)  # which may run functions of the user
+    faults = (*FAULTS, *validate.CONVERSION_ERRORS) if lazy else FAULTS
+    try:
+        yield
+    except InvalidInput:
+        raise
+    except faults as error:
+        remedy = "correct the frame" if source.kind == "frame" else DAMAGED
+        fault = find_damaged(source.files) if len(source.files) > 1 else None
+        if source.kind == "text":
+            fault = _text_fault(source)
+        raise (fault or InvalidInput(f"cannot read {source.name}: {reason(error, remedy)}")) from None
+
+
+def _text_fault(source: Source) -> InvalidInput | None:
+    """Return the error of the first line that is not UTF-8 or has more fields than the first, or None."""
+    line, width = 0, 0
+    try:
+        with source.path.open("rb") as raw:
+            for line, content in enumerate(raw, start=1):
+                n_fields = len(next(csv.reader([content.decode("utf-8")], delimiter=source.separator), []))
+                width = width or n_fields
+                if n_fields > width:
+                    hint = ", or separate columns by semicolons if numbers have a decimal comma"
+                    return InvalidInput(
+                        f"{source.name}, line {line}: it has {n_fields} fields, but the first line has {width}; "
+                        f"correct or remove the line{hint if source.separator == ',' else ''}"
+                    )
+    except UnicodeDecodeError:
+        return InvalidInput(f"{source.name}, line {line}: it is not UTF-8 text; save the file as UTF-8")
+    except csv.Error as error:
+        return InvalidInput(f"{source.name}, line {line}: {error}; correct or remove the line")
+    except READ_ERRORS as error:
+        return InvalidInput(f"cannot read {source.name} beyond line {line}: {error}; {DAMAGED}")
+    return None

@@ -75,9 +75,9 @@ def locate(name: str) -> Path | None:
     """
     validate.as_choice(name, "dataset", DATASETS)
     folder = f"ml-{name}"
-    given = os.environ.get("LPB_DATA")
-    if given and _is_complete(Path(given) / folder):
-        return Path(given) / folder
+    data = os.environ.get("LPB_DATA")
+    if data and _is_complete(Path(data) / folder):
+        return Path(data) / folder
     home = cache_path()
     place = None if home is None else home / "movielens" / folder
     return place if place is not None and _is_complete(place) and (place / MANIFEST).is_file() else None
@@ -137,8 +137,8 @@ def install(name: str, source: str | Path | None = None, *, progress: Progress |
                 f"{', '.join(_MOVIES)}"
             )
         about["checked"] = checked_by(name, staging)
-        kept = {file.name for file in staging.iterdir()}
-    for other in {*_RATINGS, *_MOVIES} - kept:
+        names = {file.name for file in staging.iterdir()}
+    for other in {*_RATINGS, *_MOVIES} - names:
         (target / other).unlink(missing_ok=True)  # from an earlier installation in another format
     return target
 
@@ -184,24 +184,18 @@ def _copy(source: Path, target: Path) -> None:
 def _unpack(name: str, archive: Path, target: Path) -> None:
     if not archive.is_file():
         raise InvalidInput(f"{archive} does not exist; give the downloaded {DATASETS[name].archive} or its folder")
-    _check(name, archive)
+    expected = DATASETS[name].md5
+    with archive.open("rb") as raw:
+        checksum = hashlib.file_digest(raw, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+    if expected not in (None, checksum):
+        raise InvalidInput(
+            f"{archive} must have checksum {expected}, got {checksum}; download {DATASETS[name].archive} again"
+        )
     with open_zip(archive) as bundle:
         for member in bundle.infolist():
             plain = Path(member.filename).name
             if plain in (*_RATINGS, *_MOVIES):
                 extract(archive, member, bundle, target / plain, Limit())
-
-
-def _check(name: str, archive: Path) -> None:
-    expected = DATASETS[name].md5
-    if expected is None:
-        return
-    with archive.open("rb") as raw:
-        computed = hashlib.file_digest(raw, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
-    if computed != expected:
-        raise InvalidInput(
-            f"{archive} must have checksum {expected}, got {computed}; download {DATASETS[name].archive} again"
-        )
 
 
 def _download(name: str, target: Path, progress: Progress | None) -> None:

@@ -1,5 +1,7 @@
 """Labels in files: allowed actions, and people to decide for."""
 
+import contextlib
+import re
 from pathlib import Path
 
 import numpy as np
@@ -7,9 +9,9 @@ import polars as pl
 
 from lpbandits.data.cleaning import all_integers, label_expr
 from lpbandits.data.columns import guess_columns, like
-from lpbandits.data.sources import open_source, readable
-from lpbandits.data.tables import open_table
-from lpbandits.decisions.engine import NO_ACTIONS, AllowedSets
+from lpbandits.data.sources import open_source
+from lpbandits.data.tables import open_table, readable
+from lpbandits.decisions.batches import NO_ACTIONS, AllowedSets
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
 from lpbandits.typing import Int32Array, IntArray, Label
@@ -25,7 +27,7 @@ class ActionIndex:
     def __init__(self, labels: tuple[Label, ...]) -> None:
         as_text = {str(label): i for i, label in reversed(list(enumerate(labels)))}
         self._text = as_text | {label: i for i, label in enumerate(labels) if isinstance(label, str)}
-        numbers = {int(text): i for text, i in as_text.items() if _is_number(text)}
+        numbers = {int(text): i for text, i in as_text.items() if re.fullmatch("0|-?[1-9][0-9]{0,18}", text)}
         numbers |= {label: i for i, label in enumerate(labels) if isinstance(label, int)}
         self._numbers = {label: i for label, i in numbers.items() if abs(label) < 2**63}
 
@@ -37,10 +39,6 @@ class ActionIndex:
         labels = pl.Series(list(index), dtype=column.dtype)
         codes = pl.Series(list(index.values()), dtype=pl.Int32)
         return column.replace_strict(labels, codes, default=-1, return_dtype=pl.Int32).to_numpy()
-
-
-def _is_number(text: str) -> bool:
-    return len(text) < 20 and text.lstrip("-").isdigit() and str(int(text)) == text
 
 
 def read_labels(path: str | Path, role: str, optional: str | None = None) -> pl.DataFrame:
@@ -58,9 +56,9 @@ def read_labels(path: str | Path, role: str, optional: str | None = None) -> pl.
         for name in roles:
             if (missing := frame[name].null_count()) > 0:
                 raise InvalidInput(f"{source.name} has {missing:,} rows without a {name}; correct or remove them")
-        integers = frame.select(**{name: all_integers(name, frame.schema[name], source) for name in roles})
-        whole = integers.row(0, named=True)
-        labels = [label_expr(name, frame.schema[name], integers=whole[name]) for name in roles]
+        tests = {name: all_integers(name, frame.schema[name], source) for name in roles}
+        integers = frame.select(**tests).row(0, named=True)
+        labels = [label_expr(name, frame.schema[name], integers=integers[name]) for name in roles]
         return frame.select(labels).unique(maintain_order=True)
 
 
@@ -76,7 +74,10 @@ class AllowedActions:
         if option is None:
             return
         source = str(option)
-        if _is_file(source):
+        is_file = False
+        with contextlib.suppress(OSError, ValueError):  # a list of labels may be an invalid name
+            is_file = Path(source).is_file()
+        if is_file:
             frame = read_labels(source, "action", optional="person")
         else:
             labels = [word.strip() for word in source.split(",") if word.strip()]
@@ -107,10 +108,3 @@ class AllowedActions:
         starts = np.zeros(len(people) + 1, dtype=np.int64)
         np.cumsum(np.bincount(rows["place"].to_numpy(), minlength=len(people)), out=starts[1:])
         return AllowedSets(starts, rows["code"].to_numpy().astype(np.int64))
-
-
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).is_file()
-    except (OSError, ValueError):
-        return False

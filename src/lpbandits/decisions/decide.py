@@ -12,7 +12,8 @@ from lpbandits import validate
 from lpbandits.data.histories import Histories
 from lpbandits.data.ratings import Ratings
 from lpbandits.data.tables import labels_as_series
-from lpbandits.decisions.engine import NO_ACTIONS, AllowedSets, DecisionArrays, DecisionBatch, Engine, decide_batches
+from lpbandits.decisions.batches import NO_ACTIONS, AllowedSets, DecisionArrays, DecisionBatch
+from lpbandits.decisions.engine import Engine, decide_batches
 from lpbandits.decisions.output import decision_table
 from lpbandits.errors import InvalidInput, LockInWarning, translate_errors
 from lpbandits.model import PreferenceModel

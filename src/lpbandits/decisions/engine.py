@@ -2,14 +2,15 @@
 
 import collections
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from lpbandits.agent import Agent
 from lpbandits.agent.explain import QUANTILE
+from lpbandits.decisions.batches import NO_ACTIONS, AllowedSets, DecisionArrays, DecisionBatch
 from lpbandits.decisions.kernels import deciding
 from lpbandits.decisions.kernels.allowance import Allowed
 from lpbandits.decisions.kernels.deciding import Forecasting, Outcomes, Output, Start, deciding_of
@@ -18,10 +19,7 @@ from lpbandits.parallel import Executor, Threads
 from lpbandits.policies import Policy
 from lpbandits.policies.base import zero_sd, zero_sd_one
 from lpbandits.policies.plugins import bind_expectations
-from lpbandits.typing import BoolArray, FloatArray, Int32Array, IntArray
-
-if TYPE_CHECKING:
-    import polars as pl
+from lpbandits.typing import FloatArray, IntArray
 
 THREAD_PEOPLE = 2000
 """Minimum number of people per thread."""
@@ -31,94 +29,6 @@ PIECE = 100_000
 
 SLOW_PIECE = 1000
 """The same for rules without compiled probabilities, which take about a millisecond per person."""
-
-NO_ACTIONS: IntArray = np.empty(0, dtype=np.int64)
-
-
-class AllowedSets(NamedTuple):
-    """Allowed actions per person: those of person p are actions[starts[p]:starts[p + 1]], ascending."""
-
-    starts: IntArray
-    actions: IntArray
-
-    @classmethod
-    def of(cls, sets: Sequence[IntArray]) -> "AllowedSets":
-        """Build from one ascending array per person."""
-        starts = np.zeros(len(sets) + 1, dtype=np.int64)
-        np.cumsum([len(one) for one in sets], out=starts[1:])
-        return cls(starts, np.concatenate([NO_ACTIONS, *sets]))
-
-    def part(self, people: slice) -> "AllowedSets":
-        """Return the sets of a slice of people."""
-        starts = self.starts[people.start : people.stop + 1]
-        return AllowedSets(starts - starts[0], self.actions[starts[0] : starts[-1]])
-
-
-class DecisionBatch(NamedTuple):
-    """People to decide for: the outcomes of person p are at offsets[p] up to offsets[p + 1]."""
-
-    offsets: IntArray
-    action: Int32Array
-    """Index of the action of each outcome."""
-    reward: FloatArray
-    stream: IntArray
-    """Random stream of each person."""
-    allowed: AllowedSets | None = None
-    """Personal sets of allowed actions."""
-    people: "pl.Series | None" = None
-    """Labels; None where they are not needed."""
-    row_order: IntArray | None = None
-    """Row of each person's first outcome in the file; None if batches come in that order."""
-
-    def pieces(self, size: int) -> "Iterator[DecisionBatch]":
-        """Split into pieces of at most `size` people, without labels; an empty batch is one piece."""
-        for start in range(0, max(len(self.stream), 1), size):
-            people = slice(start, min(start + size, len(self.stream)))
-            offsets = self.offsets[people.start : people.stop + 1]
-            rows = slice(offsets[0], offsets[-1])
-            allowed = None if self.allowed is None else self.allowed.part(people)
-            stream = self.stream[people]
-            yield DecisionBatch(offsets - offsets[0], self.action[rows], self.reward[rows], stream, allowed)
-
-    def select_people(self, mask: BoolArray) -> "DecisionBatch":
-        """Return the people of a mask with their outcomes."""
-        counts = np.diff(self.offsets)
-        rows = np.repeat(mask, counts)
-        return DecisionBatch(
-            np.concatenate([[0], np.cumsum(counts[mask])]),
-            self.action[rows],
-            self.reward[rows],
-            self.stream[mask],
-            people=None if self.people is None else self.people.filter(mask),
-            row_order=None if self.row_order is None else self.row_order[mask],
-        )
-
-    def select_outcomes(self, mask: BoolArray) -> "DecisionBatch":
-        """Return all people with the outcomes of a mask."""
-        before = np.concatenate([[0], np.cumsum(mask)])
-        return self._replace(offsets=before[self.offsets], action=self.action[mask], reward=self.reward[mask])
-
-
-class DecisionArrays(NamedTuple):
-    """Decisions for a batch: -1 is no action, NaN no number."""
-
-    action: Int32Array
-    runner_up: Int32Array
-    numbers: FloatArray
-    """People × probability, expected reward, low and high."""
-    repeated: int = 0
-    """Number of people who get an action that is in their history."""
-
-    @classmethod
-    def empty(cls, people: int = 0) -> "DecisionArrays":
-        """Allocate arrays for a number of people."""
-        return cls(np.empty(people, dtype=np.int32), np.empty(people, dtype=np.int32), np.empty((people, 4)))
-
-    @classmethod
-    def concatenate(cls, parts: "Sequence[DecisionArrays]") -> "DecisionArrays":
-        """Join the decisions of several pieces."""
-        actions, runners_up, numbers, repeated = zip(*parts, strict=True)
-        return cls(np.concatenate(actions), np.concatenate(runners_up), np.concatenate(numbers), sum(repeated))
 
 
 class Engine:
@@ -178,26 +88,26 @@ class Engine:
     def check_rewards(self, rewards: FloatArray) -> None:
         """Raise for rewards that are impossible in the policy's family."""
         family = self.policy.rewards.family
-        bad = NO_ACTIONS
+        invalid = np.zeros(0, dtype=np.bool_)
         if family == "bernoulli":
-            bad = np.flatnonzero((rewards != 0.0) & (rewards != 1.0))
+            invalid = (rewards != 0.0) & (rewards != 1.0)
         elif family == "poisson":
-            bad = np.flatnonzero((rewards < 0.0) | (rewards != np.floor(rewards)))
-        if len(bad):
+            invalid = (rewards < 0.0) | (rewards != np.floor(rewards))
+        if invalid.any():
             try:
-                self.policy.rewards.check(float(rewards[bad[0]]))
+                self.policy.rewards.check(float(rewards[np.argmax(invalid)]))
             except InvalidInput as error:
-                raise InvalidInput(f"{error} ({len(bad):,} such rewards); use another family (--rewards)") from None
+                raise InvalidInput(
+                    f"{error} ({invalid.sum():,} such rewards); use another family (--rewards)"
+                ) from None
 
     def run(self, batch: DecisionBatch) -> DecisionArrays:
         """Decide for a batch of people."""
         policy, people = self.policy, len(batch.stream)
         k, m = policy.model.n_actions, policy.model.n_states
-        outcomes = Outcomes(  # one type each for the compiler
-            np.require(batch.offsets, np.int64, ["C", "W"]),
-            np.require(batch.action, np.int32, ["C", "W"]),
-            np.require(batch.reward, np.float64, ["C", "W"]),
-            np.require(batch.stream, np.int64, ["C", "W"]),
+        types = (np.int64, np.int32, np.float64, np.int64)  # one type each for the compiler
+        outcomes = Outcomes(
+            *(np.require(array, type_, ["C", "W"]) for array, type_ in zip(batch[:4], types, strict=True))
         )
         starts, sets = batch.allowed or AllowedSets(NO_ACTIONS, NO_ACTIONS)
         decisions = DecisionArrays.empty(people)
@@ -209,15 +119,13 @@ class Engine:
             belief = policy.new_belief(max_tried)
             counters = np.zeros(2, dtype=np.int64)
             all_counters.append(counters)
-            taken, choices = np.zeros(k, dtype=np.int64), np.empty((2, k), dtype=np.int64)
+            scratch = np.zeros(k, dtype=np.int64), np.empty((2, k), dtype=np.int64)
             self._kernel(
                 low,
                 high,
                 policy.arrays(belief),
                 start,
-                Allowed(
-                    self._orders, self.common, starts, sets, self.exclude_seen, self._ranks, self._tops, taken, choices
-                ),
+                Allowed(self._orders, self.common, starts, sets, self.exclude_seen, self._ranks, self._tops, *scratch),
                 outcomes,
                 Forecasting(self._means, policy.model.prior, self.noise, QUANTILE, np.empty((2, max(k, m)))),
                 Output(*decisions[:3], counters),
@@ -262,21 +170,21 @@ def decide_batches(
 
     `report` is called after each piece with the numbers of its people and outcomes.
     """
-    pending: collections.deque[tuple[DecisionBatch, collections.deque[int]]] = collections.deque()
+    pending: collections.deque[tuple[DecisionBatch, list[int]]] = collections.deque()
 
     def tasks() -> Iterator[tuple[Engine, DecisionBatch]]:
         for batch in batches:
             engine.check_rewards(batch.reward)
             pieces = list(batch.pieces(engine.piece))
-            pending.append((batch, collections.deque(len(piece.action) for piece in pieces)))
+            pending.append((batch, [len(piece.action) for piece in pieces]))
             yield from ((engine, piece) for piece in pieces)
 
     parts: list[DecisionArrays] = []
     for part in executor.map(Engine.run, tasks(), batch=engine.piece < PIECE, max_ahead=2):
         parts.append(part)
         batch, outcomes = pending[0]
-        report(len(part.action), outcomes.popleft())
-        if not outcomes:
+        report(len(part.action), outcomes[len(parts) - 1])
+        if len(parts) == len(outcomes):
             yield batch, DecisionArrays.concatenate(parts)
             pending.popleft()
             parts = []

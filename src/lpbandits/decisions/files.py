@@ -11,9 +11,10 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.decisions.allowed import ActionIndex, AllowedActions, read_labels
+from lpbandits.decisions.batches import DecisionArrays, DecisionBatch
 from lpbandits.decisions.choose_policy import Chosen
 from lpbandits.decisions.decide import warn_of_repeats
-from lpbandits.decisions.engine import DecisionArrays, DecisionBatch, Engine, decide_batches
+from lpbandits.decisions.engine import Engine, decide_batches
 from lpbandits.decisions.history_files import ROWS, HistoryFile, open_history, streams_of
 from lpbandits.decisions.output import TableParts, decision_table
 from lpbandits.errors import InvalidInput, translate_errors
@@ -77,7 +78,7 @@ class Summary:
     @property
     def chosen(self) -> list[Json]:
         """The most frequent actions."""
-        most = np.argsort(-self._action_counts, kind="stable")[:SHOWN].tolist()
+        most_frequent = np.argsort(-self._action_counts, kind="stable")[:SHOWN].tolist()
         return [
             {
                 "action": self.model.actions[a],
@@ -85,7 +86,7 @@ class Summary:
                 "people": int(self._action_counts[a]),
                 "share": int(self._action_counts[a]) / self.decided,
             }
-            for a in most
+            for a in most_frequent
             if self._action_counts[a]
         ]
 

@@ -9,10 +9,12 @@ import numpy as np
 import polars as pl
 
 from lpbandits.data.cleaning import check_rows
+from lpbandits.data.columns import ReadOptions
 from lpbandits.data.layouts import to_long
-from lpbandits.data.sources import ReadOptions, open_source, readable
+from lpbandits.data.sources import open_source
+from lpbandits.data.tables import readable
 from lpbandits.decisions.allowed import ActionIndex
-from lpbandits.decisions.engine import DecisionBatch
+from lpbandits.decisions.batches import DecisionBatch
 from lpbandits.errors import InvalidInput
 from lpbandits.io.atomic import write_stream
 from lpbandits.io.compressed import temporary_folder

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from lpbandits.data.tables import labels_as_series
-from lpbandits.decisions.engine import DecisionArrays
+from lpbandits.decisions.batches import DecisionArrays
 from lpbandits.io.atomic import write_part, write_stream
 from lpbandits.model import PreferenceModel
 from lpbandits.typing import Int32Array, IntArray

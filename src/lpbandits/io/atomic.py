@@ -15,10 +15,13 @@ import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from lpbandits.errors import InvalidInput, reason
 from lpbandits.io.paths import as_path
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MANIFEST = "manifest.json"
 TABLES = (".parquet", ".csv")
@@ -29,29 +32,11 @@ UNFINISHED = ".lpb-"
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _REMEDIES = {
-    errno.ENOSPC: "free some space or choose another folder",
-    errno.EDQUOT: "free some space or choose another folder",
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "free some space or choose another folder"),
     errno.EFBIG: "choose a file system that takes larger files",
     errno.ENOENT: "create its folder first",
     errno.EISDIR: "it is a folder: name a file in it",
 }
-
-
-class Table(Protocol):
-    """A table that writes itself as Parquet, such as a polars frame."""
-
-    def write_parquet(self, file: IO[bytes], /) -> None:
-        """Write the table to an open file."""
-
-
-class Stream(Protocol):
-    """A table that is written while it is computed, such as a lazy polars frame."""
-
-    def sink_parquet(self, path: Path, /) -> Any:
-        """Write the table as Parquet."""
-
-    def sink_csv(self, path: Path, /) -> Any:
-        """Write the table as CSV."""
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -64,18 +49,18 @@ def write_json(path: str | Path, content: Any) -> None:
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def write_table(path: str | Path, table: Table) -> None:
+def write_table(path: str | Path, table: "pl.DataFrame") -> None:
     """Write a table as Parquet."""
     write_bytes(path, as_parquet(table))
 
 
-def write_part(path: Path, table: Table) -> None:
+def write_part(path: Path, table: "pl.DataFrame") -> None:
     """Write a part of a table as Parquet to a temporary folder."""
     with space_for("parts of the table", path.parent.parent, "set TMPDIR to another folder"):
         path.write_bytes(as_parquet(table))
 
 
-def write_stream(path: str | Path, table: Stream) -> None:
+def write_stream(path: str | Path, table: "pl.LazyFrame") -> None:
     """Write a lazy table as CSV or Parquet, by the suffix of the file."""
     with atomic_file(path) as part:
         if part.suffix.lower() == ".csv":
@@ -84,7 +69,7 @@ def write_stream(path: str | Path, table: Stream) -> None:
             table.sink_parquet(part)
 
 
-def as_parquet(table: Table) -> bytes:
+def as_parquet(table: "pl.DataFrame") -> bytes:
     """Return a table as the bytes of a Parquet file."""
     buffer = io.BytesIO()
     table.write_parquet(buffer)
@@ -100,22 +85,16 @@ def write_bytes(path: str | Path, content: bytes) -> None:
     ...     [(file.name, file.read_bytes()) for file in Path(folder).iterdir()]
     [('a.txt', b'jam')]
     """
-    named = as_path(path)
+    target = as_path(path)
     try:
-        mode = _mode(named)
+        mode = _mode(target)
         if mode is not None and not stat.S_ISREG(mode):
-            named.write_bytes(content)  # a device or a pipe, which must not be replaced; a folder raises
+            target.write_bytes(content)  # a device or a pipe, which must not be replaced; a folder raises
             return
-        target = Path(os.path.realpath(named))
-        part = target.with_name(f"{UNFINISHED}{secrets.token_hex(8)}")
-        try:
-            _write(part, content, mode)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
-        _flush(target.parent)
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
-        raise cannot_write(named, error) from None
+        raise cannot_write(target, error) from None
+    with atomic_file(target) as part:
+        part.write_bytes(content)
 
 
 @contextlib.contextmanager
@@ -138,13 +117,13 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
         part = target.with_name(f"{UNFINISHED}{secrets.token_hex(8)}{target.suffix}")
         try:
             yield part
+            _flush(part)
             if mode is not None:
                 part.chmod(stat.S_IMODE(mode))
-            _flush(part)
             part.replace(target)
         finally:
             part.unlink(missing_ok=True)
-        _flush(target.parent)
+        _flush_folder(target.parent)
     except InvalidInput:
         raise
     except (OSError, ValueError) as error:
@@ -185,23 +164,19 @@ def _mode(place: Path) -> int | None:
     return mode
 
 
-def _write(part: Path, content: bytes, mode: int | None) -> None:
-    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as raw:  # noqa: PTH123 - must be new
-        raw.write(content)
-        raw.flush()
-        os.fsync(raw.fileno())
-        if mode is not None and hasattr(os, "fchmod"):
-            os.fchmod(raw.fileno(), stat.S_IMODE(mode))
+def _flush(path: Path, flags: int = os.O_RDWR) -> None:
+    """Flush a file to disk."""
+    handle = os.open(path, flags)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
-def _flush(path: Path) -> None:
-    """Flush a file, or the entries of a folder, to disk if the system can."""
+def _flush_folder(path: Path) -> None:
+    """Flush the entries of a folder to disk if the system can."""
     with contextlib.suppress(OSError):
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        _flush(path, os.O_RDONLY)
 
 
 def as_folder(path: str | Path) -> Path:
@@ -247,7 +222,7 @@ def atomic_folder(path: str | Path, manifest: Mapping[str, Any]) -> Iterator[Pat
         (out / MANIFEST).unlink(missing_ok=True)
         for name in (*names, MANIFEST):
             (part / name).replace(out / name)
-        _flush(out)
+        _flush_folder(out)
     except OSError as error:
         raise cannot_write(out, error) from None
     except InvalidInput as error:

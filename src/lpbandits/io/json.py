@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import re
 from collections import Counter
 from operator import itemgetter
 from pathlib import Path
@@ -18,6 +19,7 @@ MAX_VALUES = 20_000_000
 """Number of values in a JSON document."""
 MAX_DEPTH = 64
 MAX_INT = 10**100
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def digest(content: Any) -> str:
@@ -81,11 +83,11 @@ def parse_json(text: str | bytes, source: str) -> Any:
         raise FileFormatError(f"{source} holds {name}; every number must be finite")
 
     def unique(pairs: list[tuple[str, Any]]) -> Json:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        content = dict(pairs)
+        if len(content) < len(pairs):
             twice = max(Counter(key for key, _ in pairs).items(), key=itemgetter(1))[0]
             raise FileFormatError(f"{source} has the key {twice!r:.60} twice; the file was changed")
-        return found
+        return content
 
     try:
         content = json.loads(plain, parse_constant=constant, object_pairs_hook=unique)
@@ -121,21 +123,14 @@ def _check(content: Any, source: str) -> None:
                 if not -MAX_INT < value < MAX_INT:
                     raise _not_a_number(source, "an integer beyond 1e100")
             elif kind is str:
-                if not value.isascii():
-                    _check_text(value, source)
+                if not value.isascii() and _SURROGATE.search(value):
+                    raise FileFormatError(f"{source} holds the text {value!r:.60}, which is not Unicode")
             elif kind is list:
                 below += value
             elif kind is dict:
                 below += value.keys()
                 below += value.values()
         level = below
-
-
-def _check_text(text: str, source: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise FileFormatError(f"{source} holds the text {text!r:.60}, which is not Unicode") from None
 
 
 def _too_deep(source: str) -> FileFormatError:

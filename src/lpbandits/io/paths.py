@@ -1,9 +1,7 @@
-"""Paths, and the user's cache folder, also for users without a home."""
+"""Paths and the user's cache folder."""
 
 import contextlib
 import os
-import stat
-import tempfile
 from pathlib import Path
 
 import platformdirs
@@ -51,21 +49,4 @@ def writable(folder: Path | None) -> Path | None:
         folder.mkdir(parents=True, exist_ok=True)
         if os.access(folder, os.W_OK | os.X_OK):
             return folder
-    return None
-
-
-def own_temporary() -> Path | None:
-    """Return a folder for all processes of this user in the temporary directory, or None.
-
-    Machine code is loaded from it, so a folder that another user can write to is not used.
-    """
-    user = os.getuid() if hasattr(os, "getuid") else "user"
-    with contextlib.suppress(OSError):
-        folder = Path(tempfile.gettempdir()) / f"{PACKAGE}-{user}"
-        with contextlib.suppress(FileExistsError):
-            folder.mkdir(mode=0o700)
-        info = folder.lstat()
-        ours = not hasattr(os, "getuid") or (info.st_uid == os.getuid() and not info.st_mode & 0o022)
-        if stat.S_ISDIR(info.st_mode) and ours:
-            return writable(folder)
     return None

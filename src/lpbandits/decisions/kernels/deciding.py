@@ -100,61 +100,62 @@ def unknown_probability(b: Arrays, n: int, offered: IntArray, play: int, action:
 
 
 def tell(*_: Any) -> Any:
-    """Stand for the function that is put in."""
+    """Stand for a function of the policy, which `deciding_of` puts in."""
 
 
-update_posterior = choose = probability_of = sampled_state = forecast = value_of = sd_of = tell
-expected_reward = expected_rewards = predictive_sd_one = predictive_sd = tell
+update_posterior = choose = probability_of = sampled_state = forecast = value_of = sd_of = expectation = deviation = (
+    tell
+)
 
 
 def value_by_one(b: Arrays, n: int, state: int, action: int, scratch: FloatArray) -> float:
     """Return the expected reward of an action, by the function for one action."""
-    return expected_reward(b, n, state, action)
+    return expectation(b, n, state, action)
 
 
 def value_by_all(b: Arrays, n: int, state: int, action: int, scratch: FloatArray) -> float:
     """Return the expected reward of an action, by the function for all actions."""
-    expected_rewards(b, n, state, scratch)
+    expectation(b, n, state, scratch)
     return scratch[action]
 
 
 def sd_by_one(b: Arrays, n: int, action: int, scratch: FloatArray) -> float:
     """Return the standard deviation of that expectation, by the function for one action."""
-    return predictive_sd_one(b, n, action)
+    return deviation(b, n, action)
 
 
 def sd_by_all(b: Arrays, n: int, action: int, scratch: FloatArray) -> float:
     """Return the standard deviation of that expectation, by the function for all actions."""
-    predictive_sd(b, n, scratch)
+    deviation(b, n, scratch)
     return scratch[action]
 
 
-def reward_forecast(b: Arrays, n: int, action: int, given: Forecasting) -> tuple[float, float]:
+def reward_forecast(b: Arrays, n: int, action: int, constants: Forecasting) -> tuple[float, float]:
     """Return M = Σ p_z M_z and √(Σ p_z (M_z − M)² + sd² + noise²) of the next reward of an action.
 
     M_z is the expectation of the evidence, or the mean of the model where the evidence has none.
     """
     m = b.states.shape[1]
-    by_state = given.scratch[0]
+    by_state = constants.scratch[0]
     mean = 0.0
     for z in range(max(m, 1)):
         p = b.states[POSTERIOR, z] if m > 0 else 1.0
-        by_state[z] = value_of(b, n, z, action, given.scratch[1]) if p > 0.0 else 0.0
+        by_state[z] = value_of(b, n, z, action, constants.scratch[1]) if p > 0.0 else 0.0
         mean += p * by_state[z]
     count = m
     known = not np.isnan(mean)
-    if not known and given.means.shape[0] > 0:
-        count = given.means.shape[0]
+    if not known and constants.means.shape[0] > 0:
+        count = constants.means.shape[0]
         mean = 0.0
         for z in range(count):
-            by_state[z] = given.means[z, action]
-            mean += (b.states[POSTERIOR, z] if m > 0 else given.prior[z]) * by_state[z]
+            by_state[z] = constants.means[z, action]
+            mean += (b.states[POSTERIOR, z] if m > 0 else constants.prior[z]) * by_state[z]
     square = 0.0
     for z in range(count):
-        square += (b.states[POSTERIOR, z] if m > 0 else given.prior[z]) * (by_state[z] - mean) ** 2
+        square += (b.states[POSTERIOR, z] if m > 0 else constants.prior[z]) * (by_state[z] - mean) ** 2
     if known:
-        square += sd_of(b, n, action, given.scratch[1]) ** 2
-    noise = given.noise
+        square += sd_of(b, n, action, constants.scratch[1]) ** 2
+    noise = constants.noise
     if noise == 0.0:
         noise = noise_of(b, n)
     if not noise < 0.0:  # also NaN
@@ -266,27 +267,21 @@ def deciding_of(
 
     `expected` and `sd` compute the expectation and its standard deviation of one action, or of all.
     """
-    if expected_is_of_one:
-        value_of = _built(value_by_one, {"expected_reward": expected})
-    else:
-        value_of = _built(value_by_all, {"expected_rewards": expected})
-    if sd_is_of_one:
-        sd_of = _built(sd_by_one, {"predictive_sd_one": sd})
-    else:
-        sd_of = _built(sd_by_all, {"predictive_sd": sd})
+    value_of = _compile(value_by_one if expected_is_of_one else value_by_all, {"expectation": expected})
+    sd_of = _compile(sd_by_one if sd_is_of_one else sd_by_all, {"deviation": sd})
     parts = {
         "tell": telling,
         "update_posterior": updating,
         "choose": choosing,
         "probability_of": probabilities,
         "sampled_state": sampling,
-        "forecast": _built(reward_forecast, {"value_of": value_of, "sd_of": sd_of}),
+        "forecast": _compile(reward_forecast, {"value_of": value_of, "sd_of": sd_of}),
     }
-    made = _built(deciding, parts, inline=False)
+    compiled = _compile(deciding, parts, inline=False)
 
     def decide(*arguments: Any) -> None:
         try:
-            made(*arguments)
+            compiled(*arguments)
         except NumbaError as error:
             raise compile_error(error, choosing, telling) from None
         except IndexError as error:
@@ -295,7 +290,7 @@ def deciding_of(
     return decide
 
 
-def _built(template: Callable[..., Any], functions: dict[str, Callable[..., Any]], *, inline: bool = True) -> Any:
+def _compile(template: Callable[..., Any], functions: dict[str, Callable[..., Any]], *, inline: bool = True) -> Any:
     """Compile a template around functions, under a short name: cache files are named by it."""
     full_name = name_of(template.__name__, functions)
     name = f"{template.__name__}_{hashlib.sha256(full_name.encode()).hexdigest()[:16]}"
