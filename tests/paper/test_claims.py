@@ -1,4 +1,4 @@
-"""Every claim on made-up tables for which the verdict is known: as it says, against it, and too noisy to tell."""
+"""Claims on generated tables with known verdicts: true, false and too noisy to settle."""
 
 import functools
 import math
@@ -9,31 +9,16 @@ import pytest
 from scipy import stats
 
 from lpbandits.errors import InvalidInput
-from lpbandits.paper.claims import CHECKS, beyond, check_claims
-from lpbandits.paper.claims.check import (
-    ALIKE,
-    COMPARABLE,
-    CONSTANT,
-    MIN_DRAWS,
-    VASTLY,
-    Check,
-    Claim,
-    Tables,
-    interval,
-    judge,
-)
-from lpbandits.paper.claims.curves import NEARLY_ALWAYS
-from lpbandits.paper.claims.data import LOW, NEAR
+from lpbandits.paper.claims import CHECKS, check_claims
+from lpbandits.paper.claims.check import COMPARABLE, CONSTANT, Check, Claim, Tables, interval, judge
 from lpbandits.paper.claims.numbers import per_draw
-from lpbandits.paper.claims.sweeps import AT
-from lpbandits.paper.claims.theory import INEFFICIENT, ON
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.figures.movielens import RECOVERED, TRUE
 from lpbandits.typing import FloatArray
 from tests.claim_tables import MEASURES, sentences
 
 ONE_DRAW = "m = 5, k = 10: one draw"
-"""It cannot hold on the tables on which the others do: there lpbTS leads in every draw."""
+"""This claim does not hold on tables on which the others do: there lpbTS leads in every draw."""
 
 SCALES = ("same scale", "different scales")
 LOGS = tuple(f"{log} logs, {scale} scale" for log in ("complete", "incomplete") for scale in ("same", "different"))
@@ -129,26 +114,25 @@ PARTS: dict[str, tuple[str, ...]] = {
     "With orderings of error 1 − τ = 0.4, lpb-": ("lpb-utility", "lpb-ids"),
     "With heavy tails": ("m = 10, k = 20, student",),
 }
-"""How each claim's sentence begins, and every setting it is about."""
+"""The beginning of each claim's sentence, and all of its settings."""
 
-
-LOOKS: dict[str, tuple[set[str], str]] = {
-    "m = 5: lpbTS by the exact posterior": ({"lpbts-marginal", "lpbts"}, "regret"),
-    "k = 20: lpbTS by the exact posterior": ({"lpbts-marginal", "lpbts"}, "regret"),
-    "Different scales: lpb-ids loses about a third": ({"lpb-ids", "lpbts"}, "regret"),
+IDS, MARGINAL = {"lpb-ids", "lpbts"}, {"lpbts-marginal", "lpbts"}
+LADDER_CLAIMS: dict[str, tuple[set[str], str]] = {
+    "m = 5: lpbTS by the exact posterior": (MARGINAL, "regret"),
+    "k = 20: lpbTS by the exact posterior": (MARGINAL, "regret"),
+    "Different scales: lpb-ids loses about a third": (IDS, "regret"),
     "Different scales: mTS fails": ({"mts", "ts"}, "regret"),
-    "The worst served 5 %": ({"lpb-ids", "lpbts"}, "regret_q95"),
-    "The worst served 1 %": ({"lpb-ids", "lpbts"}, "regret_q99"),
-    "For all gaps": ({"lpb-ids", "lpbts"}, "regret"),
-    "With a quarter": ({"lpb-ids", "lpbts"}, "regret"),
-    "With people who deviate": ({"lpb-ids", "lpbts"}, "regret"),
-    "With wrong orderings": ({"lpb-ids", "lpbts"}, "regret"),
+    "The worst served 5 %": (IDS, "regret_q95"),
+    "The worst served 1 %": (IDS, "regret_q99"),
+    "For all gaps": (IDS, "regret"),
+    "With a quarter": (IDS, "regret"),
+    "With people who deviate": (IDS, "regret"),
+    "With wrong orderings": (IDS, "regret"),
     "With orderings of error 1 − τ = 0.4, lpbTS": ({"lpbts", "ts-top"}, "regret"),
     "With orderings of error 1 − τ = 0.4, lpb-": ({"lpb-utility", "lpb-ids", "ts-top"}, "regret"),
-    "With heavy tails": ({"lpb-ids", "lpbts"}, "regret"),
+    "With heavy tails": (IDS, "regret"),
 }
-"""Whom a claim of the ladder is about, and what of their regret: its mean, or a quantile."""
-
+"""Policies of each claim of the ladder, and the column that it reads."""
 
 RANGES = {
     "below 1.5": ("lpbTS is comparable", ": recovered orderings are competitive"),
@@ -189,7 +173,7 @@ RANGES = {
     ),
     "between 0.05 and 0.95": ("one draw of the orderings",),
 }
-"""The words by which a claim gets its range."""
+"""Phrases of claims by their range."""
 
 
 @functools.cache
@@ -204,19 +188,19 @@ def check_of(start: str) -> Check:
     return check
 
 
-def found(start: str, tables: Tables) -> Claim:
+def run_check(start: str, tables: Tables) -> Claim:
     return check_of(start).run(tables)
 
 
 def _reads(start: str, figure: str, column: str) -> bool:
-    """Return whether a claim is about a measure of a figure: other numbers there make it another."""
+    """Return whether a claim depends on a column of a figure."""
     tables = sentences()
     other = tables[figure].with_columns(pl.col(column) * pl.int_range(1, pl.len() + 1).sqrt())
-    return found(start, {**tables, figure: other}) != found(start, tables)
+    return run_check(start, {**tables, figure: other}) != run_check(start, tables)
 
 
-def spoilt(start: str) -> list[Claim]:
-    """Return what becomes of a claim when the numbers of one policy in one setting are 20 times as large or small."""
+def perturbed(start: str) -> list[Claim]:
+    """Return the claim with the values of one policy in one setting multiplied or divided by 20, for each of them."""
     out = []
     tables = sentences()
     for figure in check_of(start).needs:
@@ -229,105 +213,98 @@ def spoilt(start: str) -> list[Claim]:
             for column in columns:
                 for factor in (1 / 20, 20.0):
                     changed = pl.when(here).then(pl.col(column) * factor).otherwise(pl.col(column))
-                    out.append(found(start, {**tables, figure: old.with_columns(changed.alias(column))}))
+                    out.append(run_check(start, {**tables, figure: old.with_columns(changed.alias(column))}))
     return out
 
 
-def test_every_claim_is_here() -> None:
+def test_all_claims_are_listed() -> None:
     claims = [claim for claim in check_claims(sentences()) if not claim.claim.startswith(ONE_DRAW)]
     assert len(claims) == len(PARTS)
     for start in PARTS:
-        found(start, sentences())
+        run_check(start, sentences())
     without_data = [check for check in CHECKS if not check.needs[0].startswith(("movielens-20m", "movielens-32m"))]
     assert len(without_data) == len(PARTS) + 1
     assert 10 <= sum(claim.headline for claim in claims) <= 15
 
 
-def test_words_have_their_ranges() -> None:
+def test_phrases_determine_ranges() -> None:
     for claim in check_claims(sentences()):
-        ranges = {given for given, words in RANGES.items() if any(word in claim.claim for word in words)}
+        ranges = {limits for limits, words in RANGES.items() if any(word in claim.claim for word in words)}
         assert claim.standard in ranges, claim.claim
         assert len(ranges) == 1, claim.claim
 
 
-def test_every_claim_needs_figures_that_exist() -> None:
+def test_claims_need_existing_figures() -> None:
     assert {name for check in CHECKS for name in check.needs} <= set(FIGURES)
     assert all(claim.figures for claim in check_claims(sentences()))
 
 
 @pytest.mark.parametrize("start", PARTS)
-def test_a_claim_holds_on_numbers_as_it_says_in_all_its_settings(start: str) -> None:
-    claim = found(start, sentences())
+def test_claim_holds_in_all_settings_on_matching_tables(start: str) -> None:
+    claim = run_check(start, sentences())
     assert claim.verdict == "holds"
     assert sorted(part.where for part in claim.parts) == sorted(PARTS[start])
     assert {part.verdict for part in claim.parts} == {"holds"}
 
 
 @pytest.mark.parametrize("start", PARTS)
-def test_every_setting_alone_makes_a_claim_fail_at_either_end(start: str) -> None:
+def test_one_failing_setting_makes_a_claim_fail_at_either_limit(start: str) -> None:
     high: set[str] = set()
     low: set[str] = set()
-    for claim in spoilt(start):
+    for claim in perturbed(start):
         for part in claim.parts:
             if part.verdict == "does not hold":
                 assert claim.verdict == "does not hold"
                 assert claim.parts[0].verdict == "does not hold"
                 assert part.effect is not None
                 (low if claim.above is not None and part.effect < claim.above else high).add(part.where)
-    claim = found(start, sentences())
+    claim = run_check(start, sentences())
     assert low == (set() if claim.above is None else set(PARTS[start]))
     assert high == (set() if claim.below is None else set(PARTS[start]))
 
 
-@pytest.mark.parametrize("start", LOOKS)
-def test_a_claim_of_the_ladder_is_about_its_policies_alone(start: str) -> None:
-    policies, measure = LOOKS[start]
-    before = found(start, sentences()).parts
+@pytest.mark.parametrize("start", LADDER_CLAIMS)
+def test_ladder_claim_depends_on_its_policies_only(start: str) -> None:
+    policies, measure = LADDER_CLAIMS[start]
+    before = run_check(start, sentences()).parts
     for figure in check_of(start).needs:
         table = sentences()[figure]
         for policy in table["policy"].unique():
             for column in ("regret", "regret_q95", "regret_q99"):
                 more = pl.when(policy=policy).then(1.5 * pl.col(column)).otherwise(column)
-                parts = found(start, {**sentences(), figure: table.with_columns(more.alias(column))}).parts
+                parts = run_check(start, {**sentences(), figure: table.with_columns(more.alias(column))}).parts
                 assert (parts != before) == (policy in policies and column == measure), (policy, column)
 
 
 @pytest.mark.parametrize("start", PARTS)
-def test_two_draws_settle_nothing(start: str) -> None:
-    assert found(start, sentences(draws=2)).verdict == "not settled"
-    assert found(start, sentences(draws=1)).verdict == "not settled"
+def test_one_or_two_draws_settle_no_claim(start: str) -> None:
+    assert run_check(start, sentences(draws=2)).verdict == "not settled"
+    assert run_check(start, sentences(draws=1)).verdict == "not settled"
 
 
-def test_what_the_numbers_cannot_tell_is_not_settled() -> None:
+def test_noisy_tables_settle_few_claims() -> None:
     settled = [claim for claim in check_claims(sentences(noise=2.0)) if claim.verdict != "not settled"]
-    assert len(settled) <= 0.1 * len(PARTS), "an interval leaves out the truth in one of twenty cases"
+    assert len(settled) <= 0.1 * len(PARTS), "a 95 % interval misses the true value in one of twenty cases"
 
 
-def test_recovered_models_are_compared_with_the_true_one_of_their_draws() -> None:
-    claim = found("MovieLens 1M, same scale: recovered", sentences())
+def test_recovered_models_are_paired_with_the_true_model_by_draw() -> None:
+    claim = run_check("MovieLens 1M, same scale: recovered", sentences())
     assert claim.parts[0].draws == 4
     assert claim.parts[0].effect == pytest.approx(1.3, rel=0.01)
 
 
 @pytest.mark.parametrize(("leads", "verdict"), [(140, "holds"), (200, "does not hold"), (193, "not settled")])
-def test_one_draw_ranks_two_policies_or_not(leads: int, verdict: str) -> None:
+def test_verdict_on_ranking_from_one_draw(leads: int, verdict: str) -> None:
     rows = [
         {"kind": "final", "scale": "different", "policy": policy, "draw": draw, "regret": regret}
         for draw in range(200)
         for policy, regret in (("lpbts", 1.0), ("ts-top", 2.0 if draw < leads else 0.5))
     ]
-    assert found(ONE_DRAW, {"regret-curves": pl.DataFrame(rows)}).verdict == verdict
-
-
-def test_the_ranges_are_as_stated() -> None:
-    assert (COMPARABLE, VASTLY, CONSTANT, ALIKE, NEAR, ON, INEFFICIENT) == (1.5, 0.5, 1.25, 1.1, 0.05, 0.9, 2.0)
-    assert (MIN_DRAWS, NEARLY_ALWAYS, AT, LOW) == (3, 0.95, 20.0, 28.0)
-    shares = (beyond.FIFTH, beyond.EIGHTH, beyond.THIRD, beyond.TENTH, beyond.THIRTY, beyond.CLEARLY, beyond.TWICE)
-    assert shares == (0.8, 0.87, 0.68, 0.9, 0.7, 0.85, 2.0)
+    assert run_check(ONE_DRAW, {"regret-curves": pl.DataFrame(rows)}).verdict == verdict
 
 
 @pytest.mark.parametrize("draws", [2, 3, 5, 20])
-def test_the_interval_is_students(draws: int) -> None:
+def test_interval_equals_students_t(draws: int) -> None:
     values = np.random.default_rng(draws).normal(size=draws)
     theirs = stats.ttest_1samp(values, 0.0).confidence_interval(0.95)
     np.testing.assert_allclose(np.array(interval(values)), np.array([theirs.low, theirs.high]), rtol=1e-12, atol=1e-12)
@@ -335,7 +312,7 @@ def test_the_interval_is_students(draws: int) -> None:
     np.testing.assert_allclose(np.log(ratios), np.array([theirs.low, theirs.high]), rtol=1e-12, atol=1e-12)
 
 
-def test_a_ratio_turned_round_is_the_same_finding() -> None:
+def test_inverted_ratio_has_the_inverse_effect() -> None:
     ratios = np.array([1.5, 2.5, 1.8, 2.2])
     one, other = (judge("A", r, kind="ratio", measure="m", above=1).parts[0] for r in (ratios, 1 / ratios))
     assert one.effect is not None
@@ -357,20 +334,20 @@ def test_a_ratio_turned_round_is_the_same_finding() -> None:
         ([-1.0, -1.1, -math.inf], "not settled"),
     ],
 )
-def test_a_verdict_follows_the_interval(values: list[float], verdict: str) -> None:
-    made = judge("A loses less.", np.array(values), measure="A − B", below=0)
-    assert made.verdict == verdict
-    assert made.standard == "below 0"
-    assert (made.above, made.below) == (None, 0)
+def test_verdict_follows_the_interval(values: list[float], verdict: str) -> None:
+    claim = judge("A loses less.", np.array(values), measure="A − B", below=0)
+    assert claim.verdict == verdict
+    assert claim.standard == "below 0"
+    assert (claim.above, claim.below) == (None, 0)
 
 
-def test_a_ratio_to_nothing_settles_nothing() -> None:
-    made = judge("A", np.array([1.0, 0.0, 1.2]), kind="ratio", measure="m", below=2)
-    assert made.verdict == "not settled"
-    assert made.effect_text == "–"
+def test_ratio_with_a_zero_is_not_settled() -> None:
+    claim = judge("A", np.array([1.0, 0.0, 1.2]), kind="ratio", measure="m", below=2)
+    assert claim.verdict == "not settled"
+    assert claim.effect_text == "–"
 
 
-def test_two_standard_errors_are_not_enough_at_three_draws() -> None:
+def test_three_standard_errors_settle_thirty_draws_but_not_three() -> None:
     """At three draws t is 4.3: an effect of three standard errors is not settled, at thirty draws it is."""
 
     def values(draws: int) -> FloatArray:
@@ -381,7 +358,7 @@ def test_two_standard_errors_are_not_enough_at_three_draws() -> None:
     assert judge("A", values(30), measure="m", above=0).verdict == "holds"
 
 
-def test_a_claim_over_settings_needs_each_and_one_of_many_may_fail_by_chance() -> None:
+def test_claim_over_settings_has_bonferroni_correction() -> None:
     rng = np.random.default_rng(0)
     good = {f"k = {i}": 5.0 + rng.normal(size=5) for i in range(20)}
     assert judge("A", good, measure="m", above=0).verdict == "holds"
@@ -397,22 +374,39 @@ def test_a_claim_over_settings_needs_each_and_one_of_many_may_fail_by_chance() -
     assert judge("A", {**good, "k = 20": bad - 5.0}, measure="m", above=0).verdict == "does not hold"
 
 
-def test_a_margin_is_part_of_the_claim() -> None:
+def test_verdict_depends_on_the_range() -> None:
     slightly = np.array([1.3, 1.32, 1.28, 1.31])
     assert judge("A", slightly, measure="m", below=COMPARABLE).verdict == "holds"
     assert judge("A", slightly, measure="m", above=1 / CONSTANT, below=CONSTANT).verdict == "does not hold"
     assert judge("A", slightly, measure="m", above=1 / 1.3, below=1.3).verdict == "not settled"
 
 
-def test_a_missing_draw_is_not_passed_over() -> None:
+def test_missing_draw_raises() -> None:
     gap = pl.DataFrame({"policy": "ts", "draw": [0, 2], "regret": [1.0, 2.0]})
-    with pytest.raises(InvalidInput, match=r"draws of ts.*0 to 1"):
+    with pytest.raises(InvalidInput, match=r"ts.*0 to 1"):
         per_draw(gap, "ts")
 
 
-def test_duels_are_judged_on_everyone() -> None:
+def test_duels_are_judged_over_all_people() -> None:
     old = sentences()["duels"]
     tables = {**sentences(), "duels": old.with_columns(pl.col("true_state") * 0.5)}
-    claim = found("Relative feedback: lpb-duel's posterior", tables)
+    claim = run_check("Relative feedback: lpb-duel's posterior", tables)
     assert claim.verdict == "does not hold"
     assert "0.99" in claim.detail
+
+
+def test_differences_are_paired_within_draws() -> None:
+    level, noise = np.array([40.0, 10.0, 60.0, 20.0, 50.0, 30.0]), np.array([0.1, -0.1, 0.2, -0.2, 0.0, 0.1])
+    columns = {"policy": np.repeat(["a", "b"], 6), "draw": np.tile(np.arange(6), 2)}
+    table = pl.DataFrame({**columns, "regret": np.r_[level, level + 1 + noise]}).sample(
+        fraction=1, shuffle=True, seed=1
+    )
+    a, b = per_draw(table, "a"), per_draw(table, "b")
+    np.testing.assert_array_equal(a, level)
+    np.testing.assert_allclose(b, level + 1 + noise)
+    claim = judge("a loses less", a - b, measure="a − b", below=0)
+    part = claim.parts[0]
+    assert claim.verdict == "holds"
+    assert part.low is not None
+    assert part.high is not None
+    assert part.high - part.low < 0.4  # unpaired, about 30

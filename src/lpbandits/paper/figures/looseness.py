@@ -58,17 +58,11 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
                     values["all rounds", name, 0].append(value)
         n_rounds = len(crowd) * s["rounds"]
         rows += [
-            {
-                "measure": measure,
-                "policy": name,
-                "draw": draw,
-                "x": float(x),
-                "value": _mean(numbers),
-                "share": len(numbers) / n_rounds,
-            }
+            (measure, name, draw, float(x), _mean(numbers), len(numbers) / n_rounds)
             for (measure, name, x), numbers in values.items()
         ]
-    return pl.DataFrame(rows).with_columns(size=pl.lit(case.name))
+    columns = ["measure", "policy", "draw", "x", "value", "share"]
+    return pl.DataFrame(rows, schema=columns, orient="row").with_columns(size=pl.lit(case.name))
 
 
 def looseness(bound: Agent, exact: Agent) -> tuple[float, float]:
