@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lpbandits.cli import workers
+from lpbandits.cli.arguments import is_given, split_list
 from lpbandits.cli.reading import read_log
 from lpbandits.cli.screen import notes, print_json, print_table, progress_bar, say
 from lpbandits.text import display
@@ -17,24 +18,10 @@ if TYPE_CHECKING:
 NUMBERS = {"regret", "± se", "sd", "median", "5-95 %", "best action", "true state", "weak regret", "both best"}
 DEFAULT = {"rewards": "lpbts,mts,ts,ts-top", "duels": "lpb-duel,double-ts"}
 OF_WORLDS = (
-    "states",
-    "actions",
-    "scale",
-    "gap",
-    "jitter",
-    "noise",
-    "base",
-    "spread",
-    "gaps",
-    "swap",
-    "model_error",
-    "assumed_noise",
-    "noise_family",
-    "model",
-    "rewards",
-    "log",
-    "least",
+    *("states", "actions", "scale", "gap", "jitter", "noise", "base", "spread", "gaps", "swap"),
+    *("model_error", "assumed_noise", "noise_family", "model", "rewards", "log", "least"),
 )
+"""Options that are settings of worlds."""
 
 
 def simulate(
@@ -109,7 +96,7 @@ def simulate(
     chosen_workers = workers.workers_of(jobs, backend, address)
     validate.as_choice(feedback, "feedback", DEFAULT)
     duels = feedback == "duels"
-    given = {name: context.params[name] for name in context.params if _is_given(context, name)}
+    given = {name: context.params[name] for name in context.params if is_given(context, name)}
     _refuse(given, "first" if duels else "comparison", f"has no effect for {feedback}")
     if duels:
         _refuse(given, "assumed_noise", "has no effect for duels")
@@ -119,8 +106,7 @@ def simulate(
         place = DuellingWorld(place, comparison)
     if out is not None:
         as_folder(out)
-    named = DEFAULT[feedback] if policies is None else policies
-    names = [name.strip() for name in named.split(",") if name.strip()]
+    names = split_list(DEFAULT[feedback] if policies is None else policies)
     with notes(), progress_bar("simulating (a first run also compiles)") as report:
         results = run(
             place,
@@ -220,11 +206,6 @@ def _value(text: str) -> Any:
         return text
     except (ValueError, RecursionError):
         raise InvalidInput("the value of --set has too many digits or brackets") from None
-
-
-def _is_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
 
 
 def _refuse(given: dict[str, Any], name: str, why: str) -> None:

@@ -81,14 +81,8 @@ def place_chart(seen: Inspection) -> Chart:
 
 def _intervals(state: int, names: Sequence[str], places: Sequence[tuple[int, int]], far: int, colour: str) -> Chart:
     """Return the intervals of one state; all states share the limits of the axis."""
-    frame = pl.DataFrame(
-        {
-            "action": names,
-            "place": range(1, len(names) + 1),
-            "low": [low for low, _ in places],
-            "high": [high for _, high in places],
-        }
-    )
+    rows = [(name, place, low, high) for place, (name, (low, high)) in enumerate(zip(names, places, strict=True), 1)]
+    frame = pl.DataFrame(rows, schema=["action", "place", "low", "high"], orient="row")
     scale = alt.Scale(domain=[1, far], nice=False, zero=False, padding=8)
     axis = _whole_places(far)
     base = alt.Chart(frame).encode(alt.Y("action:N", title=None, sort=None, axis=alt.Axis(labelLimit=220)))
@@ -161,17 +155,10 @@ def _whole_places(last: int) -> alt.Axis:
 
 def curve_chart(seen: Inspection) -> Chart:
     """Return the held-out score of each number of states, with one standard error and the choice marked."""
-    frame = pl.DataFrame(
-        [
-            {
-                "states": row.states,
-                "score": row.score,
-                "low": row.score - row.standard_error,
-                "high": row.score + row.standard_error,
-                "chosen": "chosen" if row.chosen else "tried",
-            }
-            for row in seen.fit.curve
-        ]
+    rows = [(r.states, r.score, r.standard_error, "chosen" if r.chosen else "tried") for r in seen.fit.curve]
+    score, error = pl.col("score"), pl.col("error")
+    frame = pl.DataFrame(rows, schema=["states", "score", "error", "chosen"], orient="row").with_columns(
+        low=score - error, high=score + error
     )
     base = alt.Chart(frame).encode(
         alt.X("states:Q", title="states", axis=alt.Axis(values=frame["states"].to_list(), format="d", grid=False))
