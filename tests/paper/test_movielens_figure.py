@@ -22,7 +22,8 @@ from lpbandits.policies.latent import MTS, LpbIDS, LpbTS, LpbUtility
 from lpbandits.policies.rules import BestExpected, InformationDirected, Popularity, Sample, Thompson
 from lpbandits.rewards import Rewards
 from lpbandits.simulation import Trace, rollout
-from lpbandits.typing import FloatArray
+from lpbandits.typing import FloatArray, Json
+from lpbandits.views.charts.base import deferred_validation
 from lpbandits.worlds import Population
 from tests.movielens_log import Log
 from tests.paper.conftest import DRAW, RUN_SEED
@@ -246,16 +247,26 @@ def test_draws_differ(log: Log, table: pl.DataFrame) -> None:
     assert not other.filter(level=TRUE)["regret"].equals(true["regret"])
 
 
-def test_chart_shows_all_environments_with_both_errors(table: pl.DataFrame) -> None:
-    moved = table.filter(pl.col("level") != RAW).with_columns(pl.col("regret", "z") + 1, draw=pl.lit(3))
-    spec = FIGURES["movielens-1m"].chart(pl.concat([table, moved])).to_dict()
+@pytest.fixture(scope="module")
+def spec(table: pl.DataFrame) -> Json:
+    """Return the chart of two draws that differ by 1, the second without a raw model; TS has a regret of 344."""
+    first = table.with_columns(regret=pl.when(level=NOTHING).then(343.5).otherwise("regret"))
+    second = first.filter(pl.col("level") != RAW).with_columns(pl.col("regret", "z") + 1, draw=pl.lit(3))
+    chart: Json = deferred_validation(FIGURES["movielens-1m"].chart)(pl.concat([first, second])).to_dict()
+    return chart
+
+
+def test_chart_shows_all_environments_with_both_errors(table: pl.DataFrame, spec: Json) -> None:
     titles = {" ".join(panel["title"]["text"]): " ".join(panel["title"]["subtitle"]) for panel in spec["concat"]}
     for environment in ENVIRONMENTS.values():
         for level in LEVELS:
-            assert titles[f"{environment.title}: {level}"].startswith("1 draw; " if level == RAW else "2 draws; ")
+            draws = "1 draw" if level == RAW else "2 draws"
+            subtitle = f"{draws}; TS without a model: 344, off the chart"
+            assert titles[f"{environment.title}: {level}"] == subtitle
         assert "95 % intervals, Student's t" in titles[f"{environment.title}: ratings"]
     assert all("TS without a model" in subtitle for subtitle in titles.values())
     rows = [row for data in spec["datasets"].values() for row in data]
+    assert all(row.get("name") != "TS" for row in rows)
     dots = [row for row in rows if "value" in row]
     assert len(dots) == table.filter(pl.col("policy") != "ts", kind="final").height
     assert {row["group"] for row in dots} == {
@@ -270,8 +281,7 @@ def test_chart_shows_all_environments_with_both_errors(table: pl.DataFrame) -> N
     np.testing.assert_allclose([row["high"] - row["low"] for row in ends], 1.0)  # ± one error
 
 
-def test_panels_of_ratings_share_an_axis(table: pl.DataFrame) -> None:
-    spec = FIGURES["movielens-1m"].chart(table).to_dict()
+def test_panels_of_ratings_share_an_axis(table: pl.DataFrame, spec: Json) -> None:
     ratings = [panel for panel in spec["concat"] if " ".join(panel["title"]["text"]).endswith(": ratings")]
     domains = {tuple(panel["layer"][0]["encoding"]["x"]["scale"]["domain"]) for panel in ratings}
     assert (len(ratings), len(domains)) == (3, 1)

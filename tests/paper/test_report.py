@@ -11,10 +11,10 @@ import pytest
 
 from lpbandits.paper.claims.check import Claim, judge
 from lpbandits.paper.figures import FIGURES
-from lpbandits.paper.figures.movielens import LEVELS, NOTHING
 from lpbandits.paper.figures.simplex import MODEL, region
 from lpbandits.paper.report import _settings, save_reproduction
 from lpbandits.paper.spec import FULL, QUICK, Size
+from lpbandits.views.charts.base import deferred_validation
 from lpbandits.views.page import VERDICTS
 
 BELOW = np.array([-3.0, -2.5, -2.0, -2.5])
@@ -125,27 +125,9 @@ def test_settings_are_described_without_internal_names(size: Size) -> None:
 
 
 def test_panels_of_the_recovery_figure_share_an_axis() -> None:
-    spec = FIGURES["recovery"].chart(recovery_table()).to_dict()
+    spec = deferred_validation(FIGURES["recovery"].chart)(recovery_table()).to_dict()
     tops = set(re.findall(r'"domain": \[0, ([\d.]+)\]', json.dumps(spec)))
     assert (len(spec["concat"]), len(tops)) == (4, 1)
-
-
-def test_movielens_chart_has_a_panel_per_model() -> None:
-    rows = [
-        {"kind": kind, "environment": environment, "policy": policy, "level": level, "draw": draw, "round": t}
-        | {"regret": 344.0 if policy == "ts" else 20.0, "regret_sd": 5.0, "z": 1.5, "z_se": 0.1}
-        for environment in ("same", "different", "different-noisy")
-        for level, policies in (*((level, ("lpbts", "mts", "ts-top")) for level in LEVELS), (NOTHING, ("ts",)))
-        for policy in policies
-        for draw in range(2)
-        for kind, t in (("curve", 1), ("curve", 2), ("final", None))
-    ]
-    spec = FIGURES["movielens-1m"].chart(pl.DataFrame(rows, infer_schema_length=None)).to_dict()
-    subtitles = [" ".join(panel["title"]["subtitle"]) for panel in spec["concat"]]
-    assert len(subtitles) == 3 * len(LEVELS) + 3
-    assert all(text.startswith("2 draws; ") for text in subtitles[: 3 * len(LEVELS)])
-    assert "344, off the chart" in subtitles[0]
-    assert all(row.get("name") != "TS" for rows in spec["datasets"].values() for row in rows)
 
 
 def test_regions_of_the_simplex_are_sixths() -> None:

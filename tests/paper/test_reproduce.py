@@ -104,6 +104,7 @@ def test_resume_recomputes_a_case_that_does_not_match_its_record(
     assert again.tables["vary-noise"].equals(finished[1])
 
 
+@pytest.mark.usefixtures("no_report")
 def test_recomputed_cases_are_reported(tmp_path: Path) -> None:
     arguments = ["reproduce", "simplex", "--quick", "--jobs", "1", "--out", str(tmp_path)]
     assert runner.invoke(app, arguments).exit_code == 0
@@ -158,7 +159,7 @@ def test_an_interrupt_leaves_no_table_without_a_record(tmp_path: Path, monkeypat
     assert reproduce(["vary-noise"], out=tmp_path, size=TINY, resume=True).recomputed == []
 
 
-def test_charts_are_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_charts_are_built_once_and_other_files_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     figure = FIGURES["simplex"]
     built: list[int] = []
 
@@ -166,16 +167,12 @@ def test_charts_are_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         built.append(len(table))
         return figure.chart(table)
 
-    monkeypatch.setitem(FIGURES, "simplex", replace(figure, chart=counting))
-    reproduce(["simplex"], out=tmp_path, size=TINY)
-    assert len(built) == 1
-
-
-def test_files_of_the_user_are_not_deleted(tmp_path: Path) -> None:
     other = tmp_path / "cases" / "other.txt"
     other.parent.mkdir()
     other.write_text("text")
+    monkeypatch.setitem(FIGURES, "simplex", replace(figure, chart=counting))
     reproduce(["simplex"], out=tmp_path, size=TINY)
+    assert len(built) == 1
     assert other.read_text() == "text"
 
 

@@ -128,8 +128,8 @@ def styled(chart: Chart) -> Chart:
 
 def heading(title: str, subtitle: str = "") -> alt.TitleParams:
     """Return a chart's title and subtitle, wrapped so that they fit a narrow screen."""
-    below = textwrap.wrap(subtitle, SUBTITLE_WIDTH) if subtitle else alt.Undefined
-    return alt.TitleParams(textwrap.wrap(title, TITLE_WIDTH), subtitle=below)
+    below = textwrap.wrap(subtitle, SUBTITLE_WIDTH, break_on_hyphens=False) if subtitle else alt.Undefined
+    return alt.TitleParams(textwrap.wrap(title, TITLE_WIDTH, break_on_hyphens=False), subtitle=below)
 
 
 def tooltips(titles: Mapping[str, str], number_format: str) -> list[alt.Tooltip]:
