@@ -9,7 +9,7 @@ from lpbandits.paper.claims import CHECKS, check_claims
 from lpbandits.paper.claims.check import Check, Claim, Tables
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.figures.movielens import RECOVERED, TRUE
-from tests.claim_tables import MEASURES, sentences
+from tests.claim_tables import MEASURES, supporting_tables
 
 ONE_DRAW = "m = 5, k = 10: one draw"
 """This claim does not hold on tables on which the others do: there lpbTS leads in every draw."""
@@ -173,8 +173,8 @@ RANGES = {
 @functools.cache
 def checks() -> dict[str, Check]:
     """Return every check that the tables allow, by its sentence."""
-    possible = [check for check in CHECKS if all(name in sentences() for name in check.needs)]
-    return {check.run(sentences()).claim: check for check in possible}
+    possible = [check for check in CHECKS if all(name in supporting_tables() for name in check.needs)]
+    return {check.run(supporting_tables()).claim: check for check in possible}
 
 
 def check_of(start: str) -> Check:
@@ -188,7 +188,7 @@ def run_check(start: str, tables: Tables) -> Claim:
 
 def _reads(start: str, figure: str, column: str) -> bool:
     """Return whether a claim depends on a column of a figure."""
-    tables = sentences()
+    tables = supporting_tables()
     other = tables[figure].with_columns(pl.col(column) * pl.int_range(1, pl.len() + 1).sqrt())
     return run_check(start, {**tables, figure: other}) != run_check(start, tables)
 
@@ -196,7 +196,7 @@ def _reads(start: str, figure: str, column: str) -> bool:
 def perturbed(start: str) -> list[Claim]:
     """Return the claim with the values of one policy in one setting multiplied or divided by 20, for each of them."""
     out = []
-    tables = sentences()
+    tables = supporting_tables()
     for figure in check_of(start).needs:
         old = tables[figure]
         keys = [name for name in old.columns if name not in MEASURES | {"draw"}]
@@ -212,17 +212,17 @@ def perturbed(start: str) -> list[Claim]:
 
 
 def test_all_claims_are_listed() -> None:
-    claims = [claim for claim in check_claims(sentences()) if not claim.claim.startswith(ONE_DRAW)]
+    claims = [claim for claim in check_claims(supporting_tables()) if not claim.claim.startswith(ONE_DRAW)]
     assert len(claims) == len(PARTS)
     for start in PARTS:
-        run_check(start, sentences())
+        run_check(start, supporting_tables())
     without_data = [check for check in CHECKS if not check.needs[0].startswith(("movielens-20m", "movielens-32m"))]
     assert len(without_data) == len(PARTS) + 1
     assert 10 <= sum(claim.headline for claim in claims) <= 15
 
 
 def test_phrases_determine_ranges() -> None:
-    for claim in check_claims(sentences()):
+    for claim in check_claims(supporting_tables()):
         ranges = {limits for limits, words in RANGES.items() if any(word in claim.claim for word in words)}
         assert claim.standard in ranges, claim.claim
         assert len(ranges) == 1, claim.claim
@@ -230,12 +230,12 @@ def test_phrases_determine_ranges() -> None:
 
 def test_claims_need_existing_figures() -> None:
     assert {name for check in CHECKS for name in check.needs} <= set(FIGURES)
-    assert all(claim.figures for claim in check_claims(sentences()))
+    assert all(claim.figures for claim in check_claims(supporting_tables()))
 
 
 @pytest.mark.parametrize("start", PARTS)
 def test_claim_holds_in_all_settings_on_matching_tables(start: str) -> None:
-    claim = run_check(start, sentences())
+    claim = run_check(start, supporting_tables())
     assert claim.verdict == "holds"
     assert sorted(part.where for part in claim.parts) == sorted(PARTS[start])
     assert {part.verdict for part in claim.parts} == {"holds"}
@@ -252,7 +252,7 @@ def test_one_failing_setting_makes_a_claim_fail_at_either_limit(start: str) -> N
                 assert claim.parts[0].verdict == "does not hold"
                 assert part.effect is not None
                 (low if claim.above is not None and part.effect < claim.above else high).add(part.where)
-    claim = run_check(start, sentences())
+    claim = run_check(start, supporting_tables())
     assert low == (set() if claim.above is None else set(PARTS[start]))
     assert high == (set() if claim.below is None else set(PARTS[start]))
 
@@ -260,29 +260,29 @@ def test_one_failing_setting_makes_a_claim_fail_at_either_limit(start: str) -> N
 @pytest.mark.parametrize("start", LADDER_CLAIMS)
 def test_ladder_claim_depends_on_its_policies_only(start: str) -> None:
     policies, measure = LADDER_CLAIMS[start]
-    before = run_check(start, sentences()).parts
+    before = run_check(start, supporting_tables()).parts
     for figure in check_of(start).needs:
-        table = sentences()[figure]
+        table = supporting_tables()[figure]
         for policy in table["policy"].unique():
             for column in ("regret", "regret_q95", "regret_q99"):
                 more = pl.when(policy=policy).then(1.5 * pl.col(column)).otherwise(column)
-                parts = run_check(start, {**sentences(), figure: table.with_columns(more.alias(column))}).parts
+                parts = run_check(start, {**supporting_tables(), figure: table.with_columns(more.alias(column))}).parts
                 assert (parts != before) == (policy in policies and column == measure), (policy, column)
 
 
 @pytest.mark.parametrize("start", PARTS)
 def test_one_or_two_draws_settle_no_claim(start: str) -> None:
-    assert run_check(start, sentences(draws=2)).verdict == "not settled"
-    assert run_check(start, sentences(draws=1)).verdict == "not settled"
+    assert run_check(start, supporting_tables(draws=2)).verdict == "not settled"
+    assert run_check(start, supporting_tables(draws=1)).verdict == "not settled"
 
 
 def test_noisy_tables_settle_few_claims() -> None:
-    settled = [claim for claim in check_claims(sentences(noise=2.0)) if claim.verdict != "not settled"]
+    settled = [claim for claim in check_claims(supporting_tables(noise=2.0)) if claim.verdict != "not settled"]
     assert len(settled) <= 0.1 * len(PARTS), "a 95 % interval misses the true value in one of twenty cases"
 
 
 def test_recovered_models_are_paired_with_the_true_model_by_draw() -> None:
-    claim = run_check("MovieLens 1M, same scale: recovered", sentences())
+    claim = run_check("MovieLens 1M, same scale: recovered", supporting_tables())
     assert claim.parts[0].draws == 4
     assert claim.parts[0].effect == pytest.approx(1.3, rel=0.01)
 
@@ -298,7 +298,7 @@ def test_verdict_on_ranking_from_one_draw(leads: int, verdict: str) -> None:
 
 
 def test_duels_are_judged_over_all_people() -> None:
-    tables = {**sentences(), "duels": sentences()["duels"].with_columns(pl.col("true_state") * 0.5)}
+    tables = {**supporting_tables(), "duels": supporting_tables()["duels"].with_columns(pl.col("true_state") * 0.5)}
     claim = run_check("Relative feedback: lpb-duel's posterior", tables)
     assert claim.verdict == "does not hold"
     assert "0.99" in claim.detail

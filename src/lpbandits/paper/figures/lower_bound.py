@@ -17,7 +17,7 @@ _RANGES = {"size": "k = m = 5 to 50", "states": "m = 5 to 50 at k = 20", "gap": 
 
 
 def _plan(size: Size, draws: int, axis: str) -> list[Case]:
-    """Return a case per value of the axis; a draw is a person with an own model."""
+    """Return a case per value of the axis; a draw is a person with a new model."""
     run = {"people": draws, "rounds": 100 * size.rounds, "repeats": 2 if size.quick else 5}
     return [Case(f"bound-{axis}", f"{axis} {x:g}", {"axis": axis, "x": x, **run}) for x in AXES[axis][1]]
 

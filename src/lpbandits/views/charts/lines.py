@@ -142,9 +142,9 @@ def line_chart(
     toggle, shown = _toggle(title)
     scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=False, nice=False, padding=8)
     values = sorted(set(table["x"].to_list()))
-    whole = "d" if all(value == round(value) for value in values) else alt.Undefined
+    number_format = "d" if all(value == round(value) for value in values) else alt.Undefined
     across = alt.X(
-        "x:Q", title=x, scale=scale, axis=alt.Axis(values=values, format=whole, labelOverlap=True, grid=False)
+        "x:Q", title=x, scale=scale, axis=alt.Axis(values=values, format=number_format, labelOverlap=True, grid=False)
     )
     up = alt.Y("y:Q", title=y, scale=alt.Scale(domain=[0, top]))
     titles = {"se": "standard error over draws", "sd": "sd over people"}

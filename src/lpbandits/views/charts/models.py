@@ -84,7 +84,7 @@ def _intervals(state: int, names: Sequence[str], places: Sequence[tuple[int, int
     rows = [(name, place, low, high) for place, (name, (low, high)) in enumerate(zip(names, places, strict=True), 1)]
     frame = pl.DataFrame(rows, schema=["action", "place", "low", "high"], orient="row")
     scale = alt.Scale(domain=[1, far], nice=False, zero=False, padding=8)
-    axis = _whole_places(far)
+    axis = _rank_axis(far)
     base = alt.Chart(frame).encode(alt.Y("action:N", title=None, sort=None, axis=alt.Axis(labelLimit=220)))
     tips = ["action:N", "place:Q", alt.Tooltip("low:Q", title="from"), alt.Tooltip("high:Q", title="to")]
     bars = base.mark_rule(color=colour, strokeWidth=4, opacity=0.45).encode(
@@ -116,13 +116,13 @@ def disagreement_chart(seen: Inspection) -> Chart:
 def _dots(seen: Inspection, base: alt.Chart) -> Chart:
     """Return the ranks of each action as dots with a colour and a vertical offset per state."""
     places = alt.Scale(domain=[1, max(seen.actions, 2)], nice=False, zero=False, padding=8)
-    whole = _whole_places(max(seen.actions, 2))
+    axis = _rank_axis(max(seen.actions, 2))
     title = "place in the ordering (1 is best)"
     lines = base.mark_rule(color="#c9ced6", strokeWidth=2).encode(
-        alt.X("min(rank):Q", title=title, scale=places, axis=whole), alt.X2("max(rank):Q")
+        alt.X("min(rank):Q", title=title, scale=places, axis=axis), alt.X2("max(rank):Q")
     )
     dots = base.mark_point(size=80, filled=True, opacity=1).encode(
-        alt.X("rank:Q", title=title, scale=places, axis=whole),
+        alt.X("rank:Q", title=title, scale=places, axis=axis),
         state_colour(seen, legend=True),
         yOffset=alt.YOffset("state:N", sort=None, scale=alt.Scale(domain=[state_name(s.state) for s in seen.states])),
         tooltip=["action:N", "state:N", "rank:Q"],
@@ -146,7 +146,7 @@ def _places(seen: Inspection, base: alt.Chart) -> Chart:
     return alt.layer(cells, text).properties(width=alt.Step(wide), height=alt.Step(26), title=title)
 
 
-def _whole_places(last: int) -> alt.Axis:
+def _rank_axis(last: int) -> alt.Axis:
     """Return an axis of ranks with whole numbers; a short axis has a tick for each rank."""
     if last <= DOTS:
         return alt.Axis(format="d", values=list(range(1, last + 1)))
