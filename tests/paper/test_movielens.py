@@ -12,7 +12,6 @@ from lpbandits.errors import InvalidInput
 from lpbandits.fit import TwoStage, cluster_people, fit_states
 from lpbandits.fit.clusters import Scale
 from lpbandits.model import PreferenceModel
-from lpbandits.paper import movielens as module
 from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, MovieLensTask, expected, rescaled, split
 from lpbandits.policies.baselines import TS
 from lpbandits.simulation import rollout
@@ -46,18 +45,6 @@ def labels(train: Ratings, task: MovieLensTask) -> IntArray:
 def many(task: MovieLensTask, name: str, people: int = 3000) -> Population:
     """Return bandit people who are offered the same five movies in every round."""
     return task.population(ENVIRONMENTS[name], np.tile(np.arange(5), (people, 1, 1)))
-
-
-def test_constants_are_the_papers() -> None:
-    assert (module.STATES, module.LEAST, module.OFFERED, module.LOGGED) == (5, 200, 300, (200, 300))
-    assert (module.LOWEST, module.HIGHEST, module.NARROWEST) == (1.0, 5.0, 1.5)
-    np.testing.assert_allclose(NOISE**2, 0.5)  # N(mean, variance)
-    environments = {name: (it.scale, it.noise) for name, it in ENVIRONMENTS.items()}
-    assert environments == {
-        "same": ("same", NOISE),
-        "different": ("different", 0.0),
-        "different-noisy": ("different", NOISE),
-    }
 
 
 def test_filter_keeps_people_and_then_movies_with_200_ratings(log: Log, task: MovieLensTask) -> None:

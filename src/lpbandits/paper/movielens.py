@@ -102,14 +102,9 @@ class MovieLensTask:
 
         All policies assume the same noise, even in environments without noise.
         """
-        people = len(offered)
-        chosen = np.random.default_rng([self.seed, 2]).choice(
-            len(self.bandit), people, replace=people > len(self.bandit)
-        )
-        truth = self.bandit[chosen]
-        model = PreferenceModel(
-            self.model.orderings, actions=self.model.actions, means=expected(self.means, environment)
-        )
+        rng = np.random.default_rng([self.seed, 2])
+        truth = rng.choice(self.bandit, len(offered), replace=len(offered) > len(self.bandit))
+        model = self.model.replace(means=expected(self.means, environment))
         means = self._personal(truth, environment, np.random.default_rng([self.seed, 3]))
         return Population(model, truth, means, Rewards("gaussian", NOISE), offered, replayed=environment.noise == 0)
 
