@@ -11,6 +11,7 @@ from polars.testing import assert_frame_equal
 
 from lpbandits.data import Ratings
 from lpbandits.fit import Em, TwoStage, fit_states, match_orderings
+from lpbandits.fit.estimator import Estimator
 from lpbandits.paper.figures import FIGURES, lower_bound, recovery, relative, sweeps
 from lpbandits.paper.spec import FULL, Case
 from lpbandits.policies import Setting
@@ -234,7 +235,7 @@ def test_recovery_compares_three_methods_on_the_same_log(log: str, rated: int, m
     assert ratings.counts.tolist() == [rated] * 40
     noise = ratings.rating - means[ratings.owner, ratings.action]
     assert np.var(noise) == pytest.approx(1.0, abs=4 * np.sqrt(2 / len(noise)))  # 4 se
-    estimators = {
+    estimators: dict[str, Estimator] = {
         "two-stage": TwoStage(scale="raw", shrink=False, seed=7),
         "two-stage-cosine": TwoStage(scale="cosine", shrink=False, seed=7),
         "em": Em(scale="raw", shrink=False, seed=7),

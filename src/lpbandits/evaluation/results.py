@@ -204,7 +204,7 @@ class Evaluation:
 
     def _absent(self) -> Json:
         """Return the entries of policies that could not be evaluated, with null in place of every score."""
-        scores = {"z": {str(t): None for t in self.policies["popular"].z}, "se": None, "curve": []}
+        scores: Json = {"z": {str(t): None for t in self.policies["popular"].z}, "se": None, "curve": []}
         scores["vs_popularity"] = {"mean": None, "low": None, "high": None}
         return {name: {"title": titled(name), "kind": "left out", **scores} for name in self.left_out}
 

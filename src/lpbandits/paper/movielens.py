@@ -94,8 +94,8 @@ class MovieLensTask:
         clusters = cluster_people(train, STATES, scale="raw", seed=seed, threads=threads)
         means = rescaled(model)
         true = PreferenceModel(model.orderings, actions=model.actions, means=means)
-        states = [_nearest(train, clusters.labels, people) for people in (bandit, offline)]
-        return cls(true, means, *states, genres, seed)
+        bandit_states, offline_states = (_nearest(train, clusters.labels, people) for people in (bandit, offline))
+        return cls(true, means, bandit_states, offline_states, genres, seed)
 
     def population(self, environment: Environment, offered: IntArray) -> Population:
         """Return one bandit person per row of `offered`; the model has the expected means of each state.

@@ -85,8 +85,8 @@ def regret_rises_up_to_k(tables: Tables) -> Claim:
 def regret_is_flat_after(tables: Tables) -> Claim:
     ratios, detail = _limited(tables, from_first, lambda m: m >= AT)
     claim = "k = 20: regret is flat in m once m = k (lpbTS, mTS and TS on the top actions)."
-    limits = {"above": 1 / ALIKE, "below": ALIKE}
-    return judge(claim, ratios, kind="ratio", measure="ratio to m = 20", detail=detail, **limits)
+    above, below = 1 / ALIKE, ALIKE
+    return judge(claim, ratios, kind="ratio", measure="ratio to m = 20", above=above, below=below, detail=detail)
 
 
 def benefit_changes(tables: Tables, name: str, claim: str, symbol: str, policy: str, *, grows: bool) -> Claim:

@@ -5,6 +5,7 @@ import polars as pl
 
 from lpbandits.data import Ratings
 from lpbandits.fit import Em, TwoStage, fit_states, match_orderings
+from lpbandits.fit.estimator import Estimator
 from lpbandits.limits import check_resources
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.typing import FloatArray
@@ -51,7 +52,7 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     for draw in range(s["draws"]):
         people = world.draw(people=s["people"], seed=seed, draw=draw)
         log = _log(people.means, LOGS[s["log"]], np.random.default_rng([seed, draw, s["people"]]))
-        estimators = {
+        estimators: dict[str, Estimator] = {
             "two-stage": TwoStage(scale="raw", shrink=False, seed=seed),
             "two-stage-cosine": TwoStage(scale="cosine", shrink=False, seed=seed),
             "em": Em(scale="raw", shrink=False, seed=seed),
