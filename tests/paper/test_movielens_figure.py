@@ -32,6 +32,10 @@ RAW, FREE = "recovered, raw", "recovered, scale-free"
 LEVELS = (TRUE, RAW, FREE, SHRUNK)
 PLAYED = ("mts", "lpb-utility", "lpb-ids", "lpbts", "popular", "ts-top")
 PEOPLE, ROUNDS = 8, 6
+HOW = {RAW: ("raw", False), FREE: ("cosine", False), SHRUNK: ("cosine", True)}
+"""Clustering and shrinkage of each recovered model."""
+Recoveries = dict[tuple[str, str, bool], tuple[PreferenceModel, float]]
+"""Recovered models and their errors by environment, clustering and shrinkage."""
 
 
 def run_draw(log: Log, draw: int, *, recovered: bool) -> pl.DataFrame:
@@ -44,13 +48,13 @@ def run_draw(log: Log, draw: int, *, recovered: bool) -> pl.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def recoveries() -> dict[tuple[str, str, bool], tuple[PreferenceModel, float]]:
-    """Recovered models and errors of the table by environment, clustering and shrinkage, filled by `table`."""
+def recoveries() -> Recoveries:
+    """Return the recovered models of the table, filled by `table`."""
     return {}
 
 
 @pytest.fixture(scope="module")
-def table(log: Log, recoveries: dict[tuple[str, str, bool], tuple[PreferenceModel, float]]) -> pl.DataFrame:
+def table(log: Log, recoveries: Recoveries) -> pl.DataFrame:
     original = MovieLensTask.recovered
 
     def recovered(
@@ -119,11 +123,7 @@ def test_models_are_recovered_from_the_log_of_the_environment(
 ) -> None:
     assert dict(RECOVERED) == {RAW: "raw", FREE: "cosine"}
     calls: list[tuple[Ratings, Environment]] = []
-    expected = {RAW: ("raw", False), FREE: ("cosine", False), SHRUNK: ("cosine", True)}
-    results = {
-        how: (PreferenceModel(task.model.orderings), error)
-        for how, error in zip(expected.values(), (0.25, 0.125, 0.0625), strict=True)
-    }
+    results = {how: (PreferenceModel(task.model.orderings), 0.5**i) for i, how in enumerate(HOW.values(), start=1)}
 
     def recovered(
         _: MovieLensTask, log: Ratings, environment: Environment, *, clustering: str, shrink: bool = False, threads: int
@@ -137,8 +137,8 @@ def test_models_are_recovered_from_the_log_of_the_environment(
         people = task.population(environment, task.offered(2, 2))
         models, errors = module._models(task, people, environment, recovered=True, threads=2)
         assert models[TRUE] is people.model
-        assert all(models[level] is results[how][0] for level, how in expected.items())
-        assert errors == {TRUE: 0.0, **{level: results[how][1] for level, how in expected.items()}}
+        assert all(models[level] is results[how][0] for level, how in HOW.items())
+        assert errors == {TRUE: 0.0, **{level: results[how][1] for level, how in HOW.items()}}
         models, errors = module._models(task, people, environment, recovered=False, threads=1)
         assert (list(models), errors) == ([TRUE], {TRUE: 0.0})
     assert len(calls) == 9
@@ -161,15 +161,14 @@ def test_table_has_all_policies_levels_and_environments(table: pl.DataFrame) -> 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_table_equals_rollouts(
     table: pl.DataFrame,
-    recoveries: dict[tuple[str, str, bool], tuple[PreferenceModel, float]],
+    recoveries: Recoveries,
     task: MovieLensTask,
     name: str,
 ) -> None:
     environment = ENVIRONMENTS[name]
     people = task.population(environment, task.offered(PEOPLE, ROUNDS))
     models = {TRUE: (people.model, 0.0)}
-    for level, how in {RAW: ("raw", False), FREE: ("cosine", False), SHRUNK: ("cosine", True)}.items():
-        models[level] = recoveries[environment.title, *how]
+    models |= {level: recoveries[environment.title, *how] for level, how in HOW.items()}
     policies: dict[tuple[str, str], Policy] = {("ts", NOTHING): TS(task.model, noise=NOISE)}
     for level, (model, _) in models.items():
         policies["lpbts", level] = LpbTS(model, noise=NOISE, first="uniform")
