@@ -123,7 +123,7 @@ def movielens() -> list[Row]:
 
 
 def looseness() -> list[Row]:
-    found = [
+    values = [
         ("true state", 10.0, BOUND, 0.4),
         ("true state", 10.0, EXACT, 0.3),
         ("true state", 200.0, BOUND, 0.6),
@@ -134,21 +134,29 @@ def looseness() -> list[Row]:
     return [
         {"measure": measure, "policy": policy, "x": x, "value": value, "size": f"m={m} k={k}"}
         for m, k in SIZES
-        for measure, x, policy, value in found
+        for measure, x, policy, value in values
     ]
 
 
 def ladder() -> dict[str, list[Row]]:
     """Return tables of the ladder: less knowledge loses more, but mTS loses most, and wrong orderings hurt lpbTS."""
-    loses = {"mts": 90.0, "lpb-utility": 14.0, "lpb-ids": 10.0, MARGINAL: 14.0, "lpbts": 20.0, "ts-top": 30.0, "ts": 60}
-    assert list(loses) == list(LADDER)
+    regrets = {
+        "mts": 90.0,
+        "lpb-utility": 14.0,
+        "lpb-ids": 10.0,
+        MARGINAL: 14.0,
+        "lpbts": 20.0,
+        "ts-top": 30.0,
+        "ts": 60,
+    }
+    assert list(regrets) == list(LADDER)
     rows: dict[str, list[Row]] = {}
     for violation in VIOLATIONS:
         places = [(size, setting) for size, worlds in violation.worlds.items() for setting in worlds]
         rows[violation.name] = [
             {"size": size, "setting": setting, "policy": policy, **_spread(violation.name, setting, policy, regret)}
             for size, setting in places
-            for policy, regret in loses.items()
+            for policy, regret in regrets.items()
             if violation.marginal or policy != MARGINAL
         ]
     return rows
@@ -162,7 +170,7 @@ def _spread(figure: str, setting: str, policy: str, regret: float) -> dict[str, 
 
 
 @functools.cache
-def sentences(draws: int = DRAWS, noise: float = 0.002) -> Tables:
+def supporting_tables(draws: int = DRAWS, noise: float = 0.002) -> Tables:
     """Return tables on which every claim holds."""
     sizes, states, gaps = (5, 10, 20), (5, 10, 20, 50, 100), (0.1, 0.2, 0.5, 1.0)
     rising = [10.0, 15.0, 20.0, 20.0, 20.0]

@@ -18,7 +18,8 @@ KEEN, IDLE = 401, 40
 NO_GENRES = 7
 """A movie that is not in movies.dat."""
 GENRES = ("Action", "Comedy", "Crime", "Drama", "Horror", "Musical", "Sci-Fi", "Western")
-_COMMON = (0.2, 0.22, 0.1, 0.25, 0.08, 0.02, 0.12, 0.01)
+SHARES = (0.2, 0.22, 0.1, 0.25, 0.08, 0.02, 0.12, 0.01)
+"""Genres and their relative frequencies."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +65,10 @@ def write_log(folder: Path, seed: int = 0) -> Log:
     genres = tuple(
         ("unknown",)
         if movie == NO_GENRES
-        else tuple(rng.choice(GENRES, size=int(rng.integers(1, 4)), replace=False, p=_COMMON).tolist())
+        else tuple(rng.choice(GENRES, size=int(rng.integers(1, 4)), replace=False, p=SHARES).tolist())
         for movie in range(MOVIES)
     )
-    who, what = np.nonzero(ratings)
-    shuffled = rng.permutation(len(who))
-    rows = zip(who[shuffled].tolist(), what[shuffled].tolist(), strict=True)
+    rows = rng.permutation(np.argwhere(ratings)).tolist()
     lines = [f"{n + 1}::{movie_id(a)}::{ratings[n, a]}::978300{a:03d}\n" for n, a in rows]
     (folder / "ratings.dat").write_text("".join(lines))
     named = [a for a in range(MOVIES) if a != NO_GENRES]

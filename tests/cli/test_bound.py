@@ -1,4 +1,4 @@
-"""`lpb bound` and `lpb simulate --feedback duels`: shapes, files and errors."""
+"""`lpb bound` and `lpb simulate --feedback duels`: output, files and errors."""
 
 import json
 import re
@@ -6,50 +6,44 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
 import lpbandits as lpb
-from lpbandits.cli import app
-from lpbandits.errors import InvalidInput
-from tests.conftest import ON_DUELS
+from lpbandits.errors import FileFormatError, InvalidInput
+from tests.cli.invoke import error_of, json_output, output
 
-runner = CliRunner()
 SMALL = ["--states", "3", "--actions", "4", "--people", "3"]
 
 
-def test_bound_json_has_the_promised_shape() -> None:
-    done = runner.invoke(app, ["bound", *SMALL, "--json"], catch_exceptions=False)
-    content = json.loads(done.stdout)
+def test_bound_json_equals_the_library() -> None:
+    content = json_output("bound", *SMALL)
     assert set(content["bounds"]) == {"plain", "preference", "latent"}
     assert set(content["printed"]) == {"preference", "latent"}
     assert content["largest_gap"] < 1e-4
     assert len(content["people"]) == 3
     people = lpb.SyntheticWorld(states=3, actions=4).draw(people=1, seed=0, draw=2)
-    own = lpb.theory.lower_bound(people.model, 0, people.means[0])
-    assert content["people"][2]["preference"] == own.value
-    assert content["people"][2]["rates"] == own.rates.tolist()
+    bound = lpb.theory.lower_bound(people.model, 0, people.means[0])
+    assert content["people"][2]["preference"] == bound.value
+    assert content["people"][2]["rates"] == bound.rates.tolist()
 
 
 def test_bound_of_a_model_file(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], means=[[3, 2, 1], [1, 2, 3]]).save(path)
-    text = runner.invoke(app, ["bound", "--model", str(path)], catch_exceptions=False).stdout
-    assert "latent preference bandit" in text
-    args = ["bound", "--model", str(path), "--state", "1", "--means", "0,1,2", "--noise", "2", "--json"]
-    content = json.loads(runner.invoke(app, args, catch_exceptions=False).stdout)
+    assert "latent preference bandit" in output("bound", "--model", path)
+    content = json_output("bound", "--model", path, "--state", "1", "--means", "0,1,2", "--noise", "2")
     assert content["bounds"]["plain"]["mean"] == pytest.approx(12.0)
     assert content["people"][0]["confusing_state"] == 0
 
 
-def test_unknown_and_infinite_bounds_are_told_apart(tmp_path: Path) -> None:
+def test_unknown_and_infinite_bounds_differ(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     lpb.PreferenceModel([[0, 1, 2], [1, 0, 2]], actions=["rest", "walk", "swim"]).save(path)
-    args = ["bound", "--model", str(path), "--state", "0", "--means", "3,2,1"]
-    text = runner.invoke(app, [*args, "--out", str(tmp_path / "out")], catch_exceptions=False).stdout
+    args = ["bound", "--model", path, "--state", "0", "--means", "3,2,1"]
+    text = output(*args, "--out", tmp_path / "out")
     latent = next(line for line in text.splitlines() if "latent bandit" in line)
     assert "infinite" not in latent
     assert "infinite" in next(line for line in text.splitlines() if "latent preference bandit" in line)
-    content = json.loads(runner.invoke(app, [*args, "--json"]).stdout, parse_constant=pytest.fail)
+    content = json_output(*args)
     assert content["printed"]["preference"]["infinite"] == 1
     assert content["printed"]["latent"]["infinite"] == 0
     assert content["people"][0]["printed"] == {"preference": None, "latent": None}
@@ -62,22 +56,10 @@ def test_unknown_and_infinite_bounds_are_told_apart(tmp_path: Path) -> None:
     assert "1 of 1 infinite" in (tmp_path / "out" / "people.svg").read_text()
 
 
-def test_policies_lists_those_for_duels_too() -> None:
-    text = runner.invoke(app, ["policies"], catch_exceptions=False).stdout
-    own = runner.invoke(app, ["policies", "--feedback", "duels"], catch_exceptions=False).stdout
-    for name in ON_DUELS:
-        assert name in text
-        assert name in own
-    assert "lpbts-incremental" not in own
-    content = json.loads(runner.invoke(app, ["policies", "--feedback", "duels", "--json"]).stdout)
-    assert list(content) == ON_DUELS
-
-
 def test_bound_writes_charts_and_a_report(tmp_path: Path) -> None:
     out = tmp_path / "bounds"
-    measured = ["--policies", "lpbts,ts", "--rounds", "100", "--repeats", "2", "--against", "gap", "--out", str(out)]
-    done = runner.invoke(app, ["bound", *SMALL, *measured], catch_exceptions=False)
-    assert "lpbTS, measured" in done.stdout
+    measured = ["--policies", "lpbts,ts", "--rounds", "100", "--repeats", "2", "--against", "gap", "--out", out]
+    assert "lpbTS, measured" in output("bound", *SMALL, *measured)
     for name in ("people", "rates", "against-gap", "room-gap", "neighbour"):
         assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     assert pl.read_parquet(out / "people.parquet").columns[-2:] == ["growth_lpbts", "growth_ts"]
@@ -110,14 +92,12 @@ def test_bound_writes_charts_and_a_report(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_options_of_bound_are_rejected(arguments: list[str], words: str) -> None:
-    done = runner.invoke(app, ["bound", *arguments])
-    assert isinstance(done.exception, InvalidInput | lpb.errors.FileFormatError)
-    assert re.search(words, str(done.exception))
+    with pytest.raises((InvalidInput, FileFormatError), match=words):
+        raise error_of("bound", *arguments)
 
 
-def test_simulate_duels_json() -> None:
-    args = ["simulate", "--feedback", "duels", *SMALL, "--rounds", "20", "--seed", "3", "--json"]
-    content = json.loads(runner.invoke(app, args, catch_exceptions=False).stdout)
+def test_duels_json_equals_the_library() -> None:
+    content = json_output("simulate", "--feedback", "duels", *SMALL, "--rounds", "20", "--seed", "3")
     assert list(content["policies"]) == ["lpb-duel", "double-ts"]
     world = lpb.SyntheticWorld(states=3, actions=4)
     results = lpb.simulate(world, ["lpb-duel", "double-ts"], people=3, rounds=20, seed=3)
@@ -128,17 +108,15 @@ def test_simulate_duels_json() -> None:
         assert len(result["curve"]) == 20
 
 
-def test_simulate_duels_writes_its_report(tmp_path: Path) -> None:
-    args = ["simulate", "--feedback", "duels", "--comparison", "bradley-terry", *SMALL, "--rounds", "20"]
-    done = runner.invoke(app, [*args, "--out", str(tmp_path / "duels")], catch_exceptions=False)
-    assert "weak regret" in done.stdout
-    assert "weak_regret" in pl.read_parquet(tmp_path / "duels" / "people.parquet").columns
-    manifest = json.loads((tmp_path / "duels" / "manifest.json").read_text())
-    assert manifest["settings"]["comparison"] == "bradley-terry"
-    assert "weak regret" in (tmp_path / "duels" / "report.html").read_text()
+def test_duels_write_a_report(tmp_path: Path) -> None:
+    duels = ["simulate", "--feedback", "duels", "--comparison", "bradley-terry"]
+    assert "weak regret" in output(*duels, *SMALL, "--rounds", "20", "--out", tmp_path)
+    assert "weak_regret" in pl.read_parquet(tmp_path / "people.parquet").columns
+    assert json.loads((tmp_path / "manifest.json").read_text())["settings"]["comparison"] == "bradley-terry"
+    assert "weak regret" in (tmp_path / "report.html").read_text()
 
 
-def test_the_example_of_the_theory_page_runs() -> None:
+def test_example_in_theory_page_runs() -> None:
     text = (Path(__file__).parents[2] / "docs" / "theory.md").read_text()
     names: dict[str, object] = {}
     exec(compile(text.split("```python\n")[1].split("```")[0], "theory.md", "exec"), names)  # noqa: S102 - ours

@@ -1,22 +1,18 @@
-"""`lpb evaluate` and `lpb data example`: output, files and refusals."""
+"""`lpb evaluate` and `lpb data example`: output, files and errors."""
 
-import json
 from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
 import lpbandits as lpb
-from lpbandits.cli import app
+from tests.cli.invoke import error_of, json_output, output
 from tests.logs import log_of
-
-runner = CliRunner()
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A log with two states, and its model."""
+    """Hold a log with two states, and its model."""
     place = tmp_path_factory.mktemp("evaluate")
     log = log_of(90, 12, states=2, noise=0.5, seed=1)
     table = {"user": [log.people[n] for n in log.owner], "item": log.action, "rating": log.rating}
@@ -25,14 +21,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def run(*words: object) -> str:
-    result = runner.invoke(app, ["evaluate", *map(str, words)], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
 def test_json_output(folder: Path) -> None:
-    content = json.loads(run(folder / "log.csv", "--policies", "lpbts,taste,random,item-knn", "--json"))
+    content = json_output("evaluate", folder / "log.csv", "--policies", "lpbts,taste,random,item-knn")
     assert set(content["policies"]) == {"popular", "lpbts", "taste", "random", "item-knn"}
     for score in content["policies"].values():
         assert set(score["vs_popularity"]) == {"mean", "low", "high"}
@@ -45,23 +35,22 @@ def test_json_output(folder: Path) -> None:
     assert (content["report"], content["model"]) == (None, None)
 
 
-def test_the_verdict_is_written_into_the_model(folder: Path, tmp_path: Path) -> None:
+def test_verdict_is_written_into_the_model(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     path.write_bytes((folder / "model.json").read_bytes())
     before = lpb.PreferenceModel.load(path)
-    output = run(folder / "log.csv", "--model", path, "--policies", "taste,lpbts")
+    text = output("evaluate", folder / "log.csv", "--model", path, "--policies", "taste,lpbts")
     after = lpb.PreferenceModel.load(path)
     assert after == before
     assert after.evaluation is not None
-    assert after.evaluation["verdict"] in " ".join(output.split())
+    assert after.evaluation["verdict"] in " ".join(text.split())
     assert after.evaluation["best"] == "taste"
-    result = runner.invoke(app, ["decide", "--model", str(path), str(folder / "log.csv"), "--exclude-seen", "--json"])
-    assert json.loads(result.stdout)["policy"] == "taste"
+    assert json_output("decide", "--model", path, folder / "log.csv", "--exclude-seen")["policy"] == "taste"
 
 
-def test_out_holds_a_report_and_a_model(folder: Path, tmp_path: Path) -> None:
+def test_report_and_model_are_written(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "verdict"
-    output = run(folder / "log.csv", "--states", 2, "--policies", "taste", "--rounds", 3, "--out", out)
+    text = output("evaluate", folder / "log.csv", "--states", 2, "--policies", "taste", "--rounds", 3, "--out", out)
     charts = {f"{chart}.{kind}" for chart in ("gains", "rounds", "groups", "people") for kind in ("png", "svg")}
     names = {file.name for file in out.iterdir()}
     assert names == {*charts, "report.html", "manifest.json", "people.parquet", "model.json"}
@@ -72,32 +61,30 @@ def test_out_holds_a_report_and_a_model(folder: Path, tmp_path: Path) -> None:
     assert model.n_states == 2
     assert model.evaluation is not None
     assert model.evaluation["verdict"] in (out / "report.html").read_text()
-    assert "← best" in output
-    assert "Gain of taste by group" in output
+    assert "← best" in text
+    assert "Gain of taste by group" in text
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "message"),
+    ("option", "value", "words"),
     [
         ("--policies", "no-such", "no-such"),
         ("--policies", "lpb-duel", "lpb-duel"),
-        ("--states", "many", "states"),
-        ("--scale", "loud", "scale"),
-        ("--rounds", "0", "rounds"),
-        ("--people", "0", "people"),
+        ("--states", "many", "states.*many"),
+        ("--scale", "loud", "scale.*loud"),
+        ("--rounds", "0", "rounds.*0"),
+        ("--people", "0", "people.*0"),
     ],
 )
-def test_invalid_options_are_refused(folder: Path, option: str, value: str, message: str) -> None:
-    result = runner.invoke(app, ["evaluate", str(folder / "log.csv"), option, value])
-    assert isinstance(result.exception, lpb.InvalidInput)
-    assert message in str(result.exception)
+def test_invalid_options_are_rejected(folder: Path, option: str, value: str, words: str) -> None:
+    with pytest.raises(lpb.InvalidInput, match=words):
+        raise error_of("evaluate", folder / "log.csv", option, value)
 
 
-def test_the_example_is_deterministic(tmp_path: Path) -> None:
+def test_example_is_deterministic(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        words = ["data", "example", "--out", str(tmp_path / name), "--json"]
-        result = runner.invoke(app, words, catch_exceptions=False)
-        assert json.loads(result.stdout)["files"] == {"ratings.csv": 15799, "titles.csv": 64, "newcomers.csv": 124}
+        files = json_output("data", "example", "--out", tmp_path / name)["files"]
+        assert files == {"ratings.csv": 15799, "titles.csv": 64, "newcomers.csv": 124}
     for file in ("ratings.csv", "titles.csv", "newcomers.csv"):
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
     log = lpb.read_ratings(tmp_path / "one" / "ratings.csv")

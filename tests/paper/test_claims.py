@@ -1,39 +1,18 @@
-"""Every claim on made-up tables for which the verdict is known: as it says, against it, and too noisy to tell."""
+"""Claims on generated tables with known verdicts: true, false and too noisy to settle."""
 
 import functools
-import math
 
-import numpy as np
 import polars as pl
 import pytest
-from scipy import stats
 
-from lpbandits.errors import InvalidInput
-from lpbandits.paper.claims import CHECKS, beyond, check_claims
-from lpbandits.paper.claims.check import (
-    ALIKE,
-    COMPARABLE,
-    CONSTANT,
-    MIN_DRAWS,
-    VASTLY,
-    Check,
-    Claim,
-    Tables,
-    interval,
-    judge,
-)
-from lpbandits.paper.claims.curves import NEARLY_ALWAYS
-from lpbandits.paper.claims.data import LOW, NEAR
-from lpbandits.paper.claims.numbers import per_draw
-from lpbandits.paper.claims.sweeps import AT
-from lpbandits.paper.claims.theory import INEFFICIENT, ON
+from lpbandits.paper.claims import CHECKS, check_claims
+from lpbandits.paper.claims.check import Check, Claim, Tables
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.figures.movielens import RECOVERED, TRUE
-from lpbandits.typing import FloatArray
-from tests.claim_tables import MEASURES, sentences
+from tests.claim_tables import MEASURES, supporting_tables
 
 ONE_DRAW = "m = 5, k = 10: one draw"
-"""It cannot hold on the tables on which the others do: there lpbTS leads in every draw."""
+"""This claim does not hold on tables on which the others do: there lpbTS leads in every draw."""
 
 SCALES = ("same scale", "different scales")
 LOGS = tuple(f"{log} logs, {scale} scale" for log in ("complete", "incomplete") for scale in ("same", "different"))
@@ -129,26 +108,25 @@ PARTS: dict[str, tuple[str, ...]] = {
     "With orderings of error 1 − τ = 0.4, lpb-": ("lpb-utility", "lpb-ids"),
     "With heavy tails": ("m = 10, k = 20, student",),
 }
-"""How each claim's sentence begins, and every setting it is about."""
+"""The beginning of each claim's sentence, and all of its settings."""
 
-
-LOOKS: dict[str, tuple[set[str], str]] = {
-    "m = 5: lpbTS by the exact posterior": ({"lpbts-marginal", "lpbts"}, "regret"),
-    "k = 20: lpbTS by the exact posterior": ({"lpbts-marginal", "lpbts"}, "regret"),
-    "Different scales: lpb-ids loses about a third": ({"lpb-ids", "lpbts"}, "regret"),
+IDS, MARGINAL = {"lpb-ids", "lpbts"}, {"lpbts-marginal", "lpbts"}
+LADDER_CLAIMS: dict[str, tuple[set[str], str]] = {
+    "m = 5: lpbTS by the exact posterior": (MARGINAL, "regret"),
+    "k = 20: lpbTS by the exact posterior": (MARGINAL, "regret"),
+    "Different scales: lpb-ids loses about a third": (IDS, "regret"),
     "Different scales: mTS fails": ({"mts", "ts"}, "regret"),
-    "The worst served 5 %": ({"lpb-ids", "lpbts"}, "regret_q95"),
-    "The worst served 1 %": ({"lpb-ids", "lpbts"}, "regret_q99"),
-    "For all gaps": ({"lpb-ids", "lpbts"}, "regret"),
-    "With a quarter": ({"lpb-ids", "lpbts"}, "regret"),
-    "With people who deviate": ({"lpb-ids", "lpbts"}, "regret"),
-    "With wrong orderings": ({"lpb-ids", "lpbts"}, "regret"),
+    "The worst served 5 %": (IDS, "regret_q95"),
+    "The worst served 1 %": (IDS, "regret_q99"),
+    "For all gaps": (IDS, "regret"),
+    "With a quarter": (IDS, "regret"),
+    "With people who deviate": (IDS, "regret"),
+    "With wrong orderings": (IDS, "regret"),
     "With orderings of error 1 − τ = 0.4, lpbTS": ({"lpbts", "ts-top"}, "regret"),
     "With orderings of error 1 − τ = 0.4, lpb-": ({"lpb-utility", "lpb-ids", "ts-top"}, "regret"),
-    "With heavy tails": ({"lpb-ids", "lpbts"}, "regret"),
+    "With heavy tails": (IDS, "regret"),
 }
-"""Whom a claim of the ladder is about, and what of their regret: its mean, or a quantile."""
-
+"""Policies of each claim of the ladder, and the column that it reads."""
 
 RANGES = {
     "below 1.5": ("lpbTS is comparable", ": recovered orderings are competitive"),
@@ -189,14 +167,14 @@ RANGES = {
     ),
     "between 0.05 and 0.95": ("one draw of the orderings",),
 }
-"""The words by which a claim gets its range."""
+"""Phrases of claims by their range."""
 
 
 @functools.cache
 def checks() -> dict[str, Check]:
     """Return every check that the tables allow, by its sentence."""
-    possible = [check for check in CHECKS if all(name in sentences() for name in check.needs)]
-    return {check.run(sentences()).claim: check for check in possible}
+    possible = [check for check in CHECKS if all(name in supporting_tables() for name in check.needs)]
+    return {check.run(supporting_tables()).claim: check for check in possible}
 
 
 def check_of(start: str) -> Check:
@@ -204,21 +182,21 @@ def check_of(start: str) -> Check:
     return check
 
 
-def found(start: str, tables: Tables) -> Claim:
+def run_check(start: str, tables: Tables) -> Claim:
     return check_of(start).run(tables)
 
 
 def _reads(start: str, figure: str, column: str) -> bool:
-    """Return whether a claim is about a measure of a figure: other numbers there make it another."""
-    tables = sentences()
+    """Return whether a claim depends on a column of a figure."""
+    tables = supporting_tables()
     other = tables[figure].with_columns(pl.col(column) * pl.int_range(1, pl.len() + 1).sqrt())
-    return found(start, {**tables, figure: other}) != found(start, tables)
+    return run_check(start, {**tables, figure: other}) != run_check(start, tables)
 
 
-def spoilt(start: str) -> list[Claim]:
-    """Return what becomes of a claim when the numbers of one policy in one setting are 20 times as large or small."""
+def perturbed(start: str) -> list[Claim]:
+    """Return the claim with the values of one policy in one setting multiplied or divided by 20, for each of them."""
     out = []
-    tables = sentences()
+    tables = supporting_tables()
     for figure in check_of(start).needs:
         old = tables[figure]
         keys = [name for name in old.columns if name not in MEASURES | {"draw"}]
@@ -229,190 +207,98 @@ def spoilt(start: str) -> list[Claim]:
             for column in columns:
                 for factor in (1 / 20, 20.0):
                     changed = pl.when(here).then(pl.col(column) * factor).otherwise(pl.col(column))
-                    out.append(found(start, {**tables, figure: old.with_columns(changed.alias(column))}))
+                    out.append(run_check(start, {**tables, figure: old.with_columns(changed.alias(column))}))
     return out
 
 
-def test_every_claim_is_here() -> None:
-    claims = [claim for claim in check_claims(sentences()) if not claim.claim.startswith(ONE_DRAW)]
+def test_all_claims_are_listed() -> None:
+    claims = [claim for claim in check_claims(supporting_tables()) if not claim.claim.startswith(ONE_DRAW)]
     assert len(claims) == len(PARTS)
     for start in PARTS:
-        found(start, sentences())
+        run_check(start, supporting_tables())
     without_data = [check for check in CHECKS if not check.needs[0].startswith(("movielens-20m", "movielens-32m"))]
     assert len(without_data) == len(PARTS) + 1
     assert 10 <= sum(claim.headline for claim in claims) <= 15
 
 
-def test_words_have_their_ranges() -> None:
-    for claim in check_claims(sentences()):
-        ranges = {given for given, words in RANGES.items() if any(word in claim.claim for word in words)}
+def test_phrases_determine_ranges() -> None:
+    for claim in check_claims(supporting_tables()):
+        ranges = {limits for limits, words in RANGES.items() if any(word in claim.claim for word in words)}
         assert claim.standard in ranges, claim.claim
         assert len(ranges) == 1, claim.claim
 
 
-def test_every_claim_needs_figures_that_exist() -> None:
+def test_claims_need_existing_figures() -> None:
     assert {name for check in CHECKS for name in check.needs} <= set(FIGURES)
-    assert all(claim.figures for claim in check_claims(sentences()))
+    assert all(claim.figures for claim in check_claims(supporting_tables()))
 
 
 @pytest.mark.parametrize("start", PARTS)
-def test_a_claim_holds_on_numbers_as_it_says_in_all_its_settings(start: str) -> None:
-    claim = found(start, sentences())
+def test_claim_holds_in_all_settings_on_matching_tables(start: str) -> None:
+    claim = run_check(start, supporting_tables())
     assert claim.verdict == "holds"
     assert sorted(part.where for part in claim.parts) == sorted(PARTS[start])
     assert {part.verdict for part in claim.parts} == {"holds"}
 
 
 @pytest.mark.parametrize("start", PARTS)
-def test_every_setting_alone_makes_a_claim_fail_at_either_end(start: str) -> None:
+def test_one_failing_setting_makes_a_claim_fail_at_either_limit(start: str) -> None:
     high: set[str] = set()
     low: set[str] = set()
-    for claim in spoilt(start):
+    for claim in perturbed(start):
         for part in claim.parts:
             if part.verdict == "does not hold":
                 assert claim.verdict == "does not hold"
                 assert claim.parts[0].verdict == "does not hold"
                 assert part.effect is not None
                 (low if claim.above is not None and part.effect < claim.above else high).add(part.where)
-    claim = found(start, sentences())
+    claim = run_check(start, supporting_tables())
     assert low == (set() if claim.above is None else set(PARTS[start]))
     assert high == (set() if claim.below is None else set(PARTS[start]))
 
 
-@pytest.mark.parametrize("start", LOOKS)
-def test_a_claim_of_the_ladder_is_about_its_policies_alone(start: str) -> None:
-    policies, measure = LOOKS[start]
-    before = found(start, sentences()).parts
+@pytest.mark.parametrize("start", LADDER_CLAIMS)
+def test_ladder_claim_depends_on_its_policies_only(start: str) -> None:
+    policies, measure = LADDER_CLAIMS[start]
+    before = run_check(start, supporting_tables()).parts
     for figure in check_of(start).needs:
-        table = sentences()[figure]
+        table = supporting_tables()[figure]
         for policy in table["policy"].unique():
             for column in ("regret", "regret_q95", "regret_q99"):
                 more = pl.when(policy=policy).then(1.5 * pl.col(column)).otherwise(column)
-                parts = found(start, {**sentences(), figure: table.with_columns(more.alias(column))}).parts
+                parts = run_check(start, {**supporting_tables(), figure: table.with_columns(more.alias(column))}).parts
                 assert (parts != before) == (policy in policies and column == measure), (policy, column)
 
 
 @pytest.mark.parametrize("start", PARTS)
-def test_two_draws_settle_nothing(start: str) -> None:
-    assert found(start, sentences(draws=2)).verdict == "not settled"
-    assert found(start, sentences(draws=1)).verdict == "not settled"
+def test_one_or_two_draws_settle_no_claim(start: str) -> None:
+    assert run_check(start, supporting_tables(draws=2)).verdict == "not settled"
+    assert run_check(start, supporting_tables(draws=1)).verdict == "not settled"
 
 
-def test_what_the_numbers_cannot_tell_is_not_settled() -> None:
-    settled = [claim for claim in check_claims(sentences(noise=2.0)) if claim.verdict != "not settled"]
-    assert len(settled) <= 0.1 * len(PARTS), "an interval leaves out the truth in one of twenty cases"
+def test_noisy_tables_settle_few_claims() -> None:
+    settled = [claim for claim in check_claims(supporting_tables(noise=2.0)) if claim.verdict != "not settled"]
+    assert len(settled) <= 0.1 * len(PARTS), "a 95 % interval misses the true value in one of twenty cases"
 
 
-def test_recovered_models_are_compared_with_the_true_one_of_their_draws() -> None:
-    claim = found("MovieLens 1M, same scale: recovered", sentences())
+def test_recovered_models_are_paired_with_the_true_model_by_draw() -> None:
+    claim = run_check("MovieLens 1M, same scale: recovered", supporting_tables())
     assert claim.parts[0].draws == 4
     assert claim.parts[0].effect == pytest.approx(1.3, rel=0.01)
 
 
 @pytest.mark.parametrize(("leads", "verdict"), [(140, "holds"), (200, "does not hold"), (193, "not settled")])
-def test_one_draw_ranks_two_policies_or_not(leads: int, verdict: str) -> None:
+def test_verdict_on_ranking_from_one_draw(leads: int, verdict: str) -> None:
     rows = [
         {"kind": "final", "scale": "different", "policy": policy, "draw": draw, "regret": regret}
         for draw in range(200)
         for policy, regret in (("lpbts", 1.0), ("ts-top", 2.0 if draw < leads else 0.5))
     ]
-    assert found(ONE_DRAW, {"regret-curves": pl.DataFrame(rows)}).verdict == verdict
+    assert run_check(ONE_DRAW, {"regret-curves": pl.DataFrame(rows)}).verdict == verdict
 
 
-def test_the_ranges_are_as_stated() -> None:
-    assert (COMPARABLE, VASTLY, CONSTANT, ALIKE, NEAR, ON, INEFFICIENT) == (1.5, 0.5, 1.25, 1.1, 0.05, 0.9, 2.0)
-    assert (MIN_DRAWS, NEARLY_ALWAYS, AT, LOW) == (3, 0.95, 20.0, 28.0)
-    shares = (beyond.FIFTH, beyond.EIGHTH, beyond.THIRD, beyond.TENTH, beyond.THIRTY, beyond.CLEARLY, beyond.TWICE)
-    assert shares == (0.8, 0.87, 0.68, 0.9, 0.7, 0.85, 2.0)
-
-
-@pytest.mark.parametrize("draws", [2, 3, 5, 20])
-def test_the_interval_is_students(draws: int) -> None:
-    values = np.random.default_rng(draws).normal(size=draws)
-    theirs = stats.ttest_1samp(values, 0.0).confidence_interval(0.95)
-    np.testing.assert_allclose(np.array(interval(values)), np.array([theirs.low, theirs.high]), rtol=1e-12, atol=1e-12)
-    ratios = np.array(interval(np.exp(values), kind="ratio"))
-    np.testing.assert_allclose(np.log(ratios), np.array([theirs.low, theirs.high]), rtol=1e-12, atol=1e-12)
-
-
-def test_a_ratio_turned_round_is_the_same_finding() -> None:
-    ratios = np.array([1.5, 2.5, 1.8, 2.2])
-    one, other = (judge("A", r, kind="ratio", measure="m", above=1).parts[0] for r in (ratios, 1 / ratios))
-    assert one.effect is not None
-    assert other.effect is not None
-    np.testing.assert_allclose(one.effect, 1 / other.effect)
-    assert (one.verdict, other.verdict) == ("holds", "does not hold")
-
-
-@pytest.mark.parametrize(
-    ("values", "verdict"),
-    [
-        ([-1.0, -1.1, -0.9], "holds"),
-        ([1.0, 1.1, 0.9], "does not hold"),
-        ([-1.0, 1.0, 0.5], "not settled"),
-        ([-1.0, -1.0, -1.0], "not settled"),
-        ([-1.0, -1.1], "not settled"),
-        ([-1.0], "not settled"),
-        ([-1.0, -1.1, math.nan], "not settled"),
-        ([-1.0, -1.1, -math.inf], "not settled"),
-    ],
-)
-def test_a_verdict_follows_the_interval(values: list[float], verdict: str) -> None:
-    made = judge("A loses less.", np.array(values), measure="A − B", below=0)
-    assert made.verdict == verdict
-    assert made.standard == "below 0"
-    assert (made.above, made.below) == (None, 0)
-
-
-def test_a_ratio_to_nothing_settles_nothing() -> None:
-    made = judge("A", np.array([1.0, 0.0, 1.2]), kind="ratio", measure="m", below=2)
-    assert made.verdict == "not settled"
-    assert made.effect_text == "–"
-
-
-def test_two_standard_errors_are_not_enough_at_three_draws() -> None:
-    """At three draws t is 4.3: an effect of three standard errors is not settled, at thirty draws it is."""
-
-    def values(draws: int) -> FloatArray:
-        base = np.linspace(-1.0, 1.0, draws)
-        return np.asarray(3.0 * base.std(ddof=1) / math.sqrt(draws) + base)
-
-    assert judge("A", values(3), measure="m", above=0).verdict == "not settled"
-    assert judge("A", values(30), measure="m", above=0).verdict == "holds"
-
-
-def test_a_claim_over_settings_needs_each_and_one_of_many_may_fail_by_chance() -> None:
-    rng = np.random.default_rng(0)
-    good = {f"k = {i}": 5.0 + rng.normal(size=5) for i in range(20)}
-    assert judge("A", good, measure="m", above=0).verdict == "holds"
-    bad = np.array([-1.0, -1.4, -0.6, -1.6, -0.2])  # its own interval lies below 0; not with Bonferroni's correction
-    assert judge("A", bad, measure="m", above=0).verdict == "does not hold"
-    among = judge("A", {**good, "k = 20": bad}, measure="m", above=0)
-    assert among.verdict == "not settled"
-    assert among.parts[0].where == "k = 20"
-    assert among.where_text == "k = 20; holds in 20 of 21"
-    assert among.parts[0].high is not None
-    assert among.parts[0].high > 0, "the interval that is shown is the one that decides"
-    np.testing.assert_allclose([part.level for part in among.parts], [1 - 0.05 / 21, *[0.95] * 20])
-    assert judge("A", {**good, "k = 20": bad - 5.0}, measure="m", above=0).verdict == "does not hold"
-
-
-def test_a_margin_is_part_of_the_claim() -> None:
-    slightly = np.array([1.3, 1.32, 1.28, 1.31])
-    assert judge("A", slightly, measure="m", below=COMPARABLE).verdict == "holds"
-    assert judge("A", slightly, measure="m", above=1 / CONSTANT, below=CONSTANT).verdict == "does not hold"
-    assert judge("A", slightly, measure="m", above=1 / 1.3, below=1.3).verdict == "not settled"
-
-
-def test_a_missing_draw_is_not_passed_over() -> None:
-    gap = pl.DataFrame({"policy": "ts", "draw": [0, 2], "regret": [1.0, 2.0]})
-    with pytest.raises(InvalidInput, match=r"draws of ts.*0 to 1"):
-        per_draw(gap, "ts")
-
-
-def test_duels_are_judged_on_everyone() -> None:
-    old = sentences()["duels"]
-    tables = {**sentences(), "duels": old.with_columns(pl.col("true_state") * 0.5)}
-    claim = found("Relative feedback: lpb-duel's posterior", tables)
+def test_duels_are_judged_over_all_people() -> None:
+    tables = {**supporting_tables(), "duels": supporting_tables()["duels"].with_columns(pl.col("true_state") * 0.5)}
+    claim = run_check("Relative feedback: lpb-duel's posterior", tables)
     assert claim.verdict == "does not hold"
     assert "0.99" in claim.detail

@@ -1,4 +1,4 @@
-"""The ladder's figures: their worlds, who plays, what a draw's numbers are, and how they become ratios."""
+"""Figures of the ladder: worlds, policies, tables and ratios."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ WORLDS = {
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_every_assumption_is_broken_as_it_says(name: str) -> None:
+def test_worlds_violate_the_stated_assumption(name: str) -> None:
     cases = [case.settings for case in FIGURES[name].cases(FULL)]
     assert [(case["size"], case["setting"], case["world"]) for case in cases] == WORLDS[name]
     assert {case["rounds"] for case in cases} == {200}
@@ -52,21 +52,17 @@ def test_every_assumption_is_broken_as_it_says(name: str) -> None:
     assert FIGURES[name].draws >= 10
     people = [case["people"] * case["world"]["states"] for case in cases]
     if name == "ladder-sizes":
-        assert people == [250, 250, 240], "about as many people a draw, for the slow policy"
+        assert people == [250, 250, 240], "similar numbers of people per draw"
     else:
         assert {case["people"] for case in cases} == {50}
     assert {case["marginal"] for case in cases} == {name == "ladder-sizes"}
     assert [case.settings["setting"] for case in FIGURES[name].cases(QUICK)] == [case["setting"] for case in cases]
 
 
-def test_there_is_no_other_ladder() -> None:
+def test_policies_are_ordered_by_knowledge() -> None:
     assert [name for name in FIGURES if name.startswith("ladder")] == list(WORLDS)
-
-
-def test_the_policies_are_a_ladder() -> None:
     assert list(LADDER) == NAMES
-    rungs = [POLICIES[name].rung for name in LADDER]
-    assert rungs == [1, 2, 2, 3, 3, 4, 5]
+    assert [POLICIES[name].rung for name in LADDER] == [1, 2, 2, 3, 3, 4, 5]
     assert len({COLOURS[name] for name in LADDER}) == len(LADDER)
 
 
@@ -81,33 +77,35 @@ PLAIN: dict[str, Build] = {
 }
 
 
-def test_those_who_learn_the_noise_are_told_a_guess() -> None:
+def test_noise_is_a_guess_for_policies_that_learn_it() -> None:
     crowd = SyntheticWorld(assumed_noise=2.0).draw(people=1, seed=0)
-    made = {name: build(Setting(crowd.model, crowd.assumed_rewards)) for name, build in builders_of(LADDER).items()}
-    assert {policy.rewards.sd for policy in made.values()} == {2.0}
-    guessed = {name for name, policy in made.items() if not policy.rewards.noise_known}
-    assert guessed == {"lpb-utility", "lpb-ids"}
+    setting = Setting(crowd.model, crowd.assumed_rewards)
+    rewards = {name: build(setting).rewards for name, build in builders_of(LADDER).items()}
+    assert {reward.sd for reward in rewards.values()} == {2.0}
+    assert {name for name in rewards if not rewards[name].noise_known} == {"lpb-utility", "lpb-ids"}
 
 
-@pytest.mark.parametrize("marginal", [True, False])
-@pytest.mark.parametrize("world", [{"states": 3, "actions": 4, "gaps": "cliff"}, {"states": 2, "assumed_noise": 0.5}])
-def test_a_row_is_mean_and_quantiles_of_a_draws_people(marginal: bool, world: dict[str, Any]) -> None:
-    run: Json = {"people": 9, "rounds": 12, "draws": 2}
+@pytest.mark.parametrize(
+    ("marginal", "world"),
+    [(True, {"states": 2, "actions": 3, "gaps": "cliff"}), (False, {"states": 2, "actions": 3, "assumed_noise": 0.5})],
+)
+def test_rows_are_means_and_quantiles_over_people(marginal: bool, world: dict[str, Any]) -> None:
+    run: Json = {"people": 4, "rounds": 6, "draws": 2}
     case = Case("ladder-gaps", "x", {"world": world, "size": "a", "setting": "b", "marginal": marginal, **run})
     table = FIGURES["ladder-gaps"].run(case, 7, 1)
-    wanted = {name: build for name, build in PLAIN.items() if marginal or name != "lpbts-marginal"}
-    results = simulate(SyntheticWorld(scale="different", **world), wanted, seed=7, **run)
-    assert table.select("policy", "draw").rows() == [(name, draw) for name in wanted for draw in range(2)]
+    policies = {name: build for name, build in PLAIN.items() if marginal or name != "lpbts-marginal"}
+    results = simulate(SyntheticWorld(scale="different", **world), policies, seed=7, **run)
+    assert table.select("policy", "draw").rows() == [(name, draw) for name in policies for draw in range(2)]
     for row in table.iter_rows(named=True):
         people = results.policies[row["policy"]].people
-        own = people["regret"][people["draw"] == row["draw"]]
-        assert (row["size"], row["setting"], row["people"]) == ("a", "b", len(own))
-        np.testing.assert_allclose(row["regret"], own.mean())
-        np.testing.assert_allclose([row["regret_q95"], row["regret_q99"]], np.quantile(own, [0.95, 0.99]))
+        regret = people["regret"][people["draw"] == row["draw"]]
+        assert (row["size"], row["setting"], row["people"]) == ("a", "b", len(regret))
+        np.testing.assert_allclose(row["regret"], regret.mean())
+        np.testing.assert_allclose([row["regret_q95"], row["regret_q99"]], np.quantile(regret, [0.95, 0.99]))
 
 
-def made_up() -> pl.DataFrame:
-    """Two draws that differ tenfold: lpb-ids loses a half, and then two times, what lpbTS loses."""
+def example_table() -> pl.DataFrame:
+    """Return two draws that differ tenfold; lpb-ids loses half, then twice as much as lpbTS."""
     rows = [
         {"size": "", "setting": setting, "policy": policy, "draw": draw, "regret": level * share[draw]}
         for setting in ("b", "a")
@@ -118,24 +116,24 @@ def made_up() -> pl.DataFrame:
 
 
 def test_ratios_are_paired_within_draws() -> None:
-    found = ratios_of(made_up())
-    assert found.height == 2 * 2 * 3
-    ids = found.filter(policy="lpb-ids", setting="a", measure="regret").row(0, named=True)
-    error = np.exp(np.log(2.0))  # two logarithms, ± log 2: their sd is √2 log 2, of the mean log 2
+    ratios = ratios_of(example_table())
+    assert ratios.height == 2 * 2 * 3
+    ids = ratios.filter(policy="lpb-ids", setting="a", measure="regret").row(0, named=True)
+    error = np.exp(np.log(2.0))  # the logarithms are ± log 2: their sd is √2 log 2, and the standard error log 2
     np.testing.assert_allclose([ids["value"], ids["low"], ids["high"]], [1.0, 1 / error, error])
-    np.testing.assert_allclose(found.filter(policy="lpb-ids")["level"].unique().sort(), [10.25, 20.5, 30.75])
-    np.testing.assert_allclose(found.filter(policy="lpbts")["value"], 1.0)
+    np.testing.assert_allclose(ratios.filter(policy="lpb-ids")["level"].unique().sort(), [10.25, 20.5, 30.75])
+    np.testing.assert_allclose(ratios.filter(policy="lpbts")["value"], 1.0)
 
 
-def test_a_draw_without_regret_has_no_ratio() -> None:
+def test_draws_without_regret_are_dropped() -> None:
     none = pl.when(pl.col("draw") == 0, pl.col("policy") == "lpbts").then(0.0).otherwise("regret")
-    found = ratios_of(made_up().with_columns(regret=none)).filter(policy="lpb-ids", measure="regret")
-    np.testing.assert_allclose(found["value"], 2.0)
-    np.testing.assert_allclose(found["low"], 2.0)
+    ratios = ratios_of(example_table().with_columns(regret=none)).filter(policy="lpb-ids", measure="regret")
+    np.testing.assert_allclose(ratios["value"], 2.0)
+    np.testing.assert_allclose(ratios["low"], 2.0)
 
 
-def test_the_chart_has_mean_and_quantiles_on_one_axis() -> None:
-    spec = FIGURES["ladder-swaps"].chart(made_up()).to_dict()
+def test_panels_of_mean_and_quantiles_share_an_axis() -> None:
+    spec = FIGURES["ladder-swaps"].chart(example_table()).to_dict()
     titles = [panel["title"]["text"] for panel in spec["concat"]]
     assert titles == [["Mean"], ["95 % quantile"], ["99 % quantile"]]
     assert spec["concat"][0]["title"]["subtitle"][0].startswith("lpbTS: 6, 6; ")

@@ -1,6 +1,6 @@
-"""The MovieLens figures: who is given which model, what is measured, and what the table holds."""
+"""MovieLens figures: models and policies, measures, tables and charts."""
 
-from pathlib import Path
+import statistics
 from typing import Any
 
 import numpy as np
@@ -8,11 +8,12 @@ import polars as pl
 import pytest
 
 from lpbandits.data import Ratings
+from lpbandits.fit.clusters import Scale
 from lpbandits.model import PreferenceModel
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.figures import movielens as module
 from lpbandits.paper.figures.movielens import NOTHING, RECOVERED, SHRUNK, TRUE, ends_of, over_draws, policies_for
-from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, Environment, MovieLensTask, read_log
+from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, Environment, MovieLensTask
 from lpbandits.paper.spec import FULL, QUICK, Case
 from lpbandits.policies import Policy
 from lpbandits.policies.baselines import TS, Popular
@@ -21,41 +22,55 @@ from lpbandits.policies.latent import MTS, LpbIDS, LpbTS, LpbUtility
 from lpbandits.policies.rules import BestExpected, InformationDirected, Popularity, Sample, Thompson
 from lpbandits.rewards import Rewards
 from lpbandits.simulation import Trace, rollout
+from lpbandits.typing import FloatArray, Json
+from lpbandits.views.charts.base import deferred_validation
 from lpbandits.worlds import Population
-from tests.movielens_log import write_log
+from tests.movielens_log import Log
+from tests.paper.conftest import DRAW, RUN_SEED
 
 RAW, FREE = "recovered, raw", "recovered, scale-free"
 LEVELS = (TRUE, RAW, FREE, SHRUNK)
 PLAYED = ("mts", "lpb-utility", "lpb-ids", "lpbts", "popular", "ts-top")
-PEOPLE, ROUNDS, RUN_SEED, DRAW = 12, 9, 5, 2
+PEOPLE, ROUNDS = 8, 6
+HOW = {RAW: ("raw", False), FREE: ("cosine", False), SHRUNK: ("cosine", True)}
+"""Clustering and shrinkage of each recovered model."""
+Recoveries = dict[tuple[str, str, bool], tuple[PreferenceModel, float]]
+"""Recovered models and their errors by environment, clustering and shrinkage."""
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_log(tmp_path_factory.mktemp("ml")).folder
-
-
-@pytest.fixture(scope="module")
-def task(folder: Path) -> MovieLensTask:
-    """The task of the case that is run: its seed is made of the run's seed and the draw."""
-    seed = int(np.random.SeedSequence([RUN_SEED, DRAW]).generate_state(1)[0])
-    return MovieLensTask.of(*read_log(folder), seed=seed)
-
-
-@pytest.fixture(scope="module")
-def table(folder: Path) -> pl.DataFrame:
+def run_draw(log: Log, draw: int, *, recovered: bool) -> pl.DataFrame:
     figure = FIGURES["movielens-20m"]
-    case = Case(
-        figure.name, "draw 2", {"draw": DRAW, "recovered": True, "dataset": "20m", "people": PEOPLE, "rounds": ROUNDS}
-    )
+    settings = {"draw": draw, "recovered": recovered, "dataset": "20m", "people": PEOPLE, "rounds": ROUNDS}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "require", {"20m": folder}.__getitem__)
+        patch.setattr(module, "require", {"20m": log.folder}.__getitem__)
         patch.setattr(module, "fingerprint_of", {"20m": "content"}.__getitem__)
-        return figure.run(case, RUN_SEED, 1)
+        return figure.run(Case(figure.name, f"draw {draw}", settings), RUN_SEED, 1)
+
+
+@pytest.fixture(scope="module")
+def recoveries() -> Recoveries:
+    """Return the recovered models of the table, filled by `table`."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def table(log: Log, recoveries: Recoveries) -> pl.DataFrame:
+    original = MovieLensTask.recovered
+
+    def recovered(
+        self: MovieLensTask, log: Ratings, environment: Environment, *, clustering: Scale, **options: Any
+    ) -> tuple[PreferenceModel, float]:
+        result = original(self, log, environment, clustering=clustering, **options)
+        recoveries[environment.title, clustering, options.get("shrink", False)] = result
+        return result
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MovieLensTask, "recovered", recovered)
+        return run_draw(log, DRAW, recovered=True)
 
 
 @pytest.mark.parametrize("dataset", ["1m", "20m", "32m"])
-def test_a_draw_is_100_people_of_200_rounds(dataset: str) -> None:
+def test_draws_have_100_people_and_200_rounds(dataset: str) -> None:
     figure = FIGURES[f"movielens-{dataset}"]
     assert figure.data == dataset
     cases = figure.cases(FULL)
@@ -63,88 +78,75 @@ def test_a_draw_is_100_people_of_200_rounds(dataset: str) -> None:
     assert [case.settings for case in cases] == [
         {"draw": draw, "recovered": draw < 8, **common} for draw in range(figure.draws)
     ]
-    assert len({case.name for case in cases}) == figure.draws >= 3  # fewer settle no claim
+    assert len({case.name for case in cases}) == figure.draws >= 3
     assert [case.settings["people"] for case in figure.cases(QUICK)] == [20, 20]
-    assert figure.check is not None
-    figure.check(cases[0])
-
-
-def _models(task: MovieLensTask) -> dict[str, PreferenceModel]:
-    return {level: PreferenceModel(task.model.orderings, means=task.means) for level in LEVELS}
+    assert figure.check(cases[0]) > 0
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_every_policy_has_the_model_of_its_level(task: MovieLensTask, name: str) -> None:
-    models = _models(task)
-    made = policies_for(models, task, ENVIRONMENTS[name])
-    wanted = {(policy, level) for policy in PLAYED for level in LEVELS} | {("ts", NOTHING)}
+def test_policies_have_the_model_of_their_level(task: MovieLensTask, name: str) -> None:
+    models = {level: PreferenceModel(task.model.orderings, means=task.means) for level in LEVELS}
+    policies = policies_for(models, task, ENVIRONMENTS[name])
+    expected = {(policy, level) for policy in PLAYED for level in LEVELS} | {("ts", NOTHING)}
     if name != "same":
-        wanted.add(("mts-common", TRUE))
-        assert made["mts-common", TRUE].model is task.model
-    assert set(made) == wanted
-    assert len(wanted) <= module.POLICIES
-    for (policy, level), one in made.items():
+        expected.add(("mts-common", TRUE))
+        assert policies["mts-common", TRUE].model is task.model
+    assert set(policies) == expected
+    assert len(expected) <= module.POLICIES
+    for (policy, level), built in policies.items():
         if policy not in {"ts", "mts-common"}:
-            assert one.model is models[level]
-        _check_parts(policy, one)
+            assert built.model is models[level]
+        check_policy(policy, built)
 
 
-def _check_parts(policy: str, one: Policy) -> None:
-    """All are told the noise, two as a guess; lpbTS starts uniformly, mTS from its prior; only ts-top is limited."""
-    assert one.rewards.sd == NOISE
-    assert one.rewards.noise_known == (policy not in {"lpb-utility", "lpb-ids"})
+def check_policy(policy: str, built: Policy) -> None:
+    """Check the noise, a guess for two policies, and evidence and rule: lpbTS starts uniformly, mTS from its prior."""
+    assert built.rewards.sd == NOISE
+    assert built.rewards.noise_known == (policy not in {"lpb-utility", "lpb-ids"})
     evidences = {"lpbts": Refit, "popular": Standing, "mts": KnownMeans, "mts-common": KnownMeans}
     evidences |= {"ts": Tally, "ts-top": Tally, "lpb-utility": Utility, "lpb-ids": Utility}
-    assert isinstance(one.evidence, evidences[policy])
+    assert isinstance(built.evidence, evidences[policy])
     others = {"lpb-utility": BestExpected, "lpb-ids": InformationDirected, "popular": Popularity}
     if policy in others:
-        assert isinstance(one.rule, others[policy])
+        assert isinstance(built.rule, others[policy])
     elif policy in {"ts", "ts-top"}:
-        assert isinstance(one.rule, Thompson)
-        assert one.rule.top == (policy == "ts-top")
-        assert (one.rule.prior_mean, one.rule.prior_sd) == (0.0, 100.0)
+        assert isinstance(built.rule, Thompson)
+        assert built.rule.top == (policy == "ts-top")
+        assert (built.rule.prior_mean, built.rule.prior_sd) == (0.0, 100.0)
     else:
-        assert isinstance(one.rule, Sample)
-        assert one.rule.first == ("uniform" if policy == "lpbts" else "prior")
+        assert isinstance(built.rule, Sample)
+        assert built.rule.first == ("uniform" if policy == "lpbts" else "prior")
 
 
-def test_recovered_models_are_learned_from_the_environments_log(
+def test_models_are_recovered_from_the_log_of_the_environment(
     task: MovieLensTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert dict(RECOVERED) == {RAW: "raw", FREE: "cosine"}
-    asked: list[tuple[Ratings, Environment, tuple[str, bool]]] = []
-    errors_of = {("raw", False): 0.25, ("cosine", False): 0.125, ("cosine", True): 0.0625}
-    found = {how: PreferenceModel(task.model.orderings) for how in errors_of}
+    calls: list[tuple[Ratings, Environment]] = []
+    results = {how: (PreferenceModel(task.model.orderings), 0.5**i) for i, how in enumerate(HOW.values(), start=1)}
 
     def recovered(
-        self: MovieLensTask,
-        log: Ratings,
-        environment: Environment,
-        *,
-        clustering: str,
-        shrink: bool = False,
-        threads: int,
+        _: MovieLensTask, log: Ratings, environment: Environment, *, clustering: str, shrink: bool = False, threads: int
     ) -> tuple[PreferenceModel, float]:
-        assert self is task
         assert threads == 2
-        asked.append((log, environment, (clustering, shrink)))
-        return found[clustering, shrink], errors_of[clustering, shrink]
+        calls.append((log, environment))
+        return results[clustering, shrink]
 
     monkeypatch.setattr(MovieLensTask, "recovered", recovered)
     for environment in ENVIRONMENTS.values():
         people = task.population(environment, task.offered(2, 2))
         models, errors = module._models(task, people, environment, recovered=True, threads=2)
         assert models[TRUE] is people.model
-        assert models[RAW] is found["raw", False]
-        assert models[FREE] is found["cosine", False]
-        assert models[SHRUNK] is found["cosine", True]
-        assert errors == {TRUE: 0.0, RAW: 0.25, FREE: 0.125, SHRUNK: 0.0625}
-    assert [how for *_, how in asked] == [*errors_of] * 3
-    for log, environment, _ in asked:
+        assert all(models[level] is results[how][0] for level, how in HOW.items())
+        assert errors == {TRUE: 0.0, **{level: results[how][1] for level, how in HOW.items()}}
+        models, errors = module._models(task, people, environment, recovered=False, threads=1)
+        assert (list(models), errors) == ([TRUE], {TRUE: 0.0})
+    assert len(calls) == 9
+    for log, environment in calls:
         np.testing.assert_array_equal(log.rating, task.log(environment).rating)
 
 
-def test_the_table_has_every_policy_level_and_environment(table: pl.DataFrame) -> None:
+def test_table_has_all_policies_levels_and_environments(table: pl.DataFrame) -> None:
     keys = ("environment", "policy", "level")
     ends, curves = (table.filter(kind=kind) for kind in ("final", "curve"))
     wanted = {(e, p, level) for e in ENVIRONMENTS for p in PLAYED for level in LEVELS}
@@ -157,66 +159,62 @@ def test_the_table_has_every_policy_level_and_environment(table: pl.DataFrame) -
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_the_numbers_are_those_of_rounds_played_here(table: pl.DataFrame, task: MovieLensTask, name: str) -> None:
+def test_table_equals_rollouts(
+    table: pl.DataFrame,
+    recoveries: Recoveries,
+    task: MovieLensTask,
+    name: str,
+) -> None:
     environment = ENVIRONMENTS[name]
-    offered = task.offered(PEOPLE, ROUNDS)
-    people = task.population(environment, offered)
-    log = task.log(environment)
-    raw, raw_error = task.recovered(log, environment, clustering="raw")
-    free, free_error = task.recovered(log, environment, clustering="cosine")
-    models = {TRUE: (people.model, 0.0), RAW: (raw, raw_error), FREE: (free, free_error)}
-    models[SHRUNK] = task.recovered(log, environment, clustering="cosine", shrink=True)
-    made: dict[tuple[str, str], Policy] = {("ts", NOTHING): TS(task.model, noise=NOISE)}
+    people = task.population(environment, task.offered(PEOPLE, ROUNDS))
+    models = {TRUE: (people.model, 0.0)}
+    models |= {level: recoveries[environment.title, *how] for level, how in HOW.items()}
+    policies: dict[tuple[str, str], Policy] = {("ts", NOTHING): TS(task.model, noise=NOISE)}
     for level, (model, _) in models.items():
-        made["lpbts", level] = LpbTS(model, noise=NOISE, first="uniform")
-        made["mts", level] = MTS(model, noise=NOISE)
-        made["ts-top", level] = TS(model, noise=NOISE, top=True)
-        made["lpb-utility", level] = LpbUtility(model, noise=NOISE)
-        made["lpb-ids", level] = LpbIDS(model, noise=NOISE)
-        made["popular", level] = Popular(model)
-    for (policy, level), one in made.items():
-        trace = rollout(one, people, rounds=ROUNDS, seed=task.seed)
+        policies["lpbts", level] = LpbTS(model, noise=NOISE, first="uniform")
+        policies["mts", level] = MTS(model, noise=NOISE)
+        policies["ts-top", level] = TS(model, noise=NOISE, top=True)
+        policies["lpb-utility", level] = LpbUtility(model, noise=NOISE)
+        policies["lpb-ids", level] = LpbIDS(model, noise=NOISE)
+        policies["popular", level] = Popular(model)
+    for (policy, level), built in policies.items():
+        trace = rollout(built, people, rounds=ROUNDS, seed=task.seed)
         rows = table.filter(environment=name, policy=policy, level=level)
-        row = rows.filter(kind="final").row(0, named=True)
-        own = _by_hand(trace, people)
-        for key, value in own.items():
-            np.testing.assert_allclose(row[key], value, rtol=1e-9, atol=1e-12, err_msg=f"{policy} {level} {key}")
-        assert row["error"] == (models[level][1] if level in models else None)
-        totals = np.cumsum(_lost(trace, people), axis=1)
+        final = rows.filter(kind="final").row(0, named=True)
+        for key, value in naive_ends(trace, people).items():
+            np.testing.assert_allclose(final[key], value, rtol=1e-9, atol=1e-12, err_msg=f"{policy} {level} {key}")
+        assert final["error"] == (models[level][1] if level in models else None)
+        totals = np.cumsum(naive_regret(trace, people), axis=1)
         curve = rows.filter(kind="curve").sort("round")
         assert curve["round"].to_list() == list(range(1, ROUNDS + 1))
         np.testing.assert_allclose(curve["regret"], totals.mean(axis=0), atol=1e-12)
         np.testing.assert_allclose(curve["regret_sd"], totals.std(axis=0, ddof=1), atol=1e-12)
 
 
-def _lost(trace: Trace, people: Population) -> Any:
-    """The best offered mean minus the played one's, person by person and round by round."""
+def naive_regret(trace: Trace, people: Population) -> FloatArray:
+    """Return the best offered mean minus the played one, people × rounds."""
     plays = trace.plays[:, :, 0]
-    lost = np.empty(plays.shape)
-    for p in range(plays.shape[0]):
-        for t in range(plays.shape[1]):
-            choices = people.offered[p, t]
-            assert plays[p, t] in choices
-            lost[p, t] = people.means[p, choices].max() - people.means[p, plays[p, t]]
-    return lost
+    regret = np.empty(plays.shape)
+    for p, t in np.ndindex(*plays.shape):
+        choices = people.offered[p, t]
+        assert plays[p, t] in choices
+        regret[p, t] = people.means[p, choices].max() - people.means[p, plays[p, t]]
+    return regret
 
 
-def _by_hand(trace: Trace, people: Population) -> dict[str, float]:
-    regret = _lost(trace, people).sum(axis=1)
-    score = []
-    for own, rewards in zip(people.means, trace.rewards, strict=True):
-        mean = sum(own) / len(own)
-        sd = np.sqrt(sum((own - mean) ** 2) / len(own))
-        score.append((sum(rewards) / len(rewards) - mean) / sd)
-    n = len(score)
-    centre = sum(score) / n
-    spread = np.sqrt(sum((x - centre) ** 2 for x in score) / (n - 1))
-    loss = sum(regret) / n
-    sd = np.sqrt(sum((x - loss) ** 2 for x in regret) / (n - 1))
-    return {"regret": loss, "regret_sd": sd, "z": centre, "z_se": spread / np.sqrt(n)}
+def naive_ends(trace: Trace, people: Population) -> dict[str, float]:
+    regret = naive_regret(trace, people).sum(axis=1)
+    scores = []
+    for means, rewards in zip(people.means, trace.rewards, strict=True):
+        mean = sum(means) / len(means)
+        sd = np.sqrt(sum((means - mean) ** 2) / len(means))
+        scores.append((sum(rewards) / len(rewards) - mean) / sd)
+    error = statistics.stdev(scores) / np.sqrt(len(scores))
+    ends = {"regret": regret.mean(), "regret_sd": statistics.stdev(regret), "z": np.mean(scores), "z_se": error}
+    return {name: float(value) for name, value in ends.items()}
 
 
-def test_ratings_are_standardised_by_the_persons_own_mean_and_sd() -> None:
+def test_ratings_are_standardized_by_person() -> None:
     model = PreferenceModel([[0, 1]])
     people = Population(model, np.array([0, 0]), np.array([[5.0, 1.0], [4.0, 3.0]]), Rewards())
     trace = Trace(
@@ -232,37 +230,42 @@ def test_ratings_are_standardised_by_the_persons_own_mean_and_sd() -> None:
     np.testing.assert_allclose([ends["regret_sd"], ends["z_se"]], [np.sqrt(2.0), 0.25])
 
 
-def test_charts_have_the_error_over_draws_and_the_spread_over_people() -> None:
+def test_error_is_over_draws_and_spread_over_people() -> None:
     rows = {"policy": ["a"] * 3, "regret": [1.0, 2.0, 6.0], "regret_sd": [3.0, 4.0, 5.0]}
-    made = over_draws(pl.DataFrame(rows), "policy").row(0, named=True)
-    np.testing.assert_allclose(made["regret"], 3.0)
-    np.testing.assert_allclose(made["regret_sd"], np.sqrt((9 + 16 + 25) / 3))
-    np.testing.assert_allclose(made["regret_se"], np.sqrt((4 + 1 + 9) / 2) / np.sqrt(3))
+    row = over_draws(pl.DataFrame(rows), "policy").row(0, named=True)
+    np.testing.assert_allclose(row["regret"], 3.0)
+    np.testing.assert_allclose(row["regret_sd"], np.sqrt((9 + 16 + 25) / 3))
+    np.testing.assert_allclose(row["regret_se"], np.sqrt((4 + 1 + 9) / 2) / np.sqrt(3))
 
 
-def test_another_draw_is_another_split(folder: Path, table: pl.DataFrame) -> None:
-    figure = FIGURES["movielens-1m"]
-    case = Case(
-        figure.name, "draw 0", {"draw": 0, "recovered": True, "dataset": "1m", "people": PEOPLE, "rounds": ROUNDS}
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "require", {"1m": folder}.__getitem__)
-        patch.setattr(module, "fingerprint_of", {"1m": "content"}.__getitem__)
-        other = figure.run(case, RUN_SEED, 1)
+def test_draws_differ(log: Log, table: pl.DataFrame) -> None:
+    other = run_draw(log, 0, recovered=False)
     assert other.columns == table.columns
-    assert not other["regret"].equals(table["regret"])
+    true = table.filter(level=TRUE)
+    assert other.filter(level=TRUE).height == true.height
+    assert not other.filter(level=TRUE)["regret"].equals(true["regret"])
 
 
-def test_the_chart_shows_every_environment_with_both_errors(table: pl.DataFrame) -> None:
-    moved = table.filter(pl.col("level") != RAW).with_columns(pl.col("regret", "z") + 1, draw=pl.lit(3))
-    spec = FIGURES["movielens-1m"].chart(pl.concat([table, moved])).to_dict()
+@pytest.fixture(scope="module")
+def spec(table: pl.DataFrame) -> Json:
+    """Return the chart of two draws that differ by 1, the second without a raw model; TS has a regret of 344."""
+    first = table.with_columns(regret=pl.when(level=NOTHING).then(343.5).otherwise("regret"))
+    second = first.filter(pl.col("level") != RAW).with_columns(pl.col("regret", "z") + 1, draw=pl.lit(3))
+    chart: Json = deferred_validation(FIGURES["movielens-1m"].chart)(pl.concat([first, second])).to_dict()
+    return chart
+
+
+def test_chart_shows_all_environments_with_both_errors(table: pl.DataFrame, spec: Json) -> None:
     titles = {" ".join(panel["title"]["text"]): " ".join(panel["title"]["subtitle"]) for panel in spec["concat"]}
     for environment in ENVIRONMENTS.values():
         for level in LEVELS:
-            assert titles[f"{environment.title}: {level}"].startswith("1 draw; " if level == RAW else "2 draws; ")
+            draws = "1 draw" if level == RAW else "2 draws"
+            subtitle = f"{draws}; TS without a model: 344, off the chart"
+            assert titles[f"{environment.title}: {level}"] == subtitle
         assert "95 % intervals, Student's t" in titles[f"{environment.title}: ratings"]
-    assert all("TS without a model" in subtitle for subtitle in titles.values()), "it is off the chart, and said"
+    assert all("TS without a model" in subtitle for subtitle in titles.values())
     rows = [row for data in spec["datasets"].values() for row in data]
+    assert all(row.get("name") != "TS" for row in rows)
     dots = [row for row in rows if "value" in row]
     assert len(dots) == table.filter(pl.col("policy") != "ts", kind="final").height
     assert {row["group"] for row in dots} == {
@@ -277,19 +280,10 @@ def test_the_chart_shows_every_environment_with_both_errors(table: pl.DataFrame)
     np.testing.assert_allclose([row["high"] - row["low"] for row in ends], 1.0)  # ± one error
 
 
-def test_ratings_share_an_axis(table: pl.DataFrame) -> None:
-    spec = FIGURES["movielens-1m"].chart(table).to_dict()
+def test_panels_of_ratings_share_an_axis(table: pl.DataFrame, spec: Json) -> None:
     ratings = [panel for panel in spec["concat"] if " ".join(panel["title"]["text"]).endswith(": ratings")]
     domains = {tuple(panel["layer"][0]["encoding"]["x"]["scale"]["domain"]) for panel in ratings}
     assert (len(ratings), len(domains)) == (3, 1)
     low, high = domains.pop()
     shown = table.filter(pl.col("level") != NOTHING, kind="final")["z"].to_numpy()
     assert low < shown.min() <= shown.max() < high
-
-
-def test_models_are_recovered_in_the_first_draws_only(task: MovieLensTask) -> None:
-    environment = ENVIRONMENTS["same"]
-    people = task.population(environment, task.offered(2, 2))
-    models, errors = module._models(task, people, environment, recovered=False, threads=1)
-    assert list(models) == [TRUE]
-    assert errors == {TRUE: 0.0}

@@ -1,4 +1,4 @@
-"""The report of a reproduction: claims in the summary, at their figures and in full; charts of the figures."""
+"""Report of a reproduction: claims in the summary, at their figures and in full; charts."""
 
 import html
 import json
@@ -11,10 +11,10 @@ import pytest
 
 from lpbandits.paper.claims.check import Claim, judge
 from lpbandits.paper.figures import FIGURES
-from lpbandits.paper.figures.movielens import LEVELS, NOTHING
 from lpbandits.paper.figures.simplex import MODEL, region
 from lpbandits.paper.report import _settings, save_reproduction
 from lpbandits.paper.spec import FULL, QUICK, Size
+from lpbandits.views.charts.base import deferred_validation
 from lpbandits.views.page import VERDICTS
 
 BELOW = np.array([-3.0, -2.5, -2.0, -2.5])
@@ -25,8 +25,8 @@ Report = tuple[dict[str, str], list[Claim]]
 
 
 def claims() -> list[Claim]:
-    """Return a claim of each verdict; the third has two settings, the fourth is hostile, the last is no headline."""
-    found = [
+    """Return a claim of each verdict; the third has two settings, the fourth has markup, the last is no headline."""
+    checked = [
         judge("A loses less than B.", BELOW, measure="A − B", below=0, detail="A 1, B 3"),
         judge("B loses less than A.", -BELOW, measure="B − A", below=0),
         judge("A is like B.", {"x = 1": BELOW + 2.5, "x = 2": BELOW}, measure="A / B", below=0),
@@ -35,8 +35,8 @@ def claims() -> list[Claim]:
     ]
     figures = ("simplex", "simplex", "recovery", "recovery", "recovery")
     return [
-        replace(claim, figures=(name,), headline=claim is not found[-1])
-        for claim, name in zip(found, figures, strict=True)
+        replace(claim, figures=(name,), headline=claim is not checked[-1])
+        for claim, name in zip(checked, figures, strict=True)
     ]
 
 
@@ -57,12 +57,12 @@ def recovery_table() -> pl.DataFrame:
 def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     figures = [FIGURES["simplex"], FIGURES["recovery"]]
     tables = {"simplex": figures[0].run(figures[0].cases(QUICK)[0], 0, 1), "recovery": recovery_table()}
-    found = claims()
+    checked = claims()
     path = save_reproduction(
         tmp_path_factory.mktemp("report"),
         figures,
         tables,
-        claims=found,
+        claims=checked,
         skipped={},
         size=Size(draws=2, quick=True),
         seed=0,
@@ -71,14 +71,14 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     text = path.read_text()
     assert EVIL not in text
     parts = re.findall(r"<section.*?</section>", text.split("<script>", 1)[0], re.S)
-    return {part.split("</h2>")[0].split("<h2>")[1]: html.unescape(part) for part in parts}, found
+    return {part.split("</h2>")[0].split("<h2>")[1]: html.unescape(part) for part in parts}, checked
 
 
-def test_a_claim_is_in_the_summary_at_its_figure_and_in_full(report: Report) -> None:
-    sections, found = report
+def test_claims_are_in_the_summary_at_their_figure_and_in_full(report: Report) -> None:
+    sections, checked = report
     first, *_, last = sections
     assert (first, last) == ("Summary", "All claims")
-    for claim in found:
+    for claim in checked:
         figure = FIGURES[claim.figures[0]]
         assert (f'<a href="#{figure.name}">{claim.claim}</a>' in sections[first]) == claim.headline
         assert f'id="{figure.name}"' in sections[figure.title]
@@ -88,11 +88,11 @@ def test_a_claim_is_in_the_summary_at_its_figure_and_in_full(report: Report) -> 
     assert "A loses less than B." not in sections[FIGURES["recovery"].title]
 
 
-def test_the_summary_has_headline_claims_with_effect_and_mark(report: Report) -> None:
-    sections, found = report
+def test_summary_has_headline_claims_with_effect_and_symbol(report: Report) -> None:
+    sections, checked = report
     short = sections["Summary"]
-    headlines = [claim for claim in found if claim.headline]
-    assert short.count('<td class="mark">') == len(headlines) == len(found) - 1
+    headlines = [claim for claim in checked if claim.headline]
+    assert short.count('<td class="mark">') == len(headlines) == len(checked) - 1
     for claim in headlines:
         (row,) = [row for row in short.split("<tr>") if claim.claim in row]
         mark, look = VERDICTS[claim.verdict]
@@ -125,40 +125,12 @@ def test_settings_are_described_without_internal_names(size: Size) -> None:
 
 
 def test_panels_of_the_recovery_figure_share_an_axis() -> None:
-    spec = FIGURES["recovery"].chart(recovery_table()).to_dict()
+    spec = deferred_validation(FIGURES["recovery"].chart)(recovery_table()).to_dict()
     tops = set(re.findall(r'"domain": \[0, ([\d.]+)\]', json.dumps(spec)))
     assert (len(spec["concat"]), len(tops)) == (4, 1)
 
 
-def test_movielens_charts_compare_policies_with_the_same_model() -> None:
-    rows = [
-        {
-            "kind": kind,
-            "environment": environment,
-            "policy": policy,
-            "level": level,
-            "draw": draw,
-            "round": t,
-            "regret": 344.0 if policy == "ts" else 20.0,
-            "regret_sd": 5.0,
-            "z": 1.5,
-            "z_se": 0.1,
-        }
-        for environment in ("same", "different", "different-noisy")
-        for level, policies in (*((level, ("lpbts", "mts", "ts-top")) for level in LEVELS), (NOTHING, ("ts",)))
-        for policy in policies
-        for draw in range(2)
-        for kind, t in (("curve", 1), ("curve", 2), ("final", None))
-    ]
-    spec = FIGURES["movielens-1m"].chart(pl.DataFrame(rows, infer_schema_length=None)).to_dict()
-    subtitles = [" ".join(panel["title"]["subtitle"]) for panel in spec["concat"]]
-    assert len(subtitles) == 3 * len(LEVELS) + 3
-    assert all(text.startswith("2 draws; ") for text in subtitles[: 3 * len(LEVELS)])
-    assert "344, off the chart" in subtitles[0]
-    assert all(row.get("name") != "TS" for rows in spec["datasets"].values() for row in rows)
-
-
-def test_the_simplex_is_exact() -> None:
+def test_regions_of_the_simplex_are_sixths() -> None:
     for ordering in MODEL.orderings:
         corners = region(ordering)
         np.testing.assert_allclose(corners.sum(axis=1), 1.0)

@@ -10,7 +10,7 @@ import pytest
 import vl_convert
 
 from lpbandits.io import paths
-from lpbandits.views.charts.base import grid, hstack, vstack
+from lpbandits.views.charts.base import deferred_validation, grid, hstack, vstack
 from lpbandits.views.charts.lines import regret_chart
 from lpbandits.views.folder import save_chart
 from lpbandits.views.page import VERDICTS, Drawing, Link, Panel, Remark, Section, Table, page, vega_scripts
@@ -49,7 +49,7 @@ def test_a_verdict_has_its_symbol_and_name(verdict: str) -> None:
 
 def chart(title: str) -> Any:
     curves = pl.DataFrame({"policy": "ts", "round": [1, 2], "regret": [1.0, 2.0], "regret_sd": 0.5})
-    return regret_chart(curves, title=title)
+    return deferred_validation(regret_chart)(curves, title=title)
 
 
 def test_panels_of_a_chart_stand_alone(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
-"""Error message for extra arguments."""
+"""Arguments and options: lists, whether an option was given, and extra arguments."""
 
 from pathlib import Path
 from typing import Any
 
+import typer
 from typer.core import TyperCommand
 
 from lpbandits.text import display
@@ -18,6 +19,21 @@ class Command(TyperCommand):
         if extra and not ctx.resilient_parsing:
             ctx.fail(_too_many(extra))
         return extra
+
+
+def split_list(text: str) -> list[str]:
+    """Return the items of a comma-separated list.
+
+    >>> split_list("lpbts, ts,")
+    ['lpbts', 'ts']
+    """
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def is_given(context: typer.Context, name: str) -> bool:
+    """Return whether an option is on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _too_many(extra: list[str]) -> str:

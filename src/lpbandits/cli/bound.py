@@ -1,9 +1,11 @@
 """`lpb bound`: lower bounds on regret."""
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
+from lpbandits.cli.arguments import is_given, split_list
 from lpbandits.cli.screen import print_json, print_table, progress_bar, say
 from lpbandits.text import display
 
@@ -46,32 +48,32 @@ def bound(
     from lpbandits.views.bound_report import bound_table, content_of, described, save_bounds
     from lpbandits.worlds import SyntheticWorld
 
-    axes = [validate.as_choice(axis, "against", AXES) for axis in _split(against)]
-    names = _split(policies)
+    axes = [validate.as_choice(axis, "against", AXES) for axis in split_list(against)]
+    names = split_list(policies)
     _reject_unused(context, model is not None, bool(names))
     workers = check_growth(names, rounds, repeats, threads)[2]
-    sizes = {"states": states, "actions": actions, "gap": gap, "noise": 1.0 if noise is None else noise}
-    worlds = [] if model is not None else [SyntheticWorld(**sizes)]  # type: ignore[arg-type] # validated there
-    worlds += [world_at(axis, value, **sizes) for axis in axes for value in AXES[axis][1]]  # type: ignore[arg-type]
+    sizes: dict[str, Any] = {"states": states, "actions": actions, "gap": gap, "noise": 1.0 if noise is None else noise}
+    worlds = [] if model is not None else [SyntheticWorld(**sizes)]
+    worlds += [world_at(axis, value, **sizes) for axis in axes for value in AXES[axis][1]]
     n_people = validate.as_count(people, "people", high=MAX_PEOPLE)
     check_bounds(worlds, people=n_people, policies=names, rounds=rounds, repeats=repeats, workers=workers)
     if out is not None:
         as_folder(out)
-    run = {"people": people, "seed": validate.as_seed(seed), "policies": names, "rounds": rounds, "repeats": repeats}
+    run: dict[str, Any] = {
+        "people": people,
+        "seed": validate.as_seed(seed),
+        "policies": names,
+        "rounds": rounds,
+        "repeats": repeats,
+    }
     studies = {}
     with progress_bar("computing") as report:
         if model is not None:
             bounds = bound_model(PreferenceModel.load(model), state=state, means=_numbers(means), noise=noise)
         else:
-            bounds = bound_world(worlds[0], **run, threads=threads, progress=report)  # type: ignore[arg-type] # as declared
+            bounds = bound_world(worlds[0], **run, threads=threads, progress=report)
         for axis in axes:
-            studies[axis] = bounds_against(
-                axis,
-                **sizes,  # type: ignore[arg-type] # as declared
-                **run,  # type: ignore[arg-type]
-                threads=threads,
-                progress=report,
-            )
+            studies[axis] = bounds_against(axis, **sizes, **run, threads=threads, progress=report)
     written = None
     if out is not None:
         with progress_bar("drawing charts"):
@@ -89,15 +91,11 @@ def bound(
         say(f"Report: {display(written, None)}")
 
 
-def _split(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
-
-
 def _numbers(text: str) -> list[float] | None:
     from lpbandits.errors import InvalidInput
 
     try:
-        return [float(word) for word in _split(text)] or None
+        return [float(word) for word in split_list(text)] or None
     except ValueError:
         raise InvalidInput(f"means must be numbers separated by commas, such as 3.5,2,1, got {text!r}") from None
 
@@ -116,6 +114,5 @@ def _reject_unused(context: typer.Context, has_model: bool, is_measured: bool) -
         if not is_measured:
             idle |= dict.fromkeys(("rounds", "repeats"), "needs --policies; add them, or")
     for name, why in idle.items():
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
+        if is_given(context, name):
             raise InvalidInput(f"--{name} {why} remove it")

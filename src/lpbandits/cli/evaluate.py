@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from lpbandits.cli import reading, workers
+from lpbandits.cli.arguments import split_list
 from lpbandits.cli.screen import print_json, print_table, progress_bar, say, stage_bars
 from lpbandits.text import LINE, display
 
@@ -79,7 +80,7 @@ def evaluate(
             model=loaded,
             states=reading.number_of_states(states),
             scale=scale,
-            policies=None if policies is None else [name.strip() for name in policies.split(",") if name.strip()],
+            policies=None if policies is None else split_list(policies),
             rounds=rounds,
             people=people,
             repeats=repeats,

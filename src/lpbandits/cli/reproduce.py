@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -49,30 +49,10 @@ def reproduce(
     from lpbandits.parallel import Workers
 
     if show:
-        entries = listing()
-        if as_json:
-            print_json({"figures": entries})
-            return
-        columns = ["name", "shows", "settings", "draws", "data"]
-        for group, title in (("paper", "Figures of the paper"), ("beyond", "Beyond the paper")):
-            rows = [
-                [
-                    e["name"],
-                    e["shows"],
-                    str(len(e["settings"])),
-                    str(e["draws"]),
-                    _needs(e["needs_data"], e["data_here"]),
-                ]
-                for e in entries
-                if e["group"] == group
-            ]
-            print_table(title, columns, rows, right={"settings", "draws"})
+        _show_list(listing(), as_json=as_json)
         return
-    chosen_workers = (
-        Workers()
-        if (jobs, backend, address) == (None, "processes", None)
-        else workers.workers_of(jobs, backend, address)
-    )
+    by_default = (jobs, backend, address) == (None, "processes", None)
+    chosen_workers = Workers() if by_default else workers.workers_of(jobs, backend, address)
     size = replace(QUICK if quick else FULL, rounds=validate.as_count(rounds, "rounds"))
     if draws is not None:
         size = replace(size, draws=validate.as_count(draws, "draws"))
@@ -92,16 +72,8 @@ def reproduce(
     for why in done.recomputed:
         typer.echo(f"note: computed again: {display(why, LINE)}", err=True)
     if as_json:
-        claims = [asdict(claim) for claim in done.claims]
-        print_json(
-            {
-                "claims": claims,
-                "skipped": done.skipped,
-                "recomputed": done.recomputed,
-                "seconds": done.seconds,
-                "report": str(done.report),
-            }
-        )
+        claims = {"claims": [asdict(claim) for claim in done.claims], "skipped": done.skipped}
+        print_json({**claims, "recomputed": done.recomputed, "seconds": done.seconds, "report": str(done.report)})
         return
     for source, title in (("paper", "Claims of the paper"), ("beyond", "Beyond the paper")):
         rows = [
@@ -116,7 +88,21 @@ def reproduce(
     say(f"\n{done.seconds:.0f} s. Report: {display(done.report, None)}")
 
 
-def _needs(data: str | None, here: bool) -> str:
-    if data is None:
+def _show_list(figures: list[dict[str, Any]], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"figures": figures})
+        return
+    columns = ["name", "shows", "settings", "draws", "data"]
+    for group, title in (("paper", "Figures of the paper"), ("beyond", "Beyond the paper")):
+        rows = [
+            [figure["name"], figure["shows"], str(len(figure["settings"])), str(figure["draws"]), _needs(figure)]
+            for figure in figures
+            if figure["group"] == group
+        ]
+        print_table(title, columns, rows, right={"settings", "draws"})
+
+
+def _needs(figure: dict[str, Any]) -> str:
+    if figure["needs_data"] is None:
         return "–"
-    return f"MovieLens {data}" + ("" if here else " (not installed)")
+    return f"MovieLens {figure['needs_data']}" + ("" if figure["data_here"] else " (not installed)")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lpbandits.cli import workers
+from lpbandits.cli.arguments import is_given, split_list
 from lpbandits.cli.reading import read_log
 from lpbandits.cli.screen import notes, print_json, print_table, progress_bar, say
 from lpbandits.text import display
@@ -17,24 +18,10 @@ if TYPE_CHECKING:
 NUMBERS = {"regret", "± se", "sd", "median", "5-95 %", "best action", "true state", "weak regret", "both best"}
 DEFAULT = {"rewards": "lpbts,mts,ts,ts-top", "duels": "lpb-duel,double-ts"}
 OF_WORLDS = (
-    "states",
-    "actions",
-    "scale",
-    "gap",
-    "jitter",
-    "noise",
-    "base",
-    "spread",
-    "gaps",
-    "swap",
-    "model_error",
-    "assumed_noise",
-    "noise_family",
-    "model",
-    "rewards",
-    "log",
-    "least",
+    *("states", "actions", "scale", "gap", "jitter", "noise", "base", "spread", "gaps", "swap"),
+    *("model_error", "assumed_noise", "noise_family", "model", "rewards", "log", "least"),
 )
+"""Options that are settings of worlds."""
 
 
 def simulate(
@@ -109,18 +96,17 @@ def simulate(
     chosen_workers = workers.workers_of(jobs, backend, address)
     validate.as_choice(feedback, "feedback", DEFAULT)
     duels = feedback == "duels"
-    given = {name: context.params[name] for name in context.params if _is_given(context, name)}
-    _refuse(given, "first" if duels else "comparison", f"has no effect for {feedback}")
+    options = {name: context.params[name] for name in context.params if is_given(context, name)}
+    _refuse(options, "first" if duels else "comparison", f"has no effect for {feedback}")
     if duels:
-        _refuse(given, "assumed_noise", "has no effect for duels")
+        _refuse(options, "assumed_noise", "has no effect for duels")
     chosen = world or ("replay" if log is not None else "means" if model is not None else "synthetic")
-    place = world_of(chosen, {name: given[name] for name in OF_WORLDS if name in given}, settings)
+    place = world_of(chosen, {name: options[name] for name in OF_WORLDS if name in options}, settings)
     if duels:
         place = DuellingWorld(place, comparison)
     if out is not None:
         as_folder(out)
-    named = DEFAULT[feedback] if policies is None else policies
-    names = [name.strip() for name in named.split(",") if name.strip()]
+    names = split_list(DEFAULT[feedback] if policies is None else policies)
     with notes(), progress_bar("simulating (a first run also compiles)") as report:
         results = run(
             place,
@@ -147,8 +133,8 @@ def simulate(
     _show(results, written)
 
 
-def world_of(name: str, given: dict[str, Any], settings: list[str]) -> "World":
-    """Build a world from the given options; an option that the world does not have is an error."""
+def world_of(name: str, options: dict[str, Any], settings: list[str]) -> "World":
+    """Build a world from options; an option that the world does not have is an error."""
     import inspect
 
     from lpbandits import validate
@@ -168,23 +154,23 @@ def world_of(name: str, given: dict[str, Any], settings: list[str]) -> "World":
                 f"--set {validate.short_repr(pair)} is not a setting of the world {name!r}; it has {', '.join(takes)}"
                 + validate.did_you_mean(key, takes)
             )
-        if key in given:
+        if key in options:
             raise InvalidInput(f"{key} is set twice, once by --set {validate.short_repr(pair)}; set it once")
-        given[key] = Path(value) if key in ("model", "log") else _value(value)
+        options[key] = Path(value) if key in ("model", "log") else _value(value)
     understood = {*takes, "noise"} if "rewards" in takes else takes
-    for key in given:
-        _refuse(given if key not in understood else {}, key, f"is not a setting of the world {name!r}")
+    for key in options:
+        _refuse(options if key not in understood else {}, key, f"is not a setting of the world {name!r}")
     for key, option in (("model", "--model model.json"), ("log", "--log ratings.csv")):
-        if key in takes and key not in given:
+        if key in takes and key not in options:
             raise InvalidInput(f"the world {name!r} needs a {key}; add {option}")
-    if isinstance(given.get("model"), Path):
-        given["model"] = PreferenceModel.load(given["model"])
+    if isinstance(options.get("model"), Path):
+        options["model"] = PreferenceModel.load(options["model"])
     if "rewards" in takes:
-        _set_rewards(given, factory)
-    if isinstance(given.get("log"), Path):
-        given["log"], _ = read_log(given["log"])
+        _set_rewards(options, factory)
+    if isinstance(options.get("log"), Path):
+        options["log"], _ = read_log(options["log"])
     try:
-        world: World = factory(**given)
+        world: World = factory(**options)
     except TypeError as error:
         if "argument" not in str(error):
             raise
@@ -194,18 +180,18 @@ def world_of(name: str, given: dict[str, Any], settings: list[str]) -> "World":
     return world
 
 
-def _set_rewards(given: dict[str, Any], factory: Any) -> None:
+def _set_rewards(options: dict[str, Any], factory: Any) -> None:
     """Combine the family and the noise to `Rewards`; the default noise of the world "means" is the model's."""
     from lpbandits.model import as_model
     from lpbandits.rewards import Rewards
     from lpbandits.worlds import MeansWorld
     from lpbandits.worlds.means import model_rewards
 
-    if not {"rewards", "noise"} & set(given):
+    if not {"rewards", "noise"} & set(options):
         return
-    family, noise = given.get("rewards", "gaussian"), given.pop("noise", None)
+    family, noise = options.get("rewards", "gaussian"), options.pop("noise", None)
     from_model = noise is None and factory is MeansWorld
-    given["rewards"] = model_rewards(as_model(given["model"]), family) if from_model else Rewards(family, noise)
+    options["rewards"] = model_rewards(as_model(options["model"]), family) if from_model else Rewards(family, noise)
 
 
 def _value(text: str) -> Any:
@@ -222,16 +208,11 @@ def _value(text: str) -> Any:
         raise InvalidInput("the value of --set has too many digits or brackets") from None
 
 
-def _is_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
-
-
-def _refuse(given: dict[str, Any], name: str, why: str) -> None:
+def _refuse(options: dict[str, Any], name: str, why: str) -> None:
     """Reject an option that has no effect."""
     from lpbandits.errors import InvalidInput
 
-    if name in given:
+    if name in options:
         raise InvalidInput(f"--{name.replace('_', '-')} {why}; remove it")
 
 

@@ -22,7 +22,6 @@ from lpbandits.policies import entry_of
 from lpbandits.policies.evidences.taste import taste_of
 from lpbandits.policies.registry import NOTHING, TASTES
 from lpbandits.progress import Stopwatch
-from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray
 
 DEFAULT = (
@@ -88,13 +87,11 @@ class Contest:
     @property
     def tastes(self) -> list[str]:
         """Contestants that need the model's taste."""
-        personal = self.personal
-        return [
-            name for name in self.names if name == "ceiling" or (name in personal and entry_of(name).knows == TASTES)
-        ]
+        policies = [name for name in self.personal if entry_of(name).knows == TASTES]
+        return [name for name in self.names if name == "ceiling" or name in policies]
 
     def without(self, names: Sequence[str]) -> "Contest":
-        """Return the contest without some contestants."""
+        """Return the contest without these contestants."""
         return replace(self, names=[name for name in self.names if name not in names])
 
     def policy_scores(self, policies: Sequence[tuple[str, PreferenceModel]], replay: Replay) -> list[FloatArray]:
@@ -128,7 +125,7 @@ class Contest:
             )
             done = list(timed(watch or Stopwatch(), "replay", results, len(games) + len(jobs)))
         scores = dict(zip(policies, replay.scores_of_games(games, done[: len(games)]), strict=True))
-        scores |= dict(zip(others, done[len(games) :], strict=True))
+        scores |= {name: replay.scores(rewards) for name, rewards in zip(others, done[len(games) :], strict=True)}
         scores |= {name: replay.scores(rewards(replay)) for name, rewards in quick.items() if name in names}
         return {name: scores[name] for name in names}
 
@@ -170,20 +167,15 @@ def tuning_scores(name: str, first: float, seen: Moments, replay: Replay) -> dic
 
 
 def _job_of(name: str, known: Knowledge, replay: Replay) -> tuple[Any, ...]:
-    """Return the function and the arguments that compute the scores of a reference or of the ceiling."""
+    """Return the function and the arguments that compute the rewards of a reference or of the ceiling."""
     if name == "ceiling":
-        return ceiling_scores, taste_of(known.model), replay
-    return reference_scores, name, known.moments, known.constants[name], replay
+        return ceiling, taste_of(known.model), replay
+    return reference_rewards, name, known.moments, known.constants[name], replay
 
 
-def reference_scores(name: str, seen: Moments, constants: tuple[float, float], replay: Replay) -> FloatArray:
-    """Return the scores of a reference, people × rounds."""
-    return replay.scores(REFERENCES[name].recommender(seen, *constants).play(replay))
-
-
-def ceiling_scores(taste: TasteModel, replay: Replay) -> FloatArray:
-    """Return the scores of the ceiling, people × rounds."""
-    return replay.scores(ceiling(taste, replay))
+def reference_rewards(name: str, seen: Moments, constants: tuple[float, float], replay: Replay) -> FloatArray:
+    """Return the rewards of a reference, people × rounds."""
+    return REFERENCES[name].recommender(seen, *constants).play(replay)
 
 
 def kind_of(name: str) -> str:

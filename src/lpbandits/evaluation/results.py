@@ -204,9 +204,9 @@ class Evaluation:
 
     def _absent(self) -> Json:
         """Return the entries of policies that could not be evaluated, with null in place of every score."""
-        null: Json = {"z": {str(t): None for t in next(iter(self.policies.values())).z}, "se": None}
-        null["vs_popularity"] = {"mean": None, "low": None, "high": None}
-        return {name: {"title": titled(name), "kind": "left out", **null, "curve": []} for name in self.left_out}
+        scores: Json = {"z": {str(t): None for t in self.policies["popular"].z}, "se": None, "curve": []}
+        scores["vs_popularity"] = {"mean": None, "low": None, "high": None}
+        return {name: {"title": titled(name), "kind": "left out", **scores} for name in self.left_out}
 
     def note(self) -> Json:
         """Return the summary that is stored in a model (`model.evaluation`)."""

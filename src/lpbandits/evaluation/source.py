@@ -32,29 +32,22 @@ class Source:
         if model is None:
             return cls(log)
         model = as_model(model)
-        strangers = Provenance.of(model).none_in_training(log.people)
+        unseen = Provenance.of(model).none_in_training(log.people)  # None if unknown
         config = FitConfig.of(model)
         aligned, dropped = align(log, model)
-        notes = []
-        if dropped:
-            what = pluralize(dropped, "rating")
-            notes.append(f"ignored {what} of actions that are not in the model")
-        if strangers:
-            notes.append("the model was used as it is: none of these people are in its training data")
-            return cls(aligned, model, None, notes)
-        if config is not None:
-            why = "people of this log are in the model's training data"
-            if strangers is None:
-                why = "it is unknown whether people of this log are in the model's training data"
-            notes.append(f"{why}: the model was refitted with the same settings, without the held-out people")
+        notes = [f"ignored {pluralize(dropped, 'rating')} of actions that are not in the model"] if dropped else []
+        if not unseen and config is not None:
+            why = "it is unknown whether " if unseen is None else ""
+            notes.append(
+                f"{why}people of this log are in the model's training data: the model was refitted with the same "
+                "settings, without the held-out people"
+            )
             if not validate.is_exactly(model.provenance.get("data_sha256"), log.sha256):
                 notes.append("this log is not the one that the model was fitted to")
             return cls(aligned, None, config, notes)
-        if strangers is None:
-            notes.append("the model was used as it is; it is unknown whether these people are in its training data")
-        else:
-            notes.append(
-                "the model was used as it is, although it was trained on people of this log: it has no record of its "
-                "fit settings"
-            )
-        return cls(aligned, model, None, notes, unseen=False)
+        reasons = {
+            True: ": none of these people are in its training data",
+            None: "; it is unknown whether these people are in its training data",
+            False: ", although it was trained on people of this log: it has no record of its fit settings",
+        }
+        return cls(aligned, model, None, [*notes, f"the model was used as it is{reasons[unseen]}"], unseen=bool(unseen))

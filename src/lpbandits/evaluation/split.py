@@ -38,26 +38,26 @@ class Split:
 
 
 def split(log: Ratings, *, least: int, seed: int, people: int | None = None) -> Split:
-    """Split the people of a log at random; people of the last two sets have `least` ratings that are not all alike.
+    """Split the people of a log at random; people of the last two sets have `least` ratings that differ.
 
     >>> log = Ratings.from_arrays(np.repeat(np.arange(20), 4), np.tile(np.arange(4), 20), np.arange(80) % 7)
     >>> parts = split(log, least=4, seed=0)
     >>> len(parts.fitted), len(parts.development), len(parts.report)
     (9, 4, 7)
     """
-    able = informative(log)
-    able = able[log.counts[able] >= least]
-    if len(able) < MIN_PEOPLE:
-        raise InvalidInput(_too_few(log, len(able), least))
-    order = np.random.default_rng([seed, 12]).permutation(able)
-    n_report = min(round(REPORT * len(able)), MAX_REPORT if people is None else people)
-    n_development = min(round(DEVELOPMENT * len(able)), MAX_DEVELOPMENT)
+    eligible = informative(log)
+    eligible = eligible[log.counts[eligible] >= least]
+    if len(eligible) < MIN_PEOPLE:
+        raise InvalidInput(_too_few(log, len(eligible), least))
+    order = np.random.default_rng([seed, 12]).permutation(eligible)
+    n_report = min(round(REPORT * len(eligible)), MAX_REPORT if people is None else people)
+    n_development = min(round(DEVELOPMENT * len(eligible)), MAX_DEVELOPMENT)
     report, development = order[:n_report], order[n_report : n_report + n_development]
     fitted = np.setdiff1d(np.arange(len(log.people)), order[: n_report + n_development])
     return Split(fitted, np.sort(development), np.sort(report))
 
 
-def _too_few(log: Ratings, able: int, least: int) -> str:
+def _too_few(log: Ratings, eligible: int, least: int) -> str:
     most = int(log.counts.max(initial=0))
     if most < least:
         remedy = "; with --repeats three are enough" if most >= MIN_RATINGS else ""
@@ -65,6 +65,6 @@ def _too_few(log: Ratings, able: int, least: int) -> str:
     if not len(informative(log)):
         return "all ratings of each person are equal, so there is nothing to choose; give ratings that differ"
     return (
-        f"{pluralize(able, 'person has', 'people have')} {least} ratings that differ; at least {MIN_PEOPLE} such "
+        f"{pluralize(eligible, 'person has', 'people have')} {least} ratings that differ; at least {MIN_PEOPLE} such "
         "people are needed: give ratings of more people"
     )

@@ -33,15 +33,15 @@ def sentence(
     'On 600 held-out people (of 1,589), taste gains 0.059 [0.044, 0.073] over popularity in 20 ...
     """
     prefix = "held-out " if unseen else ""
-    whom = f"On {pluralize(people, f'{prefix}person', f'{prefix}people')} (of {log_people:,})"
+    where = f"On {pluralize(people, f'{prefix}person', f'{prefix}people')} (of {log_people:,})"
     within = f"in {pluralize(rounds, 'round')}"
     if candidate is None:
-        return f"{whom}, no policy was evaluated; name one (--policies taste)."
+        return f"{where}, no policy was evaluated; name one (--policies taste)."
     losers = _losers(candidate, policies)
     if best != "popular":
         gain = policies[best].vs_popularity
         parts = [f"{titled(best)} gains {gain} over popularity {within}", *_versus_references(against), *losers]
-        return f"{whom}, {'; '.join(parts)}."
+        return f"{where}, {'; '.join(parts)}."
     ahead = [
         f"{titled(name)} gains {policies[name].vs_popularity}"
         for name in ("item-knn", "ease")
@@ -49,7 +49,7 @@ def sentence(
     ]
     what = "no policy beats popularity, but a recommender does" if ahead else "nothing beats popularity"
     parts = [_not_better(candidate, policies[candidate].vs_popularity, within), *ahead, *losers]
-    return f"{whom}, {what}: {'; '.join(parts)}."
+    return f"{where}, {what}: {'; '.join(parts)}."
 
 
 def _not_better(candidate: str, gain: Gain, within: str) -> str:

@@ -88,41 +88,23 @@ class MovieLensTask:
         train, bandit, offline = (ratings.subset(part) for part in split(len(ratings.people), seed))
         if len(train.people) < 10 * STATES:
             raise InvalidInput(f"people: {len(ratings.people)} are too few to split and cluster; use a larger dataset")
-        model = fit_states(
-            train,
-            TwoStage(scale="raw", shrink=False, seed=seed),
-            states=STATES,
-            heldout=0,
-            taste=False,
-            threads=threads,
-        ).model
+        model = _fit(train, TwoStage(scale="raw", shrink=False, seed=seed), threads)
         if model.n_states != STATES:
             raise InvalidInput(f"only {model.n_states} of {STATES} clusters have distinct orderings; use another seed")
         clusters = cluster_people(train, STATES, scale="raw", seed=seed, threads=threads)
         means = rescaled(model)
         true = PreferenceModel(model.orderings, actions=model.actions, means=means)
-        return cls(
-            true,
-            means,
-            _nearest(train, clusters.labels, bandit),
-            _nearest(train, clusters.labels, offline),
-            genres,
-            seed,
-        )
+        bandit_states, offline_states = (_nearest(train, clusters.labels, people) for people in (bandit, offline))
+        return cls(true, means, bandit_states, offline_states, genres, seed)
 
     def population(self, environment: Environment, offered: IntArray) -> Population:
         """Return one bandit person per row of `offered`; the model has the expected means of each state.
 
         All policies assume the same noise, even in environments without noise.
         """
-        people = len(offered)
-        chosen = np.random.default_rng([self.seed, 2]).choice(
-            len(self.bandit), people, replace=people > len(self.bandit)
-        )
-        truth = self.bandit[chosen]
-        model = PreferenceModel(
-            self.model.orderings, actions=self.model.actions, means=expected(self.means, environment)
-        )
+        rng = np.random.default_rng([self.seed, 2])
+        truth = rng.choice(self.bandit, len(offered), replace=len(offered) > len(self.bandit))
+        model = self.model.replace(means=expected(self.means, environment))
         means = self._personal(truth, environment, np.random.default_rng([self.seed, 3]))
         return Population(model, truth, means, Rewards("gaussian", NOISE), offered, replayed=environment.noise == 0)
 
@@ -152,14 +134,7 @@ class MovieLensTask:
 
         Means are utilities rescaled to the rating scale, as for the true model. The paper does not `shrink`.
         """
-        fitted = fit_states(
-            log,
-            TwoStage(scale=clustering, shrink=shrink, seed=self.seed),
-            states=STATES,
-            heldout=0,
-            taste=False,
-            threads=threads,
-        ).model
+        fitted = _fit(log, TwoStage(scale=clustering, shrink=shrink, seed=self.seed), threads)
         matching = match_orderings(self.model, fitted)
         means = expected(rescaled(fitted), environment)
         order = matching.assignment if fitted.n_states == STATES else np.arange(fitted.n_states)
@@ -242,6 +217,10 @@ def rescaled(model: PreferenceModel) -> FloatArray:
     stretched = LOWEST + (HIGHEST - LOWEST) * (along - low) / np.maximum(high - low, 1e-12)
     np.put_along_axis(means, model.orderings, stretched, axis=1)
     return means
+
+
+def _fit(log: Ratings, estimator: TwoStage, threads: int | None) -> PreferenceModel:
+    return fit_states(log, estimator, states=STATES, heldout=0, taste=False, threads=threads).model
 
 
 def _nearest(train: Ratings, labels: IntArray, others: Ratings) -> IntArray:

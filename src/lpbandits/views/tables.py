@@ -34,15 +34,12 @@ def described(results: Results) -> str:
     words = [pluralize(s[name], name.removesuffix("s")) for name in ("states", "actions") if name in s]
     if "scale" in s:
         words += [f"{s['scale']} scale{'s' if s['scale'] == 'different' else ''}", gaps_of(s)]
-    if "noise" in s:
-        words.append(noise_of(s))
+    words += [noise_of(s)] if "noise" in s else []
     words += _misspecified(s)
     words.append(pluralize(s["people"], "person", "people") + (" per state" if "states" in s else ""))
     words.append(pluralize(s["rounds"], "round"))
-    if s["draws"] > 1:
-        words.append(pluralize(s["draws"], "draw"))
-    if s.get("explore"):
-        words.append(f"minimum action probability {s['explore']:g}")
+    words += [pluralize(s["draws"], "draw")] if s["draws"] > 1 else []
+    words += [f"minimum action probability {s['explore']:g}"] if s.get("explore") else []
     return ", ".join([*words, f"seed {s['seed']}"])
 
 
@@ -70,13 +67,8 @@ def gaps_of(settings: Json) -> str:
 def _misspecified(settings: Json) -> list[str]:
     """Describe which of the paper's assumptions a world violates."""
     words = ["Student's t noise"] if settings.get("noise_family") == "student" else []
-    if settings.get("assumed_noise") is not None:
-        words.append(f"assumed noise {settings['assumed_noise']:g}")
-    if settings.get("swap"):
-        words.append(f"swap {settings['swap']:g}")
-    if settings.get("model_error"):
-        words.append(f"model error {settings['model_error']:g}")
-    return words
+    names = ("assumed_noise", "swap", "model_error")
+    return words + [f"{name.replace('_', ' ')} {settings[name]:g}" for name in names if settings.get(name)]
 
 
 def number(value: float | None, digits: int = 1) -> str:

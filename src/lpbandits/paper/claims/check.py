@@ -13,11 +13,12 @@ the constants.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
+from lpbandits.paper.claims.numbers import means_text
 from lpbandits.statistics import LEVEL, t_multiplier
 from lpbandits.typing import FloatArray
 
@@ -154,6 +155,27 @@ def judge(
         detail=detail,
         source="beyond" if beyond else "paper",
     )
+
+
+def compare(
+    claim: str, values: Mapping[str, Mapping[str, FloatArray]], *, measure: str = "", note: str = "", **options: Any
+) -> Claim:
+    """Judge the difference, or the ratio, of the first two policies in each setting; `options` are those of `judge`.
+
+    `values` holds one value per draw by setting and policy. The detail has the means of all policies, then the note.
+
+    >>> regret = {"A": np.array([1.0, 2.0]), "B": np.array([2.0, 4.0]), "C": np.array([5.0, 5.0])}
+    >>> claim = compare("A loses less than B.", {"x = 1": regret}, kind="ratio", below=1)
+    >>> claim.measure, claim.effect_text[:4], claim.detail
+    ('A / B', '0.50', 'x = 1: A 1.5, B 3.0, C 5.0')
+    """
+    ratio = options.get("kind") == "ratio"
+    pairs = {where: tuple(policies.values())[:2] for where, policies in values.items()}
+    effects = {where: one / other if ratio else one - other for where, (one, other) in pairs.items()}
+    first, second = tuple(next(iter(values.values())))[:2]
+    detail = "; ".join(f"{where}: " * bool(where) + means_text(policies) for where, policies in values.items())
+    measure = measure or f"{first} {'/' if ratio else '−'} {second}"
+    return judge(claim, effects, measure=measure, detail=detail + note, **options)
 
 
 _ORDER: tuple[Verdict, ...] = ("does not hold", "not settled", "holds")

@@ -2,12 +2,13 @@
 
 from functools import partial
 
-from lpbandits.paper.claims.check import COMPARABLE, CONSTANT, VASTLY, Check, Claim, Tables, judge
+from lpbandits.paper.claims.check import COMPARABLE, CONSTANT, VASTLY, Check, Claim, Tables, compare, judge
 from lpbandits.paper.claims.numbers import means_text, per_draw
 from lpbandits.paper.figures.sweeps import NARROW
 from lpbandits.typing import FloatArray
 
 WORDS = {"same": "Same scale", "different": "Different scales"}
+TITLES = {"lpbts": "lpbTS", "mts": "mTS", "ts": "TS", "ts-top": "TS top actions", NARROW: "TS with N(0, 1)"}
 NEARLY_ALWAYS = 0.95
 """Share of draws from which one policy nearly always loses less."""
 
@@ -17,75 +18,61 @@ def ends(tables: Tables, policy: str, scale: str, column: str = "regret") -> Flo
     return per_draw(tables["regret-curves"], policy, column, kind="final", scale=scale)
 
 
-def mts_wins_on_the_same_scale(tables: Tables) -> Claim:
-    mts, lpb = ends(tables, "mts", "same"), ends(tables, "lpbts", "same")
-    claim = "Same scale: mTS, which knows the means, loses less than lpbTS."
-    return judge(claim, mts - lpb, measure="mTS − lpbTS", below=0, detail=means_text({"mTS": mts, "lpbTS": lpb}))
+def _named(tables: Tables, scale: str, *policies: str, column: str = "regret") -> dict[str, FloatArray]:
+    """Return the final values of policies per draw, by title."""
+    return {TITLES[policy]: ends(tables, policy, scale, column) for policy in policies}
+
+
+def gap_closed(lpbts: FloatArray, mts: FloatArray, ts: FloatArray) -> str:
+    """Return the share of the gap from TS to mTS that lpbTS closes, as text."""
+    return (
+        f": lpbTS closes {float((ts.mean() - lpbts.mean()) / (ts.mean() - mts.mean())):.0%} of the gap from TS to mTS"
+    )
 
 
 def lpbts_is_comparable(tables: Tables) -> Claim:
-    mts, lpb, ts = (ends(tables, name, "same") for name in ("mts", "lpbts", "ts"))
-    closed = float((ts.mean() - lpb.mean()) / (ts.mean() - mts.mean()))
-    detail = means_text({"mTS": mts, "lpbTS": lpb, "TS": ts}) + f": lpbTS closes {closed:.0%} of the gap from TS to mTS"
+    regret = _named(tables, "same", "lpbts", "mts", "ts")
     claim = "Same scale: lpbTS is comparable to mTS."
-    return judge(claim, lpb / mts, kind="ratio", measure="lpbTS / mTS", below=COMPARABLE, detail=detail)
+    return compare(claim, {"": regret}, kind="ratio", below=COMPARABLE, note=gap_closed(*regret.values()))
 
 
-def mts_varies_less_on_the_same_scale(tables: Tables) -> Claim:
-    mts, lpb = (ends(tables, name, "same", "regret_sd") for name in ("mts", "lpbts"))
-    claim = "Same scale: mTS varies less over people than lpbTS."
-    detail = means_text({"mTS": mts, "lpbTS": lpb})
-    return judge(claim, mts - lpb, measure="sd of mTS − of lpbTS", below=0, detail=detail)
+def loses_less(tables: Tables, claim: str, scale: str, one: str, other: str) -> Claim:
+    return compare(claim, {"": _named(tables, scale, one, other)}, below=0)
+
+
+def varies_less(tables: Tables, scale: str, one: str, other: str) -> Claim:
+    claim = f"{WORDS[scale]}: {TITLES[one]} varies less over people than {TITLES[other]}."
+    spread = _named(tables, scale, one, other, column="regret_sd")
+    return compare(claim, {"": spread}, measure=f"sd of {TITLES[one]} − of {TITLES[other]}", below=0)
 
 
 def vastly_better_than_ts(tables: Tables, scale: str) -> Claim:
-    lpb, ts, narrow = (ends(tables, name, scale) for name in ("lpbts", "ts", NARROW))
-    detail = means_text({"lpbTS": lpb, "TS with a weak prior": ts, "TS with N(0, 1)": narrow})
     claim = f"{WORDS[scale]}: knowing the orderings is vastly better than plain TS."
-    return judge(claim, lpb / ts, kind="ratio", measure="lpbTS / TS", below=VASTLY, detail=detail)
+    return compare(claim, {"": _named(tables, scale, "lpbts", "ts", NARROW)}, kind="ratio", below=VASTLY)
 
 
 def mts_is_vastly_better(tables: Tables, scale: str) -> Claim:
-    mts, ts, top = (ends(tables, name, scale) for name in ("mts", "ts", "ts-top"))
+    regret = _named(tables, scale, "mts", "ts", "ts-top")
+    mts, *others = regret
     claim = f"{WORDS[scale]}: mTS is vastly better than TS, also than TS limited to the top actions."
-    detail = means_text({"mTS": mts, "TS": ts, "TS top actions": top})
-    parts = {"TS": mts / ts, "TS top actions": mts / top}
-    return judge(claim, parts, kind="ratio", measure="mTS / TS", below=VASTLY, detail=detail)
+    ratios = {name: regret[mts] / regret[name] for name in others}
+    return judge(claim, ratios, kind="ratio", measure="mTS / TS", below=VASTLY, detail=means_text(regret))
 
 
 def top_actions_lose_more(tables: Tables) -> Claim:
-    gaps, words = {}, []
-    for scale, title in WORDS.items():
-        lpb, top = ends(tables, "lpbts", scale), ends(tables, "ts-top", scale)
-        gaps[title.lower()] = lpb - top
-        words.append(f"{title.lower()}: " + means_text({"lpbTS": lpb, "TS top actions": top}))
     claim = "m = 5, k = 10: lpbTS loses less than TS limited to the actions that are best in some state."
-    return judge(claim, gaps, measure="lpbTS − TS top actions", below=0, detail="; ".join(words))
-
-
-def mts_fails_on_different_scales(tables: Tables) -> Claim:
-    mts, lpb = ends(tables, "mts", "different"), ends(tables, "lpbts", "different")
-    claim = "Different scales: lpbTS loses less than mTS."
-    return judge(claim, lpb - mts, measure="lpbTS − mTS", below=0, detail=means_text({"lpbTS": lpb, "mTS": mts}))
-
-
-def lpbts_varies_less(tables: Tables) -> Claim:
-    mts, lpb = (ends(tables, name, "different", "regret_sd") for name in ("mts", "lpbts"))
-    claim = "Different scales: lpbTS varies less over people than mTS."
-    detail = means_text({"lpbTS": lpb, "mTS": mts})
-    return judge(claim, lpb - mts, measure="sd of lpbTS − of mTS", below=0, detail=detail)
+    regret = {title.lower(): _named(tables, scale, "lpbts", "ts-top") for scale, title in WORDS.items()}
+    return compare(claim, regret, below=0)
 
 
 def ts_prior_decides(tables: Tables) -> Claim:
-    weak, narrow = ends(tables, "ts", "same"), ends(tables, NARROW, "same")
-    return judge(
+    return compare(
         "What plain TS loses hinges on its Gaussian prior.",
-        narrow / weak,
+        {"": _named(tables, "same", NARROW, "ts")},
         kind="ratio",
         measure="TS with N(0, 1) / TS with N(0, 100²)",
         above=CONSTANT,
-        detail=means_text({"weak prior": weak, "N(0, 1)": narrow})
-        + "; a narrow prior locks onto the first action tried",
+        note="; a narrow prior locks onto the first action tried",
         beyond=True,
     )
 
@@ -105,16 +92,18 @@ def one_draw_is_not_enough(tables: Tables) -> Claim:
 
 
 _NEEDS = ("regret-curves",)
+_KNOWS_MEANS = "Same scale: mTS, which knows the means, loses less than lpbTS."
+_FAILS = "Different scales: lpbTS loses less than mTS."
 
 CHECKS = [
-    Check(_NEEDS, mts_wins_on_the_same_scale, headline=True),
+    Check(_NEEDS, partial(loses_less, claim=_KNOWS_MEANS, scale="same", one="mts", other="lpbts"), headline=True),
     Check(_NEEDS, lpbts_is_comparable, headline=True),
-    Check(_NEEDS, mts_varies_less_on_the_same_scale),
+    Check(_NEEDS, partial(varies_less, scale="same", one="mts", other="lpbts")),
     Check(_NEEDS, partial(vastly_better_than_ts, scale="same")),
     Check(_NEEDS, partial(vastly_better_than_ts, scale="different"), headline=True),
     Check(_NEEDS, top_actions_lose_more, headline=True),
-    Check(_NEEDS, mts_fails_on_different_scales, headline=True),
-    Check(_NEEDS, lpbts_varies_less),
+    Check(_NEEDS, partial(loses_less, claim=_FAILS, scale="different", one="lpbts", other="mts"), headline=True),
+    Check(_NEEDS, partial(varies_less, scale="different", one="lpbts", other="mts")),
     Check(_NEEDS, partial(mts_is_vastly_better, scale="same")),
     Check(_NEEDS, partial(mts_is_vastly_better, scale="different")),
     Check(_NEEDS, ts_prior_decides),

@@ -5,7 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from lpbandits.paper.claims.check import ALIKE, COMPARABLE, Check, Claim, Tables, judge
+from lpbandits.paper.claims.check import ALIKE, COMPARABLE, Check, Claim, Tables, compare, judge
+from lpbandits.paper.claims.curves import gap_closed
 from lpbandits.paper.claims.numbers import both, means_text, per_draw
 from lpbandits.paper.figures.movielens import NOTHING, RECOVERED, SHRUNK, TRUE
 from lpbandits.paper.movielens import ENVIRONMENTS
@@ -14,6 +15,7 @@ from lpbandits.typing import FloatArray
 DATASETS = ("1m", "20m", "32m")
 RAW, FREE = RECOVERED
 RIVALS = {"mts": "mTS", "ts-top": "TS on its top actions"}
+WORDS = {name: environment.title.lower() for name, environment in ENVIRONMENTS.items()}
 NEAR = 0.05
 """An error (1 − τ) is about as good as another if it exceeds it by less than this."""
 LOW = 28.0
@@ -26,49 +28,44 @@ def _ends(tables: Tables, name: str, policy: str, level: str, environment: str, 
 
 
 def comparable(tables: Tables, name: str, title: str) -> Claim:
-    lpb, mts = (_ends(tables, name, policy, TRUE, "same") for policy in ("lpbts", "mts"))
-    ts = _ends(tables, name, "ts", NOTHING, "same")
-    closed = float((ts.mean() - lpb.mean()) / (ts.mean() - mts.mean()))
-    detail = means_text({"mTS": mts, "lpbTS": lpb, "TS": ts}) + f": lpbTS closes {closed:.0%} of the gap from TS to mTS"
+    regret = {
+        called: _ends(tables, name, policy, TRUE, "same") for policy, called in (("lpbts", "lpbTS"), ("mts", "mTS"))
+    }
+    regret["TS"] = _ends(tables, name, "ts", NOTHING, "same")
     claim = f"{title}, same scale: lpbTS is comparable to mTS."
-    return judge(claim, lpb / mts, kind="ratio", measure="lpbTS / mTS", below=COMPARABLE, detail=detail)
+    return compare(claim, {"": regret}, kind="ratio", below=COMPARABLE, note=gap_closed(*regret.values()))
 
 
 def mts_is_worse(tables: Tables, name: str, title: str) -> Claim:
     lpb, mts, common = (_ends(tables, name, p, TRUE, "different") for p in ("lpbts", "mts", "mts-common"))
-    return judge(
-        f"{title}, different scales: with the true model, mTS is worse than lpbTS.",
-        {"expected means": lpb - mts, "common means": lpb - common},
-        measure="lpbTS − mTS",
-        below=0,
-        detail=means_text({"lpbTS": lpb, "mTS with expected means": mts, "mTS with common means": common}),
-    )
+    claim = f"{title}, different scales: with the true model, mTS is worse than lpbTS."
+    regret = {"expected means": {"lpbTS": lpb, "mTS": mts}, "common means": {"lpbTS": lpb, "mTS": common}}
+    return compare(claim, regret, below=0)
 
 
 def recovered_is_competitive(tables: Tables, name: str, title: str, environment: str) -> Claim:
     raw, free = (_ends(tables, name, "lpbts", level, environment) for level in RECOVERED)
     true, _ = both(_ends(tables, name, "lpbts", TRUE, environment), raw)
     plain, _ = both(_ends(tables, name, "ts", NOTHING, environment), raw)
-    return judge(
-        f"{title}, {ENVIRONMENTS[environment].title.lower()}: recovered orderings are competitive with the true ones.",
-        raw / true,
+    return compare(
+        f"{title}, {WORDS[environment]}: recovered orderings are competitive with the true ones.",
+        {"": {"recovered": raw, "true": true, "recovered scale-free": free, "plain TS": plain}},
         kind="ratio",
         measure="lpbTS, recovered / true",
         below=COMPARABLE,
-        detail=means_text({"true": true, "recovered": raw, "recovered scale-free": free, "plain TS": plain}),
         beyond=environment == "different-noisy",
     )
 
 
 def recovered_is_biased(tables: Tables, name: str, title: str) -> Claim:
-    same, *others = (_ends(tables, name, "lpbts", RAW, environment, "error") for environment in ENVIRONMENTS)
+    same, plain, noisy = (_ends(tables, name, "lpbts", RAW, environment, "error") for environment in ENVIRONMENTS)
     return judge(
         f"{title}: recovered orderings are further from the true ones when ratings are on different scales.",
-        {"no noise": others[0] / same, "noisy": others[1] / same},
+        {"no noise": plain / same, "noisy": noisy / same},
         kind="ratio",
         measure="error (1 − τ), different scales / same scale",
         above=1,
-        detail=f"same scale {same.mean():.2f}, different {others[0].mean():.2f}, noisy {others[1].mean():.2f}",
+        detail=f"same scale {same.mean():.2f}, different {plain.mean():.2f}, noisy {noisy.mean():.2f}",
     )
 
 
@@ -87,130 +84,110 @@ def varying_scales_teach_better(tables: Tables, name: str, title: str) -> Claim:
         measure="recovered / true, different scales / same scale",
         below=1,
         detail="regret with the recovered model / with the true one: "
-        + ", ".join(f"{ENVIRONMENTS[key].title.lower()} {values.mean():.1f}" for key, values in lost.items()),
+        + means_text({WORDS[environment]: ratio for environment, ratio in lost.items()}),
     )
 
 
 def lpbts_leads(tables: Tables, name: str, title: str, environment: str, rival: str) -> Claim:
     """Compare lpbTS with a rival that has the same model."""
-    gaps, words = {}, []
-    for level in (TRUE, *RECOVERED):
-        lpb, other = (_ends(tables, name, policy, level, environment) for policy in ("lpbts", rival))
-        gaps[level] = lpb - other
-        words.append(f"{level}: " + means_text({"lpbTS": lpb, RIVALS[rival]: other}))
-    where = ENVIRONMENTS[environment].title.lower()
-    claim = f"{title}, {where}: with the same model, true or recovered, lpbTS loses less than {RIVALS[rival]}."
-    return judge(claim, gaps, measure=f"lpbTS − {RIVALS[rival]}", below=0, detail="; ".join(words), beyond=True)
+    titles = {"lpbts": "lpbTS", rival: RIVALS[rival]}
+    regret = {
+        level: {called: _ends(tables, name, policy, level, environment) for policy, called in titles.items()}
+        for level in (TRUE, *RECOVERED)
+    }
+    claim = f"{title}, {WORDS[environment]}: with the same model, true or recovered, lpbTS loses less than"
+    return compare(f"{claim} {RIVALS[rival]}.", regret, below=0, beyond=True)
 
 
 def means_matter_little(tables: Tables, name: str, title: str) -> Claim:
-    parts, words = {}, []
-    for environment in ("different", "different-noisy"):
-        mts, common = (_ends(tables, name, policy, TRUE, environment) for policy in ("mts", "mts-common"))
-        where = ENVIRONMENTS[environment].title.lower()
-        parts[where] = common / mts
-        words.append(f"{where}: " + means_text({"expected": mts, "common": common}))
-    return judge(
-        f"{title}: with the common means, mTS loses about as much as with the expected means.",
-        parts,
-        kind="ratio",
-        measure="common / expected",
-        above=1 / ALIKE,
-        below=ALIKE,
-        detail="; ".join(words),
-        beyond=True,
-    )
+    titles = {"mts-common": "common", "mts": "expected"}
+    regret = {
+        WORDS[environment]: {
+            called: _ends(tables, name, policy, TRUE, environment) for policy, called in titles.items()
+        }
+        for environment in ("different", "different-noisy")
+    }
+    claim = f"{title}: with the common means, mTS loses about as much as with the expected means."
+    return compare(claim, regret, kind="ratio", above=1 / ALIKE, below=ALIKE, beyond=True)
 
 
 def shrunk_is_enough(tables: Tables, name: str, title: str) -> Claim:
-    noisy = {key: it for key, it in ENVIRONMENTS.items() if it.noise}
-    regret = {it.title.lower(): _ends(tables, name, "lpb-ids", SHRUNK, key) for key, it in noisy.items()}
-    return judge(
-        f"{title}: with the recovered model, shrunk, the regret of lpb-ids stays below {LOW:g}.",
-        regret,
-        measure="regret of lpb-ids",
-        below=LOW,
-        detail=means_text(regret),
-        beyond=True,
-    )
+    noisy = [key for key, environment in ENVIRONMENTS.items() if environment.noise]
+    regret = {WORDS[key]: _ends(tables, name, "lpb-ids", SHRUNK, key) for key in noisy}
+    claim = f"{title}: with the recovered model, shrunk, the regret of lpb-ids stays below {LOW:g}."
+    return judge(claim, regret, measure="regret of lpb-ids", below=LOW, detail=means_text(regret), beyond=True)
 
 
 def shrunk_beats_scale_free(tables: Tables, name: str, title: str) -> Claim:
-    gaps, words = {}, []
-    for key, environment in ENVIRONMENTS.items():
-        ids, lpb = _ends(tables, name, "lpb-ids", SHRUNK, key), _ends(tables, name, "lpbts", FREE, key)
-        where = environment.title.lower()
-        gaps[where] = ids - lpb
-        words.append(f"{where}: " + means_text({"lpb-ids": ids, "lpbTS": lpb}))
-    return judge(
-        f"{title}: lpb-ids with the recovered model, shrunk, is below lpbTS with the scale-free one.",
-        gaps,
-        measure="lpb-ids, shrunk − lpbTS, scale-free",
-        below=0,
-        detail="; ".join(words),
-        beyond=True,
-    )
+    models = {"lpb-ids": SHRUNK, "lpbts": FREE}
+    regret = {
+        WORDS[key]: {policy: _ends(tables, name, policy, level, key) for policy, level in models.items()}
+        for key in ENVIRONMENTS
+    }
+    claim = f"{title}: lpb-ids with the recovered model, shrunk, is below lpbTS with the scale-free one."
+    return compare(claim, regret, measure="lpb-ids, shrunk − lpbTS, scale-free", below=0, beyond=True)
 
 
-LOGS = [(log, scale) for log in ("complete", "incomplete") for scale in ("same", "different")]
-
-
-def _error(tables: Tables, method: str, log: str, scale: str, people: int) -> FloatArray:
-    table = tables["recovery"].filter(method=method, log=log, scale=scale, people=people)
-    return table.sort("draw")["error"].to_numpy().astype(np.float64)
+def _errors(tables: Tables, method: str, people: int) -> dict[str, FloatArray]:
+    """Return the error of a method with a number of people per draw, by log and scale."""
+    table = tables["recovery"].filter(method=method, people=people).sort("draw")
+    return {
+        f"{log} logs, {scale} scale": table.filter(log=log, scale=scale)["error"].to_numpy().astype(np.float64)
+        for log in ("complete", "incomplete")
+        for scale in ("same", "different")
+    }
 
 
 def recovery_improves(tables: Tables, method: str, called: str, *, beyond: bool = False) -> Claim:
-    sizes = sorted(set(tables["recovery"]["people"].to_list()))
-    falls, words = {}, []
-    for log, scale in LOGS:
-        first, last = (_error(tables, method, log, scale, n) for n in (sizes[0], sizes[-1]))
-        falls[f"{log} logs, {scale} scale"] = last - first
-        words.append(f"{log}, {scale} {first.mean():.2f} → {last.mean():.2f}")
+    few, *_, many = sorted(set(tables["recovery"]["people"].to_list()))
+    first, last = (_errors(tables, method, people) for people in (few, many))
+    falls = {where: last[where] - first[where] for where in first}
     claim = f"The error of {called} falls as people grow."
-    measure = f"error with {sizes[-1]} people − with {sizes[0]}"
-    return judge(claim, falls, measure=measure, below=0, detail="; ".join(words), beyond=beyond)
+    detail = "; ".join(f"{where} {first[where].mean():.2f} → {last[where].mean():.2f}" for where in first)
+    measure = f"error with {many} people − with {few}"
+    return judge(claim, falls, measure=measure, below=0, detail=detail, beyond=beyond)
 
 
 def two_stage_against_em(tables: Tables) -> Claim:
     most = max(tables["recovery"]["people"].to_list())
-    gaps = {}
-    for log, scale in LOGS:
-        ours, em = (_error(tables, method, log, scale, most) for method in ("two-stage", "em"))
-        gaps[f"{log} logs, {scale} scale"] = ours - em
+    ours, em = (_errors(tables, method, most) for method in ("two-stage", "em"))
+    gaps = {where: ours[where] - em[where] for where in ours}
     claim = "Two-stage recovery, clustering raw ratings, is about as good as EM."
     detail = "; ".join(f"{where} {gap.mean():+.3f}" for where, gap in gaps.items())
     return judge(claim, gaps, measure=f"error − that of EM, {most} people", below=NEAR, detail=detail)
 
 
-def _about(dataset: str) -> list[Check]:
-    figure = f"movielens-{dataset}"
-    about = {"name": figure, "title": f"MovieLens {dataset.upper()}"}
-    main: list[Callable[..., Claim]] = [comparable, mts_is_worse, partial(recovered_is_competitive, environment="same")]
-    others: list[Callable[..., Claim]] = [
-        partial(recovered_is_competitive, environment="different"),
-        recovered_is_biased,
-        varying_scales_teach_better,
-        partial(recovered_is_competitive, environment="different-noisy"),
-        *(partial(lpbts_leads, environment=name, rival=rival) for name in ENVIRONMENTS for rival in RIVALS),
-        means_matter_little,
-        shrunk_is_enough,
-        shrunk_beats_scale_free,
-    ]
-    return [
-        *(Check((figure,), partial(check, **about), headline=True) for check in main),
-        *(Check((figure,), partial(check, **about)) for check in others),
-    ]
-
+_HEADLINES: list[Callable[..., Claim]] = [
+    comparable,
+    mts_is_worse,
+    partial(recovered_is_competitive, environment="same"),
+]
+_OTHERS: list[Callable[..., Claim]] = [
+    partial(recovered_is_competitive, environment="different"),
+    recovered_is_biased,
+    varying_scales_teach_better,
+    partial(recovered_is_competitive, environment="different-noisy"),
+    *(partial(lpbts_leads, environment=name, rival=rival) for name in ENVIRONMENTS for rival in RIVALS),
+    means_matter_little,
+    shrunk_is_enough,
+    shrunk_beats_scale_free,
+]
+_RECOVERY = ("recovery",)
+_SCALE_FREE = "two-stage recovery, scale-free,"
 
 CHECKS = [
-    *(check for dataset in DATASETS for check in _about(dataset)),
-    Check(("recovery",), partial(recovery_improves, method="two-stage", called="two-stage recovery, raw ratings,")),
-    Check(("recovery",), partial(recovery_improves, method="em", called="EM")),
-    Check(("recovery",), two_stage_against_em, headline=True),
-    Check(
-        ("recovery",),
-        partial(recovery_improves, method="two-stage-cosine", called="two-stage recovery, scale-free,", beyond=True),
+    *(
+        Check(
+            (f"movielens-{dataset}",),
+            partial(check, name=f"movielens-{dataset}", title=f"MovieLens {dataset.upper()}"),
+            headline=check in _HEADLINES,
+        )
+        for dataset in DATASETS
+        for check in (*_HEADLINES, *_OTHERS)
     ),
+    Check(_RECOVERY, partial(recovery_improves, method="two-stage", called="two-stage recovery, raw ratings,")),
+    Check(_RECOVERY, partial(recovery_improves, method="em", called="EM")),
+    Check(_RECOVERY, two_stage_against_em, headline=True),
+    Check(_RECOVERY, partial(recovery_improves, method="two-stage-cosine", called=_SCALE_FREE, beyond=True)),
 ]
 """In the order of the paper."""

@@ -1,6 +1,6 @@
 """Values per draw from the tables of figures, and their text."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -23,24 +23,17 @@ def values_of(table: pl.DataFrame) -> list[float]:
     return sorted(float(x) for x in table["x"].unique())
 
 
-def steps(along: Mapping[float, FloatArray], symbol: str, title: str = "") -> dict[str, FloatArray]:
-    """Return the differences between consecutive values of the parameter, per draw that both have.
+def steps(
+    along: Mapping[float, FloatArray], symbol: str, title: str = "", *, ratio: bool = False
+) -> dict[str, FloatArray]:
+    """Return the differences, or ratios, between consecutive values of the parameter, per draw that both have.
 
     >>> steps({1.0: np.array([1.0, 2.0, 9.0]), 5.0: np.array([4.0, 4.0])}, "k")
     {'k 1 → 5': array([3., 2.])}
     """
     before = f"{title}, " if title else ""
-    return {f"{before}{symbol} {a:g} → {b:g}": np.subtract(*both(along[b], along[a])) for a, b in pairwise(along)}
-
-
-def factors(along: Mapping[float, FloatArray], symbol: str, title: str = "") -> dict[str, FloatArray]:
-    """Return the ratios between consecutive values of the parameter, per draw.
-
-    >>> factors({1.0: np.array([1.0, 2.0]), 5.0: np.array([4.0, 4.0])}, "k")
-    {'k 1 → 5': array([4., 2.])}
-    """
-    before = f"{title}, " if title else ""
-    return {f"{before}{symbol} {a:g} → {b:g}": np.divide(*both(along[b], along[a])) for a, b in pairwise(along)}
+    change = np.divide if ratio else np.subtract
+    return {f"{before}{symbol} {a:g} → {b:g}": change(*both(along[b], along[a])) for a, b in pairwise(along)}
 
 
 def from_first(along: Mapping[float, FloatArray], symbol: str, title: str = "") -> dict[str, FloatArray]:
@@ -80,8 +73,3 @@ def along_text(along: Mapping[float, FloatArray], symbol: str, places: int = 1) 
     'k=5: 1.5, k=10: 4.0'
     """
     return ", ".join(f"{symbol}={x:g}: {np.mean(values):.{places}f}" for x, values in along.items())
-
-
-def joined(parts: Iterable[Mapping[str, FloatArray]]) -> dict[str, FloatArray]:
-    """Merge several mappings."""
-    return {where: values for part in parts for where, values in part.items()}

@@ -1,22 +1,14 @@
 """Claims about sweeps of states, actions, gaps and noise."""
 
 import math
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
 from lpbandits.paper.claims.check import ALIKE, CONSTANT, VASTLY, Check, Claim, Tables, judge
 from lpbandits.paper.claims.curves import WORDS, ends
-from lpbandits.paper.claims.numbers import (
-    along_text,
-    both,
-    factors,
-    from_first,
-    joined,
-    per_draw,
-    steps,
-    values_of,
-)
+from lpbandits.paper.claims.numbers import along_text, both, from_first, per_draw, steps, values_of
 from lpbandits.paper.figures.sweeps import INCREMENTAL, SWEEPS
 from lpbandits.typing import FloatArray
 
@@ -33,29 +25,22 @@ def _along(tables: Tables, name: str, policy: str, column: str = "regret") -> Al
     return {x: per_draw(tables[name], policy, column, x=x) for x in values_of(tables[name])}
 
 
-def _limited(tables: Tables) -> dict[str, Along]:
-    return {title: _along(tables, "vary-states", name) for name, title in LIMITED.items()}
+def mts_grows(tables: Tables, claim: str, name: str, symbol: str, places: int = 0) -> Claim:
+    along = _along(tables, name, "mts")
+    measure, detail = f"mTS, from one {symbol} to the next", along_text(along, symbol, places)
+    return judge(claim, steps(along, symbol), measure=measure, above=0, detail=detail)
 
 
-def mts_grows_with_both(tables: Tables) -> Claim:
-    along = _along(tables, "vary-both", "mts")
-    claim = "Different scales, k = m: the regret of mTS grows with k."
-    detail = along_text(along, "k")
-    return judge(claim, steps(along, "k"), measure="mTS, from one k to the next", above=0, detail=detail)
-
-
-def lpbts_is_constant_with_both(tables: Tables) -> Claim:
-    along, mts = _along(tables, "vary-both", "lpbts"), _along(tables, "vary-both", "mts")
-    low, *_, high = along
-    grown = mts[high].mean() / mts[low].mean()
+def lpbts_is_constant(tables: Tables, claim: str, name: str, symbol: str) -> Claim:
+    along = _along(tables, name, "lpbts")
     return judge(
-        "Different scales, k = m: the regret of lpbTS is fairly constant.",
-        from_first(along, "k"),
+        claim,
+        from_first(along, symbol),
         kind="ratio",
-        measure="lpbTS, ratio to the smallest k",
+        measure=f"lpbTS, ratio to the smallest {symbol}",
         above=1 / CONSTANT,
         below=CONSTANT,
-        detail=f"{along_text(along, 'k')}; over the same range mTS grows {grown:.1f}-fold",
+        detail=along_text(along, symbol),
     )
 
 
@@ -80,30 +65,28 @@ def top_actions_are_poor(tables: Tables) -> Claim:
     return judge(claim, ratios, kind="ratio", measure="lpbTS / TS top actions", below=VASTLY, detail=detail)
 
 
+def _limited(
+    tables: Tables, effects: Callable[[Along, str, str], dict[str, FloatArray]], kept: Callable[[float], bool]
+) -> tuple[dict[str, FloatArray], str]:
+    """Return the effects of the policies of `LIMITED` over the kept numbers of states, and their regret as text."""
+    policies = {title: _along(tables, "vary-states", name) for name, title in LIMITED.items()}
+    parts: dict[str, FloatArray] = {}
+    for title, along in policies.items():
+        parts |= effects({m: values for m, values in along.items() if kept(m)}, "m", title)
+    return parts, "; ".join(f"{title} {along_text(along, 'm', 0)}" for title, along in policies.items())
+
+
 def regret_rises_up_to_k(tables: Tables) -> Claim:
-    policies = _limited(tables)
-    rises = joined(
-        steps({m: values for m, values in along.items() if m <= AT}, "m", title) for title, along in policies.items()
-    )
+    rises, detail = _limited(tables, steps, lambda m: m <= AT)
     claim = "k = 20: regret rises with m until m = k (lpbTS, mTS and TS on the top actions)."
-    detail = "; ".join(f"{title} {along_text(along, 'm', 0)}" for title, along in policies.items())
     return judge(claim, rises, measure="from one m to the next", above=0, detail=detail)
 
 
 def regret_is_flat_after(tables: Tables) -> Claim:
-    policies = _limited(tables)
-    return judge(
-        "k = 20: regret is flat in m once m = k (lpbTS, mTS and TS on the top actions).",
-        joined(
-            from_first({m: values for m, values in along.items() if m >= AT}, "m", title)
-            for title, along in policies.items()
-        ),
-        kind="ratio",
-        measure="ratio to m = 20",
-        above=1 / ALIKE,
-        below=ALIKE,
-        detail="; ".join(f"{title} {along_text(along, 'm', 0)}" for title, along in policies.items()),
-    )
+    ratios, detail = _limited(tables, from_first, lambda m: m >= AT)
+    claim = "k = 20: regret is flat in m once m = k (lpbTS, mTS and TS on the top actions)."
+    above, below = 1 / ALIKE, ALIKE
+    return judge(claim, ratios, kind="ratio", measure="ratio to m = 20", above=above, below=below, detail=detail)
 
 
 def benefit_changes(tables: Tables, name: str, claim: str, symbol: str, policy: str, *, grows: bool) -> Claim:
@@ -112,7 +95,7 @@ def benefit_changes(tables: Tables, name: str, claim: str, symbol: str, policy: 
     called = LIMITED[policy]
     return judge(
         claim,
-        factors(along, symbol),
+        steps(along, symbol, ratio=True),
         kind="ratio",
         measure=f"TS / {called}, factor from one {symbol} to the next",
         above=1.0 if grows else -math.inf,
@@ -136,27 +119,6 @@ def mts_grows_less_at_a_fixed_interval(tables: Tables) -> Claim:
     detail = f"mTS {along_text(fixed, 'm', 0)}; k = m: {along_text(growing, 'k', 0)}"
     measure = f"mTS, factor from m {low:g} to {high:g} / factor from k {small:g} to {large:g}"
     return judge(claim, one / other, kind="ratio", measure=measure, below=VASTLY, detail=detail)
-
-
-def gaps_hurt_mts(tables: Tables, name: str, words: str) -> Claim:
-    along = _along(tables, name, "mts")
-    claim = f"Different scales{words}: wider gaps make mTS worse."
-    detail = along_text(along, "Δ", 0)
-    return judge(claim, steps(along, "Δ"), measure="mTS, from one Δ to the next", above=0, detail=detail)
-
-
-def gaps_leave_lpbts_stable(tables: Tables) -> Claim:
-    """Judge on the interval as printed: the spread of people's levels does not affect lpbTS."""
-    along = _along(tables, "vary-gap", "lpbts")
-    return judge(
-        "Different scales: lpbTS stays stably low as gaps grow.",
-        from_first(along, "Δ"),
-        kind="ratio",
-        measure="lpbTS, ratio to the smallest Δ",
-        above=1 / CONSTANT,
-        below=CONSTANT,
-        detail=along_text(along, "Δ"),
-    )
 
 
 def mts_wins_everywhere_on_the_same_scale(tables: Tables) -> Claim:
@@ -194,16 +156,26 @@ def refit_or_incremental(tables: Tables) -> Claim:
 
 
 _BOTH, _STATES, _ACTIONS = ("vary-both",), ("vary-states",), ("vary-actions",)
+_GROWS_WITH_BOTH = "Different scales, k = m: the regret of mTS grows with k."
+_CONSTANT_WITH_BOTH = "Different scales, k = m: the regret of lpbTS is fairly constant."
 _SHRINKS = "Different scales, k = 20: more states shrink the benefit of {} over plain TS."
+_PRINTED = "Different scales, interval as printed: wider gaps make mTS worse."
+_WIDE = "Different scales, levels that spread with Δ as the text explains: wider gaps make mTS worse."
+_STABLE = "Different scales: lpbTS stays stably low as gaps grow."
 _GROWS = "Different scales: the benefit of lpbTS over plain TS grows as actions outnumber states (m = 10)."
 _shrinks = partial(benefit_changes, name="vary-states", symbol="m", grows=False)
 _grows = partial(benefit_changes, name="vary-actions", symbol="k", grows=True)
 
+
+def _active(name: str, what: str, symbol: str) -> Check:
+    return Check((name,), partial(active_grow, name=name, what=what, symbol=symbol))
+
+
 CHECKS = [
-    Check(_BOTH, mts_grows_with_both, headline=True),
-    Check(_BOTH, lpbts_is_constant_with_both, headline=True),
-    Check(_BOTH, partial(active_grow, name="vary-both", what="with k = m", symbol="k")),
-    Check(("vary-both-same",), partial(active_grow, name="vary-both-same", what="with k = m", symbol="k")),
+    Check(_BOTH, partial(mts_grows, claim=_GROWS_WITH_BOTH, name="vary-both", symbol="k", places=1), headline=True),
+    Check(_BOTH, partial(lpbts_is_constant, claim=_CONSTANT_WITH_BOTH, name="vary-both", symbol="k"), headline=True),
+    _active("vary-both", "with k = m", "k"),
+    _active("vary-both-same", "with k = m", "k"),
     Check((*_STATES, "regret-curves"), top_actions_are_poor, headline=True),
     Check(_STATES, regret_rises_up_to_k),
     Check(_STATES, regret_is_flat_after, headline=True),
@@ -211,20 +183,14 @@ CHECKS = [
     Check(_STATES, partial(_shrinks, policy="mts", claim=_SHRINKS.format("mTS"))),
     Check(_STATES, mts_stays_worse_at_a_fixed_interval),
     Check((*_STATES, "vary-both"), mts_grows_less_at_a_fixed_interval),
-    Check(("vary-gap",), partial(gaps_hurt_mts, name="vary-gap", words=", interval as printed")),
-    Check(("vary-gap",), gaps_leave_lpbts_stable),
-    Check(
-        ("vary-gap-wide",),
-        partial(gaps_hurt_mts, name="vary-gap-wide", words=", levels that spread with Δ as the text explains"),
-    ),
-    Check(_ACTIONS, partial(active_grow, name="vary-actions", what="with k (m = 10)", symbol="k")),
-    Check(
-        ("vary-actions-same",),
-        partial(active_grow, name="vary-actions-same", what="with k (m = 10)", symbol="k"),
-    ),
+    Check(("vary-gap",), partial(mts_grows, claim=_PRINTED, name="vary-gap", symbol="Δ")),
+    Check(("vary-gap",), partial(lpbts_is_constant, claim=_STABLE, name="vary-gap", symbol="Δ")),
+    Check(("vary-gap-wide",), partial(mts_grows, claim=_WIDE, name="vary-gap-wide", symbol="Δ")),
+    _active("vary-actions", "with k (m = 10)", "k"),
+    _active("vary-actions-same", "with k (m = 10)", "k"),
     Check(_ACTIONS, partial(_grows, policy="lpbts", claim=_GROWS), headline=True),
     Check((*_ACTIONS, "regret-curves"), refit_or_incremental),
-    Check(("vary-noise",), partial(active_grow, name="vary-noise", what="with the noise", symbol="σ")),
+    _active("vary-noise", "with the noise", "σ"),
     Check(SAME_SWEEPS, mts_wins_everywhere_on_the_same_scale),
 ]
 """In the order of the figures."""

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from lpbandits.paper.claims.check import Check, Claim, Tables, judge
-from lpbandits.paper.claims.numbers import along_text, means_text, per_draw, steps, values_of
+from lpbandits.paper.claims.check import Check, Claim, Tables, compare, judge
+from lpbandits.paper.claims.numbers import along_text, per_draw, steps, values_of
 from lpbandits.paper.figures.relative import COMPARISONS, PAIRED
 from lpbandits.typing import FloatArray
 
@@ -21,9 +21,8 @@ def _along(table: pl.DataFrame, kind: str) -> dict[float, FloatArray]:
 def bound_falls(tables: Tables) -> Claim:
     along = _along(tables["bound-size"], "bound-preference")
     claim = "The more actions and states (k = m), the smaller the bound of Theorem 1."
-    return judge(
-        claim, steps(along, "k"), measure="change from one k to the next", below=0, detail=along_text(along, "k", 2)
-    )
+    detail = along_text(along, "k", 2)
+    return judge(claim, steps(along, "k"), measure="change from one k to the next", below=0, detail=detail)
 
 
 def growth_stays_above(tables: Tables) -> Claim:
@@ -45,16 +44,16 @@ def growth_stays_above(tables: Tables) -> Claim:
 
 
 def duels_beat_the_baseline(tables: Tables) -> Claim:
-    gaps, words = {}, []
-    for comparison, title in COMPARISONS.items():
-        ours, theirs, top = (
-            per_draw(tables["duels"], name, kind="final", comparison=comparison)
-            for name in ("lpb-duel", "double-ts", "double-ts-top")
-        )
-        gaps[title.lower()] = ours - theirs
-        words.append(f"{title}: " + means_text({"lpb-duel": ours, "double TS": theirs, "double TS top actions": top}))
+    titles = {"lpb-duel": "lpb-duel", "double-ts": "double TS", "double-ts-top": "double TS top actions"}
+    regret = {
+        comparison_title.lower(): {
+            title: per_draw(tables["duels"], name, kind="final", comparison=comparison)
+            for name, title in titles.items()
+        }
+        for comparison, comparison_title in COMPARISONS.items()
+    }
     claim = "Relative feedback: lpb-duel's strong regret is below double Thompson sampling's."
-    return judge(claim, gaps, measure="lpb-duel − double TS", below=0, detail="; ".join(words), beyond=True)
+    return compare(claim, regret, below=0, beyond=True)
 
 
 def duels_find_the_state(tables: Tables) -> Claim:
@@ -72,15 +71,10 @@ def duels_find_the_state(tables: Tables) -> Claim:
 
 
 def pairing_costs(tables: Tables) -> Claim:
-    paired, whole, duels = (per_draw(tables["pairing"], name, kind="final") for name in (PAIRED, "lpbts", "lpb-duel"))
-    return judge(
-        "Rewards compared in consecutive pairs are used very inefficiently.",
-        paired / whole,
-        kind="ratio",
-        measure="lpbTS on pairs / lpbTS",
-        above=INEFFICIENT,
-        detail=means_text({"lpbTS": whole, "paired": paired, "lpb-duel": duels}),
-    )
+    titles = {PAIRED: "lpbTS on pairs", "lpbts": "lpbTS", "lpb-duel": "lpb-duel"}
+    regret = {title: per_draw(tables["pairing"], name, kind="final") for name, title in titles.items()}
+    claim = "Rewards compared in consecutive pairs are used very inefficiently."
+    return compare(claim, {"": regret}, kind="ratio", above=INEFFICIENT)
 
 
 CHECKS = [

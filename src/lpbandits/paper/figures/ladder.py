@@ -11,9 +11,9 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from lpbandits.paper.figures.sweeps import check_case, expanded
+from lpbandits.paper.figures.sweeps import check_case, expanded, simulate_case
 from lpbandits.paper.spec import Case, Figure, Size
-from lpbandits.simulation import Results, simulate
+from lpbandits.simulation import Results
 from lpbandits.simulation.run import Build
 from lpbandits.typing import Json
 from lpbandits.views.charts.base import Chart, grid
@@ -66,8 +66,9 @@ class Violation:
         return Figure(
             name=self.name,
             version=1,
-            title=self.title,
-            shows=self.shows,
+            title=f"The ladder: {self.title}",
+            shows="mean and quantiles of regret of policies that know more or less than lpbTS, relative to lpbTS: "
+            + self.shows,
             plan=self._plan,
             run=run_case,
             chart=partial(ladder_chart, label=self.label),
@@ -90,15 +91,8 @@ class Violation:
 def run_case(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     """Simulate one setting; return a row per policy and draw."""
     s = case.settings
-    results = simulate(
-        SyntheticWorld(scale="different", **s["world"]),
-        _policies(s["marginal"]),
-        people=s["people"],
-        rounds=s["rounds"],
-        draws=s["draws"],
-        seed=seed,
-        threads=threads,
-    )
+    world = SyntheticWorld(scale="different", **s["world"])
+    results = simulate_case(case, world, _policies(s["marginal"]), seed, threads)
     return spread_of(results).with_columns(size=pl.lit(s["size"]), setting=pl.lit(s["setting"]))
 
 
@@ -124,7 +118,7 @@ def ladder_chart(table: pl.DataFrame, label: str) -> Chart:
             x=label,
             y="regret / regret of lpbTS",
             title=", ".join(filter(None, (words, size))),
-            subtitle=f"lpbTS: {_levels(ratios.filter(size=size, measure=measure, policy=BASE))}; bars: standard error",
+            subtitle=f"lpbTS: {_levels(ratios.filter(size=size, measure=measure))}; bars: standard error",
             ends=ends,
         )
         for size in table["size"].unique(maintain_order=True).to_list()
@@ -134,8 +128,8 @@ def ladder_chart(table: pl.DataFrame, label: str) -> Chart:
 
 
 def _levels(ratios: pl.DataFrame) -> str:
-    """Return the regret in each setting as text."""
-    return ", ".join(f"{level:.0f}" for level in ratios["level"].to_list())
+    """Return the regret of lpbTS in each setting as text."""
+    return ", ".join(f"{level:.0f}" for level in ratios.filter(policy=BASE)["level"].to_list())
 
 
 def ratios_of(table: pl.DataFrame) -> pl.DataFrame:
@@ -167,51 +161,51 @@ def _at(size: str, **settings: Mapping[str, object]) -> dict[str, dict[str, Json
     return {size: {name: {**SIZES[size], parameter: value} for name, value in values.items()}}
 
 
-_SHOWS = "mean and quantiles of regret of policies that know more or less than lpbTS, relative to lpbTS"
+_GAPS = {name: name for name in FAMILIES}
 
 VIOLATIONS = (
     Violation(
         name="ladder-sizes",
-        title="The ladder: more states and actions",
-        shows=f"{_SHOWS}: three sizes",
+        title="more states and actions",
+        shows="three sizes",
         label="states m, actions k",
-        worlds={"": {name: dict(world) for name, world in SIZES.items()}},
+        worlds={"": SIZES},
         draws=10,
         marginal=True,
     ),
     Violation(
         name="ladder-gaps",
-        title="The ladder: other gaps between means",
-        shows=f"{_SHOWS}: gaps between means that are not the paper's",
+        title="other gaps between means",
+        shows="gaps between means that are not the paper's",
         label="gaps",
-        worlds=_at(SMALL, gaps={name: name for name in FAMILIES}) | _at(MIDDLE, gaps={name: name for name in FAMILIES}),
+        worlds=_at(SMALL, gaps=_GAPS) | _at(MIDDLE, gaps=_GAPS),
         draws=48,
     ),
     Violation(
         name="ladder-assumed-noise",
-        title="The ladder: wrong noise",
-        shows=f"{_SHOWS}: assumed noise of a quarter to four times the true noise",
+        title="wrong noise",
+        shows="assumed noise of a quarter to four times the true noise",
         label="assumed noise / true noise",
         worlds=_at(MIDDLE, assumed_noise={f"{noise:g}": noise for noise in ASSUMED}),
     ),
     Violation(
         name="ladder-swaps",
-        title="The ladder: people who deviate from their state's ordering",
-        shows=f"{_SHOWS}: neighbours in a person's own ordering swapped",
+        title="people who deviate from their state's ordering",
+        shows="neighbours in a person's own ordering swapped",
         label="probability of a swap",
         worlds=_at(MIDDLE, swap={f"{swap:g}": swap for swap in SWAPS}),
     ),
     Violation(
         name="ladder-errors",
-        title="The ladder: wrong orderings",
-        shows=f"{_SHOWS}: models with wrong orderings",
+        title="wrong orderings",
+        shows="models with wrong orderings",
         label="error of the orderings, 1 − τ",
         worlds=_at(MIDDLE, model_error={f"{error:g}": error for error in ERRORS}),
     ),
     Violation(
         name="ladder-tails",
-        title="The ladder: heavy tails",
-        shows=f"{_SHOWS}: Student's t noise (4 degrees of freedom) with the same standard deviation",
+        title="heavy tails",
+        shows="Student's t noise (4 degrees of freedom) with the same standard deviation",
         label="noise",
         worlds=_at(MIDDLE, noise_family={"normal": "normal", "student": "student"}),
     ),

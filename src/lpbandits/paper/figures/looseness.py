@@ -58,17 +58,11 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
                     values["all rounds", name, 0].append(value)
         n_rounds = len(crowd) * s["rounds"]
         rows += [
-            {
-                "measure": measure,
-                "policy": name,
-                "draw": draw,
-                "x": float(x),
-                "value": _mean(numbers),
-                "share": len(numbers) / n_rounds,
-            }
+            (measure, name, draw, float(x), _mean(numbers), len(numbers) / n_rounds)
             for (measure, name, x), numbers in values.items()
         ]
-    return pl.DataFrame(rows).with_columns(size=pl.lit(case.name))
+    columns = ["measure", "policy", "draw", "x", "value", "share"]
+    return pl.DataFrame(rows, schema=columns, orient="row").with_columns(size=pl.lit(case.name))
 
 
 def looseness(bound: Agent, exact: Agent) -> tuple[float, float]:
@@ -88,29 +82,24 @@ def _mean(values: list[float]) -> float | None:
 
 def _chart(table: pl.DataFrame) -> Chart:
     rows = []
-    for (name,), part in table.group_by("size", maintain_order=True):
-        states, actions = str(name).replace("m=", "").replace("k=", "").split()
-        title = f"{states} states, {actions} actions"
-        true, loose = part.filter(measure="true state"), part.filter(measure="looseness")
-        rows.append(
-            hstack(
-                line_chart(
-                    _points(true),
-                    x="round",
-                    y="probability of the true state",
-                    title=f"Probability of the true state, {title}",
-                    subtitle="both observe the rewards of lpbTS; bars: standard error over draws",
-                    limit=1.0,
-                ),
-                line_chart(
-                    _points(loose.filter(pl.col("share") >= _SEEN)),
-                    x="tried actions",
-                    y="looseness (nats)",
-                    title=f"Looseness of the paper's bound, {title}",
-                    subtitle="mean over plausible states, and mean difference of two of them",
-                ),
-            )
+    for m, k in SIZES:
+        part = table.filter(size=f"m={m} k={k}")
+        probability = line_chart(
+            _points(part.filter(measure="true state")),
+            x="round",
+            y="probability of the true state",
+            title=f"Probability of the true state, {m} states, {k} actions",
+            subtitle="both observe the rewards of lpbTS; bars: standard error over draws",
+            limit=1.0,
         )
+        loose = line_chart(
+            _points(part.filter(pl.col("share") >= _SEEN, measure="looseness")),
+            x="tried actions",
+            y="looseness (nats)",
+            title=f"Looseness of the paper's bound, {m} states, {k} actions",
+            subtitle="mean over plausible states, and mean difference of two of them",
+        )
+        rows.append(hstack(probability, loose))
     return vstack(*rows)
 
 

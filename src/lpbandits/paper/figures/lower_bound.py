@@ -13,15 +13,11 @@ from lpbandits.views.charts.base import Chart
 from lpbandits.views.charts.bounds import against_chart
 
 POLICIES = ("lpbts", "ts-top", "ts")
-_SHOWS = {
-    "size": "the bound of Theorem 1 and measured growth of regret for k = m = 5 to 50",
-    "states": "the bound of Theorem 1 and measured growth of regret for m = 5 to 50 at k = 20",
-    "gap": "the bound of Theorem 1 and measured growth of regret for gaps Δ = 0.1 to 1 at k = m = 20",
-}
+_RANGES = {"size": "k = m = 5 to 50", "states": "m = 5 to 50 at k = 20", "gap": "gaps Δ = 0.1 to 1 at k = m = 20"}
 
 
 def _plan(size: Size, draws: int, axis: str) -> list[Case]:
-    """Return a case per value of the axis; a draw is a person with an own model."""
+    """Return a case per value of the axis; a draw is a person with a new model."""
     run = {"people": draws, "rounds": 100 * size.rounds, "repeats": 2 if size.quick else 5}
     return [Case(f"bound-{axis}", f"{axis} {x:g}", {"axis": axis, "x": x, **run}) for x in AXES[axis][1]]
 
@@ -65,7 +61,7 @@ FIGURES = [
         name=f"bound-{axis}",
         version=2,
         title=f"Lower bounds on regret against {AXES[axis][0]}",
-        shows=_SHOWS[axis],
+        shows=f"the bound of Theorem 1 and measured growth of regret for {_RANGES[axis]}",
         plan=partial(_plan, axis=axis),
         run=_run,
         chart=partial(_chart, axis),

@@ -72,8 +72,8 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     for name, environment in ENVIRONMENTS.items():
         people = task.population(environment, offered)
         models, errors = _models(task, people, environment, recovered=s["recovered"], threads=threads)
-        for (policy, level), made in policies_for(models, task, environment).items():
-            trace = rollout(made, people, rounds=s["rounds"], seed=derived)
+        for (policy, level), built in policies_for(models, task, environment).items():
+            trace = rollout(built, people, rounds=s["rounds"], seed=derived)
             labels = {"environment": name, "policy": policy, "level": level, "draw": s["draw"]}
             ends = pl.DataFrame({"kind": "final", "error": errors.get(level), **ends_of(trace, people)})
             both = (ends, _curve(trace).with_columns(kind=pl.lit("curve")))

@@ -5,9 +5,10 @@ import polars as pl
 
 from lpbandits.data import Ratings
 from lpbandits.fit import Em, TwoStage, fit_states, match_orderings
+from lpbandits.fit.estimator import Estimator
 from lpbandits.limits import check_resources
 from lpbandits.paper.spec import Case, Figure, Size
-from lpbandits.typing import FloatArray, Json
+from lpbandits.typing import FloatArray
 from lpbandits.views.charts.base import Chart, grid
 from lpbandits.views.charts.lines import line_chart
 from lpbandits.worlds import SyntheticWorld
@@ -51,26 +52,16 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     for draw in range(s["draws"]):
         people = world.draw(people=s["people"], seed=seed, draw=draw)
         log = _log(people.means, LOGS[s["log"]], np.random.default_rng([seed, draw, s["people"]]))
-        estimator: Json = {"shrink": False, "seed": seed}
-        same: Json = {"states": STATES, "heldout": 0, "taste": False, "threads": threads}
-        fits = {
-            "two-stage": fit_states(log, TwoStage(scale="raw", **estimator), **same).model,
-            "two-stage-cosine": fit_states(log, TwoStage(scale="cosine", **estimator), **same).model,
-            "em": fit_states(log, Em(scale="raw", **estimator), **same).model,
+        estimators: dict[str, Estimator] = {
+            "two-stage": TwoStage(scale="raw", shrink=False, seed=seed),
+            "two-stage-cosine": TwoStage(scale="cosine", shrink=False, seed=seed),
+            "em": Em(scale="raw", shrink=False, seed=seed),
         }
-        for method, model in fits.items():
+        for method, estimator in estimators.items():
+            model = fit_states(log, estimator, states=STATES, heldout=0, taste=False, threads=threads).model
             matching = match_orderings(people.model, model)
-            rows.append(
-                {
-                    "method": method,
-                    "log": s["log"],
-                    "scale": s["scale"],
-                    "people": s["people"] * STATES,
-                    "draw": draw,
-                    "error": matching.error,
-                    "top_overlap": matching.top_overlap,
-                }
-            )
+            row = {"method": method, "log": s["log"], "scale": s["scale"], "people": s["people"] * STATES, "draw": draw}
+            rows.append({**row, "error": matching.error, "top_overlap": matching.top_overlap})
     return pl.DataFrame(rows)
 
 

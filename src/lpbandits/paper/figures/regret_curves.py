@@ -2,9 +2,17 @@
 
 import polars as pl
 
-from lpbandits.paper.figures.sweeps import NARROW, POLICIES, SHOWN, check_case, finals, narrow_ts
+from lpbandits.paper.figures.sweeps import (
+    NARROW,
+    POLICIES,
+    SHOWN,
+    check_case,
+    curves_and_finals,
+    finals,
+    narrow_ts,
+    simulate_case,
+)
 from lpbandits.paper.spec import Case, Figure, Size
-from lpbandits.simulation import simulate
 from lpbandits.views.charts.base import Chart, hstack
 from lpbandits.views.charts.lines import regret_chart, top_of
 from lpbandits.worlds import SyntheticWorld
@@ -19,19 +27,10 @@ def _plan(size: Size, draws: int) -> list[Case]:
 
 def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     """Return curves (kind "curve") and final values per policy and draw (kind "final")."""
-    s = case.settings
-    results = simulate(
-        SyntheticWorld(states=5, actions=10, scale=s["scale"]),
-        {**POLICIES, NARROW: narrow_ts},
-        people=s["people"],
-        rounds=s["rounds"],
-        draws=s["draws"],
-        seed=seed,
-        threads=threads,
-    )
-    curves = results.curves().with_columns(kind=pl.lit("curve"))
-    ends = finals(results).with_columns(kind=pl.lit("final"))
-    return pl.concat([curves, ends], how="diagonal").with_columns(scale=pl.lit(s["scale"]))
+    scale = case.settings["scale"]
+    world = SyntheticWorld(states=5, actions=10, scale=scale)
+    results = simulate_case(case, world, {**POLICIES, NARROW: narrow_ts}, seed, threads)
+    return curves_and_finals(results, finals(results)).with_columns(scale=pl.lit(scale))
 
 
 def _chart(table: pl.DataFrame) -> Chart:

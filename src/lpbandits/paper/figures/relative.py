@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from lpbandits.paper.figures.sweeps import check_case
+from lpbandits.paper.figures.sweeps import check_case, curves_and_finals, simulate_case
 from lpbandits.paper.spec import Case, Figure, Size
 from lpbandits.simulation import Results, simulate
 from lpbandits.views.charts.base import Chart, hstack
@@ -25,16 +25,8 @@ def _duel_plan(size: Size, draws: int) -> list[Case]:
 
 def _run_duels(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     s = case.settings
-    results = simulate(
-        DuellingWorld(WORLD, s["comparison"]),
-        DUELS,
-        people=s["people"],
-        rounds=s["rounds"],
-        draws=s["draws"],
-        seed=seed,
-        threads=threads,
-    )
-    table = _curves_and_ends(results, _best_alone(s["people"], s["draws"], seed))
+    results = simulate_case(case, DuellingWorld(WORLD, s["comparison"]), DUELS, seed, threads)
+    table = _curves_and_finals(results, _best_alone(s["people"], s["draws"], seed))
     return table.with_columns(comparison=pl.lit(s["comparison"]))
 
 
@@ -48,35 +40,18 @@ def _best_alone(people: int, draws: int, seed: int) -> list[bool]:
     return out
 
 
-def _curves_and_ends(results: Results, alone: list[bool]) -> pl.DataFrame:
-    """Return curves (kind "curve") and final values per policy and draw (kind "final")."""
-    ends = (
-        results.people()
-        .with_columns(pl.Series("alone", alone * len(results.policies)))
-        .group_by("policy", "draw", maintain_order=True)
-        .agg(
-            pl.col("regret").mean(),
-            pl.col("true_state").mean(),
-            pl.col("true_state").filter(pl.col("alone")).mean().alias("true_state_alone"),
-        )
+def _curves_and_finals(results: Results, alone: list[bool]) -> pl.DataFrame:
+    people = results.people().with_columns(pl.Series("alone", alone * len(results.policies)))
+    ends = people.group_by("policy", "draw", maintain_order=True).agg(
+        pl.col("regret", "true_state").mean(), true_state_alone=pl.col("true_state").filter("alone").mean()
     )
-    curves = results.curves().with_columns(kind=pl.lit("curve"))
-    return pl.concat([curves, ends.with_columns(kind=pl.lit("final"))], how="diagonal")
+    return curves_and_finals(results, ends)
 
 
 def _duel_chart(table: pl.DataFrame) -> Chart:
-    curves = table.filter(pl.col("kind") == "curve")
-    return hstack(
-        *(
-            regret_chart(
-                curves.filter(pl.col("comparison") == name),
-                title=title,
-                along="duel",
-                of="cumulative strong regret",
-            )
-            for name, title in COMPARISONS.items()
-        )
-    )
+    chart = partial(regret_chart, along="duel", of="cumulative strong regret")
+    curves = table.filter(kind="curve")
+    return hstack(*(chart(curves.filter(comparison=name), title=title) for name, title in COMPARISONS.items()))
 
 
 def _pairing_plan(size: Size, draws: int) -> list[Case]:
@@ -92,8 +67,8 @@ def _run_pairing(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     single = simulate(WORLD, ["lpbts", PAIRED], rounds=plays, **common)
     duels = simulate(WORLD, ["lpb-duel"], rounds=plays // 2, **common)
     alone = _best_alone(s["people"], s["draws"], seed)
-    halves = _curves_and_ends(duels, alone).with_columns(round=2 * pl.col("round"))
-    return pl.concat([_curves_and_ends(single, alone), halves], how="diagonal")
+    halves = _curves_and_finals(duels, alone).with_columns(round=2 * pl.col("round"))
+    return pl.concat([_curves_and_finals(single, alone), halves], how="diagonal")
 
 
 def _pairing_chart(table: pl.DataFrame) -> Chart:

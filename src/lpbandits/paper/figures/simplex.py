@@ -92,8 +92,8 @@ def _panel(table: pl.DataFrame, title: str) -> Chart:
         .encode(x, y, alt.Fill("means:N", scale=colours, legend=None), tooltip="means:N")
     )
     layers = [shapes, points]
-    for one, look in ((False, {"color": "white", "fontWeight": "bold"}), (True, {"dy": 22})):
-        words = alt.Chart(named.filter((pl.col("corners") == 1) == one))
+    for is_point, look in ((False, {"color": "white", "fontWeight": "bold"}), (True, {"dy": 22})):
+        words = alt.Chart(named.filter((pl.col("corners") == 1) == is_point))
         layers.append(words.mark_text(fontSize=12, **look).encode(x, y, text="means:N"))
     for at, dy in ((MODEL.actions[:2], 16), (MODEL.actions[2:], -10)):
         ends = pl.DataFrame({"x": [0.0, 1.0] if dy > 0 else [0.5], "y": [0.0 if dy > 0 else np.sqrt(0.75)] * len(at)})

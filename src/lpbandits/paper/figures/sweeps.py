@@ -15,7 +15,7 @@ from lpbandits.simulation.size import check_run
 from lpbandits.typing import Json
 from lpbandits.views.charts.base import Chart, hstack
 from lpbandits.views.charts.lines import line_chart
-from lpbandits.worlds import SyntheticWorld
+from lpbandits.worlds import SyntheticWorld, World
 
 
 def expanded(name: str, setting: Setting) -> Policy:
@@ -114,31 +114,38 @@ def check_case(case: Case, policies: Sequence[str] | Mapping[str, str | Build] =
     )
 
 
+def simulate_case(
+    case: Case, world: World, policies: Sequence[str] | Mapping[str, str | Build], seed: int, threads: int | None
+) -> Results:
+    """Simulate policies with the people, rounds and draws of a case."""
+    size = {name: case.settings[name] for name in ("people", "rounds", "draws")}
+    return simulate(world, policies, **size, seed=seed, threads=threads)
+
+
 def run_case(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
     """Simulate one value of the parameter; return a row per policy and draw."""
     s = case.settings
     world = SyntheticWorld(scale=s["scale"], **s["world"])
-    left_out = set() if s["forms"] else {INCREMENTAL}
-    results = simulate(
-        world,
-        {name: build for name, build in POLICIES.items() if name not in left_out},
-        people=s["people"],
-        rounds=s["rounds"],
-        draws=s["draws"],
-        seed=seed,
-        threads=threads,
-    )
+    policies = {name: build for name, build in POLICIES.items() if s["forms"] or name != INCREMENTAL}
+    results = simulate_case(case, world, policies, seed, threads)
     return finals(results).with_columns(x=pl.lit(float(s["x"])), scale=pl.lit(s["scale"]))
 
 
 def finals(results: Results) -> pl.DataFrame:
     """Return final regret and active constraints: mean and standard deviation over people per policy and draw."""
-    measures = [pl.col(name).mean() for name in ("regret", "best_share", "true_state")]
-    active = [f"active_{part}" for part in ("all", "true", "other")]
-    measures += [pl.col(name).mean() for name in active]
-    spread = [pl.col(name).std().alias(f"{name}_sd") for name in ("regret", *active)]
+    active = ("active_all", "active_true", "active_other")
     groups = results.people().group_by("policy", "draw", maintain_order=True)
-    return groups.agg(*measures, *spread, pl.len().alias("people"))
+    return groups.agg(
+        pl.col("regret", "best_share", "true_state", *active).mean(),
+        pl.col("regret", *active).std().name.suffix("_sd"),
+        people=pl.len(),
+    )
+
+
+def curves_and_finals(results: Results, ends: pl.DataFrame) -> pl.DataFrame:
+    """Return curves (kind "curve") and final values per policy and draw (kind "final")."""
+    tables = {"curve": results.curves(), "final": ends}
+    return pl.concat([table.with_columns(kind=pl.lit(kind)) for kind, table in tables.items()], how="diagonal")
 
 
 def sweep_chart(table: pl.DataFrame, label: str) -> Chart:
@@ -149,12 +156,10 @@ def sweep_chart(table: pl.DataFrame, label: str) -> Chart:
         _points(lpbts, f"active_{part}").with_columns(policy=pl.lit(name))
         for part, name in (("other", "other states"), ("all", "all states"), ("true", "true state"))
     ]
-    spread = "bands: sd over people; bars: standard error over draws"
+    chart = partial(line_chart, x=label, subtitle="bands: sd over people; bars: standard error over draws")
     return hstack(
-        line_chart(_points(shown, "regret"), x=label, y="regret at the last round", title="Regret", subtitle=spread),
-        line_chart(
-            pl.concat(parts), x=label, y="active constraints of lpbTS", title="Active constraints", subtitle=spread
-        ),
+        chart(_points(shown, "regret"), y="regret at the last round", title="Regret"),
+        chart(pl.concat(parts), y="active constraints of lpbTS", title="Active constraints"),
     )
 
 

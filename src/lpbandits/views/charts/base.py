@@ -5,7 +5,7 @@ A policy has one colour and one name in every chart. Lines are labelled at their
 
 import functools
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ParamSpec, TypeAlias, TypeVar
 
 import altair as alt
@@ -55,6 +55,8 @@ Text in charts uses only characters of this font: a missing one would change the
 """
 TITLE_WIDTH, SUBTITLE_WIDTH = 38, 58
 """Characters per line of a title and a subtitle."""
+LOG_TICKS = [unit * 10.0**power for power in range(-3, 5) for unit in (1, 2, 5)]
+"""Ticks of logarithmic axes."""
 INK = "#24292f"
 QUIET = "#6b7280"
 
@@ -65,22 +67,23 @@ def colours_of(policies: list[str]) -> list[str]:
     return [COLOURS.get(policy) or next(spare) for policy in policies]
 
 
-def hstack(*charts: Chart, spacing: int = 60) -> Chart:
+def hstack(*charts: Chart) -> Chart:
     """Place charts side by side, each with its own colours."""
-    out: Chart = alt.hconcat(*charts, spacing=spacing).resolve_scale(color="independent", strokeDash="independent")
-    return out
+    return _with_own_colours(alt.hconcat(*charts, spacing=60))
 
 
 def vstack(*charts: Chart) -> Chart:
     """Place charts one below the other, each with its own colours."""
-    out: Chart = alt.vconcat(*charts, spacing=30).resolve_scale(color="independent", strokeDash="independent")
-    return out
+    return _with_own_colours(alt.vconcat(*charts, spacing=30))
 
 
 def grid(charts: Sequence[Chart], columns: int) -> Chart:
     """Place charts in rows of `columns`, each with its own colours."""
-    base = alt.concat(*charts, columns=columns, spacing=28)
-    out: Chart = base.resolve_scale(color="independent", strokeDash="independent")
+    return _with_own_colours(alt.concat(*charts, columns=columns, spacing=28))
+
+
+def _with_own_colours(combined: Chart) -> Chart:
+    out: Chart = combined.resolve_scale(color="independent", strokeDash="independent")
     return out
 
 
@@ -125,8 +128,13 @@ def styled(chart: Chart) -> Chart:
 
 def heading(title: str, subtitle: str = "") -> alt.TitleParams:
     """Return a chart's title and subtitle, wrapped so that they fit a narrow screen."""
-    below = textwrap.wrap(subtitle, SUBTITLE_WIDTH) if subtitle else alt.Undefined
-    return alt.TitleParams(textwrap.wrap(title, TITLE_WIDTH), subtitle=below)
+    below = textwrap.wrap(subtitle, SUBTITLE_WIDTH, break_on_hyphens=False) if subtitle else alt.Undefined
+    return alt.TitleParams(textwrap.wrap(title, TITLE_WIDTH, break_on_hyphens=False), subtitle=below)
+
+
+def tooltips(titles: Mapping[str, str], number_format: str) -> list[alt.Tooltip]:
+    """Return tooltips of numeric fields with their titles."""
+    return [alt.Tooltip(f"{name}:Q", title=title, format=number_format) for name, title in titles.items()]
 
 
 def titled(frame: pl.DataFrame) -> pl.DataFrame:

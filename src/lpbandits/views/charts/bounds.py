@@ -11,8 +11,8 @@ from lpbandits.simulation.bounds import AXES, Bounds, growth_ratio
 from lpbandits.text import display, unique_labels
 from lpbandits.theory import differ_probability, nearest_inversions
 from lpbandits.typing import FloatArray
-from lpbandits.views.charts.base import INK, QUIET, Chart, colours_of, heading
-from lpbandits.views.charts.labels import apart, leaders
+from lpbandits.views.charts.base import INK, LOG_TICKS, QUIET, Chart, colours_of, heading, tooltips
+from lpbandits.views.charts.labels import leaders, placed_labels
 from lpbandits.views.names import name_of, names_of
 
 BOUND_COLOURS = {"bound-plain": "#9aa0a8", "bound-preference": INK}
@@ -30,12 +30,11 @@ _ROWS = {
 _HEIGHT = 330
 TICKS = 1000
 """Maximum number of people with a tick."""
-_TICKS = [unit * 10.0**power for power in range(-3, 5) for unit in (1, 2, 5)]
 
 
 def against_chart(table: pl.DataFrame, axis: str) -> Chart:
     """Return a chart of bounds and measured growth of regret against one axis; `table` is from `table_against`."""
-    frame = _named(table)
+    frame = table.with_columns(name=pl.col("kind").replace_strict({**names_of(table["kind"].unique()), **_TITLES}))
     colour, dash = _looks(frame)
     x = alt.X(
         "x:Q",
@@ -48,7 +47,7 @@ def against_chart(table: pl.DataFrame, axis: str) -> Chart:
         "mean:Q",
         title="regret per log T",
         scale=alt.Scale(type="log", domain=[low, high], nice=False, clamp=True),
-        axis=alt.Axis(values=[tick for tick in _TICKS if low <= tick <= high], format="~g"),
+        axis=alt.Axis(values=[tick for tick in LOG_TICKS if low <= tick <= high], format="~g"),
     )
     base = alt.Chart(frame)
     bands = (
@@ -65,12 +64,11 @@ def against_chart(table: pl.DataFrame, axis: str) -> Chart:
             alt.Tooltip("name:N", title=" "),
             alt.Tooltip("x:Q", title=AXES[axis][0]),
             alt.Tooltip("mean:Q", format=".3g"),
-            alt.Tooltip("se:Q", title="± standard error", format=".2g"),
-            alt.Tooltip("sd:Q", title="spread over people", format=".2g"),
+            *tooltips({"se": "± standard error", "sd": "spread over people"}, ".2g"),
         ],
     )
-    ends = _spaced(frame.filter(pl.col("x") == pl.col("x").max()), low, high)
-    labels = leaders(ends.select("x", "name", "mean", "at"), along="x", end="mean", at="at", colour=colour)
+    placed = placed_labels(frame, value="mean", along="x", limits=(low, high), height=_HEIGHT, log=True)
+    labels = leaders(placed, along="x", end="mean", at="label_at", colour=colour)
     title = heading(
         f"Growth of regret against {AXES[axis][0]}",
         "bounds, and the policies' growth from round T/10 to T; bands: ± 2 standard errors",
@@ -82,14 +80,9 @@ def growth_ratio_chart(study: Study, axis: str, policy: str = "lpbts") -> Chart:
     """Return a chart of a policy's growth of regret as a multiple of its bound, per value of the axis."""
     ratios = [(x, *growth_ratio(bounds, policy)) for x, bounds in study]
     ratios = [(x, ratio, se) for x, ratio, se in ratios if math.isfinite(ratio)]
-    frame = pl.DataFrame(
-        {
-            "x": [f"{x:g}" for x, _, _ in ratios],
-            "ratio": [ratio for _, ratio, _ in ratios],
-            "se": [se for _, _, se in ratios],
-            "label": [f"{ratio:.1f}×" for _, ratio, _ in ratios],
-        }
-    )
+    rows = [(f"{x:g}", ratio, se, f"{ratio:.1f}×") for x, ratio, se in ratios]
+    columns = {"x": pl.String, "ratio": pl.Float64, "se": pl.Float64, "label": pl.String}
+    frame = pl.DataFrame(rows, schema=columns, orient="row")
     base = alt.Chart(frame).encode(alt.X("x:N", title=AXES[axis][0], sort=None, axis=alt.Axis(labelAngle=0)))
     top = 1.15 * max((ratio + se for _, ratio, se in ratios), default=1.0)
     y = alt.Y("ratio:Q", title="growth of regret / bound", scale=alt.Scale(domain=[0, max(top, 1.3)]))
@@ -108,14 +101,9 @@ def growth_ratio_chart(study: Study, axis: str, policy: str = "lpbts") -> Chart:
 def neighbour_chart(sizes: Sequence[int] = (5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 30, 40, 50)) -> Chart:
     """Return the exact expected share of pairs that the nearest of k random states orders differently."""
     rows = [
-        {
-            "k": k,
-            "share": float(nearest_inversions(k, k)) / math.comb(k, 2),
-            "swap": f"{float(differ_probability(k)):.2e}",
-        }
-        for k in sizes
+        (k, float(nearest_inversions(k, k)) / math.comb(k, 2), f"{float(differ_probability(k)):.2e}") for k in sizes
     ]
-    base = alt.Chart(pl.DataFrame(rows)).encode(
+    base = alt.Chart(pl.DataFrame(rows, schema=["k", "share", "swap"], orient="row")).encode(
         alt.X("k:Q", title="actions and states (k = m)", scale=alt.Scale(nice=False, zero=False, padding=12))
     )
     scale = alt.Scale(domain=[0.25, 0.52], nice=False, zero=False)
@@ -145,20 +133,13 @@ def people_chart(bounds: Bounds) -> Chart:
     known = {name: values for name, values in known.items() if not np.isnan(values).any()}
     rows = [_row_label(_ROWS[name], values) for name, values in known.items()]
     finite = np.isfinite(np.stack(list(known.values()))).all(axis=0)
-    ticks_frame = pl.DataFrame(
-        [
-            {"bound": row, "value": float(value)}
-            for row, values in zip(rows, known.values(), strict=True)
-            for value in values[:TICKS]
-            if math.isfinite(value) and value > 0
-        ],
-        schema={"bound": pl.String, "value": pl.Float64},
+    columns = {"bound": pl.String, "value": pl.Float64}
+    points = [(row, value) for row, values in zip(rows, known.values(), strict=True) for value in values[:TICKS]]
+    ticks_frame = pl.DataFrame(points, schema=columns, orient="row").filter(
+        pl.col("value").is_finite(), pl.col("value") > 0
     )
     means = [float(values[finite].mean()) if finite.any() else 0.0 for values in known.values()]
-    means_frame = pl.DataFrame(
-        [{"bound": row, "value": mean} for row, mean in zip(rows, means, strict=True) if mean > 0],
-        schema={"bound": pl.String, "value": pl.Float64},
-    )
+    means_frame = pl.DataFrame({"bound": rows, "value": means}, schema=columns).filter(pl.col("value") > 0)
     y = alt.Y(
         "bound:N", title=None, sort=rows, scale=alt.Scale(domain=rows), axis=alt.Axis(labelFontSize=13, labelLimit=320)
     )
@@ -179,14 +160,9 @@ def rates_chart(bounds: Bounds, person: int = 0, most: int = 25) -> Chart:
     """Return a chart of how often an optimal policy that knows the orderings plays each suboptimal action."""
     shown = bounds.people[person]
     names = unique_labels(bounds.actions)
-    frame = pl.DataFrame(
-        [
-            {"action": name, "rate": float(rate)}
-            for i, (name, rate) in enumerate(zip(names, shown.preference.rates, strict=True))
-            if i != shown.best
-        ],
-        schema={"action": pl.String, "rate": pl.Float64},
-    ).sort("rate", descending=True, maintain_order=True)
+    rates = pl.DataFrame({"action": names, "rate": shown.preference.rates})
+    others = rates.filter(pl.int_range(pl.len()) != shown.best)
+    frame = others.sort("rate", descending=True, maintain_order=True)
     angle = 0 if max(map(len, names)) <= 2 else -45
     bars = (
         alt.Chart(frame.head(most))
@@ -217,10 +193,6 @@ def _row_label(title: str, values: FloatArray) -> str:
     return f"{title} ({words})" if words else title
 
 
-def _named(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.with_columns(name=pl.col("kind").replace_strict({**names_of(frame["kind"].unique()), **_TITLES}))
-
-
 def _limits(frame: pl.DataFrame) -> tuple[float, float]:
     """Return the limits of a logarithmic axis that holds all lines."""
     means = frame["mean"].to_numpy()
@@ -237,10 +209,3 @@ def _looks(frame: pl.DataFrame) -> tuple[alt.Color, alt.StrokeDash]:
     scale = alt.Scale(domain=names, range=[colours[kind] for kind in kinds])
     dashes = alt.Scale(domain=names, range=[[6, 4] if kind in BOUND_COLOURS else [1, 0] for kind in kinds])
     return alt.Color("name:N", scale=scale, legend=None), alt.StrokeDash("name:N", scale=dashes, legend=None)
-
-
-def _spaced(ends: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
-    """Place a label at the end of each line, on a logarithmic axis."""
-    ends = ends.sort("mean")
-    shares = [math.log(max(mean, low) / low) / math.log(high / low) for mean in ends["mean"].to_list()]
-    return ends.with_columns(at=pl.Series([low * (high / low) ** share for share in apart(shares, _HEIGHT)]))

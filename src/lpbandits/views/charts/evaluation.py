@@ -6,7 +6,7 @@ import polars as pl
 
 from lpbandits.evaluation.results import Evaluation, Gain, titled
 from lpbandits.views.charts.base import COLOURS, INK, Chart, heading
-from lpbandits.views.charts.labels import apart, leaders
+from lpbandits.views.charts.labels import leaders, placed_labels
 
 _OTHERS = {
     "random": "#9a9a9a",
@@ -47,17 +47,10 @@ def group_chart(evaluation: Evaluation) -> Chart:
 
 
 def _forest(rows: list[tuple[str, Gain, str]], title: str, subtitle: str) -> Chart:
-    frame = pl.DataFrame(
-        [
-            {
-                "name": name,
-                "mean": gain.mean,
-                "low": gain.mean if gain.low is None else gain.low,
-                "high": gain.mean if gain.high is None else gain.high,
-                "colour": colour,
-            }
-            for name, gain, colour in rows
-        ]
+    columns = ["name", "colour", "mean", "low", "high"]
+    points = [(name, colour, gain.mean, gain.low, gain.high) for name, gain, colour in rows]
+    frame = pl.DataFrame(points, schema=columns, orient="row").with_columns(
+        pl.col("low", "high").fill_null(pl.col("mean"))
     )
     base = alt.Chart(frame).encode(
         alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelFontSize=13, labelLimit=320)),
@@ -83,7 +76,7 @@ def curve_chart(evaluation: Evaluation) -> Chart:
     frame = pl.DataFrame(rows)
     low, high = float(np.min(frame["score"].to_numpy())), float(np.max(frame["score"].to_numpy()))
     room = 0.04 * (high - low) or 0.1
-    ends = [low - room, high + room]
+    ends = (low - room, high + room)
     colour = alt.Color(
         "name:N",
         scale=alt.Scale(domain=[titled(name) for name in names], range=[_colour(name) for name in names]),
@@ -95,15 +88,13 @@ def curve_chart(evaluation: Evaluation) -> Chart:
         .mark_line(strokeWidth=2.5)
         .encode(
             x,
-            alt.Y("score:Q", title="mean score so far", scale=alt.Scale(domain=ends, nice=False, zero=False)),
+            alt.Y("score:Q", title="mean score so far", scale=alt.Scale(domain=list(ends), nice=False, zero=False)),
             colour,
             tooltip=["name:N", "round:Q", alt.Tooltip("score:Q", format=".3f")],
         )
     )
-    last = frame.filter(pl.col("round") == pl.col("round").max()).sort("score")
-    shares = [(score - ends[0]) / (ends[1] - ends[0]) for score in last["score"].to_list()]
-    at = [ends[0] + share * (ends[1] - ends[0]) for share in apart(shares, HEIGHT)]
-    labels = leaders(last.with_columns(at=pl.Series(at)), along="round", end="score", at="at", colour=colour)
+    placed = placed_labels(frame, value="score", along="round", limits=ends, height=HEIGHT)
+    labels = leaders(placed, along="round", end="score", at="label_at", colour=colour)
     title = heading("Mean score by round", "0 is a person's mean rating, 1 is one standard deviation above it")
     return alt.layer(lines, *labels).properties(width=420, height=HEIGHT, title=title)
 
@@ -132,11 +123,7 @@ def people_chart(evaluation: Evaluation) -> Chart:
             alt.X2("to:Q"),
             alt.Y("people:Q", title="people", axis=alt.Axis(tickMinStep=1)),
             alt.Color("side:N", scale=alt.Scale(domain=list(SIDES), range=list(SIDES.values())), title=None),
-            tooltip=[
-                alt.Tooltip("from:Q", format="+.2f"),
-                alt.Tooltip("to:Q", format="+.2f"),
-                "people:Q",
-            ],
+            tooltip=[*(alt.Tooltip(f"{end}:Q", format="+.2f") for end in ("from", "to")), "people:Q"],
         )
     )
     share = (

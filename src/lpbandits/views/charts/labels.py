@@ -1,5 +1,7 @@
 """Labels at the ends of lines, and dashes for lines that cover another line."""
 
+import math
+
 import altair as alt
 import numpy as np
 import polars as pl
@@ -20,12 +22,22 @@ def end_labels(
 
     `frame` has a column "name"; `top` is the top of a linear axis that begins at 0.
     """
-    ends = frame.filter(pl.col(along) == pl.col(along).max()).sort(value)
-    at = apart([min(max(y, 0.0), top) / (top or 1.0) for y in ends[value].to_list()], height)
-    placed = ends.select(
-        along, "name", end=pl.col(value).clip(0.0, top), label_at=pl.Series([top * share for share in at])
-    )
+    ends = frame.with_columns(end=pl.col(value).clip(0.0, top))
+    placed = placed_labels(ends, value="end", along=along, limits=(0.0, top), height=height)
     return leaders(placed, along=along, end="end", at="label_at", colour=colour)
+
+
+def placed_labels(
+    frame: pl.DataFrame, *, value: str, along: str, limits: tuple[float, float], height: int, log: bool = False
+) -> pl.DataFrame:
+    """Return the end of each line and the height of its label, moved apart, on a linear or logarithmic axis."""
+    ends = frame.filter(pl.col(along) == pl.col(along).max()).sort(value)
+    values = ends[value].clip(*limits)
+    low, high = (math.log(limit) for limit in limits) if log else limits
+    reach = (high - low) or 1.0
+    shares = [(y - low) / reach for y in (values.log() if log else values).to_list()]
+    at = pl.Series([low + reach * share for share in apart(shares, height)], dtype=pl.Float64)
+    return ends.select(along, "name", value, label_at=at.exp() if log else at)
 
 
 def leaders(ends: pl.DataFrame, *, along: str, end: str, at: str, colour: alt.Color) -> list[alt.Chart]:

@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from lpbandits.views.charts.base import Chart, colour_of, heading, titled
+from lpbandits.views.charts.base import Chart, colour_of, heading, titled, tooltips
 from lpbandits.views.charts.labels import dashes, end_labels
 
 POINTS = 150
@@ -69,12 +69,12 @@ def regret_chart(
             alt.Tooltip("name:N", title="policy"),
             alt.Tooltip("round:Q", title=along),
             alt.Tooltip("regret:Q", title="mean regret", format=".1f"),
-            *(alt.Tooltip(f"{name}:Q", title=tip, format=".1f") for name, tip in tips.items() if name in frame.columns),
-            *([alt.Tooltip("best_share:Q", title="best action", format=".0%")] * ("best_share" in frame.columns)),
+            *tooltips({name: tip for name, tip in tips.items() if name in known}, ".1f"),
+            *tooltips({"best_share": "best action"} if "best_share" in known else {}, ".0%"),
         ],
     )
     labels = end_labels(frame, value="regret", along="round", top=top, colour=colour, height=height)
-    errors = [_end_bars(frame, of, colour, shown)] if "regret_se" in frame.columns else []
+    errors = [_end_bars(frame, of, colour, shown)] if "regret_se" in known else []
     chart = alt.layer(bands, lines.add_params(toggle), *errors, *labels)
     return chart.properties(width=width, height=height, title=heading(title, subtitle))
 
@@ -142,14 +142,14 @@ def line_chart(
     toggle, shown = _toggle(title)
     scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=False, nice=False, padding=8)
     values = sorted(set(table["x"].to_list()))
-    whole = "d" if all(value == round(value) for value in values) else alt.Undefined
+    number_format = "d" if all(value == round(value) for value in values) else alt.Undefined
     across = alt.X(
-        "x:Q", title=x, scale=scale, axis=alt.Axis(values=values, format=whole, labelOverlap=True, grid=False)
+        "x:Q", title=x, scale=scale, axis=alt.Axis(values=values, format=number_format, labelOverlap=True, grid=False)
     )
     up = alt.Y("y:Q", title=y, scale=alt.Scale(domain=[0, top]))
-    said = {"se": "standard error over draws", "sd": "sd over people"}
+    titles = {"se": "standard error over draws", "sd": "sd over people"}
     tips = [alt.Tooltip("name:N", title=" "), alt.Tooltip("x:Q", title=x), alt.Tooltip("y:Q", title=y, format=".3~f")]
-    tips += [alt.Tooltip(f"{key}:Q", title=tip, format=".2~f") for key, tip in said.items() if key in table.columns]
+    tips += tooltips({name: tip for name, tip in titles.items() if name in table.columns}, ".2~f")
     base = alt.Chart(table)
     look = dashes(table, value="y", along="x", top=top)
     lines = base.mark_line(strokeWidth=2.5).encode(across, up, colour, opacity=shown, strokeDash=look)

@@ -81,16 +81,10 @@ def place_chart(seen: Inspection) -> Chart:
 
 def _intervals(state: int, names: Sequence[str], places: Sequence[tuple[int, int]], far: int, colour: str) -> Chart:
     """Return the intervals of one state; all states share the limits of the axis."""
-    frame = pl.DataFrame(
-        {
-            "action": names,
-            "place": range(1, len(names) + 1),
-            "low": [low for low, _ in places],
-            "high": [high for _, high in places],
-        }
-    )
+    rows = [(name, place, low, high) for place, (name, (low, high)) in enumerate(zip(names, places, strict=True), 1)]
+    frame = pl.DataFrame(rows, schema=["action", "place", "low", "high"], orient="row")
     scale = alt.Scale(domain=[1, far], nice=False, zero=False, padding=8)
-    axis = _whole_places(far)
+    axis = _rank_axis(far)
     base = alt.Chart(frame).encode(alt.Y("action:N", title=None, sort=None, axis=alt.Axis(labelLimit=220)))
     tips = ["action:N", "place:Q", alt.Tooltip("low:Q", title="from"), alt.Tooltip("high:Q", title="to")]
     bars = base.mark_rule(color=colour, strokeWidth=4, opacity=0.45).encode(
@@ -122,13 +116,13 @@ def disagreement_chart(seen: Inspection) -> Chart:
 def _dots(seen: Inspection, base: alt.Chart) -> Chart:
     """Return the ranks of each action as dots with a colour and a vertical offset per state."""
     places = alt.Scale(domain=[1, max(seen.actions, 2)], nice=False, zero=False, padding=8)
-    whole = _whole_places(max(seen.actions, 2))
+    axis = _rank_axis(max(seen.actions, 2))
     title = "place in the ordering (1 is best)"
     lines = base.mark_rule(color="#c9ced6", strokeWidth=2).encode(
-        alt.X("min(rank):Q", title=title, scale=places, axis=whole), alt.X2("max(rank):Q")
+        alt.X("min(rank):Q", title=title, scale=places, axis=axis), alt.X2("max(rank):Q")
     )
     dots = base.mark_point(size=80, filled=True, opacity=1).encode(
-        alt.X("rank:Q", title=title, scale=places, axis=whole),
+        alt.X("rank:Q", title=title, scale=places, axis=axis),
         state_colour(seen, legend=True),
         yOffset=alt.YOffset("state:N", sort=None, scale=alt.Scale(domain=[state_name(s.state) for s in seen.states])),
         tooltip=["action:N", "state:N", "rank:Q"],
@@ -152,7 +146,7 @@ def _places(seen: Inspection, base: alt.Chart) -> Chart:
     return alt.layer(cells, text).properties(width=alt.Step(wide), height=alt.Step(26), title=title)
 
 
-def _whole_places(last: int) -> alt.Axis:
+def _rank_axis(last: int) -> alt.Axis:
     """Return an axis of ranks with whole numbers; a short axis has a tick for each rank."""
     if last <= DOTS:
         return alt.Axis(format="d", values=list(range(1, last + 1)))
@@ -161,17 +155,10 @@ def _whole_places(last: int) -> alt.Axis:
 
 def curve_chart(seen: Inspection) -> Chart:
     """Return the held-out score of each number of states, with one standard error and the choice marked."""
-    frame = pl.DataFrame(
-        [
-            {
-                "states": row.states,
-                "score": row.score,
-                "low": row.score - row.standard_error,
-                "high": row.score + row.standard_error,
-                "chosen": "chosen" if row.chosen else "tried",
-            }
-            for row in seen.fit.curve
-        ]
+    rows = [(r.states, r.score, r.standard_error, "chosen" if r.chosen else "tried") for r in seen.fit.curve]
+    score, error = pl.col("score"), pl.col("error")
+    frame = pl.DataFrame(rows, schema=["states", "score", "error", "chosen"], orient="row").with_columns(
+        low=score - error, high=score + error
     )
     base = alt.Chart(frame).encode(
         alt.X("states:Q", title="states", axis=alt.Axis(values=frame["states"].to_list(), format="d", grid=False))

@@ -1,15 +1,12 @@
 """Charts of ratios on a logarithmic axis."""
 
 import json
-import math
 
 import altair as alt
 import polars as pl
 
-from lpbandits.views.charts.base import Chart, colour_of, heading, titled
-from lpbandits.views.charts.labels import apart, leaders
-
-_TICKS = [unit * 10.0**power for power in range(-3, 4) for unit in (1, 2, 5)]
+from lpbandits.views.charts.base import LOG_TICKS, Chart, colour_of, heading, titled, tooltips
+from lpbandits.views.charts.labels import leaders, placed_labels
 
 
 def ratio_chart(
@@ -43,27 +40,19 @@ def ratio_chart(
         scale=alt.Scale(domain=[0, max(len(settings) - 1, 1)], nice=False, padding=10),
         axis=alt.Axis(values=list(places.values()), labelExpr=f"{json.dumps(settings)}[datum.value]", grid=False),
     )
-    ticks = [tick for tick in _TICKS if ends[0] <= tick <= ends[1]]
+    ticks = [tick for tick in LOG_TICKS if ends[0] <= tick <= ends[1]]
     scale = alt.Scale(type="log", domain=list(ends), nice=False)
     up = alt.Y("value:Q", title=y, scale=scale, axis=alt.Axis(values=ticks, format="~g"))
     colour = colour_of(frame["policy"].unique(maintain_order=True).to_list())
     tips = [alt.Tooltip("name:N", title="policy"), alt.Tooltip("setting:N", title=x)]
-    said = {"value": y, "low": "± one standard error: from", "high": "to", "level": "regret"}
-    tips += [alt.Tooltip(f"{key}:Q", title=tip, format=".3~g") for key, tip in said.items()]
+    titles = {"value": y, "low": "± one standard error: from", "high": "to", "level": "regret"}
+    tips += tooltips(titles, ".3~g")
     base = alt.Chart(table)
     bars = base.mark_rule(strokeWidth=3, opacity=0.5).encode(across, alt.Y("low:Q", title=y), alt.Y2("high:Q"), colour)
     lines = base.mark_line(strokeWidth=2).encode(across, up, colour)
     points = base.mark_point(size=50, filled=True, opacity=1).encode(across, up, colour, tooltip=tips)
-    labels = leaders(_ends(table, ends, height), along="place", end="value", at="label_at", colour=colour)
+    placed = placed_labels(table, value="value", along="place", limits=ends, height=height, log=True)
+    labels = leaders(placed, along="place", end="value", at="label_at", colour=colour)
     return alt.layer(bars, lines, points, *labels).properties(
         width=width, height=height, title=heading(title, subtitle)
     )
-
-
-def _ends(table: pl.DataFrame, ends: tuple[float, float], height: int) -> pl.DataFrame:
-    """Return the end of each line and the position of its label."""
-    low, high = (math.log(end) for end in ends)
-    last = table.filter(pl.col("place") == pl.col("place").max()).sort("value")
-    shares = [(math.log(value) - low) / (high - low) for value in last["value"].to_list()]
-    at = [math.exp(low + share * (high - low)) for share in apart(shares, height)]
-    return last.select("place", "name", "value", label_at=pl.Series(at))

@@ -1,10 +1,9 @@
 """Charts of one number per policy: its distribution over people, or its mean with an interval."""
 
 import altair as alt
-import numpy as np
 import polars as pl
 
-from lpbandits.views.charts.base import QUIET, Chart, colour_of, heading, titled
+from lpbandits.views.charts.base import QUIET, Chart, colour_of, heading, titled, tooltips
 from lpbandits.views.names import names_of
 
 
@@ -23,7 +22,7 @@ def final_chart(people: pl.DataFrame, *, title: str) -> Chart:
         alt.Y("name:N", title=None, sort=[named[p] for p in order], axis=alt.Axis(labelFontSize=13)), colour
     )
     tips = [alt.Tooltip("name:N", title="policy"), alt.Tooltip("mean:Q", format=".1f")]
-    tips += [alt.Tooltip(f"p{q:02d}:Q", title=f"{q} %", format=".1f") for q in (5, 25, 50, 75, 95)]
+    tips += tooltips({f"p{q:02d}": f"{q} %" for q in (5, 25, 50, 75, 95)}, ".1f")
     whiskers = base.mark_rule(strokeWidth=2).encode(
         alt.X("p05:Q", title="final regret per person", axis=alt.Axis(tickCount=6)), x2="p95:Q"
     )
@@ -44,8 +43,8 @@ def dot_chart(
     x: str,
     title: str,
     subtitle: str = "",
-    ends: tuple[float, float] | None = None,
-    width: int = 300,
+    ends: tuple[float, float],
+    width: int,
 ) -> Chart:
     """Return a dot and an interval per policy, grouped; `frame` has group, policy, value, low and high.
 
@@ -56,7 +55,7 @@ def dot_chart(
     groups = table["group"].unique(maintain_order=True).to_list()
     rows = [row for group in groups for row in (group, *table.filter(group=group)["row"].to_list())]
     y = alt.Y("row:N", axis=None, sort=rows, scale=alt.Scale(domain=rows, paddingInner=0.1))
-    least, greatest = ends or (float(np.min(table["low"].to_numpy())), float(np.max(table["high"].to_numpy())))
+    least, greatest = ends
     reach = (greatest - least) or 1.0
     # A third of the width is for the names.
     across = alt.Scale(domain=[least - 0.04 * reach, greatest + 0.55 * reach], nice=False, zero=False)
@@ -64,9 +63,7 @@ def dot_chart(
     tips = [
         alt.Tooltip("name:N", title="policy"),
         alt.Tooltip("group:N", title=" "),
-        alt.Tooltip("value:Q", title=x, format=".2f"),
-        alt.Tooltip("low:Q", title="95 % interval from", format=".2f"),
-        alt.Tooltip("high:Q", title="to", format=".2f"),
+        *tooltips({"value": x, "low": "95 % interval from", "high": "to"}, ".2f"),
     ]
     axis = alt.Axis(tickCount=5)
     bars = base.mark_rule(strokeWidth=3).encode(alt.X("low:Q", title=x, scale=across, axis=axis), alt.X2("high:Q"))

@@ -1,0 +1,25 @@
+"""A log with known states, and helpers of the evaluation tests."""
+
+from typing import Any
+
+import numpy as np
+
+import lpbandits as lpb
+from lpbandits.data import Ratings
+from lpbandits.evaluation.replay import Replay
+from lpbandits.typing import FloatArray
+from tests.logs import log_of
+
+PLANTED = log_of(150, 20, states=3, noise=0.5, seed=1)
+"""A log of three states with different orderings."""
+
+
+def policy_scores(replay: Replay, policy: lpb.Policy, *, seed: int) -> FloatArray:
+    """Return the scores of a policy, people × rounds."""
+    games = replay.games([policy], seed=seed)
+    return replay.scores_of_games(games, [game.play() for game in games])[0]
+
+
+def rows_of(log: Ratings) -> tuple[Any, Any, Any]:
+    """Return the person, action and rating of each row of a log."""
+    return np.array(log.people)[log.owner], np.array(log.actions)[log.action], log.rating.copy()

@@ -1,0 +1,114 @@
+"""Verdicts: intervals, ranges, Bonferroni's correction and pairing within draws."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from lpbandits.errors import InvalidInput
+from lpbandits.paper.claims.check import COMPARABLE, CONSTANT, interval, judge
+from lpbandits.paper.claims.numbers import per_draw
+from lpbandits.typing import FloatArray
+
+
+@pytest.mark.parametrize("draws", [2, 3, 5, 20])
+def test_interval_equals_students_t(draws: int) -> None:
+    values = np.random.default_rng(draws).normal(size=draws)
+    theirs = stats.ttest_1samp(values, 0.0).confidence_interval(0.95)
+    np.testing.assert_allclose(np.array(interval(values)), np.array([theirs.low, theirs.high]), rtol=1e-12, atol=1e-12)
+    ratios = np.array(interval(np.exp(values), kind="ratio"))
+    np.testing.assert_allclose(np.log(ratios), np.array([theirs.low, theirs.high]), rtol=1e-12, atol=1e-12)
+
+
+def test_inverted_ratio_has_the_inverse_effect() -> None:
+    ratios = np.array([1.5, 2.5, 1.8, 2.2])
+    one, other = (judge("A", r, kind="ratio", measure="m", above=1).parts[0] for r in (ratios, 1 / ratios))
+    assert one.effect is not None
+    assert other.effect is not None
+    np.testing.assert_allclose(one.effect, 1 / other.effect)
+    assert (one.verdict, other.verdict) == ("holds", "does not hold")
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ([-1.0, -1.1, -0.9], "holds"),
+        ([1.0, 1.1, 0.9], "does not hold"),
+        ([-1.0, 1.0, 0.5], "not settled"),
+        ([-1.0, -1.0, -1.0], "not settled"),
+        ([-1.0, -1.1], "not settled"),
+        ([-1.0], "not settled"),
+        ([-1.0, -1.1, math.nan], "not settled"),
+        ([-1.0, -1.1, -math.inf], "not settled"),
+    ],
+)
+def test_verdict_follows_the_interval(values: list[float], verdict: str) -> None:
+    claim = judge("A loses less.", np.array(values), measure="A − B", below=0)
+    assert claim.verdict == verdict
+    assert claim.standard == "below 0"
+    assert (claim.above, claim.below) == (None, 0)
+
+
+def test_ratio_with_a_zero_is_not_settled() -> None:
+    claim = judge("A", np.array([1.0, 0.0, 1.2]), kind="ratio", measure="m", below=2)
+    assert claim.verdict == "not settled"
+    assert claim.effect_text == "–"
+
+
+def test_three_standard_errors_settle_thirty_draws_but_not_three() -> None:
+    """At three draws t is 4.3: an effect of three standard errors is not settled, at thirty draws it is."""
+
+    def values(draws: int) -> FloatArray:
+        base = np.linspace(-1.0, 1.0, draws)
+        return np.asarray(3.0 * base.std(ddof=1) / math.sqrt(draws) + base)
+
+    assert judge("A", values(3), measure="m", above=0).verdict == "not settled"
+    assert judge("A", values(30), measure="m", above=0).verdict == "holds"
+
+
+def test_claim_over_settings_has_bonferroni_correction() -> None:
+    rng = np.random.default_rng(0)
+    good = {f"k = {i}": 5.0 + rng.normal(size=5) for i in range(20)}
+    assert judge("A", good, measure="m", above=0).verdict == "holds"
+    bad = np.array([-1.0, -1.4, -0.6, -1.6, -0.2])  # its own interval lies below 0; not with Bonferroni's correction
+    assert judge("A", bad, measure="m", above=0).verdict == "does not hold"
+    among = judge("A", {**good, "k = 20": bad}, measure="m", above=0)
+    assert among.verdict == "not settled"
+    assert among.parts[0].where == "k = 20"
+    assert among.where_text == "k = 20; holds in 20 of 21"
+    assert among.parts[0].high is not None
+    assert among.parts[0].high > 0, "the interval that is shown is the one that decides"
+    np.testing.assert_allclose([part.level for part in among.parts], [1 - 0.05 / 21, *[0.95] * 20])
+    assert judge("A", {**good, "k = 20": bad - 5.0}, measure="m", above=0).verdict == "does not hold"
+
+
+def test_verdict_depends_on_the_range() -> None:
+    slightly = np.array([1.3, 1.32, 1.28, 1.31])
+    assert judge("A", slightly, measure="m", below=COMPARABLE).verdict == "holds"
+    assert judge("A", slightly, measure="m", above=1 / CONSTANT, below=CONSTANT).verdict == "does not hold"
+    assert judge("A", slightly, measure="m", above=1 / 1.3, below=1.3).verdict == "not settled"
+
+
+def test_missing_draw_raises() -> None:
+    gap = pl.DataFrame({"policy": "ts", "draw": [0, 2], "regret": [1.0, 2.0]})
+    with pytest.raises(InvalidInput, match=r"ts.*0 to 1"):
+        per_draw(gap, "ts")
+
+
+def test_differences_are_paired_within_draws() -> None:
+    level, noise = np.array([40.0, 10.0, 60.0, 20.0, 50.0, 30.0]), np.array([0.1, -0.1, 0.2, -0.2, 0.0, 0.1])
+    columns = {"policy": np.repeat(["a", "b"], 6), "draw": np.tile(np.arange(6), 2)}
+    table = pl.DataFrame({**columns, "regret": np.r_[level, level + 1 + noise]}).sample(
+        fraction=1, shuffle=True, seed=1
+    )
+    a, b = per_draw(table, "a"), per_draw(table, "b")
+    np.testing.assert_array_equal(a, level)
+    np.testing.assert_allclose(b, level + 1 + noise)
+    claim = judge("a loses less", a - b, measure="a − b", below=0)
+    part = claim.parts[0]
+    assert claim.verdict == "holds"
+    assert part.low is not None
+    assert part.high is not None
+    assert part.high - part.low < 0.4  # unpaired, about 30
