@@ -10,8 +10,8 @@ from lpbandits.data.chunked import ChunkedRatings
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.data.tables import labels_as_series
 from lpbandits.errors import InvalidInput, translate_errors
-from lpbandits.fit.comparisons import compare, log_likelihoods
-from lpbandits.fit.estimator import mixture
+from lpbandits.fit.comparisons import compare
+from lpbandits.fit.estimator import log_likelihoods, mixture
 from lpbandits.fit.pipeline import open_blocks
 from lpbandits.io.atomic import check_table_path, write_stream
 from lpbandits.model import EDGE, PreferenceModel, as_model

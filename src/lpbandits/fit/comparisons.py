@@ -16,13 +16,12 @@ from lpbandits import validate
 from lpbandits.data.blocks import Blocks, iadd, iadd_each, writable
 from lpbandits.data.memory import MemoryBudget
 from lpbandits.data.ratings import Ratings
+from lpbandits.fit.clusters import raters_of
 from lpbandits.fit.kernels import comparisons as kernels
 from lpbandits.parallel import Threads
 from lpbandits.typing import BoolArray, FloatArray, Int32Array, IntArray
 
 TILE = 64
-ROUNDS = 500
-
 CHUNK = 2**17
 """Ratings counted together: with more, a million people of 200 ratings took three times as long."""
 
@@ -251,19 +250,6 @@ def _kept(raters: IntArray) -> IntArray:
     return kept if len(kept) else np.zeros(1, dtype=np.int64)
 
 
-def raters_of(log: Blocks, labels: IntArray, states: int) -> IntArray:
-    """Return m×k: number of people of each state who rated each action."""
-    (counts,) = log.fold(_raters, states, per_person=(labels,))
-    raters: IntArray = counts.reshape(states, -1)
-    return raters
-
-
-def _raters(block: Ratings, _: Threads, totals: list[Any] | None, states: int, labels: IntArray) -> list[Any]:
-    k = len(block.actions)
-    counts = np.bincount(labels[block.owner] * k + block.action, minlength=states * k)
-    return [counts if totals is None else totals[0] + counts]
-
-
 @dataclass(frozen=True, eq=False)
 class _State:
     """One state to count: its number, its actions, the type of a cell and the bytes of its counts."""
@@ -367,30 +353,3 @@ def _count_block(
             chosen = (labels == state.number) & (holdout == bool(part))
             add_wins(next(counts), fewer, fewer.weight * chosen[fewer.person], threads=threads)
     return totals
-
-
-def log_likelihoods(comparisons: Comparisons, utilities: FloatArray, *, threads: Threads | None = None) -> FloatArray:
-    """Return people × states: the log-probability of each person's comparisons under each state's utilities.
-
-    >>> log = Ratings.from_arrays([0, 0], [0, 1], [5, 1])
-    >>> log_likelihoods(compare(log), np.array([[0.0, 0.0], [1.0, -1.0]])).round(4).tolist()
-    [[-0.6931, -0.1269]]
-    """
-    shifted = np.ascontiguousarray(utilities - utilities.max(axis=1, keepdims=True))
-    spread = max(float(-shifted.min()), 1.0)
-    out = np.empty((len(comparisons.person), len(utilities)))
-    (threads or Threads(1)).run(
-        kernels.history_log_likelihoods,
-        len(comparisons.person),
-        *(comparisons.offsets, comparisons.action, comparisons.below, comparisons.through),
-        *(shifted, np.exp(shifted), int(np.clip(600 / spread, 1, ROUNDS)), out),
-        blocks=16,
-        smallest=16,
-    )
-    if len(out) == comparisons.people:
-        return out * comparisons.weight[:, None]
-    columns = [
-        np.bincount(comparisons.person, weights=out[:, z] * comparisons.weight, minlength=comparisons.people)
-        for z in range(out.shape[1])
-    ]
-    return np.ascontiguousarray(np.stack(columns, axis=1))

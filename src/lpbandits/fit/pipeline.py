@@ -16,8 +16,7 @@ from lpbandits.data.names import name_actions
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.data.spill import write_chunks
 from lpbandits.errors import InvalidInput, translate_errors
-from lpbandits.fit.clusters import HUGE, variance_between
-from lpbandits.fit.comparisons import raters_of
+from lpbandits.fit.clusters import HUGE, raters_of, variance_between
 from lpbandits.fit.estimator import Estimator, States, as_estimator, distinct, score_comparisons, to_model
 from lpbandits.fit.provenance import PACKAGES, Provenance, sketch
 from lpbandits.fit.report import Findings, Fit, report_of

@@ -11,8 +11,15 @@ from lpbandits.data.memory import BYTES_PER_RATING
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.clusters import kmeans_sample
-from lpbandits.fit.comparisons import compared, log_likelihoods
-from lpbandits.fit.estimator import Estimate, Estimator, as_estimator, mixture, score_comparisons
+from lpbandits.fit.comparisons import compared
+from lpbandits.fit.estimator import (
+    Estimate,
+    Estimator,
+    as_estimator,
+    log_likelihoods,
+    mixture,
+    score_comparisons,
+)
 from lpbandits.fit.two_stage import TwoStage
 from lpbandits.parallel import Threads
 from lpbandits.progress import Progress, Stopwatch

@@ -1,8 +1,8 @@
 """Two-stage estimator: cluster people, then fit one Bradley-Terry model per cluster."""
 
 import functools
-from dataclasses import asdict, dataclass, replace
-from typing import get_args
+from dataclasses import asdict, dataclass
+from typing import Any, get_args
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from lpbandits.data.ratings import Ratings
 from lpbandits.fit.bradley_terry import BradleyTerry, as_prior_sd, maximise
 from lpbandits.fit.clusters import MAX_RESTARTS, Scale, cluster_people
 from lpbandits.fit.comparisons import compared, count_states
-from lpbandits.fit.estimator import Estimate, shrink_over_states
+from lpbandits.fit.estimator import Estimate, with_errors
 from lpbandits.fit.uncertainty import Scatter, scatter_sums
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
@@ -59,13 +59,9 @@ class TwoStage:
         return "two-stage"
 
     def __post_init__(self) -> None:
-        clean: Json = {"scale": validate.as_choice(self.scale, "scale", get_args(Scale))}
-        clean |= {"prior_sd": as_prior_sd(self.prior_sd), "seed": validate.as_seed(self.seed)}
-        clean["shrink"] = validate.as_flag(self.shrink, "shrink")
+        check_settings(self)
         if self.restarts is not None:
-            clean["restarts"] = validate.as_count(self.restarts, "restarts", high=MAX_RESTARTS)
-        for name, value in clean.items():
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, "restarts", validate.as_count(self.restarts, "restarts", high=MAX_RESTARTS))
 
     def settings(self) -> Json:
         """Return the settings as a JSON object."""
@@ -100,15 +96,12 @@ class TwoStage:
             per_person = (np.arange(len(labels)), labels)
             parts = log.map(_scatter_block, utilities, pairs_per_person, self.seed, per_person=per_person)
             scatters = [Scatter.of(sums) for sums in functools.reduce(np.add, parts)]
-            fits = [
-                replace(fit, standard_errors=one.errors(self.prior_sd)) for fit, one in zip(fits, scatters, strict=True)
-            ]
         excluding = None
         if mask is not None:
             rest = labels[~mask]
             excluding = Estimate(tuple(fewer), np.bincount(rest, minlength=n_clusters) / len(rest), rest)
         estimate = Estimate(tuple(fits), clusters.shares, labels, clusters.warnings, excluding_holdout=excluding)
-        return shrink_over_states(estimate, scatters, prior_sd=self.prior_sd) if self.shrink else estimate
+        return with_errors(estimate, scatters, prior_sd=self.prior_sd, shrink=self.shrink)
 
     def _fit(
         self,
@@ -142,6 +135,18 @@ class TwoStage:
                     )
             del counts, held  # free the memory before the next state
         return fits, fewer
+
+
+def check_settings(estimator: Any) -> None:
+    """Check the settings that `TwoStage` and `Em` share, and convert them to plain types."""
+    clean: Json = {
+        "scale": validate.as_choice(estimator.scale, "scale", get_args(Scale)),
+        "prior_sd": as_prior_sd(estimator.prior_sd),
+        "seed": validate.as_seed(estimator.seed),
+        "shrink": validate.as_flag(estimator.shrink, "shrink"),
+    }
+    for name, value in clean.items():
+        object.__setattr__(estimator, name, value)
 
 
 def _scatter_block(

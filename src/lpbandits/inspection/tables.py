@@ -1,7 +1,7 @@
 """Tables of informative pairs and distinctive preferences."""
 
-from lpbandits.inspection.contrasts import Contrasts, Pair
-from lpbandits.inspection.questions import CANDIDATES
+from lpbandits.inspection.contrasts import Contrasts
+from lpbandits.inspection.questions import CANDIDATES, Pair
 from lpbandits.text import display, pluralize
 
 ASK = "Most informative questions: which of two does a person prefer?"
