@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from lpbandits.data import Ratings
 from lpbandits.data.blocks import MemoryBlocks
 from lpbandits.errors import InvalidInput
-from lpbandits.fit.comparisons import compare, count_state, count_states, count_wins, gather, log_likelihoods
+from lpbandits.fit.comparisons import compare, count_state, count_states, count_wins, gather
+from lpbandits.fit.estimator import log_likelihoods
 from lpbandits.parallel import Threads
 from tests import naive_recovery as naive
 from tests.synthetic_recovery import readers

@@ -17,9 +17,9 @@ from lpbandits.fit import (
     match_orderings,
 )
 from lpbandits.fit.clusters import Scale
-from lpbandits.fit.comparisons import compare, log_likelihoods
+from lpbandits.fit.comparisons import compare
 from lpbandits.fit.em import slow_note
-from lpbandits.fit.estimator import Estimator, mixture
+from lpbandits.fit.estimator import Estimator, log_likelihoods, mixture
 from lpbandits.fit.matching import kendall_losses
 from lpbandits.fit.selection import split_holdout, split_people
 from lpbandits.model import PreferenceModel

@@ -127,15 +127,25 @@ def fitted_to(people: int) -> Provenance:
 
 
 @pytest.mark.parametrize("people", [40, 1023, 1024, 20_000])
-def test_share_in_training_is_exact_for_small_fits_and_an_estimate_for_large_ones(people: int) -> None:
+def test_people_of_the_training_data_are_recognized(people: int) -> None:
     provenance = fitted_to(people)
-    half = [*range(people // 2), *range(people, people + people - people // 2)]
-    assert provenance.share_in_training(range(people)) == 1.0
-    assert provenance.share_in_training([str(n) for n in range(people)]) == 1.0  # labels are hashed as text
-    assert provenance.share_in_training(range(people, 2 * people)) == 0.0
-    share = provenance.share_in_training(half)
-    # exact for a small fit; else based on some 1,024 people, with a standard error of 0.5 / √1024
-    assert share == pytest.approx(people // 2 / len(half), abs=1e-9 if people < 1024 else 4 * 0.5 / 32)
+    others = range(people, 2 * people)
+    assert provenance.none_in_training(range(people)) is False
+    assert provenance.none_in_training([str(n) for n in range(people)]) is False  # labels are hashed as text
+    assert provenance.none_in_training([*others, *range(people // 4)]) is False
+    assert provenance.none_in_training(others) is True
+
+
+def test_too_few_people_in_the_range_of_a_full_sketch_decide_nothing() -> None:
+    large = fitted_to(100_000)
+    last = (large.people_sketch or ())[-1]
+    beyond = next(n for n in range(100) if sketch([n])[0] > last)
+    assert large.none_in_training([beyond]) is None  # although in the fit
+    within = [n for n in range(10**5, 2 * 10**5) if sketch([n])[0] <= last][:100]
+    assert large.none_in_training(within[:99]) is None
+    assert large.none_in_training(within) is True
+    assert fitted_to(40).none_in_training([]) is None
+    assert Provenance.of(PreferenceModel([[0, 1]])).none_in_training(["ann"]) is None
 
 
 def test_the_sketch_of_a_fit_has_no_labels() -> None:
@@ -143,13 +153,8 @@ def test_the_sketch_of_a_fit_has_no_labels() -> None:
     named = Ratings(log.offsets, log.action, log.rating, tuple(f"person {n}" for n in range(60)), log.actions)
     model = fit_states(named.subset(np.arange(40)), TwoStage(), states=2, heldout=0, taste=False).model
     assert "person 3" not in json.dumps(model.to_dict())
-    provenance = Provenance.of(model)
-    assert provenance.share_in_training(named.people) == pytest.approx(40 / 60)
-    assert provenance.share_in_training([]) is None
-    assert Provenance.of(PreferenceModel([[0, 1]])).share_in_training(["ann"]) is None
-    large = fitted_to(100_000)
-    beyond = next(n for n in range(100) if sketch([n])[0] > (large.people_sketch or ())[-1])
-    assert large.share_in_training([beyond]) is None
+    assert Provenance.of(model).none_in_training(named.people[:1]) is False
+    assert Provenance.of(model).none_in_training(named.people[40:]) is True
 
 
 ESTIMATORS: list[Estimator] = [
@@ -223,7 +228,7 @@ BAD_CURVES: list[Any] = ["x", ["x"], [{}], [{"states": 1, "score": "x"}]]
 BAD_LISTS: list[Any] = ["x", [], [1], ["zz"], ["0" * 16] * 1100]
 INVALID: list[tuple[str, dict[str, Any]]] = [
     *(("people_sketch", {"people_sketch": one}) for one in BAD_LISTS),
-    *(("never_compared", {"never_compared": one}) for one in ("x", [[0]], [[0], [5]], [[0, 0], []], [[0], ["1"]])),
+    *(("never_compared", {"never_compared": one}) for one in ("x", [[0]], [[0], [5]], [[0], ["1"]])),
     *(("versions", {"versions": one}) for one in ("x", {"numpy": 2})),
     ("report", {"report": "x"}),
     *(("report.people", {"report": {"people": one}}) for one in ("x", -1)),
