@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 import lpbandits as lpb
 from lpbandits.data import Ratings
 from lpbandits.errors import FileFormatError, InvalidInput
 from lpbandits.fit import Em, TwoStage, fit_states, match_orderings
-from lpbandits.fit.assign import states_of, write_assignments
+from lpbandits.fit.assign import states_of
 from lpbandits.fit.estimator import Estimator
 from lpbandits.fit.provenance import Provenance, sketch
 from lpbandits.model import PreferenceModel
@@ -105,20 +104,13 @@ def test_people_are_assigned_alike_in_blocks_and_whatever_the_order_of_a_models_
     assert some["ratings"][len(table) :].to_list() == [0] * 40
 
 
-@pytest.mark.parametrize("name", ["people.parquet", "people.csv", "PEOPLE.CSV"])
-def test_assignments_are_written_by_the_name_of_the_file(name: str, tmp_path: Path) -> None:
+def test_people_with_labels_of_mixed_types_are_assigned() -> None:
     model = PreferenceModel([[0, 1], [1, 0]], utilities=[[0.9, 0.1], [0.2, 0.8]])
     people: list[Any] = ["ann", 7, 2**70]
     log = Ratings.from_codes(
         np.array([0, 0, 1, 2]), np.array([0, 1, 0, 1]), np.array([1.0, 2, 3, 4]), people=tuple(people), actions=(0, 1)
     )
-    table = lpb.states_of(model, log)
-    write_assignments(tmp_path / name, table)
-    read = pl.read_parquet(tmp_path / name) if name.endswith("parquet") else pl.read_csv(tmp_path / name)
-    assert read["person"].to_list() == ["ann", "7", str(2**70)]
-    assert read.drop("person").equals(table.drop("person"))
-    with pytest.raises(InvalidInput, match=r"people\.xlsx"):
-        write_assignments(tmp_path / "people.xlsx", table)
+    assert lpb.states_of(model, log)["person"].to_list() == ["ann", "7", str(2**70)]
 
 
 def fitted_to(people: int) -> Provenance:

@@ -13,7 +13,7 @@ from lpbandits.cli import app
 from lpbandits.fit.provenance import Provenance
 from lpbandits.inspection.contrasts import Contrasts
 from lpbandits.inspection.facts import COIN, fit_lines, warning_lines
-from lpbandits.inspection.inspect import WHOLE, inspect_model, state_table
+from lpbandits.inspection.inspect import COMPLETE, inspect_model, state_table
 from lpbandits.inspection.tables import pair_rule, pair_table
 from lpbandits.taste_model import TasteModel
 
@@ -97,7 +97,7 @@ def test_many_states_are_counted_not_listed() -> None:
 def test_few_actions_are_listed_once() -> None:
     model = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
     columns, rows = state_table(inspect_model(model))
-    assert columns == ["state", "share", WHOLE]
+    assert columns == ["state", "share", COMPLETE]
     assert rows[0] == ["0", "50%", "rest · drug A · drug B"]
     columns, rows = state_table(inspect_model(model, top=1))
     assert columns == ["state", "share", "prefers", "likes least"]

@@ -29,8 +29,8 @@ def fit(
     method: str = typer.Option("two-stage", help="**two-stage** (cluster, then Bradley-Terry) or **em** (mixture)."),
     scale: str = typer.Option(
         "cosine",
-        help="Features for clustering: **cosine** (ignores level and activity), **raw** (as in the paper), **centered** "
-        "or **standardized**.",
+        help="Features for clustering: **cosine** (ignores level and activity), **raw** (the paper's), **centered** or "
+        "**standardized**.",
     ),
     max_states: int | None = typer.Option(None, help="Maximum number of states that **auto** tries; 12 by default."),
     names: Path | None = typer.Option(
@@ -67,16 +67,16 @@ def fit(
     from lpbandits import validate
     from lpbandits.data.names import read_names
     from lpbandits.fit import Em, TwoStage, fit_states
-    from lpbandits.fit.assign import check_assignments, states_of, write_assignments
+    from lpbandits.fit.assign import states_of
     from lpbandits.fit.em import slow_note
-    from lpbandits.io.atomic import check_writable
+    from lpbandits.io.atomic import check_table_path, check_writable, write_stream
 
     validate.as_choice(method, "method", ("two-stage", "em"))
     number = reading.number_of_states(states)
     if out is not None:
         check_writable(out)
     if assignments is not None:
-        check_assignments(assignments)
+        check_table_path(assignments, "--assignments")
     called = None if names is None else read_names(names)
     settings: dict[str, Any] = {"scale": scale, "prior_sd": prior_sd, "shrink": shrink, "seed": validate.as_seed(seed)}
     if restarts is not None:
@@ -91,7 +91,7 @@ def fit(
         if note:
             typer.echo(f"note: {note}", err=True)
         with stage_bars() as report:
-            made = fit_states(
+            result = fit_states(
                 log,
                 estimator,
                 states=number,
@@ -106,23 +106,25 @@ def fit(
                 progress=report,
             )
         if out is not None:
-            made.model.save(out)
+            result.model.save(out)
         if assignments is not None:
-            write_assignments(assignments, states_of(made.model, log, threads=threads, jobs=chosen_workers))
-    seconds = {"read": round(read_seconds, 3), **made.report.seconds}
-    made = replace(made, report=replace(made.report, seconds=seconds))
+            table = states_of(result.model, log, threads=threads, jobs=chosen_workers)
+            write_stream(assignments, table.lazy())
+    seconds = {"read": round(read_seconds, 3), **result.report.seconds}
+    result = replace(result, report=replace(result.report, seconds=seconds))
     if as_json:
-        places = {"out": out, "assignments": assignments}
-        print_json(made.report.to_dict() | {name: None if path is None else str(path) for name, path in places.items()})
+        paths = {"out": out, "assignments": assignments}
+        texts = {name: None if path is None else str(path) for name, path in paths.items()}
+        print_json(result.report.to_dict() | texts)
         return
-    _show(made, out, assignments)
+    _show(result, out, assignments)
 
 
-def _show(made: "Fit", out: Path | None, assignments: Path | None) -> None:
+def _show(result: "Fit", out: Path | None, assignments: Path | None) -> None:
     from lpbandits.inspection.inspect import CURVE_RULE, PAIR_RULE, PAIRS, curve_table, inspect_model, state_table
     from lpbandits.text import pluralize
 
-    report = made.report
+    report = result.report
     say(
         f"{report.ratings:,} ratings by {report.people:,} people of {report.actions:,} actions, "
         f"{report.comparisons:,.0f} comparisons",
@@ -131,18 +133,17 @@ def _show(made: "Fit", out: Path | None, assignments: Path | None) -> None:
     for reason, count in report.dropped.items():
         if count:
             say(f"  dropped: {count:,} {reason.replace('_', ' ')}")
-    model = made.model
-    seen = inspect_model(model, top=4)
-    if seen.fit.curve:
-        columns, rows = curve_table(seen.fit.curve)
+    inspection = inspect_model(result.model, top=4)
+    if inspection.fit.curve:
+        columns, rows = curve_table(inspection.fit.curve)
         print_table("\nHow many states?", columns, rows, right=set(columns[:-1]))
         say(CURVE_RULE, style="dim")
-    columns, rows = state_table(seen)
+    columns, rows = state_table(inspection)
     print_table(
         f"\n{pluralize(report.states, 'state')}, by {report.method}", columns, rows, right={"share", "people", PAIRS}
     )
     say(PAIR_RULE, style="dim")
-    heldout = "unknown: too few people to hold some out"
+    heldout = "unknown: too few people to hold out a share"
     if report.heldout_log_likelihood is not None:
         heldout = (
             f"{report.heldout_log_likelihood:.4f} (fitted to "

@@ -1,7 +1,7 @@
 """Comparisons in a log: which action was rated above which, how often, per person and per state.
 
-Counts are whole numbers, so any worker may count any people and add up all its blocks before sending. With a cap on
-pairs per person they are weights, which are added in runs of blocks, in order.
+Counts are integers, so a worker may count any blocks and add them up before sending. With a cap on pairs per person
+they are sums of weights, which are added in runs of blocks, in order.
 """
 
 import functools
@@ -27,8 +27,6 @@ CHUNK = 2**17
 
 CELLS = 2**26
 """Maximum number of cells of counts held at a time: the states that fit are counted in one pass."""
-
-FEWER = "leave out actions with few ratings (min_action; --min-action)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +86,7 @@ class PairCounts:
     actions: int
 
     def minus(self, other: "PairCounts") -> "PairCounts":
-        """Subtract the counts of some of the people, overwriting `halves`."""
+        """Subtract the counts of held-out people, overwriting `halves`."""
         np.subtract(self.halves, other.halves, out=self.halves)
         return replace(self, wins=self.wins - other.wins)
 
@@ -282,16 +280,17 @@ def count_states(
     parts = 1 if holdout is None else 2
     mask = np.zeros(len(labels), dtype=np.bool_) if holdout is None else holdout
     in_order = pairs_per_person is not None
-    every = []
+    to_count = []
     for z, row in enumerate(raters):
         kept = _kept(row)
         cell = np.dtype(np.float64 if in_order else cell_type(np.ones(1), row))
-        every.append(_State(z, kept, cell.str, cell.itemsize * parts * len(kept) ** 2))
-    largest = max(state.size for state in every)
-    log.budget.check(f"counts of {len(raters[0]):,} actions in one state", largest, FEWER)
+        to_count.append(_State(z, kept, cell.str, cell.itemsize * parts * len(kept) ** 2))
+    largest = max(state.size for state in to_count)
+    remedy = "leave out actions with few ratings (min_action; --min-action)"
+    log.budget.check(f"counts of {raters.shape[1]:,} actions in one state", largest, remedy)
     if not log.budget.shared(largest, in_order=in_order):
         log = log.local
-    for group in _passes(every, parts, log.budget, in_order=in_order):
+    for group in _passes(to_count, parts, log.budget, in_order=in_order):
         common = (group, parts, pairs_per_person, seed)
         per_person = (np.arange(len(labels)), labels, mask)
         if in_order:

@@ -128,7 +128,7 @@ class Findings:
 
 
 def report_of(
-    found: Findings,
+    findings: Findings,
     ratings: RatingsLike,
     estimator: Estimator,
     naming: Naming,
@@ -136,7 +136,7 @@ def report_of(
     space: Json,
 ) -> FitReport:
     """Summarize a fit."""
-    estimate, heldout, taste = found.estimate, found.heldout, found.taste
+    estimate, heldout, taste = findings.estimate, findings.heldout, findings.taste
     compared = ~estimate.never_compared
     rows = list(zip(estimate.utilities, estimate.errors, compared, strict=True))
     return FitReport(
@@ -148,15 +148,15 @@ def report_of(
         states=len(estimate.fits),
         shares=estimate.shares.tolist(),
         state_people=np.bincount(estimate.labels, minlength=len(estimate.fits)).tolist(),
-        comparisons=found.training.pairs,
-        ties=found.training.tie_share,
-        noise=found.means.noise,
-        log_likelihood=found.training.mean,
+        comparisons=findings.training.pairs,
+        ties=findings.training.tie_share,
+        noise=findings.means.noise,
+        log_likelihood=findings.training.mean,
         heldout_log_likelihood=heldout.log_likelihood,
         heldout_people=heldout.people,
         heldout_fit_people=heldout.fit_people,
-        count_variance_explained=found.variance_explained[0],
-        mean_variance_explained=found.variance_explained[1],
+        count_variance_explained=findings.variance_explained[0],
+        mean_variance_explained=findings.variance_explained[1],
         never_compared=[_never_compared(fit, ratings) for fit in estimate.fits],
         components=[fit.components for fit in estimate.fits],
         passes=[fit.passes for fit in estimate.fits],
@@ -164,18 +164,18 @@ def report_of(
         pairs_right=[expected_pairs_right(utilities[kept], errors[kept]) for utilities, errors, kept in rows],
         iterations=max(len(estimate.history) - 1, 0),
         history=list(estimate.history),
-        curve=[] if found.curve is None else found.curve.rows(),
+        curve=[] if findings.curve is None else findings.curve.rows(),
         taste=None if taste.report is None else taste.report.to_dict(),
         named=naming.matched,
-        warnings=[*_warnings(found), *taste.warnings, *naming.warnings],
+        warnings=[*_warnings(findings), *taste.warnings, *naming.warnings],
         space=space,
         seconds={stage: round(time, 3) for stage, time in seconds.items()},
     )
 
 
-def _warnings(found: Findings) -> Iterator[str]:
+def _warnings(findings: Findings) -> Iterator[str]:
     """Yield warnings about ties and the choice of the number of states, then those about the states and the score."""
-    ties, curve, coin = found.training.tie_share, found.curve, math.log(0.5)
+    ties, curve, coin = findings.training.tie_share, findings.curve, math.log(0.5)
     if ties >= MAX_TIES:
         share = "all" if ties == 1 else f"{ties:.1%} of"
         yield f"{share} comparisons are ties, so the orderings carry almost no information; use finer ratings"
@@ -184,14 +184,14 @@ def _warnings(found: Findings) -> Iterator[str]:
             f"{pluralize(curve.states, 'state')}, the most that were tried, did best on held-out people; more may do "
             "better: increase max_states (--max-states)"
         )
-    yield from found.estimate.warnings
-    yield from _state_warnings(found.estimate, found.raters)
-    yield from _fit_warnings(found.estimate)
-    score = found.heldout.log_likelihood
+    yield from findings.estimate.warnings
+    yield from _state_warnings(findings.estimate, findings.raters)
+    yield from _fit_warnings(findings.estimate)
+    score = findings.heldout.log_likelihood
     if score is not None and score <= coin:
         yield (
-            f"the comparisons of {found.heldout.people:,} held-out people are predicted no better than by a coin toss "
-            f"(log-likelihood {score:.3f}, a coin {coin:.3f}); use fewer states or more ratings"
+            f"the comparisons of {findings.heldout.people:,} held-out people are predicted no better than by a coin "
+            f"toss (log-likelihood {score:.3f}, a coin {coin:.3f}); use fewer states or more ratings"
         )
 
 

@@ -85,11 +85,8 @@ def split_holdout(log: Blocks, share: float, *, seed: int, pairs_per_person: int
     if not np.any(counts[used] > 1) or not np.any(counts[unused] > 1):
         return None
     size = int(counts[sample].sum())
-    log.budget.check(
-        f"{size:,} ratings of people to fit and to score",
-        BYTES_PER_RATING * size,
-        "give a number of states (--states 5)",
-    )
+    subject, remedy = f"{size:,} ratings of people to fit and to score", "give a number of states (--states 5)"
+    log.budget.check(subject, BYTES_PER_RATING * size, remedy)
     budget = log.budget.reserve(size)
     training, heldout = (MemoryBlocks(log.subset(part), log.pool, budget) for part in (used, unused))
     return Holdout(used, training, heldout, pairs_per_person)
@@ -179,15 +176,14 @@ class StateCurve:
 
     def rows(self) -> list[Json]:
         """Return one JSON object per number of states."""
+        columns = {
+            "heldout_log_likelihood": self.log_likelihood,
+            "score": self.score,
+            "below_best": self.below_best,
+            "standard_error": self.standard_error,
+        }
         return [
-            {
-                "states": m,
-                "heldout_log_likelihood": float(self.log_likelihood[i]),
-                "score": float(self.score[i]),
-                "below_best": float(self.below_best[i]),
-                "standard_error": float(self.standard_error[i]),
-                "chosen": m == self.states,
-            }
+            {"states": m, **{name: float(column[i]) for name, column in columns.items()}, "chosen": m == self.states}
             for i, m in enumerate(self.candidates)
         ]
 
@@ -204,7 +200,7 @@ def choose_states(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> StateCurve:
-    """Fit each number of states to some people and score it on the others.
+    """Fit each number of states to a share of the people and score it on the others.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ def silences(model: PreferenceModel, known: BoolArray, fit: Provenance) -> tuple
 def _distances(model: PreferenceModel, known: BoolArray) -> tuple[tuple[float | None, ...], ...]:
     if known.all():
         return tuple(tuple(float(x) for x in row) for row in model.kendall)
-    from lpbandits.kernels.kendall import kendall_distances  # noqa: PLC0415 - compiled code only when asked for
+    from lpbandits.kernels.kendall import kendall_distances  # noqa: PLC0415 - compiled code only when needed
 
     table: list[list[float | None]] = [[0.0] * model.n_states for _ in range(model.n_states)]
     for y in range(model.n_states):

@@ -129,14 +129,14 @@ class PairSearch:
         """Return the pair with the most information on one state against the others, both equally likely."""
         mass, first = (total - self.model.prior[state] * part[state] for total, part in self._all)
         usable = (mass > EDGE) & (self.known[state] > 0)
-        own = self.answers[state]
-        others = np.where(usable, first / np.where(mass > EDGE, mass, 1.0), own)
-        bits = _coin((own + others) / 2) - (_coin(own) + _coin(others)) / 2
+        inside = self.answers[state]
+        others = np.where(usable, first / np.where(mass > EDGE, mass, 1.0), inside)
+        bits = _coin((inside + others) / 2) - (_coin(inside) + _coin(others)) / 2
         if bits.max(initial=0.0) < _NEAR:
             return None
         best = self._best(bits)
         one, other = self.names[self.first[best]], self.names[self.second[best]]
-        p, q = float(own[best]), float(others[best])
+        p, q = float(inside[best]), float(others[best])
         return Trait(state, one, other, p, q) if p > q else Trait(state, other, one, 1.0 - p, 1.0 - q)
 
     @cached_property
