@@ -1,4 +1,4 @@
-"""Who is in which state, whether somebody was in a fit, and fitting once more in the same way."""
+"""Test the assignment of people to states, and the provenance of a model."""
 
 import json
 import math
@@ -18,10 +18,10 @@ from lpbandits.fit.estimator import Estimator
 from lpbandits.fit.provenance import Provenance, sketch
 from lpbandits.model import PreferenceModel
 from tests import naive_recovery as naive
-from tests.synthetic_recovery import paper_world, raters
+from tests.synthetic_recovery import log_from, paper_world, raters
 
 
-def test_people_are_found_in_their_states_also_those_not_in_the_fit() -> None:
+def test_people_are_assigned_to_their_states_in_and_out_of_the_fit() -> None:
     truth, log, state = paper_world(0, people=200, same_scale=False, rounds=60, states=3)
     fit = fit_states(log.subset(np.arange(100)), TwoStage(), states=3, heldout=0, taste=False)
     table = states_of(fit.model, log)
@@ -49,14 +49,14 @@ def test_probabilities_are_those_of_the_mixture_with_n_minus_1_comparisons() -> 
         assert row["probability"] == pytest.approx(chance.max())
 
 
-def test_probabilities_are_calibrated_where_the_model_holds() -> None:
+def test_probabilities_are_calibrated_if_the_model_is_true() -> None:
     _, log, state = raters(2, people=4000, actions=12, rated=6, states=2)
     fit = fit_states(log, Em(restarts=1), states=2, heldout=0, taste=False)
     table = states_of(fit.model, log)
-    found, sure = table["state"].to_numpy(), table["probability"].to_numpy()
-    right = max((found == state).mean(), (found != state).mean())
-    # 0.84 and 0.85, with a standard error of 0.006; counted as n(n − 1)/2 comparisons they would be 0.94 sure
-    assert sure.mean() == pytest.approx(right, abs=0.03)
+    assigned, probability = table["state"].to_numpy(), table["probability"].to_numpy()
+    right = max((assigned == state).mean(), (assigned != state).mean())
+    # 0.84 and 0.85, with a standard error of 0.006; with n(n − 1)/2 comparisons the mean probability would be 0.94
+    assert probability.mean() == pytest.approx(right, abs=0.03)
 
 
 def test_other_actions_are_left_out_and_counted() -> None:
@@ -64,18 +64,18 @@ def test_other_actions_are_left_out_and_counted() -> None:
         [[0, 1], [1, 0]], actions=["tea", "jam"], prior=[0.3, 0.7], utilities=[[0.9, 0.1], [0.2, 0.8]]
     )
     rows = [("ann", "tea", 5), ("ann", "jam", 1), ("ann", "rum", 9), ("bo", "rum", 2), ("cy", "tea", 3)]
-    table = lpb.states_of(model, Ratings.from_arrays(*zip(*rows, strict=True)))
+    table = lpb.states_of(model, log_from(rows))
     assert table["state"].to_list() == [0, 1, 1]
     assert table["ratings"].to_list() == [2, 0, 1]
     assert table["left_out"].to_list() == [1, 1, 0]
-    np.testing.assert_allclose(table["probability"][1:], 0.7)  # what they have for anybody
+    np.testing.assert_allclose(table["probability"][1:], 0.7)  # the prior
     with pytest.raises(InvalidInput, match=r"actions.*'tea'.*'gin'"):
         lpb.states_of(model, Ratings.from_arrays(["ann"], ["gin"], [1]))
     with pytest.raises(InvalidInput, match="utilities"):
         lpb.states_of(PreferenceModel([[0, 1]]), Ratings.from_arrays([0, 0], [0, 1], [1, 2]))
 
 
-def test_people_are_assigned_alike_in_blocks_and_whatever_the_order_of_a_models_actions(
+def test_assignments_do_not_depend_on_blocks_or_the_order_of_actions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _, log, _ = raters(1, people=60, actions=7, rated=4, states=2)
@@ -89,19 +89,19 @@ def test_people_are_assigned_alike_in_blocks_and_whatever_the_order_of_a_models_
         prior=model.prior,
         utilities=model.utilities[:, order],
     )
-    found = lpb.states_of(other, log)
-    assert found.drop("probability").equals(table.drop("probability"))
-    np.testing.assert_allclose(found["probability"], table["probability"], rtol=1e-12)
-    strangers = Ratings.from_arrays(
+    reordered = lpb.states_of(other, log)
+    assert reordered.drop("probability").equals(table.drop("probability"))
+    np.testing.assert_allclose(reordered["probability"], table["probability"], rtol=1e-12)
+    larger = Ratings.from_arrays(
         [*log.owner, *range(60, 100)],
         [*(log.actions[a] for a in log.action), *[99] * 40],
         [*log.rating, *range(40)],
     )
-    monkeypatch.setattr("lpbandits.data.blocks.RATINGS_PER_BLOCK", 20)  # the last blocks know no action of the model
-    some = lpb.states_of(model, strangers)
-    assert some[: len(table)].drop("left_out", "person").equals(table.drop("left_out", "person"))
-    assert some["probability"][len(table) :].to_list() == [model.prior.max()] * 40
-    assert some["ratings"][len(table) :].to_list() == [0] * 40
+    monkeypatch.setattr("lpbandits.data.blocks.RATINGS_PER_BLOCK", 20)  # the last blocks have no action of the model
+    assigned = lpb.states_of(model, larger)
+    assert assigned[: len(table)].drop("left_out", "person").equals(table.drop("left_out", "person"))
+    assert assigned["probability"][len(table) :].to_list() == [model.prior.max()] * 40
+    assert assigned["ratings"][len(table) :].to_list() == [0] * 40
 
 
 def test_people_with_labels_of_mixed_types_are_assigned() -> None:
@@ -240,14 +240,14 @@ def test_invalid_provenance_is_refused(name: str, content: dict[str, Any]) -> No
 
 
 def tied_log(share: float, people: int = 40) -> Ratings:
-    """Pairs rated alike, but for a share of the people."""
+    """Return a log of ties, except for a share of the people."""
     rows = [(n, a, 3.0 + (a if n < share * people else 0)) for n in range(people) for a in range(2)]
-    return Ratings.from_arrays(*zip(*rows, strict=True))
+    return log_from(rows)
 
 
-def test_ties_are_counted_and_warned_of_when_nothing_else_is_there() -> None:
+def test_ties_are_counted_with_a_warning_if_there_is_little_else() -> None:
     rows = [(0, 0, 1), (0, 1, 1), (0, 2, 1), (0, 3, 2), (1, 0, 5), (1, 1, 5), (2, 0, 1)]
-    log = Ratings.from_arrays(*zip(*rows, strict=True))
+    log = log_from(rows)
     assert fit_states(log, TwoStage(), states=1, heldout=0).report.ties == pytest.approx(4 / 7)
     for share, words in ((0.0, "all comparisons are ties"), (0.025, "97.5% of comparisons are ties"), (0.1, None)):
         report = fit_states(tied_log(share), TwoStage(), states=1, heldout=0).report
@@ -256,7 +256,7 @@ def test_ties_are_counted_and_warned_of_when_nothing_else_is_there() -> None:
         assert [note.startswith(words or "") for note in notes] == ([True] if words else [])
 
 
-def test_the_largest_number_of_states_that_was_tried_is_warned_of() -> None:
+def test_choosing_the_largest_candidate_gives_a_warning() -> None:
     _, log, _ = paper_world(7, people=240, same_scale=False, rounds=80, states=4)
     few = fit_states(log, TwoStage(), states="auto", max_states=2, taste=False).report
     assert [row["states"] for row in few.curve] == [1, 2]
@@ -274,7 +274,7 @@ def test_the_largest_number_of_states_that_was_tried_is_warned_of() -> None:
 
 def test_names_are_kept_and_counted() -> None:
     rows = [(n, a, a - 10.0) for n in range(12) for a in (10, 20, 30)]
-    log = Ratings.from_arrays(*zip(*rows, strict=True))
+    log = log_from(rows)
     fit = fit_states(log, TwoStage(), states=1, heldout=0, names={"10": "Heat", "30": "Ran", "77": "M"})
     assert fit.model.names == ("Heat", "20", "Ran")
     assert fit.report.named == 2
@@ -288,10 +288,10 @@ def test_names_are_kept_and_counted() -> None:
     assert fit_states(log, TwoStage(), states=1, heldout=0).report.named is None
     for wrong in ("x", {"10": 3}, {1.5: "x"}, [("10", "Heat")]):
         with pytest.raises(InvalidInput, match="name"):
-            fit_states(log, TwoStage(), states=1, names=wrong)  # type: ignore[arg-type] # what a user might give
+            fit_states(log, TwoStage(), states=1, names=wrong)  # type: ignore[arg-type] # invalid values
 
 
-def test_a_taste_on_a_scale_beyond_all_is_left_out_with_a_word() -> None:
+def test_a_taste_on_an_extreme_scale_is_left_out_with_a_warning() -> None:
     rng = np.random.default_rng(0)
     person, action = np.divmod(np.arange(240), 6)
     log = Ratings.from_arrays(person, action, rng.normal(size=240) * 1e90)
