@@ -7,15 +7,13 @@ from hypothesis import strategies as st
 from scipy.special import logit, ndtr
 
 from lpbandits.data import Ratings
-from lpbandits.fit import Em, TwoStage, cluster_people, fit_states
+from lpbandits.fit import Em, TwoStage, fit_states
 from lpbandits.fit.bradley_terry import maximise
 from lpbandits.fit.comparisons import compare, count_state
 from lpbandits.fit.uncertainty import Scatter, scatter
-from lpbandits.paper.movielens import ENVIRONMENTS, MovieLensTask, read_log
 from lpbandits.parallel import Threads
 from lpbandits.typing import BoolArray, FloatArray
 from tests import naive_recovery as naive
-from tests.data.test_ratings import movielens
 from tests.fit.test_comparisons import logs
 from tests.synthetic_recovery import log_from, raters, readers
 
@@ -142,28 +140,3 @@ def test_errors_of_models_with_states_are_calibrated(method: str) -> None:
             found.append(pairs_of(row, errors, truth[z]))
     sure, right = (np.concatenate(x) for x in zip(*found, strict=True))
     np.testing.assert_allclose(miscalibration(sure, right), 0, atol=0.08)
-
-
-def test_movielens_errors_are_calibrated() -> None:
-    """Of pairs with a probability of 92 to 96 % about 92 % are right; with independent errors about 57 %."""
-    folder = movielens("ml-1m")
-    task = MovieLensTask.of(*read_log(folder), seed=5)
-    environment = ENVIRONMENTS["same"]
-    log = task.log(environment)
-    labels = cluster_people(log, 5, scale="cosine", seed=5).labels
-    pairs: dict[str, list[tuple[FloatArray, BoolArray]]] = {"clustered": [], "curvature": []}
-    with Threads(None) as threads:
-        comparisons = compare(log, threads=threads)
-        for z in range(5):
-            members = (labels == z) * 1.0
-            fit = maximise(count_state(comparisons, members, threads=threads), prior_sd=1.0, threads=threads)
-            truth = task.means[int(np.argmax([np.corrcoef(fit.utilities, row)[0, 1] for row in task.means]))]
-            errors = scatter(comparisons, members, fit.utilities, threads=threads).errors(1.0)
-            pairs["clustered"].append(pairs_of(fit.utilities, errors, truth))
-            pairs["curvature"].append(pairs_of(fit.utilities, fit.standard_errors, truth))
-    shares = {}
-    for kind, found in pairs.items():
-        sure, right = (np.concatenate(x) for x in zip(*found, strict=True))
-        shares[kind] = float(np.mean(right[(sure >= 0.92) & (sure < 0.96)]))
-    assert 0.88 < shares["clustered"] < 0.96
-    assert shares["curvature"] < 0.7
