@@ -68,7 +68,7 @@ def test_model_and_report(estimator: Estimator) -> None:
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=by_name)
 def test_log_likelihood_is_that_of_the_mixture(estimator: Estimator) -> None:
     _, log, _ = paper_world(1, people=40, same_scale=True, rounds=30, states=2)
-    fit = fit_states(log, estimator, states=2, heldout=0)
+    fit = fit_states(log, estimator, states=2, heldout=0, taste=False)
     assert fit.report.heldout_log_likelihood is None
     assert fit.model.utilities is not None
     beta = np.log(fit.model.utilities / (1 - fit.model.utilities))
@@ -104,14 +104,14 @@ def test_two_stage_is_bradley_terry_on_clusters() -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_em_never_decreases_the_log_posterior(seed: int, cap: int | None) -> None:
     _, log, _ = paper_world(seed, people=80, same_scale=False, rounds=15)
-    report = fit_states(log, Em(seed=seed, restarts=1), states=4, pairs_per_person=cap, heldout=0).report
+    report = fit_states(log, Em(seed=seed, restarts=1), states=4, pairs_per_person=cap, heldout=0, taste=False).report
     assert report.iterations > 2
     assert np.diff(report.history).min() > -1e-9 * abs(report.history[-1])
 
 
 def test_em_warns_if_it_stops_at_max_steps() -> None:
     _, log, _ = paper_world(5, people=60, same_scale=False, rounds=15)
-    report = fit_states(log, Em(restarts=1, max_steps=2), states=4, heldout=0).report
+    report = fit_states(log, Em(restarts=1, max_steps=2), states=4, heldout=0, taste=False).report
     assert any("max_steps=2" in note for note in report.warnings)
 
 
@@ -133,9 +133,9 @@ def _errors(people: int, *, same_scale: bool, draws: int = 6) -> dict[str, float
         truth, log, _ = paper_world(seed, people=people, same_scale=same_scale, rounds=40)
         start = cluster_people(log, 5, scale="cosine").labels.tolist()
         models: dict[str, PreferenceModel] = {
-            "raw": fit_states(log, TwoStage(scale="raw"), states=5, heldout=0).model,
-            "cosine": fit_states(log, TwoStage(scale="cosine"), states=5, heldout=0).model,
-            "em": fit_states(log, Em(start=start), states=5, heldout=0).model,
+            "raw": fit_states(log, TwoStage(scale="raw"), states=5, heldout=0, taste=False).model,
+            "cosine": fit_states(log, TwoStage(scale="cosine"), states=5, heldout=0, taste=False).model,
+            "em": fit_states(log, Em(start=start), states=5, heldout=0, taste=False).model,
         }
         for name, model in models.items():
             errors.setdefault(name, []).append(match_orderings(truth, model).error)
@@ -167,7 +167,7 @@ def test_equal_orderings_are_joined() -> None:
 
 def test_never_compared_actions_come_last_and_are_listed() -> None:
     rows = [(n, a, a) for n in range(6) for a in range(3)] + [(9, 4, 5.0)]
-    fit = fit_states(log_from(rows, actions=range(60)), TwoStage(), states=1, heldout=0)
+    fit = fit_states(log_from(rows, actions=range(60)), TwoStage(), states=1, heldout=0, taste=False)
     assert fit.model.orderings[0].tolist() == [2, 1, 0, *range(3, 60)]
     assert fit.report.never_compared == [{"count": 57, "actions": list(range(3, 23))}]
     assert fit.model.provenance["never_compared"] == [list(range(3, 60))]
@@ -179,7 +179,7 @@ def test_never_compared_actions_come_last_and_are_listed() -> None:
 def test_warnings_name_small_states_and_uncertain_first_ranks() -> None:
     rows = [(n, a, a if n < 40 else -a) for n in range(43) for a in range(6)]
     log = log_from(rows)
-    notes = fit_states(log, TwoStage(scale="cosine"), states=2, heldout=0).report.warnings
+    notes = fit_states(log, TwoStage(scale="cosine"), states=2, heldout=0, taste=False).report.warnings
     assert any(note.startswith("state 1 has only 3 people (7%)") for note in notes)
     assert any(note.startswith("state 1: some of the 5 most preferred actions") for note in notes)
     assert not any(note.startswith("state 0") for note in notes)
@@ -191,7 +191,7 @@ def test_em_warns_if_states_explain_activity() -> None:
     idle = [(n, a, -a + rng.normal()) for n in range(20, 60) for a in rng.choice(40, 5, replace=False).tolist()]
     log = Ratings.from_arrays(*zip(*busy, *idle, strict=True))
     for estimator in (Em(scale="raw"), Em()):
-        report = fit_states(log, estimator, states=2, heldout=0).report
+        report = fit_states(log, estimator, states=2, heldout=0, taste=False).report
         assert report.count_variance_explained > 0.9
         warned = [note for note in report.warnings if "how much people rate" in note]
         assert len(warned) == 1
@@ -201,9 +201,9 @@ def test_em_warns_if_states_explain_activity() -> None:
 def test_em_with_a_very_weak_prior_ends_with_a_warning() -> None:
     rows = [(n, a, a) for n in range(20) for a in range(80)]
     log = log_from(rows)
-    fit = fit_states(log, Em(prior_sd=1e5, shrink=False), states=2, heldout=0)
+    fit = fit_states(log, Em(prior_sd=1e5, shrink=False), states=2, heldout=0, taste=False)
     assert fit.model.orderings.tolist() == [list(range(79, -1, -1))]
-    shrunk = fit_states(log, Em(prior_sd=1e5), states=2, heldout=0).model
+    shrunk = fit_states(log, Em(prior_sd=1e5), states=2, heldout=0, taste=False).model
     assert shrunk.errors is not None
     assert shrunk.errors.max() <= 100
     assert any("use a smaller prior_sd" in note for note in fit.report.warnings)
@@ -218,15 +218,15 @@ def test_em_has_a_note_for_very_many_actions() -> None:
 
 def test_components_of_the_comparison_graph_are_reported() -> None:
     rows = [(n, a, a) for n in range(4) for a in (0, 1)] + [(n, a, a) for n in range(4, 8) for a in (2, 3)]
-    fit = fit_states(log_from(rows), TwoStage(), states=1, heldout=0)
+    fit = fit_states(log_from(rows), TwoStage(), states=1, heldout=0, taste=False)
     assert fit.report.components == [2]
     assert any("2 components" in note for note in fit.report.warnings)
 
 
 def test_a_cap_on_pairs_changes_little() -> None:
     log, _ = readers(0, people=300, actions=60, states=2)
-    full = fit_states(log, TwoStage(scale="cosine"), states=2, heldout=0).model
-    capped = fit_states(log, TwoStage(scale="cosine"), states=2, pairs_per_person=40, heldout=0).model
+    full = fit_states(log, TwoStage(scale="cosine"), states=2, heldout=0, taste=False).model
+    capped = fit_states(log, TwoStage(scale="cosine"), states=2, pairs_per_person=40, heldout=0, taste=False).model
     assert match_orderings(full, capped).error < 0.15
     assert kendall_losses(full.orderings[:1], full.ranks[1:])[0, 0] > 0.5
 

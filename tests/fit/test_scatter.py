@@ -69,7 +69,7 @@ def test_one_rater_is_not_certain() -> None:
     rows = [(n, a, r) for n in range(39) for a, r in enumerate(rng.permutation(9).tolist())]
     rows += [(39, a, a if a < 9 else 3.5) for a in range(10)]
     log = log_from(rows, actions=range(10))
-    fit = fit_states(log, TwoStage(shrink=False), states=1, heldout=0)
+    fit = fit_states(log, TwoStage(shrink=False), states=1, heldout=0, taste=False)
     assert fit.model.errors is not None
     assert fit.model.errors[0, 9] > 2 * fit.model.errors[0, :9].max()
 
@@ -132,7 +132,7 @@ def test_errors_of_models_with_states_are_calibrated(method: str) -> None:
     for seed in range(10):
         truth, log, state = raters(seed, people=180, actions=40, rated=25, states=3, likeness=0.5)
         estimator = Em(start=tuple(state.tolist()), max_steps=20) if method == "em" else TwoStage(scale="cosine")
-        model = fit_states(log, estimator, states=3, heldout=0).model
+        model = fit_states(log, estimator, states=3, heldout=0, taste=False).model
         assert model.utilities is not None
         assert model.errors is not None
         for row, errors in zip(logit(model.utilities), model.errors, strict=True):

@@ -63,7 +63,7 @@ def test_the_shrinkage_of_the_prior_is_undone() -> None:
 
 def _gap(log: Ratings, truth: FloatArray, *, shrunk: bool) -> float:
     """Return the share of pairs in the wrong order, with states matched by correlation."""
-    model = fit_states(log, TwoStage(scale="cosine", shrink=shrunk), states=3, heldout=0).model
+    model = fit_states(log, TwoStage(scale="cosine", shrink=shrunk), states=3, heldout=0, taste=False).model
     assert model.utilities is not None
     first, second = np.triu_indices(truth.shape[1], 1)
     wrong = []
@@ -92,7 +92,7 @@ def _halves() -> Ratings:
 
 @pytest.mark.parametrize("estimator", [TwoStage(scale="cosine"), Em(scale="cosine", restarts=1)])
 def test_never_compared_actions_are_ranked_by_other_states_or_last(estimator: Estimator) -> None:
-    fit = fit_states(_halves(), estimator, states=2, heldout=0)
+    fit = fit_states(_halves(), estimator, states=2, heldout=0, taste=False)
     model = fit.model
     assert model.provenance["never_compared"] == [[5, 6], [6]]
     assert model.orderings[:, -1].tolist() == [6, 6]  # unknown in all states
@@ -111,7 +111,7 @@ def test_never_compared_actions_are_ranked_by_other_states_or_last(estimator: Es
 def test_without_shrinkage_never_compared_actions_have_the_error_of_the_prior(
     method: type[TwoStage | Em],
 ) -> None:
-    model = fit_states(_halves(), method(shrink=False, prior_sd=0.8), states=2, heldout=0).model
+    model = fit_states(_halves(), method(shrink=False, prior_sd=0.8), states=2, heldout=0, taste=False).model
     assert model.orderings[0].tolist() == [4, 3, 2, 1, 0, 5, 6]
     assert model.errors is not None
     np.testing.assert_allclose(model.errors[0, 5:], 0.8)
