@@ -121,6 +121,7 @@ def fit(
 
 
 def _show(result: "Fit", out: Path | None, assignments: Path | None) -> None:
+    from lpbandits.inspection.facts import noise_line, taste_lines
     from lpbandits.inspection.inspect import CURVE_RULE, PAIR_RULE, PAIRS, curve_table, inspect_model, state_table
     from lpbandits.text import pluralize
 
@@ -154,13 +155,12 @@ def _show(result: "Fit", out: Path | None, assignments: Path | None) -> None:
         f"\nLog-likelihood per comparison {report.log_likelihood:.4f} (a coin toss: -0.6931)\n"
         f"on held-out people {heldout}\n"
         f"The states explain {report.count_variance_explained:.0%} of the variance in how much people rate and "
-        f"{report.mean_variance_explained:.0%} in how highly\n"
-        f"Noise: ratings have a standard deviation of {report.noise:.3g} about the means of the person's state"
+        f"{report.mean_variance_explained:.0%} in how highly"
     )
     if report.named:
         say(f"Names: {report.named:,} of {pluralize(report.actions, 'action')}")
-    if report.taste is not None:
-        _show_taste(report.taste)
+    for line in [*noise_line(inspection.noise), *taste_lines(inspection.taste)]:
+        say(line)
     for warning in report.warnings:
         say(f"warning: {display(warning, LINE)}", style="yellow")
     say(", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in report.seconds.items()), style="dim")
@@ -182,15 +182,3 @@ def _space(space: dict[str, Any]) -> str:
     if space["peak_bytes"] is not None:
         where += f"; peak memory of all processes {size_text(space['peak_bytes'])}"
     return f"The log was processed {where}"
-
-
-def _show_taste(taste: dict[str, Any]) -> None:
-    from lpbandits.text import pluralize
-
-    say(
-        f"Taste: {pluralize(taste['factors'], 'factor')}; log density per rating of "
-        f"{pluralize(taste['heldout_people'], 'held-out person', 'held-out people')} {taste['score']:.4f} "
-        f"(without factors {taste['score_without']:.4f})\n"
-        f"  Coverage of its {taste['level']:.0%} intervals: {taste['coverage']:.1%} in random order, "
-        f"{taste['coverage_greedy']:.1%} after 20 greedy rounds"
-    )
