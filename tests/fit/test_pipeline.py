@@ -133,10 +133,11 @@ def _errors(people: int, *, same_scale: bool, draws: int = 6) -> dict[str, float
         truth, log, _ = paper_world(seed, people=people, same_scale=same_scale, rounds=40)
         start = cluster_people(log, 5, scale="cosine").labels.tolist()
         models: dict[str, PreferenceModel] = {
-            "raw": fit_states(log, TwoStage(scale="raw"), states=5, heldout=0, taste=False).model,
             "cosine": fit_states(log, TwoStage(scale="cosine"), states=5, heldout=0, taste=False).model,
             "em": fit_states(log, Em(start=start), states=5, heldout=0, taste=False).model,
         }
+        if people > 400 and not same_scale:
+            models["raw"] = fit_states(log, TwoStage(scale="raw"), states=5, heldout=0, taste=False).model
         for name, model in models.items():
             errors.setdefault(name, []).append(match_orderings(truth, model).error)
     return {name: float(np.mean(values)) for name, values in errors.items()}
