@@ -77,7 +77,7 @@ def fit(
         check_writable(out)
     if assignments is not None:
         check_table_path(assignments, "--assignments")
-    called = None if names is None else read_names(names)
+    action_names = None if names is None else read_names(names)
     settings: dict[str, Any] = {"scale": scale, "prior_sd": prior_sd, "shrink": shrink, "seed": validate.as_seed(seed)}
     if restarts is not None:
         settings["restarts"] = validate.as_count(restarts, "restarts", high=1000)
@@ -98,7 +98,7 @@ def fit(
                 max_states=max_states,
                 pairs_per_person=pairs_per_person,
                 taste=not no_taste,
-                names=called,
+                names=action_names,
                 threads=threads,
                 jobs=chosen_workers,
                 scratch=scratch,

@@ -91,7 +91,7 @@ def _show_contrasts(inspection: "Inspection") -> None:
         largest = max(s.share for s in inspection.states)
         say(pairs.pair_rule(inspection.contrasts, actions=inspection.actions, largest=largest), style="dim")
     if few.traits:
-        print_table(f"\n{pairs.TRAITS}{part}", *pairs.trait_table(few), right={pairs.OWN, pairs.OTHERS})
+        print_table(f"\n{pairs.TRAITS}{part}", *pairs.trait_table(few), right={pairs.MEMBERS, pairs.OTHERS})
         say(pairs.TRAIT_RULE, style="dim")
     numbers = [str(s.state) for s in inspection.states[:MAX_COLUMNS]]
     if len(numbers) > 1:

@@ -40,13 +40,13 @@ class Contrasts:
     """Entropy of the prior, in bits."""
 
     @classmethod
-    def of(cls, model: PreferenceModel, known: BoolArray, called: Sequence[Label], top: int) -> "Contrasts":
+    def of(cls, model: PreferenceModel, known: BoolArray, names: Sequence[Label], top: int) -> "Contrasts":
         """Compare the states on their known actions, with `top` disagreements and pairs."""
-        search = PairSearch.of(model, known, called)
+        search = PairSearch.of(model, known, names)
         traits = [search.trait(z) for z in range(model.n_states)] if model.n_states > 2 else []
         return cls(
             _distances(model, known),
-            _disagreements(model, known, called, top),
+            _disagreements(model, known, names, top),
             tuple(search.informative(top)),
             tuple(trait for trait in traits if trait),
             float(entr(model.prior).sum() / np.log(2.0)),
@@ -126,7 +126,7 @@ def _renumbered(order: IntArray, kept: BoolArray) -> IntArray:
 
 
 def _disagreements(
-    model: PreferenceModel, known: BoolArray, called: Sequence[Label], top: int
+    model: PreferenceModel, known: BoolArray, names: Sequence[Label], top: int
 ) -> tuple[Disagreement, ...]:
     along = np.take_along_axis(known, model.orderings, axis=1)
     ranks = np.take_along_axis(np.cumsum(along, axis=1), model.ranks, axis=1)  # places among known actions, from 1
@@ -136,7 +136,7 @@ def _disagreements(
     spread = np.where(known.sum(axis=0) > 1, worst - best, 0.0)
     return tuple(
         Disagreement(
-            called[a],
+            names[a],
             tuple(int(ranks[z, a]) if known[z, a] else None for z in range(model.n_states)),
             float(spread[a]),
         )

@@ -140,7 +140,7 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
     """
     top = min(validate.as_count(top, "top"), model.n_actions)
     defaults = model.actions if model.names is None else model.names
-    called = [(names or {}).get(str(label), name) for label, name in zip(model.actions, defaults, strict=True)]
+    action_names = [(names or {}).get(str(label), name) for label, name in zip(model.actions, defaults, strict=True)]
     fit = Provenance.of(model)
     known = known_actions(model, fit)
     unknown = model.n_actions - known.sum(axis=1)
@@ -149,7 +149,7 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
     states = []
     for z, order in enumerate(model.orderings):
         placed = order[known[z][order]]
-        listed, last = [called[a] for a in placed.tolist()], max(top, len(placed) - top)
+        listed, last = [action_names[a] for a in placed.tolist()], max(top, len(placed) - top)
         states.append(
             State(
                 z,
@@ -167,11 +167,11 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
     return Inspection(
         model.n_actions,
         tuple(states),
-        Contrasts.of(model, known, called, top),
+        Contrasts.of(model, known, action_names, top),
         model.provenance,
         fit,
         noise=model.noise,
-        taste=None if model.taste is None else TasteView.of(model.taste, called, top),
+        taste=None if model.taste is None else TasteView.of(model.taste, action_names, top),
         evaluation=model.evaluation,
     )
 
