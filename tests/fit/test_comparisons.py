@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from lpbandits.data import Ratings
 from lpbandits.data.blocks import MemoryBlocks
 from lpbandits.errors import InvalidInput
-from lpbandits.fit.comparisons import compare, count_state, count_states, count_wins, gather
+from lpbandits.fit.comparisons import compare, count_state, count_wins, gather
 from lpbandits.fit.estimator import log_likelihoods
+from lpbandits.fit.two_stage import count_states
 from lpbandits.parallel import Threads
 from tests import naive_recovery as naive
 from tests.synthetic_recovery import readers
