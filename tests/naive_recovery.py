@@ -1,4 +1,4 @@
-"""Slow and obvious twins of what recovery does, to be checked by eye."""
+"""Plain implementations of the computations of a fit, which tests compare with the fast ones."""
 
 import itertools
 
@@ -9,7 +9,7 @@ from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 
 def histories(ratings: Ratings) -> list[list[tuple[int, float]]]:
-    """Each person's (action, rating) list."""
+    """Return each person's list of (action, rating)."""
     out = []
     for start, end in itertools.pairwise(ratings.offsets.tolist()):
         out.append(list(zip(ratings.action[start:end].tolist(), ratings.rating[start:end].tolist(), strict=True)))
@@ -17,7 +17,7 @@ def histories(ratings: Ratings) -> list[list[tuple[int, float]]]:
 
 
 def halves_won(ratings: Ratings, weight: FloatArray | None = None) -> FloatArray:
-    """H = 2 × wins + ties by looking at every ordered pair of every person."""
+    """Return H = 2 × wins + ties, from every ordered pair of every person."""
     k = len(ratings.actions)
     out = np.zeros((k, k))
     for n, history in enumerate(histories(ratings)):
@@ -28,7 +28,7 @@ def halves_won(ratings: Ratings, weight: FloatArray | None = None) -> FloatArray
 
 
 def log_likelihood(history: list[tuple[int, float]], utilities: FloatArray) -> float:
-    """Σ over pairs of log P(the one rated higher wins), a tie being half of each outcome."""
+    """Return Σ over pairs of log P(the higher rating wins); a tie is half of each outcome."""
     total = 0.0
     for (a, mine), (b, other) in itertools.combinations(history, 2):
         wins = 1.0 if mine > other else 0.5 if mine == other else 0.0
@@ -38,7 +38,7 @@ def log_likelihood(history: list[tuple[int, float]], utilities: FloatArray) -> f
 
 
 def bradley_terry(wins: FloatArray, prior_sd: float) -> tuple[FloatArray, FloatArray]:
-    """Utilities by 100 full Newton steps (halved until they gain), and the inverse Hessian."""
+    """Return utilities after 100 Newton steps (halved until they gain), and the inverse Hessian."""
     k = len(wins)
     meetings = wins + wins.T
 
@@ -60,31 +60,31 @@ def bradley_terry(wins: FloatArray, prior_sd: float) -> tuple[FloatArray, FloatA
 
 
 def kendall_loss(ordering: IntArray, other: IntArray) -> float:
-    """1 − Kendall's τ by looking at every pair."""
+    """Return 1 − Kendall's τ, from every pair."""
     place = {int(a): i for i, a in enumerate(other)}
     pairs = list(itertools.combinations(ordering.tolist(), 2))
     return 2 * sum(place[a] > place[b] for a, b in pairs) / max(len(pairs), 1)
 
 
 def responsibilities(ratings: Ratings, betas: FloatArray, shares: FloatArray) -> tuple[FloatArray, float]:
-    """E step: each person's probability of each state, and the log-likelihood of everybody."""
+    """E step: return each person's probability of each state, and the log-likelihood of all people."""
     chance = np.empty((len(ratings.people), len(shares)))
     total = 0.0
     for n, history in enumerate(histories(ratings)):
         joint = [np.log(w) + log_likelihood(history, beta) for w, beta in zip(shares, betas, strict=True)]
-        mine = np.logaddexp.reduce(joint)
-        chance[n] = np.exp(joint - mine)
-        total += float(mine)
+        value = np.logaddexp.reduce(joint)
+        chance[n] = np.exp(joint - value)
+        total += float(value)
     return chance, total
 
 
 def em(
     ratings: Ratings, start: IntArray, states: int, *, prior_sd: float, steps: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, list[float]]:
-    """Run so many steps of EM, and one M and E step before; return utilities, shares, probabilities and log-posteriors.
+    """Run `steps` + 1 steps of EM; return utilities, shares, probabilities and log-posteriors.
 
-    M step: a state's share is the mean of people's probabilities of it, its utilities are those of Bradley-Terry on
-    everybody's comparisons, weighted by these.
+    M step: a state's share is the mean probability of the state, and its utilities are a Bradley-Terry fit to all
+    comparisons, weighted by these probabilities.
     """
     chance = np.eye(states)[start]
     values = []
@@ -99,7 +99,7 @@ def em(
 def best_em(
     ratings: Ratings, starts: list[IntArray], states: int, *, prior_sd: float, steps: int
 ) -> tuple[int, list[float]]:
-    """Run EM from every start; return which one ends highest, and where each ends."""
+    """Run EM from every start; return the index of the best end, and all ends."""
     ends = [em(ratings, start, states, prior_sd=prior_sd, steps=steps)[3][-1] for start in starts]
     return int(np.argmax(ends)), ends
 
@@ -107,7 +107,7 @@ def best_em(
 def scatter(
     ratings: Ratings, weight: FloatArray, beta: FloatArray, *, pseudo: float = 5.0
 ) -> tuple[FloatArray, FloatArray]:
-    """G, smoothed, and H: look at every person, every action and every other action of theirs."""
+    """Return G, smoothed, and H, from every ordered pair of every person."""
     k = len(ratings.actions)
     squares, curvature, raters = np.zeros(k), np.zeros(k), np.zeros(k)
     for w, history in zip(weight, histories(ratings), strict=True):
@@ -127,15 +127,15 @@ def scatter(
 def conditional(
     values: FloatArray, variances: FloatArray, mean: FloatArray, cov: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """E and P of one action's utilities over states, normal around `mean`, seen with these variances (may be inf)."""
+    """Return mean and sd of one action's utilities given observations with these variances (may be infinite)."""
     seen = np.flatnonzero(np.isfinite(variances))
     gain = cov[:, seen] @ np.linalg.inv(cov[np.ix_(seen, seen)] + np.diag(variances[seen]))
-    left = np.diag(cov - gain @ cov[seen])
-    return mean + gain @ (values - mean)[seen], np.sqrt(np.maximum(left, 0.0))
+    variance = np.diag(cov - gain @ cov[seen])
+    return mean + gain @ (values - mean)[seen], np.sqrt(np.maximum(variance, 0.0))
 
 
 def even_population(values: FloatArray, variance: float) -> tuple[FloatArray, FloatArray]:
-    """Mean and covariance over actions, less the errors' variance; all errors are alike and nothing is missing."""
+    """Return mean and covariance over actions, less the variance of the errors, which are equal."""
     m, k = values.shape
     mean = values.mean(axis=1)
     cov = np.cov(values, ddof=0).reshape(m, m)
@@ -146,7 +146,7 @@ def even_population(values: FloatArray, variance: float) -> tuple[FloatArray, Fl
 
 
 def own_units(ratings: Ratings, used: BoolArray) -> list[dict[int, float]]:
-    """Each person's {action: (rating − mean) / spread}; nothing of those not in use."""
+    """Return each person's {action: (rating − mean) / sd}; empty for people not in use."""
     out: list[dict[int, float]] = []
     for history, use in zip(histories(ratings), used.tolist(), strict=True):
         given = np.array([rating for _, rating in history])
@@ -155,19 +155,19 @@ def own_units(ratings: Ratings, used: BoolArray) -> list[dict[int, float]]:
 
 
 def likings(ratings: Ratings, used: BoolArray, sweeps: int = 20) -> FloatArray:
-    """Means of actions, with 20 raters of none, and offsets of people, 20 times in turn."""
+    """Return item means, with 20 pseudo-raters, alternating with offsets of people."""
     people = own_units(ratings, used)
     means, offsets = [0.0] * len(ratings.actions), [0.0] * len(people)
     for _ in range(sweeps):
         for a in range(len(means)):
-            left = [y[a] - offset for y, offset in zip(people, offsets, strict=True) if a in y]
-            means[a] = sum(left) / (len(left) + 20)
+            residuals = [y[a] - offset for y, offset in zip(people, offsets, strict=True) if a in y]
+            means[a] = sum(residuals) / (len(residuals) + 20)
         offsets = [sum(y[a] - means[a] for a in y) / max(len(y), 1) for y in people]
     return np.array(means)
 
 
 def crossed(rows: list[dict[int, float]], c: int) -> tuple[FloatArray, FloatArray]:
-    """Σ e_a e_b over those who have both, and how many these are, for all b ≥ a."""
+    """Return Σ e_a e_b over people with both actions, and their number, for all b ≥ a."""
     pairs = [(a, b) for a in range(c) for b in range(a, c)]
     products = [sum(row[a] * row[b] for row in rows if a in row and b in row) for a, b in pairs]
     return np.array(products, dtype=np.float64), np.array(
@@ -176,7 +176,7 @@ def crossed(rows: list[dict[int, float]], c: int) -> tuple[FloatArray, FloatArra
 
 
 def cells(ratings: Ratings, chance: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-    """m×k: how many of each state's people rated each action, the sum of that, and all squares about means."""
+    """Return m×k numbers and sums of ratings per state and action, and the sum of squares about means."""
     m, k = means.shape
     count, total, squares = np.zeros((m, k)), np.zeros((m, k)), 0.0
     for weights, history in zip(chance, histories(ratings), strict=True):

@@ -1,4 +1,7 @@
-"""People of known states who leave logs: the paper's synthetic worlds, and readers of very different activity."""
+"""Generate logs of people with known states."""
+
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -7,13 +10,18 @@ from lpbandits.model import PreferenceModel
 from lpbandits.typing import FloatArray, IntArray
 
 
+def log_from(rows: Iterable[tuple[Any, Any, Any]], **options: Any) -> Ratings:
+    """Return the log with these (person, action, rating) rows."""
+    return Ratings.from_arrays(*zip(*rows, strict=True), **options)
+
+
 def paper_world(
     seed: int, *, people: int, same_scale: bool, rounds: int, states: int = 5, actions: int = 10
 ) -> tuple[PreferenceModel, Ratings, IntArray]:
-    """`rounds` uniformly chosen actions per person with noise 1; an action's rating is the mean of its rewards.
+    """Draw `rounds` uniform actions per person with noise 1; the rating of an action is its mean reward.
 
-    Means are those of PAPER-NOTES: the best action's near 9 + Δk + U(0, 1), or on a person's own scale
-    6 + Δk + U(0, γk), each next one lower by Δ + U(0, ε), with Δ = 0.2, ε = 0.05, γ = 0.4.
+    The best action has the mean 9 + Δk + U(0, 1), or 6 + Δk + U(0, γk) on individual scales; each next one is lower by
+    Δ + U(0, ε), with Δ = 0.2, ε = 0.05, γ = 0.4, as in the paper.
     """
     rng = np.random.default_rng([seed, people])
     orderings = np.array([rng.permutation(actions) for _ in range(states)])
@@ -32,12 +40,11 @@ def paper_world(
         rewards = means[chosen] + rng.standard_normal(rounds)
         sums = np.bincount(chosen, weights=rewards, minlength=actions)
         rows += [(n, a, sums[a] / counts[a]) for a in np.flatnonzero(counts).tolist()]
-    person, action, rating = zip(*rows, strict=True)
-    return PreferenceModel(orderings), Ratings.from_arrays(person, action, rating, actions=range(actions)), state
+    return PreferenceModel(orderings), log_from(rows, actions=range(actions)), state
 
 
 def readers(seed: int, *, people: int, actions: int, states: int) -> tuple[Ratings, IntArray]:
-    """Ratings on ten levels; how many and which actions a person rates has nothing to do with their state."""
+    """Draw ratings on ten levels; the number and choice of rated actions do not depend on the state."""
     rng = np.random.default_rng(seed)
     taste = rng.normal(0, 1, (states, actions))
     state = rng.integers(0, states, people)
@@ -47,16 +54,15 @@ def readers(seed: int, *, people: int, actions: int, states: int) -> tuple[Ratin
         rated = rng.choice(actions, count, replace=False)
         level = 7.0 + rng.normal() + taste[z, rated] + rng.normal(0, 0.7, count)
         rows += list(zip([n] * count, rated.tolist(), np.clip(np.rint(level), 1, 10).tolist(), strict=True))
-    person, action, rating = zip(*rows, strict=True)
-    return Ratings.from_arrays(person, action, rating), state
+    return log_from(rows), state
 
 
 def raters(
     seed: int, *, people: int, actions: int, rated: int, states: int = 1, likeness: float = 0.0
 ) -> tuple[FloatArray, Ratings, IntArray]:
-    """Planted utilities; a person's taste for an action is the state's plus their own, Gumbel, and shows in all pairs.
+    """Draw ratings with Gumbel noise around planted utilities.
 
-    P(a above b) over people is then exactly Bradley-Terry, but the pairs of one person go together. `likeness` is the
+    Over people P(a above b) is exactly Bradley-Terry, but the pairs of one person are dependent. `likeness` is the
     correlation of utilities between states.
     """
     rng = np.random.default_rng([seed, people, actions])

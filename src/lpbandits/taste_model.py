@@ -108,7 +108,7 @@ class TasteModel:
 
     def table(self, lasting: float | None = None) -> FloatArray:
         """Return the constants of the kernels, optionally with another `lasting` share."""
-        from lpbandits.kernels import taste as layout  # noqa: PLC0415 - compiled code only when asked for
+        from lpbandits.kernels import taste as layout  # noqa: PLC0415 - compiled code only when needed
 
         k, d = self.factors.shape
         table = np.zeros((layout.FACTOR + 1 + d + 1, max(k, layout.CALIBRATION + 1)))
@@ -126,12 +126,12 @@ class TasteModel:
         from lpbandits.kernels import taste as layout  # noqa: PLC0415
 
         d, table = 1 + self.n_factors, self.table()
-        own = np.zeros((d + layout.ROWS, max(d, layout.SCALES)))
+        belief = np.zeros((d + layout.ROWS, max(d, layout.SCALES)))
         x = np.linspace(-layout.REACH, layout.REACH, layout.SCALES)
-        own[layout.SCALE, : layout.SCALES] = np.exp(self.log_scale + self.log_scale_sd * x)
-        layout.forget(table, own)
-        layout.update_posterior(table, own)
-        return own
+        belief[layout.SCALE, : layout.SCALES] = np.exp(self.log_scale + self.log_scale_sd * x)
+        layout.forget(table, belief)
+        layout.update_posterior(table, belief)
+        return belief
 
     def to_dict(self) -> Json:
         """Return the model as a JSON object."""

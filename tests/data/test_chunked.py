@@ -23,8 +23,9 @@ from lpbandits.data.spill import write_chunks
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import Em, TwoStage, fit_states, states_of
 from lpbandits.fit import clusters as cluster
-from lpbandits.fit.comparisons import compare, count_state, count_states
+from lpbandits.fit.comparisons import compare, count_state
 from lpbandits.fit.taste import popularity
+from lpbandits.fit.two_stage import count_states
 from lpbandits.parallel import Threads, Workers, executor_for
 from tests.logs import log_of
 

@@ -27,7 +27,7 @@ from lpbandits.data.sources import Source, open_source
 from lpbandits.data.spill import Codes, Scratch, write_chunks
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import clusters as cluster
-from lpbandits.fit import comparisons as counting
+from lpbandits.fit import two_stage as counting
 from lpbandits.fit.selection import split_holdout
 from lpbandits.fit.taste.moments import _Sums, moments
 from lpbandits.parallel import Executor, Threads, executor_for
@@ -40,7 +40,7 @@ import sys
 from pathlib import Path
 import numpy as np, polars as pl
 import lpbandits as lpb
-from lpbandits.fit import comparisons as counting
+from lpbandits.fit import two_stage as counting
 
 counting.CELLS = 2**40  # so that the limit alone decides
 rng = np.random.default_rng(0)

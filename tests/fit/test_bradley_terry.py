@@ -19,7 +19,7 @@ from tests.synthetic_recovery import readers
 
 
 def contest(seed: int, k: int, games: int, spread: float = 1.0) -> FloatArray:
-    """Each pair meets `games` times; utilities are normal with the given spread."""
+    """Return wins of pairs that meet `games` times, with normal utilities of this spread."""
     rng = np.random.default_rng(seed)
     beta = rng.normal(0, spread, k)
     chance = 1 / (1 + np.exp(beta[None, :] - beta[:, None]))
@@ -29,7 +29,7 @@ def contest(seed: int, k: int, games: int, spread: float = 1.0) -> FloatArray:
 
 
 def logistic(wins: FloatArray, prior_sd: float) -> FloatArray:
-    """scikit-learn's answer to the same question: one row per ordered pair, weighted by its wins."""
+    """Return scikit-learn's utilities, from one row per ordered pair, weighted by its wins."""
     first, second = np.nonzero(wins)
     rows = np.zeros((len(first), len(wins)))
     rows[np.arange(len(first)), first] = 1
@@ -81,7 +81,7 @@ def test_dense_counts_are_fitted_to_the_tolerance(k: int) -> None:
     np.testing.assert_allclose(loser.utilities, fit_bradley_terry(wins, tolerance=1e-13).utilities, atol=1e-6)
 
 
-def test_a_chain_of_comparisons_is_solved_too() -> None:
+def test_chains_of_comparisons_are_solved() -> None:
     k = 60
     wins = np.diag(np.full(k - 1, 300.0), 1) + np.diag(np.full(k - 1, 200.0), -1)
     for prior_sd in (1.0, 30.0):
@@ -90,15 +90,15 @@ def test_a_chain_of_comparisons_is_solved_too() -> None:
         assert fit.ordering.tolist() == list(range(k))
 
 
-def test_series_of_standard_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_series_approximates_standard_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     wins = contest(2, 300, 5)
     exact = fit_bradley_terry(wins).standard_errors
     monkeypatch.setattr(module, "EXACT", 10)
     np.testing.assert_allclose(fit_bradley_terry(wins).standard_errors, exact, rtol=0.01)
 
 
-def test_standard_errors_cover() -> None:
-    """z-scores of 40 contests × 30 actions: mean square 1 within 4 standard errors (4 × √(2/1200))."""
+def test_standard_errors_are_calibrated() -> None:
+    """The mean square of 1,200 z-scores is 1 within 4 standard errors (4 × √(2/1200))."""
     z = []
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -108,7 +108,7 @@ def test_standard_errors_cover() -> None:
     assert abs(np.mean(np.square(z)) - 1) < 4 * np.sqrt(2 / 1200)
 
 
-def test_never_compared_come_last_and_pieces_are_reported() -> None:
+def test_never_compared_actions_come_last_and_components_are_counted() -> None:
     wins = np.zeros((7, 7))
     wins[0, 1], wins[4, 5], wins[5, 6] = 3, 2, 2
     fit = fit_bradley_terry(wins, prior_sd=2.0)
@@ -131,14 +131,14 @@ def test_relabelling_actions_relabels_the_fit() -> None:
     np.testing.assert_allclose(moved.standard_errors, fit.standard_errors[order], rtol=1e-5)
 
 
-def test_threads_change_nothing() -> None:
+def test_results_do_not_depend_on_threads() -> None:
     wins = contest(6, 700, 3)
     one, two = fit_bradley_terry(wins, threads=1), fit_bradley_terry(wins, threads=2)
     np.testing.assert_array_equal(one.utilities, two.utilities)
     np.testing.assert_array_equal(one.standard_errors, two.standard_errors)
 
 
-def test_giving_up_says_so() -> None:
+def test_too_few_passes_do_not_converge() -> None:
     fit = fit_bradley_terry(contest(7, 40, 5), max_passes=2)
     assert not fit.converged
     assert np.isfinite(fit.utilities).all()
@@ -155,29 +155,26 @@ def test_extreme_priors_stay_finite(extreme: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wins", "message"),
+    ("wins", "options", "message"),
     [
-        ([[0, 1, 2]], "wins.*square"),
-        ([[0, -1], [1, 0]], r"wins\[0, 1\].*-1"),
-        ([[0, np.nan], [1, 0]], "wins.*nan"),
+        ([[0, 1, 2]], {}, "wins.*square"),
+        ([[0, -1], [1, 0]], {}, r"wins\[0, 1\].*-1"),
+        ([[0, np.nan], [1, 0]], {}, "wins.*nan"),
+        ([[0, 1], [1, 0]], {"prior_sd": 0}, r"prior_sd.* 0"),
+        ([[0, 1], [1, 0]], {"max_passes": -3}, r"max_passes.*-3"),
     ],
 )
-def test_bad_wins_are_refused(wins: Any, message: str) -> None:
+def test_invalid_arguments_are_refused(wins: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        fit_bradley_terry(wins)
-
-
-def test_bad_prior_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"prior_sd.* 0"):
-        fit_bradley_terry([[0, 1], [1, 0]], prior_sd=0)
+        fit_bradley_terry(wins, **options)
 
 
 @pytest.mark.parametrize("prior_sd", [1e3, 1e6])
-def test_a_very_weak_prior_ends_finite_and_in_order(prior_sd: float) -> None:
+def test_a_very_weak_prior_gives_finite_utilities_in_order(prior_sd: float) -> None:
     chain = np.zeros((60, 60))
     chain[np.arange(59), np.arange(1, 60)] = 1
-    everybody = 20 * np.triu(np.ones((80, 80)), 1)
-    for wins in (chain, everybody):
+    all_pairs = 20 * np.triu(np.ones((80, 80)), 1)
+    for wins in (chain, all_pairs):
         fit = fit_bradley_terry(wins, prior_sd=prior_sd)
         assert not fit.converged
         assert np.isfinite(fit.utilities).all()
@@ -186,22 +183,17 @@ def test_a_very_weak_prior_ends_finite_and_in_order(prior_sd: float) -> None:
         assert np.abs(fit.utilities).max() <= MAX_UTILITY
 
 
-def test_max_passes_is_checked() -> None:
-    with pytest.raises(InvalidInput, match=r"max_passes.*-3"):
-        fit_bradley_terry([[0, 1], [1, 0]], max_passes=-3)
-
-
 @pytest.mark.parametrize("weighted", [False, True])
-def test_fitting_the_rated_actions_alone_changes_nothing(weighted: bool) -> None:
+def test_unrated_actions_do_not_change_the_fit(weighted: bool) -> None:
     log, _ = readers(1, people=40, actions=60, states=2)
     weight = np.where(np.arange(40) < 2, 0.7 if weighted else 1.0, 0.0)
     with Threads(2) as threads:
         comparisons = compare(log, threads=threads)
         few = maximise(count_state(comparisons, weight, threads=threads), prior_sd=1.5, threads=threads)
         counts = gather(count_wins(comparisons, weight))
-        whole = maximise(counts, prior_sd=1.5, threads=threads)
+        full = maximise(counts, prior_sd=1.5, threads=threads)
     assert 0 < few.never_compared.sum() < 60
-    np.testing.assert_array_equal(few.never_compared, whole.never_compared)
-    np.testing.assert_allclose(few.utilities, whole.utilities, atol=1e-6)
-    np.testing.assert_allclose(few.standard_errors, whole.standard_errors, atol=1e-6)
-    assert few.components == whole.components
+    np.testing.assert_array_equal(few.never_compared, full.never_compared)
+    np.testing.assert_allclose(few.utilities, full.utilities, atol=1e-6)
+    np.testing.assert_allclose(few.standard_errors, full.standard_errors, atol=1e-6)
+    assert few.components == full.components

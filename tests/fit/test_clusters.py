@@ -10,7 +10,7 @@ from lpbandits.typing import IntArray
 from tests.synthetic_recovery import readers
 
 
-def test_raw_ratings_sort_by_activity_and_the_cosine_scale_by_taste() -> None:
+def test_raw_clusters_follow_activity_and_cosine_clusters_the_state() -> None:
     log, state = readers(0, people=600, actions=150, states=3)
     raw = cluster_people(log, 3, scale="raw")
     assert adjusted_rand_score(state, raw.labels) < 0.05
@@ -24,7 +24,7 @@ def test_raw_ratings_sort_by_activity_and_the_cosine_scale_by_taste() -> None:
 
 
 def dense(seed: int, *, people: int, actions: int, states: int, levels: float = 2.0) -> tuple[Ratings, IntArray]:
-    """Everybody rates everything, each on a level of their own that has nothing to do with their state."""
+    """Return a log in which all people rate all actions, on individual levels independent of the state."""
     rng = np.random.default_rng(seed)
     state = np.arange(people) % states
     values = rng.normal(0, 1, (states, actions))[state] + rng.normal(0, levels, (people, 1))
@@ -33,10 +33,10 @@ def dense(seed: int, *, people: int, actions: int, states: int, levels: float = 
     return Ratings.from_arrays(person.ravel(), action.ravel(), values.ravel()), state
 
 
-def test_raw_ratings_of_a_dense_log_sort_by_level_with_a_word() -> None:
+def test_raw_clusters_of_a_dense_log_follow_the_level_with_a_warning() -> None:
     log, state = dense(0, people=300, actions=12, states=3)
     raw = cluster_people(log, 3, scale="raw")
-    assert raw.count_variance_explained == 0  # all rate everything: activity tells nothing
+    assert raw.count_variance_explained == 0  # activity does not vary
     assert raw.mean_variance_explained > 0.75
     assert adjusted_rand_score(state, raw.labels) < 0.1
     assert len(raw.warnings) == 1
@@ -50,7 +50,7 @@ def test_raw_ratings_of_a_dense_log_sort_by_level_with_a_word() -> None:
     assert cosine.warnings == ()
 
 
-def test_who_rates_everything_alike_says_nothing_of_taste() -> None:
+def test_constant_raters_have_rows_of_zeros() -> None:
     rows = [
         (n, a, r)
         for n, row in enumerate([(5, 1, 1), (5, 2, 1), (1, 2, 5), (3, 3, 3), (1, 1, 1)])
@@ -68,7 +68,7 @@ def test_who_rates_everything_alike_says_nothing_of_taste() -> None:
     "values", [[[1, 0], [0, 1], [1, 1]], [[1, 0], [1, 0]], [[2, 2], [2, 2], [7, 7]], [[0.1] * 10] * 4]
 )
 @pytest.mark.parametrize("scale", ["raw", "centered", "standardized", "cosine"])
-def test_tiny_logs_and_ties_are_clustered_without_noise(values: list[list[float]], scale: Scale) -> None:
+def test_tiny_logs_and_ties_are_clustered(values: list[list[float]], scale: Scale) -> None:
     person, action = np.indices(np.shape(values))
     log = Ratings.from_arrays(person.ravel(), action.ravel(), np.ravel(values))
     clusters = cluster_people(log, 2, scale=scale)
@@ -79,7 +79,7 @@ def test_tiny_logs_and_ties_are_clustered_without_noise(values: list[list[float]
 
 
 @pytest.mark.parametrize("scale", ["standardized", "cosine"])
-def test_a_persons_own_scale_does_not_matter(scale: Scale) -> None:
+def test_features_do_not_depend_on_individual_scales(scale: Scale) -> None:
     log, _ = readers(1, people=40, actions=30, states=2)
     rng = np.random.default_rng(0)
     factor, shift = rng.uniform(0.5, 3, 40), rng.normal(0, 20, 40)
@@ -98,7 +98,7 @@ def test_cosine_rows_have_length_one_and_actions_mean_zero_before() -> None:
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0)
 
 
-def test_same_seed_same_labels_on_any_number_of_threads() -> None:
+def test_labels_do_not_depend_on_threads() -> None:
     log, _ = readers(3, people=200, actions=60, states=3)
     one, two = (cluster_people(log, 3, scale="cosine", seed=4, threads=count) for count in (1, 2))
     np.testing.assert_array_equal(one.labels, two.labels)
@@ -130,28 +130,28 @@ def test_variance_explained() -> None:
 
 
 @pytest.mark.parametrize("scale", ["raw", "centered", "standardized", "cosine"])
-def test_every_scale_equals_its_twin(scale: Scale) -> None:
+def test_scales_equal_plain_formulas(scale: Scale) -> None:
     log, _ = readers(4, people=20, actions=15, states=2)
     rated = log.matrix(np.ones(len(log))).toarray() > 0
-    own = np.where(rated, log.matrix().toarray(), np.nan)
+    values = np.where(rated, log.matrix().toarray(), np.nan)
     if scale != "raw":
-        own = own - np.nanmean(own, axis=1, keepdims=True)
+        values = values - np.nanmean(values, axis=1, keepdims=True)
     if scale == "standardized":
-        own = own / np.nanstd(own, axis=1, keepdims=True)
+        values = values / np.nanstd(values, axis=1, keepdims=True)
     if scale == "cosine":
-        own = own - np.nanmean(own, axis=0)
-        own = own / np.sqrt(np.nansum(own**2, axis=1, keepdims=True))
-    np.testing.assert_allclose(scaled(log, scale).toarray(), np.nan_to_num(own), atol=1e-12)
+        values = values - np.nanmean(values, axis=0)
+        values = values / np.sqrt(np.nansum(values**2, axis=1, keepdims=True))
+    np.testing.assert_allclose(scaled(log, scale).toarray(), np.nan_to_num(values), atol=1e-12)
 
 
-def test_the_start_of_least_inertia_is_kept() -> None:
+def test_the_run_with_least_inertia_is_kept() -> None:
     log, _ = readers(5, people=80, actions=20, states=4)
     rows = scaled(log, "cosine").toarray()
 
     def inertia(labels: IntArray) -> float:
         return sum(float(((rows[labels == z] - rows[labels == z].mean(axis=0)) ** 2).sum()) for z in set(labels))
 
-    found = [inertia(cluster_people(log, 6, scale="cosine", restarts=count).labels) for count in range(1, 11)]
-    assert np.all(np.diff(found) <= 1e-9)  # a further start never makes it worse
-    assert found[0] - found[-1] > 1e-3
-    assert inertia(cluster_people(log, 6, scale="cosine").labels) == found[-1]  # ten by default
+    inertias = [inertia(cluster_people(log, 6, scale="cosine", restarts=count).labels) for count in range(1, 11)]
+    assert np.all(np.diff(inertias) <= 1e-9)  # another run never makes it worse
+    assert inertias[0] - inertias[-1] > 1e-3
+    assert inertia(cluster_people(log, 6, scale="cosine").labels) == inertias[-1]  # ten by default

@@ -1,4 +1,4 @@
-"""The isotonic fit, alone and inside an explanation."""
+"""Test the isotonic fit, alone and in explanations of an agent."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_isotonic_equals_the_min_max_formula_and_scipy(problem: tuple[FloatArray
 
 
 @given(problems())
-def test_isotonic_never_rises_keeps_the_mean_and_is_its_own_fit(
+def test_isotonic_is_nonincreasing_idempotent_and_keeps_the_mean(
     problem: tuple[FloatArray, FloatArray],
 ) -> None:
     values, weights = problem
@@ -47,13 +47,13 @@ def test_isotonic_never_rises_keeps_the_mean_and_is_its_own_fit(
     np.testing.assert_allclose(lpb.isotonic(got, weights=weights), got, rtol=0, atol=tolerance)
 
 
-def test_isotonic_of_the_issue_and_of_nothing() -> None:
+def test_isotonic_of_known_cases() -> None:
     np.testing.assert_allclose(lpb.isotonic([3.0, 4.0, 1.0], weights=[1, 2, 1]), [11 / 3, 11 / 3, 1.0])
     np.testing.assert_allclose(lpb.isotonic([1.0, 2.0]), [1.5, 1.5])
     assert lpb.isotonic([]).shape == (0,)
 
 
-def test_isotonic_leaves_its_input_alone() -> None:
+def test_isotonic_does_not_change_its_input() -> None:
     values, weights = np.array([1.0, 2.0]), np.array([1.0, 3.0])
     lpb.isotonic(values, weights=weights)
     np.testing.assert_array_equal(values, [1.0, 2.0])
@@ -74,14 +74,14 @@ def test_isotonic_leaves_its_input_alone() -> None:
         ([1.0, 2.0], [1.0, np.nan], r"weights\[1\].*nan"),
     ],
 )
-def test_isotonic_refuses_what_it_cannot_fit(values: object, weights: object, message: str) -> None:
+def test_isotonic_refuses_invalid_values(values: object, weights: object, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         lpb.isotonic(values, weights=weights)
 
 
 @pytest.mark.jitless
 @given(st.data())
-def test_the_fit_behind_a_posterior_equals_its_twin(data: st.DataObject) -> None:
+def test_explained_fits_equal_plain_fits(data: st.DataObject) -> None:
     model = data.draw(models())
     history: list[Outcome] = data.draw(outcomes_for(model, "gaussian"))
     agent = lpb.Agent(lpb.LpbTS(model), seed=0)
@@ -99,7 +99,7 @@ def test_the_fit_behind_a_posterior_equals_its_twin(data: st.DataObject) -> None
 
 
 @given(st.data())
-def test_an_untried_action_gets_the_interval_its_neighbours_allow(data: st.DataObject) -> None:
+def test_untried_actions_have_the_interval_of_their_neighbours(data: st.DataObject) -> None:
     model = data.draw(models())
     history: list[Outcome] = data.draw(outcomes_for(model, "gaussian", max_size=6))
     agent = lpb.Agent(lpb.LpbTS(model), seed=0)

@@ -25,7 +25,7 @@ def _model(seed: int, states: int, actions: int) -> PreferenceModel:
 @pytest.mark.jitless
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 5), st.integers(0, 10_000))
-def test_no_matching_is_better(states: int, seed: int) -> None:
+def test_the_matching_is_optimal(states: int, seed: int) -> None:
     true, fitted = _model(seed, states, 6), _model(seed + 1, states, 6)
     matching = match_orderings(true, fitted)
     losses = [[naive.kendall_loss(a, b) for b in fitted.orderings] for a in true.orderings]
@@ -37,14 +37,14 @@ def test_no_matching_is_better(states: int, seed: int) -> None:
     assert sorted(matching.assignment.tolist()) == list(range(states))
 
 
-def test_kendall_is_scipys() -> None:
+def test_kendall_equals_scipy() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.permutation(1000), rng.permutation(1000)
     tau = kendalltau(np.argsort(a), np.argsort(b)).statistic
     np.testing.assert_allclose(kendall_losses(a[None], np.argsort(b)[None]), [[1 - tau]], rtol=1e-12)
 
 
-def test_the_names_of_states_and_the_order_of_actions_do_not_matter() -> None:
+def test_orders_of_states_and_actions_do_not_matter() -> None:
     true = _model(1, 4, 12).relabelled([f"a{i}" for i in range(12)])
     order = np.random.default_rng(2).permutation(12)
     place = np.argsort(order)
@@ -55,7 +55,7 @@ def test_the_names_of_states_and_the_order_of_actions_do_not_matter() -> None:
     assert matching.assignment.tolist() == [1, 3, 0, 2]
 
 
-def test_fewer_fitted_states_stand_for_several_true_ones() -> None:
+def test_fewer_fitted_states_are_matched_repeatedly() -> None:
     true = PreferenceModel([[0, 1, 2, 3], [3, 2, 1, 0], [0, 1, 3, 2]])
     matching = match_orderings(true, PreferenceModel([[0, 1, 2, 3], [3, 2, 1, 0]]))
     assert matching.assignment.tolist() == [0, 1, 0]
@@ -68,6 +68,6 @@ def test_top_overlap_counts_the_best_ten() -> None:
     assert match_orderings(true, half).top_overlap == 0.5
 
 
-def test_other_actions_are_refused() -> None:
+def test_different_actions_are_refused() -> None:
     with pytest.raises(InvalidInput, match="'b'"):
         match_orderings(PreferenceModel([[0, 1]], actions=["a", "b"]), PreferenceModel([[0, 1]], actions=["a", "c"]))

@@ -1,4 +1,4 @@
-"""Who is in which state, whether somebody was in a fit, and fitting once more in the same way."""
+"""Test the assignment of people to states, and the provenance of a model."""
 
 import json
 import math
@@ -7,22 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 import lpbandits as lpb
 from lpbandits.data import Ratings
 from lpbandits.errors import FileFormatError, InvalidInput
 from lpbandits.fit import Em, TwoStage, fit_states, match_orderings
-from lpbandits.fit.assign import states_of, write_assignments
+from lpbandits.fit.assign import states_of
 from lpbandits.fit.estimator import Estimator
 from lpbandits.fit.provenance import Provenance, sketch
 from lpbandits.model import PreferenceModel
 from tests import naive_recovery as naive
-from tests.synthetic_recovery import paper_world, raters
+from tests.synthetic_recovery import log_from, paper_world, raters
 
 
-def test_people_are_found_in_their_states_also_those_not_in_the_fit() -> None:
+def test_people_are_assigned_to_their_states_in_and_out_of_the_fit() -> None:
     truth, log, state = paper_world(0, people=200, same_scale=False, rounds=60, states=3)
     fit = fit_states(log.subset(np.arange(100)), TwoStage(), states=3, heldout=0, taste=False)
     table = states_of(fit.model, log)
@@ -50,14 +49,14 @@ def test_probabilities_are_those_of_the_mixture_with_n_minus_1_comparisons() -> 
         assert row["probability"] == pytest.approx(chance.max())
 
 
-def test_probabilities_are_calibrated_where_the_model_holds() -> None:
+def test_probabilities_are_calibrated_if_the_model_is_true() -> None:
     _, log, state = raters(2, people=4000, actions=12, rated=6, states=2)
     fit = fit_states(log, Em(restarts=1), states=2, heldout=0, taste=False)
     table = states_of(fit.model, log)
-    found, sure = table["state"].to_numpy(), table["probability"].to_numpy()
-    right = max((found == state).mean(), (found != state).mean())
-    # 0.84 and 0.85, with a standard error of 0.006; counted as n(n − 1)/2 comparisons they would be 0.94 sure
-    assert sure.mean() == pytest.approx(right, abs=0.03)
+    assigned, probability = table["state"].to_numpy(), table["probability"].to_numpy()
+    right = max((assigned == state).mean(), (assigned != state).mean())
+    # 0.84 and 0.85, with a standard error of 0.006; with n(n − 1)/2 comparisons the mean probability would be 0.94
+    assert probability.mean() == pytest.approx(right, abs=0.03)
 
 
 def test_other_actions_are_left_out_and_counted() -> None:
@@ -65,18 +64,18 @@ def test_other_actions_are_left_out_and_counted() -> None:
         [[0, 1], [1, 0]], actions=["tea", "jam"], prior=[0.3, 0.7], utilities=[[0.9, 0.1], [0.2, 0.8]]
     )
     rows = [("ann", "tea", 5), ("ann", "jam", 1), ("ann", "rum", 9), ("bo", "rum", 2), ("cy", "tea", 3)]
-    table = lpb.states_of(model, Ratings.from_arrays(*zip(*rows, strict=True)))
+    table = lpb.states_of(model, log_from(rows))
     assert table["state"].to_list() == [0, 1, 1]
     assert table["ratings"].to_list() == [2, 0, 1]
     assert table["left_out"].to_list() == [1, 1, 0]
-    np.testing.assert_allclose(table["probability"][1:], 0.7)  # what they have for anybody
+    np.testing.assert_allclose(table["probability"][1:], 0.7)  # the prior
     with pytest.raises(InvalidInput, match=r"actions.*'tea'.*'gin'"):
         lpb.states_of(model, Ratings.from_arrays(["ann"], ["gin"], [1]))
     with pytest.raises(InvalidInput, match="utilities"):
         lpb.states_of(PreferenceModel([[0, 1]]), Ratings.from_arrays([0, 0], [0, 1], [1, 2]))
 
 
-def test_people_are_assigned_alike_in_blocks_and_whatever_the_order_of_a_models_actions(
+def test_assignments_do_not_depend_on_blocks_or_the_order_of_actions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _, log, _ = raters(1, people=60, actions=7, rated=4, states=2)
@@ -90,35 +89,28 @@ def test_people_are_assigned_alike_in_blocks_and_whatever_the_order_of_a_models_
         prior=model.prior,
         utilities=model.utilities[:, order],
     )
-    found = lpb.states_of(other, log)
-    assert found.drop("probability").equals(table.drop("probability"))
-    np.testing.assert_allclose(found["probability"], table["probability"], rtol=1e-12)
-    strangers = Ratings.from_arrays(
+    reordered = lpb.states_of(other, log)
+    assert reordered.drop("probability").equals(table.drop("probability"))
+    np.testing.assert_allclose(reordered["probability"], table["probability"], rtol=1e-12)
+    larger = Ratings.from_arrays(
         [*log.owner, *range(60, 100)],
         [*(log.actions[a] for a in log.action), *[99] * 40],
         [*log.rating, *range(40)],
     )
-    monkeypatch.setattr("lpbandits.data.blocks.RATINGS_PER_BLOCK", 20)  # the last blocks know no action of the model
-    some = lpb.states_of(model, strangers)
-    assert some[: len(table)].drop("left_out", "person").equals(table.drop("left_out", "person"))
-    assert some["probability"][len(table) :].to_list() == [model.prior.max()] * 40
-    assert some["ratings"][len(table) :].to_list() == [0] * 40
+    monkeypatch.setattr("lpbandits.data.blocks.RATINGS_PER_BLOCK", 20)  # the last blocks have no action of the model
+    assigned = lpb.states_of(model, larger)
+    assert assigned[: len(table)].drop("left_out", "person").equals(table.drop("left_out", "person"))
+    assert assigned["probability"][len(table) :].to_list() == [model.prior.max()] * 40
+    assert assigned["ratings"][len(table) :].to_list() == [0] * 40
 
 
-@pytest.mark.parametrize("name", ["people.parquet", "people.csv", "PEOPLE.CSV"])
-def test_assignments_are_written_by_the_name_of_the_file(name: str, tmp_path: Path) -> None:
+def test_people_with_labels_of_mixed_types_are_assigned() -> None:
     model = PreferenceModel([[0, 1], [1, 0]], utilities=[[0.9, 0.1], [0.2, 0.8]])
     people: list[Any] = ["ann", 7, 2**70]
     log = Ratings.from_codes(
         np.array([0, 0, 1, 2]), np.array([0, 1, 0, 1]), np.array([1.0, 2, 3, 4]), people=tuple(people), actions=(0, 1)
     )
-    table = lpb.states_of(model, log)
-    write_assignments(tmp_path / name, table)
-    read = pl.read_parquet(tmp_path / name) if name.endswith("parquet") else pl.read_csv(tmp_path / name)
-    assert read["person"].to_list() == ["ann", "7", str(2**70)]
-    assert read.drop("person").equals(table.drop("person"))
-    with pytest.raises(InvalidInput, match=r"people\.xlsx"):
-        write_assignments(tmp_path / "people.xlsx", table)
+    assert lpb.states_of(model, log)["person"].to_list() == ["ann", "7", str(2**70)]
 
 
 def fitted_to(people: int) -> Provenance:
@@ -127,15 +119,25 @@ def fitted_to(people: int) -> Provenance:
 
 
 @pytest.mark.parametrize("people", [40, 1023, 1024, 20_000])
-def test_share_in_training_is_exact_for_small_fits_and_an_estimate_for_large_ones(people: int) -> None:
+def test_people_of_the_training_data_are_recognized(people: int) -> None:
     provenance = fitted_to(people)
-    half = [*range(people // 2), *range(people, people + people - people // 2)]
-    assert provenance.share_in_training(range(people)) == 1.0
-    assert provenance.share_in_training([str(n) for n in range(people)]) == 1.0  # labels are hashed as text
-    assert provenance.share_in_training(range(people, 2 * people)) == 0.0
-    share = provenance.share_in_training(half)
-    # exact for a small fit; else based on some 1,024 people, with a standard error of 0.5 / √1024
-    assert share == pytest.approx(people // 2 / len(half), abs=1e-9 if people < 1024 else 4 * 0.5 / 32)
+    others = range(people, 2 * people)
+    assert provenance.none_in_training(range(people)) is False
+    assert provenance.none_in_training([str(n) for n in range(people)]) is False  # labels are hashed as text
+    assert provenance.none_in_training([*others, *range(people // 4)]) is False
+    assert provenance.none_in_training(others) is True
+
+
+def test_too_few_people_in_the_range_of_a_full_sketch_decide_nothing() -> None:
+    large = fitted_to(100_000)
+    last = (large.people_sketch or ())[-1]
+    beyond = next(n for n in range(100) if sketch([n])[0] > last)
+    assert large.none_in_training([beyond]) is None  # although in the fit
+    within = [n for n in range(10**5, 2 * 10**5) if sketch([n])[0] <= last][:100]
+    assert large.none_in_training(within[:99]) is None
+    assert large.none_in_training(within) is True
+    assert fitted_to(40).none_in_training([]) is None
+    assert Provenance.of(PreferenceModel([[0, 1]])).none_in_training(["ann"]) is None
 
 
 def test_the_sketch_of_a_fit_has_no_labels() -> None:
@@ -143,13 +145,8 @@ def test_the_sketch_of_a_fit_has_no_labels() -> None:
     named = Ratings(log.offsets, log.action, log.rating, tuple(f"person {n}" for n in range(60)), log.actions)
     model = fit_states(named.subset(np.arange(40)), TwoStage(), states=2, heldout=0, taste=False).model
     assert "person 3" not in json.dumps(model.to_dict())
-    provenance = Provenance.of(model)
-    assert provenance.share_in_training(named.people) == pytest.approx(40 / 60)
-    assert provenance.share_in_training([]) is None
-    assert Provenance.of(PreferenceModel([[0, 1]])).share_in_training(["ann"]) is None
-    large = fitted_to(100_000)
-    beyond = next(n for n in range(100) if sketch([n])[0] > (large.people_sketch or ())[-1])
-    assert large.share_in_training([beyond]) is None
+    assert Provenance.of(model).none_in_training(named.people[:1]) is False
+    assert Provenance.of(model).none_in_training(named.people[40:]) is True
 
 
 ESTIMATORS: list[Estimator] = [
@@ -223,7 +220,7 @@ BAD_CURVES: list[Any] = ["x", ["x"], [{}], [{"states": 1, "score": "x"}]]
 BAD_LISTS: list[Any] = ["x", [], [1], ["zz"], ["0" * 16] * 1100]
 INVALID: list[tuple[str, dict[str, Any]]] = [
     *(("people_sketch", {"people_sketch": one}) for one in BAD_LISTS),
-    *(("never_compared", {"never_compared": one}) for one in ("x", [[0]], [[0], [5]], [[0, 0], []], [[0], ["1"]])),
+    *(("never_compared", {"never_compared": one}) for one in ("x", [[0]], [[0], [5]], [[0], ["1"]])),
     *(("versions", {"versions": one}) for one in ("x", {"numpy": 2})),
     ("report", {"report": "x"}),
     *(("report.people", {"report": {"people": one}}) for one in ("x", -1)),
@@ -243,14 +240,14 @@ def test_invalid_provenance_is_refused(name: str, content: dict[str, Any]) -> No
 
 
 def tied_log(share: float, people: int = 40) -> Ratings:
-    """Pairs rated alike, but for a share of the people."""
+    """Return a log of ties, except for a share of the people."""
     rows = [(n, a, 3.0 + (a if n < share * people else 0)) for n in range(people) for a in range(2)]
-    return Ratings.from_arrays(*zip(*rows, strict=True))
+    return log_from(rows)
 
 
-def test_ties_are_counted_and_warned_of_when_nothing_else_is_there() -> None:
+def test_ties_are_counted_with_a_warning_if_there_is_little_else() -> None:
     rows = [(0, 0, 1), (0, 1, 1), (0, 2, 1), (0, 3, 2), (1, 0, 5), (1, 1, 5), (2, 0, 1)]
-    log = Ratings.from_arrays(*zip(*rows, strict=True))
+    log = log_from(rows)
     assert fit_states(log, TwoStage(), states=1, heldout=0).report.ties == pytest.approx(4 / 7)
     for share, words in ((0.0, "all comparisons are ties"), (0.025, "97.5% of comparisons are ties"), (0.1, None)):
         report = fit_states(tied_log(share), TwoStage(), states=1, heldout=0).report
@@ -259,7 +256,7 @@ def test_ties_are_counted_and_warned_of_when_nothing_else_is_there() -> None:
         assert [note.startswith(words or "") for note in notes] == ([True] if words else [])
 
 
-def test_the_largest_number_of_states_that_was_tried_is_warned_of() -> None:
+def test_choosing_the_largest_candidate_gives_a_warning() -> None:
     _, log, _ = paper_world(7, people=240, same_scale=False, rounds=80, states=4)
     few = fit_states(log, TwoStage(), states="auto", max_states=2, taste=False).report
     assert [row["states"] for row in few.curve] == [1, 2]
@@ -277,7 +274,7 @@ def test_the_largest_number_of_states_that_was_tried_is_warned_of() -> None:
 
 def test_names_are_kept_and_counted() -> None:
     rows = [(n, a, a - 10.0) for n in range(12) for a in (10, 20, 30)]
-    log = Ratings.from_arrays(*zip(*rows, strict=True))
+    log = log_from(rows)
     fit = fit_states(log, TwoStage(), states=1, heldout=0, names={"10": "Heat", "30": "Ran", "77": "M"})
     assert fit.model.names == ("Heat", "20", "Ran")
     assert fit.report.named == 2
@@ -291,10 +288,10 @@ def test_names_are_kept_and_counted() -> None:
     assert fit_states(log, TwoStage(), states=1, heldout=0).report.named is None
     for wrong in ("x", {"10": 3}, {1.5: "x"}, [("10", "Heat")]):
         with pytest.raises(InvalidInput, match="name"):
-            fit_states(log, TwoStage(), states=1, names=wrong)  # type: ignore[arg-type] # what a user might give
+            fit_states(log, TwoStage(), states=1, names=wrong)  # type: ignore[arg-type] # invalid values
 
 
-def test_a_taste_on_a_scale_beyond_all_is_left_out_with_a_word() -> None:
+def test_a_taste_on_an_extreme_scale_is_left_out_with_a_warning() -> None:
     rng = np.random.default_rng(0)
     person, action = np.divmod(np.arange(240), 6)
     log = Ratings.from_arrays(person, action, rng.normal(size=240) * 1e90)

@@ -1,4 +1,4 @@
-"""What a fit says on the log's own scale: each state's means, the noise, and what everybody likes most."""
+"""Test the means of states, the noise and the popular ordering."""
 
 import math
 from typing import Any
@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import lpbandits as lpb
-from lpbandits.data import Ratings, read_ratings
+from lpbandits.data import Ratings
 from lpbandits.data.blocks import MemoryBlocks
 from lpbandits.fit import Em, TwoStage, fit_states, match_orderings
-from lpbandits.fit.assign import states_of
 from lpbandits.fit.estimator import Estimate, Estimator, distinct
 from lpbandits.fit.state_means import state_means
 from lpbandits.fit.taste.popularity import popular_ordering
@@ -19,33 +18,31 @@ from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
 from lpbandits.simulation.bounds import bound_model
 from lpbandits.typing import FloatArray, IntArray
-from tests import naive
-from tests.data.test_ratings import movielens
+from tests import naive, naive_recovery
 
 ESTIMATORS: list[Estimator] = [TwoStage(), Em(restarts=1)]
 ZERO_ONE, COUNTS = "zeros and ones", "counts"
-PSEUDO_RATERS, AVERAGE_RATERS = 5, 20
-"""Who say what utilities foretell, and who have average opinions of what is popular."""
+PSEUDO_RATERS = 5
 
 
 def planted(
     seed: int, *, people: int, actions: int, rated: int, kind: str = "normal", states: int = 3
 ) -> tuple[FloatArray, Ratings, IntArray]:
-    """People of known states and means; noise 0.5, and levels of their own of the same size."""
+    """Draw ratings of people with known states and means; noise and individual levels have variance 0.25."""
     rng = np.random.default_rng([seed, people, actions])
     low, high = (0.05, 0.95) if kind == ZERO_ONE else (1.0, 5.0)
     means = rng.uniform(low, high, (states, actions))
     state = np.arange(people) % states
     action = np.concatenate([rng.choice(actions, rated, replace=False) for _ in range(people)])
     person = np.repeat(np.arange(people), rated)
-    own = means[state[person], action]
+    drawn = means[state[person], action]
     if kind == "normal":
-        own = own + 0.5 * rng.normal(size=people)[person] + 0.5 * rng.normal(size=len(own))
+        drawn = drawn + 0.5 * rng.normal(size=people)[person] + 0.5 * rng.normal(size=len(drawn))
     elif kind == COUNTS:
-        own = rng.poisson(own)
+        drawn = rng.poisson(drawn)
     else:
-        own = rng.random(len(own)) < own
-    values = own.astype(np.float64)
+        drawn = rng.random(len(drawn)) < drawn
+    values = drawn.astype(np.float64)
     return (
         means,
         Ratings.from_codes(person, action, values, people=tuple(range(people)), actions=tuple(range(actions))),
@@ -54,7 +51,7 @@ def planted(
 
 
 def matched(model: PreferenceModel, means: FloatArray) -> FloatArray:
-    """The model's means, its states in the order of the true ones."""
+    """Return the model's means, with states in the order of the true ones."""
     truth = PreferenceModel(np.argsort(-means, axis=1))
     assert model.means is not None
     return model.means[match_orderings(truth, model).assignment]
@@ -62,8 +59,8 @@ def matched(model: PreferenceModel, means: FloatArray) -> FloatArray:
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: one.method)
 @pytest.mark.parametrize("kind", ["normal", ZERO_ONE, COUNTS])
-def test_planted_means_are_found_within_their_errors(kind: str, estimator: Estimator) -> None:
-    """In units of the error of a plain mean of a state's ratings; with people's states known its square would be 1."""
+def test_planted_means_are_recovered_within_their_errors(kind: str, estimator: Estimator) -> None:
+    """In units of the standard error of a plain mean, whose mean square is 1 for known states."""
     means, log, state = planted(3, people=1500, actions=40, rated=20, kind=kind)
     fit = fit_states(log, estimator, states=3, heldout=0, taste=False)
     count = np.zeros_like(means)
@@ -78,7 +75,7 @@ def test_planted_means_are_found_within_their_errors(kind: str, estimator: Estim
 
 
 def naive_means(log: Ratings, weight: FloatArray, utilities: FloatArray, ordering: IntArray) -> FloatArray:
-    """One state's means, by the definition, without ties: pulled to a fitted line, then the min-max formula."""
+    """Return one state's means by their definition: shrunken to a line, then the min-max formula."""
     rows = list(zip(weight[log.owner].tolist(), log.action.tolist(), log.rating.tolist(), strict=True))
     actions = range(len(utilities))
     count = np.array([sum(w for w, b, _ in rows if b == a) for a in actions])
@@ -93,27 +90,27 @@ def naive_means(log: Ratings, weight: FloatArray, utilities: FloatArray, orderin
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: one.method)
-def test_means_and_noise_are_what_they_are_said_to_be(estimator: Estimator) -> None:
+def test_means_and_noise_equal_their_definition(estimator: Estimator) -> None:
     _, log, _ = planted(5, people=60, actions=8, rated=5, states=2)
     with Threads(1) as pool:
         estimate = distinct(estimator(MemoryBlocks(log, pool), 2, watch=Stopwatch()))
-    found = state_means(log, estimate)
+    result = state_means(log, estimate)
     weights = np.eye(2)[estimate.labels] if estimate.membership is None else estimate.membership
     squares, blocks = 0.0, 0
     for z in range(2):
         twin = naive_means(log, weights[:, z], estimate.utilities[z], estimate.orderings[z])
-        for value in np.unique(twin.round(9)):  # where the fit holds means equal, these fall about their mean
+        for value in np.unique(twin.round(9)):  # separated means keep the mean of their block
             same = np.isclose(twin, value)
             blocks += 1
             count = [float(weights[log.owner[log.action == a], z].sum()) + PSEUDO_RATERS for a in np.flatnonzero(same)]
-            assert np.average(found.means[z, same], weights=count) == pytest.approx(value, abs=2e-5)
-        along = found.means[z, estimate.orderings[z]]
+            assert np.average(result.means[z, same], weights=count) == pytest.approx(value, abs=2e-5)
+        along = result.means[z, estimate.orderings[z]]
         assert np.all(np.diff(along) < 0)
-        squares += float(weights[log.owner, z] @ (log.rating - found.means[z, log.action]) ** 2)
-    assert found.noise == pytest.approx(math.sqrt(squares / (len(log) - blocks)))
+        squares += float(weights[log.owner, z] @ (log.rating - result.means[z, log.action]) ** 2)
+    assert result.noise == pytest.approx(math.sqrt(squares / (len(log) - blocks)))
 
 
-def test_chances_count_in_em_and_are_joined_with_their_states() -> None:
+def test_memberships_of_em_are_joined_with_their_states() -> None:
     _, log, _ = planted(6, people=80, actions=6, rated=4, states=2)
     with Threads(1) as pool:
         estimate = Em(restarts=1)(MemoryBlocks(log, pool), 2, watch=Stopwatch())
@@ -132,14 +129,14 @@ def test_chances_count_in_em_and_are_joined_with_their_states() -> None:
 
 
 def log_of(values: Any) -> Ratings:
-    """A log as a matrix; NaN where nobody rated."""
+    """Return the log of a people × actions matrix, with NaN for absent ratings."""
     matrix = np.array(values, dtype=np.float64)
     person, action = np.nonzero(~np.isnan(matrix))
     people, actions = (tuple(range(n)) for n in matrix.shape)
     return Ratings.from_codes(person, action, matrix[person, action], people=people, actions=actions)
 
 
-def test_means_of_zeros_and_ones_are_chances_that_every_policy_takes() -> None:
+def test_means_of_zeros_and_ones_are_probabilities_inside_0_and_1() -> None:
     certain = log_of([[1, 1, 0, 0]] * 15 + [[0, 0, 1, 1]] * 15)
     everything, nothing = log_of(np.ones((12, 3))), log_of(np.zeros((12, 3)))
     for log in (certain, everything, nothing, planted(1, people=90, actions=6, rated=4, kind=ZERO_ONE)[1]):
@@ -147,7 +144,7 @@ def test_means_of_zeros_and_ones_are_chances_that_every_policy_takes() -> None:
         assert model.means is not None
         assert 0 < model.means.min() <= model.means.max() < 1
         world = lpb.MeansWorld(model, rewards=lpb.Rewards("bernoulli"))
-        lpb.simulate(world, ["mts", "mucb", "lpbts"], people=2, rounds=3, threads=1)
+        lpb.simulate(world, ["mts"], people=2, rounds=3, threads=1)
 
 
 def test_means_of_counts_are_positive() -> None:
@@ -159,7 +156,7 @@ def test_means_of_counts_are_positive() -> None:
     lpb.simulate(lpb.MeansWorld(model, rewards=lpb.Rewards("poisson")), ["mts"], people=2, rounds=3, threads=1)
 
 
-def test_a_slip_of_the_pen_does_not_drown_the_others() -> None:
+def test_an_outlier_does_not_change_the_rounding_of_means() -> None:
     rng = np.random.default_rng(0)
     values = rng.integers(1, 6, (61, 5)).astype(np.float64)
     values[60] = (1, 2, 10**9, 3, 4)
@@ -189,7 +186,7 @@ def test_unknown_actions_have_the_lowest_mean() -> None:
     assert model.means[0, 2] == model.means.min()
 
 
-def test_a_fitted_model_goes_on_to_worlds_policies_and_bounds() -> None:
+def test_a_fitted_model_works_in_worlds_policies_and_bounds() -> None:
     _, log, _ = planted(4, people=200, actions=8, rated=5)
     model = fit_states(log, TwoStage(), states=3, taste=False).model
     world = lpb.MeansWorld(model)
@@ -204,52 +201,30 @@ def test_a_fitted_model_goes_on_to_worlds_policies_and_bounds() -> None:
     assert bound_model(model).settings["noise"] == model.noise
 
 
-def naive_likings(values: FloatArray) -> FloatArray:
-    """Damped means of standardised ratings, people's offsets and actions' means in turn."""
-    y = (values - np.nanmean(values, axis=1, keepdims=True)) / np.nanstd(values, axis=1, keepdims=True)
-    means, offsets = np.zeros(values.shape[1]), np.zeros((len(values), 1))
-    for _ in range(20):
-        means = np.nansum(y - offsets, axis=0) / ((~np.isnan(values)).sum(axis=0) + AVERAGE_RATERS)
-        offsets = np.nanmean(y - means, axis=1, keepdims=True)
-    return means
-
-
-def test_popular_is_the_order_of_damped_standardised_means() -> None:
+def test_popular_is_the_order_of_shrunken_standardised_means() -> None:
     rng = np.random.default_rng(0)
     values = np.where(rng.random((80, 12)) < 0.5, rng.normal(rng.normal(0, 1, 12), 1.0, (80, 12)), np.nan)
     values = values[(~np.isnan(values)).sum(axis=1) >= 3]
-    own = values * rng.uniform(0.1, 9, (len(values), 1)) + rng.normal(0, 50, (len(values), 1))
-    found = popular_ordering(log_of(own))
-    assert found is not None
-    assert found.tolist() == np.argsort(-naive_likings(values), kind="stable").tolist()  # whatever people's scales
-    model = fit_states(log_of(own), TwoStage(), states=2, heldout=0, taste=False).model
-    np.testing.assert_array_equal(model.popular, found)
-    assert lpb.Agent(lpb.Popular(model), seed=0).ask() == found[0]
+    scaled = values * rng.uniform(0.1, 9, (len(values), 1)) + rng.normal(0, 50, (len(values), 1))
+    popular = popular_ordering(log_of(scaled))
+    item_means = naive_recovery.likings(log_of(values), np.ones(len(values), dtype=np.bool_))
+    assert popular is not None
+    assert popular.tolist() == np.argsort(-item_means, kind="stable").tolist()
+    model = fit_states(log_of(scaled), TwoStage(), states=2, heldout=0, taste=False).model
+    np.testing.assert_array_equal(model.popular, popular)
+    assert lpb.Agent(lpb.Popular(model), seed=0).ask() == popular[0]
 
 
-def test_popular_leaves_out_who_says_nothing_and_what_nobody_rated() -> None:
+def test_popular_ignores_constant_raters_and_puts_unrated_actions_last() -> None:
     nan = math.nan
-    some = [[1, 2, 3, nan], [1, 3, 2, nan], [2, 1, 9, nan]]
-    silent = [[7, 7, 7, nan]] * 30
-    assert popular_ordering(log_of(silent)) is None
-    one, other = (popular_ordering(log_of(values)) for values in (some, some + silent))
+    informative = [[1, 2, 3, nan], [1, 3, 2, nan], [2, 1, 9, nan]]
+    constant = [[7, 7, 7, nan]] * 30
+    assert popular_ordering(log_of(constant)) is None
+    one, other = (popular_ordering(log_of(values)) for values in (informative, informative + constant))
     assert one is not None
     assert other is not None
     assert one.tolist() == other.tolist() == [2, 1, 0, 3]
-    pairs = popular_ordering(log_of([[1, 2, nan], [nan, 1, 2], [1, nan, 5]]))  # nobody has three ratings
+    pairs = popular_ordering(log_of([[1, 2, nan], [nan, 1, 2], [1, nan, 5]]))  # no person has three ratings
     assert pairs is not None
     assert pairs.tolist() == [2, 1, 0]
-    assert fit_states(log_of(silent), TwoStage(), states=1, heldout=0).model.popular is None
-
-
-def test_movielens_means_foresee_other_people() -> None:
-    log = read_ratings(movielens("ml-1m"), min_person=200, min_action=200)
-    half = np.random.default_rng(0).permutation(len(log.people))
-    fitted, others = (log.subset(np.sort(part)) for part in (half[::2], half[1::2]))
-    fit = fit_states(fitted, TwoStage(), states=5, heldout=0, taste=False)
-    state = states_of(fit.model, others)["state"].to_numpy()
-    assert fit.model.means is not None
-    left = others.rating - fit.model.means[state[others.owner], others.action]
-    plain = np.bincount(fitted.action, weights=fitted.rating) / np.bincount(fitted.action)
-    assert np.sqrt(np.mean(left**2)) < np.sqrt(np.mean((others.rating - plain[others.action]) ** 2)) - 0.01
-    assert np.sqrt(np.mean(left**2)) == pytest.approx(fit.model.noise, rel=0.03)
+    assert fit_states(log_of(constant), TwoStage(), states=1, heldout=0).model.popular is None

@@ -1,4 +1,4 @@
-"""Fitting tastes: the formulas against slow twins, the choice on people set aside, and logs that are too small."""
+"""Test taste fits against plain formulas, the choice on held-out people, and logs that are too small."""
 
 import numpy as np
 import pytest
@@ -18,8 +18,8 @@ from tests import naive
 from tests.conftest import taste_for
 
 
-def made_up(people: int = 150, k: int = 12, d: int = 2, share: float = 0.7, seed: int = 0) -> Ratings:
-    """A log of people with tastes, each of whom rated some actions."""
+def taste_log(people: int = 150, k: int = 12, d: int = 2, share: float = 0.7, seed: int = 0) -> Ratings:
+    """Draw a log of people with factor scores, each of whom rated a share of the actions."""
     rng = np.random.default_rng(seed)
     means, factors = rng.normal(size=k), rng.normal(size=(k, d))
     person, action = np.nonzero(rng.random((people, k)) < share)
@@ -34,7 +34,7 @@ def fitted(log: Ratings, seed: int = 0, threads: int = 1) -> TasteFit:
 
 
 def naive_moments(log: Ratings) -> Moments:
-    """The same sums, person by person and pair by pair."""
+    """Return the moments, computed person by person and pair by pair."""
     people, k = len(log.people), len(log.actions)
     table = np.full((people, k), np.nan)
     table[log.owner, log.action] = log.rating
@@ -65,8 +65,8 @@ def naive_moments(log: Ratings) -> Moments:
 
 @settings(max_examples=10)
 @given(st.integers(0, 10**6), st.integers(3, 9))
-def test_moments_equal_their_twin(seed: int, k: int) -> None:
-    log = made_up(people=25, k=k, seed=seed)
+def test_moments_equal_plain_sums(seed: int, k: int) -> None:
+    log = taste_log(people=25, k=k, seed=seed)
     log = log.subset(informative(log))
     got, wanted = moments(log), naive_moments(log)
     for name, value in vars(wanted).items():
@@ -88,8 +88,8 @@ def naive_factors(seen: Moments, count: int, shrinkage: float) -> FloatArray:
 
 
 @pytest.mark.parametrize(("k", "count"), [(12, 2), (12, 4), (260, 3)])
-def test_factors_equal_their_twin(k: int, count: int) -> None:
-    log = made_up(people=120, k=k, d=4, seed=3)
+def test_factors_equal_plain_formulas(k: int, count: int) -> None:
+    log = taste_log(people=120, k=k, d=4, seed=3)
     seen = moments(log.subset(informative(log)))
     got, wanted = leading_factors(seen, count, 30.0), naive_factors(seen, count, 30.0)
     np.testing.assert_allclose(got @ got.T, wanted @ wanted.T, rtol=1e-4, atol=1e-5)
@@ -100,8 +100,8 @@ def test_factors_equal_their_twin(k: int, count: int) -> None:
     )
 
 
-def test_planted_tastes_are_found() -> None:
-    log = made_up(people=600, k=15, d=2, seed=1)
+def test_planted_factors_are_recovered() -> None:
+    log = taste_log(people=600, k=15, d=2, seed=1)
     taste, report = fitted(log).taste, fitted(log).report
     assert taste is not None
     assert report is not None
@@ -113,13 +113,13 @@ def test_planted_tastes_are_found() -> None:
     q = rng.normal(size=(15, 2))
     off = ~np.eye(15, dtype=bool)
     assert np.corrcoef(found[off], (q @ q.T)[off])[0, 1] > 0.95
-    # what half of 120 people set for the others: 80 % to within 4 standard errors of about 500 ratings each
+    # 80 % within 4 standard errors; each half of 120 people has about 500 ratings
     assert abs(report.coverage - 0.8) < 0.07
     assert abs(report.coverage_greedy - 0.8) < 0.09
 
 
-def test_the_fit_is_the_same_on_any_number_of_threads_and_whatever_the_order_of_rows() -> None:
-    log = made_up()
+def test_the_fit_does_not_depend_on_threads_or_the_order_of_rows() -> None:
+    log = taste_log()
     one, two = fitted(log, threads=1), fitted(log, threads=2)
     assert one.taste is not None
     assert one.taste == two.taste
@@ -130,26 +130,26 @@ def test_the_fit_is_the_same_on_any_number_of_threads_and_whatever_the_order_of_
     assert fitted(log, seed=1).report != one.report
 
 
-def test_predictions_equal_the_policys() -> None:
-    taste, log = taste_for(8, calibration=1.3), made_up(people=6, k=8)
-    shown = HeldOutRatings.of(log, 0, 5)
+def test_predictions_equal_those_of_the_policy() -> None:
+    taste, log = taste_for(8, calibration=1.3), taste_log(people=6, k=8)
+    heldout = HeldOutRatings.of(log, 0, 5)
     for greedy in (0, 2):
         with Threads(1) as pool:
-            got = shown.predict(taste, pool, greedy)
+            got = heldout.predict(taste, pool, greedy)
         policy = lpb.Taste(lpb.PreferenceModel([np.arange(8)], taste=taste))
         at = 0
-        for p in range(shown.people):
-            some = slice(shown.offsets[p], shown.offsets[p + 1])
-            left = list(zip(shown.action[some].tolist(), shown.rating[some].tolist(), strict=True))
+        for p in range(heldout.people):
+            rows = slice(heldout.offsets[p], heldout.offsets[p + 1])
+            remaining = list(zip(heldout.action[rows].tolist(), heldout.rating[rows].tolist(), strict=True))
             history: list[tuple[int, float]] = []
-            count = len(left)
+            count = len(remaining)
             for i in range(count):
                 mean, sd, weights = naive.taste_of(policy, history)
-                best = max(left, key=lambda row: mean[row[0]]) if i < min(greedy, count // 2) else left[0]
-                if i < min(greedy, count // 2):  # the kernel swaps it with the one in its place
-                    where = left.index(best)
-                    left[0], left[where] = left[where], left[0]
-                action, rating = left.pop(0)
+                best = max(remaining, key=lambda row: mean[row[0]]) if i < min(greedy, count // 2) else remaining[0]
+                if i < min(greedy, count // 2):  # the kernel swaps the best with the first
+                    where = remaining.index(best)
+                    remaining[0], remaining[where] = remaining[where], remaining[0]
+                action, rating = remaining.pop(0)
                 np.testing.assert_allclose(got.errors[at], abs(rating - mean[action]) / (1.2815515655 * sd[action]))
                 density = 0.0
                 scales = np.exp(taste.log_scale + taste.log_scale_sd * np.linspace(-2, 2, 9))
@@ -171,7 +171,7 @@ def test_predictions_equal_the_policys() -> None:
                 at += 1
 
 
-def test_widths_come_from_other_people_than_those_they_are_measured_on() -> None:
+def test_widths_are_measured_on_other_people() -> None:
     tight, wide = np.linspace(0, 1, 1001), np.linspace(0, 2, 1001)
     width, covered = _calibrate([(tight, wide), (tight, wide)])
     np.testing.assert_allclose(covered, (1.0 + 0.4) / 2, atol=1e-3)
@@ -181,17 +181,17 @@ def test_widths_come_from_other_people_than_those_they_are_measured_on() -> None
     np.testing.assert_allclose([width, *covered], [between, 1.0, between / 2], atol=1e-3)
 
 
-def test_people_set_aside_are_shown_in_random_order() -> None:
-    log = made_up(people=4, k=12, share=1.0)
-    shown = HeldOutRatings.of(log, 0, 5)
-    assert np.diff(shown.offsets).tolist() == [5] * 4
-    first = shown.action[:5].tolist()
+def test_held_out_ratings_are_in_random_order() -> None:
+    log = taste_log(people=4, k=12, share=1.0)
+    heldout = HeldOutRatings.of(log, 0, 5)
+    assert np.diff(heldout.offsets).tolist() == [5] * 4
+    first = heldout.action[:5].tolist()
     assert first != sorted(first)
-    assert len({tuple(shown.action[i : i + 5].tolist()) for i in range(0, 20, 5)}) == 4
+    assert len({tuple(heldout.action[i : i + 5].tolist()) for i in range(0, 20, 5)}) == 4
     rating = dict(zip(log.action[:12].tolist(), log.rating[:12].tolist(), strict=True))
-    assert shown.rating[:5].tolist() == [rating[a] for a in first]
+    assert heldout.rating[:5].tolist() == [rating[a] for a in first]
     assert GREEDY < MAX_PREDICTED
-    parts = shown.halves(np.arange(20.0), greedy=20)
+    parts = heldout.halves(np.arange(20.0), greedy=20)
     assert [part.tolist() for part in parts] == [[2, 3, 4, 12, 13, 14], [7, 8, 9, 17, 18, 19]]
 
 
@@ -215,7 +215,7 @@ def test_too_small_a_log_gives_no_taste_and_a_warning(name: str) -> None:
 @pytest.mark.parametrize("shift", [-1e3, 0.0, 1e6])
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
 def test_level_and_unit_of_ratings_do_not_matter(shift: float, unit: float) -> None:
-    log = made_up(people=60)
+    log = taste_log(people=60)
     other = Ratings.from_arrays(log.owner, log.action, unit * (log.rating + shift))
     one, two = fitted(log), fitted(other)
     assert one.report is not None
@@ -227,8 +227,8 @@ def test_level_and_unit_of_ratings_do_not_matter(shift: float, unit: float) -> N
     np.testing.assert_allclose(two.taste.level, unit * (one.taste.level + shift), rtol=1e-9)
 
 
-def test_unrated_actions_are_expected_to_be_average() -> None:
-    log = made_up(people=80)
+def test_unrated_actions_have_average_means() -> None:
+    log = taste_log(people=80)
     more = Ratings.from_arrays(log.owner, log.action, log.rating, actions=list(range(14)))
     taste = fitted(more).taste
     assert taste is not None
@@ -236,41 +236,41 @@ def test_unrated_actions_are_expected_to_be_average() -> None:
     np.testing.assert_allclose(taste.factors[12:], 0.0, atol=1e-3)
 
 
-def test_a_fit_holds_its_taste_and_says_how_it_was_chosen() -> None:
-    log = made_up()
+def test_a_model_has_its_taste_and_the_report_of_its_choice() -> None:
+    log = taste_log()
     fit = lpb.fit_states(log, lpb.TwoStage(scale="cosine"), states=2)
-    made = fitted(log)
-    assert fit.model.taste == made.taste
-    assert made.report is not None
-    assert fit.report.taste == made.report.to_dict()
-    assert fit.model.provenance["report"]["taste"]["coverage"] == made.report.coverage
+    separate = fitted(log)
+    assert fit.model.taste == separate.taste
+    assert separate.report is not None
+    assert fit.report.taste == separate.report.to_dict()
+    assert fit.model.provenance["report"]["taste"]["coverage"] == separate.report.coverage
     assert fit.model.taste is not None
-    assert fit.model.taste.about["factors"] == made.report.factors
+    assert fit.model.taste.about["factors"] == separate.report.factors
     without = lpb.fit_states(log, lpb.TwoStage(scale="cosine"), states=2, taste=False).model
     assert without.taste is None
     np.testing.assert_array_equal(without.orderings, fit.model.orderings)
     assert lpb.fit_states(log, lpb.Em(), states=2, taste=False).model.taste is None
 
 
-def test_of_very_many_actions_the_most_rated_have_factors(monkeypatch: pytest.MonkeyPatch) -> None:
-    log = made_up(people=200, share=0.6)
-    rare = np.isin(log.action, [1, 4]) & (log.owner % 3 > 0)  # two actions that few rated
+def test_only_the_most_rated_of_very_many_actions_have_factors(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = taste_log(people=200, share=0.6)
+    rare = np.isin(log.action, [1, 4]) & (log.owner % 3 > 0)  # two actions with few raters
     log = Ratings.from_arrays(log.owner[~rare], log.action[~rare], log.rating[~rare])
-    whole = fitted(log)
+    full = fitted(log)
     for module in ("moments", "tuning"):
         monkeypatch.setattr(f"lpbandits.fit.taste.{module}.MAX_COVARIANCE_ACTIONS", 10)
-    made = fitted(log)
-    assert made.taste is not None
-    assert whole.taste is not None
-    assert not made.taste.factors[[1, 4]].any()
-    assert made.taste.factors[[0, 2, 3]].any(axis=1).all()
-    np.testing.assert_array_equal(made.taste.means, whole.taste.means)
-    assert made.taste.variances[1] > whole.taste.variances[1]  # nothing explains it
-    assert "factors for the 10 most rated of 12 actions" in made.warnings[0]
+    limited = fitted(log)
+    assert limited.taste is not None
+    assert full.taste is not None
+    assert not limited.taste.factors[[1, 4]].any()
+    assert limited.taste.factors[[0, 2, 3]].any(axis=1).all()
+    np.testing.assert_array_equal(limited.taste.means, full.taste.means)
+    assert limited.taste.variances[1] > full.taste.variances[1]  # not explained by factors
+    assert "factors for the 10 most rated of 12 actions" in limited.warnings[0]
 
 
 @pytest.mark.parametrize("step", [1e-2, 1e-4, 1e-7])
-def test_one_who_rates_nearly_everything_alike_does_not_spoil_the_taste(step: float) -> None:
+def test_a_nearly_constant_rater_hardly_changes_the_taste(step: float) -> None:
     rng = np.random.default_rng(4)
     people, actions = 60, 8
     rating = 3 + rng.normal(size=(people, 1)) + rng.normal(size=(people, actions))

@@ -1,4 +1,4 @@
-"""What `lpb inspect` says: pairs, people, ties, names, tastes and verdicts."""
+"""Test `lpb inspect` and `inspect_model`: states, pairs, ties, names, tastes and verdicts."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from lpbandits.cli import app
 from lpbandits.fit.provenance import Provenance
 from lpbandits.inspection.contrasts import Contrasts
 from lpbandits.inspection.facts import COIN, fit_lines, warning_lines
-from lpbandits.inspection.inspect import WHOLE, inspect_model, state_table
+from lpbandits.inspection.inspect import COMPLETE, inspect_model, state_table
 from lpbandits.inspection.tables import pair_rule, pair_table
 from lpbandits.taste_model import TasteModel
 
@@ -32,7 +32,7 @@ def in_one_line(text: str) -> str:
 
 @pytest.fixture
 def model() -> lpb.PreferenceModel:
-    """Two kinds of people who disagree on Heat and Up, and agree that Cats is last."""
+    """Return a model whose states disagree on Heat and Up."""
     return lpb.PreferenceModel(
         [[0, 1, 2], [1, 0, 2], [1, 2, 0]],
         actions=["Heat", "Up", "Cats"],
@@ -42,16 +42,15 @@ def model() -> lpb.PreferenceModel:
     )
 
 
-def test_pairs_tell_states_apart(model: lpb.PreferenceModel, tmp_path: Path) -> None:
-    done = inspected(model, tmp_path, "--out", str(tmp_path / "out"))
-    assert "Most informative questions" in done.stdout
-    table = done.stdout[done.stdout.index("either") :].splitlines()
+def test_informative_pairs_are_shown(model: lpb.PreferenceModel, tmp_path: Path) -> None:
+    result = inspected(model, tmp_path, "--out", str(tmp_path / "out"))
+    assert "Most informative questions" in result.stdout
+    table = result.stdout[result.stdout.index("either") :].splitlines()
     # Heat is 2.94 logits above Up in state 0: 1 / (1 + exp(−2.94 / √(1 + π · 0.32 / 8))) = 94 %; in the others 5 and
     # 11 %. H(.508) − .5 H(.941) − .3 H(.054) − .2 H(.109) = .65; and .5 · .941 + .3 · .946 = 75 % are guessed.
     assert in_one_line(table[1]) == "Heat state 0 (94%) Up states 1, 2 (89 to 95%) 0.65 bits 75%"
-    assert "(50% without answers)" in in_one_line(done.stdout)
-    assert "Most distinctive preference" in done.stdout
-    assert "tells states apart" not in (tmp_path / "out" / "report.html").read_text()
+    assert "(50% without answers)" in in_one_line(result.stdout)
+    assert "Most distinctive preference" in result.stdout
     assert (tmp_path / "out" / "pairs.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -69,7 +68,7 @@ def test_pairs_in_json(model: lpb.PreferenceModel, tmp_path: Path) -> None:
     assert content["disagreements"][0]["action"] == "Heat"
 
 
-def test_orders_that_are_not_sure_are_marked() -> None:
+def test_uncertain_orders_are_marked() -> None:
     utilities = [[0.9, 0.1, 0.5], [0.4, 0.6, 0.3], [0.1, 0.9, 0.5]]
     errors = [[0.1] * 3, [1.5] * 3, [0.1] * 3]
     seen = inspect_model(lpb.PreferenceModel([[0, 2, 1], [1, 0, 2], [1, 2, 0]], utilities=utilities, errors=errors))
@@ -80,7 +79,7 @@ def test_orders_that_are_not_sure_are_marked() -> None:
     assert "(below 90%)" in pair_rule(seen.contrasts, actions=3, largest=1 / 3)
 
 
-def test_many_states_are_counted_not_listed() -> None:
+def test_many_states_are_counted_instead_of_listed() -> None:
     rng = np.random.default_rng(0)
     seen = inspect_model(lpb.PreferenceModel([rng.permutation(8) for _ in range(20)]), top=3)
     for row in pair_table(seen.contrasts)[1]:
@@ -97,7 +96,7 @@ def test_many_states_are_counted_not_listed() -> None:
 def test_few_actions_are_listed_once() -> None:
     model = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
     columns, rows = state_table(inspect_model(model))
-    assert columns == ["state", "share", WHOLE]
+    assert columns == ["state", "share", COMPLETE]
     assert rows[0] == ["0", "50%", "rest · drug A · drug B"]
     columns, rows = state_table(inspect_model(model, top=1))
     assert columns == ["state", "share", "prefers", "likes least"]
@@ -112,9 +111,9 @@ def test_no_action_is_at_both_ends(top: int) -> None:
     assert list(state.bottom) == list(range(max(top, 7 - top), 7))
 
 
-def test_a_short_list_beside_long_ones_is_whole() -> None:
-    told = {"never_compared": [[], [0, 1, 2]]}
-    seen = inspect_model(lpb.PreferenceModel([range(6), range(5, -1, -1)], provenance=told), top=2)
+def test_short_orderings_are_listed_completely() -> None:
+    provenance = {"never_compared": [[], [0, 1, 2]]}
+    seen = inspect_model(lpb.PreferenceModel([range(6), range(5, -1, -1)], provenance=provenance), top=2)
     columns, rows = state_table(seen)
     assert rows[0][2:4] == ["0 · 1", "… 4 · 5"]
     assert rows[1][2:4] == ["5 · 4 · 3", ""]
@@ -135,14 +134,14 @@ def test_a_short_list_beside_long_ones_is_whole() -> None:
         ),
     ],
 )
-def test_a_model_that_knows_nothing_says_so(parts: dict[str, Any], words: str, tmp_path: Path) -> None:
+def test_a_model_without_known_preferences_lists_no_actions(parts: dict[str, Any], words: str, tmp_path: Path) -> None:
     model = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"], **parts)
-    done = inspected(model, tmp_path, "--out", str(tmp_path / "out")).stdout
-    assert f"no known preferences: {words}." in in_one_line(done)
+    result = inspected(model, tmp_path, "--out", str(tmp_path / "out")).stdout
+    assert f"no known preferences: {words}." in in_one_line(result)
     page = (tmp_path / "out" / "report.html").read_text()
     assert "no known preferences" in page
-    for text in (done, page[page.index("<main>") : page.index("</main>")]):
-        assert "drug" not in text, "no action is put before another"
+    for text in (result, page[page.index("<main>") : page.index("</main>")]):
+        assert "drug" not in text
     content = json.loads(inspected(model, tmp_path, "--json").stdout)
     assert content["pairs"] == content["traits"] == content["disagreements"] == []
     assert all(state["top"] == state["bottom"] == [] and state["silent"] for state in content["states"])
@@ -159,7 +158,7 @@ def test_one_state_of_ties_beside_others(tmp_path: Path) -> None:
     assert "unknown: all actions tie" in inspected(model, tmp_path).stdout
 
 
-def told(**report: Any) -> dict[str, Any]:
+def provenance_of(**report: Any) -> dict[str, Any]:
     return {"report": report}
 
 
@@ -172,30 +171,30 @@ def test_people_score_and_warnings_are_shown(tmp_path: Path) -> None:
         "ties": 0.25,
         "warnings": ["few people\x1b"],
     }
-    model = lpb.PreferenceModel([[0, 1], [1, 0]], provenance=told(**report))
-    done = inspected(model, tmp_path, "--out", str(tmp_path / "out")).stdout
+    model = lpb.PreferenceModel([[0, 1], [1, 0]], provenance=provenance_of(**report))
+    result = inspected(model, tmp_path, "--out", str(tmp_path / "out")).stdout
     page = (tmp_path / "out" / "report.html").read_text()
-    for text in (in_one_line(done), page):
+    for text in (in_one_line(result), page):
         assert "fitted to 1,234 people" in text
         assert "of 1 held-out person: -0.5000 (a coin toss: -0.6931; certainty: 0)" in text
         assert "25% of the comparisons in the log are ties" in text
         assert r"few people\x1b" in text
         assert "no better than a coin" not in text
-    assert "1,000" in done
-    assert "234" in done
+    assert "1,000" in result
+    assert "234" in result
     content = json.loads(inspected(model, tmp_path, "--json").stdout)
     assert (content["people"], content["heldout"], content["ties"]) == (1234, -0.5, 0.25)
     assert [state["people"] for state in content["states"]] == [1000, 234]
 
 
 @pytest.mark.parametrize(("score", "worse"), [(COIN, True), (-0.8, True), (-0.69, False)])
-def test_a_score_no_better_than_a_coin_is_called_so(score: float, worse: bool) -> None:
-    model = lpb.PreferenceModel([[0, 1]], provenance=told(heldout_log_likelihood=score))
+def test_a_score_no_better_than_a_coin_toss_has_a_sentence(score: float, worse: bool) -> None:
+    model = lpb.PreferenceModel([[0, 1]], provenance=provenance_of(heldout_log_likelihood=score))
     assert any("no better than a coin" in line for line in fit_lines(Provenance.of(model))) is worse
 
 
-def test_of_very_many_warnings_the_first_are_shown() -> None:
-    model = lpb.PreferenceModel([[0, 1]], provenance=told(warnings=[f"warning {i}" for i in range(40)]))
+def test_the_first_of_many_warnings_are_shown() -> None:
+    model = lpb.PreferenceModel([[0, 1]], provenance=provenance_of(warnings=[f"warning {i}" for i in range(40)]))
     lines = warning_lines(Provenance.of(model))
     assert lines[0] == "warning 0"
     assert lines[-1] == "and 28 more (--json)"
@@ -204,10 +203,10 @@ def test_of_very_many_warnings_the_first_are_shown() -> None:
 
 def test_means_and_noise_are_shown(tmp_path: Path) -> None:
     model = lpb.PreferenceModel([[0, 1], [1, 0]], means=[[3.0, -1.0], [0.5, 4.25]], noise=0.75)
-    done = inspected(model, tmp_path).stdout
-    assert "-1 to 3" in done
-    assert "0.5 to 4.25" in done
-    assert "standard deviation of 0.75" in done
+    result = inspected(model, tmp_path).stdout
+    assert "-1 to 3" in result
+    assert "0.5 to 4.25" in result
+    assert "standard deviation of 0.75" in result
     content = json.loads(inspected(model, tmp_path, "--json").stdout)
     assert content["noise"] == 0.75
     assert content["states"][1]["means"] == [0.5, 4.25]
@@ -219,11 +218,11 @@ def with_taste(about: dict[str, Any]) -> lpb.PreferenceModel:
     return lpb.PreferenceModel([range(5)], actions=list("abcde"), taste=taste)
 
 
-def test_a_taste_is_told_by_its_ends(tmp_path: Path) -> None:
+def test_a_taste_is_shown_by_the_ends_of_its_factors(tmp_path: Path) -> None:
     about = {"score": -1.2, "score_without": -1.25, "heldout_people": 30, "level": 0.8, "coverage": 0.815}
-    done = inspected(with_taste(about), tmp_path, "--top", "3", "--out", str(tmp_path / "out")).stdout
-    assert "Taste: 2 factors; log density per rating of 30 held-out people -1.2000, 0.0500 better" in done
-    assert "Coverage of its 80% intervals: 81.5% in random order." in done
+    result = inspected(with_taste(about), tmp_path, "--top", "3", "--out", str(tmp_path / "out")).stdout
+    assert "Taste: 2 factors; log density per rating of 30 held-out people -1.2000, 0.0500 better" in result
+    assert "Coverage of its 80% intervals: 81.5% in random order." in result
     content = json.loads(inspected(with_taste(about), tmp_path, "--top", "3", "--json").stdout)["taste"]
     # Two of five at each end, so that none is at both; the second factor has no ends.
     assert content["directions"] == [
@@ -233,52 +232,52 @@ def test_a_taste_is_told_by_its_ends(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("about", [{}, {"score": "x", "score_without": 1}, {"level": True, "coverage": None, "a": []}])
-def test_a_taste_with_an_odd_account_is_shown_without_it(about: dict[str, Any], tmp_path: Path) -> None:
+def test_invalid_numbers_of_a_taste_are_ignored(about: dict[str, Any], tmp_path: Path) -> None:
     assert "Taste: 2 factors\n" in inspected(with_taste(about), tmp_path).stdout
 
 
 def test_the_verdict_comes_first(tmp_path: Path) -> None:
-    found = {"verdict": "taste helps.", "best": "taste", "policies": {"taste": {"gain": 1}, "popular": {}}}
-    model = lpb.PreferenceModel([[0, 1], [1, 0]], evaluation=found)
-    done = inspected(model, tmp_path, "--out", str(tmp_path / "out")).stdout
-    assert done.startswith("Verdict: taste helps.\nBest policy on held-out people: taste (tried: taste, popular).")
+    evaluation = {"verdict": "taste helps.", "best": "taste", "policies": {"taste": {"gain": 1}, "popular": {}}}
+    model = lpb.PreferenceModel([[0, 1], [1, 0]], evaluation=evaluation)
+    result = inspected(model, tmp_path, "--out", str(tmp_path / "out")).stdout
+    assert result.startswith("Verdict: taste helps.\nBest policy on held-out people: taste (tried: taste, popular).")
     page = (tmp_path / "out" / "report.html").read_text()
     assert page.index("Verdict: taste helps.") < page.index("<h2>States</h2>")
-    assert json.loads(inspected(model, tmp_path, "--json").stdout)["evaluation"] == found
+    assert json.loads(inspected(model, tmp_path, "--json").stdout)["evaluation"] == evaluation
 
 
 @pytest.mark.parametrize(
-    "found",
+    "evaluation",
     [None, {}, {"verdict": 3, "best": None}, {"verdict": "", "policies": 7}, {"verdict": ["x"], "best": {"a": 1}}],
 )
-def test_an_odd_evaluation_is_left_out(found: dict[str, Any] | None, tmp_path: Path) -> None:
-    done = inspected(lpb.PreferenceModel([[0, 1], [1, 0]], evaluation=found), tmp_path)
-    assert done.exit_code == 0
-    assert "Verdict" not in done.stdout
-    assert "Best policy" not in done.stdout
+def test_an_invalid_evaluation_is_ignored(evaluation: dict[str, Any] | None, tmp_path: Path) -> None:
+    result = inspected(lpb.PreferenceModel([[0, 1], [1, 0]], evaluation=evaluation), tmp_path)
+    assert result.exit_code == 0
+    assert "Verdict" not in result.stdout
+    assert "Best policy" not in result.stdout
 
 
-def test_names_of_the_model_and_names_given(tmp_path: Path) -> None:
+def test_names_of_a_file_replace_names_of_the_model(tmp_path: Path) -> None:
     model = lpb.PreferenceModel([[0, 1], [1, 0]], actions=[10, 20], names=["Heat", "Up"])
     assert json.loads(inspected(model, tmp_path, "--json").stdout)["states"][0]["top"] == ["Heat", "Up"]
     names = tmp_path / "names.csv"
     names.write_text("id,title\n10,Heat (1995)\n")
-    done = inspected(model, tmp_path, "--names", str(names), "--json")
-    assert json.loads(done.stdout)["states"][0]["top"] == ["Heat (1995)", "Up"]
-    assert done.stderr == ""
+    result = inspected(model, tmp_path, "--names", str(names), "--json")
+    assert json.loads(result.stdout)["states"][0]["top"] == ["Heat (1995)", "Up"]
+    assert result.stderr == ""
 
 
-def test_a_word_when_no_name_matches(tmp_path: Path) -> None:
+def test_a_warning_if_no_name_matches(tmp_path: Path) -> None:
     names = tmp_path / "names.csv"
     names.write_text("id,title\ntt0010,Heat (1995)\n")
-    done = inspected(lpb.PreferenceModel([[0, 1]], actions=[10, 20]), tmp_path, "--names", str(names), "--json")
-    assert done.stderr.startswith("warning: none of the 1 names")
-    assert "'tt0010'" in done.stderr
-    assert "'10'" in done.stderr
-    assert json.loads(done.stdout)["states"][0]["top"] == [10, 20]
+    result = inspected(lpb.PreferenceModel([[0, 1]], actions=[10, 20]), tmp_path, "--names", str(names), "--json")
+    assert result.stderr.startswith("warning: none of the 1 names")
+    assert "'tt0010'" in result.stderr
+    assert "'10'" in result.stderr
+    assert json.loads(result.stdout)["states"][0]["top"] == [10, 20]
 
 
-def test_places_of_few_actions_have_whole_ticks(tmp_path: Path) -> None:
+def test_ranks_of_few_actions_have_integer_ticks(tmp_path: Path) -> None:
     model = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]])
     inspected(model, tmp_path, "--out", str(tmp_path / "out"))
     page = (tmp_path / "out" / "report.html").read_text()

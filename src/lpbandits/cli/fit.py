@@ -29,8 +29,8 @@ def fit(
     method: str = typer.Option("two-stage", help="**two-stage** (cluster, then Bradley-Terry) or **em** (mixture)."),
     scale: str = typer.Option(
         "cosine",
-        help="Features for clustering: **cosine** (ignores level and activity), **raw** (as in the paper), **centered** "
-        "or **standardized**.",
+        help="Features for clustering: **cosine** (ignores level and activity), **raw** (the paper's), **centered** or "
+        "**standardized**.",
     ),
     max_states: int | None = typer.Option(None, help="Maximum number of states that **auto** tries; 12 by default."),
     names: Path | None = typer.Option(
@@ -67,17 +67,17 @@ def fit(
     from lpbandits import validate
     from lpbandits.data.names import read_names
     from lpbandits.fit import Em, TwoStage, fit_states
-    from lpbandits.fit.assign import check_assignments, states_of, write_assignments
+    from lpbandits.fit.assign import states_of
     from lpbandits.fit.em import slow_note
-    from lpbandits.io.atomic import check_writable
+    from lpbandits.io.atomic import check_table_path, check_writable, write_stream
 
     validate.as_choice(method, "method", ("two-stage", "em"))
     number = reading.number_of_states(states)
     if out is not None:
         check_writable(out)
     if assignments is not None:
-        check_assignments(assignments)
-    called = None if names is None else read_names(names)
+        check_table_path(assignments, "--assignments")
+    action_names = None if names is None else read_names(names)
     settings: dict[str, Any] = {"scale": scale, "prior_sd": prior_sd, "shrink": shrink, "seed": validate.as_seed(seed)}
     if restarts is not None:
         settings["restarts"] = validate.as_count(restarts, "restarts", high=1000)
@@ -91,14 +91,14 @@ def fit(
         if note:
             typer.echo(f"note: {note}", err=True)
         with stage_bars() as report:
-            made = fit_states(
+            result = fit_states(
                 log,
                 estimator,
                 states=number,
                 max_states=max_states,
                 pairs_per_person=pairs_per_person,
                 taste=not no_taste,
-                names=called,
+                names=action_names,
                 threads=threads,
                 jobs=chosen_workers,
                 scratch=scratch,
@@ -106,23 +106,26 @@ def fit(
                 progress=report,
             )
         if out is not None:
-            made.model.save(out)
+            result.model.save(out)
         if assignments is not None:
-            write_assignments(assignments, states_of(made.model, log, threads=threads, jobs=chosen_workers))
-    seconds = {"read": round(read_seconds, 3), **made.report.seconds}
-    made = replace(made, report=replace(made.report, seconds=seconds))
+            table = states_of(result.model, log, threads=threads, jobs=chosen_workers)
+            write_stream(assignments, table.lazy())
+    seconds = {"read": round(read_seconds, 3), **result.report.seconds}
+    result = replace(result, report=replace(result.report, seconds=seconds))
     if as_json:
-        places = {"out": out, "assignments": assignments}
-        print_json(made.report.to_dict() | {name: None if path is None else str(path) for name, path in places.items()})
+        paths = {"out": out, "assignments": assignments}
+        texts = {name: None if path is None else str(path) for name, path in paths.items()}
+        print_json(result.report.to_dict() | texts)
         return
-    _show(made, out, assignments)
+    _show(result, out, assignments)
 
 
-def _show(made: "Fit", out: Path | None, assignments: Path | None) -> None:
+def _show(result: "Fit", out: Path | None, assignments: Path | None) -> None:
+    from lpbandits.inspection.facts import noise_line, taste_lines
     from lpbandits.inspection.inspect import CURVE_RULE, PAIR_RULE, PAIRS, curve_table, inspect_model, state_table
     from lpbandits.text import pluralize
 
-    report = made.report
+    report = result.report
     say(
         f"{report.ratings:,} ratings by {report.people:,} people of {report.actions:,} actions, "
         f"{report.comparisons:,.0f} comparisons",
@@ -131,18 +134,17 @@ def _show(made: "Fit", out: Path | None, assignments: Path | None) -> None:
     for reason, count in report.dropped.items():
         if count:
             say(f"  dropped: {count:,} {reason.replace('_', ' ')}")
-    model = made.model
-    seen = inspect_model(model, top=4)
-    if seen.fit.curve:
-        columns, rows = curve_table(seen.fit.curve)
+    inspection = inspect_model(result.model, top=4)
+    if inspection.fit.curve:
+        columns, rows = curve_table(inspection.fit.curve)
         print_table("\nHow many states?", columns, rows, right=set(columns[:-1]))
         say(CURVE_RULE, style="dim")
-    columns, rows = state_table(seen)
+    columns, rows = state_table(inspection)
     print_table(
         f"\n{pluralize(report.states, 'state')}, by {report.method}", columns, rows, right={"share", "people", PAIRS}
     )
     say(PAIR_RULE, style="dim")
-    heldout = "unknown: too few people to hold some out"
+    heldout = "unknown: too few people to hold out a share"
     if report.heldout_log_likelihood is not None:
         heldout = (
             f"{report.heldout_log_likelihood:.4f} (fitted to "
@@ -153,13 +155,12 @@ def _show(made: "Fit", out: Path | None, assignments: Path | None) -> None:
         f"\nLog-likelihood per comparison {report.log_likelihood:.4f} (a coin toss: -0.6931)\n"
         f"on held-out people {heldout}\n"
         f"The states explain {report.count_variance_explained:.0%} of the variance in how much people rate and "
-        f"{report.mean_variance_explained:.0%} in how highly\n"
-        f"Noise: ratings have a standard deviation of {report.noise:.3g} about the means of the person's state"
+        f"{report.mean_variance_explained:.0%} in how highly"
     )
     if report.named:
         say(f"Names: {report.named:,} of {pluralize(report.actions, 'action')}")
-    if report.taste is not None:
-        _show_taste(report.taste)
+    for line in [*noise_line(inspection.noise), *taste_lines(inspection.taste)]:
+        say(line)
     for warning in report.warnings:
         say(f"warning: {display(warning, LINE)}", style="yellow")
     say(", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in report.seconds.items()), style="dim")
@@ -181,15 +182,3 @@ def _space(space: dict[str, Any]) -> str:
     if space["peak_bytes"] is not None:
         where += f"; peak memory of all processes {size_text(space['peak_bytes'])}"
     return f"The log was processed {where}"
-
-
-def _show_taste(taste: dict[str, Any]) -> None:
-    from lpbandits.text import pluralize
-
-    say(
-        f"Taste: {pluralize(taste['factors'], 'factor')}; log density per rating of "
-        f"{pluralize(taste['heldout_people'], 'held-out person', 'held-out people')} {taste['score']:.4f} "
-        f"(without factors {taste['score_without']:.4f})\n"
-        f"  Coverage of its {taste['level']:.0%} intervals: {taste['coverage']:.1%} in random order, "
-        f"{taste['coverage_greedy']:.1%} after 20 greedy rounds"
-    )

@@ -33,86 +33,87 @@ def inspect(
     from lpbandits.inspection.inspect import inspect_model
     from lpbandits.model import PreferenceModel
 
-    given = None if names is None else read_names(names)
+    new_names = None if names is None else read_names(names)
     loaded = PreferenceModel.load(model)
-    seen = inspect_model(loaded, top=top, names=given)
-    if given is not None and (note := unmatched(given, loaded.actions)):
+    inspection = inspect_model(loaded, top=top, names=new_names)
+    if new_names is not None and (note := unmatched(new_names, loaded.actions)):
         typer.echo(f"warning: {display(note, LINE)}", err=True)
     written = None
     if out is not None:
         from lpbandits.views.model_report import save_inspection
 
         with progress_bar("drawing charts"):
-            written = save_inspection(seen, out, source=model.name)
+            written = save_inspection(inspection, out, source=model.name)
     if as_json:
-        print_json(seen.to_dict())
+        print_json(inspection.to_dict())
         return
-    for line in seen.verdict.lines():
+    for line in inspection.verdict.lines():
         say(line, style="bold")
-    _show_states(seen, display(model, None))
-    if not seen.silence:
-        _show_contrasts(seen)
-    _show_taste(seen)
-    for warning in warning_lines(seen.fit):
+    _show_states(inspection, display(model, None))
+    if not inspection.silence:
+        _show_contrasts(inspection)
+    _show_taste(inspection)
+    for warning in warning_lines(inspection.fit):
         say(f"warning: {warning}", style="yellow")
     if written is not None:
         say(f"\nReport: {display(written, None)}")
 
 
-def _show_states(seen: "Inspection", source: str) -> None:
+def _show_states(inspection: "Inspection", source: str) -> None:
     from lpbandits.inspection.facts import fit_lines, noise_line
     from lpbandits.inspection.inspect import FIRST, MEANS, PAIRS, place_rule, place_table, state_table
     from lpbandits.text import pluralize
 
-    people = "" if seen.fit.people is None else f", fitted to {pluralize(seen.fit.people, 'person', 'people')}"
-    title = f"{source}: {pluralize(len(seen.states), 'state')}, {pluralize(seen.actions, 'action')}{people}"
-    print_table(title, *state_table(seen), right={"share", "people", MEANS, PAIRS})
-    if any(s.unknown for s in seen.states):
+    sizes = f"{pluralize(len(inspection.states), 'state')}, {pluralize(inspection.actions, 'action')}"
+    if inspection.fit.people is not None:
+        sizes += f", fitted to {pluralize(inspection.fit.people, 'person', 'people')}"
+    print_table(f"{source}: {sizes}", *state_table(inspection), right={"share", "people", MEANS, PAIRS})
+    if any(s.unknown for s in inspection.states):
         say("Actions never compared in a state are left out of its lists and of everything below.", style="dim")
-    if seen.silence:
-        say(seen.silence, style="yellow")
-    for line in [*fit_lines(seen.fit), *noise_line(seen.noise)]:
+    if inspection.silence:
+        say(inspection.silence, style="yellow")
+    for line in [*fit_lines(inspection.fit), *noise_line(inspection.noise)]:
         say(line)
-    few = seen.first(MAX_COLUMNS)
+    few = inspection.first(MAX_COLUMNS)
     columns, rows = place_table(few)
     if rows:
         print_table("\nUncertainty of the first ranks", columns, rows, right={FIRST})
         say(place_rule(few), style="dim")
 
 
-def _show_contrasts(seen: "Inspection") -> None:
+def _show_contrasts(inspection: "Inspection") -> None:
     from lpbandits.inspection import tables as pairs
 
-    part = f", for the first {MAX_COLUMNS} (all: --json)" if len(seen.states) > MAX_COLUMNS else ""
-    few = seen.first(MAX_COLUMNS).contrasts
+    part = f", for the first {MAX_COLUMNS} (all: --json)" if len(inspection.states) > MAX_COLUMNS else ""
+    few = inspection.first(MAX_COLUMNS).contrasts
     if few.pairs:
-        print_table(f"\n{pairs.ASK}", *pairs.pair_table(seen.contrasts), right={pairs.TELLS, pairs.GUESSED})
-        largest = max(s.share for s in seen.states)
-        say(pairs.pair_rule(seen.contrasts, actions=seen.actions, largest=largest), style="dim")
+        print_table(f"\n{pairs.ASK}", *pairs.pair_table(inspection.contrasts), right={pairs.TELLS, pairs.GUESSED})
+        largest = max(s.share for s in inspection.states)
+        say(pairs.pair_rule(inspection.contrasts, actions=inspection.actions, largest=largest), style="dim")
     if few.traits:
-        print_table(f"\n{pairs.TRAITS}{part}", *pairs.trait_table(few), right={pairs.OWN, pairs.OTHERS})
+        print_table(f"\n{pairs.TRAITS}{part}", *pairs.trait_table(few), right={pairs.MEMBERS, pairs.OTHERS})
         say(pairs.TRAIT_RULE, style="dim")
-    numbers = [str(s.state) for s in seen.states[:MAX_COLUMNS]]
+    numbers = [str(s.state) for s in inspection.states[:MAX_COLUMNS]]
     if len(numbers) > 1:
         rows = [[numbers[z], *("–" if x is None else f"{x:.0%}" for x in row)] for z, row in enumerate(few.kendall)]
         title = f"\nShare of action pairs that two states order differently{part}"
         print_table(title, ["state", *numbers], rows, right=set(numbers))
-    if found := seen.contrasts.disagreements:
+    if disagreements := inspection.contrasts.disagreements:
         rows = [
             [name, f"{d.spread:.0%}", *("–" if r is None else str(r) for r in d.ranks[:MAX_COLUMNS])]
-            for name, d in zip(unique_labels(d.action for d in found), found, strict=True)
+            for name, d in zip(unique_labels(d.action for d in disagreements), disagreements, strict=True)
         ]
         columns = ["action", "spread", *(f"in {name}" for name in numbers)]
         title = f"\nActions with the most different ranks (1 is best, – unknown){part}"
         print_table(title, columns, rows, right=set(columns[1:]))
 
 
-def _show_taste(seen: "Inspection") -> None:
+def _show_taste(inspection: "Inspection") -> None:
     from lpbandits.inspection.facts import TASTE_RULE, taste_lines, taste_table
 
-    if seen.taste is None:
+    if inspection.taste is None:
         return
-    say("\n" + "\n".join(taste_lines(seen.taste)))
-    if seen.taste.directions:
-        print_table("\nStrongest factors of the taste", *taste_table(seen.taste))
+    say("\n" + "\n".join(taste_lines(inspection.taste)))
+    if inspection.taste.directions:
+        print_table("\nStrongest factors of the taste", *taste_table(inspection.taste))
         say(TASTE_RULE, style="dim")

@@ -1,7 +1,5 @@
 """Assign people to their likeliest state."""
 
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 from scipy.special import logit
@@ -10,10 +8,9 @@ from lpbandits.data.chunked import ChunkedRatings
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.data.tables import labels_as_series
 from lpbandits.errors import InvalidInput, translate_errors
-from lpbandits.fit.comparisons import compare, log_likelihoods
-from lpbandits.fit.estimator import mixture
+from lpbandits.fit.comparisons import compare
+from lpbandits.fit.estimator import log_likelihoods, mixture
 from lpbandits.fit.pipeline import open_blocks
-from lpbandits.io.atomic import check_table_path, write_stream
 from lpbandits.model import EDGE, PreferenceModel, as_model
 from lpbandits.parallel import Threads, Workers
 from lpbandits.typing import FloatArray, IntArray
@@ -74,24 +71,6 @@ def states_of(
             "left_out": ratings.counts - counts,
         }
     )
-
-
-def check_assignments(path: str | Path) -> None:
-    """Check the path for a table of states before the fit starts."""
-    check_table_path(path, "--assignments")
-
-
-def write_assignments(path: str | Path, table: pl.DataFrame) -> None:
-    r"""Write the table of `states_of` as Parquet or CSV, depending on the file name.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_assignments(Path(folder) / "people.csv", pl.DataFrame({"person": ["ann"], "state": [0]}))
-    ...     (Path(folder) / "people.csv").read_text()
-    'person,state\nann,0\n'
-    """
-    check_assignments(path)
-    write_stream(path, table.lazy())
 
 
 def _assign_block(

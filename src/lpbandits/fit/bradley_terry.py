@@ -178,8 +178,7 @@ def _of_all_actions(fit: BradleyTerry, counts: PairCounts, prior_error: float) -
 def _first_guess(counts: PairCounts) -> FloatArray:
     """Return 1.5 × logit of the win rate, with half a win and half a loss added to each action."""
     meetings = counts.halves.sum(axis=1, dtype=np.float64) / 2
-    guess: FloatArray = 1.5 * np.log((counts.wins + 0.5) / (meetings - counts.wins + 0.5))
-    return guess
+    return np.asarray(1.5 * np.log((counts.wins + 0.5) / (meetings - counts.wins + 0.5)))
 
 
 class _Posterior:

@@ -170,6 +170,19 @@ def _means(block: Ratings, _: Threads) -> FloatArray:
     return block.means
 
 
+def raters_of(log: Blocks, labels: IntArray, states: int) -> IntArray:
+    """Return m×k: number of people of each state who rated each action."""
+    (counts,) = log.fold(_raters, states, per_person=(labels,))
+    raters: IntArray = counts.reshape(states, -1)
+    return raters
+
+
+def _raters(block: Ratings, _: Threads, totals: list[Any] | None, states: int, labels: IntArray) -> list[Any]:
+    k = len(block.actions)
+    counts = np.bincount(labels[block.owner] * k + block.action, minlength=states * k)
+    return [counts if totals is None else totals[0] + counts]
+
+
 def level_warnings(count_explained: float, mean_explained: float, scale: str) -> list[str]:
     """Return warnings if clusters explain much of the variance in how much, or how highly, people rate.
 

@@ -1,11 +1,5 @@
-"""Comparisons in a log: which action was rated above which, how often, per person and per state.
+"""Comparisons in a log: which action was rated above which, and how often."""
 
-Counts are whole numbers, so any worker may count any people and add up all its blocks before sending. With a cap on
-pairs per person they are weights, which are added in runs of blocks, in order.
-"""
-
-import functools
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,23 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpbandits import validate
-from lpbandits.data.blocks import Blocks, iadd, iadd_each, writable
-from lpbandits.data.memory import MemoryBudget
 from lpbandits.data.ratings import Ratings
 from lpbandits.fit.kernels import comparisons as kernels
 from lpbandits.parallel import Threads
-from lpbandits.typing import BoolArray, FloatArray, Int32Array, IntArray
+from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 TILE = 64
-ROUNDS = 500
+"""Rows and columns of a tile when a matrix is added to its transpose."""
 
 CHUNK = 2**17
 """Ratings counted together: with more, a million people of 200 ratings took three times as long."""
-
-CELLS = 2**26
-"""Maximum number of cells of counts held at a time: the states that fit are counted in one pass."""
-
-FEWER = "leave out actions with few ratings (min_action; --min-action)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +76,7 @@ class PairCounts:
     actions: int
 
     def minus(self, other: "PairCounts") -> "PairCounts":
-        """Subtract the counts of some of the people, overwriting `halves`."""
+        """Subtract the counts of held-out people, overwriting `halves`."""
         np.subtract(self.halves, other.halves, out=self.halves)
         return replace(self, wins=self.wins - other.wins)
 
@@ -240,157 +227,12 @@ def count_state(comparisons: Comparisons, weight: FloatArray, *, threads: Thread
     ([1.0, 0.0], [1, 2], 3)
     """
     used = np.repeat(weight[comparisons.person] > 0, np.diff(comparisons.offsets))
-    kept = _kept(np.bincount(comparisons.action[used], minlength=comparisons.actions))
+    kept = rated_actions(np.bincount(comparisons.action[used], minlength=comparisons.actions))
     counts = count_wins(comparisons.restricted(kept), weight, threads=threads)
     return gather(counts, kept, comparisons.actions, threads=threads)
 
 
-def _kept(raters: IntArray) -> IntArray:
+def rated_actions(raters: IntArray) -> IntArray:
     """Return the rated actions; a state without people keeps one action, never compared."""
     kept = np.flatnonzero(raters)
     return kept if len(kept) else np.zeros(1, dtype=np.int64)
-
-
-def raters_of(log: Blocks, labels: IntArray, states: int) -> IntArray:
-    """Return m×k: number of people of each state who rated each action."""
-    (counts,) = log.fold(_raters, states, per_person=(labels,))
-    raters: IntArray = counts.reshape(states, -1)
-    return raters
-
-
-def _raters(block: Ratings, _: Threads, totals: list[Any] | None, states: int, labels: IntArray) -> list[Any]:
-    k = len(block.actions)
-    counts = np.bincount(labels[block.owner] * k + block.action, minlength=states * k)
-    return [counts if totals is None else totals[0] + counts]
-
-
-@dataclass(frozen=True, eq=False)
-class _State:
-    """One state to count: its number, its actions, the type of a cell and the bytes of its counts."""
-
-    number: int
-    kept: IntArray
-    cell: str
-    size: int
-
-
-def count_states(
-    log: Blocks,
-    labels: IntArray,
-    states: int,
-    *,
-    holdout: BoolArray | None = None,
-    pairs_per_person: int | None = None,
-    seed: int = 0,
-) -> Iterator[tuple[PairCounts, PairCounts | None]]:
-    """Yield, state by state, the counts of all its people and of its held-out people.
-
-    >>> from lpbandits.data.blocks import MemoryBlocks
-    >>> rows = Ratings.from_arrays([0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 1, 2], [3, 5, 4, 1, 1, 4])
-    >>> log, holdout = MemoryBlocks(rows, Threads(1)), np.array([0, 0, 1]) > 0
-    >>> counts = count_states(log, np.array([0, 1, 1]), 2, holdout=holdout)
-    >>> [(everyone.wins.tolist(), everyone.kept.tolist(), held.wins.tolist()) for everyone, held in counts]
-    [([0.0, 1.0], [0, 1], [0.0, 0.0]), ([1.0, 1.0], [1, 2], [0.0, 1.0])]
-    """
-    raters = raters_of(log, labels, states)
-    parts = 1 if holdout is None else 2
-    mask = np.zeros(len(labels), dtype=np.bool_) if holdout is None else holdout
-    in_order = pairs_per_person is not None
-    every = []
-    for z, row in enumerate(raters):
-        kept = _kept(row)
-        cell = np.dtype(np.float64 if in_order else cell_type(np.ones(1), row))
-        every.append(_State(z, kept, cell.str, cell.itemsize * parts * len(kept) ** 2))
-    largest = max(state.size for state in every)
-    log.budget.check(f"counts of {len(raters[0]):,} actions in one state", largest, FEWER)
-    if not log.budget.shared(largest, in_order=in_order):
-        log = log.local
-    for group in _passes(every, parts, log.budget, in_order=in_order):
-        common = (group, parts, pairs_per_person, seed)
-        per_person = (np.arange(len(labels)), labels, mask)
-        if in_order:
-            totals = functools.reduce(iadd_each, log.fold_runs(_count_block, *common, per_person=per_person))
-        else:
-            totals = log.fold(_count_block, *common, per_person=per_person)
-        totals.reverse()  # popped from the end, so that the memory of each state is freed in turn
-        for state in group:
-            yield _pop_counts(totals, parts, state, raters.shape[1], log.pool)
-
-
-def _pop_counts(
-    totals: list[NDArray[Any]], parts: int, state: _State, n_actions: int, pool: Threads
-) -> tuple[PairCounts, PairCounts | None]:
-    """Pop a state's counts, of all people and of held-out people, without keeping a reference to them."""
-    counts = writable(totals.pop())
-    held = writable(totals.pop()) if parts > 1 else None
-    if held is not None:
-        counts = iadd(counts, held)
-    everyone = gather(counts, state.kept, n_actions, threads=pool)
-    return everyone, None if held is None else gather(held, state.kept, n_actions, threads=pool)
-
-
-def _passes(states: list[_State], parts: int, budget: MemoryBudget, *, in_order: bool) -> list[list[_State]]:
-    """Group the states that are counted in one pass."""
-    groups: list[list[_State]] = []
-    held = taken = 0
-    for state in states:
-        cells = parts * len(state.kept) ** 2
-        if not groups or held + cells > CELLS or not budget.shared(taken + state.size, in_order=in_order):
-            groups.append([])
-            held = taken = 0
-        held, taken = held + cells, taken + state.size
-        groups[-1].append(state)
-    return groups
-
-
-def _count_block(
-    block: Ratings,
-    threads: Threads,
-    totals: list[NDArray[Any]] | None,
-    group: list[_State],
-    parts: int,
-    cap: int | None,
-    seed: int,
-    index: IntArray,
-    labels: IntArray,
-    holdout: BoolArray,
-) -> list[NDArray[Any]]:
-    """Add a block's pairs to the counts of each state: of training people, then of held-out people."""
-    if totals is None:
-        shapes = [(len(state.kept), state.cell) for state in group for _ in range(parts)]
-        totals = [np.zeros((size, size), dtype=cell) for size, cell in shapes]
-    comparisons = compared(block, pairs_per_person=cap, seed=seed, first=int(index[0]), threads=threads)
-    counts = iter(totals)
-    for state in group:
-        fewer = comparisons.restricted(state.kept)
-        for part in range(parts):
-            chosen = (labels == state.number) & (holdout == bool(part))
-            add_wins(next(counts), fewer, fewer.weight * chosen[fewer.person], threads=threads)
-    return totals
-
-
-def log_likelihoods(comparisons: Comparisons, utilities: FloatArray, *, threads: Threads | None = None) -> FloatArray:
-    """Return people × states: the log-probability of each person's comparisons under each state's utilities.
-
-    >>> log = Ratings.from_arrays([0, 0], [0, 1], [5, 1])
-    >>> log_likelihoods(compare(log), np.array([[0.0, 0.0], [1.0, -1.0]])).round(4).tolist()
-    [[-0.6931, -0.1269]]
-    """
-    shifted = np.ascontiguousarray(utilities - utilities.max(axis=1, keepdims=True))
-    spread = max(float(-shifted.min()), 1.0)
-    out = np.empty((len(comparisons.person), len(utilities)))
-    (threads or Threads(1)).run(
-        kernels.history_log_likelihoods,
-        len(comparisons.person),
-        *(comparisons.offsets, comparisons.action, comparisons.below, comparisons.through),
-        *(shifted, np.exp(shifted), int(np.clip(600 / spread, 1, ROUNDS)), out),
-        blocks=16,
-        smallest=16,
-    )
-    if len(out) == comparisons.people:
-        return out * comparisons.weight[:, None]
-    columns = [
-        np.bincount(comparisons.person, weights=out[:, z] * comparisons.weight, minlength=comparisons.people)
-        for z in range(out.shape[1])
-    ]
-    return np.ascontiguousarray(np.stack(columns, axis=1))

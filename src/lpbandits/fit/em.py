@@ -1,7 +1,6 @@
 """EM estimator: a mixture of Bradley-Terry models."""
 
 from dataclasses import asdict, dataclass, replace
-from typing import get_args
 
 import numpy as np
 
@@ -9,10 +8,11 @@ from lpbandits import validate
 from lpbandits.data.blocks import Blocks, RatingsLike
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
-from lpbandits.fit.bradley_terry import BradleyTerry, as_prior_sd, maximise
+from lpbandits.fit.bradley_terry import BradleyTerry, maximise
 from lpbandits.fit.clusters import MAX_RESTARTS, Scale, cluster_people, level_warnings, variance_between
-from lpbandits.fit.comparisons import Comparisons, compare, count_state, log_likelihoods
-from lpbandits.fit.estimator import Estimate, mixture, shrink_over_states
+from lpbandits.fit.comparisons import Comparisons, compare, count_state
+from lpbandits.fit.estimator import Estimate, log_likelihoods, mixture, with_errors
+from lpbandits.fit.two_stage import check_settings
 from lpbandits.fit.uncertainty import scatter
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
@@ -72,12 +72,12 @@ class Em:
         return "em"
 
     def __post_init__(self) -> None:
-        clean: Json = {"scale": validate.as_choice(self.scale, "scale", get_args(Scale))}
-        clean |= {"prior_sd": as_prior_sd(self.prior_sd), "seed": validate.as_seed(self.seed)}
-        clean["max_steps"] = validate.as_count(self.max_steps, "max_steps")
-        clean["restarts"] = validate.as_count(self.restarts, "restarts", high=MAX_RESTARTS)
-        clean["shrink"] = validate.as_flag(self.shrink, "shrink")
-        clean["tolerance"] = validate.as_number(self.tolerance, "tolerance", low=0)
+        check_settings(self)
+        clean: Json = {
+            "max_steps": validate.as_count(self.max_steps, "max_steps"),
+            "restarts": validate.as_count(self.restarts, "restarts", high=MAX_RESTARTS),
+            "tolerance": validate.as_number(self.tolerance, "tolerance", low=0),
+        }
         if self.start is not None:
             clean["start"] = tuple(validate.as_states(self.start, "start", low=0, states=MAX_STATES).tolist())
         for name, value in clean.items():
@@ -109,41 +109,24 @@ class Em:
         people = len(log.log.people)
         if states > people:
             raise InvalidInput(f"states must be at most the number of people, {people}, got {states}")
-        threads = log.pool
         with watch.part("sort"):
             ratings = log.subset(np.arange(people))
-            comparisons = compare(ratings, pairs_per_person=pairs_per_person, seed=self.seed, threads=threads)
-        best: Estimate | None = None
-        membership = np.empty(0)
-        runs = self.restarts if self.start is None else 1
-        for run in range(runs):
-            with watch.part("cluster", run, runs):
-                labels = self._labels(ratings, states, run, threads)
-            ended, probabilities = self._climb(
-                comparisons, np.eye(states)[labels], f"EM, start {run + 1}", watch, threads
-            )
-            if best is None or ended.history[-1] > best.history[-1]:
-                best, membership = ended, probabilities
-        assert best is not None  # noqa: S101 - there is at least one start
-        best, membership = _drop_empty(best, membership)
+            comparisons = compare(ratings, pairs_per_person=pairs_per_person, seed=self.seed, threads=log.pool)
+        runs = range(self.restarts if self.start is None else 1)
+        ends = (self._run(ratings, comparisons, states, run, watch, log.pool) for run in runs)
+        best = _drop_empty(max(ends, key=lambda end: end.history[-1]))
         notes = level_warnings(*variance_between(log, best.labels), self.scale)
-        best = replace(best, warnings=(*best.warnings, *notes))
-        return self._with_errors(best, comparisons, membership, watch, threads)
+        return self._with_errors(replace(best, warnings=(*best.warnings, *notes)), comparisons, watch, log.pool)
 
     def _with_errors(
-        self, estimate: Estimate, comparisons: Comparisons, membership: FloatArray, watch: Stopwatch, threads: Threads
+        self, estimate: Estimate, comparisons: Comparisons, watch: Stopwatch, threads: Threads
     ) -> Estimate:
         """Add standard errors clustered by person, weighted by membership, and shrink."""
         scatters = []
-        for z, fit in enumerate(estimate.fits):
+        for z, (fit, weight) in enumerate(zip(estimate.fits, _membership(estimate).T, strict=True)):
             with watch.part("errors", z, len(estimate.fits)):
-                scatters.append(scatter(comparisons, rounded(membership[:, z]), fit.utilities, threads=threads))
-        fits = tuple(
-            replace(fit, standard_errors=one.errors(self.prior_sd))
-            for fit, one in zip(estimate.fits, scatters, strict=True)
-        )
-        estimate = replace(estimate, fits=fits, membership=membership)
-        return shrink_over_states(estimate, scatters, prior_sd=self.prior_sd) if self.shrink else estimate
+                scatters.append(scatter(comparisons, rounded(weight), fit.utilities, threads=threads))
+        return with_errors(estimate, scatters, prior_sd=self.prior_sd, shrink=self.shrink)
 
     def _labels(self, ratings: Ratings, states: int, run: int, threads: Threads) -> IntArray:
         """Return the labels of a start: given, of `TwoStage`, of cosine clusters, or random."""
@@ -160,41 +143,39 @@ class Em:
         rng = np.random.default_rng([self.seed, run])
         return rng.permutation(np.arange(len(ratings.people)) % states)
 
-    def _climb(
-        self, comparisons: Comparisons, membership: FloatArray, stage: str, watch: Stopwatch, threads: Threads
-    ) -> tuple[Estimate, FloatArray]:
-        """Alternate both steps until one gains less than `tolerance` per comparison; also return the membership."""
+    def _run(
+        self, ratings: Ratings, comparisons: Comparisons, states: int, run: int, watch: Stopwatch, threads: Threads
+    ) -> Estimate:
+        """Alternate both steps from one start until a step gains less than `tolerance` per comparison."""
+        n_runs = self.restarts if self.start is None else 1
+        with watch.part("cluster", run, n_runs):
+            membership = np.eye(states)[self._labels(ratings, states, run, threads)]
         min_gain = self.tolerance * float(comparisons.pairs.sum())
-        fits: tuple[BradleyTerry, ...] | None = None
+        fits: tuple[BradleyTerry, ...] = ()
         history: list[float] = []
-        warnings: tuple[str, ...] = ()
-        states = membership.shape[1]
-        total = (self.max_steps + 1) * (states + 1)
+        stage, total = f"EM, start {run + 1}", (self.max_steps + 1) * (states + 1)
         for step in range(self.max_steps + 1):
             done = step * (states + 1)
             last = step == self.max_steps or (step > 1 and history[-1] - history[-2] <= min_gain)
             shares = membership.mean(axis=0)
-            new = []
-            for z in range(states):
+            updated = []
+            for z, weight in enumerate(membership.T):
                 with watch.part(stage, done + z, total):
-                    start = None if fits is None else fits[z].utilities
-                    weight = membership[:, z]
-                    new.append(
-                        maximisation(
-                            comparisons, weight, prior_sd=self.prior_sd, start=start, final=last, threads=threads
-                        )
+                    start = fits[z].utilities if fits else None
+                    fit = maximisation(
+                        comparisons, weight, prior_sd=self.prior_sd, start=start, final=last, threads=threads
                     )
-            fits = tuple(new)
+                    updated.append(fit)
+            fits = tuple(updated)
             with watch.part(stage, done + states, total):
                 membership, value = expectation(comparisons, fits, shares, prior_sd=self.prior_sd, threads=threads)
                 history.append(value)
             if last:
-                watch.skip_to_end(stage, total)
-                if step == self.max_steps:
-                    warnings = (f"EM stopped after max_steps={self.max_steps} steps; increase max_steps",)
                 break
-        assert fits is not None  # noqa: S101 - the loop ran
-        return Estimate(fits, shares, membership.argmax(axis=1), warnings, tuple(history)), membership
+        watch.skip_to_end(stage, total)
+        cut_short = step == self.max_steps
+        notes = (f"EM stopped after max_steps={self.max_steps} steps; increase max_steps",) if cut_short else ()
+        return Estimate(fits, shares, membership.argmax(axis=1), notes, tuple(history), membership=membership)
 
 
 def slow_note(ratings: RatingsLike) -> str | None:
@@ -252,15 +233,24 @@ def rounded(weight: FloatArray) -> FloatArray:
     return weight
 
 
-def _drop_empty(estimate: Estimate, membership: FloatArray) -> tuple[Estimate, FloatArray]:
+def _drop_empty(estimate: Estimate) -> Estimate:
     """Drop states with less than half a person."""
+    membership, states = _membership(estimate), len(estimate.shares)
     kept = np.flatnonzero(estimate.shares * len(membership) >= 0.5)
-    if len(kept) == len(estimate.shares):
-        return estimate, membership
-    note = f"{len(estimate.shares) - len(kept)} of {len(estimate.shares)} states lost all people; use fewer states"
-    place = np.zeros(len(estimate.shares), dtype=np.int64)
+    if len(kept) == states:
+        return estimate
+    place = np.zeros(states, dtype=np.int64)
     place[kept] = np.arange(len(kept))
-    shares = estimate.shares[kept] / estimate.shares[kept].sum()
-    fits = tuple(estimate.fits[z] for z in kept.tolist())
-    labels, warnings = place[estimate.labels], (*estimate.warnings, note)
-    return Estimate(fits, shares, labels, warnings, estimate.history), membership[:, kept]
+    return replace(
+        estimate,
+        fits=tuple(estimate.fits[z] for z in kept.tolist()),
+        shares=estimate.shares[kept] / estimate.shares[kept].sum(),
+        labels=place[estimate.labels],
+        warnings=(*estimate.warnings, f"{states - len(kept)} of {states} states lost all people; use fewer states"),
+        membership=membership[:, kept],
+    )
+
+
+def _membership(estimate: Estimate) -> FloatArray:
+    assert estimate.membership is not None  # noqa: S101 - an estimate of EM has one
+    return estimate.membership

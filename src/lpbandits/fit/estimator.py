@@ -1,6 +1,6 @@
-"""`Estimator` and `Estimate`: the interface of fitting methods, their result, and warnings about it."""
+"""`Estimator` and `Estimate`: the interface of fitting methods, their result, and its likelihood."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
@@ -11,29 +11,22 @@ from lpbandits.data.blocks import Blocks
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.fit.bradley_terry import BradleyTerry
-from lpbandits.fit.comparisons import compare, compared, log_likelihoods
-from lpbandits.fit.shrinkage import Shrunk, shrink
-from lpbandits.fit.uncertainty import Scatter, probability_above
+from lpbandits.fit.comparisons import Comparisons, compare, compared
+from lpbandits.fit.kernels.comparisons import history_log_likelihoods
+from lpbandits.fit.shrinkage import Shrunk
+from lpbandits.fit.shrinkage import shrink as shrink_utilities
+from lpbandits.fit.uncertainty import Scatter
 from lpbandits.model import MAX_LOGIT_ERROR, PreferenceModel
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
-from lpbandits.text import pluralize, share_text
+from lpbandits.text import pluralize
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json, Label
 from lpbandits.validate import short_repr
 
 States = int | Literal["auto"]
 
-MIN_PEOPLE = 10
-MIN_SHARE = 0.01
-"""A state with fewer people, or a smaller share of them, gets a warning."""
-
-TOP = 5
-MIN_RATERS = 5
-"""A state gets a warning if one of its `TOP` first actions has fewer raters in it."""
-
-FAR = 10
-SURE = 0.9
-"""A state gets a warning if its first action is above the one at rank `FAR` (at most half) with less probability."""
+ROUNDS = 500
+"""Maximum number of factors that are multiplied before a logarithm is taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,15 +121,44 @@ def as_estimator(value: Any) -> Estimator:
     return estimator
 
 
-def mixture(log_likelihoods: FloatArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return each person's log-likelihood under the mixture, and the probabilities of their states.
+def log_likelihoods(comparisons: Comparisons, utilities: FloatArray, *, threads: Threads | None = None) -> FloatArray:
+    """Return people × states: the log-probability of each person's comparisons under each state's utilities.
+
+    >>> log = Ratings.from_arrays([0, 0], [0, 1], [5, 1])
+    >>> log_likelihoods(compare(log), np.array([[0.0, 0.0], [1.0, -1.0]])).round(4).tolist()
+    [[-0.6931, -0.1269]]
+    """
+    shifted = np.ascontiguousarray(utilities - utilities.max(axis=1, keepdims=True))
+    spread = max(float(-shifted.min()), 1.0)
+    out = np.empty((len(comparisons.person), len(utilities)))
+    (threads or Threads(1)).run(
+        history_log_likelihoods,
+        len(comparisons.person),
+        *(comparisons.offsets, comparisons.action, comparisons.below, comparisons.through),
+        *(shifted, np.exp(shifted), int(np.clip(600 / spread, 1, ROUNDS)), out),
+        blocks=16,
+        smallest=16,
+    )
+    if len(out) == comparisons.people:
+        return out * comparisons.weight[:, None]
+    columns = [
+        np.bincount(comparisons.person, weights=out[:, z] * comparisons.weight, minlength=comparisons.people)
+        for z in range(out.shape[1])
+    ]
+    return np.ascontiguousarray(np.stack(columns, axis=1))
+
+
+def mixture(values: FloatArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return each person's log-likelihood under the mixture, and the probabilities of the states.
+
+    `values` are the log-likelihoods of people (rows) under each state.
 
     >>> total, membership = mixture(np.log([[0.2, 0.6]]), np.array([0.5, 0.5]))
     >>> np.exp(total).round(6).tolist(), membership.round(6).tolist()
     ([0.4], [[0.25, 0.75]])
     """
     with np.errstate(divide="ignore"):  # a state may have share 0
-        joint = log_likelihoods + np.log(shares)
+        joint = values + np.log(shares)
     total = logsumexp(joint, axis=1)
     return total, np.exp(joint - total[:, None])
 
@@ -195,14 +217,25 @@ def _score_block(
     return float(total.sum()), float(comparisons.pairs.sum()), comparisons.ties
 
 
-def shrink_over_states(estimate: Estimate, scatters: Sequence[Scatter], *, prior_sd: float) -> Estimate:
-    """Shrink the utilities over states, also those of `excluding_holdout`."""
-    utilities = np.stack([fit.utilities for fit in estimate.fits])
-    shrunk = shrink(utilities, ~estimate.never_compared, scatters, prior_sd=prior_sd)
+def with_errors(estimate: Estimate, scatters: Sequence[Scatter], *, prior_sd: float, shrink: bool) -> Estimate:
+    """Set the standard errors of the fits and, if `shrink`, shrink their utilities over states.
+
+    `excluding_holdout` is shrunk with the same scatter.
+    """
+    pairs = zip(estimate.fits, scatters, strict=True)
+    estimate = replace(estimate, fits=tuple(replace(fit, standard_errors=one.errors(prior_sd)) for fit, one in pairs))
+    if not shrink:
+        return estimate
     fewer = estimate.excluding_holdout
-    if fewer is not None:
-        fewer = shrink_over_states(fewer, scatters, prior_sd=prior_sd)
-    return replace(estimate, shrunk=shrunk, excluding_holdout=fewer)
+    return replace(
+        estimate,
+        shrunk=_shrunk(estimate, scatters, prior_sd),
+        excluding_holdout=None if fewer is None else replace(fewer, shrunk=_shrunk(fewer, scatters, prior_sd)),
+    )
+
+
+def _shrunk(estimate: Estimate, scatters: Sequence[Scatter], prior_sd: float) -> Shrunk:
+    return shrink_utilities(estimate.utilities, ~estimate.never_compared, scatters, prior_sd=prior_sd)
 
 
 def distinct(estimate: Estimate) -> Estimate:
@@ -257,72 +290,3 @@ def to_model(estimate: Estimate, actions: Sequence[Label], **others: Any) -> Pre
         errors=np.minimum(estimate.errors, MAX_LOGIT_ERROR),
         **others,
     )
-
-
-def warnings_about(estimate: Estimate, raters: IntArray) -> list[str]:
-    """Return warnings about the states; `raters` is m×k, the number of people of each state who rated each action."""
-    return [
-        *_small_states(estimate),
-        *_few_raters(estimate, raters),
-        *_uncertain_tops(estimate),
-        *_weak_fits(estimate),
-    ]
-
-
-def _small_states(estimate: Estimate) -> list[str]:
-    people = np.bincount(estimate.labels, minlength=len(estimate.fits)).tolist()
-    return [
-        f"state {z} has only {pluralize(people[z], 'person', 'people')} ({share_text(float(share))}); use fewer states"
-        for z, share in enumerate(estimate.shares)
-        if people[z] < MIN_PEOPLE or share < MIN_SHARE
-    ]
-
-
-def _few_raters(estimate: Estimate, raters: IntArray) -> list[str]:
-    never = estimate.never_compared
-    few = [
-        str(z)
-        for z, ordering in enumerate(estimate.orderings)
-        if any(raters[z, a] < MIN_RATERS for a in ordering[:TOP].tolist() if not never[z, a])
-    ]
-    if not few:
-        return []
-    return [
-        f"{_states(few)}: some of the {TOP} most preferred actions have fewer than {MIN_RATERS} raters in the state; "
-        "keep only actions with more ratings (--min-action)"
-    ]
-
-
-def _uncertain_tops(estimate: Estimate) -> list[str]:
-    far = min(FAR, (estimate.utilities.shape[1] + 1) // 2)
-    if far < 2:
-        return []
-    unsure = [
-        str(z)
-        for z, order in enumerate(estimate.orderings)
-        if probability_above(estimate.utilities[z], estimate.errors[z], order[0], order[far - 1]) < SURE
-    ]
-    if not unsure:
-        return []
-    return [
-        f"{_states(unsure)}: the first action is above the one at rank {far} with a probability below {SURE:.0%}; use "
-        "more people or fewer states (lpb inspect shows rank intervals)"
-    ]
-
-
-def _states(numbers: list[str]) -> str:
-    return f"{'state' if len(numbers) == 1 else 'states'} {', '.join(numbers)}"
-
-
-def _weak_fits(estimate: Estimate) -> Iterator[str]:
-    """Yield warnings about actions never compared, disconnected graphs, and fits without convergence."""
-    for z, fit in enumerate(estimate.fits):
-        absent = int(fit.never_compared.sum())
-        if absent:
-            last = bool(estimate.unknown[z][fit.never_compared].all())
-            where = " and come last" if last else "; they are ranked by the other states, or last"
-            yield f"state {z}: {absent} of {len(fit.utilities)} actions were never compared{where}"
-        if fit.components > 1:
-            yield f"state {z}: the comparison graph has {fit.components} components, which only the prior links"
-        if not fit.converged:
-            yield f"state {z}: utilities did not converge in {fit.passes} passes; use a smaller prior_sd"

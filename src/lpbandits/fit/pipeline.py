@@ -16,8 +16,7 @@ from lpbandits.data.names import name_actions
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.data.spill import write_chunks
 from lpbandits.errors import InvalidInput, translate_errors
-from lpbandits.fit.clusters import HUGE, variance_between
-from lpbandits.fit.comparisons import raters_of
+from lpbandits.fit.clusters import HUGE, raters_of, variance_between
 from lpbandits.fit.estimator import Estimator, States, as_estimator, distinct, score_comparisons, to_model
 from lpbandits.fit.provenance import PACKAGES, Provenance, sketch
 from lpbandits.fit.report import Findings, Fit, report_of
@@ -159,25 +158,25 @@ def fit_states(
     naming = name_actions(ratings.actions, names)
     watch = Stopwatch(progress)
     with open_blocks(ratings, jobs, threads, scratch=scratch, max_memory=max_memory) as log:
-        found = _fit(log, estimator, options, watch)
-        report = report_of(found, ratings, estimator, naming, watch.seconds, _space(log))
+        findings = _fit(log, estimator, options, watch)
+        report = report_of(findings, ratings, estimator, naming, watch.seconds, _space(log))
     provenance = Provenance(
         settings={"method": estimator.method, **options, **estimator.settings()},
         data_sha256=ratings.sha256,
         versions={name: version(name) for name in PACKAGES},
-        never_compared=tuple(tuple(np.flatnonzero(row).tolist()) for row in found.estimate.never_compared),
+        never_compared=tuple(tuple(np.flatnonzero(row).tolist()) for row in findings.estimate.never_compared),
         people_sketch=sketch(ratings.people),
         report={name: value for name, value in report.to_dict().items() if name not in ("seconds", "space")},
     )
     model = to_model(
-        found.estimate,
+        findings.estimate,
         ratings.actions,
         provenance=provenance.to_dict(),
-        means=found.means.means,
-        noise=found.means.noise,
+        means=findings.means.means,
+        noise=findings.means.noise,
         names=naming.names,
-        popular=found.popular,
-        taste=found.taste.taste,
+        popular=findings.popular,
+        taste=findings.taste.taste,
     )
     return Fit(model, report)
 

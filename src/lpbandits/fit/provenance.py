@@ -1,8 +1,8 @@
 """`Provenance`: how a model was fitted, as kept in its file: settings, report, versions and a sketch of its people.
 
-The sketch answers whether given people were in the training data without storing labels. A fit keeps the 1,024 smallest
-64-bit hashes of people's labels. Hashes are uniform, so among other people with hashes in the same range, the share
-that occurs in the sketch estimates the share that was in the fit.
+The sketch tells whether people were in the training data without storing their labels: it holds the 1,024 smallest
+64-bit hashes of labels. Hashes are uniform, so among people with hashes in the range of the sketch, the share that
+occurs in it estimates the share that was in the fit.
 """
 
 import hashlib
@@ -27,11 +27,11 @@ SKETCH_SIZE = 1_024
 MIN_LOOKED_UP = 100
 """With this many people looked up and none found, fewer than 3 % were in the fit (95 % confidence)."""
 
-MAX_ROWS = 1000
-"""Maximum number of curve rows, warnings and versions."""
+MAX_NUMBER = 10**9
+HASH = re.compile("[0-9a-f]{16}")
 
-_MAX = 10**9
-_HASH = re.compile("[0-9a-f]{16}")
+Reader = Callable[[Any, str], Any]
+"""Check a JSON value; the text is its name in errors."""
 
 
 @dataclass(frozen=True)
@@ -76,18 +76,20 @@ class Provenance:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], n_states: int, n_actions: int) -> "Provenance":
         """Read the JSON object that `to_dict` returns; keys may be missing."""
+        absent = _list_of(_list_of(_within(validate.as_count, 0, n_actions - 1)), n_states)
+        readers: dict[str, Reader] = {
+            "data_sha256": validate.as_text,
+            "versions": _versions,
+            "never_compared": lambda value, name: tuple(map(tuple, absent(value, name))),
+            "people_sketch": _sketch,
+            "report": _report_reader(n_states),
+        }
+        settings = content.get("settings")
         try:
-            settings = content.get("settings")
-            return cls(
-                settings if isinstance(settings, dict) else None,
-                None if content.get("data_sha256") is None else _text(content["data_sha256"], "data_sha256"),
-                {name: _text(value, f"versions.{name}") for name, value in _dict(content, "versions").items()},
-                _never_compared(content, n_states, n_actions),
-                _sketch(content.get("people_sketch")),
-                _report(_dict(content, "report"), n_states),
-            )
+            checked = {key: read(content[key], key) for key, read in readers.items() if content.get(key) is not None}
         except InvalidInput as error:
             raise FileFormatError(f"provenance is invalid: {error}; fit the model again, or remove the key") from None
+        return cls(settings=settings if isinstance(settings, dict) else None, **checked)
 
     def to_dict(self) -> Json:
         """Return the provenance as a JSON object; equal data and settings give an equal object."""
@@ -154,37 +156,26 @@ class Provenance:
         >>> fit_states(log, estimator, states=states, **options).model == model
         True
         """
-        given = self.settings or {}
-        method = given.get("method", self.report.get("method"))
-        if not given or not isinstance(method, str) or method not in METHODS or given.get("start") is not None:
+        recorded = self.settings or {}
+        method = recorded.get("method", self.report.get("method"))
+        if not recorded or not isinstance(method, str) or method not in METHODS or recorded.get("start") is not None:
             return None
         kind = METHODS[method]
         try:
-            states: Any = given.get("states")
+            states: Any = recorded.get("states")
             if not validate.is_exactly(states, "auto"):
                 states = validate.as_count(states, "states")
-            counts = {name: given.get(name) for name in ("max_states", "pairs_per_person")}
             options: Json = {
-                **{name: None if value is None else validate.as_count(value, name) for name, value in counts.items()},
-                "heldout": validate.as_number(given.get("heldout", 0.1), "heldout", low=0, high=0.9),
-                "taste": validate.as_flag(given.get("taste", True), "taste"),
+                "heldout": validate.as_number(recorded.get("heldout", 0.1), "heldout", low=0, high=0.9),
+                "taste": validate.as_flag(recorded.get("taste", True), "taste"),
             }
-            return kind(**{one.name: given[one.name] for one in fields(kind) if one.name in given}), states, options
+            for name in ("max_states", "pairs_per_person"):
+                value = recorded.get(name)
+                options[name] = None if value is None else validate.as_count(value, name)
+            estimator = kind(**{one.name: recorded[one.name] for one in fields(kind) if one.name in recorded})
         except InvalidInput as error:
             raise FileFormatError(f"provenance.settings is invalid: {error}; fit the model again") from None
-
-    def share_in_training(self, people: Sequence[Label]) -> float | None:
-        """Return the share of `people` that was in the training data, None if unknown.
-
-        Exact for fits of fewer than 1,024 people. For larger fits an estimate from the people with hashes in the range
-        of the sketch.
-
-        Examples
-        --------
-        >>> Provenance(people_sketch=sketch(["ann", "bo", "eve"])).share_in_training(["ann", "bo", "ian", "joe"])
-        0.5
-        """
-        return self._lookup(people)[0]
+        return estimator, states, options
 
     def none_in_training(self, people: Sequence[Label]) -> bool | None:
         """Return True if (almost) none of `people` were in the training data, None if unknown.
@@ -195,21 +186,14 @@ class Provenance:
         >>> provenance.none_in_training(["ian", "joe"]), provenance.none_in_training(["ian", "bo"])
         (True, False)
         """
-        share, looked_up = self._lookup(people)
-        if share is None or share > 0.0:
-            return None if share is None else False
-        exact = len(self.people_sketch or ()) < SKETCH_SIZE
-        return True if exact or looked_up >= MIN_LOOKED_UP else None
-
-    def _lookup(self, people: Sequence[Label]) -> tuple[float | None, int]:
-        """Return the share of people found, and the number of people it is based on."""
-        labels = validate.as_list(people, "people", "labels", max_length=2**31)
-        hashes = {_hash(validate.as_label(label, f"people[{i}]")) for i, label in enumerate(labels)}
         if self.people_sketch is None:
-            return None, 0
-        if len(self.people_sketch) == SKETCH_SIZE:
+            return None
+        hashes, exact = {_hash(label) for label in people}, len(self.people_sketch) < SKETCH_SIZE
+        if not exact:
             hashes = {one for one in hashes if one <= self.people_sketch[-1]}
-        return (len(hashes.intersection(self.people_sketch)) / len(hashes) if hashes else None), len(hashes)
+        if not hashes.isdisjoint(self.people_sketch):
+            return False
+        return True if len(hashes) >= (1 if exact else MIN_LOOKED_UP) else None
 
 
 def sketch(people: Iterable[Label]) -> tuple[str, ...]:
@@ -225,83 +209,58 @@ def _hash(label: Label) -> str:
     return hashlib.sha256(str(label).encode()).hexdigest()[:16]
 
 
-def _sketch(value: Any) -> tuple[str, ...] | None:
-    if value is None:
-        return None
-    hashes = _list(value, "people_sketch", SKETCH_SIZE)
-    if not hashes or not all(isinstance(one, str) and _HASH.fullmatch(one) for one in hashes):
-        raise InvalidInput(f"people_sketch must be a list of 1 to {SKETCH_SIZE} hashes")
-    return tuple(sorted(set(hashes)))
+def _sketch(value: Any, name: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) and HASH.fullmatch(one) for one in value):
+        raise InvalidInput(f"{name} must be a list of hashes, got {validate.short_repr(value)}")
+    if not 0 < len(value) <= SKETCH_SIZE:
+        raise InvalidInput(f"{name} must have 1 to {SKETCH_SIZE} hashes, got {len(value)}")
+    return tuple(sorted(set(value)))
 
 
-def _never_compared(content: Mapping[str, Any], n_states: int, n_actions: int) -> tuple[tuple[int, ...], ...]:
-    rows = []
-    for z, row in enumerate(_per_state(content, "never_compared", n_states)):
-        name = f"never_compared[{z}]"
-        actions = tuple(
-            validate.as_count(a, f"{name}[{i}]", low=0, high=n_actions - 1)
-            for i, a in enumerate(_list(row, name, n_actions))
-        )
-        if len(set(actions)) < len(actions):
-            raise InvalidInput(f"{name} must not repeat an action")
-        rows.append(actions)
-    return tuple(rows)
+def _versions(value: Any, name: str) -> dict[str, str]:
+    return {key: validate.as_text(text, f"{name}.{key}") for key, text in _object({})(value, name).items()}
 
 
-def _report(report: Json, n_states: int) -> Json:
-    """Check the fields that the properties return; missing ones stay missing."""
-    checks: dict[str, Callable[[Any, str], Any]] = {
-        "people": _count,
-        "heldout_people": _count,
-        "heldout_log_likelihood": lambda value, name: validate.as_number(value, name, low=-_MAX, high=0.0),
-        "ties": lambda value, name: validate.as_number(value, name, low=0.0, high=1.0),
-        "state_people": lambda _, name: [
-            _count(count, f"{name}[{z}]") for z, count in enumerate(_per_state(report, "state_people", n_states))
-        ],
-        "warnings": lambda value, name: [_text(one, f"{name}[{i}]") for i, one in enumerate(_list(value, name))],
-        "curve": lambda value, name: [_curve_row(row, f"{name}[{i}]") for i, row in enumerate(_list(value, name))],
+def _report_reader(n_states: int) -> Reader:
+    """Return the check of the report's fields that `Provenance` has as properties."""
+    count = _within(validate.as_count, 0, MAX_NUMBER)
+    scores = ("heldout_log_likelihood", "score", "below_best", "standard_error")
+    row = {
+        "states": validate.as_count,
+        **dict.fromkeys(scores, _within(validate.as_number, -MAX_NUMBER, MAX_NUMBER)),
+        "chosen": validate.as_flag,
     }
-    return report | {
-        key: check(report[key], f"report.{key}") for key, check in checks.items() if report.get(key) is not None
-    }
+    return _object(
+        {
+            "people": count,
+            "heldout_people": count,
+            "heldout_log_likelihood": _within(validate.as_number, -MAX_NUMBER, 0),
+            "ties": _within(validate.as_number, 0, 1),
+            "state_people": _list_of(count, n_states),
+            "warnings": _list_of(validate.as_text),
+            "curve": _list_of(_object(row, required=("states", *scores))),
+        }
+    )
 
 
-def _curve_row(row: Any, name: str) -> Json:
-    if not isinstance(row, dict):
-        raise InvalidInput(f"{name} must be an object, got {validate.short_repr(row)}")
-    numbers = {
-        key: validate.as_number(row.get(key), f"{name}.{key}", low=-_MAX, high=_MAX)
-        for key in ("heldout_log_likelihood", "score", "below_best", "standard_error")
-    }
-    chosen = validate.as_flag(row.get("chosen", False), f"{name}.chosen")
-    return {"states": validate.as_count(row.get("states"), f"{name}.states"), "chosen": chosen, **numbers}
+def _within(check: Callable[..., Any], low: int, high: int) -> Reader:
+    return lambda value, name: check(value, name, low=low, high=high)
 
 
-def _count(value: Any, name: str) -> int:
-    return validate.as_count(value, name, low=0, high=_MAX)
+def _list_of(read: Reader, length: int | None = None) -> Reader:
+    def read_list(value: Any, name: str) -> list[Any]:
+        if not isinstance(value, list) or len(value) != (len(value) if length is None else length):
+            raise validate.invalid(name, "a list" if length is None else f"a list of {length} entries", value)
+        return [read(one, f"{name}[{i}]") for i, one in enumerate(value)]
+
+    return read_list
 
 
-def _text(value: Any, name: str) -> str:
-    if not isinstance(value, str):
-        raise InvalidInput(f"{name} must be text, got {validate.short_repr(value)}")
-    return value
+def _object(readers: Mapping[str, Reader], required: Sequence[str] = ()) -> Reader:
+    def read_object(value: Any, name: str) -> Json:
+        if not isinstance(value, dict):
+            raise validate.invalid(name, "an object", value)
+        keys = [key for key in readers if key in required or value.get(key) is not None]
+        return value | {key: readers[key](value.get(key), f"{name}.{key}") for key in keys}
 
-
-def _dict(content: Mapping[str, Any], name: str) -> Json:
-    value = content.get(name)
-    if value is not None and (not isinstance(value, dict) or len(value) > MAX_ROWS):
-        raise InvalidInput(f"{name} must be an object with at most {MAX_ROWS} keys, got {validate.short_repr(value)}")
-    return value or {}
-
-
-def _list(value: Any, name: str, most: int = MAX_ROWS) -> list[Any]:
-    if not isinstance(value, list) or len(value) > most:
-        raise InvalidInput(f"{name} must be a list with at most {most:,} entries, got {validate.short_repr(value)}")
-    return value
-
-
-def _per_state(content: Mapping[str, Any], name: str, n_states: int) -> list[Any]:
-    value = content.get(name)
-    if value is not None and len(_list(value, name, n_states)) != n_states:
-        raise InvalidInput(f"{name} must have one entry for each of {n_states} states, got {len(value)}")
-    return value or []
+    return read_object

@@ -1,7 +1,7 @@
 """The result of a fit: `Fit`, its `FitReport`, and the warnings in it."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -9,13 +9,13 @@ import numpy as np
 from lpbandits.data.blocks import RatingsLike
 from lpbandits.data.names import Naming
 from lpbandits.fit.bradley_terry import BradleyTerry
-from lpbandits.fit.estimator import Estimate, Estimator, FitScore, warnings_about
+from lpbandits.fit.estimator import Estimate, Estimator, FitScore
 from lpbandits.fit.selection import HeldOutScore, StateCurve
 from lpbandits.fit.state_means import StateMeans
 from lpbandits.fit.taste.tuning import TasteFit
-from lpbandits.fit.uncertainty import expected_pairs_right
+from lpbandits.fit.uncertainty import expected_pairs_right, probability_above
 from lpbandits.model import PreferenceModel
-from lpbandits.text import pluralize
+from lpbandits.text import pluralize, share_text
 from lpbandits.typing import FloatArray, IntArray, Json
 
 MAX_TIES = 0.95
@@ -23,6 +23,18 @@ MAX_TIES = 0.95
 
 MAX_LABELS = 20
 """Maximum number of labels of never-compared actions in a report."""
+
+MIN_PEOPLE = 10
+MIN_SHARE = 0.01
+"""A state with fewer people, or a smaller share of them, gets a warning."""
+
+TOP = 5
+MIN_RATERS = 5
+"""A state gets a warning if one of its `TOP` first actions has fewer raters in it."""
+
+FAR = 10
+SURE = 0.9
+"""A state gets a warning if its first action is above the one at rank `FAR` (at most half) with less probability."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +128,7 @@ class Findings:
 
 
 def report_of(
-    found: Findings,
+    findings: Findings,
     ratings: RatingsLike,
     estimator: Estimator,
     naming: Naming,
@@ -124,7 +136,7 @@ def report_of(
     space: Json,
 ) -> FitReport:
     """Summarize a fit."""
-    estimate, heldout, taste = found.estimate, found.heldout, found.taste
+    estimate, heldout, taste = findings.estimate, findings.heldout, findings.taste
     compared = ~estimate.never_compared
     rows = list(zip(estimate.utilities, estimate.errors, compared, strict=True))
     return FitReport(
@@ -136,15 +148,15 @@ def report_of(
         states=len(estimate.fits),
         shares=estimate.shares.tolist(),
         state_people=np.bincount(estimate.labels, minlength=len(estimate.fits)).tolist(),
-        comparisons=found.training.pairs,
-        ties=found.training.tie_share,
-        noise=found.means.noise,
-        log_likelihood=found.training.mean,
+        comparisons=findings.training.pairs,
+        ties=findings.training.tie_share,
+        noise=findings.means.noise,
+        log_likelihood=findings.training.mean,
         heldout_log_likelihood=heldout.log_likelihood,
         heldout_people=heldout.people,
         heldout_fit_people=heldout.fit_people,
-        count_variance_explained=found.variance_explained[0],
-        mean_variance_explained=found.variance_explained[1],
+        count_variance_explained=findings.variance_explained[0],
+        mean_variance_explained=findings.variance_explained[1],
         never_compared=[_never_compared(fit, ratings) for fit in estimate.fits],
         components=[fit.components for fit in estimate.fits],
         passes=[fit.passes for fit in estimate.fits],
@@ -152,46 +164,80 @@ def report_of(
         pairs_right=[expected_pairs_right(utilities[kept], errors[kept]) for utilities, errors, kept in rows],
         iterations=max(len(estimate.history) - 1, 0),
         history=list(estimate.history),
-        curve=[] if found.curve is None else found.curve.rows(),
+        curve=[] if findings.curve is None else findings.curve.rows(),
         taste=None if taste.report is None else taste.report.to_dict(),
         named=naming.matched,
-        warnings=[
-            *_warn_of_ties(found.training.tie_share),
-            *_warn_of_largest_candidate(found.curve),
-            *estimate.warnings,
-            *warnings_about(estimate, found.raters),
-            *_warn_of_coin_toss(heldout),
-            *taste.warnings,
-            *naming.warnings,
-        ],
+        warnings=[*_warnings(findings), *taste.warnings, *naming.warnings],
         space=space,
         seconds={stage: round(time, 3) for stage, time in seconds.items()},
     )
 
 
-def _warn_of_ties(ties: float) -> list[str]:
-    if ties < MAX_TIES:
-        return []
-    share = "all" if ties == 1 else f"{ties:.1%} of"
-    return [f"{share} comparisons are ties, so the orderings carry almost no information; use finer ratings"]
+def _warnings(findings: Findings) -> Iterator[str]:
+    """Yield warnings about ties and the choice of the number of states, then those about the states and the score."""
+    ties, curve, coin = findings.training.tie_share, findings.curve, math.log(0.5)
+    if ties >= MAX_TIES:
+        share = "all" if ties == 1 else f"{ties:.1%} of"
+        yield f"{share} comparisons are ties, so the orderings carry almost no information; use finer ratings"
+    if curve is not None and curve.states == max(curve.candidates):
+        yield (
+            f"{pluralize(curve.states, 'state')}, the most that were tried, did best on held-out people; more may do "
+            "better: increase max_states (--max-states)"
+        )
+    yield from findings.estimate.warnings
+    yield from _state_warnings(findings.estimate, findings.raters)
+    yield from _fit_warnings(findings.estimate)
+    score = findings.heldout.log_likelihood
+    if score is not None and score <= coin:
+        yield (
+            f"the comparisons of {findings.heldout.people:,} held-out people are predicted no better than by a coin "
+            f"toss (log-likelihood {score:.3f}, a coin {coin:.3f}); use fewer states or more ratings"
+        )
 
 
-def _warn_of_largest_candidate(curve: StateCurve | None) -> list[str]:
-    if curve is None or curve.states < max(curve.candidates):
-        return []
-    return [
-        f"{pluralize(curve.states, 'state')}, the most that were tried, did best on held-out people; more may do "
-        "better: increase max_states (--max-states)"
-    ]
+def _state_warnings(estimate: Estimate, raters: IntArray) -> Iterator[str]:
+    """Yield warnings about small states, first actions with few raters, and uncertain orderings."""
+    people = np.bincount(estimate.labels, minlength=len(estimate.fits)).tolist()
+    for z, share in enumerate(estimate.shares.tolist()):
+        if people[z] < MIN_PEOPLE or share < MIN_SHARE:
+            who = pluralize(people[z], "person", "people")
+            yield f"state {z} has only {who} ({share_text(share)}); use fewer states"
+    compared, rank = ~estimate.never_compared, min(FAR, (estimate.utilities.shape[1] + 1) // 2)
+    few, unsure = [], []
+    for z, order in enumerate(estimate.orderings):
+        if np.any((raters[z] < MIN_RATERS)[order[:TOP]] & compared[z, order[:TOP]]):
+            few.append(str(z))
+        utilities, errors = estimate.utilities[z], estimate.errors[z]
+        if rank > 1 and probability_above(utilities, errors, order[0], order[rank - 1]) < SURE:
+            unsure.append(str(z))
+    if few:
+        yield (
+            f"{_states(few)}: some of the {TOP} most preferred actions have fewer than {MIN_RATERS} raters in the "
+            "state; keep only actions with more ratings (--min-action)"
+        )
+    if unsure:
+        yield (
+            f"{_states(unsure)}: the first action is above the one at rank {rank} with a probability below {SURE:.0%}; "
+            "use more people or fewer states (lpb inspect shows rank intervals)"
+        )
 
 
-def _warn_of_coin_toss(heldout: HeldOutScore) -> list[str]:
-    if heldout.log_likelihood is None or heldout.log_likelihood > math.log(0.5):
-        return []
-    return [
-        f"the comparisons of {heldout.people:,} held-out people are predicted no better than by a coin toss "
-        f"(log-likelihood {heldout.log_likelihood:.3f}, a coin {math.log(0.5):.3f}); use fewer states or more ratings"
-    ]
+def _states(numbers: list[str]) -> str:
+    return f"{'state' if len(numbers) == 1 else 'states'} {', '.join(numbers)}"
+
+
+def _fit_warnings(estimate: Estimate) -> Iterator[str]:
+    """Yield warnings about actions never compared, disconnected graphs, and fits without convergence."""
+    for z, fit in enumerate(estimate.fits):
+        absent = int(fit.never_compared.sum())
+        if absent:
+            last = bool(estimate.unknown[z][fit.never_compared].all())
+            where = " and come last" if last else "; they are ranked by the other states, or last"
+            yield f"state {z}: {absent} of {len(fit.utilities)} actions were never compared{where}"
+        if fit.components > 1:
+            yield f"state {z}: the comparison graph has {fit.components} components, which only the prior links"
+        if not fit.converged:
+            yield f"state {z}: utilities did not converge in {fit.passes} passes; use a smaller prior_sd"
 
 
 def _never_compared(fit: BradleyTerry, ratings: RatingsLike) -> Json:

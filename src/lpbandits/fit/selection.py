@@ -11,8 +11,15 @@ from lpbandits.data.memory import BYTES_PER_RATING
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.clusters import kmeans_sample
-from lpbandits.fit.comparisons import compared, log_likelihoods
-from lpbandits.fit.estimator import Estimate, Estimator, as_estimator, mixture, score_comparisons
+from lpbandits.fit.comparisons import compared
+from lpbandits.fit.estimator import (
+    Estimate,
+    Estimator,
+    as_estimator,
+    log_likelihoods,
+    mixture,
+    score_comparisons,
+)
 from lpbandits.fit.two_stage import TwoStage
 from lpbandits.parallel import Threads
 from lpbandits.progress import Progress, Stopwatch
@@ -78,11 +85,8 @@ def split_holdout(log: Blocks, share: float, *, seed: int, pairs_per_person: int
     if not np.any(counts[used] > 1) or not np.any(counts[unused] > 1):
         return None
     size = int(counts[sample].sum())
-    log.budget.check(
-        f"{size:,} ratings of people to fit and to score",
-        BYTES_PER_RATING * size,
-        "give a number of states (--states 5)",
-    )
+    subject, remedy = f"{size:,} ratings of people to fit and to score", "give a number of states (--states 5)"
+    log.budget.check(subject, BYTES_PER_RATING * size, remedy)
     budget = log.budget.reserve(size)
     training, heldout = (MemoryBlocks(log.subset(part), log.pool, budget) for part in (used, unused))
     return Holdout(used, training, heldout, pairs_per_person)
@@ -172,15 +176,14 @@ class StateCurve:
 
     def rows(self) -> list[Json]:
         """Return one JSON object per number of states."""
+        columns = {
+            "heldout_log_likelihood": self.log_likelihood,
+            "score": self.score,
+            "below_best": self.below_best,
+            "standard_error": self.standard_error,
+        }
         return [
-            {
-                "states": m,
-                "heldout_log_likelihood": float(self.log_likelihood[i]),
-                "score": float(self.score[i]),
-                "below_best": float(self.below_best[i]),
-                "standard_error": float(self.standard_error[i]),
-                "chosen": m == self.states,
-            }
+            {"states": m, **{name: float(column[i]) for name, column in columns.items()}, "chosen": m == self.states}
             for i, m in enumerate(self.candidates)
         ]
 
@@ -197,7 +200,7 @@ def choose_states(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> StateCurve:
-    """Fit each number of states to some people and score it on the others.
+    """Fit each number of states to a share of the people and score it on the others.
 
     Parameters
     ----------

@@ -127,21 +127,19 @@ def expected_pairs_right(utilities: FloatArray, errors: FloatArray) -> float | N
     return float(right.mean())
 
 
-def rank_intervals(
-    utilities: FloatArray, errors: FloatArray, actions: IntArray, *, level: float = LEVEL, seed: int = 0
-) -> IntArray:
-    """Return the interval of each action's rank that has probability `level`, from a thousand drawn orderings.
+def rank_intervals(utilities: FloatArray, errors: FloatArray, actions: IntArray) -> IntArray:
+    """Return the 90 % interval of each action's rank, from a thousand drawn orderings.
 
     >>> centres, errors = np.array([3.0, 2.0, 1.9, 0.0]), np.array([0.1, 0.3, 0.3, 0.1])
     >>> rank_intervals(centres, errors, np.array([0, 1, 3])).tolist()
     [[1, 1], [2, 3], [4, 4]]
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     ranks = np.empty((DRAWS, len(actions)), dtype=np.int64)
     for row in ranks:
         drawn = utilities + errors * rng.standard_normal(len(utilities))
         row[:] = 1 + len(drawn) - np.searchsorted(np.sort(drawn), drawn[actions], side="right")
-    ends = np.quantile(ranks, [(1 - level) / 2, (1 + level) / 2], axis=0, method="inverted_cdf")
+    ends = np.quantile(ranks, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0, method="inverted_cdf")
     return np.ascontiguousarray(ends.T).astype(np.int64)
 
 

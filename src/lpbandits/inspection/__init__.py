@@ -1,1 +1,1 @@
-"""What a model says: its states, how certain they are, how they differ and what to ask next."""
+"""Summaries of a model: its states, their uncertainty and differences, and the most informative questions."""

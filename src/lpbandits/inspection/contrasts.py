@@ -1,13 +1,13 @@
 """Differences between the states of a model: distances, ranks, and informative pairs of actions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import entr
 
 from lpbandits.fit.provenance import Provenance
-from lpbandits.inspection.questions import PairSearch
+from lpbandits.inspection.questions import Pair, PairSearch, Trait
 from lpbandits.model import EDGE, PreferenceModel
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json, Label
 
@@ -27,33 +27,6 @@ class Disagreement:
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two actions between which the preference is informative; see `questions`."""
-
-    first: Label
-    second: Label
-    chance_first: tuple[float | None, ...]
-    """Per state: probability that its ordering has the first above the second; None where one of them is unknown."""
-    says_first: tuple[float | None, ...]
-    """Per state: expected share of its people who prefer the first."""
-    tells: float
-    """Information of the answer on the state, in bits."""
-    guessed: float
-    """Probability that the likeliest state is right, given this answer and the previous ones."""
-
-
-@dataclass(frozen=True)
-class Trait:
-    """A distinctive preference of a state: its people prefer the first to the second more often than others do."""
-
-    state: int
-    first: Label
-    second: Label
-    says_first: float
-    others_say_first: float
-
-
-@dataclass(frozen=True)
 class Contrasts:
     """Differences between states."""
 
@@ -67,18 +40,17 @@ class Contrasts:
     """Entropy of the prior, in bits."""
 
     @classmethod
-    def of(cls, model: PreferenceModel, known: BoolArray, called: Sequence[Label], top: int) -> "Contrasts":
+    def of(cls, model: PreferenceModel, known: BoolArray, names: Sequence[Label], top: int) -> "Contrasts":
         """Compare the states on their known actions, with `top` disagreements and pairs."""
-        search = PairSearch.of(model, known)
-        pairs = [
-            Pair(called[p.first], called[p.second], p.sure, p.answers, p.bits, p.guessed)
-            for p in search.informative(top)
-        ]
-        apart = [search.apart(z) for z in range(model.n_states)] if model.n_states > 2 else []
-        traits = [Trait(t.state, called[t.first], called[t.second], t.own, t.others) for t in apart if t]
-        bits = float(entr(model.prior).sum() / np.log(2.0))
-        disagreements = _disagreements(model, known, called, top)
-        return cls(_distances(model, known), disagreements, tuple(pairs), tuple(traits), bits)
+        search = PairSearch.of(model, known, names)
+        traits = [search.trait(z) for z in range(model.n_states)] if model.n_states > 2 else []
+        return cls(
+            _distances(model, known),
+            _disagreements(model, known, names, top),
+            tuple(search.informative(top)),
+            tuple(trait for trait in traits if trait),
+            float(entr(model.prior).sum() / np.log(2.0)),
+        )
 
     @property
     def deterministic(self) -> bool:
@@ -87,15 +59,14 @@ class Contrasts:
 
     def first(self, most: int) -> "Contrasts":
         """Keep the first `most` states and disagreements."""
-        return Contrasts(
-            tuple(row[:most] for row in self.kendall[:most]),
-            tuple(Disagreement(d.action, d.ranks[:most], d.spread) for d in self.disagreements[:most]),
-            tuple(
-                Pair(p.first, p.second, p.chance_first[:most], p.says_first[:most], p.tells, p.guessed)
-                for p in self.pairs
+        return replace(
+            self,
+            kendall=tuple(row[:most] for row in self.kendall[:most]),
+            disagreements=tuple(replace(d, ranks=d.ranks[:most]) for d in self.disagreements[:most]),
+            pairs=tuple(
+                replace(p, chance_first=p.chance_first[:most], says_first=p.says_first[:most]) for p in self.pairs
             ),
-            tuple(trait for trait in self.traits if trait.state < most),
-            self.bits,
+            traits=tuple(trait for trait in self.traits if trait.state < most),
         )
 
     def to_dict(self) -> Json:
@@ -135,7 +106,7 @@ def silences(model: PreferenceModel, known: BoolArray, fit: Provenance) -> tuple
 def _distances(model: PreferenceModel, known: BoolArray) -> tuple[tuple[float | None, ...], ...]:
     if known.all():
         return tuple(tuple(float(x) for x in row) for row in model.kendall)
-    from lpbandits.kernels.kendall import kendall_distances  # noqa: PLC0415 - compiled code only when asked for
+    from lpbandits.kernels.kendall import kendall_distances  # noqa: PLC0415 - compiled code only when needed
 
     table: list[list[float | None]] = [[0.0] * model.n_states for _ in range(model.n_states)]
     for y in range(model.n_states):
@@ -155,7 +126,7 @@ def _renumbered(order: IntArray, kept: BoolArray) -> IntArray:
 
 
 def _disagreements(
-    model: PreferenceModel, known: BoolArray, called: Sequence[Label], top: int
+    model: PreferenceModel, known: BoolArray, names: Sequence[Label], top: int
 ) -> tuple[Disagreement, ...]:
     along = np.take_along_axis(known, model.orderings, axis=1)
     ranks = np.take_along_axis(np.cumsum(along, axis=1), model.ranks, axis=1)  # places among known actions, from 1
@@ -165,7 +136,7 @@ def _disagreements(
     spread = np.where(known.sum(axis=0) > 1, worst - best, 0.0)
     return tuple(
         Disagreement(
-            called[a],
+            names[a],
             tuple(int(ranks[z, a]) if known[z, a] else None for z in range(model.n_states)),
             float(spread[a]),
         )

@@ -48,14 +48,14 @@ class TasteView:
     directions: tuple[Direction, ...]
 
     @classmethod
-    def of(cls, taste: TasteModel, called: Sequence[Label], top: int) -> "TasteView":
+    def of(cls, taste: TasteModel, names: Sequence[Label], top: int) -> "TasteView":
         """Summarize a taste, with `top` actions at each end of a factor and none at both."""
         ends = min(top, taste.n_actions // 2)
         directions = []
         for factor in range(min(DIRECTIONS, taste.n_factors)):
             loadings = taste.factors[:, factor]
             order = np.argsort(-loadings, kind="stable").tolist()
-            high, low = (tuple((called[a], float(loadings[a])) for a in some[:ends]) for some in (order, order[::-1]))
+            high, low = (tuple((names[a], float(loadings[a])) for a in end[:ends]) for end in (order, order[::-1]))
             if ends and high[0][1] > low[0][1]:
                 directions.append(Direction(factor + 1, high, low))
         numbers = {key: float(value) for key, value in taste.about.items() if _is_number(value)}
@@ -115,11 +115,9 @@ def warning_lines(fit: Provenance) -> list[str]:
 
 def noise_line(noise: float | None) -> list[str]:
     """Return a sentence about the noise."""
-    return (
-        []
-        if noise is None
-        else [f"Noise: rewards have a standard deviation of {noise:.3g} about the means of their state."]
-    )
+    if noise is None:
+        return []
+    return [f"Noise: rewards have a standard deviation of {noise:.3g} about the means of their state."]
 
 
 def taste_lines(taste: TasteView | None) -> list[str]:

@@ -20,7 +20,7 @@ from lpbandits.text import display, share_text
 from lpbandits.typing import IntArray, Json, Label
 
 PAIRS, FIRST, MEANS = "pairs right", "first above second", "mean rewards"
-WHOLE = "prefers first … likes least"
+COMPLETE = "prefers first … likes least"
 PAIR_RULE = "Pairs right: expected share of action pairs in the right order, given the errors of the utilities."
 CURVE_RULE = "Chosen: the fewest states with a held-out score at most one standard error below the best."
 WHY = {TIES: "all actions tie", NEVER: "no actions were compared"}
@@ -131,15 +131,16 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
     Examples
     --------
     >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
-    >>> seen = inspect_model(model, top=1)
-    >>> seen.states[1].top, seen.contrasts.disagreements[0].action, seen.contrasts.disagreements[0].spread
+    >>> inspection = inspect_model(model, top=1)
+    >>> disagreement = inspection.contrasts.disagreements[0]
+    >>> inspection.states[1].top, disagreement.action, disagreement.spread
     (('drug B',), 'rest', 1.0)
-    >>> [(pair.first, pair.second, pair.chance_first, pair.tells) for pair in seen.contrasts.pairs]
+    >>> [(pair.first, pair.second, pair.chance_first, pair.tells) for pair in inspection.contrasts.pairs]
     [('rest', 'drug B', (1.0, 0.0), 1.0)]
     """
     top = min(validate.as_count(top, "top"), model.n_actions)
     defaults = model.actions if model.names is None else model.names
-    called = [(names or {}).get(str(label), name) for label, name in zip(model.actions, defaults, strict=True)]
+    action_names = [(names or {}).get(str(label), name) for label, name in zip(model.actions, defaults, strict=True)]
     fit = Provenance.of(model)
     known = known_actions(model, fit)
     unknown = model.n_actions - known.sum(axis=1)
@@ -148,7 +149,7 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
     states = []
     for z, order in enumerate(model.orderings):
         placed = order[known[z][order]]
-        listed, last = [called[a] for a in placed.tolist()], max(top, len(placed) - top)
+        listed, last = [action_names[a] for a in placed.tolist()], max(top, len(placed) - top)
         states.append(
             State(
                 z,
@@ -166,11 +167,11 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
     return Inspection(
         model.n_actions,
         tuple(states),
-        Contrasts.of(model, known, called, top),
+        Contrasts.of(model, known, action_names, top),
         model.provenance,
         fit,
         noise=model.noise,
-        taste=None if model.taste is None else TasteView.of(model.taste, called, top),
+        taste=None if model.taste is None else TasteView.of(model.taste, action_names, top),
         evaluation=model.evaluation,
     )
 
@@ -188,15 +189,15 @@ def _certainty(model: PreferenceModel, state: int, order: IntArray, top: int) ->
     )
 
 
-def state_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
+def state_table(inspection: Inspection) -> tuple[list[str], list[list[str]]]:
     """Return the states as columns and rows, without empty columns; short orderings are listed completely."""
-    states = seen.states
-    whole = not any(s.between for s in states)
+    states = inspection.states
+    complete = not any(s.between for s in states)
     columns = {"state": [str(s.state) for s in states], "share": [share_text(s.share) for s in states]}
     if any(s.people is not None for s in states):
         columns["people"] = ["–" if s.people is None else f"{s.people:,}" for s in states]
-    columns[WHOLE if whole else "prefers"] = list(map(_first, states))
-    if not whole:
+    columns[COMPLETE if complete else "prefers"] = list(map(_first, states))
+    if not complete:
         columns["likes least"] = ["… " + _listed(s.bottom) if s.between else "" for s in states]
     if any(s.means for s in states):
         columns[MEANS] = [f"{s.means[0]:.3g} to {s.means[1]:.3g}" if s.means else "" for s in states]
@@ -207,7 +208,7 @@ def state_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
     return list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
 
 
-def place_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
+def place_table(inspection: Inspection) -> tuple[list[str], list[list[str]]]:
     """Return rank intervals of the first actions as columns and rows; states without known preferences have no row."""
     rows = [
         [
@@ -218,17 +219,17 @@ def place_table(seen: Inspection) -> tuple[list[str], list[list[str]]]:
             ),
             percent(state.certainty.first_above_second),
         ]
-        for state in seen.states
+        for state in inspection.states
         if state.certainty and state.certainty.places
     ]
     return ["state", "first actions with rank intervals", FIRST], rows
 
 
-def place_rule(seen: Inspection) -> str:
+def place_rule(inspection: Inspection) -> str:
     """Explain the table of rank intervals."""
     text = f"{LEVEL:.0%} intervals of ranks among known actions; probability that the first is above the second."
-    starts = [low - i for s in seen.states if s.certainty for i, (low, _) in enumerate(s.certainty.places, start=1)]
-    if any(start > 0 for start in starts):
+    places = [place for state in inspection.states if state.certainty for place in enumerate(state.certainty.places, 1)]
+    if any(low > rank for rank, (low, _) in places):
         text += " An interval below the action's own rank means that some of the many uncertain actions are better."
     return text
 

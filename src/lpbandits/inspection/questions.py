@@ -11,6 +11,7 @@ information of answer and state is H(Σ w_z P_z) − Σ w_z H(P_z) bits, with th
 where one of the two actions is unknown does not contribute.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +20,7 @@ from scipy.special import entr, expit, logit
 
 from lpbandits.fit.uncertainty import probability_above
 from lpbandits.model import EDGE, PreferenceModel
-from lpbandits.typing import BoolArray, FloatArray, IntArray
+from lpbandits.typing import BoolArray, FloatArray, IntArray, Label
 
 CANDIDATES = 300
 """Number of actions with all pairs considered: those with the most different ranks relative to their uncertainty.
@@ -41,33 +42,31 @@ _NEAR = 1e-9
 
 
 @dataclass(frozen=True)
-class InformativePair:
-    """Two actions (indices) and the answers of each state's people to which of them they prefer."""
+class Pair:
+    """Two actions between which the preference is informative."""
 
-    first: int
+    first: Label
     """The action preferred by the first state that knows both."""
-    second: int
-    answers: tuple[float | None, ...]
-    """Per state: probability that a person prefers the first; None where one of the two is unknown."""
-    sure: tuple[float | None, ...]
-    """Per state: probability that its ordering has the first above the second."""
-    bits: float
-    """Information of the answer alone on the state."""
+    second: Label
+    chance_first: tuple[float | None, ...]
+    """Per state: probability that its ordering has the first above the second; None where one of them is unknown."""
+    says_first: tuple[float | None, ...]
+    """Per state: expected share of its people who prefer the first."""
+    tells: float
+    """Information of the answer alone on the state, in bits."""
     guessed: float
     """Probability that the likeliest state is right, given this answer and the previous ones."""
 
 
 @dataclass(frozen=True)
-class StateTrait:
-    """The pair that best separates one state from all others."""
+class Trait:
+    """The preference that best separates a state: its people prefer the first to the second more often than others."""
 
     state: int
-    first: int
-    """The action that people of the state prefer more often than others do."""
-    second: int
-    own: float
-    others: float
-    """Probability of this preference in the state (`own`) and in the others."""
+    first: Label
+    second: Label
+    says_first: float
+    others_say_first: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +74,15 @@ class PairSearch:
     """Candidate pairs of actions, and the answers of each state's people.
 
     >>> model = PreferenceModel([[0, 1, 2, 3], [3, 1, 2, 0], [3, 2, 1, 0]], prior=[0.5, 0.25, 0.25])
-    >>> search = PairSearch.of(model, np.ones((3, 4), dtype=bool))
-    >>> [(pair.first, pair.second, pair.answers, pair.bits, pair.guessed) for pair in search.informative(5)]
-    [(0, 3, (1.0, 0.0, 0.0), 1.0, 0.75), (1, 2, (1.0, 1.0, 0.0), 0.8112..., 1.0)]
-    >>> search.apart(2)
-    StateTrait(state=2, first=2, second=1, own=1.0, others=0.0)
+    >>> search = PairSearch.of(model, np.ones((3, 4), dtype=bool), ["tea", "jam", "rum", "gin"])
+    >>> [(pair.first, pair.second, pair.says_first, pair.tells, pair.guessed) for pair in search.informative(5)]
+    [('tea', 'gin', (1.0, 0.0, 0.0), 1.0, 0.75), ('jam', 'rum', (1.0, 1.0, 0.0), 0.8112..., 1.0)]
+    >>> search.trait(2)
+    Trait(state=2, first='rum', second='jam', says_first=1.0, others_say_first=0.0)
     """
 
     model: PreferenceModel
+    names: Sequence[Label]
     first: IntArray
     second: IntArray
     known: FloatArray
@@ -91,16 +91,17 @@ class PairSearch:
     """m×c: probability that a person prefers the first; 0 where unknown."""
 
     @classmethod
-    def of(cls, model: PreferenceModel, known: BoolArray) -> "PairSearch":
+    def of(cls, model: PreferenceModel, known: BoolArray, names: Sequence[Label]) -> "PairSearch":
         """Build the pairs of the most contested actions; `known` is the m×k mask of known actions."""
         most = min(CANDIDATES, int((1 + np.sqrt(1 + 8 * MAX_CELLS / model.n_states)) / 2))
-        some = np.sort(np.argsort(-_contest(model, known), kind="stable")[:most])
-        i, j = np.triu_indices(len(some), 1)
-        first, second = some[i], some[j]
+        contested = np.sort(np.argsort(-_contest(model, known), kind="stable")[:most])
+        i, j = np.triu_indices(len(contested), 1)
+        first, second = contested[i], contested[j]
         both = known[:, first] & known[:, second]
-        return cls(model, first, second, both.astype(np.float64), np.where(both, _answers(model, first, second), 0.0))
+        answers = np.where(both, _answers(model, first, second), 0.0)
+        return cls(model, names, first, second, both.astype(np.float64), answers)
 
-    def informative(self, count: int) -> list[InformativePair]:
+    def informative(self, count: int) -> list[Pair]:
         """Return at most `count` (and `MAX_QUESTIONS`) pairs, each adding most information to those before it.
 
         An action is reused in another pair only when no other pair adds information: two answers about one action are
@@ -109,11 +110,11 @@ class PairSearch:
         joint = self.model.prior[None]  # probability of each state and of the answers so far, a row per combination
         alone = self._information(joint)
         fresh, unasked = np.ones((2, len(self.first)), dtype=np.bool_)
-        pairs: list[InformativePair] = []
+        pairs: list[Pair] = []
         while len(pairs) < min(count, MAX_QUESTIONS):
             more = self._information(joint)
-            ways = (np.where(fresh, more, 0.0), np.where(unasked, more, 0.0), np.where(fresh, alone, 0.0))
-            best_bits = next((bits for bits in ways if bits.max(initial=0.0) >= MIN_BITS), None)
+            tiers = (np.where(fresh, more, 0.0), np.where(unasked, more, 0.0), np.where(fresh, alone, 0.0))
+            best_bits = next((bits for bits in tiers if bits.max(initial=0.0) >= MIN_BITS), None)
             if best_bits is None:
                 break
             best = self._best(best_bits)
@@ -124,18 +125,19 @@ class PairSearch:
             pairs.append(self._pair(best, float(alone[best]), float(joint.max(axis=1).sum())))
         return pairs
 
-    def apart(self, state: int) -> StateTrait | None:
+    def trait(self, state: int) -> Trait | None:
         """Return the pair with the most information on one state against the others, both equally likely."""
         mass, first = (total - self.model.prior[state] * part[state] for total, part in self._all)
         usable = (mass > EDGE) & (self.known[state] > 0)
-        own = self.answers[state]
-        others = np.where(usable, first / np.where(mass > EDGE, mass, 1.0), own)
-        bits = _coin((own + others) / 2) - (_coin(own) + _coin(others)) / 2
+        inside = self.answers[state]
+        others = np.where(usable, first / np.where(mass > EDGE, mass, 1.0), inside)
+        bits = _coin((inside + others) / 2) - (_coin(inside) + _coin(others)) / 2
         if bits.max(initial=0.0) < _NEAR:
             return None
         best = self._best(bits)
-        a, b, p, q = int(self.first[best]), int(self.second[best]), float(own[best]), float(others[best])
-        return StateTrait(state, a, b, p, q) if p > q else StateTrait(state, b, a, 1.0 - p, 1.0 - q)
+        one, other = self.names[self.first[best]], self.names[self.second[best]]
+        p, q = float(inside[best]), float(others[best])
+        return Trait(state, one, other, p, q) if p > q else Trait(state, other, one, 1.0 - p, 1.0 - q)
 
     @cached_property
     def _all(self) -> tuple[tuple[FloatArray, FloatArray], ...]:
@@ -171,14 +173,14 @@ class PairSearch:
         places = np.abs(ranks[:, self.first[top]] - ranks[:, self.second[top]])
         return int(top[np.argmax(np.where(self.known[:, top] > 0, places, len(ranks[0])).min(axis=0))])
 
-    def _pair(self, index: int, bits: float, guessed: float) -> InformativePair:
+    def _pair(self, index: int, bits: float, guessed: float) -> Pair:
         known = self.known[:, index] > 0
         answers = self.answers[:, index]
         one, other = int(self.first[index]), int(self.second[index])
         if answers[int(np.argmax(known))] < 0.5:
             one, other, answers = other, one, 1.0 - answers
-        sure = _sure(self.model, one, other)
-        return InformativePair(one, other, _where(known, answers), _where(known, sure), bits, guessed)
+        first, second = self.names[one], self.names[other]
+        return Pair(first, second, _where(known, _sure(self.model, one, other)), _where(known, answers), bits, guessed)
 
 
 def _contest(model: PreferenceModel, known: BoolArray) -> FloatArray:

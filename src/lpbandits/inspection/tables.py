@@ -1,12 +1,12 @@
 """Tables of informative pairs and distinctive preferences."""
 
-from lpbandits.inspection.contrasts import Contrasts, Pair
-from lpbandits.inspection.questions import CANDIDATES
+from lpbandits.inspection.contrasts import Contrasts
+from lpbandits.inspection.questions import CANDIDATES, Pair
 from lpbandits.text import display, pluralize
 
 ASK = "Most informative questions: which of two does a person prefer?"
 TRAITS = "Most distinctive preference of each state"
-TELLS, GUESSED, OWN, OTHERS = "information", "state identified", "its people", "others"
+TELLS, GUESSED, MEMBERS, OTHERS = "information", "state identified", "its people", "others"
 TRAIT_RULE = "Expected share of the state's people, and of all others, who prefer the first to the second."
 
 SURE = 0.9
@@ -31,9 +31,9 @@ def pair_table(contrasts: Contrasts) -> tuple[list[str], list[list[str]]]:
     rows = [
         [
             display(pair.first),
-            _who(pair, first=True, certain=certain),
+            _states_preferring(pair, first=True, certain=certain),
             display(pair.second),
-            _who(pair, first=False, certain=certain),
+            _states_preferring(pair, first=False, certain=certain),
             f"{pair.tells:.2f} bits",
             percent(pair.guessed),
         ]
@@ -53,7 +53,7 @@ def pair_rule(contrasts: Contrasts, *, actions: int, largest: float) -> str:
         text += "People are assumed to follow their state's ordering exactly."
     else:
         text += "In brackets: expected share of the state's people."
-    if any(_open(chance) for pair in contrasts.pairs for chance in pair.chance_first):
+    if any(_is_uncertain(chance) for pair in contrasts.pairs for chance in pair.chance_first):
         text += f" ?: the state's order of the two is uncertain (below {SURE:.0%})."
     if actions > CANDIDATES:
         text += f" Pairs of the {CANDIDATES} most contested actions were considered."
@@ -66,15 +66,15 @@ def trait_table(contrasts: Contrasts) -> tuple[list[str], list[list[str]]]:
         [str(t.state), display(t.first), display(t.second), percent(t.says_first), percent(t.others_say_first)]
         for t in contrasts.traits
     ]
-    return ["state", "prefers, more than others,", "to", OWN, OTHERS], rows
+    return ["state", "prefers, more than others,", "to", MEMBERS, OTHERS], rows
 
 
-def _who(pair: Pair, *, first: bool, certain: bool) -> str:
+def _states_preferring(pair: Pair, *, first: bool, certain: bool) -> str:
     """Return the states that prefer one of the two, and the shares of their people who do."""
     states, shares = [], []
     for z, (share, chance) in enumerate(zip(pair.says_first, pair.chance_first, strict=True)):
         if share is not None and (share >= 0.5) is first:
-            states.append(f"{z}?" if _open(chance) else str(z))
+            states.append(f"{z}?" if _is_uncertain(chance) else str(z))
             shares.append(share if first else 1.0 - share)
     if not states:
         return "no state"
@@ -87,5 +87,5 @@ def _who(pair: Pair, *, first: bool, certain: bool) -> str:
     return f"{named} ({low})" if low == high else f"{named} ({low.rstrip('%')} to {high})"
 
 
-def _open(chance: float | None) -> bool:
+def _is_uncertain(chance: float | None) -> bool:
     return chance is not None and 1.0 - SURE < chance < SURE

@@ -1,1 +1,1 @@
-"""Compiled code of the fit."""
+"""Compiled loops of the fit."""

@@ -3,7 +3,7 @@
 `halves` is symmetric: twice the number of meetings of two actions, zero on the diagonal. With strengths p = exp(β),
 P(i beats j) = p_i / (p_i + p_j): one division per cell and no exponential. As the matrix is symmetric, a sweep over
 columns low..high−1 walks along rows and adds to one accumulator per column; the innermost loop then has no reduction in
-it, is compiled to vector instructions, and every sum has the same order however the columns are shared out.
+it, is compiled to vector instructions, and the order of every sum does not depend on the number of threads.
 """
 
 from typing import Any
@@ -13,78 +13,78 @@ import numpy as np
 from lpbandits.kernels.compiler import jit
 from lpbandits.typing import FloatArray, IntArray
 
-BLOCK = 512  # columns at work at a time: their accumulators stay in the fastest cache
+BLOCK = 512  # columns per block: their accumulators stay in the fastest cache
 
 
 @jit
 def expect(low: int, high: int, halves: Any, p: FloatArray, wins: FloatArray, curvature: FloatArray) -> None:
-    """Fill wins[i] = Σ_j w_ij P(i beats j), what the model expects, and curvature[i] = Σ_j w_ij P(i) P(j)."""
-    for left in range(low, high, BLOCK):
-        right = min(left + BLOCK, high)
-        mine = p[left:right].copy()
-        total = np.zeros(right - left)
-        bend = np.zeros(right - left)
+    """Fill the expected wins[i] = Σ_j w_ij P(i beats j), and curvature[i] = Σ_j w_ij P(i) P(j)."""
+    for start in range(low, high, BLOCK):
+        end = min(start + BLOCK, high)
+        columns_p = p[start:end].copy()
+        total = np.zeros(end - start)
+        bends = np.zeros(end - start)
         for j in range(len(p)):
-            row = halves[j, left:right]
-            other = p[j]
-            for i in range(right - left):
-                share = 1.0 / (mine[i] + other)
+            row = halves[j, start:end]
+            row_p = p[j]
+            for i in range(end - start):
+                share = 1.0 / (columns_p[i] + row_p)
                 part = row[i] * share
                 total[i] += part
-                bend[i] += part * (share * other)
-        for i in range(right - left):
-            wins[left + i] = 0.5 * mine[i] * total[i]
-            curvature[left + i] = 0.5 * mine[i] * bend[i]
+                bends[i] += part * (share * row_p)
+        for i in range(end - start):
+            wins[start + i] = 0.5 * columns_p[i] * total[i]
+            curvature[start + i] = 0.5 * columns_p[i] * bends[i]
 
 
 @jit
 def neighbours(low: int, high: int, halves: Any, p: FloatArray, v: FloatArray, out: FloatArray) -> None:
     """Fill out[i] = Σ_j w_ij P(i) P(j) v_j: the part of the Hessian off its diagonal, times v."""
-    for left in range(low, high, BLOCK):
-        right = min(left + BLOCK, high)
-        mine = p[left:right].copy()
-        total = np.zeros(right - left)
+    for start in range(low, high, BLOCK):
+        end = min(start + BLOCK, high)
+        columns_p = p[start:end].copy()
+        total = np.zeros(end - start)
         for j in range(len(p)):
-            row = halves[j, left:right]
-            other = p[j]
-            pull = other * v[j]
-            for i in range(right - left):
-                share = 1.0 / (mine[i] + other)
+            row = halves[j, start:end]
+            row_p = p[j]
+            pull = row_p * v[j]
+            for i in range(end - start):
+                share = 1.0 / (columns_p[i] + row_p)
                 total[i] += row[i] * (share * share) * pull
-        for i in range(right - left):
-            out[left + i] = 0.5 * mine[i] * total[i]
+        for i in range(end - start):
+            out[start + i] = 0.5 * columns_p[i] * total[i]
 
 
 @jit
 def squared_neighbours(low: int, high: int, halves: Any, p: FloatArray, v: FloatArray, out: FloatArray) -> None:
     """Fill out[i] = Σ_j (w_ij P(i) P(j))² v_j: the second term of the series of the inverse's diagonal."""
-    for left in range(low, high, BLOCK):
-        right = min(left + BLOCK, high)
-        mine = p[left:right].copy()
-        total = np.zeros(right - left)
+    for start in range(low, high, BLOCK):
+        end = min(start + BLOCK, high)
+        columns_p = p[start:end].copy()
+        total = np.zeros(end - start)
         for j in range(len(p)):
-            row = halves[j, left:right]
-            other = p[j]
+            row = halves[j, start:end]
+            row_p = p[j]
             pull = v[j]
-            for i in range(right - left):
-                share = 1.0 / (mine[i] + other)
-                part = 0.5 * row[i] * (share * share) * (mine[i] * other)
+            for i in range(end - start):
+                share = 1.0 / (columns_p[i] + row_p)
+                part = 0.5 * row[i] * (share * share) * (columns_p[i] * row_p)
                 total[i] += part * part * pull
-        for i in range(right - left):
-            out[left + i] = total[i]
+        for i in range(end - start):
+            out[start + i] = total[i]
 
 
 @jit
 def pieces(halves: Any) -> IntArray:
-    """Return the number of the connected piece of the comparison graph that each action is in, counted from 0."""
+    """Return the connected component of the comparison graph of each action, numbered from 0."""
     k = len(halves)
     label = np.full(k, -1, dtype=np.int64)
     queue = np.empty(k, dtype=np.int64)
-    found = 0
+    component = 0
     for seed in range(k):
         if label[seed] >= 0:
             continue
-        label[seed] = found
+        label[seed] = component
         queue[0] = seed
         head, tail = 0, 1
         while head < tail:
@@ -92,8 +92,8 @@ def pieces(halves: Any) -> IntArray:
             head += 1
             for j in range(k):
                 if row[j] > 0 and label[j] < 0:
-                    label[j] = found
+                    label[j] = component
                     queue[tail] = j
                     tail += 1
-        found += 1
+        component += 1
     return label

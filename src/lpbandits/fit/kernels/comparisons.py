@@ -1,10 +1,10 @@
-"""Comparisons inside each person's history: sorting by rating, counting who beat whom, and their likelihood.
+"""Comparisons within each person's history: sort by rating, count wins, and compute likelihoods.
 
-A *history* is one person's ratings (or one random part of them, see `group_sizes`), kept sorted by rating. Then the
-actions rated lower than the one at a position are a prefix of the history, and its ties are one run: `below` holds
-where the run of ties starts, `through` where it ends, both as positions in the whole array.
+A *history* is one person's ratings (or a random group of them, see `group_sizes`), sorted by rating. The actions rated
+lower than the one at a position are a prefix of the history, and its ties are one run: `below` holds the start of the
+run of ties, `through` its end, both as positions in the array of all histories.
 
-Counts are H = 2 × wins + ties, so a tie is half a win each way and small whole numbers are enough.
+Counts are H = 2 × wins + ties, so a tie is half a win each way and small integers suffice.
 """
 
 from typing import Any
@@ -16,15 +16,15 @@ from lpbandits.kernels.random import below as below_
 from lpbandits.kernels.random import uniform
 from lpbandits.typing import FloatArray, IntArray
 
-PARTS = 100  # purpose of a draw: which ratings of a long history are compared with which
+PARTS = 100  # purpose of a draw: the split of a long history into groups
 
 
 @jit
 def group_sizes(n: int, cap: int) -> tuple[int, int, int]:
-    """Return how n ratings are split to make at most `cap` pairs: (groups, size, how many groups have one more).
+    """Split n ratings so that they have at most `cap` pairs; return (groups, size, number of groups with one more).
 
-    Only pairs inside a group are compared. A random split puts every pair together with the same chance, so weighting
-    the kept pairs by n(n−1)/2 over their number leaves the expected counts what they were.
+    Only pairs within a group are compared. In a random split all pairs are equally likely to be kept, so weighting the
+    kept pairs by n(n−1)/2 over their number preserves the expected counts.
     """
     groups = max(n * n // (2 * cap + n), 1)
     while True:
@@ -53,8 +53,8 @@ def split_histories(
     offsets: IntArray,
     cap: int,
     seed: int,
-    lowest: int,
-    first: IntArray,
+    first_person: int,
+    first_history: IntArray,
     action: Any,
     rating: FloatArray,
     out_offsets: IntArray,
@@ -62,9 +62,9 @@ def split_histories(
     out_rating: FloatArray,
     weight: FloatArray,
 ) -> int:
-    """Write each person's histories, those with more than `cap` pairs split at random; return the ratings written.
+    """Write each person's histories, splitting those with more than `cap` pairs; return the number of ratings written.
 
-    `lowest` is the number of the first person here among all of the log: the luck of a person is their own.
+    `first_person` is the index in the log of the first person here: random draws are indexed by person.
     """
     at = 0
     out_offsets[0] = 0
@@ -84,7 +84,7 @@ def split_histories(
             kept = extra * size + groups * (size * (size - 1) // 2)
             scale = (n * (n - 1) // 2) / kept
             for i in range(n - 1, 0, -1):
-                j = below_(uniform(seed, lowest + person, i, PARTS, 0), i + 1)
+                j = below_(uniform(seed, first_person + person, i, PARTS, 0), i + 1)
                 order[i], order[j] = order[j], order[i]
         taken = 0
         for group in range(groups):
@@ -94,8 +94,8 @@ def split_histories(
                 out_rating[at] = rating[start + order[i]]
                 at += 1
             taken += length
-            out_offsets[first[person] + group + 1] = at
-            weight[first[person] + group] = scale
+            out_offsets[first_history[person] + group + 1] = at
+            weight[first_history[person] + group] = scale
     return at
 
 
@@ -110,7 +110,7 @@ def sort_histories(
     below: Any,
     through: Any,
 ) -> None:
-    """Sort histories low..high−1 by rating, lowest first, and mark each position's run of ties."""
+    """Sort histories low..high−1 by rating, first_person first, and mark each position's run of ties."""
     for g in range(low, high):
         start = offsets[g]
         n = offsets[g + 1] - start
@@ -129,7 +129,7 @@ def sort_histories(
 def group_by_action(
     chosen: IntArray, offsets: IntArray, action: Any, starts: IntArray, position: Any, owner: Any
 ) -> None:
-    """List, action by action, where it stands in the chosen histories and in which one (`starts`: k + 1 zeros)."""
+    """List each action's positions in the chosen histories, and the histories (`starts`: k + 1 zeros)."""
     k = len(starts) - 1
     for g in chosen:
         for at in range(offsets[g], offsets[g + 1]):
@@ -161,8 +161,8 @@ def count_rows(
 ) -> None:
     """Add to rows low..high−1 of H: counts[i, j] += Σ weight × (2 if i was rated above j, 1 if equal).
 
-    One row is at work at a time and stays in the fast cache. `weight` has the type of `counts`: whole numbers for plain
-    counting, floats for weighted. Whole numbers must be wide enough, which `2 × raters of i` decides beforehand.
+    One row at a time stays in the fast cache. `weight` has the type of `counts`: integers wide enough for twice the
+    number of raters of i, or floats.
     """
     for i in range(low, high):
         row = counts[i]
@@ -180,7 +180,7 @@ def count_rows(
 
 @jit
 def add_transposed(low: int, high: int, tile: int, counts: Any) -> None:
-    """Replace H by H + Hᵀ in place, for tile rows low..high−1 and the tiles right of them."""
+    """Replace H by H + Hᵀ in place, for tile rows low..high−1 and the tiles to their right."""
     k = len(counts)
     for block in range(low, high):
         top = block * tile
@@ -228,9 +228,9 @@ def history_log_likelihoods(
                 total += (below[at] - start + 0.5 * (through[at] - below[at] - 1)) * utilities[z, action[at]]
             product[:n] = 1.0
             for i in range(1, n):
-                mine = p[i]
+                p_i = p[i]
                 for j in range(i):
-                    product[j] *= mine + p[j]
+                    product[j] *= p_i + p[j]
                 if i % rounds == 0 or i + 1 == n:
                     for j in range(i):
                         total -= np.log(product[j])

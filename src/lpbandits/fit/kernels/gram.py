@@ -1,7 +1,7 @@
-"""Σ_i e_ia e_ib over the people who rated both a and b, and how many these are: of all pairs of actions, by their rows.
+"""Σ_i e_ia e_ib over the people who rated both a and b, and their number, for all pairs of c actions.
 
-A person's actions stand in rising order, so that those from a on are the rest of their run. Sums are kept for b ≥ a
-only, row after row: row a begins at a (2c − a + 1) / 2.
+A person's actions are in ascending order, so those from a on are the rest of the person's run. Sums are stored for
+b ≥ a only, row after row: row a begins at a (2c − a + 1) / 2.
 """
 
 from typing import Any
@@ -16,19 +16,19 @@ from lpbandits.typing import FloatArray, IntArray
 def group_rows(
     low: int, high: int, edges: IntArray, offsets: IntArray, place: Any, starts: IntArray, position: Any, end: Any
 ) -> None:
-    """List, part by part and in each action by action, where it stands and where its person's run ends."""
+    """List, per part and action, the action's positions and the ends of the runs that they are in."""
     c = starts.shape[1] - 1
     slot = np.empty(c, dtype=np.int64)
     for part in range(low, high):
         first, last = offsets[edges[part]], offsets[edges[part + 1]]
-        mine = starts[part]
-        mine[:] = 0
+        bounds = starts[part]
+        bounds[:] = 0
         for at in range(first, last):
-            mine[place[at] + 1] += 1
-        mine[0] = first
+            bounds[place[at] + 1] += 1
+        bounds[0] = first
         for a in range(c):
-            mine[a + 1] += mine[a]
-            slot[a] = mine[a]
+            bounds[a + 1] += bounds[a]
+            slot[a] = bounds[a]
         for i in range(edges[part], edges[part + 1]):
             for at in range(offsets[i], offsets[i + 1]):
                 a = place[at]
@@ -45,14 +45,14 @@ def product_rows(
     position: Any,
     end: Any,
     place: Any,
-    left: FloatArray,
+    residual: FloatArray,
     products: FloatArray,
     raters: Any,
 ) -> None:
     """Fill rows low..high−1: Σ e_a e_b and the number of people, part after part.
 
-    A part's runs, and the rows at work, stay in the fast cache while every row goes through the part. A cell's terms
-    are added in the order of the people, however rows are shared out.
+    A part's runs stay in the fast cache while all rows pass through it. A cell's terms are added in the order of the
+    people, for any number of threads.
     """
     c = starts.shape[1] - 1
     for a in range(low, high):
@@ -64,9 +64,9 @@ def product_rows(
             zero = a * (2 * c - a + 1) // 2 - a
             row, count = products[zero : zero + c], raters[zero : zero + c]
             for o in range(starts[part, a], starts[part, a + 1]):
-                mine = left[position[o]]
-                others, theirs = place[position[o] : end[o]], left[position[o] : end[o]]
-                for t in range(len(others)):
-                    b = others[t]
-                    row[b] += mine * theirs[t]
+                e_a = residual[position[o]]
+                actions, e_b = place[position[o] : end[o]], residual[position[o] : end[o]]
+                for t in range(len(actions)):
+                    b = actions[t]
+                    row[b] += e_a * e_b[t]
                     count[b] += np.uint32(1)

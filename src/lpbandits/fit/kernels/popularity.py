@@ -20,15 +20,15 @@ NOWHERE = 2**16 - 1  # the place of an action without covariances
 def person_scales(low: int, high: int, offsets: IntArray, rating: FloatArray, means: FloatArray, spreads: Any) -> None:
     """Fill the mean and the standard deviation of the ratings of people low..high−1; 0 without ratings."""
     for i in range(low, high):
-        given = rating[offsets[i] : offsets[i + 1]]
-        n = max(len(given), 1)
+        values = rating[offsets[i] : offsets[i + 1]]
+        n = max(len(values), 1)
         total = 0.0
-        for t in range(len(given)):
-            total += given[t]
+        for t in range(len(values)):
+            total += values[t]
         mean = total / n
         squares = 0.0
-        for t in range(len(given)):
-            squares += (given[t] - mean) * (given[t] - mean)
+        for t in range(len(values)):
+            squares += (values[t] - mean) * (values[t] - mean)
         means[i] = mean
         spreads[i] = np.sqrt(squares / n)
 
@@ -54,10 +54,10 @@ def add_ratings(
         for i in range(edges[part], edges[part + 1]):
             if used[i]:
                 rated = action[offsets[i] : offsets[i + 1]]
-                given = rating[offsets[i] : offsets[i + 1]]
+                values = rating[offsets[i] : offsets[i + 1]]
                 for t in range(len(rated)):
                     raters[rated[t]] += 1.0
-                    totals[rated[t]] += (given[t] - means[i]) / spreads[i]
+                    totals[rated[t]] += (values[t] - means[i]) / spreads[i]
 
 
 @jit_in_place
@@ -125,17 +125,17 @@ def residuals(
         for i in range(edges[part], edges[part + 1]):
             alpha[i] = 0.0
             rated = action[offsets[i] : offsets[i + 1]]
-            given = rating[offsets[i] : offsets[i + 1]]
+            values = rating[offsets[i] : offsets[i + 1]]
             if not used[i] or not len(rated):
                 continue
             total = 0.0
             for t in range(len(rated)):
-                total += (given[t] - means[i]) / spreads[i] - items[rated[t]]
+                total += (values[t] - means[i]) / spreads[i] - items[rated[t]]
             alpha[i] = total / len(rated)
             at = out_offsets[i]
             for t in range(len(rated)):
                 a = rated[t]
-                e = (given[t] - means[i]) / spreads[i] - items[a] - alpha[i]
+                e = (values[t] - means[i]) / spreads[i] - items[a] - alpha[i]
                 squares[a] += e * e
                 if place[a] != NOWHERE:
                     out_place[at] = place[a]

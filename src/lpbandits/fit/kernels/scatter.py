@@ -1,4 +1,4 @@
-"""How much people differ in what they say of an action: sums over people, for errors clustered by person.
+"""Sums over people of squared residuals, for standard errors clustered by person.
 
 With β the utilities, p = exp(β) and n ratings in a history, action a of it has the residual
 g = w · (wins_a − Σ_j p_a / (p_a + p_j)), ties half wins, and the curvature w · Σ_j p_a p_j / (p_a + p_j)².
@@ -30,14 +30,15 @@ def scatter_parts(
 ) -> None:
     """Fill sums[part, ·, a] over histories edges[part]..edges[part + 1]−1: Σ g², Σ curvature, Σ people.
 
-    `people` is how much of its person a history stands for in the state, `weight` that times the weight of its
-    comparisons. An action is in one history of a person only, so a person's residual is a history's. Parts are the same
-    for any number of threads. Every pair is met twice: then the inner loop has no reduction in it and is vectorised.
+    `people` is the probability that a history's person is in the state, `weight` this times the weight of the history's
+    comparisons. An action is in one history per person only, so residuals of people are those of histories. Parts do
+    not depend on the number of threads. Each pair is visited twice, so that the inner loop has no reduction and is
+    vectorised.
     """
     longest = 0
     for g in range(edges[low], edges[high]):
         longest = max(longest, offsets[g + 1] - offsets[g])
-    mine = np.empty(longest)
+    strength = np.empty(longest)
     share = np.empty(longest)
     bend = np.empty(longest)
     for part in range(low, high):
@@ -48,19 +49,19 @@ def scatter_parts(
             if n < 2 or people[g] <= 0.0:
                 continue
             for i in range(n):
-                mine[i] = p[action[start + i]]
+                strength[i] = p[action[start + i]]
                 share[i] = 0.0
                 bend[i] = 0.0
             for j in range(n):
-                other = mine[j]
+                p_j = strength[j]
                 for i in range(n):
-                    one = 1.0 / (mine[i] + other)
-                    share[i] += one
-                    bend[i] += one * (one * other)
+                    inverse = 1.0 / (strength[i] + p_j)
+                    share[i] += inverse
+                    bend[i] += inverse * (inverse * p_j)
             for i in range(n):
                 at = start + i
                 wins = below[at] - start + 0.5 * (through[at] - below[at])  # with half a tie against itself, as below
-                residual = weight[g] * (wins - mine[i] * share[i])
+                residual = weight[g] * (wins - strength[i] * share[i])
                 sums[part, SQUARES, action[at]] += residual * residual
-                sums[part, CURVATURE, action[at]] += weight[g] * (mine[i] * bend[i] - 0.25)
+                sums[part, CURVATURE, action[at]] += weight[g] * (strength[i] * bend[i] - 0.25)
                 sums[part, RATERS, action[at]] += people[g]

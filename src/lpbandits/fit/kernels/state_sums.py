@@ -1,8 +1,8 @@
-"""Ratings of an action by the people of a state: how many, their sum, and squares about means.
+"""Sums of ratings per state and action: number, total, and squares about means.
 
-A person counts in the state of their label; or, where there are chances (people × states, else 0 columns), in each
-state by its chance. Sums are made in parts, from people edges[part] up to edges[part + 1], that are the same for any
-number of threads.
+A person counts in the state of the label or, if `membership` (people × states) has columns, in each state by its
+probability. Sums are made per part: people edges[part] up to edges[part + 1]. Parts do not depend on the number of
+threads.
 """
 
 from typing import Any
@@ -22,25 +22,25 @@ def add_cells(
     action: Any,
     rating: FloatArray,
     labels: IntArray,
-    chance: FloatArray,
+    membership: FloatArray,
     sums: FloatArray,
 ) -> None:
-    """Fill sums[part, ·, z, a]: how many of the part's people in state z rated a, and the sum of these ratings."""
+    """Fill sums[part, ·, z, a]: number and sum of the ratings of a by the part's people of state z."""
     for part in range(low, high):
         raters, total = sums[part, RATERS], sums[part, SUM]
         raters[:] = 0.0
         total[:] = 0.0
         for i in range(edges[part], edges[part + 1]):
             rated = action[offsets[i] : offsets[i + 1]]
-            given = rating[offsets[i] : offsets[i + 1]]
-            for z in range(chance.shape[1]):
+            values = rating[offsets[i] : offsets[i + 1]]
+            for z in range(membership.shape[1]):
                 for t in range(len(rated)):
-                    raters[z, rated[t]] += chance[i, z]
-                    total[z, rated[t]] += chance[i, z] * given[t]
-            if chance.shape[1] == 0:
+                    raters[z, rated[t]] += membership[i, z]
+                    total[z, rated[t]] += membership[i, z] * values[t]
+            if membership.shape[1] == 0:
                 for t in range(len(rated)):
                     raters[labels[i], rated[t]] += 1.0
-                    total[labels[i], rated[t]] += given[t]
+                    total[labels[i], rated[t]] += values[t]
 
 
 @jit_in_place
@@ -52,7 +52,7 @@ def add_squares(
     action: Any,
     rating: FloatArray,
     labels: IntArray,
-    chance: FloatArray,
+    membership: FloatArray,
     means: FloatArray,
     sums: FloatArray,
 ) -> None:
@@ -61,13 +61,13 @@ def add_squares(
         total = 0.0
         for i in range(edges[part], edges[part + 1]):
             rated = action[offsets[i] : offsets[i + 1]]
-            given = rating[offsets[i] : offsets[i + 1]]
-            for z in range(chance.shape[1]):
+            values = rating[offsets[i] : offsets[i + 1]]
+            for z in range(membership.shape[1]):
                 for t in range(len(rated)):
-                    away = given[t] - means[z, rated[t]]
-                    total += chance[i, z] * (away * away)
-            if chance.shape[1] == 0:
+                    away = values[t] - means[z, rated[t]]
+                    total += membership[i, z] * (away * away)
+            if membership.shape[1] == 0:
                 for t in range(len(rated)):
-                    away = given[t] - means[labels[i], rated[t]]
+                    away = values[t] - means[labels[i], rated[t]]
                     total += away * away
         sums[part] = total

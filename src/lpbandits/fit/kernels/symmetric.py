@@ -1,6 +1,6 @@
-"""A symmetric matrix times a vector by BLAS, which reads half of the matrix, without the GIL.
+"""Multiply a symmetric matrix by a vector with BLAS, which reads half of the matrix, without the GIL.
 
-`scipy.linalg.blas.dsymv` holds it, and `numpy.dot` reads all of the matrix, which takes half as long again.
+`scipy.linalg.blas.dsymv` holds the GIL, and `numpy.dot` reads all of the matrix, which takes 1.5 times as long.
 """
 
 import ctypes

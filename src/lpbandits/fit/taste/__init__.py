@@ -1,1 +1,1 @@
-"""Taste: how preferences vary continuously between people."""
+"""Taste models: estimate item means and factors from ratings, and choose their number on held-out people."""

@@ -94,7 +94,7 @@ def _panels(low: int, high: int, dense: FloatArray, rated: Floats32, products: F
 
 
 def mirrored(packed: NDArray[Any], c: int) -> FloatArray:
-    """Return the symmetric c×c matrix with the given upper triangle.
+    """Return the symmetric c×c matrix with this upper triangle.
 
     >>> mirrored(np.array([1.0, 2.0, 3.0]), 2).tolist()
     [[1.0, 2.0], [2.0, 3.0]]

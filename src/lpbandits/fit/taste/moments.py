@@ -147,8 +147,8 @@ def _sums(ratings: StandardizedRatings, groups: Sequence[_Group]) -> list[_Sums]
     log, pairs = ratings.log, sum(len(group.covariance_actions) ** 2 for group in groups)
     if not log.budget.shared(BYTES_PER_SENT_PAIR * pairs, in_order=True):
         log = log.local
-    own = (ratings.scales.means, ratings.scales.spreads, *masks)
-    return functools.reduce(_add_each, log.fold_runs(_add_block, common, per_person=own))
+    per_person = (ratings.scales.means, ratings.scales.spreads, *masks)
+    return functools.reduce(_add_each, log.fold_runs(_add_block, common, per_person=per_person))
 
 
 def _add_each(totals: list[_Sums], more: list[_Sums]) -> list[_Sums]:
@@ -193,15 +193,15 @@ def _block_sums(
     return _Sums(products, raters, squares, [offsets])
 
 
-def leading_factors(seen: Moments, count: int, shrinkage: float) -> FloatArray:
+def leading_factors(moments: Moments, count: int, shrinkage: float) -> FloatArray:
     """Return c×count factors q, strongest first, from covariances shrunken by `shrinkage` pseudo-people.
 
     The diagonal holds the explained variances h_a = |q_a|², which depend on the factors, so both are updated in turn.
     Noise alone has large eigenvalues too: `FLOOR` times the smallest is subtracted from all, so that extra factors do
     little harm.
     """
-    shrunken = seen.products / (seen.raters + shrinkage)
-    variances = seen.variances[seen.covariance_actions]
+    shrunken = moments.products / (moments.raters + shrinkage)
+    variances = moments.variances[moments.covariance_actions]
     q = np.zeros((len(variances), 0))
     explained = 0.3 * variances
     with one_thread("blas"):
@@ -216,19 +216,19 @@ def leading_factors(seen: Moments, count: int, shrinkage: float) -> FloatArray:
     return kept
 
 
-def taste_with(seen: Moments, factors: FloatArray, **others: Any) -> TasteModel:
+def taste_with(moments: Moments, factors: FloatArray, **others: Any) -> TasteModel:
     """Return the taste model with these factors; unexplained variance becomes residual variance."""
-    every = np.zeros((len(seen.variances), factors.shape[1]))
-    every[seen.covariance_actions] = factors
-    residual = np.maximum(seen.variances - (every**2).sum(axis=1), 0.1 * seen.variances)
+    every = np.zeros((len(moments.variances), factors.shape[1]))
+    every[moments.covariance_actions] = factors
+    residual = np.maximum(moments.variances - (every**2).sum(axis=1), 0.1 * moments.variances)
     return TasteModel(
-        seen.means,
+        moments.means,
         every,
         np.maximum(residual, MIN_VARIANCE),
-        offset=seen.offset,
-        level=seen.level,
-        log_scale=seen.log_scale,
-        log_scale_sd=seen.log_scale_sd,
+        offset=moments.offset,
+        level=moments.level,
+        log_scale=moments.log_scale,
+        log_scale_sd=moments.log_scale_sd,
         **others,
     )
 

@@ -52,8 +52,8 @@ class Scales:
 def scales(log: Ratings | Blocks) -> Scales:
     """Return each person's mean and standard deviation.
 
-    >>> found = scales(Ratings.from_arrays([0, 0, 1], [0, 1, 0], [5, 3, 2]))
-    >>> found.means.tolist(), found.spreads.tolist()
+    >>> person_scales = scales(Ratings.from_arrays([0, 0, 1], [0, 1, 0], [5, 3, 2]))
+    >>> person_scales.means.tolist(), person_scales.spreads.tolist()
     ([4.0, 2.0], [1.0, 0.0])
     """
     blocks = as_blocks(log)

@@ -6,9 +6,7 @@ people) of the best score, the one with most factors wins: policies that pick th
 distinctions that a mean over all ratings hardly shows. The final model is fitted to all people.
 """
 
-import functools
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -126,7 +124,7 @@ class HeldOutRatings:
         rating = self.rating.copy()
         means, sds, logs = np.empty((3, len(rating)))
         arrays = (taste.table(), start, np.empty((people, *start.shape)), self.offsets, self.action.copy(), rating)
-        threads.run(functools.partial(_predict, greedy), people, *arrays, means, sds, logs, smallest=8)
+        threads.run(predict_sequence, people, greedy, *arrays, means, sds, logs, smallest=8)
         half = float(ndtri(0.5 + LEVEL / 2)) * sds
         return Predictions(np.abs(rating - means) / half, logs)
 
@@ -143,10 +141,6 @@ class HeldOutRatings:
         person = np.repeat(np.arange(self.people), counts)
         later = np.arange(len(errors)) - self.offsets[person] >= np.minimum(greedy, counts // 2)[person]
         return errors[later & (person % 2 == 0)], errors[later & (person % 2 == 1)]
-
-
-def _predict(greedy: int, low: int, high: int, *arrays: Any) -> None:
-    predict_sequence(low, high, greedy, *arrays)
 
 
 def _width(errors: FloatArray) -> float:
@@ -198,17 +192,17 @@ def fit_taste(
     used, unused = split_people(len(people), HOLDOUT, seed)
     try:
         with watch.part("taste, sums"):
-            seen, *rest = moments_of(ratings, [people] if chosen else [people, people[used]])
+            moments, *rest = moments_of(ratings, [people] if chosen else [people, people[used]])
         report = chosen
         if report is None:
             with watch.part("taste, choice"):
                 heldout = blocks.subset(people[unused[:MAX_HOLDOUT]])
                 report = _choose(rest.pop(), len(used), heldout, seed, blocks.pool)
         with watch.part("taste"):
-            most = max(*_candidates(seen, len(people)), report.factors)
-            factors = leading_factors(seen, most, report.shrinkage)[:, : report.factors]
+            most = max(*_candidates(moments, len(people)), report.factors)
+            factors = leading_factors(moments, most, report.shrinkage)[:, : report.factors]
             about = {"states": 1} | {name: value for name, value in report.to_dict().items() if name != "curve"}
-            taste = taste_with(seen, factors, calibration=report.calibration, about=about)
+            taste = taste_with(moments, factors, calibration=report.calibration, about=about)
     except InvalidInput as error:  # the orderings do not depend on the taste
         return _no_taste(str(error))
     notes = []
@@ -231,29 +225,29 @@ def _sample(people: IntArray, counts: IntArray, c: int, seed: int) -> IntArray:
     return np.sort(order[: max(int(np.searchsorted(pairs, MAX_PAIRS, side="right")), MIN_PEOPLE)])
 
 
-def _candidates(seen: Moments, people: int) -> list[int]:
+def _candidates(moments: Moments, people: int) -> list[int]:
     """Return the numbers of factors that the numbers of people and actions allow."""
-    return [d for d in FACTORS if d <= min(len(seen.covariance_actions) - 1, people // 2)]
+    return [d for d in FACTORS if d <= min(len(moments.covariance_actions) - 1, people // 2)]
 
 
-def _factors(low: int, high: int, seen: Moments, count: int, out: list[FloatArray]) -> None:
+def _factors(low: int, high: int, moments: Moments, count: int, out: list[FloatArray]) -> None:
     for i in range(low, high):
-        out[i] = leading_factors(seen, count, SHRINKAGES[i])
+        out[i] = leading_factors(moments, count, SHRINKAGES[i])
 
 
-def _choose(seen: Moments, people: int, heldout: Ratings, seed: int, threads: Threads) -> TasteReport:
+def _choose(moments: Moments, people: int, heldout: Ratings, seed: int, threads: Threads) -> TasteReport:
     """Score all numbers of factors and shrinkages on held-out people; the first of many factors stand for fewer."""
     short = HeldOutRatings.of(heldout, seed, MAX_PREDICTED)
     long = HeldOutRatings.of(heldout, seed, MAX_CALIBRATED)
-    numbers = _candidates(seen, people)
+    numbers = _candidates(moments, people)
     curve: list[Json] = []
     tried: list[tuple[TasteModel, Predictions]] = []
     by_shrinkage: list[FloatArray] = [np.empty(0)] * len(SHRINKAGES)
     with one_thread("blas"):  # around all of them: each call restores the libraries' threads at its end
-        threads.run(_factors, len(SHRINKAGES), seen, numbers[-1], by_shrinkage, blocks=len(SHRINKAGES))
+        threads.run(_factors, len(SHRINKAGES), moments, numbers[-1], by_shrinkage, blocks=len(SHRINKAGES))
     for shrinkage, factors in zip(SHRINKAGES, by_shrinkage, strict=True):
         for d in numbers if shrinkage == SHRINKAGES[0] else numbers[1:]:
-            taste = taste_with(seen, factors[:, :d])
+            taste = taste_with(moments, factors[:, :d])
             tried.append((taste, short.predict(taste, threads)))
             curve.append({"factors": d, "shrinkage": shrinkage, "score": float(tried[-1][1].logs.mean())})
     good = short.as_good_as_best([predictions.logs for _, predictions in tried])
