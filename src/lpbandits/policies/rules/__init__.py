@@ -1,4 +1,4 @@
-"""The rules: which action, or which pair, to play? A new one is one file, and its two lines here."""
+"""Rules: which action, or which pair, to play. A new one is one file and two lines here."""
 
 from lpbandits.policies.base import Rule
 from lpbandits.policies.rules.any_action import AnyAction as AnyAction
@@ -28,4 +28,4 @@ _ALL: tuple[type[Rule], ...] = (
 )
 
 RULES: dict[str, type[Rule]] = {part.kind: part for part in _ALL}
-"""Every rule by its name in files; `lpbandits.register` adds others."""
+"""Rules by their names in files; `lpbandits.register` adds others."""
