@@ -13,7 +13,7 @@ from lpbandits.errors import FileFormatError, InvalidInput, NotSupported
 from lpbandits.io.json import digest
 from lpbandits.model import PreferenceModel
 from tests.agent.test_agent import MODEL, agent_for
-from tests.conftest import CASES, Case, model_for
+from tests.conftest import CASES, Case, agent_after, model_for
 
 
 def test_a_belief_of_another_policy_is_refused() -> None:
@@ -153,9 +153,7 @@ def test_a_belief_that_no_outcomes_lead_to_is_refused(policy: lpb.Policy, row: A
 
 @pytest.mark.parametrize("make", [lpb.LpbTS, lpb.MTS, lpb.MUCB, lpb.LpbPaired])
 def test_score_and_posterior_are_worked_out_not_believed(make: Callable[..., lpb.Policy]) -> None:
-    agent = Agent(make(MODEL), seed=0)
-    for action, reward in [("rest", 1.0), ("drug A", 3.0), ("rest", 0.5), ("drug B", 2.0)]:
-        agent.tell(action, reward)
+    agent = agent_after(make(MODEL), [("rest", 1.0), ("drug A", 3.0), ("rest", 0.5), ("drug B", 2.0)])
     belief = json.loads(agent.to_json())["belief"]
     lie = {"score": [0.0, -50.0], "posterior": [1.0, 0.0]}
     assert belief["states"]["posterior"] != lie["posterior"]
