@@ -45,13 +45,13 @@ def test_an_agent_saved_without_outcomes_cannot_retract() -> None:
     agent.tell("drug B", 1.0)
     text = agent.to_json(outcomes=False)
     assert len(text) < len(agent.to_json())
-    again = Agent.from_json(text)
-    np.testing.assert_array_equal(again.posterior, agent.posterior)
-    again.tell("rest", 3.0)
-    for method in (lambda: again.retract("rest", 3.0), lambda: again.with_model(MODEL)):
+    restored = Agent.from_json(text)
+    np.testing.assert_array_equal(restored.posterior, agent.posterior)
+    restored.tell("rest", 3.0)
+    for method in (lambda: restored.retract("rest", 3.0), lambda: restored.with_model(MODEL)):
         with pytest.raises(NotSupported, match="2 outcomes"):
             method()
-    assert Agent.from_json(again.to_json()).rounds == 3
+    assert Agent.from_json(restored.to_json()).rounds == 3
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -61,13 +61,13 @@ def test_packed_beliefs_round_trip_and_damage_is_an_error(case: Case) -> None:
         agent.tell(i % 10, float(i % 2))
     data = agent.belief.pack()
     assert len(data) < 1024, "ten tried actions and five states"
-    again = Agent(agent.policy, seed=3, belief=lpb.Belief.unpack(agent.policy, data))
-    assert again.belief.pack() == data
-    assert again.rounds == 40
+    restored = Agent(agent.policy, seed=3, belief=lpb.Belief.unpack(agent.policy, data))
+    assert restored.belief.pack() == data
+    assert restored.rounds == 40
     for _ in range(5):
         action = agent.ask()
-        assert again.ask() == action
-        for one in (agent, again):
+        assert restored.ask() == action
+        for one in (agent, restored):
             one.tell(action, 1.0)
     for broken in (b"", data[:10], data[:-1], data + b"x", b"LPB2" + data[4:], data[:33] + b"\0" + data[34:]):
         with pytest.raises(FileFormatError, match="belief"):

@@ -144,14 +144,14 @@ def test_a_restored_agent_continues_with_the_same_pairs(name: str) -> None:
     agent = lpb.Agent(duel_policy(name, model), seed=3, person=9)
     for _ in range(30):
         agent.tell_duel(*sorted(agent.ask_pair(), key=str))
-    again = lpb.Agent.from_json(agent.to_json())
-    assert again.rounds == agent.rounds == 30
-    assert again.policy == agent.policy
+    restored = lpb.Agent.from_json(agent.to_json())
+    assert restored.rounds == agent.rounds == 30
+    assert restored.policy == agent.policy
     for _ in range(20):
         pair = agent.ask_pair()
-        assert again.ask_pair() == pair
+        assert restored.ask_pair() == pair
         agent.tell_duel(*pair)
-        again.tell_duel(*pair)
+        restored.tell_duel(*pair)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -226,10 +226,10 @@ def test_paired_rewards_are_duels(data: st.DataObject) -> None:
     for winner, loser in lpb.agent.pair_up([a for a, _ in plays], [r for _, r in plays]):
         other.tell_duel(winner, loser)
     np.testing.assert_array_equal(agent.posterior, other.posterior)
-    again = lpb.Agent.from_json(agent.to_json())
-    again.tell(1, 9.0)
+    restored = lpb.Agent.from_json(agent.to_json())
+    restored.tell(1, 9.0)
     agent.tell(1, 9.0)
-    np.testing.assert_array_equal(agent.posterior, again.posterior)
+    np.testing.assert_array_equal(agent.posterior, restored.posterior)
 
 
 def test_paired_rewards_with_a_single_state() -> None:

@@ -157,10 +157,10 @@ def test_relabelling_the_actions_relabels_the_posterior(names: list[int], seed: 
     orders = np.array([rng.permutation(5) for _ in range(3)])
     orders = np.unique(orders, axis=0)
     renamed = np.array(names)[orders]
-    again = np.argsort(names)
+    inverse = np.argsort(names)
     np.testing.assert_allclose(
         log_probabilities(orders, counts, means),
-        log_probabilities(renamed, counts[again], means[again]),
+        log_probabilities(renamed, counts[inverse], means[inverse]),
         rtol=1e-9,
         atol=1e-9,
     )

@@ -64,10 +64,10 @@ def test_a_packed_belief_has_the_same_forecasts(data: st.DataObject) -> None:
     policy = lpb.Taste(model_of(taste))
     agent = agent_after(policy, data.draw(outcomes(taste.n_actions)))
     packed = agent.belief.pack()
-    again = Belief.unpack(policy, packed)
-    assert again.pack() == packed
-    np.testing.assert_allclose(policy.expected(again), policy.expected(agent.belief), rtol=1e-7, atol=1e-7)
-    np.testing.assert_allclose(policy.predictive_sd(again), policy.predictive_sd(agent.belief), rtol=1e-7, atol=1e-7)
+    restored = Belief.unpack(policy, packed)
+    assert restored.pack() == packed
+    np.testing.assert_allclose(policy.expected(restored), policy.expected(agent.belief), rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(policy.predictive_sd(restored), policy.predictive_sd(agent.belief), rtol=1e-7, atol=1e-7)
     text = agent.to_json(outcomes=False)
     assert json.loads(text)["belief"]["own"] == []
     restored = lpb.Agent.from_json(text).belief
@@ -166,9 +166,9 @@ def test_a_taste_model_is_saved_with_the_model() -> None:
     model = PreferenceModel([[0, 1]], taste=taste)
     bare = PreferenceModel([[0, 1]])
     assert (bare.to_dict()["version"], "taste" in bare.to_dict(), model.to_dict()["version"]) == (1, False, 2)
-    again = PreferenceModel.from_dict(json.loads(json.dumps(model.to_dict())))
-    assert again == model != bare
-    assert again.taste == taste == model.relabelled(["a", "b"]).taste
+    restored = PreferenceModel.from_dict(json.loads(json.dumps(model.to_dict())))
+    assert restored == model != bare
+    assert restored.taste == taste == model.relabelled(["a", "b"]).taste
     flat = TasteModel(np.array([0.5, -0.5]), np.zeros((2, 0)), np.full(2, 0.5))
     assert TasteModel.from_dict(json.loads(json.dumps(flat.to_dict()))) == flat
     with pytest.raises(InvalidInput, match=r"taste must have 3 actions.*got 2"):
