@@ -25,7 +25,7 @@ from lpbandits.policies.registry import TASTES
 from lpbandits.policies.rules import RULES, Sample
 from lpbandits.rewards import Rewards
 from lpbandits.taste_model import TasteModel
-from lpbandits.typing import FloatArray, IntArray
+from lpbandits.typing import FloatArray, IntArray, Label
 from lpbandits.worlds import WORLDS, MeansWorld, Population, ReplayWorld, SyntheticWorld, World
 
 settings.register_profile(
@@ -264,7 +264,7 @@ def models(
     return PreferenceModel(orderings, prior=np.array(weights) / sum(weights), means=means)
 
 
-def agent_after(policy: Policy, history: Iterable[Outcome], seed: int = 0) -> Agent:
+def agent_after(policy: Policy, history: Iterable[tuple[Label, float]], seed: int = 0) -> Agent:
     """Return an agent that was told a history of (action, reward)."""
     agent = Agent(policy, seed=seed)
     for action, reward in history:

@@ -31,12 +31,12 @@ def register(thing: T) -> T:
     registry: dict[str, Any]
     attribute = "name"
     if isinstance(added, Entry):
-        registry = POLICIES  # type: ignore[assignment] # registries of different values
+        registry = POLICIES
     elif isinstance(added, type) and issubclass(added, Evidence | Rule):
-        registry = EVIDENCES if issubclass(added, Evidence) else RULES  # type: ignore[assignment] # as above
+        registry = EVIDENCES if issubclass(added, Evidence) else RULES
         attribute = "kind"
     elif isinstance(added, type) and callable(getattr(added, "draw", None)) and hasattr(added, "name"):
-        registry = WORLDS  # type: ignore[assignment] # as above
+        registry = WORLDS
     else:
         raise InvalidInput(
             f"register takes an Evidence or Rule class, a world class with name and draw, or an Entry, got "

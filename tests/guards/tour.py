@@ -82,7 +82,7 @@ def policies() -> Iterator[tuple[lpb.Policy, Form]]:
     means, prior = np.round(4.0 * plain.means) / 4.0, np.array([0.5, 0.25, 0.25])
     with tempfile.TemporaryDirectory() as folder:
         plain.save(Path(folder, "model.json"))
-        models = [(lpb.PreferenceModel.load(Path(folder, "model.json")), np.copy)]
+        models = [(lpb.PreferenceModel.load(Path(folder, "model.json")), FORMS["plain"])]
     for form in FORMS.values():
         model = lpb.PreferenceModel(form(plain.orderings), prior=form(prior), means=form(means), taste=plain.taste)
         models.append((model, form))

@@ -72,7 +72,7 @@ def test_retracting_restores_the_exact_state(case: Case, data: st.DataObject) ->
     agent = agent_after(policy, list(data.draw(st.permutations([*history, *wrong]))))
     for action, reward in wrong:
         agent.retract(action, reward)
-    clean = agent_after(policy, agent.outcomes)  # type: ignore[arg-type] # the labels are numbers
+    clean = agent_after(policy, agent.outcomes)
     assert sorted(agent.outcomes) == sorted(history)
     assert agent.to_json() == clean.to_json()
     assert agent.belief.pack() == clean.belief.pack()

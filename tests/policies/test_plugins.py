@@ -52,7 +52,7 @@ def load(source: str, folder: Path, name: str) -> ModuleType:
 @contextmanager
 def restored_registries() -> Iterator[None]:
     """Restore the registries on exit."""
-    registries: list[dict[str, Any]] = [EVIDENCES, RULES, POLICIES, WORLDS]  # type: ignore[list-item] # of different values
+    registries: list[dict[str, Any]] = [EVIDENCES, RULES, POLICIES, WORLDS]
     before = [dict(registry) for registry in registries]
     yield
     for registry, entries in zip(registries, before, strict=True):
