@@ -295,7 +295,7 @@ class Policy:
         return self._parts() | ({"explore": self.explore} if self.explore else {})
 
     def _parts(self) -> Json:
-        parts = {"evidence": self.evidence, "rule": self.rule}
+        parts: dict[str, Evidence | Rule] = {"evidence": self.evidence, "rule": self.rule}
         return {name: {"kind": part.kind, **settings_of(part)} for name, part in parts.items()}
 
     def __eq__(self, other: object) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput
@@ -126,7 +126,8 @@ def make_policy(name: str, setting: Setting) -> Policy:
 
 def entry_of(name: str) -> Entry:
     """Return the entry of a name."""
-    if isinstance(name, str) and name not in POLICIES:
+    known: Any = name
+    if isinstance(known, str) and known not in POLICIES:
         load_outside()
     return POLICIES[validate.as_choice(name, "policy", POLICIES)]
 
