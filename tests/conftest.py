@@ -5,7 +5,7 @@ import itertools
 import math
 import os
 import socket
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from lpbandits.agent import Agent
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import POLICIES, Policy, Setting, make_policy
@@ -24,7 +25,7 @@ from lpbandits.policies.registry import TASTES
 from lpbandits.policies.rules import RULES, Sample
 from lpbandits.rewards import Rewards
 from lpbandits.taste_model import TasteModel
-from lpbandits.typing import FloatArray, IntArray
+from lpbandits.typing import FloatArray, IntArray, Label
 from lpbandits.worlds import WORLDS, MeansWorld, Population, ReplayWorld, SyntheticWorld, World
 
 settings.register_profile(
@@ -261,6 +262,14 @@ def models(
         own = draw(st.lists(st.floats(low, high), min_size=k, max_size=k))
         means[z, orderings[z]] = sorted(own, reverse=True)
     return PreferenceModel(orderings, prior=np.array(weights) / sum(weights), means=means)
+
+
+def agent_after(policy: Policy, history: Iterable[tuple[Label, float]], seed: int = 0) -> Agent:
+    """Return an agent that was told a history of (action, reward)."""
+    agent = Agent(policy, seed=seed)
+    for action, reward in history:
+        agent.tell(action, reward)
+    return agent
 
 
 def rewards_like(kind: str) -> st.SearchStrategy[float]:

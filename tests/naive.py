@@ -1,7 +1,7 @@
 """Slow and obvious twins of the kernels, to be checked by eye.
 
-Nothing here calls the package; the last functions only read a policy's settings. Rewards come as a plain history
-of (action, reward); a state's fit starts from the raw rewards each time; random numbers are Python integers.
+Nothing here calls the package; the last functions only read a policy's settings. A history is a sequence of
+(action, reward); every fit starts from the raw rewards; random numbers are Python integers.
 """
 
 import itertools
@@ -62,14 +62,17 @@ def isotonic(values: Floats, weights: Floats) -> Floats:
     return np.array([min(max(mean(s, t) for t in range(i, n)) for s in range(i + 1)) for i in range(n)])
 
 
+def rewards_by_action(history: History) -> dict[int, list[float]]:
+    """The rewards of each tried action."""
+    return {a: [reward for action, reward in history if action == a] for a, _ in history}
+
+
 def fitted_means(ordering: Ints, history: History) -> dict[int, float]:
     """The fitted mean of each tried action under one ordering, best first."""
-    told: dict[int, list[float]] = {}
-    for action, reward in history:
-        told.setdefault(action, []).append(reward)
-    tried = [int(a) for a in ordering if int(a) in told]
-    values = np.array([np.mean(told[a]) for a in tried])
-    weights = np.array([float(len(told[a])) for a in tried])
+    rewards = rewards_by_action(history)
+    tried = [int(a) for a in ordering if int(a) in rewards]
+    values = np.array([np.mean(rewards[a]) for a in tried])
+    weights = np.array([float(len(rewards[a])) for a in tried])
     return dict(zip(tried, isotonic(values, weights).tolist(), strict=True))
 
 
@@ -80,7 +83,7 @@ def active(ordering: Ints, history: History) -> int:
 
 
 def log_likelihood(kind: str, reward: float, mean: float, noise: float) -> float:
-    """Log p(reward | mean), without what does not depend on the mean."""
+    """Log p(reward | mean) up to a constant."""
     if kind == "bernoulli":
         return float(xlogy(reward, mean) + xlog1py(1 - reward, -mean))
     if kind == "poisson":
@@ -104,15 +107,13 @@ def posterior(prior: Floats, scores: Sequence[float]) -> Floats:
 
 
 def refit(orderings: Ints, prior: Floats, history: History, kind: str, noise: float, weight: float) -> Floats:
-    """lpbTS: all rewards at the state's own fit."""
-    return posterior(
-        prior,
-        [log_evidence(kind, history, fitted_means(row, history), noise, weight) for row in orderings],
-    )
+    """lpbTS: all rewards at the state's isotonic fit."""
+    scores = [log_evidence(kind, history, fitted_means(row, history), noise, weight) for row in orderings]
+    return posterior(prior, scores)
 
 
-def chance_of_order(means: Sequence[float], sds: Sequence[float], points: int = 6001) -> float:
-    """P(μ₁ ≥ μ₂ ≥ …) of independent normal μ: the density times the chance that those before are above, summed up."""
+def probability_of_order(means: Sequence[float], sds: Sequence[float], points: int = 6001) -> float:
+    """P(μ₁ ≥ μ₂ ≥ …) of independent normal μ: integrate each density times P(the previous ones are above in order)."""
     means_, sds_ = np.array(means), np.array(sds)
     x = np.linspace((means_ + 10 * sds_).max(), (means_ - 10 * sds_).min(), points)
     above = np.ones(points)
@@ -123,16 +124,14 @@ def chance_of_order(means: Sequence[float], sds: Sequence[float], points: int = 
 
 
 def marginal(orderings: Ints, prior: Floats, history: History, noise: float) -> Floats:
-    """The chance that the means are in the state's order, if nothing was known of them before."""
-    told = {a: [r for b, r in history if b == a] for a, _ in history}
-    tried = [[a for a in row.tolist() if a in told] for row in orderings]
-    chances = [
-        chance_of_order([float(np.mean(told[a])) for a in row], [noise / math.sqrt(len(told[a])) for a in row])
-        if row
-        else 1.0
-        for row in tried
-    ]
-    return np.asarray(prior * chances / np.sum(prior * chances))
+    """The probability that the means are in the state's order, under a flat prior."""
+    rewards = rewards_by_action(history)
+    weights = prior.copy()
+    for z, ordering in enumerate(orderings.tolist()):
+        tried = [rewards[a] for a in ordering if a in rewards]
+        if tried:
+            weights[z] *= probability_of_order(list(map(np.mean, tried)), [noise / math.sqrt(len(x)) for x in tried])
+    return np.asarray(weights / weights.sum())
 
 
 def guess_of(history: History, noise: float | None) -> float:
@@ -145,14 +144,14 @@ def guess_of(history: History, noise: float | None) -> float:
 
 
 def pooled_noise(history: History, guess: float, weight: float) -> float:
-    """The standard deviation of rewards about their action's mean, with a guess that is worth so many rewards."""
-    told = [[r for b, r in history if b == a] for a in {a for a, _ in history}]
-    squares = sum(float(np.sum((np.array(own) - np.mean(own)) ** 2)) for own in told)
-    return math.sqrt((weight * guess**2 + squares) / (weight + sum(len(own) - 1 for own in told)))
+    """The standard deviation of rewards within actions, with a guess worth `weight` rewards."""
+    groups = rewards_by_action(history).values()
+    squares = sum(float(np.sum((np.array(rewards) - np.mean(rewards)) ** 2)) for rewards in groups)
+    return math.sqrt((weight * guess**2 + squares) / (weight + sum(len(rewards) - 1 for rewards in groups)))
 
 
 def incremental(orderings: Ints, prior: Floats, history: History, kind: str, noise: float) -> Floats:
-    """lpbTS, expanded: each reward once, at the fit that already contains it."""
+    """lpbTS, incremental: each reward once, at the fit that includes it."""
     scores = [0.0] * len(orderings)
     for t, (action, reward) in enumerate(history):
         for z, row in enumerate(orderings):
@@ -171,7 +170,7 @@ def known_means(means: Floats, prior: Floats, history: History, kind: str, noise
 def consistency(
     means: Floats, prior: Floats, history: History, noise: float, horizon: int, slack: float = 0.0
 ) -> Floats:
-    """mUCB: equal weights on the states whose rewards did not fall short by more than σ √(6 N log T)."""
+    """mUCB: equal weights on the states with a shortfall of at most σ √(6 N log T)."""
     m = len(means)
     possible = prior > 0
     rounds = np.zeros(m)
@@ -181,20 +180,20 @@ def consistency(
         optimist = max(np.flatnonzero(consistent), key=lambda z: means[z, action])
         rounds[optimist] += 1
         short[optimist] += means[optimist, action] - slack - reward
-        room = noise * np.sqrt(6 * rounds * np.log(max(horizon, 2))) - short
-        consistent = possible & (room >= 0)
+        margin = noise * np.sqrt(6 * rounds * np.log(max(horizon, 2))) - short
+        consistent = possible & (margin >= 0)
         if not consistent.any():
-            consistent = np.arange(m) == np.argmax(np.where(possible, room, -np.inf))
+            consistent = np.arange(m) == np.argmax(np.where(possible, margin, -np.inf))
     return np.asarray(consistent / consistent.sum())
 
 
 def paired(orderings: Ints, prior: Floats, history: History, margin: float | None) -> Floats:
-    """Compare plays 1 and 2, 3 and 4, …; each loss of the action that a state prefers costs it a factor ½ − margin."""
+    """Compare plays 1 and 2, 3 and 4, …; each loss of a state's preferred action costs a factor ½ − margin."""
     scores = [0.0] * len(orderings)
-    for (one, reward), (other, reward_too) in zip(history[::2], history[1::2], strict=False):
+    for (one, reward), (other, other_reward) in zip(history[::2], history[1::2], strict=False):
         for z, row in enumerate(orderings.tolist()):
             ahead = row.index(one) < row.index(other)
-            if reward != reward_too and one != other and ahead != (reward > reward_too):
+            if reward != other_reward and one != other and ahead != (reward > other_reward):
                 scores[z] += float(np.log(0.5 - (margin or 0.0)))
     return posterior(prior, scores)
 
@@ -208,19 +207,19 @@ def pick(actions: Sequence[int], u: float) -> int:
 
 
 def drawn_state(weights: Floats, draw: Draw) -> int:
-    """The state that a uniform number points at."""
+    """The state that a uniform number selects."""
     state = int(np.searchsorted(np.cumsum(weights), unit(draw(STATE, 0)[0]), side="right"))
     return min(state, len(weights) - 1)
 
 
 def best_of(values: Any, allowed: Sequence[int]) -> set[int]:
-    """The allowed actions with the largest value, but for rounding."""
+    """The allowed actions with the largest value, up to rounding."""
     top = max(values[a] for a in allowed)
     return {a for a in allowed if values[a] >= top - 1e-9 * max(1.0, abs(top))}
 
 
 def play_information(expected: Floats, weights: Floats, unsure: Any, allowed: Sequence[int], u: float) -> set[int]:
-    """What a mix of two actions with the least gap² / information may play: all pairs, and all shares, are tried."""
+    """The possible plays of the mix with the smallest gap² / information, found by trying all pairs and shares."""
     known = weights >= 1e-3 * weights.max()
     p, means = weights[known] / weights[known].sum(), expected[known][:, allowed]
     extra = np.broadcast_to(unsure, expected.shape[1])[allowed]
@@ -232,8 +231,8 @@ def play_information(expected: Floats, weights: Floats, unsure: Any, allowed: Se
             more, gain = gap[j] - gap[i], information[j] - information[i]
             turn = (gain * gap[i] - 2 * more * information[i]) / (more * gain) if more * gain != 0 else 0.0
             for share in {0.0, 1.0, min(max(turn, 0.0), 1.0)}:
-                lost, learned = gap[i] + share * more, information[i] + share * gain
-                mixes.append((lost**2 / learned if learned > 0 else np.inf, i, j, share))
+                regret, learned = gap[i] + share * more, information[i] + share * gain
+                mixes.append((regret**2 / learned if learned > 0 else np.inf, i, j, share))
     best = min(ratio for ratio, *_ in mixes)
     if not np.isfinite(best):
         return {allowed[int(i)] for i in np.flatnonzero(gap <= gap.min() + 1e-9 * (1 + abs(gap.min())))}
@@ -249,7 +248,7 @@ def play_sample(orderings: Ints, weights: Floats, allowed: Sequence[int], draw: 
 
 
 def play_optimism(orderings: Ints, means: Floats, weights: Floats, allowed: Sequence[int]) -> int:
-    """The best mean that any possible state promises for its best allowed action."""
+    """The largest mean over possible states and their best allowed actions."""
     possible = np.flatnonzero(weights > 0)
     best = max(possible, key=lambda z: means[z, best_allowed(orderings[z], allowed)])
     return best_allowed(orderings[best], allowed)
@@ -265,16 +264,17 @@ def play_thompson(
     prior_sd: float = 100.0,
 ) -> int:
     """A draw per tried action, and one draw for the largest of all untried ones."""
-    word, word_too = draw(VALUE, 0)
+    word, second_word = draw(VALUE, 0)
     values: dict[int, float] = {}
-    for action in sorted({a for a, _ in history} & set(allowed)):
-        own = [reward for a, reward in history if a == action]
-        precision = prior_sd**-2 + len(own) / noise**2
-        mean = (prior_mean / prior_sd**2 + sum(own) / noise**2) / precision
+    rewards_of = rewards_by_action(history)
+    for action in sorted(rewards_of.keys() & set(allowed)):
+        rewards = rewards_of[action]
+        precision = prior_sd**-2 + len(rewards) / noise**2
+        mean = (prior_mean / prior_sd**2 + sum(rewards) / noise**2) / precision
         values[action] = mean + normal(splitmix(word, action + 1)) / np.sqrt(precision)
     untried = sorted(set(allowed) - set(values))
     if untried:
-        largest = prior_mean + prior_sd * float(ndtri(unit(word_too) ** (1 / len(untried))))
+        largest = prior_mean + prior_sd * float(ndtri(unit(second_word) ** (1 / len(untried))))
         if not values or largest > max(values.values()):
             return pick(untried, unit(draw(FIRST, 0)[0]))
     return max(values, key=lambda a: values[a])
@@ -282,14 +282,12 @@ def play_thompson(
 
 def play_upper_bound(history: History, allowed: Sequence[int], draw: Draw, noise: float) -> int:
     """Untried actions first, then the largest ȳ + σ √(2 log t / n)."""
-    told: dict[int, list[float]] = {}
-    for action, reward in history:
-        told.setdefault(action, []).append(reward)
-    untried = [a for a in allowed if a not in told]
+    rewards = rewards_by_action(history)
+    untried = [a for a in allowed if a not in rewards]
     if untried:
         return pick(untried, unit(draw(FIRST, 0)[0]))
     bonus = 2 * np.log(len(history) + 1)
-    return max(sorted(allowed), key=lambda a: np.mean(told[a]) + noise * np.sqrt(bonus / len(told[a])))
+    return max(sorted(allowed), key=lambda a: np.mean(rewards[a]) + noise * np.sqrt(bonus / len(rewards[a])))
 
 
 def philox(counter: Sequence[int], key: Sequence[int]) -> tuple[int, int, int, int]:
@@ -311,7 +309,7 @@ def words(seed: int, person: int, round_: int, purpose: int, index: int) -> tupl
 
 
 def unit(word: int) -> float:
-    """The middle of one of 2⁵² equal cells of (0, 1), named by the first 52 bits."""
+    """The middle of one of 2⁵² equal cells of (0, 1), selected by the first 52 bits."""
     return (word // 2**12 + 0.5) / 2**52
 
 
@@ -328,7 +326,7 @@ def splitmix(word: int, index: int) -> int:
 
 
 def ziggurat(layers: int = 256, tail: float = 3.6541528853610088) -> list[float]:
-    """The right edges of layers of equal area under exp(−x²/2); to the lowest the tail's area is added."""
+    """The right edges of layers of equal area under exp(−x²/2); the lowest includes the tail."""
 
     def height(x: float) -> float:
         return math.exp(-x * x / 2)
@@ -344,7 +342,7 @@ EDGES = ziggurat()
 
 
 def normal(word: int) -> float:
-    """A point of a layer: inside the next layer's width it is under the curve, else the curve or the tail decides."""
+    """Accept a point of a layer within the next layer's width; else compare with the curve, or draw from the tail."""
     while True:
         layer, x = word % 256, 2 * unit(word) - 1
         if abs(x) * EDGES[layer] < EDGES[layer + 1]:
@@ -362,7 +360,7 @@ def normal(word: int) -> float:
 
 
 def reward(kind: str, mean: float, noise: float, word: int) -> float:
-    """The reward that a word brings about (Bernoulli: 1 if it points below the mean)."""
+    """The reward drawn by a word."""
     u = unit(word)
     if kind == "bernoulli":
         return float(u < mean)
@@ -380,7 +378,7 @@ def reward(kind: str, mean: float, noise: float, word: int) -> float:
 
 
 def inversions(values: Sequence[int]) -> int:
-    """The number of pairs that stand the wrong way round."""
+    """The number of pairs in the wrong order."""
     n = len(values)
     return sum(values[i] > values[j] for i in range(n) for j in range(i + 1, n))
 
@@ -393,7 +391,7 @@ def kendall(one: Sequence[int], other: Sequence[int]) -> float:
 
 
 def synthetic_gap(family: str, place: int, actions: int, u: float, gap: float, jitter: float) -> float:
-    """How much lower an action at this place is than the one before it."""
+    """The gap between the action at this place and the previous one."""
     match family:
         case "exponential":
             return -0.225 * math.log(1 - u)
@@ -414,7 +412,7 @@ def synthetic_means(
     jitter: float,
     family: str = "paper",
 ) -> Floats:
-    """A best mean U(low, low + width), and each next action lower by gap + U(0, jitter), or by another family's gap."""
+    """A best mean U(low, low + width), and gaps of gap + U(0, jitter), or of another family."""
     k = len(ordering)
     means = np.empty(k)
     value = low + width * uniform(seed, person, 0, TOP, 0)
@@ -425,18 +423,18 @@ def synthetic_means(
 
 
 def swapped(ordering: Sequence[int], seed: int, person: int, chance: float) -> list[int]:
-    """A person's own ordering: one pass, in which places i and i + 1 may be swapped."""
-    own = list(ordering)
-    for i in range(len(own) - 1):
+    """A person's ordering: one pass, in which places i and i + 1 may be swapped."""
+    out = list(ordering)
+    for i in range(len(out) - 1):
         if uniform(seed, person, 0, SWAP, i) < chance:
-            own[i], own[i + 1] = own[i + 1], own[i]
-    return own
+            out[i], out[i + 1] = out[i + 1], out[i]
+    return out
 
 
 def noisy_utilities(
     ordering: Sequence[int], noise: float, seed: int, draw: int, state: int, attempt: int = 0
 ) -> Floats:
-    """Standardised ranks of each action, the best highest, with normal noise."""
+    """Standardised ranks of actions, largest for the best, with normal noise."""
     k = len(ordering)
     x = np.empty(k)
     for rank, action in enumerate(ordering):
@@ -447,14 +445,14 @@ def noisy_utilities(
 
 @dataclass(frozen=True)
 class UtilityTwin:
-    """Utilities that are known nearly: everything about a person's rewards as one multivariate normal per state."""
+    """Approximate utilities: the rewards of a person as one multivariate normal per state."""
 
     x: Floats
     """m×k."""
     slack: Floats
     """t of every action."""
     counts: Floats
-    """Of every action; 0 where it was not tried."""
+    """Number of rewards of every action."""
     means: Floats
     noise: float
     share: float
@@ -467,7 +465,7 @@ class UtilityTwin:
 
     @property
     def scale(self) -> float:
-        """g: the spread of the tried actions' means beyond their noise, and a guess that fades."""
+        """g: the spread of the tried actions' means beyond their noise, and the guess."""
         n, counts, y = len(self.tried), self.counts[self.tried], self.means[self.tried]
         if not n:
             return self.noise
@@ -475,14 +473,14 @@ class UtilityTwin:
         return math.sqrt(max(beyond, 0.0) / max(n - 1, 1) + self.noise**2 * 2 / (n + 1))
 
     def joint(self, z: int) -> tuple[Floats, Floats]:
-        """Mean and covariance of the tried actions' mean rewards, but for the level: β ~ N(g, (g/2)²)."""
+        """Mean and covariance of the tried actions' mean rewards without the level: β ~ N(g, (g/2)²)."""
         g, tried = self.scale, self.tried
         x = self.x[z, tried]
         own = np.diag(self.noise**2 / self.counts[tried] + g**2 * self.slack[tried])
         return g * x, own + (g / 2) ** 2 * np.outer(x, x)
 
     def log_likelihood(self, z: int) -> tuple[float, float]:
-        """Log p(rewards | z) under a flat prior of the level, and what its determinants add to that of own errors."""
+        """Log p(rewards | z) under a flat prior of the level, and its log determinant minus that of the residuals."""
         mean, covariance = self.joint(z)
         inverse = np.linalg.inv(covariance)
         away = self.means[self.tried] - mean
@@ -499,13 +497,13 @@ class UtilityTwin:
         likelihoods = np.array([self.log_likelihood(z) for z in range(len(prior))])
         exact = logs + (1 - self.share) * likelihoods[:, 0] - self.share * self.misfits / (2 * self.noise**2)
         bound = logs + (1 - self.share) * (likelihoods[:, 0] + likelihoods[:, 1] / 2)
-        hopeless = bound < exact[bound.argmax()] - 10 - math.log(len(prior))  # what only lowers it is not looked at
+        hopeless = bound < exact[bound.argmax()] - 10 - math.log(len(prior))  # these keep their bound
         scores = np.where(hopeless, bound, exact)
         weights = np.exp(scores - scores.max())
         return np.asarray(weights / weights.sum())
 
     def expected(self, z: int) -> Floats:
-        """E[μ | z]: α + β x, and for a tried action its share of the way to its mean reward."""
+        """E[μ | z]: α + β x, shrunk towards the mean reward for a tried action."""
         g = self.scale
         level, slope = 0.0, g
         if len(self.tried):
@@ -524,7 +522,7 @@ class UtilityTwin:
         return np.asarray(out)
 
     def doubts(self) -> Floats:
-        """The standard deviation of each action's own departure: prior g² t, and its rewards."""
+        """The standard deviation of each action's deviation: prior g² t, and its rewards."""
         prior = self.scale**2 * self.slack
         return np.sqrt(1 / (1 / prior + self.counts / self.noise**2))
 
@@ -542,9 +540,9 @@ def utility_of(policy: Policy, history: History) -> UtilityTwin:
             slack[:] = evidence.slack if z == 0 else slack
             slack += (model.errors[z] / row.std()) ** 2 / m
         x[z] = (row - row.mean()) / (row.std() if k > 1 else 1.0)
-    told = {a: [r for b, r in history if b == a] for a, _ in history}
-    counts = np.array([len(told.get(a, ())) for a in range(k)], dtype=np.float64)
-    means = np.array([np.mean(told[a]) if a in told else 0.0 for a in range(k)])
+    rewards = rewards_by_action(history)
+    counts = np.array([len(rewards.get(a, ())) for a in range(k)], dtype=np.float64)
+    means = np.array([np.mean(rewards[a]) if a in rewards else 0.0 for a in range(k)])
     fits = [fitted_means(ordering, history) for ordering in model.orderings]
     misfits = np.array([sum(counts[a] * (means[a] - fit[a]) ** 2 for a in fit) for fit in fits])
     slack = np.maximum(slack, 1e-6)
@@ -552,7 +550,7 @@ def utility_of(policy: Policy, history: History) -> UtilityTwin:
 
 
 def noise_for(policy: Policy, history: History) -> float:
-    """The noise that a policy works with: told, or learned from how rewards of one action differ."""
+    """The noise of a policy: known, or estimated from the spread within actions."""
     rewards = policy.rewards
     if rewards.noise_known or not history:
         return rewards.sd
@@ -583,7 +581,7 @@ def posterior_of(policy: Policy, kind: str, history: History) -> Floats:
 
 
 def actions_of(policy: Policy, kind: str, history: History, allowed: Sequence[int], draw: Draw) -> set[int]:
-    """The twin of a policy: what it may play after this history, more than one action only where they are equal."""
+    """The twin of a policy: its play after this history; several actions if they are tied."""
     model, rule = policy.model, policy.rule
     noise = policy.rewards.sd
     if rule.top:
@@ -618,7 +616,7 @@ def actions_of(policy: Policy, kind: str, history: History, allowed: Sequence[in
 
 
 def standing(policy: Policy) -> Floats:
-    """How high each action stands: by the popular ordering, or by its mean place over the states."""
+    """Popularity of each action: minus its place in the popular ordering, or its mean rank over states."""
     model = policy.model
     if model.popular is None:
         return np.asarray(-(model.prior @ model.ranks))
@@ -626,10 +624,10 @@ def standing(policy: Policy) -> Floats:
 
 
 def taste_given(taste: TasteModel, lasting: float, history: History, spreads: bool) -> tuple[Floats, Floats, Floats]:
-    """Weights of nine scales, means (scales × k), and the covariance left of lasting values / s².
+    """Weights of nine scales, means (scales × k), and the posterior covariance of lasting values / s².
 
-    By conditioning a dense Gaussian. Row i of `design` says which action reward i is of. Without `spreads`, only each
-    action's mean says something of the scale, not how its rewards differ.
+    By conditioning a dense Gaussian. Row i of `design` marks the action of reward i. Without `spreads`, the spread of
+    an action's rewards is not informative about the scale.
     """
     k = taste.n_actions
     shared = taste.offset + taste.factors @ taste.factors.T + np.diag(lasting * taste.variances)
@@ -657,16 +655,16 @@ def taste_given(taste: TasteModel, lasting: float, history: History, spreads: bo
 
 def taste_forecast(taste: TasteModel, lasting: float, history: History, spreads: bool) -> tuple[Floats, Floats, Floats]:
     """Mean and sd of every action's next reward, and the weights of the scales."""
-    weights, means, left = taste_given(taste, lasting, history, spreads)
+    weights, means, covariance = taste_given(taste, lasting, history, spreads)
     square = weights @ np.exp(2 * (taste.log_scale + taste.log_scale_sd * np.linspace(-2, 2, 9)))
     mean = weights @ means
-    variances = square * (np.diag(left) + (1 - lasting) * taste.variances)
+    variances = square * (np.diag(covariance) + (1 - lasting) * taste.variances)
     variances += weights @ (means - mean) ** 2
     return mean, taste.calibration * np.sqrt(variances), weights
 
 
 def taste_settings(policy: Policy) -> tuple[TasteModel, float, bool]:
-    """What a policy knows of tastes, the lasting share, and whether it keeps how an action's rewards differ."""
+    """The taste model of a policy, the lasting share, and whether it records the spread within actions."""
     taste, evidence = policy.model.taste, policy.evidence
     assert taste is not None
     assert isinstance(evidence, TasteEvidence)
@@ -681,7 +679,7 @@ def taste_of(policy: Policy, history: History) -> tuple[Floats, Floats, Floats]:
 
 
 def between_neighbours(ordering: Ints, fit: dict[int, float]) -> Floats:
-    """Place untried actions by rank on the line between their tried neighbours, and level beyond the outermost."""
+    """Interpolate untried actions by rank between their tried neighbours, constant beyond the outermost."""
     ranks = [i for i, a in enumerate(ordering.tolist()) if a in fit]
     values = [fit[int(ordering[i])] for i in ranks]
     out = np.empty(len(ordering))
@@ -693,7 +691,6 @@ def expected_of(policy: Policy, history: History, z: int) -> Floats:
     """The twin of an evidence's `expected_rewards`."""
     model = policy.model
     k = model.n_actions
-    told = {a: [r for b, r in history if b == a] for a, _ in history}
     match policy.evidence:
         case Refit() | Incremental() | Marginal():
             return between_neighbours(model.orderings[z], fitted_means(model.orderings[z], history))
@@ -705,7 +702,8 @@ def expected_of(policy: Policy, history: History, z: int) -> Floats:
         case Utility():
             return utility_of(policy, history).expected(z)
         case Tally() | Standing():
-            return np.array([np.mean(told[a]) if a in told else np.nan for a in range(k)])
+            rewards = rewards_by_action(history)
+            return np.array([np.mean(rewards[a]) if a in rewards else np.nan for a in range(k)])
         case Paired():
             return np.array([(k - 1 - model.ranks[z, a]) / max(k - 1, 1) for a in range(k)])
     raise NotImplementedError(policy.evidence.kind)

@@ -16,7 +16,7 @@ SAME = 1e-12
 
 
 def posterior(orderings: Sequence[Sequence[int]], prior: Floats, duels: Duels, margin: float | None) -> Floats:
-    """Count, per state, the duels that the action lost which the state prefers."""
+    """Count, per state, the duels that its preferred action lost."""
     factor = 0.5 - (margin or 0.0)
     inversions = [
         sum(list(order).index(loser) < list(order).index(winner) for winner, loser in duels) for order in orderings
@@ -28,7 +28,7 @@ def posterior(orderings: Sequence[Sequence[int]], prior: Floats, duels: Duels, m
 def two_states(
     orderings: Sequence[Sequence[int]], belief: Floats, duels: int, allowed: Sequence[int], draw: Draw
 ) -> tuple[int, int]:
-    """Two drawn states' best allowed actions; where they agree, the most open challenger while doubt is left."""
+    """The best allowed actions of two drawn states; if equal, the most uncertain challenger while it is worthwhile."""
     rows = [[a for a in order if a in allowed] for order in orderings]
 
     def drawn(index: int) -> int:
@@ -37,18 +37,18 @@ def two_states(
     first, second = (rows[min(drawn(index), len(rows) - 1)][0] for index in (0, 1))
     if first != second:
         return first, second
-    doubt = sum(p for p, row in zip(belief, rows, strict=True) if row[0] != first)
-    if doubt <= 1 / (duels + 3) + SAME:
+    other_best = sum(p for p, row in zip(belief, rows, strict=True) if row[0] != first)
+    if other_best <= 1 / (duels + 3) + SAME:
         return first, first
-    chosen, most_open, farthest = first, -1.0, -1.0
+    chosen, largest, farthest = first, -1.0, -1.0
     for other in allowed:
         if other == first:
             continue
         places = np.array([list(order).index(other) - list(order).index(first) for order in orderings])
         above, distance = float(belief[places < 0].sum()), float(belief @ np.abs(places))
-        openness = above * (1 - above)
-        if openness > most_open + SAME or (openness > most_open - SAME and distance > farthest + SAME):
-            chosen, most_open, farthest = other, openness, distance
+        variance = above * (1 - above)
+        if variance > largest + SAME or (variance > largest - SAME and distance > farthest + SAME):
+            chosen, largest, farthest = other, variance, distance
     return first, chosen
 
 
@@ -56,10 +56,10 @@ def gamma(shape: float, purpose: int, index: int, draw: Draw) -> float:
     """Marsaglia and Tsang's squeeze-free rejection."""
     d = shape - 1 / 3
     for i in range(32):
-        word, word_too = draw(purpose, 32 * index + i)
+        word, second_word = draw(purpose, 32 * index + i)
         x = normal(word)
         v = (1 + x / math.sqrt(9 * d)) ** 3
-        if v > 0 and math.log(unit(word_too)) < x * x / 2 + d - d * v + d * math.log(v):
+        if v > 0 and math.log(unit(second_word)) < x * x / 2 + d - d * v + d * math.log(v):
             return d * v
     return d
 
@@ -85,24 +85,24 @@ def double_thompson(k: int, duels: Duels, allowed: Sequence[int], alpha: float, 
     for i in allowed:
         for j in allowed:
             if i < j:
-                mine = gamma(wins[i, j] + 1, naive.VALUE, 2 * (i * k + j), draw)
-                theirs = gamma(wins[j, i] + 1, naive.VALUE, 2 * (i * k + j) + 1, draw)
-                beats[i if mine > theirs else j] += 1
+                won = gamma(wins[i, j] + 1, naive.VALUE, 2 * (i * k + j), draw)
+                lost = gamma(wins[j, i] + 1, naive.VALUE, 2 * (i * k + j) + 1, draw)
+                beats[i if won > lost else j] += 1
     most = max(beats[i] for i in candidates)
     tied = [i for i in candidates if beats[i] == most]
     first = tied[min(int(unit(draw(naive.FIRST, 0)[0]) * len(tied)), len(tied) - 1)]
-    chances = {first: 0.5}
+    probabilities = {first: 0.5}
     for i in allowed:
         if i != first and limits(i, first)[0] <= 0.5:
-            mine = gamma(wins[i, first] + 1, CHALLENGE, 2 * i, draw)
-            theirs = gamma(wins[first, i] + 1, CHALLENGE, 2 * i + 1, draw)
-            chances[i] = mine / (mine + theirs)
-    return first, max(chances, key=lambda i: chances[i])
+            won = gamma(wins[i, first] + 1, CHALLENGE, 2 * i, draw)
+            lost = gamma(wins[first, i] + 1, CHALLENGE, 2 * i + 1, draw)
+            probabilities[i] = won / (won + lost)
+    return first, max(probabilities, key=lambda i: probabilities[i])
 
 
 def first_wins(comparison: str, one: float, other: float, noise: float, draw: Draw) -> bool:
     """Compare two noisy Gaussian rewards, or toss a Bradley-Terry coin."""
-    word, word_too = draw(naive.REWARD, 0)
+    word, second_word = draw(naive.REWARD, 0)
     if comparison == "bradley-terry":
         return unit(word) < 1 / (1 + math.exp((other - one) / noise))
-    return one + noise * normal(word) > other + noise * normal(word_too)
+    return one + noise * normal(word) > other + noise * normal(second_word)

@@ -1,6 +1,6 @@
-"""`register`: make parts, policies and worlds from outside the package known by name."""
+"""`register`: add evidences, rules, policies and worlds of other packages by name."""
 
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from lpbandits.errors import InvalidInput
 from lpbandits.policies import POLICIES, Entry, Evidence, Rule
@@ -13,11 +13,11 @@ T = TypeVar("T")
 
 
 def register(thing: T) -> T:
-    """Make an evidence, a rule, a world or a policy known by its name, and return it: also as a decorator of a class.
+    """Register an evidence, a rule, a world or a policy by its name, and return it; also usable as a class decorator.
 
     Saved agents restore evidences and rules by their `kind`; `lpb simulate` finds policies (`Entry`) and worlds by
-    `name`. Doing it twice changes nothing; taking another's name is an error. A package can have it done for every
-    program by an entry point of the group "lpbandits" that names the module which calls `register`.
+    `name`. Registering twice changes nothing; a name that belongs to another object is an error. An installed package
+    registers by an entry point of the group "lpbandits" that names the module which calls `register`.
 
     >>> from lpbandits import LpbTS
     >>> from lpbandits.policies.evidences import Refit
@@ -27,31 +27,31 @@ def register(thing: T) -> T:
     'mine'
     >>> del POLICIES["mine"]
     """
-    given: Any = thing
-    name: Any
-    place: dict[str, Any]
-    if isinstance(given, Entry):
-        name, place = given.name, cast(dict[str, Any], POLICIES)
-    elif isinstance(given, type) and issubclass(given, Evidence):
-        name, place = getattr(given, "kind", None), cast(dict[str, Any], EVIDENCES)
-    elif isinstance(given, type) and issubclass(given, Rule):
-        name, place = getattr(given, "kind", None), cast(dict[str, Any], RULES)
-    elif isinstance(given, type) and callable(getattr(given, "draw", None)) and hasattr(given, "name"):
-        name, place = given.name, cast(dict[str, Any], WORLDS)
+    added: Any = thing
+    registry: dict[str, Any]
+    attribute = "name"
+    if isinstance(added, Entry):
+        registry = POLICIES
+    elif isinstance(added, type) and issubclass(added, Evidence | Rule):
+        registry = EVIDENCES if issubclass(added, Evidence) else RULES
+        attribute = "kind"
+    elif isinstance(added, type) and callable(getattr(added, "draw", None)) and hasattr(added, "name"):
+        registry = WORLDS
     else:
         raise InvalidInput(
-            f"{short_repr(thing)} is neither an Evidence or Rule class, nor a world class with name and draw, nor an Entry"
+            f"register takes an Evidence or Rule class, a world class with name and draw, or an Entry, got "
+            f"{short_repr(added)}"
         )
-    name = as_text(name, "the name")
-    known = place.get(name)
-    if known is not None and known is not thing and not _is_edited(known, thing):
-        raise InvalidInput(f"the name {name!r} is taken by {short_repr(known)}; choose another")
-    place[name] = thing
+    name = as_text(getattr(added, attribute, None), attribute)
+    known = registry.get(name)
+    if known is not None and known is not added and not _is_edited(known, added):
+        raise InvalidInput(f"{attribute} must be unique, got {name!r}, which belongs to {short_repr(known)}")
+    registry[name] = added
     return thing
 
 
-def _is_edited(known: Any, thing: Any) -> bool:
-    """Say whether a thing is a newer version of one that is registered, as when a notebook's cell is run again."""
-    one, other = (getattr(x, "build", x) for x in (known, thing))
+def _is_edited(known: Any, added: Any) -> bool:
+    """Return whether `added` is a newer version of `known`, as when a notebook's cell is run again."""
+    one, other = (getattr(x, "build", x) for x in (known, added))
     names = [[getattr(x, name, None) for name in ("__module__", "__qualname__")] for x in (one, other)]
     return names[0] == names[1] != [None, None]

@@ -1,4 +1,4 @@
-"""The address of a person's luck: the number by which random draws tell people apart (docs/adr/0003)."""
+"""Random streams: the 32-bit number that identifies a person in random draws (docs/adr/0003)."""
 
 import hashlib
 from collections.abc import Sequence
@@ -9,23 +9,21 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.typing import IntArray, Label
 
-MOST = 2**32
-"""Addresses are 32 bits of a counter."""
-
-LONGEST = len(str(MOST))
+LIMIT = 2**32
+"""Stream ids are 32 bits of a counter."""
 
 
 def stream_id(person: Label) -> int:
-    """Return the address of a person, by a checked label.
+    """Return the random stream of a person, given a validated label.
 
-    A whole number from 0 to 2³² − 1 is itself, also if it is written as text: in a table of people a single name makes
-    text of all numbers. Other text has 32 bits of its SHA-256, and any other number those of its digits.
+    A whole number from 0 to 2³² − 1 is its own stream, also as text, because a single name turns a column of numbers
+    into text. Any other label is hashed: 32 bits of the SHA-256 of its text.
 
     >>> stream_id(7), stream_id("7"), stream_id("alice"), stream_id(-1) == stream_id("-1")
     (7, 7, 3372668971, True)
     """
     text = str(person)
-    if text.isascii() and text.isdigit() and len(text) <= LONGEST and int(text) < MOST and str(int(text)) == text:
+    if text.isascii() and text.isdigit() and len(text) <= 10 and int(text) < LIMIT and str(int(text)) == text:
         return int(text)
     return int.from_bytes(_hashed(text), "little")
 
@@ -35,26 +33,26 @@ def _hashed(text: str) -> bytes:
 
 
 def addresses_of(people: Sequence[Label] | IntArray) -> IntArray:
-    """Return the address of everybody.
+    """Return the random stream of each person.
 
     >>> addresses_of([3, "alice"]).tolist()
     [3, 3372668971]
     """
     if isinstance(people, np.ndarray) and people.dtype.kind == "i":
-        numbers: IntArray = people.astype(np.int64)
-        for i in np.flatnonzero((numbers < 0) | (numbers >= MOST)).tolist():
-            numbers[i] = stream_id(int(people[i]))
-        return numbers
+        streams: IntArray = people.astype(np.int64)
+        for i in np.flatnonzero((streams < 0) | (streams >= LIMIT)).tolist():
+            streams[i] = stream_id(int(people[i]))
+        return streams
     if all(type(person) is str for person in people):
-        found = np.frombuffer(b"".join(map(_hashed, people)), dtype="<u4").astype(np.int64)
+        streams = np.frombuffer(b"".join(map(_hashed, people)), dtype="<u4").astype(np.int64)
         for i in [i for i, person in enumerate(people) if person.isdigit()]:
-            found[i] = stream_id(people[i])
-        return found
+            streams[i] = stream_id(people[i])
+        return streams
     return np.fromiter(map(stream_id, people), dtype=np.int64, count=len(people))
 
 
 def as_person(person: Any) -> Label:
-    """Return who a person is, text or a whole number, as a plain label.
+    """Return a person's label, text or a whole number, as a plain str or int.
 
     >>> as_person(1.5)
     Traceback (most recent call last):

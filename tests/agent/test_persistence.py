@@ -1,4 +1,4 @@
-"""Saved agents and packed beliefs: whole, checked, and never believed where they can be worked out."""
+"""Saved agents and packed beliefs: round trips and validation."""
 
 import json
 from collections.abc import Callable
@@ -13,10 +13,10 @@ from lpbandits.errors import FileFormatError, InvalidInput, NotSupported
 from lpbandits.io.json import digest
 from lpbandits.model import PreferenceModel
 from tests.agent.test_agent import MODEL, agent_for
-from tests.conftest import CASES, Case, model_for
+from tests.conftest import CASES, Case, agent_after, model_for
 
 
-def test_a_belief_of_another_policy_is_refused() -> None:
+def test_a_belief_of_another_policy_is_an_error() -> None:
     policy = lpb.LpbTS(MODEL)
     other = PreferenceModel([[1, 0, 2], [2, 1, 0]], actions=MODEL.actions)
     for wrong in (lpb.MTS(MODEL), lpb.LpbTS(other), lpb.LpbTS(MODEL, noise=2.0), lpb.LpbDuel(MODEL)):
@@ -24,50 +24,50 @@ def test_a_belief_of_another_policy_is_refused() -> None:
             Agent(policy, seed=0, belief=wrong.new_belief())
         with pytest.raises(FileFormatError, match="another policy or model"):
             lpb.Belief.unpack(policy, wrong.new_belief().pack())
-    for odd in (b"abc", "abc", 3):
+    for invalid in (b"abc", "abc", 3):
         with pytest.raises(InvalidInput, match="belief must be a Belief"):
-            Agent(policy, seed=0, belief=odd)  # type: ignore[arg-type] # that is the point
+            Agent(policy, seed=0, belief=invalid)  # type: ignore[arg-type] # that is the point
         with pytest.raises(FileFormatError, match="not a packed belief"):
-            lpb.Belief.unpack(policy, odd)
+            lpb.Belief.unpack(policy, invalid)
 
 
-def test_a_person_of_numpys_make_can_be_saved_and_luck_goes_on_where_it_was() -> None:
+def test_asked_continues_a_random_stream_and_numpy_people_are_saved() -> None:
     policy = lpb.Uniform(PreferenceModel([list(range(40))]))
-    agent = Agent(policy, seed=0, person=np.int64(3))  # type: ignore[arg-type] # as it comes out of an array
+    agent = Agent(policy, seed=0, person=np.int64(3))  # type: ignore[arg-type] # from an array
     assert Agent.from_json(agent.to_json()).person == 3
     later = Agent(policy, seed=0, person=3, asked=5)
     assert [agent.ask() for _ in range(8)][5:] == [later.ask() for _ in range(3)]
 
 
-def test_an_agent_saved_without_its_outcomes_takes_none_back() -> None:
+def test_an_agent_saved_without_outcomes_cannot_retract() -> None:
     agent = agent_for()
     agent.tell("rest", 2.0)
     agent.tell("drug B", 1.0)
     text = agent.to_json(outcomes=False)
     assert len(text) < len(agent.to_json())
-    again = Agent.from_json(text)
-    np.testing.assert_array_equal(again.posterior, agent.posterior)
-    again.tell("rest", 3.0)
-    for use in (lambda: again.retract("rest", 3.0), lambda: again.with_model(MODEL)):
-        with pytest.raises(NotSupported, match="2 outcomes were not saved"):
-            use()
-    assert Agent.from_json(again.to_json()).rounds == 3
+    restored = Agent.from_json(text)
+    np.testing.assert_array_equal(restored.posterior, agent.posterior)
+    restored.tell("rest", 3.0)
+    for method in (lambda: restored.retract("rest", 3.0), lambda: restored.with_model(MODEL)):
+        with pytest.raises(NotSupported, match="2 outcomes"):
+            method()
+    assert Agent.from_json(restored.to_json()).rounds == 3
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_belief_packs_itself(case: Case) -> None:
+def test_packed_beliefs_round_trip_and_damage_is_an_error(case: Case) -> None:
     agent = Agent(case.policy(model_for(case.rewards, m=5, k=12)), seed=3)
     for i in range(40):
         agent.tell(i % 10, float(i % 2))
     data = agent.belief.pack()
     assert len(data) < 1024, "ten tried actions and five states"
-    again = Agent(agent.policy, seed=3, belief=lpb.Belief.unpack(agent.policy, data))
-    assert again.belief.pack() == data
-    assert again.rounds == 40
+    restored = Agent(agent.policy, seed=3, belief=lpb.Belief.unpack(agent.policy, data))
+    assert restored.belief.pack() == data
+    assert restored.rounds == 40
     for _ in range(5):
         action = agent.ask()
-        assert again.ask() == action
-        for one in (agent, again):
+        assert restored.ask() == action
+        for one in (agent, restored):
             one.tell(action, 1.0)
     for broken in (b"", data[:10], data[:-1], data + b"x", b"LPB2" + data[4:], data[:33] + b"\0" + data[34:]):
         with pytest.raises(FileFormatError, match="belief"):
@@ -77,7 +77,7 @@ def test_a_belief_packs_itself(case: Case) -> None:
 
 
 def altered(agent: Agent, *, hashed: bool = True, **changes: Any) -> str:
-    """Return a saved agent with other content, and as if that had been saved (`hashed`)."""
+    """Return a saved agent with changed content, and a matching sha256 if `hashed`."""
     content = {**json.loads(agent.to_json()), **changes}
     if hashed:
         content["sha256"] = digest({key: value for key, value in content.items() if key != "sha256"})
@@ -85,19 +85,19 @@ def altered(agent: Agent, *, hashed: bool = True, **changes: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "match"),
     [
         ("", "not valid JSON"),
         ('{"format": "lpbandits-ag', "not valid JSON"),
         ("[]", "'format' 'lpbandits-agent'"),
         ('{"format": "lpbandits-model"}', "must have 'format'"),
-        (altered(agent_for(), version=2), "version 2; this lpbandits reads version 3: install the lpbandits that"),
+        (altered(agent_for(), version=2), "version 2.*version 3"),
         (altered(agent_for(), hashed=False, seed=1), "altered"),
         (altered(agent_for(), hashed=False, sha256=None), "altered"),
-        (agent_for().to_json()[:-1] + ', "seed": 3}', "has the key 'seed' twice"),
-        (agent_for().to_json().replace('"asked": 0', '"asked": NaN'), "holds NaN; every number must be finite"),
-        (agent_for().to_json().replace('"asked": 0', '"asked": 1e400'), "holds a number beyond 1e308"),
-        (agent_for().to_json().replace('"asked": 0', '"asked": ' + "9" * 5000), "thousands of digits"),
+        (agent_for().to_json()[:-1] + ', "seed": 3}', "'seed'"),
+        (agent_for().to_json().replace('"asked": 0', '"asked": NaN'), "NaN"),
+        (agent_for().to_json().replace('"asked": 0', '"asked": 1e400'), "1e308"),
+        (agent_for().to_json().replace('"asked": 0', '"asked": ' + "9" * 5000), "digits"),
         (altered(agent_for(), seed=-1), "invalid: seed.*-1"),
         (altered(agent_for(), asked="x"), "invalid: asked.*'x'"),
         (altered(agent_for(), policy={}), "saved policy is incomplete"),
@@ -112,12 +112,12 @@ def altered(agent: Agent, *, hashed: bool = True, **changes: Any) -> str:
         (altered(agent_for(), model=None), "the agent's model is not a preference model"),
     ],
 )
-def test_a_saved_agent_that_is_not_whole_is_refused(text: str, message: str) -> None:
-    with pytest.raises(FileFormatError, match=message):
+def test_an_invalid_saved_agent_is_an_error(text: str, match: str) -> None:
+    with pytest.raises(FileFormatError, match=match):
         Agent.from_json(text)
 
 
-def test_a_saved_agent_needs_its_own_model() -> None:
+def test_a_saved_agent_needs_its_model() -> None:
     text = agent_for().to_json(with_model=False)
     with pytest.raises(FileFormatError, match="saved without its model"):
         Agent.from_json(text)
@@ -128,66 +128,77 @@ def test_a_saved_agent_needs_its_own_model() -> None:
 TRIED = {"action": "rest", "count": 2.0, "sum": 1.0, "spread": 0.0}
 
 
+def check_belief(policy: lpb.Policy, match: str, **changes: Any) -> None:
+    """Check that restoring an agent with a changed belief is an error."""
+    agent = Agent(policy, seed=0)
+    belief = {**json.loads(agent.to_json())["belief"], "tried": [TRIED], "own": [], **changes}
+    with pytest.raises(FileFormatError, match=match):
+        Agent.from_json(altered(agent, belief=belief, outcomes=None))
+
+
 @pytest.mark.parametrize(
-    ("policy", "row", "message"),
+    "states",
     [
-        (lpb.LpbTS(MODEL, rewards="bernoulli"), {"sum": 50.0}, "sum 50 .* a bernoulli reward is 0 to 1"),
-        (lpb.LpbTS(MODEL, rewards="bernoulli"), {"sum": 0.5}, "bernoulli rewards are whole"),
-        (lpb.LpbTS(MODEL, rewards="poisson"), {"sum": -1.0}, "a poisson reward is 0 to"),
-        (lpb.LpbTS(MODEL), {"sum": 1e308}, r"sum 1e\+308 .* a gaussian reward is -1e\+100 to 1e\+100"),
-        (lpb.LpbTS(MODEL), {"count": 0.0}, "counts are whole and at least 1"),
-        (lpb.LpbTS(MODEL), {"count": 1.5}, "counts are whole and at least 1"),
-        (lpb.LpbTS(MODEL), {"spread": 1.0}, "only where the noise is unknown"),
-        (lpb.LpbTS(MODEL, noise_known=False), {"spread": 1e300}, "a spread is that of such rewards"),
-        (lpb.LpbTS(MODEL), {"sum": "1"}, "tried must .*got text"),
-        (lpb.LpbDuel(MODEL), {"sum": 3.0}, "a bernoulli reward is 0 to 1"),
+        {"score": [0.0, 0.0], "posterior": [5.0, -4.0]},
+        {"score": [0.0], "posterior": [1.0]},
+        {"score": [None, 0.0], "posterior": [0.5, 0.5]},
     ],
 )
-def test_a_belief_that_no_outcomes_lead_to_is_refused(policy: lpb.Policy, row: Any, message: str) -> None:
-    agent = Agent(policy, seed=0)
-    states = json.loads(agent.to_json())["belief"]["states"]
-    belief = {"tried": [{**TRIED, **row}], "states": states, "own": []}
-    with pytest.raises(FileFormatError, match=message):
-        Agent.from_json(altered(agent, belief=belief, outcomes=None))
+def test_impossible_scores_and_posteriors_are_errors(states: Any) -> None:
+    check_belief(lpb.LpbTS(MODEL), "saved belief", states=states)
+
+
+@pytest.mark.parametrize(
+    ("policy", "row", "match"),
+    [
+        (lpb.LpbTS(MODEL, rewards="bernoulli"), {"sum": 50.0}, "sum 50.*bernoulli"),
+        (lpb.LpbTS(MODEL, rewards="bernoulli"), {"sum": 0.5}, "sum 0.5.*bernoulli"),
+        (lpb.LpbTS(MODEL, rewards="poisson"), {"sum": -1.0}, "sum -1.*poisson"),
+        (lpb.LpbTS(MODEL), {"sum": 1e308}, r"sum 1e\+308.*gaussian"),
+        (lpb.LpbTS(MODEL), {"count": 0.0}, "count 0"),
+        (lpb.LpbTS(MODEL), {"count": 1.5}, "count 1.5"),
+        (lpb.LpbTS(MODEL), {"spread": 1.0}, "spread 1.*noise"),
+        (lpb.LpbTS(MODEL, noise_known=False), {"spread": 1e300}, r"spread 1e\+300"),
+        (lpb.LpbTS(MODEL), {"sum": "1"}, "tried must .*got text"),
+        (lpb.LpbDuel(MODEL), {"sum": 3.0}, "sum 3"),
+    ],
+)
+def test_impossible_counts_and_sums_are_errors(policy: lpb.Policy, row: Any, match: str) -> None:
+    check_belief(policy, match, tried=[{**TRIED, **row}])
 
 
 @pytest.mark.parametrize("make", [lpb.LpbTS, lpb.MTS, lpb.MUCB, lpb.LpbPaired])
-def test_score_and_posterior_are_worked_out_not_believed(make: Callable[..., lpb.Policy]) -> None:
-    agent = Agent(make(MODEL), seed=0)
-    for action, reward in [("rest", 1.0), ("drug A", 3.0), ("rest", 0.5), ("drug B", 2.0)]:
-        agent.tell(action, reward)
+def test_score_and_posterior_are_recomputed(make: Callable[..., lpb.Policy]) -> None:
+    agent = agent_after(make(MODEL), [("rest", 1.0), ("drug A", 3.0), ("rest", 0.5), ("drug B", 2.0)])
     belief = json.loads(agent.to_json())["belief"]
-    lie = {"score": [0.0, -50.0], "posterior": [1.0, 0.0]}
-    assert belief["states"]["posterior"] != lie["posterior"]
+    wrong = {"score": [0.0, -50.0], "posterior": [1.0, 0.0]}
+    assert belief["states"]["posterior"] != wrong["posterior"]
     for outcomes in (json.loads(agent.to_json())["outcomes"], None):
-        told = Agent.from_json(altered(agent, belief={**belief, "states": lie}, outcomes=outcomes))
-        np.testing.assert_array_equal(told.posterior, agent.posterior)
-        np.testing.assert_array_equal(told.belief.states, agent.belief.states)
+        restored = Agent.from_json(altered(agent, belief={**belief, "states": wrong}, outcomes=outcomes))
+        np.testing.assert_array_equal(restored.belief.states, agent.belief.states)
 
 
 @pytest.mark.parametrize(
-    ("policy", "own", "message"),
+    ("policy", "own", "match"),
     [
-        (lpb.MTS(MODEL), [[0, 0, -1.0]], "misfits are -1"),
-        (lpb.MTS(MODEL), [[0, 0, 1e300]], "misfits are"),
+        (lpb.MTS(MODEL), [[0, 0, -1.0]], "misfits .*-1"),
+        (lpb.MTS(MODEL), [[0, 0, 1e300]], r"misfits .*1e\+300"),
         (lpb.MUCB(MODEL), [[0, 0, 7.0]], "sum to 2"),
-        (lpb.MUCB(MODEL), [[0, 0, 2.0], [1, 0, 1e300]], "a shortfall is"),
-        (lpb.LpbPaired(MODEL), [[0, 0, 2.0]], "inversions are"),
-        (lpb.LpbPaired(MODEL), [[1, 0, 400.0]], "action 399 waits"),
+        (lpb.MUCB(MODEL), [[0, 0, 2.0], [1, 0, 1e300]], "shortfall"),
+        (lpb.LpbPaired(MODEL), [[0, 0, 2.0]], "inversions .*2"),
+        (lpb.LpbPaired(MODEL), [[1, 0, 400.0]], "399"),
         (lpb.DoubleTS(MODEL), [[0, 0, 1.0]], "wins must be"),
-        (lpb.LpbDuel(MODEL), [[0, 0, 0.5]], "inversions are"),
+        (lpb.LpbDuel(MODEL), [[0, 0, 0.5]], "inversions .*0.5"),
+        (lpb.LpbDuel(MODEL), [[5, 5, 2.0]], "incomplete"),
         (lpb.LpbTS(MODEL), [[0, 0, 1.0]], "incomplete"),
+        (lpb.LpbTS(MODEL), 3, "incomplete"),
     ],
 )
-def test_an_own_part_that_no_outcomes_lead_to_is_refused(policy: lpb.Policy, own: Any, message: str) -> None:
-    agent = Agent(policy, seed=0)
-    states = json.loads(agent.to_json())["belief"]["states"]
-    belief = {"tried": [TRIED], "states": states, "own": own}
-    with pytest.raises(FileFormatError, match=message):
-        Agent.from_json(altered(agent, belief=belief, outcomes=None))
+def test_an_impossible_own_array_is_an_error(policy: lpb.Policy, own: Any, match: str) -> None:
+    check_belief(policy, match, own=own)
 
 
-def test_the_largest_rewards_survive_saving() -> None:
+def test_the_largest_rewards_can_be_saved() -> None:
     agent = Agent(lpb.LpbTS(MODEL), seed=1)
     for _ in range(12):
         agent.tell("rest", 1e100)
@@ -204,7 +215,7 @@ def test_the_largest_rewards_survive_saving() -> None:
         [["a", 7, "rest", 1.0]],
     ],
 )
-def test_ids_of_no_outcome_or_of_the_same_one_are_refused(ids: Any) -> None:
+def test_ids_of_missing_or_shared_outcomes_are_errors(ids: Any) -> None:
     agent = Agent(lpb.LpbTS(MODEL), seed=1)
     agent.tell("rest", 1.0)
     agent.tell("rest", 1.0)

@@ -1,4 +1,4 @@
-"""`probabilities()` is the exact chance of each action at the next ask."""
+"""`probabilities()` is the exact probability of each action at the next ask."""
 
 import itertools
 
@@ -12,7 +12,7 @@ import lpbandits as lpb
 from lpbandits.agent import Agent
 from lpbandits.model import PreferenceModel
 from lpbandits.typing import FloatArray
-from tests.conftest import CASES, Case, Outcome, model_for, models, outcomes_for
+from tests.conftest import CASES, Case, Outcome, agent_after, model_for, models, outcomes_for
 
 HISTORIES: dict[str, list[Outcome]] = {"new": [], "some": [(0, 1.0), (3, 0.0), (0, 1.0)]}
 HISTORIES["all"] = [(a, float(a % 2)) for a in range(6)] + HISTORIES["some"]
@@ -29,11 +29,11 @@ def test_probabilities_sum_to_one_on_the_allowed_actions(case: Case, data: st.Da
         agent.tell(action, reward)
     allowed = data.draw(st.lists(st.integers(0, model.n_actions - 1), min_size=1, unique=True))
     for offered in (None, allowed):
-        chance = agent.probabilities(offered)
-        assert chance.shape == (model.n_actions,)
-        assert np.all(chance >= 0)
-        np.testing.assert_allclose(chance.sum(), 1.0, rtol=1e-9)
-        assert chance[model.index[agent.ask(offered)]] > 0
+        probability = agent.probabilities(offered)
+        assert probability.shape == (model.n_actions,)
+        assert np.all(probability >= 0)
+        np.testing.assert_allclose(probability.sum(), 1.0, rtol=1e-9)
+        assert probability[model.index[agent.ask(offered)]] > 0
     np.testing.assert_array_equal(np.delete(agent.probabilities(allowed), allowed), 0.0)
 
 
@@ -42,16 +42,14 @@ def test_probabilities_sum_to_one_on_the_allowed_actions(case: Case, data: st.Da
 @pytest.mark.parametrize("case", [case for case in CASES if case.kind == "gaussian"], ids=str)
 def test_probabilities_match_the_frequency_of_ask(case: Case, history: str, first: str) -> None:
     asks = 4000
-    agent = Agent(case.policy(model_for(case.rewards), first=first), seed=11)
-    for action, reward in HISTORIES[history]:
-        agent.tell(action, reward)
+    agent = agent_after(case.policy(model_for(case.rewards), first=first), HISTORIES[history], seed=11)
     for allowed in (None, [1, 2, 3, 5]):
-        chance = agent.probabilities(allowed)
+        probability = agent.probabilities(allowed)
         counts = np.bincount(np.array([agent.ask(allowed) for _ in range(asks)]), minlength=6)
         # χ² at level 10⁻⁴ over the actions that can be expected 5 times; the rest must stay rare
-        common = chance * asks >= 5
-        assert counts[chance == 0].sum() == 0
-        expected = chance[common] * asks
+        common = probability * asks >= 5
+        assert counts[probability == 0].sum() == 0
+        expected = probability[common] * asks
         distance = float(((counts[common] - expected) ** 2 / expected).sum())
         assert distance <= stats.chi2.isf(1e-4, max(common.sum() - 1, 1))
         assert counts[~common].sum() <= 40
@@ -62,7 +60,7 @@ def frequencies(agents: list[Agent]) -> FloatArray:
 
 
 @pytest.mark.parametrize("name", ["ts", "lpbts"])
-def test_people_and_seeds_are_as_random_as_rounds(name: str) -> None:
+def test_draws_over_people_and_seeds_follow_the_probabilities(name: str) -> None:
     case = next(case for case in CASES if (case.name, case.kind) == (name, "gaussian"))
     policy = case.policy()
     by_person = [Agent(policy, seed=1, person=p) for p in range(2000)]
@@ -70,10 +68,10 @@ def test_people_and_seeds_are_as_random_as_rounds(name: str) -> None:
     for agents in (by_person, by_seed):
         for agent, (action, reward) in itertools.product(agents, HISTORIES["all"]):
             agent.tell(action, reward)
-        chance = agents[0].probabilities()
+        probability = agents[0].probabilities()
         # 4 standard errors of a frequency, and one ask for those that are almost impossible
-        tolerance = 4 * np.sqrt(chance * (1 - chance) / 2000) + 1 / 2000
-        assert np.all(np.abs(frequencies(agents) - chance) <= tolerance)
+        tolerance = 4 * np.sqrt(probability * (1 - probability) / 2000) + 1 / 2000
+        assert np.all(np.abs(frequencies(agents) - probability) <= tolerance)
 
 
 @given(
@@ -96,21 +94,21 @@ def test_thompson_between_two_actions_has_a_closed_form(
     np.testing.assert_allclose(agent.probabilities(), [exact, 1 - exact], atol=1e-8)
 
 
-def test_thompson_among_many_equals_brute_force() -> None:
+def test_thompson_with_many_actions_equals_simulation() -> None:
     model = PreferenceModel([list(range(8))])
     agent = Agent(lpb.TS(model, noise=1.0, prior_sd=3.0), seed=0)
-    told = {0: [2.0, 3.5], 1: [4.0], 2: [1.0, 1.5, 0.5]}
+    rewards_of = {0: [2.0, 3.5], 1: [4.0], 2: [1.0, 1.5, 0.5]}
     rng = np.random.default_rng(0)
     draws = rng.standard_normal((400_000, 8)) * 3.0
-    for action, rewards in told.items():
+    for action, rewards in rewards_of.items():
         precision = 1 / 9 + len(rewards)
         draws[:, action] = sum(rewards) / precision + draws[:, action] / 3.0 / np.sqrt(precision)
         for reward in rewards:
             agent.tell(action, reward)
-    chance = agent.probabilities()
+    probability = agent.probabilities()
     frequency = np.bincount(draws.argmax(axis=1), minlength=8) / len(draws)
     # 4 standard errors
-    assert np.all(np.abs(frequency - chance) <= 4 * np.sqrt(chance * (1 - chance) / len(draws)))
+    assert np.all(np.abs(frequency - probability) <= 4 * np.sqrt(probability * (1 - probability) / len(draws)))
 
 
 def test_thompson_stays_exact_with_thousands_of_untried_actions() -> None:
@@ -122,12 +120,12 @@ def test_thompson_stays_exact_with_thousands_of_untried_actions() -> None:
     x, weight = np.polynomial.hermite_e.hermegauss(200)
     value = 37.0 / precision + x / np.sqrt(precision)
     exact = np.exp((k - 1) * stats.norm.logcdf(value / 10.0)) @ weight / weight.sum()
-    chance = agent.probabilities()
-    np.testing.assert_allclose(chance[5], exact, rtol=1e-6)
-    np.testing.assert_allclose(np.delete(chance, 5), (1 - exact) / (k - 1), rtol=1e-6)
+    probability = agent.probabilities()
+    np.testing.assert_allclose(probability[5], exact, rtol=1e-6)
+    np.testing.assert_allclose(np.delete(probability, 5), (1 - exact) / (k - 1), rtol=1e-6)
 
 
-def test_asking_changes_no_chance() -> None:
+def test_asking_does_not_change_probabilities() -> None:
     agent = Agent(lpb.LpbTS(PreferenceModel([[0, 1, 2], [2, 1, 0]])), seed=0)
     agent.tell(0, 1.0)
     before = agent.probabilities()
@@ -137,7 +135,7 @@ def test_asking_changes_no_chance() -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.kind == "gaussian"], ids=str)
-def test_a_top_rule_is_limited_to_favourites(case: Case) -> None:
+def test_rules_of_best_actions_play_no_others(case: Case) -> None:
     model = PreferenceModel([[0, 1, 2, 3], [0, 3, 2, 1]], means=[[4.0, 3, 2, 1], [4, 1, 2, 3]])
     agent = Agent(case.policy(model), seed=0)
     if agent.policy.rule.top or agent.policy.rule.kind in ("sample", "optimism"):

@@ -1,1 +1,1 @@
-"""What guards of the cost need: a way through the whole library, counted operations and counted allocations."""
+"""Helpers of the cost guards: a tour of the library, counted operations and counted allocations."""

@@ -1,4 +1,4 @@
-"""Every kernel of the package, and how to look on when Python calls one."""
+"""All kernels of the package, and a hook for their calls from Python."""
 
 import functools
 import importlib
@@ -14,7 +14,7 @@ from numba.core.dispatcher import Dispatcher
 import lpbandits
 
 Note = Callable[[str, Callable[[], Any], tuple[Any, ...]], Any]
-"""Called in place of a kernel: with its name, what calls it, and its arguments."""
+"""Replaces a kernel; gets its name, a function that calls it, and its arguments."""
 
 
 def name_of(kernel: Any) -> str:
@@ -24,31 +24,31 @@ def name_of(kernel: Any) -> str:
 
 @functools.cache
 def kernels() -> dict[str, Any]:
-    """Return every kernel that stands in a module of the package, by name."""
-    found = {}
+    """Return every kernel of the package by name."""
+    by_name = {}
     for module in pkgutil.walk_packages(lpbandits.__path__, "lpbandits."):
         if not module.name.endswith("__main__"):
             values = vars(importlib.import_module(module.name)).values()
-            found.update({name_of(value): value for value in values if isinstance(value, Dispatcher)})
-    return found
+            by_name.update({name_of(value): value for value in values if isinstance(value, Dispatcher)})
+    return by_name
 
 
 @functools.cache
 def called_by_others() -> set[str]:
-    """Return the names of kernels that other kernels call: these find them where they stand, and must go on to."""
+    """Return the names of kernels that other kernels call, which must not be replaced."""
     plain = [kernel.py_func for kernel in kernels().values()]
-    seen = [one.__globals__.get(name) for one in plain for name in one.__code__.co_names]
-    return {name_of(one) for one in seen if isinstance(one, Dispatcher)}
+    callees = [function.__globals__.get(name) for function in plain for name in function.__code__.co_names]
+    return {name_of(callee) for callee in callees if isinstance(callee, Dispatcher)}
 
 
 def allocating() -> dict[str, Any]:
-    """Return those that may make arrays."""
+    """Return the kernels that may allocate arrays."""
     return {name: kernel for name, kernel in kernels().items() if kernel.targetoptions.get("_nrt", True)}
 
 
 @contextmanager
 def looked_on(chosen: dict[str, Any], note: Note) -> Iterator[None]:
-    """Have `note` make every call of the chosen kernels from Python, but of those that other kernels call."""
+    """Replace the chosen kernels by `note` for calls from Python, except those that other kernels call."""
     with ExitStack() as stack:
         for name in chosen.keys() - called_by_others():
             kernel = chosen[name]

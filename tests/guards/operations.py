@@ -1,6 +1,7 @@
-"""What work costs without a clock: lines that kernels run and numbers that they touch, with the compiler off.
+"""The cost of decisions without a clock: lines run and numbers accessed by kernels, with the compiler off.
 
-`NUMBA_DISABLE_JIT=1 python -m tests.guards.operations` prints the tables that its test judges.
+`NUMBA_DISABLE_JIT=1 python -m tests.guards.operations` prints the counts that tests/kernels/test_guards_operations.py
+checks.
 """
 
 import json
@@ -27,16 +28,15 @@ from tests.conftest import random_orderings, taste_for
 
 KERNELS = tuple(str(file) for pattern in SOURCES for file in Path(lpb.__file__).parent.glob(pattern))
 TRIED = 4
-"""Actions that are tried, whatever the number of all."""
-FEW, MORE = 10, 40
-MANY = (1_000, 8_777)
-"""Numbers of actions; many only where more cost what few do."""
-CYCLES = 9
-"""Times that the same outcomes are told: the first tries the actions."""
+"""Number of tried actions."""
+FEW, MORE, MANY = 10, 40, 8_777
+"""Numbers of all actions; many only if the cost does not grow from few to more."""
+CYCLES = 6
+"""Number of times that the same outcomes are told; the first tries the actions."""
 
 
 class Counter:
-    """Counts, while it is entered, numbers of watched arrays that are touched, and lines that kernels run."""
+    """Count, while it is entered, the accessed numbers of watched arrays and the lines run by kernels."""
 
     def __init__(self, *, lines: bool = True) -> None:
         self.total = 0
@@ -61,7 +61,7 @@ class Counter:
 
 
 class Watched(np.ndarray[Any, Any]):
-    """An array that tells the counter how many of its numbers are read, written or computed with."""
+    """An array that reports to the counter how many of its numbers are read, written or computed with."""
 
     counter: Counter | None = None
 
@@ -79,25 +79,25 @@ class Watched(np.ndarray[Any, Any]):
         super().__setitem__(key, value)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **rest: Any) -> Any:
-        self.touch(sum(one.size for one in (*inputs, *out) if isinstance(one, Watched)))
+        self.touch(sum(array.size for array in (*inputs, *out) if isinstance(array, Watched)))
         if out:
-            rest["out"] = tuple(np.asarray(one) for one in out)
+            rest["out"] = tuple(np.asarray(array) for array in out)
         return getattr(ufunc, method)(*map(np.asarray, inputs), **rest)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        self.touch(sum(one.size for one in args if isinstance(one, Watched)))
+        self.touch(sum(array.size for array in args if isinstance(array, Watched)))
         return super().__array_function__(func, types, args, kwargs)
 
 
 def watched_arrays(policy: lpb.Policy, belief: Belief) -> Arrays:
-    return Arrays(*(one.view(Watched) for one in unwatched_arrays(policy, belief)))
+    return Arrays(*(array.view(Watched) for array in unwatched_arrays(policy, belief)))
 
 
 unwatched_arrays = lpb.Policy.arrays
 
 
 def model_of(k: int, m: int = 3) -> lpb.PreferenceModel:
-    """Return states that think the same, whatever k is, of the tried actions; the others are worse, in one order."""
+    """Return a model whose orders of the tried actions do not depend on k; all states rank the others below."""
     tried, rest = random_orderings(m, TRIED, seed=1), np.tile(np.arange(TRIED, k), (m, 1))
     orderings = np.concatenate([tried, rest], axis=1)
     falling = np.concatenate([np.linspace(4.0, 2.0, TRIED), np.linspace(1.9, 1.0, k - TRIED)])
@@ -111,7 +111,7 @@ def policy_of(name: str, k: int) -> lpb.Policy:
 
 
 def cycles(name: str, k: int, count: int) -> list[int]:
-    """Return what each cycle through the same outcomes costs: a choice and an outcome for each tried action."""
+    """Return the cost of each cycle: a choice and an outcome for each tried action."""
     policy = policy_of(name, k)
     offered, arrays = policy.offer(None), policy.arrays(policy.new_belief(TRIED))
     costs, n = [], 0
@@ -126,17 +126,16 @@ def cycles(name: str, k: int, count: int) -> list[int]:
 
 
 def by_actions(name: str) -> dict[str, int]:
-    """Return what two cycles cost, by the number of all actions."""
+    """Return the cost of two cycles by the number of all actions."""
     costs = {k: sum(cycles(name, k, 2)) for k in (FEW, MORE)}
     if costs[MORE] < 1.1 * costs[FEW]:
-        with suppress(lpb.InvalidInput):  # more actions than it can be told of
-            for k in MANY:
-                costs[k] = sum(cycles(name, k, 2))
+        with suppress(lpb.InvalidInput):  # too many actions for the policy
+            costs[MANY] = sum(cycles(name, MANY, 2))
     return {str(k): cost for k, cost in costs.items()}
 
 
 def beyond_people(name: str) -> list[int]:
-    """Return what 2, 4 and 8 people cost less than their two halves, each played alone: what is not for a person."""
+    """Return the cost of the two halves of 2, 4 and 8 people minus that of all: the cost per call."""
     policy = policy_of(name, FEW)
     people = lpb.worlds.Population(
         policy.model, np.arange(8) % 3, np.linspace(1.0, 4.0, 8 * FEW).reshape(8, FEW), lpb.Rewards()
@@ -152,23 +151,23 @@ def beyond_people(name: str) -> list[int]:
 
 
 def by_person_decided(name: str) -> dict[str, int]:
-    """Return what one more person costs in `decide`, by the number of all actions."""
+    """Return the cost of one more person in `decide` by the number of all actions."""
     past, costs = np.tile([0, 1, 2], 2), {}
-    for k in (FEW, MORE, *MANY[:1]):
+    for k in (FEW, MORE):
         engine = Engine(policy_of(name, k), seed=1)
         totals = []
         for people in (1, 2):
             with Counter() as counter:
-                some = past[: 3 * people]
+                actions = past[: 3 * people]
                 offsets, stream = 3 * np.arange(people + 1), np.arange(people)
-                engine.run(DecisionBatch(offsets, some.astype(np.int32), 3.0 - 0.5 * some, stream))
+                engine.run(DecisionBatch(offsets, actions.astype(np.int32), 3.0 - 0.5 * actions, stream))
             totals.append(counter.total)
         costs[str(k)] = totals[1] - totals[0]
     return costs
 
 
 def passes(k: int) -> list[int]:
-    """Return the passes that a Bradley-Terry fit tells, and the numbers of k×k counts that it touches, per k²."""
+    """Return the reported passes of a Bradley-Terry fit, and the accessed numbers of its k×k counts per k²."""
     rng = np.random.default_rng(k)
     wins = rng.integers(1, 9, (k, k)).astype(np.float64)
     np.fill_diagonal(wins, 0.0)
@@ -176,14 +175,12 @@ def passes(k: int) -> list[int]:
     watched = type(counts)(counts.halves.view(Watched), counts.wins, counts.kept, counts.actions)
     with Counter(lines=False) as counter:
         fit = maximise(watched, prior_sd=1.0, errors=False, threads=Threads(1))
-    whole, part = divmod(counter.total, k * k)
-    return [fit.passes, whole, part]
+    return [fit.passes, *divmod(counter.total, k * k)]
 
 
-def main() -> None:
-    """Count everything, and print it."""
+if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    lpb.Policy.arrays = watched_arrays  # type: ignore[method-assign,assignment] # nothing but counting is done in this process
+    lpb.Policy.arrays = watched_arrays  # type: ignore[method-assign,assignment] # this process only counts
     on_rewards = [name for name, entry in lpb.policies.POLICIES.items() if entry.feedback == "rewards"]
     tables = {
         "actions": {name: by_actions(name) for name in lpb.policies.POLICIES},
@@ -192,8 +189,4 @@ def main() -> None:
         "decided": {name: by_person_decided(name) for name in on_rewards},
         "passes": {str(k): passes(k) for k in (5, 30)},
     }
-    sys.stdout.write(json.dumps(tables))
-
-
-if __name__ == "__main__":
-    main()
+    json.dump(tables, sys.stdout)

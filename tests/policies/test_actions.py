@@ -1,7 +1,7 @@
-"""Every decision of every registered policy, pinned: a change of a single action of any of them fails here.
+"""Pinned decisions of every registered policy: a change of a single action fails here.
 
-`python -m tests.policies.test_actions` adds new policies to the fixture. With `--anew` it writes all of it again: where
-decisions are meant to change, in a commit of its own.
+`python -m tests.policies.test_actions` adds new policies to the fixture. With `--anew` it rewrites the fixture, in a
+commit of its own, if decisions are meant to change.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ ROUNDS = 60
 
 
 def some_offers(people: int, k: int, seed: int) -> IntArray:
-    """Return sets of at most five allowed actions, in rising order, filled up with -1."""
+    """Return ascending sets of at most five allowed actions, padded with -1."""
     rng = np.random.default_rng(seed % 1000)
     offered = np.full((people, ROUNDS, 5), -1, dtype=np.int64)
     for p, t in np.ndindex(people, ROUNDS):
@@ -38,8 +38,8 @@ def some_offers(people: int, k: int, seed: int) -> IntArray:
 
 
 def digest(name: str, offers: str, seed: int) -> str:
-    """Return the hash of what a policy plays, for people on both scales."""
-    made = hashlib.sha256()
+    """Return the hash of a policy's plays, for people on both scales."""
+    plays_hash = hashlib.sha256()
     for scale, (states, actions) in SHAPES.items():
         people = SyntheticWorld(states=states, actions=actions, scale=scale, noise=0.7).draw(people=3, seed=seed)
         if offers == "some":
@@ -48,8 +48,8 @@ def digest(name: str, offers: str, seed: int) -> str:
         model = with_taste(people.model) if name in FROM_A_LOG else people.model
         setting = Setting(model, people.rewards, ROUNDS)
         plays = rollout(make_policy(name, setting), people, rounds=ROUNDS, seed=seed).plays
-        made.update(np.ascontiguousarray(plays[:, :, :2], dtype="<i4").tobytes())
-    return made.hexdigest()[:24]
+        plays_hash.update(np.ascontiguousarray(plays[:, :, :2], dtype="<i4").tobytes())
+    return plays_hash.hexdigest()[:24]
 
 
 def digests(name: str, offers: str) -> dict[str, str]:
@@ -61,16 +61,16 @@ PINNED: dict[str, dict[str, dict[str, str]]] = json.loads(FIXTURE.read_text(enco
 
 @pytest.mark.parametrize("offers", OFFERS)
 @pytest.mark.parametrize("name", PINNED)
-def test_actions_are_those_of_the_fixture(name: str, offers: str) -> None:
+def test_actions_equal_the_fixture(name: str, offers: str) -> None:
     assert digests(name, offers) == PINNED[name][offers]
 
 
 def test_every_policy_is_pinned() -> None:
-    assert set(PINNED) == set(POLICIES), "run `python -m tests.policies.test_actions`, which adds what is new"
+    assert set(PINNED) == set(POLICIES), "run `python -m tests.policies.test_actions`, which adds new policies"
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", LockInWarning)
     kept = {} if "--anew" in sys.argv else PINNED
-    made = {name: kept.get(name) or {offers: digests(name, offers) for offers in OFFERS} for name in POLICIES}
-    FIXTURE.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    pinned = {name: kept.get(name) or {offers: digests(name, offers) for offers in OFFERS} for name in POLICIES}
+    FIXTURE.write_text(json.dumps(pinned, indent=1) + "\n", encoding="utf-8")

@@ -1,13 +1,13 @@
-"""Named algorithms conform: regret after 200 rounds against the table measured beforehand.
+"""Conformance of named algorithms: regret after 200 rounds against a reference table.
 
-All with `first="uniform"`, over 40 draws of the orderings. The tolerance is 3 standard errors of the difference plus
-the table's rounding (0.5). The table's entries have a standard error of their own, of two parts:
+All runs have `first="uniform"` and 40 draws of the orderings. The tolerance is 3 standard errors of the difference plus
+the table's rounding (0.5). The table's entries have two sources of error:
 
-- Between people: plain TS at k = 20 meets the same problem whatever m is, yet reads 98, 97 and 99 there, with a
-  standard deviation of 17. That is what about 250 people an entry give (17/√250 = 1.1). An independent TS in plain
-  numpy gives 57.4 at k = 10 and 99.6 at k = 20, as ours does.
-- Between draws: the regret of the top-action subset depends on how many actions are best in some state, which differs
-  from draw to draw (a standard deviation of 5 to 7, measured here). An entry is taken to have 10 draws.
+- Between people: plain TS at k = 20 does not depend on m, but reads 98, 97 and 99 with a standard deviation of 17, as
+  about 250 people per entry give (17/√250 = 1.1). An independent TS in plain numpy gives 57.4 at k = 10 and 99.6 at
+  k = 20, as ours does.
+- Between draws: the regret of the top-action subset depends on the number of actions that are best in some state, which
+  varies between draws (a standard deviation of 5 to 7, measured here). An entry is taken to have 10 draws.
 """
 
 import functools
@@ -23,7 +23,7 @@ TABLE_DRAWS = 10
 ROUNDING = 0.5
 DRAWS = 40
 
-# (m, k, scale) → policy → (lowest and highest mean named, sd)
+# (m, k, scale) → policy → (lowest and highest mean, sd)
 Entry = tuple[float, float, float]
 TABLE: dict[tuple[int, int, str], dict[str, Entry]] = {
     (5, 10, "same"): {
@@ -82,38 +82,38 @@ def tolerance(se: float, sd: float) -> float:
 
 
 @pytest.mark.parametrize("row", TABLE, ids=str)
-def test_regret_is_that_of_the_table(row: tuple[int, int, str]) -> None:
+def test_regret_equals_the_table(row: tuple[int, int, str]) -> None:
     results = run(*row)
     for name, (low, high, sd) in TABLE[row].items():
         mean, se = regret(results, name)
-        away = max(low - mean, mean - high, 0.0)
-        assert away <= tolerance(se, sd), f"{name}: {mean:.1f} ± {se:.1f}, the table says {low} to {high}"
-        # the spread between people is a property of the algorithm too; the table's is rounded and noisy
+        difference = max(low - mean, mean - high, 0.0)
+        assert difference <= tolerance(se, sd), f"{name}: {mean:.1f} ± {se:.1f}, in the table {low} to {high}"
+        # the standard deviation between people is also a property of the algorithm; the table's is rounded and noisy
         assert 0.6 * sd < results[name].regret.sd[-1] < 1.6 * sd, name
 
 
 @pytest.mark.parametrize("row", TABLE, ids=str)
-def test_starting_from_the_prior_is_no_worse_than_the_table(row: tuple[int, int, str]) -> None:
+def test_a_first_action_from_the_prior_is_no_worse_than_the_table(row: tuple[int, int, str]) -> None:
     uniform, prior = run(*row), run(*row, first="prior")
     for name in ("lpbts", "lpbts-incremental"):
         _, high, sd = TABLE[row][name]
         mean, se = regret(prior, name)
         assert mean - high <= tolerance(se, sd), name
-        # Paired by person, far finer than the table: a uniform first action may be best in no state, which costs a
-        # little and tells a little. Measured, the prior start is 0 to 2 % above it; 3 % plus 2 standard errors.
+        # Paired by person: a uniform first action may be best in no state, which costs and informs a little. The
+        # prior start was measured 0 to 2 % above it; the limit is 3 % plus 2 standard errors.
         gap = (prior[name].people["regret"] - uniform[name].people["regret"]).reshape(DRAWS, -1).mean(axis=1)
         limit = 0.03 * regret(uniform, name)[0] + 2 * gap.std(ddof=1) / np.sqrt(DRAWS)
         assert gap.mean() <= limit, name
 
 
-def test_knowing_the_means_helps_on_the_same_scale_and_harms_on_different_ones() -> None:
+def test_known_means_help_on_the_same_scale_and_harm_on_different_scales() -> None:
     gap, error = run(5, 10, "same").difference("mts", "lpbts")
     assert gap < -5 * error
     different = run(5, 10, "different")
     assert regret(different, "mts")[0] > 2 * regret(different, "lpbts")[0]
 
 
-def test_orderings_beat_the_top_actions_where_there_are_many() -> None:
+def test_orderings_beat_the_top_actions_with_many_states() -> None:
     results = run(20, 20, "different")
     assert regret(results, "lpbts")[0] < 0.55 * regret(results, "ts-top")[0]
 

@@ -1,4 +1,4 @@
-"""The exact order posterior: chances of orders against SciPy, by drawing, and by laws of their own."""
+"""The exact posterior of orders: probabilities against SciPy, simulation and quadrature."""
 
 import itertools
 import math
@@ -19,11 +19,11 @@ from lpbandits.policies.evidences.chain import (
     BEYOND,
     DERIVATIVE,
     FIT,
+    NODE,
     NODES,
-    PLACE,
     SD,
     TILT,
-    WHOLE,
+    WEIGHT,
     legendre_rule,
     log_pairs,
 )
@@ -34,7 +34,7 @@ from tests import naive
 
 
 def belief_of(policy: LpbTS, counts: FloatArray, means: FloatArray) -> Belief:
-    """Return what the policy believes after `counts` rewards of each action with these means."""
+    """Return the policy's belief after `counts` rewards of each action with these means."""
     tried = [
         {"action": a, "count": float(n), "sum": float(n * mean), "spread": 0.0}
         for a, (n, mean) in enumerate(zip(counts, means, strict=True))
@@ -46,7 +46,7 @@ def belief_of(policy: LpbTS, counts: FloatArray, means: FloatArray) -> Belief:
     )
 
 
-def log_chances(orderings: IntArray, counts: FloatArray, means: FloatArray, noise: float = 1.0) -> FloatArray:
+def log_probabilities(orderings: IntArray, counts: FloatArray, means: FloatArray, noise: float = 1.0) -> FloatArray:
     """Return log P(order) of every ordering: a score is that plus log prior and Σ N (mean − centre)² / 2σ²."""
     model = PreferenceModel(orderings)
     belief = belief_of(LpbTS(model, noise=noise, likelihood="marginal"), counts, means)
@@ -55,8 +55,8 @@ def log_chances(orderings: IntArray, counts: FloatArray, means: FloatArray, nois
     return np.asarray(belief.states[SCORE] - np.log(model.prior) - constant)
 
 
-def log_chance_of_reversed(means: FloatArray, sds: FloatArray) -> float:
-    """Return log P(μ₁ ≥ μ₂ ≥ …) where all means pool into one: summed up over the gaps between neighbours.
+def log_probability_of_reversed(means: FloatArray, sds: FloatArray) -> float:
+    """Return log P(μ₁ ≥ μ₂ ≥ …) if all means pool into one, by quadrature over the gaps between neighbours.
 
     With μ the pooled mean and G the running Σ (ȳ − μ)/s², gaps t ≥ 0 have the density of N(0, D diag(s²) Dᵀ) times
     e^{Σ G t}, and that times e^{−Σ (ȳ − μ)²/2s²}.
@@ -82,33 +82,35 @@ def all_orders(k: int) -> IntArray:
 
 @pytest.mark.parametrize("k", [2, 3, 4])
 @given(data=st.data())
-def test_chances_are_those_of_differences_of_neighbours(k: int, data: st.DataObject) -> None:
+def test_probabilities_equal_scipys(k: int, data: st.DataObject) -> None:
     counts = np.array(data.draw(st.lists(st.integers(1, 40), min_size=k, max_size=k)), dtype=float)
     means = np.array(data.draw(st.lists(st.floats(-1.5, 1.5), min_size=k, max_size=k)))
     orders = all_orders(k)[:: 1 if k < 4 else 7]
-    got = np.exp(log_chances(orders, counts, means))
+    got = np.exp(log_probabilities(orders, counts, means))
     differences = np.diff(np.eye(k), axis=0)
-    for order, chance in zip(orders, got, strict=True):
+    for order, probability in zip(orders, got, strict=True):
         covariance = differences @ np.diag(1 / counts[order]) @ differences.T
-        wanted = multivariate_normal.cdf(np.zeros(k - 1), differences @ means[order], covariance)
-        np.testing.assert_allclose(chance, wanted, rtol=1e-5, atol=1e-5 if k == 4 else 1e-8)  # 4 is drawn by SciPy
+        expected = multivariate_normal.cdf(np.zeros(k - 1), differences @ means[order], covariance)
+        np.testing.assert_allclose(
+            probability, expected, rtol=1e-5, atol=1e-5 if k == 4 else 1e-8
+        )  # SciPy simulates k = 4
 
 
 @given(data=st.data(), k=st.integers(1, 5))
-def test_the_chances_of_all_orders_sum_to_one(data: st.DataObject, k: int) -> None:
+def test_the_probabilities_of_all_orders_sum_to_one(data: st.DataObject, k: int) -> None:
     counts = np.array(data.draw(st.lists(st.integers(1, 10**6), min_size=k, max_size=k)), dtype=float)
     means = np.array(data.draw(st.lists(st.integers(-8, 8).map(lambda x: x / 4), min_size=k, max_size=k)))
-    np.testing.assert_allclose(np.exp(log_chances(all_orders(k), counts, means)).sum(), 1.0, rtol=1e-7)
+    np.testing.assert_allclose(np.exp(log_probabilities(all_orders(k), counts, means)).sum(), 1.0, rtol=1e-7)
 
 
 @pytest.mark.parametrize("k", [1, 2, 6, 60, 100])
-def test_equal_means_make_all_orders_equally_likely(k: int) -> None:
+def test_equal_means_give_equal_probabilities(k: int) -> None:
     orders = np.array([range(k)])
-    got = log_chances(orders, np.full(k, 3.0), np.full(k, 1.25))
+    got = log_probabilities(orders, np.full(k, 3.0), np.full(k, 1.25))
     np.testing.assert_allclose(got, -math.lgamma(k + 1), rtol=1e-8, atol=1e-7)
 
 
-def test_chances_agree_with_drawing() -> None:
+def test_probabilities_agree_with_simulation() -> None:
     rng = np.random.default_rng(11)
     counts, means = np.array([1.0, 30.0, 4.0, 2.0, 9.0]), np.array([0.3, 0.1, -0.4, 0.9, 0.0])
     orders = all_orders(5)
@@ -116,25 +118,25 @@ def test_chances_agree_with_drawing() -> None:
     drawn = np.argsort(-(means + rng.standard_normal((draws, 5)) / np.sqrt(counts)), axis=1)
     place = {tuple(order): i for i, order in enumerate(orders.tolist())}
     seen = np.bincount([place[tuple(row)] for row in drawn.tolist()], minlength=120) / draws
-    chances = np.exp(log_chances(orders, counts, means))
-    errors = (seen - chances) / np.sqrt(chances / draws)
+    exact = np.exp(log_probabilities(orders, counts, means))
+    errors = (seen - exact) / np.sqrt(exact / draws)
     assert np.abs(errors).max() < 4.5, "4.5 standard errors, for 120 orders"
     assert 0.7 < errors.std() < 1.3
 
 
 @pytest.mark.parametrize("size", [(5, 10), (10, 20)])
-def test_scores_are_exact_on_histories_of_real_runs(size: tuple[int, int]) -> None:
+def test_scores_are_exact_on_simulated_histories(size: tuple[int, int]) -> None:
     states, actions = size
     people = lpb.SyntheticWorld(states=states, actions=actions, scale="different").draw(people=1, seed=5)
     trace = rollout(LpbTS(people.model, likelihood="marginal"), people, rounds=200, seed=5)
     for plays, rewards in zip(trace.actions, trace.rewards, strict=True):
         counts = np.bincount(plays, minlength=actions).astype(float)
         means = np.bincount(plays, rewards, minlength=actions) / np.maximum(counts, 1)
-        got = log_chances(people.model.orderings, counts, means)
+        got = log_probabilities(people.model.orderings, counts, means)
         rows = [row[counts[row] > 0] for row in people.model.orderings]
-        wanted = np.log([naive.chance_of_order(means[row], counts[row] ** -0.5, 40001) for row in rows])
-        near = wanted > wanted.max() - 30
-        np.testing.assert_allclose(got[near], wanted[near], atol=1e-6)
+        expected = np.log([naive.probability_of_order(means[row], counts[row] ** -0.5, 40001) for row in rows])
+        near = expected > expected.max() - 30
+        np.testing.assert_allclose(got[near], expected[near], atol=1e-6)
 
 
 def test_the_likelihood_at_the_fit_is_an_upper_bound() -> None:
@@ -142,7 +144,7 @@ def test_the_likelihood_at_the_fit_is_an_upper_bound() -> None:
     orders = all_orders(5)
     for _ in range(20):
         counts, means = rng.integers(1, 50, 5).astype(float), rng.normal(0, 1.0, 5)
-        exact = log_chances(orders, counts, means)
+        exact = log_probabilities(orders, counts, means)
         fits = [naive.isotonic(means[row], counts[row]) for row in orders]
         bound = [-np.sum(counts[row] * (means[row] - fit) ** 2) / 2 for row, fit in zip(orders, fits, strict=True)]
         assert np.all(exact <= np.array(bound) + 1e-9)
@@ -155,59 +157,62 @@ def test_relabelling_the_actions_relabels_the_posterior(names: list[int], seed: 
     orders = np.array([rng.permutation(5) for _ in range(3)])
     orders = np.unique(orders, axis=0)
     renamed = np.array(names)[orders]
-    again = np.argsort(names)
+    inverse = np.argsort(names)
     np.testing.assert_allclose(
-        log_chances(orders, counts, means), log_chances(renamed, counts[again], means[again]), rtol=1e-9, atol=1e-9
+        log_probabilities(orders, counts, means),
+        log_probabilities(renamed, counts[inverse], means[inverse]),
+        rtol=1e-9,
+        atol=1e-9,
     )
 
 
 @pytest.mark.parametrize("count", [1e4, 1e8, 1e12])
-def test_a_sharp_mean_among_vague_ones(count: float) -> None:
-    """With one mean nearly known, the others are apart from each other: a product of two tails."""
-    got = log_chances(np.array([[0, 1, 2]]), np.array([1.0, count, 4.0]), np.array([0.3, 0.1, 0.2]))
+def test_one_precise_mean_separates_the_others(count: float) -> None:
+    """With one mean almost known, the others are independent: a product of two tails."""
+    got = log_probabilities(np.array([[0, 1, 2]]), np.array([1.0, count, 4.0]), np.array([0.3, 0.1, 0.2]))
     tails = [0.5 * math.erfc(-0.2 / math.sqrt(2)), 0.5 * math.erfc(2 * 0.1 / math.sqrt(2))]
     np.testing.assert_allclose(got, np.log(np.prod(tails)), atol=2 / math.sqrt(count))
 
 
 @pytest.mark.parametrize("counts", [(1.0, 1.0), (1.0, 100.0), (100.0, 1.0), (1.0, 1e8), (1e8, 1.0)])
-def test_two_actions_however_refuted(counts: tuple[float, float]) -> None:
+def test_two_actions_with_any_contradiction(counts: tuple[float, float]) -> None:
     sd = math.hypot(counts[0] ** -0.5, counts[1] ** -0.5)
-    for ratio in [0.0, *np.geomspace(0.1, 1e12, 80)]:
-        got = log_chances(np.array([[0, 1]]), np.array(counts), np.array([0.0, ratio * sd]))
+    for ratio in [0.0, *np.geomspace(0.1, 1e12, 40)]:
+        got = log_probabilities(np.array([[0, 1]]), np.array(counts), np.array([0.0, ratio * sd]))
         np.testing.assert_allclose(got, log_ndtr(-ratio), rtol=1e-12, atol=1e-7)
 
 
 @pytest.mark.parametrize("k", [3, 4])
 @pytest.mark.parametrize("spread", [0.0, 3.0, 9.0])
-def test_an_order_that_is_strongly_refuted(k: int, spread: float) -> None:
-    """With plays alike and unlike, up to where 1/|G| is some 1e-6 of the shortest standard deviation."""
+def test_strongly_contradicted_orders(k: int, spread: float) -> None:
+    """With equal and unequal counts, down to 1/|G| of 1e-6 of the smallest standard deviation."""
     rng = np.random.default_rng(7)
     for size in np.geomspace(3, 3e6, 13):
         counts = np.exp(rng.uniform(0, spread, k)).round()
         sds = counts**-0.5
         means = np.arange(k) * size + rng.uniform(-0.3, 0.3, k) * size
-        got = log_chances(np.array([range(k)]), counts, means)
-        np.testing.assert_allclose(got, log_chance_of_reversed(means, sds), rtol=1e-13, atol=1e-6)
+        got = log_probabilities(np.array([range(k)]), counts, means)
+        np.testing.assert_allclose(got, log_probability_of_reversed(means, sds), rtol=1e-13, atol=1e-6)
 
 
 @pytest.mark.parametrize("gap", [0.0, 1e-3, 1.0])
 @pytest.mark.parametrize("count", [1e2, 1e4, 1e8])
-def test_a_refuted_pair_below_a_sharp_mean(count: float, gap: float) -> None:
-    """The pair's gap is short against the sd of either, but not against the sharp one's: P(both below) by a sum."""
+def test_a_contradicted_pair_below_a_precise_mean(count: float, gap: float) -> None:
+    """The pair's gap is small against its sds, but not against that of the precise mean."""
     ratio = 100.0
-    got = log_chances(np.array([[0, 1, 2]]), np.array([count, 1.0, 1.0]), np.array([gap + ratio / 2, 0.0, ratio]))
+    got = log_probabilities(np.array([[0, 1, 2]]), np.array([count, 1.0, 1.0]), np.array([gap + ratio / 2, 0.0, ratio]))
     x, weights = np.polynomial.hermite_e.hermegauss(40)
     top = gap + x / math.sqrt(count)  # from the middle of the pair
     nodes, areas = np.polynomial.laguerre.laggauss(40)
     t = nodes / (ratio / 2)
     below = np.exp(log_ndtr((top[:, None] - t / 2) * math.sqrt(2)))  # the upper is t/2 above the pair's middle
     gaps = (areas / (ratio / 2) * np.exp(-(t**2) / 4) / math.sqrt(4 * math.pi)) @ (weights @ below)
-    wanted = -(ratio**2) / 4 + np.log(gaps / math.sqrt(2 * math.pi))
-    np.testing.assert_allclose(got, wanted, atol=1e-6)
+    expected = -(ratio**2) / 4 + np.log(gaps / math.sqrt(2 * math.pi))
+    np.testing.assert_allclose(got, expected, atol=1e-6)
 
 
-def test_states_that_are_all_refuted_keep_their_weights() -> None:
-    """The weights tend to those of Π 1/|G|, as plays grow or noise falls: no state's integral is lost on the way."""
+def test_posterior_of_contradicted_states_converges() -> None:
+    """The posterior tends to ∝ Π 1/|G| as counts grow or noise falls."""
     orders = np.array([[3, 2, 1, 0], [3, 2, 0, 1], [2, 3, 1, 0]])
     means = np.array([0.9, 0.8, 0.12, 0.0])
     model = PreferenceModel(orders)
@@ -220,11 +225,11 @@ def test_states_that_are_all_refuted_keep_their_weights() -> None:
     limit = 1 / np.prod(tilts, axis=1)
     limit /= limit.sum()
     far = np.inf
-    for plays in np.geomspace(2000, 1e6, 60).round():
-        wanted = np.array([log_chance_of_reversed(means[row], np.full(4, plays**-0.5)) for row in orders])
-        wanted = np.exp(wanted - wanted.max())
+    for plays in np.geomspace(2000, 1e6, 20).round():
+        expected = np.array([log_probability_of_reversed(means[row], np.full(4, plays**-0.5)) for row in orders])
+        expected = np.exp(expected - expected.max())
         got = posterior(plays, 1.0)
-        np.testing.assert_allclose(got, wanted / wanted.sum(), atol=1e-6)
+        np.testing.assert_allclose(got, expected / expected.sum(), atol=1e-6)
         assert np.abs(got - limit).max() < far + 1e-7
         far = np.abs(got - limit).max()
     for noise in (1e-5, 1e-8, 1e-11, 1e-14, 1e-20, 1e-40):
@@ -232,7 +237,7 @@ def test_states_that_are_all_refuted_keep_their_weights() -> None:
 
 
 @pytest.mark.parametrize("ratio", [0.0, 1.0, 19.9, 20.1, 1e4, 1e12])
-def test_what_stands_in_for_an_integral(ratio: float) -> None:
+def test_the_fallback_of_the_integral_is_exact_for_two(ratio: float) -> None:
     work = np.zeros((TILT + 8, 4))
     work[SD, :3] = 1.0, 2.0, 0.5
     work[TILT, 0] = -ratio / math.sqrt(5)
@@ -242,14 +247,14 @@ def test_what_stands_in_for_an_integral(ratio: float) -> None:
     np.testing.assert_allclose(log_pairs(work, 0, 3) - got, log_ndtr(0.7 / math.sqrt(0.8 + 0.25)))
 
 
-def test_what_stands_in_is_the_limit_of_refuted_orders() -> None:
+def test_the_fallback_of_the_integral_is_the_limit_of_contradicted_orders() -> None:
     means, sds = np.array([0.0, 3e4, 6e4, 9e4]), np.array([1.0, 0.5, 2.0, 0.25])
     pooled = np.sum(means / sds**2) / np.sum(sds**-2)
     work = np.zeros((TILT + 8, 4))
     work[SD] = sds
     work[TILT, :3] = np.cumsum((means - pooled) / sds**2)[:-1]
     fit = -np.sum((means - pooled) ** 2 / sds**2) / 2
-    np.testing.assert_allclose(log_pairs(work, 0, 4), log_chance_of_reversed(means, sds) - fit, atol=1e-4)
+    np.testing.assert_allclose(log_pairs(work, 0, 4), log_probability_of_reversed(means, sds) - fit, atol=1e-4)
 
 
 @pytest.mark.parametrize("noise", [1e-6, 1.0, 1e6])
@@ -264,11 +269,11 @@ def test_scores_stay_finite(noise: float, reward: float) -> None:
         np.testing.assert_allclose(agent.posterior.sum(), 1.0)
 
 
-def test_the_rule_integrates_polynomials() -> None:
+def test_the_table_integrates_polynomials_exactly() -> None:
     rule = legendre_rule()
-    x = rule[PLACE]
+    x = rule[NODE]
     for power in range(NODES):
-        np.testing.assert_allclose(rule[WHOLE] @ x**power, (1 - (-1) ** (power + 1)) / (power + 1), atol=1e-12)
+        np.testing.assert_allclose(rule[WEIGHT] @ x**power, (1 - (-1) ** (power + 1)) / (power + 1), atol=1e-12)
         np.testing.assert_allclose(x**power @ rule[BEYOND:DERIVATIVE], (1 - x ** (power + 1)) / (power + 1), atol=1e-12)
         np.testing.assert_allclose(x**power @ rule[DERIVATIVE:AT_END], power * x ** max(power - 1, 0), atol=1e-11)
         np.testing.assert_allclose(x**power @ rule[AT_END], 1.0, atol=1e-12)

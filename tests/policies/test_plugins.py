@@ -1,13 +1,13 @@
-"""The door for other people's ideas: the documented example, as it stands on the page, and what may be done with it."""
+"""Plug-ins: the example of docs/extending.md, own evidences, rules and worlds, and their validation."""
 
 import importlib.util
 import json
 import os
 import subprocess
 import sys
-import textwrap
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -25,9 +25,11 @@ from lpbandits.policies.registry import POLICIES, Setting, make_policy
 from lpbandits.policies.rules import RULES
 from lpbandits.simulation import rollout
 from lpbandits.worlds import WORLDS
+from tests.conftest import agent_after
 
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 WORLD = lpb.SyntheticWorld(states=4, actions=8, scale="different")
+PEOPLE = WORLD.draw(people=1, seed=5)
 
 
 def example() -> str:
@@ -47,26 +49,34 @@ def load(source: str, folder: Path, name: str) -> ModuleType:
     return module
 
 
-@pytest.fixture(autouse=True)
-def known_things() -> Iterator[None]:
-    """Leave the registries as they were."""
-    before = [dict(place) for place in (EVIDENCES, RULES, POLICIES, WORLDS)]
+@contextmanager
+def restored_registries() -> Iterator[None]:
+    """Restore the registries on exit."""
+    registries: list[dict[str, Any]] = [EVIDENCES, RULES, POLICIES, WORLDS]
+    before = [dict(registry) for registry in registries]
     yield
-    for place, old in zip((EVIDENCES, RULES, POLICIES, WORLDS), before, strict=True):
-        place.clear()  # type: ignore[attr-defined] # dicts of different things
-        place.update(old)  # type: ignore[attr-defined] # as above
+    for registry, entries in zip(registries, before, strict=True):
+        registry.clear()
+        registry.update(entries)
 
 
-@pytest.fixture
-def greedy(tmp_path: Path) -> ModuleType:
-    return load(example(), tmp_path, "epsilon_greedy_example")
+@pytest.fixture(autouse=True)
+def _registries() -> Iterator[None]:
+    with restored_registries():
+        yield
 
 
-def replayed(policy: lpb.Policy) -> None:
+@pytest.fixture(scope="module")
+def greedy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+    """Yield the documented example, compiled once for all tests."""
+    with restored_registries():
+        yield load(example(), tmp_path_factory.mktemp("greedy"), "epsilon_greedy_example")
+
+
+def replay(policy: lpb.Policy) -> None:
     """Compare the simulator with an agent, action by action."""
-    people = WORLD.draw(people=1, seed=5)
-    trace = rollout(policy, people, rounds=25, seed=5)
-    for p in range(len(people)):
+    trace = rollout(policy, PEOPLE, rounds=25, seed=5)
+    for p in range(len(PEOPLE)):
         agent = lpb.Agent(policy, seed=5, person=p)
         for t in range(25):
             action = agent.ask()
@@ -74,79 +84,64 @@ def replayed(policy: lpb.Policy) -> None:
             agent.tell(action, float(trace.rewards[p, t]))
 
 
-def test_the_documented_rule_runs_everywhere(greedy: ModuleType) -> None:
-    people = WORLD.draw(people=1, seed=5)
-    policy = make_policy("epsilon-greedy", Setting(people.model, people.rewards))
+def test_the_documented_rule_works_in_simulations_and_agents(greedy: ModuleType) -> None:
+    policy = make_policy("epsilon-greedy", Setting(PEOPLE.model, PEOPLE.rewards))
     assert policy.rule == greedy.EpsilonGreedy(0.1)
-    replayed(policy)
+    replay(policy)
     results = lpb.simulate(WORLD, ["epsilon-greedy", "uniform"], people=20, rounds=100)
     gap, error = results.difference("epsilon-greedy", "uniform")
     assert gap < -5 * error
-    agent = lpb.Agent(policy, seed=1)
-    for action, reward in ((0, 1.0), (3, 2.0), (1, 0.5)):
-        agent.tell(action, reward)
-    asked = np.bincount([agent.ask() for _ in range(4000)], minlength=8) / 4000
-    chance = agent.probabilities()
-    assert np.all(np.abs(asked - chance) <= 4 * np.sqrt(chance * (1 - chance) / 4000) + 1e-9)  # 4 standard errors
-    again = lpb.Agent.from_json(agent.to_json())
-    assert again.policy == policy
-    assert [again.ask() for _ in range(20)] == [agent.ask() for _ in range(20)]
+    agent = agent_after(policy, ((0, 1.0), (3, 2.0), (1, 0.5)), seed=1)
+    frequency = np.bincount([agent.ask() for _ in range(4000)], minlength=8) / 4000
+    probability = agent.probabilities()
+    tolerance = 4 * np.sqrt(probability * (1 - probability) / 4000) + 1e-9  # 4 standard errors
+    assert np.all(np.abs(frequency - probability) <= tolerance)
+    restored = lpb.Agent.from_json(agent.to_json())
+    assert restored.policy == policy
+    assert [restored.ask() for _ in range(20)] == [agent.ask() for _ in range(20)]
 
 
-def test_a_plain_python_rule_works_in_both_and_says_that_it_is_slow(tmp_path: Path) -> None:
-    fast = load(example(), tmp_path, "fast_example")
-    plain = load(
-        example().replace("@lpb.kernel\n", "").replace('"epsilon-greedy"', '"plain"'), tmp_path, "plain_example"
-    )
-    people = WORLD.draw(people=1, seed=5)
-    policies = [lpb.Policy(people.model, lpb.evidences.Refit(), part.EpsilonGreedy()) for part in (fast, plain)]
-    with pytest.warns(
-        lpb.errors.UncompiledWarning, match=r"'choose' is plain Python.*decorate it with lpbandits\.kernel"
-    ):
-        slow = rollout(policies[1], people, rounds=25, seed=5)
-    np.testing.assert_array_equal(slow.plays, rollout(policies[0], people, rounds=25, seed=5).plays)
+def test_a_plain_python_rule_gives_the_same_decisions_with_a_warning(greedy: ModuleType, tmp_path: Path) -> None:
+    source = example().replace("@lpb.kernel\n", "").replace('"epsilon-greedy"', '"plain"')
+    plain = load(source, tmp_path, "plain_example")
+    policies = [lpb.Policy(PEOPLE.model, lpb.evidences.Refit(), part.EpsilonGreedy()) for part in (greedy, plain)]
+    with pytest.warns(lpb.errors.UncompiledWarning, match=r"'choose'.*lpbandits\.kernel"):
+        slow = rollout(policies[1], PEOPLE, rounds=25, seed=5)
+    np.testing.assert_array_equal(slow.plays, rollout(policies[0], PEOPLE, rounds=25, seed=5).plays)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lpb.errors.UncompiledWarning)
-        replayed(policies[1])
+        replay(policies[1])
 
 
-def test_an_edited_rule_runs_its_new_code_in_the_next_process(tmp_path: Path) -> None:
-    script = textwrap.dedent(
-        """
-        import json, sys
-        sys.path.insert(0, sys.argv[1])
-        import lpbandits as lpb, mine
-        people = lpb.SyntheticWorld(states=4, actions=8, scale="different").draw(people=2, seed=5)
-        policy = lpb.Policy(people.model, lpb.evidences.Refit(), mine.EpsilonGreedy())
-        print(json.dumps(lpb.simulation.rollout(policy, people, rounds=30, seed=5).plays.ravel().tolist()))
-        """
+def run_python(code: str, *arguments: str, **environment: str) -> Any:
+    """Return the JSON that code prints in a new process."""
+    command = [sys.executable, "-c", code, *arguments]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **environment})
+    return json.loads(run.stdout)
+
+
+def test_an_edited_callee_takes_effect_in_the_next_process(tmp_path: Path) -> None:
+    code = (
+        "import json, sys; sys.path.insert(0, sys.argv[1]);"
+        "import lpbandits as lpb, edited;"
+        "model = lpb.PreferenceModel([[0, 1, 2, 3], [3, 2, 1, 0]]);"
+        "agent = lpb.Agent(lpb.Policy(model, lpb.evidences.Refit(), edited.EpsilonGreedy()), seed=1);"
+        "print(json.dumps([agent.ask() for _ in range(30)]))"
     )
-
-    def run(helper: str) -> Any:
+    condition = "uniform(seed, person, round_, STATE, 0) < "
+    source = example().replace(f"{condition}b.settings[RULE, EPSILON]", f"{condition}helper.share()")
+    (tmp_path / "edited.py").write_text(f"import helper\n{source}", encoding="utf-8")
+    played = []
+    for share in (0.0, 1.0):
+        helper = f"import lpbandits as lpb\nSHARE = {share}\n@lpb.kernel\ndef share():\n    return SHARE\n"
         (tmp_path / "helper.py").write_text(helper, encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True, env=None
-        )
-        return json.loads(done.stdout)
-
-    source = example().replace(
-        "if uniform(seed, person, round_, STATE, 0) < b.settings[RULE, EPSILON]:",
-        "if uniform(seed, person, round_, STATE, 0) < helper.share(b.settings[RULE, EPSILON]):",
-    )
-    (tmp_path / "mine.py").write_text(f"import helper\n{source}", encoding="utf-8")
-    unchanged = "import lpbandits as lpb\nFACTOR = 1.0\n@lpb.kernel\ndef share(x):\n    return FACTOR * x\n"
-    first = run(unchanged)
-    assert run(unchanged) == first
-    always = run(unchanged.replace("FACTOR = 1.0", "FACTOR = 10.0"))  # a constant in another file
-    assert always != first
-    never = run(unchanged.replace("FACTOR * x", "0.0 * x"))  # a callee in another file
-    assert never not in (first, always)
-    assert run(unchanged) == first
+        played.append(set(run_python(code, str(tmp_path), PYTHONDONTWRITEBYTECODE="1")))
+    assert played == [{0}, {0, 1, 2, 3}]
 
 
 @lpb.kernel
 def first_mean_tell(b: Any, n: int, action: int, reward: float) -> int:
-    """Keep the first reward of all in its own array, and otherwise what the tally keeps."""
+    """Store the first reward in `b.own`, and update as `refit`."""
     if b.own[0, 0] == -1.0:
         b.own[0, 0] = reward
     return refit_tell(b, n, action, reward)
@@ -154,14 +149,14 @@ def first_mean_tell(b: Any, n: int, action: int, reward: float) -> int:
 
 @lpb.kernel
 def first_mean_expect(b: Any, n: int, state: int, out: Any) -> None:  # noqa: ARG001
-    """Expect the first reward of the state's best action, and nothing of the others."""
+    """Expect the first reward of the state's best action, and -1 of the others."""
     for action in range(len(out)):
         out[action] = b.own[0, 0] if b.ranks[state, action] == 0 else -1.0
 
 
 @dataclass(frozen=True)
 class FirstReward(lpb.policies.Evidence):
-    """An evidence with an array of its own that does not start at 0."""
+    """An evidence with an own array that does not start at 0."""
 
     kind: ClassVar[str] = "first-reward"
     ordered: ClassVar[bool] = True
@@ -169,7 +164,7 @@ class FirstReward(lpb.policies.Evidence):
     expected_rewards = staticmethod(first_mean_expect)
 
     def own(self, model: lpb.PreferenceModel) -> Any:  # noqa: ARG002
-        """Return the mark of no reward."""
+        """Return -1: no reward yet."""
         return np.full((1, 3), -1.0)
 
 
@@ -187,18 +182,18 @@ def best_expected(b: Any, n: int, offered: Any, seed: int, person: int, round_: 
 
 @dataclass(frozen=True)
 class BestExpected(lpb.policies.Rule):
-    """A rule that asks what to expect."""
+    """A rule that needs expected rewards."""
 
     kind: ClassVar[str] = "best-expected-of-0"
     needs_expectations: ClassVar[bool] = True
     choose = staticmethod(best_expected)
 
     def work(self, model: lpb.PreferenceModel) -> tuple[int, int]:
-        """Return a row of every action."""
+        """Return one row, one column per action."""
         return (1, model.n_actions)
 
 
-def test_an_evidence_with_arrays_of_its_own_saves_itself() -> None:
+def test_the_own_array_of_an_evidence_is_saved_and_restored() -> None:
     lpb.register(FirstReward)
     lpb.register(BestExpected)
     model = lpb.PreferenceModel([[2, 1, 0], [0, 1, 2]])
@@ -208,50 +203,43 @@ def test_an_evidence_with_arrays_of_its_own_saves_itself() -> None:
     agent.tell(0, 3.0)
     assert agent.ask() == 2
     assert lpb.expected(agent.policy, agent.belief).tolist() == [[-1.0, -1.0, 7.5], [7.5, -1.0, -1.0]]
-    for again in (
+    for restored in (
         lpb.Agent.from_json(agent.to_json()),
         lpb.Agent(agent.policy, seed=0, belief=lpb.Belief.unpack(agent.policy, agent.belief.pack())),
     ):
-        assert again.belief.own.tolist() == [[7.5, -1.0, -1.0]]
-        assert again.ask() == 2
+        assert restored.belief.own.tolist() == [[7.5, -1.0, -1.0]]
+        assert restored.ask() == 2
     agent.retract(1, 7.5)
     assert agent.belief.own[0, 0] == 3.0
 
 
-def test_the_same_rule_asks_any_evidence() -> None:
+def test_a_rule_is_bound_to_the_expectations_of_its_evidence() -> None:
     model = lpb.PreferenceModel([[2, 1, 0], [0, 1, 2]], means=[[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
-    # the known means of state 0 favour 2; its fit is flat before 0, where the first of equals is played
-    for evidence, wanted in ((lpb.evidences.KnownMeans(), 2), (lpb.evidences.Refit(), 1)):
+    # state 0 has its largest known mean at 2; its fit is equal for 2 and 1, where the first of equals is played
+    for evidence, expected in ((lpb.evidences.KnownMeans(), 2), (lpb.evidences.Refit(), 1)):
         agent = lpb.Agent(lpb.Policy(model, evidence, BestExpected()), seed=0)
         agent.tell(1, 9.0)
         agent.tell(2, 1.0)
         agent.tell(0, 0.0)
-        assert agent.ask() == wanted
+        assert agent.ask() == expected
 
 
-def test_an_installed_package_brings_its_policies_by_an_entry_point(tmp_path: Path) -> None:
-    (tmp_path / "brought.py").write_text(example().replace('"epsilon-greedy"', '"brought"'), encoding="utf-8")
-    about = tmp_path / "brought-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: brought\nVersion: 1.0\n", encoding="utf-8")
-    (about / "entry_points.txt").write_text("[lpbandits]\nbrought = brought\n", encoding="utf-8")
+def test_entry_points_of_installed_packages_are_loaded(tmp_path: Path) -> None:
+    (tmp_path / "installed.py").write_text(example().replace('"epsilon-greedy"', '"installed"'), encoding="utf-8")
+    metadata = tmp_path / "installed-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: installed\nVersion: 1.0\n", encoding="utf-8")
+    (metadata / "entry_points.txt").write_text("[lpbandits]\ninstalled = installed\n", encoding="utf-8")
     code = (
         "import json, lpbandits as lpb;"
-        "from lpbandits.policies import make_policy;"
-        "policy = make_policy('brought', lpb.policies.Setting(lpb.PreferenceModel([[0, 1]]), lpb.Rewards()));"
-        "print(json.dumps(policy.to_dict()))"
+        "setting = lpb.policies.Setting(lpb.PreferenceModel([[0, 1]]), lpb.Rewards());"
+        "print(json.dumps(lpb.policies.make_policy('installed', setting).to_dict()))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-    )
-    assert json.loads(done.stdout)["rule"] == {"kind": "brought", "epsilon": 0.1}
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    assert run_python(code, PYTHONPATH=path)["rule"] == {"kind": "installed", "epsilon": 0.1}
 
 
-def test_reusing_our_own_functions_is_safe() -> None:
+def test_an_evidence_may_reuse_built_in_functions() -> None:
     @dataclass(frozen=True)
     class Same(lpb.policies.Evidence):
         kind: ClassVar[str] = "same"
@@ -269,80 +257,95 @@ def test_reusing_our_own_functions_is_safe() -> None:
     np.testing.assert_array_equal(agents[0].posterior, agents[1].posterior)
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-@pytest.mark.parametrize("wrong", [-1, 3, 99])
-def test_an_impossible_choice_is_refused(wrong: int, compiled: bool) -> None:
-    def choose(b: Any, n: int, offered: Any, seed: int, person: int, round_: int) -> int:  # noqa: ARG001
-        return wrong
+def wrong_choice(b: Any, n: int, offered: Any, seed: int, person: int, round_: int) -> int:  # noqa: ARG001
+    return int(b.settings[2, 0])
 
-    @dataclass(frozen=True)
-    class Wrong(lpb.policies.Rule):
-        kind: ClassVar[str] = "wrong"
 
-    Wrong.choose = staticmethod(lpb.kernel(choose) if compiled else choose)
+@dataclass(frozen=True)
+class Wrong(lpb.policies.Rule):
+    action: int
+    kind: ClassVar[str] = "wrong"
+    choose = staticmethod(wrong_choice)
+
+    def settings(self) -> tuple[float, ...]:
+        return (float(self.action),)
+
+
+@dataclass(frozen=True)
+class CompiledWrong(Wrong):
+    choose = staticmethod(lpb.kernel(wrong_choice))
+
+
+@pytest.mark.filterwarnings("ignore::lpbandits.errors.UncompiledWarning")
+@pytest.mark.parametrize("rule", [Wrong, CompiledWrong])
+def test_an_action_that_is_not_allowed_is_an_error(rule: type[Wrong]) -> None:
     model = lpb.PreferenceModel([[2, 1, 0], [0, 1, 2]], means=[[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
-    policy = lpb.Policy(model, lpb.evidences.Refit(), Wrong())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lpb.errors.UncompiledWarning)
-        with pytest.raises(lpb.InvalidInput, match="action that is not allowed"):
+    people = lpb.MeansWorld(model).draw(people=1, seed=0)
+    for action in (-1, 3, 99):
+        policy = lpb.Policy(model, lpb.evidences.Refit(), rule(action))
+        with pytest.raises(lpb.InvalidInput, match="not allowed"):
             lpb.Agent(policy, seed=0).ask()
-        with pytest.raises(lpb.InvalidInput, match="action that is not allowed"):
-            rollout(policy, lpb.MeansWorld(model).draw(people=1, seed=0), rounds=2, seed=0)
+        with pytest.raises(lpb.InvalidInput, match="not allowed"):
+            rollout(policy, people, rounds=2, seed=0)
 
 
-def test_parts_that_are_not_whole_or_cannot_be_compiled_are_refused() -> None:
-    model = lpb.PreferenceModel([[0, 1], [1, 0]])
-
-    @dataclass(frozen=True)
-    class Empty(lpb.policies.Rule):
-        kind: ClassVar[str] = "empty"
-
-    with pytest.raises(lpb.InvalidInput, match="the rule Empty has no choose"):
-        lpb.Policy(model, lpb.evidences.Refit(), Empty())
-
-    @lpb.kernel
-    def words(b: Any, n: int, offered: Any, seed: int, person: int, round_: int) -> Any:  # noqa: ARG001
-        return b.nothing
-
-    @dataclass(frozen=True)
-    class Broken(lpb.policies.Rule):
-        kind: ClassVar[str] = "broken"
-        choose = staticmethod(words)
-
-    with pytest.raises(lpb.InvalidInput, match="'words' cannot be compiled"):
-        lpb.Agent(lpb.Policy(model, lpb.evidences.Refit(), Broken()), seed=0).ask()
-
-    @dataclass(frozen=True)
-    class NoWins(lpb.evidences.Wins):
-        kind: ClassVar[str] = "no-wins"
-
-        def own(self, model: lpb.PreferenceModel) -> Any:  # noqa: ARG002
-            return np.zeros((1, 1))
-
-    with pytest.raises(lpb.InvalidInput, match="reads wins of every pair, which the evidence 'no-wins' has not"):
-        lpb.Policy(model, NoWins(), lpb.rules.DoubleThompson())
+@lpb.kernel
+def not_compilable(b: Any, n: int, offered: Any, seed: int, person: int, round_: int) -> Any:  # noqa: ARG001
+    return b.nothing
 
 
-def test_registering_is_checked() -> None:
+@dataclass(frozen=True)
+class WithoutChoose(lpb.policies.Rule):
+    kind: ClassVar[str] = "without-choose"
+
+
+@dataclass(frozen=True)
+class Broken(lpb.policies.Rule):
+    kind: ClassVar[str] = "broken"
+    choose = staticmethod(not_compilable)
+
+
+@dataclass(frozen=True)
+class WrongShape(lpb.evidences.Wins):
+    kind: ClassVar[str] = "wrong-shape"
+
+    def own(self, model: lpb.PreferenceModel) -> Any:  # noqa: ARG002
+        return np.zeros((1, 1))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "rule", "match"),
+    [
+        (lpb.evidences.Refit, WithoutChoose, "WithoutChoose.*choose"),
+        (lpb.evidences.Refit, Broken, "'not_compilable'"),
+        (WrongShape, lpb.rules.DoubleThompson, "'double-thompson'.*'wrong-shape'"),
+    ],
+)
+def test_an_invalid_evidence_or_rule_is_an_error(evidence: Any, rule: Any, match: str) -> None:
+    with pytest.raises(lpb.InvalidInput, match=match):
+        lpb.Agent(lpb.Policy(lpb.PreferenceModel([[0, 1], [1, 0]]), evidence(), rule()), seed=0).ask()
+
+
+def test_register_rejects_taken_names_and_other_objects() -> None:
     assert lpb.register(lpb.evidences.Refit) is lpb.evidences.Refit
 
     @dataclass(frozen=True)
-    class Thief(lpb.policies.Rule):
+    class Duplicate(lpb.policies.Rule):
         kind: ClassVar[str] = "sample"
 
-    with pytest.raises(lpb.InvalidInput, match="the name 'sample' is taken"):
-        lpb.register(Thief)
-    with pytest.raises(lpb.InvalidInput, match="neither an Evidence or Rule class"):
+    with pytest.raises(lpb.InvalidInput, match="kind must be unique, got 'sample'"):
+        lpb.register(Duplicate)
+    with pytest.raises(lpb.InvalidInput, match=r"register takes .*got 3"):
         lpb.register(3)
 
 
-def test_an_agent_of_unknown_parts_says_what_to_import() -> None:
+def test_restoring_an_agent_with_an_unregistered_evidence_names_it() -> None:
     agent = lpb.Agent(lpb.Policy(lpb.PreferenceModel([[0, 1]]), FirstReward(), lpb.rules.Sample()), seed=0)
     with pytest.raises(lpb.errors.FileFormatError, match="'first-reward'"):
         lpb.Agent.from_json(agent.to_json())
 
 
-def test_a_world_of_ones_own_is_found_by_the_command_line() -> None:
+def test_the_command_line_finds_a_registered_world() -> None:
     from typer.testing import CliRunner
 
     from lpbandits.cli import app
@@ -364,17 +367,18 @@ def test_a_world_of_ones_own_is_found_by_the_command_line() -> None:
 
     run = CliRunner().invoke
     arguments = ["simulate", "--world", "flat", "--people", "2", "--rounds", "4", "--policies", "ts", "--json"]
-    done = run(app, [*arguments, "--set", "level=2.5", "--states", "1"], catch_exceptions=False)
-    content = json.loads(done.stdout)
+    result = run(app, [*arguments, "--set", "level=2.5", "--states", "1"], catch_exceptions=False)
+    content = json.loads(result.stdout)
     assert content["settings"]["level"] == 2.5
     assert content["policies"]["ts"]["regret"]["mean"] == 0.0
-    for wrong, words in ((["--gap", "0.3"], "--gap is not a setting of the world 'flat'"),
-                         (["--set", "depth=3"], "'depth=3' is not a setting of the world 'flat'")):  # fmt: skip
-        assert words in str(run(app, [*arguments, *wrong]).exception)
+    for options, name in ((["--gap", "0.3"], "--gap"), (["--set", "depth=3"], "'depth=3'")):
+        message = str(run(app, [*arguments, *options]).exception)
+        assert name in message
+        assert "'flat'" in message
 
 
 def test_a_function_without_a_module_has_a_name() -> None:
-    made: dict[str, Any] = {}
-    exec("def tell(b, n, action, outcome): return n", {"__name__": None}, made)  # noqa: S102 - as a notebook may
-    made["tell"].__module__ = None
-    assert name_of("tell", made) == "tell__tell"
+    namespace: dict[str, Any] = {}
+    exec("def tell(b, n, action, outcome): return n", {"__name__": None}, namespace)  # noqa: S102 - as in a notebook
+    namespace["tell"].__module__ = None
+    assert name_of("tell", namespace) == "tell__tell"

@@ -23,6 +23,7 @@ from tests.conftest import (
     ON_REWARDS,
     Case,
     Outcome,
+    agent_after,
     model_for,
     models,
     population_for,
@@ -36,13 +37,6 @@ BAD_REWARDS: dict[str, list[object]] = {
 }
 BAD_ACTIONS: list[object] = [6, -1, "0", 0.5, None, [0], np.nan]
 BAD_ALLOWED: list[object] = [[], [0, 6], "01", [[0]]]
-
-
-def told(case: Case, history: list[Outcome]) -> Agent:
-    agent = Agent(case.policy(), seed=9)
-    for action, reward in history:
-        agent.tell(action, reward)
-    return agent
 
 
 def some_history(case: Case) -> list[Outcome]:
@@ -59,7 +53,7 @@ def test_every_policy_plays_every_family_of_rewards() -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 @settings(max_examples=15)
 @given(data=st.data())
-def test_plays_allowed_actions_and_repeats_itself(case: Case, data: st.DataObject) -> None:
+def test_actions_are_allowed_and_reproducible(case: Case, data: st.DataObject) -> None:
     model: PreferenceModel = data.draw(models())
     seed = data.draw(st.integers(0, 2**63 - 1))
     twins = [Agent(case.policy(model), seed=seed, person=3) for _ in range(2)]
@@ -76,39 +70,39 @@ def test_plays_allowed_actions_and_repeats_itself(case: Case, data: st.DataObjec
 
 @pytest.mark.parametrize("with_model", [True, False])
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_json_round_trip_gives_the_same_next_actions(case: Case, with_model: bool) -> None:
+def test_a_restored_agent_continues_with_the_same_actions(case: Case, with_model: bool) -> None:
     history = some_history(case)
-    for known in (history, history[:1], []):
-        agent = told(case, known)
+    for past in (history, history[:1], []):
+        agent = agent_after(case.policy(), past, seed=9)
         agent.ask()
         text = agent.to_json(with_model=with_model)
-        again = Agent.from_json(text, model=None if with_model else agent.policy.model)
-        assert again.to_json(with_model=with_model) == text
-        assert again.policy == agent.policy
+        restored = Agent.from_json(text, model=None if with_model else agent.policy.model)
+        assert restored.to_json(with_model=with_model) == text
+        assert restored.policy == agent.policy
         for action, reward in history:
-            assert again.ask() == agent.ask()
-            assert again.ask([1, 4]) == agent.ask([1, 4])
-            for one in (agent, again):
-                one.tell(action, reward)
+            assert restored.ask() == agent.ask()
+            assert restored.ask([1, 4]) == agent.ask([1, 4])
+            for twin in (agent, restored):
+                twin.tell(action, reward)
         if agent.policy.evidence.latent:
-            np.testing.assert_array_equal(again.posterior, agent.posterior)
-        np.testing.assert_array_equal(again.probabilities(), agent.probabilities())
+            np.testing.assert_array_equal(restored.posterior, agent.posterior)
+        np.testing.assert_array_equal(restored.probabilities(), agent.probabilities())
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_saved_json_is_plain(case: Case) -> None:
-    def refuse(word: str) -> None:
-        raise AssertionError(f"{word} is not JSON")
+    def fail(word: str) -> None:
+        pytest.fail(f"{word} is not JSON")
 
-    json.loads(told(case, some_history(case)).to_json(), parse_constant=refuse)
+    json.loads(agent_after(case.policy(), some_history(case), seed=9).to_json(), parse_constant=fail)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_bad_input_is_refused_and_changes_nothing(case: Case) -> None:
-    agent = told(case, some_history(case))
+def test_invalid_input_is_an_error_and_changes_nothing(case: Case) -> None:
+    agent = agent_after(case.policy(), some_history(case), seed=9)
     before = agent.to_json()
     for reward in BAD_REWARDS[case.rewards.family]:
-        with pytest.raises(InvalidInput, match="reward is"):
+        with pytest.raises(InvalidInput, match="reward must"):
             agent.tell(0, reward)  # type: ignore[arg-type] # that is the point
     for action in BAD_ACTIONS:
         with pytest.raises(InvalidInput, match="unknown action"):
@@ -122,21 +116,21 @@ def test_bad_input_is_refused_and_changes_nothing(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_asking_twice_is_a_new_draw_on_the_same_belief(case: Case) -> None:
-    agent = told(case, [])
+def test_asking_twice_draws_again_from_the_same_belief(case: Case) -> None:
+    agent = agent_after(case.policy(), [], seed=9)
     belief = json.loads(agent.to_json())
     asked = [agent.ask() for _ in range(60)]
     after = json.loads(agent.to_json())
     assert (belief.pop("asked"), after.pop("asked")) == (0, 60)
     assert belief.pop("sha256") != after.pop("sha256")
     assert after == belief
-    # a policy that is random at its first ask shows it within 60 draws: a chance of at most 0.75 each
+    # a random first action varies within 60 draws: no action has a probability above 0.75
     if agent.probabilities().max() < 1:
         assert len(set(asked)) > 1
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_belief_grows_past_its_first_room(case: Case) -> None:
+def test_a_belief_grows_beyond_its_initial_room(case: Case) -> None:
     k = 40
     model = model_for(case.rewards, m=3, k=k)
     grown, roomy = (Agent(case.policy(model), seed=1) for _ in range(2))
@@ -144,15 +138,15 @@ def test_belief_grows_past_its_first_room(case: Case) -> None:
     for action in order:
         grown.tell(int(action), 1.0)
         roomy.tell(int(action), 1.0)
-        roomy = Agent.from_json(roomy.to_json())  # which makes a belief of just the room it needs
+        roomy = Agent.from_json(roomy.to_json())  # its belief has just the room it needs
         assert grown.ask() == roomy.ask()
         assert grown.to_json() == roomy.to_json()
     assert grown.rounds == k
     assert len(grown.explain().tried) == k
 
 
-def only_favourites(case: Case) -> bool:
-    """Say whether a policy plays nothing but some state's favourite, and so addresses no luck by action."""
+def plays_best_actions(case: Case) -> bool:
+    """Return whether a policy only plays best actions of states, so that its draws do not depend on labels."""
     agent = Agent(case.policy(), seed=0)
     return set(np.flatnonzero(agent.probabilities())) <= set(agent.policy.model.orderings[:, 0].tolist())
 
@@ -169,7 +163,7 @@ def test_relabelling_actions_relabels_the_result(case: Case) -> None:
     old = np.argsort(new_name)
     arrays = {name: getattr(model.taste, name)[old] for name in ("means", "factors", "variances")}
     other = PreferenceModel(new_name[model.orderings], means=means, taste=replace(model.taste, **arrays))
-    exactly = case.policy().rule.latent and only_favourites(case)
+    exactly = case.policy().rule.latent and plays_best_actions(case)
     people = 20 if exactly else 250
     one = rollout(case.policy(model), population_for(model, case.rewards, people), rounds=30, seed=6)
     two = rollout(case.policy(other), population_for(other, case.rewards, people), rounds=30, seed=6)
@@ -177,7 +171,7 @@ def test_relabelling_actions_relabels_the_result(case: Case) -> None:
         np.testing.assert_array_equal(two.actions, new_name[one.actions])
         np.testing.assert_array_equal(two.mass, one.mass)
     else:
-        # these address their luck by action, so the result is the same in distribution: 4 standard errors
+        # draws depend on labels, so the result is the same in distribution: 4 standard errors
         gap = two.regret.sum(axis=1) - one.regret.sum(axis=1)
         assert abs(gap.mean()) <= 4 * gap.std(ddof=1) / np.sqrt(len(gap))
 
@@ -213,7 +207,7 @@ def test_every_policy_beats_uniform_in_every_world(make: int) -> None:
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_entries_say_what_a_policy_knows_and_assumes(name: str) -> None:
+def test_entries_describe_their_policies(name: str) -> None:
     entry = POLICIES[name]
     assert entry.title
     assert entry.knows
@@ -225,7 +219,7 @@ def test_entries_say_what_a_policy_knows_and_assumes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_policies_that_need_means_say_so_and_others_do_without(name: str) -> None:
+def test_only_some_policies_need_means_or_a_taste(name: str) -> None:
     bare = PreferenceModel([[0, 1, 2], [2, 1, 0]])
     setting = Setting(bare, Rewards())
     if "mean" in POLICIES[name].knows:
@@ -238,14 +232,14 @@ def test_policies_that_need_means_say_so_and_others_do_without(name: str) -> Non
         assert make_policy(name, setting).model is bare
 
 
-def test_an_unknown_policy_is_named_with_the_known_ones() -> None:
+def test_an_unknown_policy_is_an_error() -> None:
     with pytest.raises(InvalidInput, match=r"policy must .*got 'lpbt'"):
         make_policy("lpbt", Setting(model_for(Rewards()), Rewards()))
 
 
-def test_mts_refuses_means_that_the_rewards_cannot_have() -> None:
+def test_mts_rejects_means_outside_the_range_of_rewards() -> None:
     model = PreferenceModel([[0, 1]], means=[[1.0, 0.5]])
-    with pytest.raises(InvalidInput, match=r"means\[0, 0\] is 1; a bernoulli mean lies in \(0, 1\)"):
+    with pytest.raises(InvalidInput, match=r"means\[0, 0\] must .*bernoulli.*got 1"):
         make_policy("mts", Setting(model, Rewards("bernoulli")))
     with pytest.raises(InvalidInput, match=r"means\[0, 0\] must .*bernoulli.*got 1.5"):
         MeansWorld(model, [[1.5, 0.0]], rewards=Rewards("bernoulli"))

@@ -1,6 +1,7 @@
 """Rules: the action played, against the slow twins given the same uniform numbers."""
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
@@ -10,7 +11,7 @@ import lpbandits as lpb
 from lpbandits.agent import Agent
 from lpbandits.model import PreferenceModel
 from tests import naive
-from tests.conftest import CASES, Case, Outcome, models, outcomes_for
+from tests.conftest import CASES, Case, Outcome, agent_after, models, outcomes_for
 
 
 def draw_at(seed: int, person: int, round_: int) -> naive.Draw:
@@ -51,9 +52,7 @@ def test_thompson_follows_its_prior(data: st.DataObject, prior_mean: float, prio
     model = data.draw(models())
     history: list[Outcome] = data.draw(outcomes_for(model, "gaussian", 8))
     policy = lpb.TS(model, noise=noise, prior_mean=prior_mean, prior_sd=prior_sd)
-    agent = Agent(policy, seed=3)
-    for action, reward in history:
-        agent.tell(action, reward)
+    agent = agent_after(policy, history, seed=3)
     for round_ in range(5):
         allowed = list(range(model.n_actions))
         assert {agent.ask()} == naive.actions_of(policy, "gaussian", history, allowed, draw_at(3, 0, round_))
@@ -62,13 +61,11 @@ def test_thompson_follows_its_prior(data: st.DataObject, prior_mean: float, prio
 @pytest.mark.jitless
 @settings(max_examples=30)
 @given(data=st.data())
-def test_popular_plays_the_models_popular_ordering_and_learns_nothing(data: st.DataObject) -> None:
+def test_popular_follows_the_popular_ordering_whatever_the_rewards(data: st.DataObject) -> None:
     plain = data.draw(models())
     model = plain.replace(popular=data.draw(st.permutations(range(plain.n_actions))))
     policy = lpb.Popular(model)
-    agent = Agent(policy, seed=1)
-    for action, reward in data.draw(outcomes_for(model, "gaussian", 6)):
-        agent.tell(action, reward)
+    agent = agent_after(policy, data.draw(outcomes_for(model, "gaussian", 6)), seed=1)
     allowed = data.draw(st.lists(st.integers(0, model.n_actions - 1), min_size=1, unique=True))
     assert {agent.ask(allowed)} == naive.actions_of(policy, "gaussian", [], allowed, draw_at(1, 0, 0))
     assert agent.probabilities(allowed).max() == 1.0
@@ -76,15 +73,23 @@ def test_popular_plays_the_models_popular_ordering_and_learns_nothing(data: st.D
     assert agent.ask() == model.popular[0]
 
 
-def test_popularity_needs_an_evidence_that_says_where_actions_stand() -> None:
-    model = PreferenceModel([[0, 1], [1, 0]])
-    with pytest.raises(lpb.InvalidInput, match="'tally' does not tell; combine it with 'standing'"):
-        lpb.Policy(model, lpb.evidences.Tally(), lpb.rules.Popularity())
-    with pytest.raises(lpb.InvalidInput, match="does not use the states of 'refit'"):
-        lpb.Policy(model, lpb.evidences.Refit(), lpb.rules.Popularity())
+@pytest.mark.parametrize(
+    ("evidence", "rule", "match"),
+    [
+        (lpb.evidences.Tally, lpb.rules.Popularity, "'popular'.*'tally'.*'standing'"),
+        (lpb.evidences.Refit, lpb.rules.Popularity, "'popular'.*'refit'"),
+        (lpb.evidences.Refit, lpb.rules.Optimism, "'optimism'.*'refit'"),
+        (lpb.evidences.Tally, lpb.rules.Greedy, "'greedy'.*'tally'"),
+        (lpb.evidences.Tally, lpb.rules.Sample, "'sample'.*'tally'"),
+        (lpb.evidences.Refit, lpb.rules.Thompson, "'thompson'.*'refit'"),
+    ],
+)
+def test_a_rule_rejects_an_evidence_without_what_it_needs(evidence: Any, rule: Any, match: str) -> None:
+    with pytest.raises(lpb.InvalidInput, match=match):
+        lpb.Policy(PreferenceModel([[0, 1], [1, 0]]), evidence(), rule())
 
 
-def test_mucb_slack_keeps_a_state_that_falls_a_little_short() -> None:
+def test_mucb_slack_tolerates_a_small_shortfall() -> None:
     model = PreferenceModel([[0, 1], [1, 0]], means=[[9.0, 1.0], [1.0, 8.0]])
     strict, lenient = Agent(lpb.MUCB(model), seed=0), Agent(lpb.MUCB(model, slack=2.0), seed=0)
     for agent in (strict, lenient):
@@ -92,8 +97,8 @@ def test_mucb_slack_keeps_a_state_that_falls_a_little_short() -> None:
     assert (strict.ask(), lenient.ask()) == (1, 0)
 
 
-def test_a_narrow_prior_locks_thompson_onto_its_first_action() -> None:
-    # the reason why the baselines get a weak prior: N(0, 1) against rewards near 10
+def test_a_narrow_prior_locks_thompson_in() -> None:
+    # why the baselines have a weak prior: N(0, 1) against rewards near 10
     model = PreferenceModel([list(range(10))])
     narrow = Agent(lpb.TS(model, prior_sd=1.0), seed=0)
     weak = Agent(lpb.TS(model), seed=0)
@@ -120,8 +125,6 @@ def test_upper_bound_follows_the_number_of_rounds(data: st.DataObject) -> None:
     assume(noise > 0.01)
     rarer = 0 if counts[0] < counts[1] else 1
     for factor, choice in ((1.001, rarer), (0.999, 1 - rarer)):
-        agent = Agent(lpb.UCB(PreferenceModel([[0, 1]]), noise=noise * factor), seed=0)
-        for action, reward in history:
-            agent.tell(action, reward)
+        agent = agent_after(lpb.UCB(PreferenceModel([[0, 1]]), noise=noise * factor), history)
         assert agent.ask() == choice
         assert agent.probabilities()[choice] == 1.0

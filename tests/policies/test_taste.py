@@ -1,4 +1,4 @@
-"""Taste: what rewards say of a person's taste, against dense conditioning, and by its own laws."""
+"""Taste: the posterior against dense conditioning of a Gaussian, invariances, and validation of taste models."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ from lpbandits.model import PreferenceModel
 from lpbandits.policies import Belief
 from lpbandits.taste_model import TasteModel
 from tests import naive
-from tests.conftest import REWARDS, Outcome, taste_for
+from tests.conftest import REWARDS, Outcome, agent_after, taste_for
 
 
 @st.composite
@@ -43,13 +43,6 @@ def outcomes(k: int, max_size: int = 12) -> st.SearchStrategy[list[Outcome]]:
     return st.lists(st.tuples(st.integers(0, k - 1), st.floats(-8, 8)), max_size=max_size)
 
 
-def told(policy: lpb.Policy, history: list[Outcome]) -> lpb.Agent:
-    agent = lpb.Agent(policy, seed=0)
-    for action, reward in history:
-        agent.tell(action, reward)
-    return agent
-
-
 @pytest.mark.jitless
 @settings(max_examples=60)
 @given(data=st.data())
@@ -58,7 +51,7 @@ def test_forecasts_equal_dense_conditioning(data: st.DataObject) -> None:
     history: list[Outcome] = data.draw(outcomes(taste.n_actions))
     lasting = data.draw(st.none() | st.floats(0, 0.95))
     policy = lpb.Taste(model_of(taste), lasting=lasting)
-    agent = told(policy, history)
+    agent = agent_after(policy, history)
     mean, sd, weights = naive.taste_of(policy, history)
     np.testing.assert_allclose(policy.expected(agent.belief)[0], mean, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(policy.predictive_sd(agent.belief), sd, rtol=1e-6, atol=1e-6)
@@ -66,15 +59,15 @@ def test_forecasts_equal_dense_conditioning(data: st.DataObject) -> None:
 
 
 @given(data=st.data())
-def test_a_packed_belief_foresees_the_same(data: st.DataObject) -> None:
+def test_a_packed_belief_has_the_same_forecasts(data: st.DataObject) -> None:
     taste = data.draw(tastes())
     policy = lpb.Taste(model_of(taste))
-    agent = told(policy, data.draw(outcomes(taste.n_actions)))
+    agent = agent_after(policy, data.draw(outcomes(taste.n_actions)))
     packed = agent.belief.pack()
-    again = Belief.unpack(policy, packed)
-    assert again.pack() == packed
-    np.testing.assert_allclose(policy.expected(again), policy.expected(agent.belief), rtol=1e-7, atol=1e-7)
-    np.testing.assert_allclose(policy.predictive_sd(again), policy.predictive_sd(agent.belief), rtol=1e-7, atol=1e-7)
+    restored = Belief.unpack(policy, packed)
+    assert restored.pack() == packed
+    np.testing.assert_allclose(policy.expected(restored), policy.expected(agent.belief), rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(policy.predictive_sd(restored), policy.predictive_sd(agent.belief), rtol=1e-7, atol=1e-7)
     text = agent.to_json(outcomes=False)
     assert json.loads(text)["belief"]["own"] == []
     restored = lpb.Agent.from_json(text).belief
@@ -82,78 +75,73 @@ def test_a_packed_belief_foresees_the_same(data: st.DataObject) -> None:
 
 
 @given(data=st.data())
-def test_the_order_of_telling_does_not_matter(data: st.DataObject) -> None:
+def test_forecasts_do_not_depend_on_the_order_of_outcomes(data: st.DataObject) -> None:
     taste = data.draw(tastes())
     history: list[Outcome] = data.draw(outcomes(taste.n_actions))
     policy = lpb.Taste(model_of(taste))
-    one, other = told(policy, history), told(policy, data.draw(st.permutations(history)))
+    one, other = agent_after(policy, history), agent_after(policy, data.draw(st.permutations(history)))
     np.testing.assert_allclose(policy.expected(one.belief), policy.expected(other.belief), rtol=1e-7, atol=1e-7)
 
 
-def test_a_lasting_liking_is_confirmed_by_a_second_try_and_noise_is_not() -> None:
+def test_only_lasting_preferences_are_learned_from_repeats() -> None:
     taste = TasteModel(np.zeros(2), np.zeros((2, 0)), np.ones(2), log_scale_sd=0.0)
     for lasting, after in ((0.0, 0.0), (0.5, 0.5 / (0.5 + 0.5 / 4)), (0.95, 0.95 / (0.95 + 0.05 / 4))):
         policy = lpb.Taste(model_of(taste), lasting=lasting)
-        agent = told(policy, [(0, 1.0)] * 4)
+        agent = agent_after(policy, [(0, 1.0)] * 4)
         np.testing.assert_allclose(policy.expected(agent.belief)[0], [after, 0.0], atol=1e-12)
 
 
 def test_many_rewards_of_one_action_leave_finite_numbers() -> None:
     policy = lpb.Taste(model_of(taste_for(5)))
-    agent = told(policy, [(0, 1.0 + 0.1 * (i % 7)) for i in range(5000)] + [(1, 1e100), (2, -1e100)])
+    agent = agent_after(policy, [(0, 1.0 + 0.1 * (i % 7)) for i in range(5000)] + [(1, 1e100), (2, -1e100)])
     assert np.isfinite(policy.expected(agent.belief)).all()
     assert np.isfinite(policy.predictive_sd(agent.belief)).all()
 
 
-def test_it_explains_itself_by_forecasts() -> None:
+def test_explanations_have_forecasts() -> None:
     model = PreferenceModel([[0, 1, 2]], actions=["tea", "jam", "rum"], taste=taste_for(3))
-    agent = told(lpb.Taste(model), [])
+    agent = agent_after(lpb.Taste(model), [])
     agent.tell("jam", 4.0)
-    said = agent.explain()
+    explanation = agent.explain()
     policy = agent.policy
     mean, sd = policy.expected(agent.belief)[0], policy.predictive_sd(agent.belief)
-    assert list(said.forecasts) == [model.actions[a] for a in np.argsort(-mean)]
+    assert list(explanation.forecasts) == [model.actions[a] for a in np.argsort(-mean)]
     for a, label in enumerate(model.actions):
-        found = said.forecasts[label]
-        np.testing.assert_allclose([found.mean, found.high - found.mean], [mean[a], 1.2815515655 * sd[a]])
-        np.testing.assert_allclose(found.mean - found.low, found.high - found.mean)
-    assert "80% within" in str(said)
-    assert said.to_dict()["forecasts"][0]["action"] == agent.ask()
+        forecast = explanation.forecasts[label]
+        np.testing.assert_allclose([forecast.mean, forecast.high - forecast.mean], [mean[a], 1.2815515655 * sd[a]])
+        np.testing.assert_allclose(forecast.mean - forecast.low, forecast.high - forecast.mean)
+    assert "80% within" in str(explanation)
+    assert explanation.to_dict()["forecasts"][0]["action"] == agent.ask()
     assert agent.probabilities()[model.index[agent.ask()]] == 1.0
 
 
-def test_greedy_weighs_states_too_and_refuses_what_expects_nothing() -> None:
+def test_greedy_averages_over_states() -> None:
     model = PreferenceModel([[0, 1, 2], [2, 1, 0]], prior=[0.4, 0.6], means=[[5.0, 3.0, 1.0], [1.0, 3.0, 4.0]])
     policy = lpb.Policy(model, lpb.evidences.KnownMeans(), lpb.rules.Greedy())
     assert lpb.Agent(policy, seed=0).ask() == 1  # 2.6, 3 and 2.8
-    with pytest.raises(InvalidInput, match=r"'tally'.*untried actions"):
-        lpb.Policy(model, lpb.evidences.Tally(), lpb.rules.Greedy())
 
 
-def test_locking_in_is_warned_of_where_actions_repeat() -> None:
+def test_repeated_actions_give_one_lock_in_warning() -> None:
     model = model_of(taste_for(4))
-    people = lpb.MeansWorld(model, [[1.0, 2.0, 3.0, 4.0]], rewards=REWARDS["gaussian"]).draw(people=2, seed=0)
-    with pytest.warns(
-        lpb.errors.LockInWarning, match="the rule 'greedy' is for actions that each person gets once, but here"
-    ):
-        lpb.simulation.rollout(lpb.Taste(model), people, rounds=3, seed=0)
     world = lpb.MeansWorld(model, [[1.0, 2.0, 3.0, 4.0]], rewards=REWARDS["gaussian"])
-    with pytest.warns(lpb.errors.LockInWarning, match="locks in") as caught:
+    with pytest.warns(lpb.errors.LockInWarning, match="'greedy'"):
+        lpb.simulation.rollout(lpb.Taste(model), world.draw(people=2, seed=0), rounds=3, seed=0)
+    with pytest.warns(lpb.errors.LockInWarning, match="'greedy'") as caught:
         lpb.simulate(world, ["taste"], people=2, rounds=3)
     assert len(caught) == 1
 
 
-def test_replayed_people_are_no_reason_to_warn(recwarn: pytest.WarningsRecorder) -> None:
+def test_replayed_people_give_no_warning(recwarn: pytest.WarningsRecorder) -> None:
     world = lpb.ReplayWorld(model_of(taste_for(4)), [[1.0, 2.0, 3.0, 4.0]], least=3)
     lpb.simulate(world, ["taste"], people=1, rounds=3)
-    assert not [one for one in recwarn if one.category is lpb.errors.LockInWarning]
+    assert not [warning for warning in recwarn if warning.category is lpb.errors.LockInWarning]
 
 
-GOOD: dict[str, Any] = {"means": [0.5, -0.5], "factors": [[1.0], [2.0]], "variances": [0.5, 0.5]}
+VALID: dict[str, Any] = {"means": [0.5, -0.5], "factors": [[1.0], [2.0]], "variances": [0.5, 0.5]}
 
 
 @pytest.mark.parametrize(
-    ("settings", "words"),
+    ("settings", "match"),
     [
         ({"means": []}, "means|shape"),
         ({"means": [0.5, np.nan]}, "means"),
@@ -168,38 +156,38 @@ GOOD: dict[str, Any] = {"means": [0.5, -0.5], "factors": [[1.0], [2.0]], "varian
         ({"about": [1]}, "about must .*JSON object"),
     ],
 )
-def test_an_impossible_taste_is_refused(settings: dict[str, Any], words: str) -> None:
-    with pytest.raises(InvalidInput, match=words):
-        TasteModel(**{**GOOD, **settings})
+def test_invalid_taste_models_are_errors(settings: dict[str, Any], match: str) -> None:
+    with pytest.raises(InvalidInput, match=match):
+        TasteModel(**{**VALID, **settings})
 
 
-def test_a_taste_is_kept_with_the_model() -> None:
-    taste = TasteModel(**GOOD, offset=0.25, level=3.5, about={"factors": 1})
+def test_a_taste_model_is_saved_with_the_model() -> None:
+    taste = TasteModel(**VALID, offset=0.25, level=3.5, about={"factors": 1})
     model = PreferenceModel([[0, 1]], taste=taste)
     bare = PreferenceModel([[0, 1]])
     assert (bare.to_dict()["version"], "taste" in bare.to_dict(), model.to_dict()["version"]) == (1, False, 2)
-    again = PreferenceModel.from_dict(json.loads(json.dumps(model.to_dict())))
-    assert again == model != bare
-    assert again.taste == taste == model.relabelled(["a", "b"]).taste
+    restored = PreferenceModel.from_dict(json.loads(json.dumps(model.to_dict())))
+    assert restored == model != bare
+    assert restored.taste == taste == model.relabelled(["a", "b"]).taste
     flat = TasteModel(np.array([0.5, -0.5]), np.zeros((2, 0)), np.full(2, 0.5))
     assert TasteModel.from_dict(json.loads(json.dumps(flat.to_dict()))) == flat
     with pytest.raises(InvalidInput, match=r"taste must have 3 actions.*got 2"):
         PreferenceModel([[0, 1, 2]], taste=taste)
     with pytest.raises(InvalidInput, match=r"taste must .*got 'x'"):
         PreferenceModel([[0, 1]], taste="x")  # type: ignore[arg-type] # that is the point
-    broken: list[Any] = [[], {}, {**taste.to_dict(), "offset": -1.0}, {**taste.to_dict(), "means": "x"}]
-    for odd in broken:
+    invalid: list[Any] = [[], {}, {**taste.to_dict(), "offset": -1.0}, {**taste.to_dict(), "means": "x"}]
+    for content in invalid:
         with pytest.raises(FileFormatError, match="taste"):
-            TasteModel.from_dict(odd)
+            TasteModel.from_dict(content)
 
 
-def test_a_file_with_several_taste_states_is_refused() -> None:
-    several = {**TasteModel(**GOOD).to_dict(), "means": [[0.5, -0.5], [0.0, 1.0]], "prior": [0.25, 0.75]}
+def test_a_taste_file_with_several_states_is_an_error() -> None:
+    several = {**TasteModel(**VALID).to_dict(), "means": [[0.5, -0.5], [0.0, 1.0]], "prior": [0.25, 0.75]}
     with pytest.raises(FileFormatError, match="several states"):
         TasteModel.from_dict(several)
 
 
-def test_a_saved_taste_is_small() -> None:
+def test_a_saved_taste_model_is_small() -> None:
     rng = np.random.default_rng(0)
     taste = TasteModel(rng.normal(size=1132), rng.normal(size=(1132, 50)), np.ones(1132))
     assert len(json.dumps(taste.to_dict())) < 1e6

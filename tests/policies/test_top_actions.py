@@ -1,4 +1,4 @@
-"""The top-action subset (Proposition 1): what some state likes best, of all actions or of the allowed ones."""
+"""The top-action subset (Proposition 1): the best actions of states, of all actions or of the allowed ones."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from tests.conftest import models
 MODEL = PreferenceModel([[3, 1, 0, 2], [1, 3, 2, 0], [3, 0, 2, 1]])
 
 
-def test_by_hand() -> None:
+def test_offers_of_a_small_model() -> None:
     top, plain = TS(MODEL, top=True), TS(MODEL)
     everything = np.empty((1, 1, 0), dtype=np.int64)
     assert top.offer(None).tolist() == [1, 3]
@@ -25,12 +25,12 @@ def test_by_hand() -> None:
 
 @pytest.mark.jitless
 @given(models(), st.data())
-def test_every_set_is_what_states_like_best_in_it(model: PreferenceModel, data: st.DataObject) -> None:
+def test_offers_are_the_best_allowed_actions_of_states(model: PreferenceModel, data: st.DataObject) -> None:
     actions = st.sets(st.integers(0, model.n_actions - 1), min_size=1)
     policy = TS(model, top=True)
     for allowed in (sorted(data.draw(actions)), list(range(model.n_actions))):
-        wanted = sorted({next(a for a in row if a in allowed) for row in model.orderings.tolist()})
-        assert policy.offer(allowed).tolist() == wanted
+        expected = sorted({next(a for a in row if a in allowed) for row in model.orderings.tolist()})
+        assert policy.offer(allowed).tolist() == expected
         sets = policy.offer_sets(np.array([[allowed]]))
-        assert sets[sets >= 0].tolist() == wanted
-    assert policy.offer(None).tolist() == wanted
+        assert sets[sets >= 0].tolist() == expected
+    assert policy.offer(None).tolist() == expected

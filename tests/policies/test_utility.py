@@ -1,4 +1,4 @@
-"""Utilities that are known nearly, and what is played on them: laws beside the contract of every policy."""
+"""Approximate utilities and information-directed sampling: twins, invariances and regret."""
 
 import itertools
 
@@ -15,7 +15,7 @@ from lpbandits.policies.rules.ids import GAP, INFORMATION, best_mix
 from lpbandits.simulation import simulate
 from lpbandits.worlds import SyntheticWorld
 from tests import naive
-from tests.conftest import Outcome, models, outcomes_for
+from tests.conftest import Outcome, agent_after, models, outcomes_for
 
 GRID = st.integers(0, 200).map(lambda x: x / 20) | st.floats(1e-6, 10)
 
@@ -39,13 +39,13 @@ def fitted(draw: st.DrawFn) -> PreferenceModel:
 
 @pytest.mark.jitless
 @given(st.data(), st.floats(0, 0.1), st.floats(0, 1))
-def test_a_fitted_models_utilities_and_errors_are_used(data: st.DataObject, slack: float, isotonic: float) -> None:
+def test_posterior_and_expectations_of_a_fitted_model_equal_the_twin(
+    data: st.DataObject, slack: float, isotonic: float
+) -> None:
     model = data.draw(fitted())
     history: list[Outcome] = data.draw(outcomes_for(model, "gaussian", 12))
     policy = lpb.LpbUtility(model, noise=0.7, slack=slack + 1e-6, isotonic=isotonic)
-    agent = Agent(policy, seed=0)
-    for action, reward in history:
-        agent.tell(action, reward)
+    agent = agent_after(policy, history)
     np.testing.assert_allclose(
         agent.posterior, naive.posterior_of(policy, "unknown-noise", history), rtol=1e-6, atol=1e-9
     )
@@ -62,7 +62,7 @@ def ratio(gap: float, information: float) -> float:
 
 @pytest.mark.jitless
 @given(st.lists(st.tuples(GRID, GRID), min_size=1, max_size=8))
-def test_no_mix_of_two_actions_is_better_than_the_best(points: list[tuple[float, float]]) -> None:
+def test_no_mix_of_two_actions_is_better_than_best_mix(points: list[tuple[float, float]]) -> None:
     work = np.zeros((INFORMATION + 1, len(points)))
     work[GAP], work[INFORMATION] = np.array(points).T
     first, last, share = best_mix(work, len(points))
@@ -74,14 +74,13 @@ def test_no_mix_of_two_actions_is_better_than_the_best(points: list[tuple[float,
         for q in shares
     ]
     least = min(others)
-    found = ratio(*mixed)
     if np.isfinite(least):
-        assert found <= least * (1 + 1e-9) + 1e-12
+        assert ratio(*mixed) <= least * (1 + 1e-9) + 1e-12
     else:
-        assert points[first][0] == min(gap for gap, _ in points), "what teaches nothing is chosen by its gap"
+        assert points[first][0] == min(gap for gap, _ in points), "without information the smallest gap is best"
 
 
-def test_certain_states_leave_only_the_best_action() -> None:
+def test_best_mix_without_information_has_the_smallest_gap() -> None:
     work = np.zeros((INFORMATION + 1, 3))
     work[GAP] = [0.5, 0.0, 1.0]
     assert best_mix(work, 3)[0] == 1
@@ -89,7 +88,7 @@ def test_certain_states_leave_only_the_best_action() -> None:
 
 @pytest.mark.parametrize("factor", [1e-3, 1e4])
 @given(data=st.data())
-def test_without_a_told_noise_the_unit_of_rewards_does_not_matter(data: st.DataObject, factor: float) -> None:
+def test_with_unknown_noise_the_posterior_ignores_the_unit_of_rewards(data: st.DataObject, factor: float) -> None:
     model = data.draw(models())
     history: list[Outcome] = data.draw(outcomes_for(model, "gaussian", 12))
     one, other = (Agent(lpb.LpbIDS(model), seed=0) for _ in range(2))
@@ -100,13 +99,13 @@ def test_without_a_told_noise_the_unit_of_rewards_does_not_matter(data: st.DataO
         np.testing.assert_allclose(one.posterior, other.posterior, rtol=1e-6, atol=1e-9)
 
 
-def test_a_favourite_that_disappoints_is_left() -> None:
+def test_a_best_action_with_low_rewards_is_abandoned() -> None:
     model = PreferenceModel([list(range(6))])
-    expected, favourite = Agent(lpb.LpbUtility(model), seed=0), Agent(lpb.LpbTS(model), seed=0)
-    for agent in (expected, favourite):
+    utility, ordering = Agent(lpb.LpbUtility(model), seed=0), Agent(lpb.LpbTS(model), seed=0)
+    for agent in (utility, ordering):
         for action, reward in ((0, 0.0), (1, 5.0), (0, 0.1), (1, 5.1), (2, 4.0), (0, 0.0), (1, 4.9)):
             agent.tell(action, reward)
-    assert (expected.ask(), favourite.ask()) == (1, 0)
+    assert (utility.ask(), ordering.ask()) == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -121,14 +120,14 @@ def test_a_favourite_that_disappoints_is_left() -> None:
     ],
     ids=["paper", "cliff", "half the noise", "wrong model", "wide gaps", "little noise"],
 )
-def test_information_directed_choice_loses_less_than_lpbts(world: SyntheticWorld, most: float) -> None:
+def test_information_directed_sampling_has_less_regret_than_lpbts(world: SyntheticWorld, most: float) -> None:
     # six draws of 20 people a state: the ratio's standard error is about 0.03 (0.05 with a wrong model)
     results = simulate(world, ["lpbts", "lpb-ids"], people=20, draws=6, seed=31)
     assert results["lpb-ids"].regret.mean[-1] < most * results["lpbts"].regret.mean[-1]
 
 
 @pytest.mark.filterwarnings("ignore::lpbandits.errors.LockInWarning")
-def test_greedy_locks_in_where_actions_repeat() -> None:
+def test_greedy_locks_in_if_actions_repeat() -> None:
     results = simulate(
         SyntheticWorld(states=5, actions=10, scale="different"),
         {
@@ -143,7 +142,7 @@ def test_greedy_locks_in_where_actions_repeat() -> None:
 
 
 @pytest.mark.parametrize("size", [(20, 20), (40, 8)], ids=str)
-def test_relabelling_actions_relabels_the_chances(size: tuple[int, int]) -> None:
+def test_relabelling_actions_relabels_the_probabilities(size: tuple[int, int]) -> None:
     model = SyntheticWorld(states=size[0], actions=size[1]).draw(people=1, seed=3).model
     k = model.n_actions
     rng = np.random.default_rng(1)
@@ -157,7 +156,7 @@ def test_relabelling_actions_relabels_the_chances(size: tuple[int, int]) -> None
         np.testing.assert_allclose(other.probabilities()[new_name], one.probabilities(), atol=1e-6)
 
 
-def test_more_than_a_thousand_states_that_are_equally_likely_all_count() -> None:
+def test_more_than_a_thousand_equally_probable_states() -> None:
     orderings = np.array(list(itertools.islice(itertools.permutations(range(7)), 0, 5000, 4)))
     agent = Agent(lpb.LpbIDS(PreferenceModel(orderings)), seed=0)
     assert len(orderings) > 1000
@@ -168,7 +167,7 @@ def test_more_than_a_thousand_states_that_are_equally_likely_all_count() -> None
     assert agent.probabilities()[[5, 6]].sum() > 0.99
 
 
-def test_equal_actions_are_played_with_the_chances_that_are_told() -> None:
+def test_only_actions_with_positive_probability_are_played() -> None:
     forwards = np.array(list(itertools.islice(itertools.permutations(range(6)), 0, 720, 91)))
     model = PreferenceModel(np.vstack([forwards, forwards[:, ::-1]]))  # mirrored: much is equal
     rng = np.random.default_rng(2)
@@ -182,16 +181,14 @@ def test_equal_actions_are_played_with_the_chances_that_are_told() -> None:
             assert chances[model.index[action]] > 0
 
 
-def test_explanations_put_what_is_expected_most_first() -> None:
-    agent = Agent(lpb.LpbUtility(PreferenceModel([[0, 1, 2]])), seed=0)
-    for action, reward in ((0, 0.0), (2, 5.0), (0, 0.2), (2, 4.8)):
-        agent.tell(action, reward)
+def test_explanations_are_sorted_by_expected_reward() -> None:
+    agent = agent_after(lpb.LpbUtility(PreferenceModel([[0, 1, 2]])), ((0, 0.0), (2, 5.0), (0, 0.2), (2, 4.8)))
     state = agent.explain().states[0]
     assert state.blocks == ((2,), (0,))
     assert state.intervals == {}
 
 
-def test_a_greedy_agent_says_that_it_locks_in() -> None:
+def test_a_greedy_agent_warns_when_it_repeats_an_action() -> None:
     agent = Agent(Policy(PreferenceModel([[0, 1, 2]]), lpb.evidences.Utility(), lpb.rules.Greedy()), seed=0)
     agent.tell(0, 9.0)
     with pytest.warns(lpb.errors.LockInWarning, match=r"plays 0 again.*ask\(allowed=…\)"):

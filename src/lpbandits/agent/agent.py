@@ -106,7 +106,7 @@ class Agent:
         try:
             index: int = self._choose(*self._arrays, self._belief.tried, offered, self.seed, self._stream, self.asked)
         except PLUGIN_ERRORS as error:
-            raise _plugin_error(error, self.policy.choose) from None
+            raise _plugin_error(error, self.policy.rule.choose) from None
         if floor is not None:
             index = apply_exploration_floor(index, *floor)
         elif self._locks_in and index in self._belief.actions:
@@ -159,7 +159,7 @@ class Agent:
         try:
             pair = self._choose(*self._arrays, self._belief.tried, offered, self.seed, self._stream, self.asked)
         except PLUGIN_ERRORS as error:
-            raise _plugin_error(error, self.policy.choose) from None
+            raise _plugin_error(error, self.policy.rule.choose) from None
         if floor is not None:
             pair = apply_exploration_floor_to_pair(pair, *floor)
         self.asked += 1
@@ -190,7 +190,7 @@ class Agent:
         try:
             belief.tried = self._tell(*self._arrays, belief.tried, action, outcome)
         except PLUGIN_ERRORS as error:
-            raise _plugin_error(error, self.policy.tell) from None
+            raise _plugin_error(error, self.policy.evidence.tell) from None
         self.log.add(action, outcome, id_)
 
     def _floor(self, allowed: Sequence[Label] | None) -> tuple[float, int, IntArray, int, int, int]:

@@ -1,4 +1,4 @@
-"""Why a policy believes what it believes: what it expects under each state, for people to read."""
+"""Explanations of a belief: posterior, expected rewards and forecasts in readable form."""
 
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
@@ -13,10 +13,10 @@ from lpbandits.typing import FloatArray, Json, Label
 from lpbandits.validate import short_repr
 
 QUANTILE = 1.2815515655446004
-"""Of the normal distribution: four cases of five lie within so many standard deviations."""
+"""Half-width of an 80 % interval of the normal distribution, in standard deviations."""
 
-SHOWN = 10
-"""Forecasts that are printed; all of them are there."""
+MAX_PRINTED = 10
+"""Maximum number of forecasts in the printed text."""
 
 
 @dataclass(frozen=True)
@@ -28,15 +28,15 @@ class StateFit:
     state, probability
         The state and its posterior probability.
     means
-        What the evidence expects of every action under this state, best first: the isotonic fit with untried actions
-        between their tried neighbours, or the known means; for duels, the share of the others it is preferred to.
+        Expected reward of every action under this state, best first: the isotonic fit, with untried actions
+        interpolated, or the known means; for duels, the share of other actions that it is preferred to.
     blocks
-        The tried actions of which it expects the same, block by block, best first.
+        Groups of tried actions with equal expected reward, best first.
     active
-        The number of order constraints that hold with equality: tried actions minus blocks.
+        Number of order constraints that hold with equality: tried actions minus blocks.
     intervals
-        Where the evidence fits an order: for each untried action the (lowest, highest) mean that its tried neighbours
-        allow, None where unbounded.
+        For evidences that fit an order: the (lowest, highest) mean of each untried action that its tried neighbours
+        allow; None is unbounded.
     """
 
     state: int
@@ -49,7 +49,7 @@ class StateFit:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What is expected of an action's next reward, and between what it will lie in four cases of five."""
+    """Expected next reward of an action, and its 80 % prediction interval."""
 
     mean: float
     low: float
@@ -58,11 +58,10 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a belief says: the tried actions with count and mean, and the states, most probable first.
+    """An explained belief: tried actions with count and mean reward, and the states, most probable first.
 
-    An evidence without states that foresees rewards has a forecast of every action instead, best first.
-
-    For duels a count is how often an action took part (twice where it met itself), and the mean the share it won.
+    A predictive evidence without states has forecasts of all actions instead, best first. For duels, the count is the
+    number of appearances (two if an action duels itself), and the mean the share of wins.
 
     >>> from lpbandits import Agent, LpbTS, PreferenceModel
     >>> agent = Agent(LpbTS(PreferenceModel([[0, 1], [1, 0]])), seed=1)
@@ -78,7 +77,7 @@ class Explanation:
     forecasts: dict[Label, Forecast] = field(default_factory=dict)
 
     def to_dict(self) -> Json:
-        """Return it as a JSON object."""
+        """Return the explanation as a JSON object."""
         return {
             "tried": [{"action": a, "count": n, "mean": mean} for a, (n, mean) in self.tried.items()],
             "states": [
@@ -105,17 +104,17 @@ class Explanation:
                 " = ".join(map(display, block)) + f" {state.means[block[0]]:.3g}" for block in state.blocks
             )
             lines.append(f"state {state.state}: {state.probability:.1%}" + (f"  {blocks}" if blocks else ""))
-        for action, forecast in list(self.forecasts.items())[:SHOWN]:
+        for action, forecast in list(self.forecasts.items())[:MAX_PRINTED]:
             lines.append(
                 f"{display(action)}: {forecast.mean:.3g}, 80% within {forecast.low:.3g} to {forecast.high:.3g}"
             )
-        if len(self.forecasts) > SHOWN:
-            lines.append(f"… and {len(self.forecasts) - SHOWN:,} more")
+        if len(self.forecasts) > MAX_PRINTED:
+            lines.append(f"… and {len(self.forecasts) - MAX_PRINTED:,} more")
         return "\n".join(lines)
 
 
 def expected(policy: Policy, belief: Belief) -> FloatArray:
-    """Return m×k: what the evidence expects of each action under each state; 1×k without latent states.
+    """Return m×k: the expected reward of each action under each state; 1×k without latent states.
 
     >>> from lpbandits import LpbTS, PreferenceModel
     >>> policy = LpbTS(PreferenceModel([[0, 1], [1, 0]]))
@@ -123,14 +122,12 @@ def expected(policy: Policy, belief: Belief) -> FloatArray:
     [[0.0, 0.0], [0.0, 0.0]]
     """
     if not isinstance(policy, Policy):
-        raise InvalidInput(f"policy is {short_repr(policy)}; give a policy such as LpbTS(model)")
-    if not isinstance(belief, Belief):
-        raise InvalidInput(f"belief is {short_repr(belief)}; give a Belief, such as agent.belief")
+        raise InvalidInput(f"policy must be a Policy, got {short_repr(policy)}; give one such as LpbTS(model)")
     return policy.expected(Belief.copied(policy, belief))
 
 
 def explain(policy: Policy, belief: Belief) -> Explanation:
-    """Return the explanation of a belief; policies without latent states have tried actions only."""
+    """Return the explanation of a belief; without latent states, the tried actions and forecasts only."""
     labels = policy.model.actions
     counts, totals = belief.slots[layout.COUNT], belief.slots[layout.SUM]
     tried = {
@@ -145,7 +142,7 @@ def explain(policy: Policy, belief: Belief) -> Explanation:
 
 
 def _forecasts(policy: Policy, belief: Belief) -> dict[Label, Forecast]:
-    """Return what is foreseen of every action, best first."""
+    """Return forecasts of all actions, best first."""
     means = policy.expected(belief)[0]
     half = QUANTILE * policy.predictive_sd(belief)
     return {
@@ -158,7 +155,7 @@ def _state(policy: Policy, belief: Belief, z: int, means: FloatArray) -> StateFi
     labels = policy.model.actions
     order = policy.model.orderings[z].tolist()
     known = set(belief.actions.tolist())
-    tried = sorted((a for a in order if a in known), key=lambda a: -means[a])  # as in the order, if that is kept
+    tried = sorted((a for a in order if a in known), key=lambda a: -means[a])  # equal means keep the state's order
     starts = [i for i, a in enumerate(tried) if i == 0 or means[a] != means[tried[i - 1]]] + [len(tried)]
     blocks = tuple(tuple(labels[a] for a in tried[start:end]) for start, end in pairwise(starts))
     intervals: dict[Label, tuple[float | None, float | None]] = {}
@@ -173,6 +170,6 @@ def _state(policy: Policy, belief: Belief, z: int, means: FloatArray) -> StateFi
     intervals.update(dict.fromkeys(waiting, (None, above)))
     if not policy.evidence.fitted:
         intervals = {}
-    every = {labels[a]: float(means[a]) for a in order}
+    by_label = {labels[a]: float(means[a]) for a in order}
     probability = float(belief.states[layout.POSTERIOR, z])
-    return StateFit(z, probability, every, blocks, len(tried) - len(blocks), intervals)
+    return StateFit(z, probability, by_label, blocks, len(tried) - len(blocks), intervals)

@@ -1,4 +1,4 @@
-"""`lpb policies`: what there is to choose from."""
+"""`lpb policies`: list the registered policies."""
 
 import typer
 
@@ -7,10 +7,10 @@ from lpbandits.text import LINE, display
 
 
 def policies(
-    feedback: str | None = typer.Option(None, help="Only those that learn from **rewards**, or only from **duels**."),
+    feedback: str | None = typer.Option(None, help="List only policies that learn from **rewards** or **duels**."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a table."),
 ) -> None:
-    """List the policies, from knowing most before the first round to knowing nothing, and what each assumes.
+    """List the policies with what each knows before the first round, most first, and what it assumes.
 
     Example: `lpb policies --feedback duels`
     """
@@ -26,12 +26,13 @@ def policies(
         keys = ("title", "feedback", "rung", "knows", "assumes")
         print_json({entry.name: {key: getattr(entry, key) for key in keys} for entry in entries})
         return
-    for learns in ("rewards", "duels"):
-        rows, before = [], ""
+    columns = ["knows", "name", "assumes"]
+    for outcomes in ("rewards", "duels"):
+        rows, previous = [], ""
         for entry in sorted(entries, key=lambda entry: entry.place):
-            if entry.feedback == learns:
-                knows, *others = (display(getattr(entry, key), LINE) for key in ("knows", "name", "assumes"))
-                rows.append(["" if knows == before else knows, *others])
-                before = knows
+            if entry.feedback == outcomes:
+                knows, *others = (display(getattr(entry, column), LINE) for column in columns)
+                rows.append(["" if knows == previous else knows, *others])
+                previous = knows
         if rows:
-            print_table(f"Learning from {learns}", ["knows", "name", "assumes"], rows)
+            print_table(f"Learning from {outcomes}", columns, rows)

@@ -14,7 +14,7 @@ from lpbandits.typing import FloatArray, Int32Array, IntArray, SlotArray
 
 
 def tell(*_: Any) -> Any:
-    """Stand for the bound function."""
+    """Stand in for the bound function."""
 
 
 choose = tell

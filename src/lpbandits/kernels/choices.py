@@ -36,7 +36,7 @@ def pick(b: Arrays, offered: IntArray, u: float) -> int:
 
 @kernel
 def largest(values: FloatArray, k: int, offered: IntArray) -> int:
-    """Return the allowed action with the largest value, of all k where `offered` is empty; of equals the first."""
+    """Return the allowed action with the largest value (of all k if `offered` is empty); ties go to the first."""
     action = -1
     best = -np.inf
     for i in range(k if len(offered) == 0 else len(offered)):
@@ -49,7 +49,7 @@ def largest(values: FloatArray, k: int, offered: IntArray) -> int:
 
 @jit_in_place
 def pick_untried(order: SlotArray, n: int, offered: IntArray, untried: int, u: float) -> int:
-    """Return one of the `untried` allowed actions, each with equal probability; row 1 of `order` rises by action."""
+    """Return one of the `untried` allowed actions with equal probability; row 1 of `order` is ascending by action."""
     at = below(u, untried)
     for i in range(n):
         tried = position(offered, order[0, order[1, i]])
@@ -61,14 +61,21 @@ def pick_untried(order: SlotArray, n: int, offered: IntArray, untried: int, u: f
 
 
 @kernel
+def first_allowed(ranks: Int32Array, state: int, offered: IntArray) -> int:
+    """Return a state's best action among a nonempty `offered`."""
+    action = offered[0]
+    for i in range(1, len(offered)):
+        if ranks[state, offered[i]] < ranks[state, action]:
+            action = offered[i]
+    return action
+
+
+@kernel
 def favourites(ranks: Int32Array, offered: IntArray, size: int, out: IntArray) -> int:
     """Write each state's best action among the first `size` offered, unique and ascending; return their number."""
     count = 0
     for z in range(ranks.shape[0]):
-        action = offered[0]
-        for j in range(1, size):
-            if ranks[z, offered[j]] < ranks[z, action]:
-                action = offered[j]
+        action = first_allowed(ranks, z, offered[:size])
         i = count
         while i > 0 and out[i - 1] > action:
             i -= 1
@@ -114,12 +121,12 @@ def validated_action(b: Arrays, n: int, offered: IntArray, seed: int, person: in
 
 def validated_pair(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> tuple[int, int]:
     """Choose a pair, and raise if an action is not allowed."""
-    one, other = choose(b, n, offered, seed, person, round_)
-    for action in (one, other):
-        whole = int(action)
-        if whole != action or whole < 0 or whole >= b.ranks.shape[1] or position(offered, whole) < 0:
+    first, second = choose(b, n, offered, seed, person, round_)
+    for chosen in (first, second):
+        action = int(chosen)
+        if action != chosen or action < 0 or action >= b.ranks.shape[1] or position(offered, action) < 0:
             raise IndexError("choose returned an action that is not allowed")
-    return int(one), int(other)
+    return int(first), int(second)
 
 
 def tell(*_: Any) -> Any:

@@ -39,8 +39,8 @@ SOURCES = ("**/kernels/*.py", "**/kernels.py", "policies/**/*.py")
 def cache_folder() -> Path | None:
     """Return the folder of this version's machine code, or None if nothing can be cached.
 
-    It is in NUMBA_CACHE_DIR or the user's cache folder. numba unpickles the files in it, so nobody else may be able to
-    write there (docs/promises.md).
+    It is in NUMBA_CACHE_DIR or the user's cache folder. numba unpickles the files in it, so other users must not
+    be able to write there (docs/promises.md).
     """
     digest = hashlib.sha256(numba.__version__.encode())
     root = Path(__file__).parents[1]

@@ -11,8 +11,8 @@ from lpbandits.typing import FloatArray
 def pool(b: Arrays, row: int, n: int) -> int:
     """Fit non-increasing means to the n tried actions in the order of `b.order[row]`; return the number of blocks.
 
-    Each block's count and sum stand in `b.work`, best first. Two neighbours are pooled when the later mean is at least
-    the earlier one, compared by cross-multiplication, so nothing is divided. The block at work stays in registers.
+    Counts and sums of the blocks are written to `b.work`, best first. Neighbours are pooled if the later mean is at
+    least the earlier one, compared by cross-multiplication, without division. The current block stays in registers.
     """
     slots, order, work = b.slots, b.order, b.work
     one = np.uint64(1)  # an unsigned index needs no check of its sign
@@ -45,27 +45,10 @@ def pool(b: Arrays, row: int, n: int) -> int:
 
 
 @kernel
-def fitted_mean(b: Arrays, row: int, n: int, slot: int) -> float:
-    """Return the fitted mean of one slot, of a fit that `pool` just made."""
-    block = 0
-    left = b.work[BLOCK_COUNT, 0]
-    for i in range(n):
-        held = b.order[row, i]
-        if left <= 0.0:
-            block += 1
-            left = b.work[BLOCK_COUNT, block]
-        left -= b.slots[COUNT, held]  # counts are whole, so this subtraction is exact
-        if held == slot:
-            break
-    return b.work[BLOCK_SUM, block] / b.work[BLOCK_COUNT, block]
-
-
-@kernel
 def fitted_means(b: Arrays, n: int, state: int, out: FloatArray) -> None:
-    """Write the mean of every action under a state: fitted where it was tried, else placed between its neighbours.
+    """Write the mean of every action under a state: the isotonic fit, interpolated by rank for untried actions.
 
-    An untried action is placed by its rank on the line between the tried ones around it; before the first and after the
-    last of them it has their mean, the nearest that the ordering allows. With nothing tried all are 0.
+    Untried actions before the first or after the last tried one get its mean. If nothing was tried, all are 0.
     """
     row = 1 + state
     k = b.ranks.shape[1]
@@ -75,17 +58,17 @@ def fitted_means(b: Arrays, n: int, state: int, out: FloatArray) -> None:
         return
     pool(b, row, n)
     block = 0
-    left = b.work[BLOCK_COUNT, 0]
+    remaining = b.work[BLOCK_COUNT, 0]
     for i in range(n):
-        if left <= 0.0:
+        if remaining <= 0.0:
             block += 1
-            left = b.work[BLOCK_COUNT, block]
+            remaining = b.work[BLOCK_COUNT, block]
         slot = b.order[row, i]
-        left -= b.slots[COUNT, slot]
+        remaining -= b.slots[COUNT, slot]  # counts are whole, so this subtraction is exact
         out[b.order[0, slot]] = b.work[BLOCK_SUM, block] / b.work[BLOCK_COUNT, block]
     for a in range(k):
         rank = b.ranks[state, a]
-        low = 0  # the first tried action at or behind this rank
+        low = 0  # becomes the first tried action at or behind this rank
         high = n
         while low < high:
             middle = (low + high) // 2
@@ -108,22 +91,22 @@ def fitted_means(b: Arrays, n: int, state: int, out: FloatArray) -> None:
 
 @kernel
 def fitted_one(b: Arrays, n: int, state: int, action: int) -> float:
-    """Return what `fitted_means` writes for one action; NaN with nothing tried."""
+    """Return `fitted_means` of one action; NaN if nothing was tried."""
     if n == 0:
         return np.nan
     row = 1 + state
     pool(b, row, n)
     rank = b.ranks[state, action]
     block = 0
-    left = b.work[BLOCK_COUNT, 0]
-    before = 0  # the block and rank of the tried action before
+    remaining = b.work[BLOCK_COUNT, 0]
+    before = 0  # block and rank of the previous tried action
     rank_before = -1
     for i in range(n):
-        if left <= 0.0:
+        if remaining <= 0.0:
             block += 1
-            left = b.work[BLOCK_COUNT, block]
+            remaining = b.work[BLOCK_COUNT, block]
         slot = b.order[row, i]
-        left -= b.slots[COUNT, slot]
+        remaining -= b.slots[COUNT, slot]
         behind = b.ranks[state, b.order[0, slot]]
         if behind >= rank:
             mean = b.work[BLOCK_SUM, block] / b.work[BLOCK_COUNT, block]

@@ -18,8 +18,8 @@ class Arrays(NamedTuple):
     slots     3×room rows COUNT, SUM, SPREAD per tried action
     states    4×m    rows SCORE, POSTERIOR, LOG_PRIOR, BEST per state; 4×0 without states
     own       any    the evidence's state
-    order     any×room  row 0: the action of each slot; row 1+z: the slots in the order of state z, best first, where
-                        the evidence keeps them in order (without states, row 1: in the order of the actions)
+    order     any×room  row 0: the action of each slot; row 1+z: the slots in the order of state z, best first, if the
+                        evidence is `ordered` (without states, row 1: in the order of the actions)
     work      any×any   scratch: rows BLOCK_COUNT and BLOCK_SUM for the latest fit; from row RULE_WORK on the rule's
                         in `choose`, and the evidence's in `tell`
     """
@@ -37,7 +37,7 @@ class Arrays(NamedTuple):
 # rows of slots
 COUNT = 0
 SUM = 1
-SPREAD = 2  # Σ (reward − mean)², where the noise is unknown; else 0
+SPREAD = 2  # Σ (reward − mean)² if the noise is unknown, else 0
 SLOT_ROWS = 3
 
 # rows of states; the last two never change
@@ -52,7 +52,7 @@ REWARDS = 0
 EVIDENCE = 1
 RULE = 2
 
-# places in the row REWARDS
+# columns of the row REWARDS
 FAMILY = 0
 NOISE = 1  # 0 without a guess
 GUESS_WEIGHT = 2  # weight of a guessed noise, in observations
@@ -67,4 +67,4 @@ GAUSSIAN = 0
 GAUSSIAN_UNKNOWN = 1
 BERNOULLI = 2
 POISSON = 3
-STUDENT = 4  # only drawn: policies treat such rewards as Gaussian
+STUDENT = 4  # only simulated: policies treat such rewards as Gaussian

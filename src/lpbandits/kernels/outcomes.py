@@ -1,12 +1,12 @@
 """Simulated outcomes: rewards of actions, winners of duels, and their regret.
 
-Every outcome function has the same signature, so that `rollout` can be built around any:
+Every outcome function has the same signature, so that `rollout` can be built around any of them:
 
-    one, other, who, shown, value, loss, weak = outcome(people, p, target, play, seed, person, round_)
+    first, second, action, outcome, value, loss, weak = draw(people, p, target, play, seed, person, round_)
 
-`play` is the rule's choice: `one` action (then `other` is the same) or a pair. `tell` gets (who, shown): the action and
-its reward, or winner and loser. `value` counts as reward; `loss` is the regret, for a pair the sum of both, and `weak`
-the regret of the better one.
+`play` is the rule's choice: an action (then `second` equals `first`) or a pair. `tell` gets (action, outcome): the
+action and its reward, or winner and loser. `value` counts as reward; `loss` is the regret, for a pair the sum of both,
+and `weak` the regret of the better one.
 """
 
 from typing import NamedTuple
@@ -58,11 +58,11 @@ def rewarded(
 @jit_in_place
 def first_wins(people: People, one: float, other: float, seed: int, person: int, round_: int) -> bool:
     """Return whether the first of two actions with these means wins; ties are broken at random."""
-    word, word_too = words(seed, person, round_, REWARD, 0)
+    word, second_word = words(seed, person, round_, REWARD, 0)
     if people.comparison == BRADLEY_TERRY:
         return unit(word) * (1.0 + np.exp((other - one) / people.noise)) < 1.0
     first = noisy(people, one, word)
-    second = noisy(people, other, word_too)
+    second = noisy(people, other, second_word)
     if first == second:
         return uniform(seed, person, round_, REWARD, 1) < 0.5
     return first > second
@@ -74,10 +74,10 @@ def duelled(
 ) -> tuple[int, int, int, int, float, float, float]:
     """Draw a duel, with the same random words for every policy in this round."""
     one, other = play
-    mean, mean_too = people.means[p, one], people.means[p, other]
+    mean, other_mean = people.means[p, one], people.means[p, other]
     winner, loser = one, other
-    if not first_wins(people, mean, mean_too, seed, person, round_):
+    if not first_wins(people, mean, other_mean, seed, person, round_):
         winner, loser = other, one
-    value = 0.5 * (mean + mean_too)
-    weak = target - max(mean, mean_too)
-    return one, other, winner, loser, value, (target - mean) + (target - mean_too), weak
+    value = 0.5 * (mean + other_mean)
+    weak = target - max(mean, other_mean)
+    return one, other, winner, loser, value, (target - mean) + (target - other_mean), weak

@@ -1,9 +1,9 @@
-"""Random numbers with an address instead of a state.
+"""Counter-based random numbers.
 
-Every draw is a function of (seed, person, round, purpose, index): the first is the key of a Philox4x32-10 block cipher
-(Salmon et al. 2011), the other four are its counter, and each address gives two words of 64 bits. No draw depends on
-how many were made before it, so results do not depend on threads, processes or the order of work, and any single
-decision can be replayed. Where one address needs many words, they are scrambled from its first.
+Every draw is a function of its address (seed, person, round, purpose, index): the seed is the key of a Philox4x32-10
+block cipher (Salmon et al. 2011), the other four are its counter, and each address gives two words of 64 bits. Results
+therefore do not depend on threads, processes or the order of work, and any single decision can be replayed. If one
+address needs many words, they are scrambled from its first.
 """
 
 import math
@@ -13,19 +13,19 @@ import numpy as np
 from lpbandits.kernels.compiler import jit_in_place, kernel, wraps_around
 from lpbandits.typing import FloatArray
 
-# Purposes: what a draw is for. Policies compared in one run share the world's draws (common random numbers).
-STATE = 0  # which state a sampling rule believes in this round; the second word is the luck of the round's reward
+# Purposes of draws. Policies compared in one run share the world's draws (common random numbers).
+STATE = 0  # the state that a sampling rule draws; the second word draws the reward of the round
 FIRST = 1  # the uniform first action, and ties among untried actions
 VALUE = 2  # Thompson draws
 REWARD = 3  # the outcome of a duel
 TOP = 4  # the mean of a person's best action
-STEP = 5  # how much lower each next action is; the index is the position
+STEP = 5  # the gap between consecutive actions of an ordering; the index is the position
 ORDER = 6  # the orderings of a world; the index is the action
 OFFER = 7  # the actions offered in a round; the index counts draws
-CHALLENGE = 8  # the second half of double Thompson sampling
+CHALLENGE = 8  # the second action of double Thompson sampling
 SWAP = 9  # whether neighbours in a person's ordering are swapped; the index is the position
-MISTAKE = 10  # how what policies are told of a state differs from it; the index counts actions, and attempts
-EXPLORE = 11  # whether, and which, any allowed action is played; index 1 for the second of a pair
+MISTAKE = 10  # the error of a policy's model; the index counts actions and attempts
+EXPLORE = 11  # the exploration floor; index 1 for the second action of a pair
 
 _U32 = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
@@ -62,8 +62,8 @@ def words(seed: int, person: int, round_: int, purpose: int, index: int) -> tupl
 
 @kernel
 def unit(word: np.uint64) -> float:
-    """Return a word as a uniform number in (0, 1), on a grid of 2⁻⁵³ that leaves out both ends."""
-    return (np.float64(word >> np.uint64(12)) + 0.5) * 2.220446049250313e-16  # 2^-52: the half keeps 0 and 1 out
+    """Return a word as a uniform number in (0, 1), on a grid of 2⁻⁵³ that excludes both ends."""
+    return (np.float64(word >> np.uint64(12)) + 0.5) * 2.220446049250313e-16  # 2^-52; the half excludes 0 and 1
 
 
 @kernel
@@ -88,7 +88,7 @@ TAIL = 3.6541528853610088  # where the lowest layer's tail begins
 
 
 def _layers() -> tuple[FloatArray, FloatArray]:
-    """Return the right edges of 256 layers of equal area under exp(−x²/2), lowest first, and each next edge over it."""
+    """Return the right edges of 256 layers of equal area under exp(−x²/2), lowest first, and ratios of neighbours."""
     area = TAIL * np.exp(-0.5 * TAIL**2) + np.sqrt(np.pi / 2) * math.erfc(TAIL / math.sqrt(2))
     edges = np.empty(LAYERS + 1)
     edges[0] = area / np.exp(-0.5 * TAIL**2)  # of a rectangle as large as the lowest layer with its tail
@@ -106,19 +106,19 @@ _EDGES, _INSIDE = _layers()
 def normal(word: np.uint64) -> float:
     """Return a standard normal number from one word, by the ziggurat (Marsaglia and Tsang 2000; Doornik 2005).
 
-    Eight bits choose a layer, 52 others a point of its rectangle; 98.8 % of points lie inside the curve at once. The
-    others are settled by further words, scrambled from this one.
+    Eight bits choose a layer, 52 others a point of its rectangle; 98.8 % of points lie under the curve. The others need
+    further words, scrambled from this one.
     """
     layer = word & np.uint64(LAYERS - 1)
     x = 2.0 * unit(word) - 1.0
     if abs(x) < _INSIDE[layer]:
         return x * _EDGES[layer]
-    return odd_normal(word)
+    return normal_at_edge(word)
 
 
 @jit_in_place
-def odd_normal(word: np.uint64) -> float:
-    """Return the normal number of a word whose point lies outside its layer's core: in the tail, or near the curve."""
+def normal_at_edge(word: np.uint64) -> float:
+    """Return the normal number of a word whose point lies in the tail or near the curve."""
     step = 0
     while True:
         layer = word & np.uint64(LAYERS - 1)
@@ -142,7 +142,7 @@ def odd_normal(word: np.uint64) -> float:
 
 @jit_in_place
 def below(u: float, n: int) -> int:
-    """Return the whole number in [0, n) that a uniform number points at."""
+    """Return the integer ⌊u n⌋ in [0, n)."""
     return min(int(u * n), n - 1)
 
 
@@ -176,7 +176,7 @@ def normal_quantile(p: float) -> float:
 
 @jit_in_place
 def upper_quantile(tail: float) -> float:
-    """Return x with P(Z > x) = tail for a tail below 0.075, exact far beyond where 1 − tail rounds to 1."""
+    """Return x with P(Z > x) = tail for a tail below 0.075, accurate even if 1 − tail rounds to 1."""
     r = np.sqrt(-np.log(tail))
     if r <= 5.0:
         r -= 1.6
@@ -221,7 +221,7 @@ def upper_quantile(tail: float) -> float:
 def largest_normal(u: float, n: int) -> float:
     """Return the largest of n independent standard normal numbers as one draw: the quantile of u^(1/n).
 
-    The upper tail 1 − u^(1/n) is formed without cancellation, so n may be millions.
+    The upper tail 1 − u^(1/n) is computed without cancellation, so n may be millions.
     """
     tail = -np.expm1(np.log(u) / n)
     if tail < 0.075:

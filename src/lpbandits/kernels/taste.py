@@ -1,10 +1,10 @@
-"""The taste model, one person at a time: what ratings say of a person's taste and scale, and what to expect of others.
+"""The taste model of one person: posterior of taste and scale given rewards, and expected rewards.
 
-A reward of action a is r0 + s (u_a + F_a·θ + e_a + noise): θ ~ N(0, I) is the person's taste, s their scale, one of a
-few, e_a ~ N(0, L ψ_a) their lasting liking of this one action, and the noise has variance (1 − L) ψ_a. With ρ̄ the mean
-reward of an action minus r0 and D = ψ (L + (1 − L)/n) the variance that n plays leave about F·θ, all follows from sums
-over tried actions: Λ = I + Σ F Fᵀ/D and η = Σ F (ρ̄/s − u)/D give θ ~ N(Λ⁻¹ η, Λ⁻¹) under s. A tell costs O(d²),
-whatever was tried; what is expected costs O(k d).
+A reward of action a is r0 + s (u_a + F_a·θ + e_a + noise): θ ~ N(0, I) is the person's taste, s their scale from a
+grid, e_a ~ N(0, L ψ_a) their lasting preference for this action, and the noise has variance (1 − L) ψ_a. Let ρ̄ be the
+mean reward of an action minus r0 and D = ψ (L + (1 − L)/n) its variance about F·θ after n plays. Sums over the tried
+actions are sufficient: Λ = I + Σ F Fᵀ/D and η = Σ F (ρ̄/s − u)/D give θ ~ N(Λ⁻¹ η, Λ⁻¹) given s. A tell costs O(d²),
+the expected rewards of k actions O(k d).
 """
 
 import numpy as np
@@ -16,27 +16,27 @@ SCALES = 9
 TINY = 1e-300
 REACH = 2.0  # scales are s = exp(ℓ + τ x), x from −REACH to REACH
 
-# rows of the table, a column per action; what is common to all stands in row COMMON
+# rows of the table, a column per action; row COMMON holds the numbers common to all actions
 VARIANCE = 0  # ψ
 COMMON = 1
 FACTOR = 2  # F, a row per dimension of taste
 MEAN = -1  # u
 LEVEL, LASTING, CALIBRATION = range(3)
 
-# rows of what a person's taste is, from the first: COVARIANCE (Λ⁻¹), as many as dimensions; then, from the last:
+# rows of a person's state: first Λ⁻¹, one row per dimension; then, counted from the last:
 SCALE = -1  # s
 SUMS = -2
 ALONG = -3  # scratch: Λ⁻¹ F of one action
 PULL_REWARD = -4  # Σ F ρ̄/D
-TASTE_REWARD = -5  # Λ⁻¹ times it
+TASTE_REWARD = -5  # Λ⁻¹ PULL_REWARD
 PULL_MEAN = -6  # Σ F u/D
-TASTE_MEAN = -7  # Λ⁻¹ times it: given s, the taste is TASTE_REWARD / s − TASTE_MEAN
+TASTE_MEAN = -7  # Λ⁻¹ PULL_MEAN: given s, the taste is TASTE_REWARD / s − TASTE_MEAN
 WEIGHT = -8  # p(s | rewards)
 MEAN_SUMS = -9
 ROWS = 9
-# places in the row SUMS: Σ ρ̄²/D; rewards; their squares within actions, / ψ (1 − L); E s²
+# columns of the row SUMS: Σ ρ̄²/D; number of rewards; Σ (reward − mean)² within actions, / ψ (1 − L); E s²
 REWARDS_TWICE, COUNT, WITHIN, SCALE_2 = range(4)
-# places in the row MEAN_SUMS: Σ ρ̄u/D, Σ u²/D; E s and E s²; scratch
+# columns of the row MEAN_SUMS: Σ ρ̄u/D, Σ u²/D; E s and E s²; scratch
 REWARDS_MEANS, MEANS_TWICE, OF_SCALE, OF_SCALE_2 = range(4)
 
 
@@ -67,7 +67,7 @@ def project(table: FloatArray, own: FloatArray, action: int, row: int) -> float:
 
 @kernel
 def along(table: FloatArray, own: FloatArray, action: int) -> float:
-    """Write Λ⁻¹F of an action; return F·Λ⁻¹F, the variance of its F·θ. Row by row, so that it runs in vectors."""
+    """Write Λ⁻¹F of an action; return F·Λ⁻¹F, the variance of its F·θ. Row by row, for vector instructions."""
     size = dimensions(table)
     out = own[ALONG]
     for i in range(size):
@@ -86,7 +86,7 @@ def take_in(
 ) -> None:
     """Add to an action's 1/D, ρ̄/D and ρ̄²/D: Λ += δFFᵀ, so Λ⁻¹ −= κ g gᵀ with g = Λ⁻¹F, κ = δ/(1 + δ F·g).
 
-    g stands in ALONG, and `variance` is F·g.
+    ALONG holds g, and `variance` is F·g.
     """
     size = dimensions(table)
     kappa = weight / (1.0 + weight * variance)
@@ -113,7 +113,7 @@ def take_in(
 def replace_part(
     table: FloatArray, own: FloatArray, action: int, count: float, mean: float, new_count: float, new_mean: float
 ) -> None:
-    """Put an action's new count and mean (minus r0) into all sums, and take away what they were (count 0: nothing)."""
+    """Replace an action's count and mean (minus r0) in all sums; count 0 means that it was untried."""
     replace_along(table, own, action, along(table, own, action), count, mean, new_count, new_mean)
 
 
@@ -128,7 +128,7 @@ def replace_along(
     new_count: float,
     new_mean: float,
 ) -> None:
-    """Do the same with Λ⁻¹F already in ALONG and F·Λ⁻¹F given, the most expensive part."""
+    """Do the same with Λ⁻¹F already in ALONG and F·Λ⁻¹F passed as `variance`; these are the most expensive part."""
     lasting = table[COMMON, LASTING]
     weight = 1.0 / (table[VARIANCE, action] * (lasting + (1.0 - lasting) / new_count))
     old = 0.0
@@ -142,7 +142,7 @@ def replace_along(
 
 @kernel
 def dot(one: FloatArray, other: FloatArray, size: int) -> float:
-    """Return the product of two rows of the taste."""
+    """Return the dot product of two rows of the taste."""
     total = 0.0
     for i in range(size):
         total += one[i] * other[i]
@@ -182,7 +182,7 @@ def update_posterior(table: FloatArray, own: FloatArray) -> None:
 
 @kernel
 def over_actions(table: FloatArray, own: FloatArray, level: float, place: int, k: int, out: FloatArray) -> None:
-    """Write level + c u + F·w, with c at a place of MEAN_SUMS and w in ALONG; four rows of F at a time."""
+    """Write level + c u + F·w, with c in column `place` of MEAN_SUMS and w in ALONG; four rows of F at a time."""
     by_mean, means = own[MEAN_SUMS, place], table[MEAN]
     for a in range(k):
         out[a] = level + by_mean * means[a]
@@ -202,21 +202,21 @@ def over_actions(table: FloatArray, own: FloatArray, level: float, place: int, k
 
 @kernel
 def lean(table: FloatArray, own: FloatArray) -> None:
-    """Write to ALONG the taste times the scale as expected: w = TASTE_REWARD − E[s] TASTE_MEAN."""
+    """Write the expected product of scale and taste to ALONG: w = TASTE_REWARD − E[s] TASTE_MEAN."""
     for i in range(dimensions(table)):
         own[ALONG, i] = own[TASTE_REWARD, i] - own[MEAN_SUMS, OF_SCALE] * own[TASTE_MEAN, i]
 
 
 @kernel
 def expect_untried(table: FloatArray, own: FloatArray, k: int, out: FloatArray) -> None:
-    """Write r0 + E[s] u + F·w of all actions, w as above."""
+    """Write r0 + E[s] u + F·w of all actions, with w of `lean`."""
     lean(table, own)
     over_actions(table, own, table[COMMON, LEVEL], OF_SCALE, k, out)
 
 
 @kernel
 def expected_reward(table: FloatArray, own: FloatArray, action: int) -> float:
-    """Return the same of one action, with w in ALONG."""
+    """Return r0 + E[s] u + F·w of one action, with w in ALONG."""
     out = table[COMMON, LEVEL] + project(table, own, action, ALONG)
     return out + own[MEAN_SUMS, OF_SCALE] * table[MEAN, action]
 
@@ -236,15 +236,15 @@ def lasting_share(table: FloatArray, count: float) -> float:
 
 @kernel
 def foreseen_sd(table: FloatArray, own: FloatArray, action: int, count: float) -> float:
-    """Return the standard deviation of the next reward of an action tried `count` times; Λ⁻¹F is left in ALONG.
+    """Return the standard deviation of the next reward of an action tried `count` times; Λ⁻¹F stays in ALONG.
 
     E[s²] (h² F·Λ⁻¹F + ψ (1 − L (1 − h))) + h² Var[s slope], where h = 1 − L ψ/D is the taste's share.
     """
     share = 1.0 - lasting_share(table, count)
-    own_part = table[VARIANCE, action] * (1.0 - table[COMMON, LASTING] * (1.0 - share))
+    residual = table[VARIANCE, action] * (1.0 - table[COMMON, LASTING] * (1.0 - share))
     rise = slope(table, own, action)
     mean = own[MEAN_SUMS, OF_SCALE] * rise
     square = own[MEAN_SUMS, OF_SCALE_2] * rise * rise
     square = share * share * max(square - mean * mean, 0.0)
-    square += own[SUMS, SCALE_2] * (share * share * along(table, own, action) + own_part)
+    square += own[SUMS, SCALE_2] * (share * share * along(table, own, action) + residual)
     return np.sqrt(max(square, 0.0))

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from lpbandits.errors import NotSupported
+from lpbandits.errors import InvalidInput, NotSupported
 from lpbandits.kernels.compiler import kernel
 from lpbandits.model import PreferenceModel
 from lpbandits.typing import FloatArray, IntArray
@@ -92,7 +92,7 @@ class Evidence:
     kind: ClassVar[str]
     """Its name in files."""
     feedback: ClassVar[Feedback] = "rewards"
-    """What it learns from."""
+    """Outcomes that it learns from."""
     latent: ClassVar[bool] = True
     """Whether it has a posterior over latent states."""
     probabilistic: ClassVar[bool] = True
@@ -183,7 +183,18 @@ class Rule:
 
     def probabilities(self, policy: "Policy", belief: "Belief", offered: IntArray) -> FloatArray:
         """Return the exact probability of each of the k actions at the next ask."""
-        raise NotSupported(f"the rule '{self.kind}' has no exact probabilities")
+        if self.probability is not deterministic:
+            raise NotSupported(f"the rule '{self.kind}' has no exact probabilities")
+        return policy.equally(np.array([policy.choice(belief, offered)]))
+
+
+def require(policy: "Policy", condition: bool, need: str, partners: str) -> None:
+    """Raise `InvalidInput` unless the evidence of a policy has what its rule needs."""
+    if not condition:
+        raise InvalidInput(
+            f"the rule '{policy.rule.kind}' needs {need}, which the evidence '{policy.evidence.kind}' does not have; "
+            f"combine it with {partners}"
+        )
 
 
 def expected_rewards(b: Any, n: int, state: int, out: FloatArray) -> None:

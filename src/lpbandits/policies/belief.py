@@ -5,69 +5,23 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput
 from lpbandits.kernels import layout
-from lpbandits.kernels.layout import Arrays
 from lpbandits.kernels.tally import place
-from lpbandits.model import PreferenceModel
-from lpbandits.rewards import Rewards
-from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, SlotArray
+from lpbandits.typing import FloatArray, IntArray, Json, SlotArray
+
+if TYPE_CHECKING:
+    from lpbandits.policies.policy import Policy
 
 MAGIC = b"LPB1"
 _HEAD = struct.Struct("<4s8sIIII")  # magic, policy id, tried actions, states, rows and columns of `own`
 _SLOTS = ("count", "sum", "spread")
 _STATES = ("score", "posterior")  # the other rows never change
-
-
-class BeliefPolicy(Protocol):
-    """The parts of a `Policy` that determine the arrays of its beliefs."""
-
-    @property
-    def model(self) -> PreferenceModel:
-        """Actions and orderings."""
-
-    @property
-    def evidence(self) -> Any:
-        """The evidence."""
-
-    @property
-    def rule(self) -> Any:
-        """The rule."""
-
-    @property
-    def rewards(self) -> Rewards:
-        """Family and noise of rewards."""
-
-    @property
-    def feedback(self) -> str:
-        """Kind of outcomes."""
-
-    @property
-    def id(self) -> bytes:
-        """Identifier of evidence, rule and model."""
-
-    @property
-    def ranks(self) -> Int32Array:
-        """Ranks for the kernels."""
-
-    @property
-    def start_states(self) -> FloatArray:
-        """Initial `states`."""
-
-    @property
-    def start_own(self) -> FloatArray:
-        """Initial `own`."""
-
-    def index_of(self, label: Any) -> int:
-        """Return the index of an action."""
-
-    def arrays(self, belief: "Belief") -> Arrays:
-        """Return the arrays of the kernels."""
 
 
 @dataclass(eq=False)
@@ -97,7 +51,7 @@ class Belief:
     own_is_saved: bool = True
 
     @classmethod
-    def new(cls, policy: BeliefPolicy, room: int = 8) -> "Belief":
+    def new(cls, policy: "Policy", room: int = 8) -> "Belief":
         """Return the belief about a new person, with room for `room` tried actions."""
         _check_policy(policy)
         room = validate.as_count(room, "room")
@@ -114,7 +68,7 @@ class Belief:
         )
 
     @classmethod
-    def copied(cls, policy: BeliefPolicy, belief: Any) -> "Belief":
+    def copied(cls, policy: "Policy", belief: Any) -> "Belief":
         """Return a copy; raise `InvalidInput` unless it is a belief of this policy."""
         _check_policy(policy)
         if not isinstance(belief, Belief):
@@ -173,7 +127,7 @@ class Belief:
         }
 
     @classmethod
-    def from_dict(cls, policy: BeliefPolicy, content: Any) -> "Belief":
+    def from_dict(cls, policy: "Policy", content: Any) -> "Belief":
         """Return the belief that `to_dict` wrote, for the same policy."""
         _check_policy(policy)
         if not isinstance(content, dict):
@@ -204,7 +158,7 @@ class Belief:
         return head + zlib.compress(body, 1)
 
     @classmethod
-    def unpack(cls, policy: BeliefPolicy, data: Any) -> "Belief":
+    def unpack(cls, policy: "Policy", data: Any) -> "Belief":
         """Return the belief that `pack` wrote, for the same policy."""
         _check_policy(policy)
         if not isinstance(data, bytes | bytearray) or len(data) < _HEAD.size or not data.startswith(MAGIC):
@@ -235,7 +189,7 @@ class Belief:
 
     @classmethod
     def _restored(
-        cls, policy: BeliefPolicy, actions: IntArray, slots: FloatArray, states: FloatArray, own: FloatArray
+        cls, policy: "Policy", actions: IntArray, slots: FloatArray, states: FloatArray, own: FloatArray
     ) -> "Belief":
         """Validate saved arrays and return a belief; slot orders, scores and posterior are recomputed."""
         n = len(actions)
@@ -272,13 +226,13 @@ def _check_policy(policy: Any) -> None:
         raise InvalidInput(f"policy must be a Policy, got {validate.short_repr(policy)}; give one such as LpbTS(model)")
 
 
-def _saved_shape(policy: BeliefPolicy) -> tuple[int, int]:
+def _saved_shape(policy: "Policy") -> tuple[int, int]:
     """Return the shape of the saved part of the evidence's array `own`."""
     rows, columns = (0, 0) if policy.evidence.derived else policy.start_own.shape
     return rows, columns
 
 
-def _check_shapes(policy: BeliefPolicy, tried: int, states: int, own: tuple[int, ...]) -> None:
+def _check_shapes(policy: "Policy", tried: int, states: int, own: tuple[int, ...]) -> None:
     """Reject a belief of another policy before allocating arrays of its size."""
     m, k = policy.start_states.shape[1], policy.model.n_actions
     if (states, own) != (m, _saved_shape(policy)) or tried > k:
@@ -288,7 +242,7 @@ def _check_shapes(policy: BeliefPolicy, tried: int, states: int, own: tuple[int,
         )
 
 
-def _check_slots(policy: BeliefPolicy, slots: FloatArray) -> None:
+def _check_slots(policy: "Policy", slots: FloatArray) -> None:
     """Reject counts, sums and spreads that are impossible for the policy's rewards or duels."""
     counts, sums, spreads = slots
     family = "bernoulli" if policy.feedback == "duels" else policy.rewards.family
@@ -300,9 +254,9 @@ def _check_slots(policy: BeliefPolicy, slots: FloatArray) -> None:
         ((counts >= 1) & (counts <= 2.0**53) & (counts == np.floor(counts)), "counts are whole and at least 1"),
         ((sums >= (-most if lowest else 0.0)) & (sums <= most), f"a {family} reward is {lowest:g} to {largest:g}"),
         ((sums == np.floor(sums)) | (family == "gaussian"), f"{family} rewards are whole numbers"),
-        ((spreads >= 0) & (spreads <= (4.0 * largest) ** 2 * counts), "a spread is that of such rewards"),
+        ((spreads >= 0) & (spreads <= (4.0 * largest) ** 2 * counts), "such rewards cannot have this spread"),
         ((spreads == 0) | (counts > 1), "one reward has no spread"),
-        ((spreads == 0) | (not policy.rewards.noise_known), "a spread is kept only where the noise is unknown"),
+        ((spreads == 0) | (not policy.rewards.noise_known), "a spread is recorded only if the noise is unknown"),
     ):
         wrong = np.argwhere(~np.atleast_2d(ok))
         if len(wrong):
@@ -310,7 +264,7 @@ def _check_slots(policy: BeliefPolicy, slots: FloatArray) -> None:
             raise InvalidInput(f"an action has count {count:g}, sum {total:g} and spread {spread:g}, but {rule}")
 
 
-def _check_own(policy: BeliefPolicy, own: FloatArray, actions: IntArray, outcomes: int) -> None:
+def _check_own(policy: "Policy", own: FloatArray, actions: IntArray, outcomes: int) -> None:
     if not np.isfinite(own).all():
         raise InvalidInput("the array 'own' is not finite")
     if not len(actions) and not policy.evidence.derived and not np.array_equal(own, policy.start_own):
@@ -318,7 +272,7 @@ def _check_own(policy: BeliefPolicy, own: FloatArray, actions: IntArray, outcome
     policy.evidence.check_own(policy.model, own, outcomes)
 
 
-def _check_states(policy: BeliefPolicy, states: FloatArray) -> None:
+def _check_states(policy: "Policy", states: FloatArray) -> None:
     """Reject invalid scores and probabilities; only an impossible state has the score −∞."""
     score, posterior = states
     if not len(score):

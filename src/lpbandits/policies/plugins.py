@@ -97,11 +97,9 @@ def bind_expectations(
 @functools.cache
 def checked_choose(choose: Callable[..., Any], feedback: Feedback) -> Callable[..., Any]:
     """Return a plug-in's `choose` with a check that it returns allowed actions."""
-    template = validated_pair if feedback == "duels" else validated_action
-    if feedback == "duels":
-        choose = _check_integers(choose, 2, "choose must return two actions")
-    else:
-        choose = _check_integers(choose, 1, "choose must return one action")
+    duels = feedback == "duels"
+    template = validated_pair if duels else validated_action
+    choose = _check_integers(choose, 1 + duels, f"choose must return {'two actions' if duels else 'one action'}")
     return specialise(template, name_of(template.__name__, {"choose": choose}), {"choose": choose}, inline=True)
 
 
@@ -121,7 +119,7 @@ def _check_integers(function: Callable[..., Any], count: int, message: str) -> C
     def checked(*arguments: Any) -> Any:
         value = function(*arguments)
         values = value if count > 1 and isinstance(value, tuple) else (value,)
-        if len(values) != count or not all(isinstance(one, int | np.integer) for one in values):
+        if len(values) != count or not all(isinstance(item, int | np.integer) for item in values):
             raise IndexError(f"{message}, got {short_repr(value)}")
         return value
 

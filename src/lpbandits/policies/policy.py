@@ -21,7 +21,7 @@ from lpbandits.kernels.compiler import NumbaError, compile_error, is_plugin
 from lpbandits.kernels.layout import Arrays
 from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.policies.base import Evidence, Feedback, Rule
+from lpbandits.policies.base import Evidence, Feedback, Rule, require
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.plugins import bind_expectations, check_part, checked_choose, checked_tell, settings_of
 from lpbandits.rewards import Rewards, as_rewards
@@ -57,7 +57,7 @@ class Policy:
     >>> Policy(model, Refit(), TwoStates())
     Traceback (most recent call last):
     ...
-    lpbandits.errors.InvalidInput: 'refit' learns from rewards and 'two-states' plays duels; combine it with ...
+    lpbandits.errors.InvalidInput: the rule 'two-states' plays duels, but the evidence 'refit' learns from rewards; ...
     """
 
     model: PreferenceModel
@@ -74,16 +74,14 @@ class Policy:
         if evidence.feedback != rule.feedback:
             other = {"rewards": "'refit'", "duels": "'inversions'" if rule.latent else "'wins'"}[rule.feedback]
             raise InvalidInput(
-                f"'{evidence.kind}' learns from {evidence.feedback} and '{rule.kind}' plays {rule.feedback}; "
-                f"combine it with {other}"
+                f"the rule '{rule.kind}' plays {rule.feedback}, but the evidence '{evidence.kind}' learns from "
+                f"{evidence.feedback}; combine it with {other}"
             )
-        if rule.latent and not evidence.latent:
-            raise InvalidInput(
-                f"the rule '{rule.kind}' needs a posterior over states, which '{evidence.kind}' does not have"
-            )
+        require(self, evidence.latent or not rule.latent, "a posterior over states", "one such as 'refit'")
         if evidence.latent and rule.latent is False:
             raise InvalidInput(
-                f"the rule '{rule.kind}' does not use the states of '{evidence.kind}'; combine it with 'tally'"
+                f"the rule '{rule.kind}' does not use the states of the evidence '{evidence.kind}'; combine it with "
+                "'tally'"
             )
         _ = self.rewards, self.table, self.start_own  # raise now if the model lacks them
         rule.check(self)
@@ -281,7 +279,7 @@ class Policy:
         return Policy(model, self.evidence, self.rule, self.explore)
 
     def exploring(self, explore: float) -> "Policy":
-        """Return the same policy with another smallest probability of allowed actions.
+        """Return this policy with another smallest probability of allowed actions.
 
         Examples
         --------
@@ -294,13 +292,11 @@ class Policy:
 
     def to_dict(self) -> Json:
         """Return the policy's settings, without the model, as a JSON object."""
-        return {**self._parts(), "explore": self.explore} if self.explore else self._parts()
+        return self._parts() | ({"explore": self.explore} if self.explore else {})
 
     def _parts(self) -> Json:
-        return {
-            name: {"kind": part.kind, **settings_of(part)}
-            for name, part in (("evidence", self.evidence), ("rule", self.rule))
-        }
+        parts: dict[str, Evidence | Rule] = {"evidence": self.evidence, "rule": self.rule}
+        return {name: {"kind": part.kind, **settings_of(part)} for name, part in parts.items()}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Policy) and self.to_dict() == other.to_dict() and self.model == other.model
@@ -333,12 +329,12 @@ def _as_floats(content: Any) -> Any:
 
 def _described(part: Any) -> str:
     """Return the kind and settings of an evidence or a rule."""
-    words: list[str] = []
+    arguments: list[str] = []
     for name, value in ((field.name, getattr(part, field.name)) for field in fields(part)):
         if isinstance(value, Rewards):
             if value.family != "gaussian":
-                words.append(repr(value.family))
-            words.append(f"noise={value.noise}" if value.noise_known else f"noise≈{value.noise or 'spread'}")
+                arguments.append(repr(value.family))
+            arguments.append(f"noise={value.noise}" if value.noise_known else f"noise≈{value.noise or 'spread'}")
         else:
-            words.append(f"{name}={value!r}")
-    return f"{part.kind}({', '.join(words)})"
+            arguments.append(f"{name}={value!r}")
+    return f"{part.kind}({', '.join(arguments)})"

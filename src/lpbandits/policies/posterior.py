@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from lpbandits.kernels.choices import first_allowed
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import BEST, POSTERIOR, SCORE, Arrays
-from lpbandits.typing import Int32Array, IntArray
+from lpbandits.typing import IntArray
 
 NEGLIGIBLE = 1e-3
-"""Rules that average over states skip states below this share of the largest posterior."""
+"""Rules that average over states skip states below this fraction of the largest posterior."""
 
 
 @kernel
@@ -51,16 +52,6 @@ def draw_state(b: Arrays, u: float) -> int:
             if u < 0.0:
                 break
     return state
-
-
-@kernel
-def first_allowed(ranks: Int32Array, state: int, offered: IntArray) -> int:
-    """Return a state's best action among a nonempty `offered`."""
-    action = offered[0]
-    for i in range(1, len(offered)):
-        if ranks[state, offered[i]] < ranks[state, action]:
-            action = offered[i]
-    return action
 
 
 @kernel

@@ -80,12 +80,12 @@ class Entry:
 
 
 MEANS = "the possible mean rewards"
-NEARLY = "the possible utilities, nearly"
+APPROXIMATE = "the approximate utilities"
 ORDERINGS = "the possible orderings"
 TOP = "which actions are best in some state"
 NOTHING = "nothing"
 TASTES = "how tastes vary, from a log"
-LADDER = (MEANS, NEARLY, ORDERINGS, TOP, NOTHING)
+LADDER = (MEANS, APPROXIMATE, ORDERINGS, TOP, NOTHING)
 """From knowing most to knowing nothing."""
 
 POLICIES: dict[str, Entry] = {}
@@ -127,7 +127,7 @@ def make_policy(name: str, setting: Setting) -> Policy:
 def entry_of(name: str) -> Entry:
     """Return the entry of a name."""
     known: Any = name
-    if isinstance(known, str) and str.__str__(known) not in POLICIES:
+    if isinstance(known, str) and known not in POLICIES:
         load_outside()
     return POLICIES[validate.as_choice(name, "policy", POLICIES)]
 
@@ -161,7 +161,7 @@ def _part(kinds: Mapping[str, Callable[..., P]], content: Json) -> P:
     settings = dict(content)
     kind = validate.as_text(settings.pop("kind"), "kind")
     if kind not in kinds:
-        load_outside()
+        load_outside()  # it may register the kind
     if kind not in kinds:
         raise InvalidInput(f"unknown evidence or rule {validate.short_repr(kind)}; import the module that registers it")
     if "rewards" in settings:

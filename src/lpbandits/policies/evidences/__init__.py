@@ -14,7 +14,7 @@ from lpbandits.policies.evidences.taste import TasteEvidence as TasteEvidence
 from lpbandits.policies.evidences.utility import Utility as Utility
 from lpbandits.policies.evidences.wins import Wins as Wins
 
-_ALL: tuple[type[Evidence], ...] = (
+_CLASSES: tuple[type[Evidence], ...] = (
     Refit,
     Marginal,
     Incremental,
@@ -29,5 +29,5 @@ _ALL: tuple[type[Evidence], ...] = (
     Wins,
 )
 
-EVIDENCES: dict[str, type[Evidence]] = {part.kind: part for part in _ALL}
+EVIDENCES: dict[str, type[Evidence]] = {evidence.kind: evidence for evidence in _CLASSES}
 """Evidences by their names in files; `lpbandits.register` adds others."""

@@ -1,19 +1,19 @@
-"""The chance that independent normal variables fall in a given order, by one integral after the other along the order.
+"""The probability that independent normal variables fall in a given order, by nested one-dimensional integrals.
 
-P(μ₁ ≥ … ≥ μₙ), μᵢ ~ N(ȳᵢ, sᵢ²), is a chain: A₀ = 1, Aᵢ(x) = ∫ₓ^∞ φᵢ Aᵢ₋₁, and Aₙ(−∞) is the chance. With θ the means
-of the isotonic fit and Gᵢ = Σ (ȳⱼ − θⱼ)/sⱼ² from the start of i's block to i (so Gᵢ ≤ 0, and 0 at the block's end),
-summing by parts gives
+P(μ₁ ≥ … ≥ μₙ), μᵢ ~ N(ȳᵢ, sᵢ²), is a chain: A₀ = 1, Aᵢ(x) = ∫ₓ^∞ φᵢ Aᵢ₋₁, and Aₙ(−∞) is the probability. With θ the
+means of the isotonic fit and Gᵢ = Σ (ȳⱼ − θⱼ)/sⱼ² from the start of i's block to i (so Gᵢ ≤ 0, and 0 at the block's
+end), summation by parts gives
 
     Π φᵢ(μᵢ) = exp(−Σ (θᵢ − ȳᵢ)²/2sᵢ²) · Π N(μᵢ; θᵢ, sᵢ²) exp(Gᵢ (μᵢ − μᵢ₊₁)).
 
-The first factor is the likelihood ratio of the fit: an upper bound of the chance, since in the order every other factor
-is at most a density. So nothing overflows, and μᵢ stays within REACH sᵢ of θᵢ: no other places need integrals, actions
-whose places do not meet are independent, and one that meets none costs nothing. Places are cut into panels of
-Gauss-Legendre nodes, each narrow for all variables that can be there, so sharp and vague ones go together.
+The first factor is the likelihood ratio of the fit. It bounds the probability from above, because every other factor is
+at most a density if the order holds. Nothing overflows, and μᵢ stays within REACH sᵢ of θᵢ: variables whose intervals
+do not overlap are independent, and one that overlaps no other needs no integral. The intervals are cut into panels of
+Gauss-Legendre nodes, narrow enough for every variable with mass there.
 
-Where an order is strongly refuted, 1/|Gᵢ| is far below sᵢ, and panels are not so narrow. There Aᵢ is about
-φᵢ Aᵢ₋₁ / |Gᵢ| and as smooth as that: of the polynomial p through φᵢ Aᵢ₋₁, ∫ₓ^∞ p(u) e^{Gᵢ (u − x)} du is the finite sum
-Σ p⁽ᵏ⁾(x) / |Gᵢ|ᵏ⁺¹. Only within some 1/|Gᵢ| of a variable sharper than that, where Aᵢ is rough, panels are so narrow.
+If the rewards strongly contradict an order, 1/|Gᵢ| is far below sᵢ, too short for panels. There Aᵢ ≈ φᵢ Aᵢ₋₁ / |Gᵢ|,
+which is as smooth as φᵢ Aᵢ₋₁: for the polynomial p through φᵢ Aᵢ₋₁, ∫ₓ^∞ p(u) e^{Gᵢ (u − x)} du is the finite sum
+Σ p⁽ᵏ⁾(x) / |Gᵢ|ᵏ⁺¹. Panels are of width 1/|Gᵢ| only near a variable with a standard deviation below that.
 """
 
 import math
@@ -26,36 +26,36 @@ from lpbandits.typing import FloatArray
 
 NODES = 8
 REACH = 6.0
-WIDEST = 2.0
-"""A panel's width in standard deviations, and in units of 1/|G|, of what is there: at most so much."""
+MAX_WIDTH = 2.0
+"""Largest width of a panel, in standard deviations and in units of 1/|G| of the variables there."""
 CROWD = 6
-"""Where more variables than this can be, A is steeper by their number, and panels are as much narrower."""
+"""With more overlapping variables than this, panels become narrower in proportion to their number."""
 PANELS = 192
-"""Panels at a time; where more are needed (some 150 actions that cannot be told apart), they are made wider."""
+"""Largest number of panels; if more are needed (about 150 indistinguishable actions), panels become wider."""
 STEEP = 16.0
-"""Where |G| is at least so much in units of 1/s, A follows what it is the integral of, and panels are as wide as s."""
+"""From this |G| s on, A follows its integrand, and panels may be as wide as s."""
 DECAY = 24.0
-"""What falls like e^{Gx} is gone, and A smooth, beyond this many 1/|G|."""
+"""e^{Gx} is negligible, and A smooth, beyond this many 1/|G|."""
 STIFF = 1.5
-"""Above this |G| times half its width, a panel is integrated by derivatives."""
+"""Above this product of |G| and half its width, a panel is integrated by derivatives."""
 
 VANISHING = 1e-300
 INVERSE_ROOT = 1.0 / np.sqrt(2.0 * np.pi)
 ROOT_2 = np.sqrt(2.0)
 FAR = 20.0
-"""From here on a tail of the normal is a short series."""
+"""From here on the normal tail is computed by a short series."""
 
-# rows of work, by place in the order
+# rows of work, a column per variable in the order
 FIT = RULE_WORK  # θ
 SD = RULE_WORK + 1
 TILT = RULE_WORK + 2  # G
 LOW = RULE_WORK + 3
 HIGH = RULE_WORK + 4
-SCALE = RULE_WORK + 5  # the shortest of s, 1/|G| and 1/|G| of the one before
-KNEE = RULE_WORK + 6  # at and below this place, not SCALE but
-COARSE = RULE_WORK + 7  # the shorter of s/2 and 1/|G| of the one before
-SHAPE = RULE_WORK + 8  # what panels of one width have in common: see `shape`
-# and then a row per panel: A at its nodes, A in the making, its right end, half its width, and scratch
+SCALE = RULE_WORK + 5  # smallest of s, 1/|G| and 1/|G| of the previous variable
+KNEE = RULE_WORK + 6  # from here down COARSE replaces SCALE
+COARSE = RULE_WORK + 7  # smaller of s/2 and 1/|G| of the previous variable
+SHAPE = RULE_WORK + 8  # factors shared by panels of one width: see `shape`
+# then a row per panel: A at its nodes, the next A, its right end, half its width, and scratch
 PANEL = RULE_WORK + 9
 FRESH = NODES
 RIGHT = 2 * NODES
@@ -64,21 +64,21 @@ SPARE = 2 * NODES + 2
 WORK_ROWS = PANEL - RULE_WORK + PANELS + 1
 WORK_COLUMNS = 3 * NODES + 2
 
-# rows of the table: where the nodes are in (−1, 1); for every node, ∫₋₁¹ of the polynomial that is 1 there and 0 at the
-# others; then, a row per node, ∫ of its polynomial from every node to 1; its derivative at every node; and at 1 itself
-PLACE = 0
-WHOLE = 1
+# rows of the table: the nodes in (−1, 1); per node, ∫₋₁¹ of its Lagrange polynomial; then, a row per node, the integral
+# of its polynomial from every node to 1; its derivative at every node; and its value at 1
+NODE = 0
+WEIGHT = 1
 BEYOND = 2
 DERIVATIVE = BEYOND + NODES
 AT_END = DERIVATIVE + NODES
 
 
 def legendre_rule() -> FloatArray:
-    """Return the table of the rule.
+    """Return the Gauss-Legendre table.
 
     >>> rule = legendre_rule()
-    >>> x = rule[PLACE]
-    >>> round(float(rule[WHOLE] @ x**4), 12), round(float(x**4 @ rule[BEYOND:DERIVATIVE, 0] + x[0] ** 5 / 5), 12)
+    >>> x = rule[NODE]
+    >>> round(float(rule[WEIGHT] @ x**4), 12), round(float(x**4 @ rule[BEYOND:DERIVATIVE, 0] + x[0] ** 5 / 5), 12)
     (0.4, 0.2)
     """
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
@@ -90,27 +90,27 @@ def legendre_rule() -> FloatArray:
 
 
 @kernel
-def spread_out(b: Arrays, row: int, n: int, centre: float, noise: float) -> None:
-    """Write θ, s, G and where each variable can be, in the order of `b.order[row]`, of a fit that `pool` just made.
+def find_intervals(b: Arrays, row: int, n: int, centre: float, noise: float) -> None:
+    """Write θ, s, G and the interval of each variable in the order of `b.order[row]`, given the latest fit of `pool`.
 
-    No variable is above those before it, nor below those behind it, nor more than some 1/|G| below the one before.
+    No variable is above those before it, below those behind it, or more than a few 1/|G| below the previous one.
     """
     work = b.work
     block = 0
-    left = work[BLOCK_COUNT, 0]
+    remaining = work[BLOCK_COUNT, 0]
     tilt = 0.0
     highest = np.inf
     for i in range(n):
-        if left <= 0.0:
+        if remaining <= 0.0:
             block += 1
-            left = work[BLOCK_COUNT, block]
+            remaining = work[BLOCK_COUNT, block]
             tilt = 0.0
         slot = b.order[row, i]
         count = b.slots[COUNT, slot]
-        left -= count
+        remaining -= count
         fit = work[BLOCK_SUM, block] / work[BLOCK_COUNT, block] - centre
         sd = noise / np.sqrt(count)
-        tilt = min(tilt + (b.slots[SUM, slot] / count - centre - fit) / (sd * sd), 0.0) if left > 0.0 else 0.0
+        tilt = min(tilt + (b.slots[SUM, slot] / count - centre - fit) / (sd * sd), 0.0) if remaining > 0.0 else 0.0
         highest = min(highest, fit + REACH * sd)
         work[FIT, i] = fit
         work[SD, i] = sd
@@ -120,7 +120,7 @@ def spread_out(b: Arrays, row: int, n: int, centre: float, noise: float) -> None
     for i in range(n - 1, -1, -1):
         lowest = max(lowest, work[FIT, i] - REACH * work[SD, i])
         work[LOW, i] = lowest
-    tail = 0.0  # the fall of the A before below its place, if that is anything there
+    tail = 0.0  # decay rate of the previous A below its interval, 0 if negligible
     for i in range(n):
         sd, tilt = work[SD, i], -work[TILT, i]
         work[SCALE, i] = 1.0 / max(1.0 / sd, tilt, tail)
@@ -134,7 +134,7 @@ def spread_out(b: Arrays, row: int, n: int, centre: float, noise: float) -> None
 
 @kernel
 def knee(work: FloatArray, i: int, tail: float) -> float:
-    """Return the place below which Aᵢ is smooth though 1/|Gᵢ| is short: −∞ if that is not short."""
+    """Return the point below which Aᵢ is smooth although 1/|Gᵢ| is short; −∞ if it is not short."""
     tilt = -work[TILT, i]
     if tilt * work[SD, i] < STEEP or 2.0 * tail > tilt:
         return -np.inf
@@ -148,13 +148,13 @@ def knee(work: FloatArray, i: int, tail: float) -> float:
 
 @kernel
 def scale_at(work: FloatArray, i: int, x: float) -> float:
-    """Return how wide panels below x may be for variable i, in units of `WIDEST`."""
+    """Return the largest width of panels below x for variable i, in units of `MAX_WIDTH`."""
     return work[COARSE, i] if x <= work[KNEE, i] else work[SCALE, i]
 
 
 @kernel
-def cut(work: FloatArray, start: int, end: int, widest: float) -> int:
-    """Cut the places of variables start … end − 1 into panels from above, and return how many; −1 if too many."""
+def cut(work: FloatArray, start: int, end: int, max_width: float) -> int:
+    """Cut the intervals of variables start … end − 1 into panels, from above; return their number, −1 if too many."""
     x = work[HIGH, start]
     panels = 0
     while x > work[LOW, end - 1]:
@@ -162,10 +162,10 @@ def cut(work: FloatArray, start: int, end: int, widest: float) -> int:
             return -1
         while work[LOW, start] >= x:
             start += 1
-        below = x - widest * scale_at(work, start, x)
+        below = x - max_width * scale_at(work, start, x)
         i = start + 1
         while i < end and work[HIGH, i] > below:
-            below = max(below, min(x - widest * scale_at(work, i, x), work[HIGH, i]))
+            below = max(below, min(x - max_width * scale_at(work, i, x), work[HIGH, i]))
             i += 1
         if i - start > CROWD:
             below = x - (x - below) * CROWD / (i - start)
@@ -182,22 +182,22 @@ def shape(work: FloatArray, rule: FloatArray, width: float, tilt: float) -> None
     """Write exp(−(width t)²/2) and exp(tilt (1 − t)) at all nodes t, and the latter at t = −1."""
     fall = 1.0 if tilt == 0.0 else np.exp(tilt)
     for j in range(NODES // 2):
-        other = NODES - 1 - j  # where t has the other sign
-        u = width * rule[PLACE, j]
+        mirrored = NODES - 1 - j  # the node −t
+        u = width * rule[NODE, j]
         work[SHAPE, j] = np.exp(-0.5 * u * u)
-        work[SHAPE, other] = work[SHAPE, j]
-        factor = 1.0 if tilt == 0.0 else np.exp(tilt * rule[PLACE, j])
+        work[SHAPE, mirrored] = work[SHAPE, j]
+        factor = 1.0 if tilt == 0.0 else np.exp(tilt * rule[NODE, j])
         work[SHAPE, NODES + j] = fall / factor
-        work[SHAPE, NODES + other] = fall * factor
+        work[SHAPE, NODES + mirrored] = fall * factor
     work[SHAPE, 2 * NODES] = fall * fall
 
 
 @kernel
-def follow(panel: FloatArray, rule: FloatArray, stiffness: float, edge: float) -> float:
-    """Turn what is to be integrated over a panel into A at its nodes, given A at its right end; return A at its left.
+def integrate_by_derivatives(panel: FloatArray, rule: FloatArray, stiffness: float, edge: float) -> float:
+    """Replace the integrand at a panel's nodes by A, given A at its right end (`edge`); return A at its left end.
 
-    A is a polynomial plus what is left of its difference from A at the right end: nothing, but for rounding, unless a
-    variable begins here.
+    A is a polynomial plus a decaying exponential that matches `edge`; without a variable that begins here, the
+    exponential vanishes up to rounding.
     """
     for j in range(NODES):
         panel[FRESH + j] = panel[j] / stiffness
@@ -209,13 +209,13 @@ def follow(panel: FloatArray, rule: FloatArray, stiffness: float, edge: float) -
             panel[SPARE + j] = (panel[j] + slope) / stiffness
         for j in range(NODES):
             panel[FRESH + j] = panel[SPARE + j]
-    left = 0.0
+    at_left = 0.0
     for j in range(NODES):
         edge -= panel[FRESH + j] * rule[AT_END, j]
-        left += panel[FRESH + j] * rule[AT_END, NODES - 1 - j]
+        at_left += panel[FRESH + j] * rule[AT_END, NODES - 1 - j]
     for j in range(NODES):
-        panel[j] = panel[FRESH + j] + edge * np.exp(stiffness * (rule[PLACE, j] - 1.0))
-    return left + edge * np.exp(-2.0 * stiffness)
+        panel[j] = panel[FRESH + j] + edge * np.exp(stiffness * (rule[NODE, j] - 1.0))
+    return at_left + edge * np.exp(-2.0 * stiffness)
 
 
 @kernel
@@ -223,8 +223,8 @@ def log_group(b: Arrays, start: int, end: int) -> float:
     """Return log ∫ Π N(μᵢ; θᵢ, sᵢ²) exp(Gᵢ (μᵢ − μᵢ₊₁)) over the ordered variables start … end − 1.
 
     In a panel with right end r, Aᵢ(x) = e^{Gᵢ (r − x)} [Aᵢ(r) + ∫ₓʳ N(u; θᵢ, sᵢ²) Aᵢ₋₁(u) e^{Gᵢ (u − r)} du]. Each A is
-    divided by the largest it gets, so that long chains do not vanish. Places are taken from the first, so that those of
-    sharp variables are not rounded.
+    divided by its maximum, so that long chains do not underflow. Intervals are shifted by the first θ, so that those of
+    small standard deviations keep their precision.
     """
     work, rule = b.work, b.table
     origin = work[FIT, start]
@@ -233,14 +233,14 @@ def log_group(b: Arrays, start: int, end: int) -> float:
         work[LOW, i] -= origin
         work[HIGH, i] -= origin
         work[KNEE, i] -= origin
-    widest = WIDEST
-    panels = cut(work, start, end, widest)
+    max_width = MAX_WIDTH
+    panels = cut(work, start, end, max_width)
     while panels < 0:
-        widest *= 2.0
-        panels = cut(work, start, end, widest)
+        max_width *= 2.0
+        panels = cut(work, start, end, max_width)
     total = 0.0
     first = 0
-    held = 0  # panels above this one hold the A before; from `bottom` down it is level e^{drift (bottom − x)}
+    held = 0  # panels before this one hold the previous A; from `bottom` down it is level e^{drift (bottom − x)}
     level = 1.0
     drift = 0.0
     bottom = 0.0
@@ -272,7 +272,7 @@ def log_group(b: Arrays, start: int, end: int) -> float:
                 height *= level
             height *= np.exp(power)
             for j in range(NODES // 2):
-                factor = np.exp(slope * rule[PLACE, j])
+                factor = np.exp(slope * rule[NODE, j])
                 panel[FRESH + j] = height * factor
                 panel[FRESH + NODES - 1 - j] = height / factor
             for j in range(NODES):
@@ -280,10 +280,10 @@ def log_group(b: Arrays, start: int, end: int) -> float:
                 panel[j] = before * panel[FRESH + j] * work[SHAPE, j]
                 panel[FRESH + j] = edge
             if stiff:
-                edge = follow(panel, rule, -tilt * half, edge)
+                edge = integrate_by_derivatives(panel, rule, -tilt * half, edge)
             else:
                 for k in range(NODES):
-                    edge += panel[k] * rule[WHOLE, k]
+                    edge += panel[k] * rule[WEIGHT, k]
                     for j in range(NODES):
                         panel[FRESH + j] += panel[k] * rule[BEYOND + k, j]
                 for j in range(NODES):
@@ -303,27 +303,27 @@ def log_group(b: Arrays, start: int, end: int) -> float:
 
 @kernel
 def log_pairs(work: FloatArray, start: int, end: int) -> float:
-    """Return what `log_group` returns, were every variable but tied to one in the place of all of its block before it.
+    """Approximate `log_group` if its integral under- or overflows: compare each variable with the pooled previous ones.
 
-    Exact for two, and the limit for a block of steep tilts. Only if the integral cannot be had.
+    Exact for two variables, and the limit for a block with large |G|.
     """
     total = 0.0
-    variance = work[SD, start] ** 2
+    pooled = work[SD, start] ** 2
     for i in range(start + 1, end):
-        own = work[SD, i] ** 2
-        both = np.sqrt(variance + own)
+        variance = work[SD, i] ** 2
+        sd = np.sqrt(pooled + variance)
         if work[FIT, i] == work[FIT, i - 1]:
-            total += log_mills(-work[TILT, i - 1] * both)
-            variance = variance / (1.0 + variance / own)
+            total += log_mills(-work[TILT, i - 1] * sd)
+            pooled = pooled / (1.0 + pooled / variance)
         else:
-            total += np.log(0.5 * math.erfc((work[FIT, i] - work[FIT, i - 1]) / (both * ROOT_2)))
-            variance = own
+            total += np.log(0.5 * math.erfc((work[FIT, i] - work[FIT, i - 1]) / (sd * ROOT_2)))
+            pooled = variance
     return total
 
 
 @kernel
 def log_mills(x: float) -> float:
-    """Return log(e^{x²/2} P(standard normal > x)) of x ≥ 0."""
+    """Return log(e^{x²/2} P(Z > x)) of a standard normal Z, for x ≥ 0."""
     if x < FAR:
         return 0.5 * x * x + np.log(0.5 * math.erfc(x / ROOT_2))
     y = 1.0 / (x * x)
@@ -331,9 +331,9 @@ def log_mills(x: float) -> float:
 
 
 @kernel
-def log_chance(b: Arrays, row: int, n: int, centre: float, noise: float) -> float:
-    """Return log P(order) − log of its bound, in the order of `b.order[row]`, of a fit that `pool` just made."""
-    spread_out(b, row, n, centre, noise)
+def log_ratio(b: Arrays, row: int, n: int, centre: float, noise: float) -> float:
+    """Return log P(order) − log of its bound for the order `b.order[row]`, given the latest fit of `pool`."""
+    find_intervals(b, row, n, centre, noise)
     total = 0.0
     start = 0
     for i in range(1, n + 1):

@@ -20,9 +20,9 @@ from lpbandits.typing import FloatArray
 # settings
 LOG_HORIZON = 0
 SLACK = 1
-# rows of its own, per state
-CHARGED = 0  # N(s): the rounds in which s was the optimistic state
-SHORT = 1  # G(s): by how much their rewards fell short of s's means
+# rows of `own`, a column per state
+CHARGED = 0  # N(s): number of rounds in which s was the optimistic state
+SHORT = 1  # G(s): sum of its means minus the rewards of these rounds
 
 
 @kernel
@@ -73,9 +73,6 @@ class Consistency(Evidence):
     """The states consistent with the rewards, as in mUCB (Hong et al. 2020).
 
     `slack` is the largest error of the known means (ε of the paper).
-
-    >>> Consistency(horizon=1000).horizon
-    1000
     """
 
     rewards: Rewards = field(default_factory=Rewards)
@@ -109,7 +106,7 @@ class Consistency(Evidence):
         if np.any(counts < 0) or np.any(counts != np.floor(counts)) or counts.sum() != outcomes:
             raise InvalidInput(f"charged rounds must sum to {outcomes}, got {counts.tolist()!s:.60}")
         if np.any(short > (2.0 * validate.MAX_ABS_VALUE + self.slack) * counts):
-            raise InvalidInput(f"a shortfall is {short.max():g}, more than its rounds can make")
+            raise InvalidInput(f"a shortfall is {short.max():g}, which is impossible after {outcomes} rewards")
 
     def settings(self) -> tuple[float, ...]:
         """Return log T and the slack ε."""

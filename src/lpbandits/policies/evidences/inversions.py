@@ -17,10 +17,10 @@ from lpbandits.policies.posterior import normalise
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray
 
-LOG_FACTOR = 0  # the setting: logarithm of what an inversion multiplies a state's likelihood by
-# rows of its own
+LOG_FACTOR = 0  # the setting: logarithm of the likelihood factor of an inversion
+# rows of `own`
 COUNTED = 0  # inversions, per state
-WAITING = 1  # only of rewards in pairs: the action that waits for its partner plus 1, and its reward
+WAITING = 1  # for paired rewards: the unpaired action plus 1 (0: none), and its reward
 
 
 @kernel
@@ -77,9 +77,7 @@ def expected_rewards(b: Arrays, n: int, state: int, out: FloatArray) -> None:
 
 def _check_counted(counted: FloatArray, most: int) -> None:
     if np.any(counted < 0) or np.any(counted > most) or np.any(counted != np.floor(counted)):
-        raise InvalidInput(
-            f"inversions are {counted.tolist()!s:.60}; of {most} duels they are whole numbers up to that"
-        )
+        raise InvalidInput(f"inversions must be whole numbers from 0 to {most}, got {counted.tolist()!s:.60}")
 
 
 @dataclass(frozen=True)
@@ -122,9 +120,6 @@ class Paired(Evidence):
     """Rewards turned into duels: every second reward is compared with the one before (absolute to relative feedback).
 
     It combines with every rule that draws states: `Policy(model, Paired(), Sample())`. Equal rewards are ignored.
-
-    >>> Paired().feedback
-    'rewards'
     """
 
     margin: float | None = None
@@ -147,9 +142,9 @@ class Paired(Evidence):
         """Reject counts that are impossible after this number of rewards, and an invalid unpaired reward."""
         _check_counted(own[COUNTED], outcomes // 2)
         waiting, reward = own[WAITING, :2].tolist()
-        known = waiting == math.floor(waiting) and 0 <= waiting <= model.n_actions and not np.any(own[WAITING, 2:])
-        if not known or (waiting > 0) != (outcomes % 2 == 1):
-            raise InvalidInput(f"action {waiting - 1:g} waits for a partner after {outcomes} rewards")
+        valid = waiting == math.floor(waiting) and 0 <= waiting <= model.n_actions and not np.any(own[WAITING, 2:])
+        if not valid or (waiting > 0) != (outcomes % 2 == 1):
+            raise InvalidInput(f"the unpaired action cannot be {waiting - 1:g} after {outcomes} rewards")
         if waiting:
             self.rewards.check(reward)
 

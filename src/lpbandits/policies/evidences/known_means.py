@@ -28,7 +28,7 @@ from lpbandits.policies.posterior import normalise
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray
 
-MISFIT = 0  # the row of its own, per state: what the rewards so far say against it
+MISFIT = 0  # the row of `own`, a column per state: sum of squared residuals, or negative log-likelihood
 
 
 @kernel
@@ -107,7 +107,7 @@ class KnownMeans(Evidence):
         most = (2.0 * validate.MAX_ABS_VALUE) ** 2 * max(outcomes, 1)
         least = 0.0 if self.rewards.family == "gaussian" else -most
         if np.any(own < least) or np.any(own > most):
-            raise InvalidInput(f"misfits are {own.min():g} to {own.max():g}; they lie between {least:g} and {most:g}")
+            raise InvalidInput(f"misfits must lie in [{least:g}, {most:g}], got {own.min():g} to {own.max():g}")
 
 
 def means_of(model: PreferenceModel, family: str, user: str) -> FloatArray:
@@ -118,6 +118,6 @@ def means_of(model: PreferenceModel, family: str, user: str) -> FloatArray:
     bad = np.argwhere((model.means <= low) | (model.means >= high))
     if len(bad):
         z, a = (int(i) for i in bad[0])
-        raise InvalidInput(f"means[{z}, {a}] is {model.means[z, a]:g}; a {family} mean lies in ({low:g}, {high:g})")
+        raise InvalidInput(f"means[{z}, {a}] must lie in ({low:g}, {high:g}) ({family}), got {model.means[z, a]:g}")
     validate.as_number(float(np.abs(model.means).max()), "the largest mean", high=validate.MAX_ABS_VALUE)
     return model.means

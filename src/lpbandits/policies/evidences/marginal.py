@@ -12,13 +12,13 @@ from lpbandits.kernels.likelihood import noise_of
 from lpbandits.kernels.tally import record
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.base import Evidence
-from lpbandits.policies.evidences.chain import WORK_COLUMNS, WORK_ROWS, legendre_rule, log_chance
+from lpbandits.policies.evidences.chain import WORK_COLUMNS, WORK_ROWS, legendre_rule, log_ratio
 from lpbandits.policies.posterior import normalise
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray
 
-HOPELESS = 36.0
-"""A state with a bound this far below the best score has a negligible weight, and is not integrated."""
+NEGLIGIBLE = 36.0
+"""A state with a bound this far below the best score is not integrated."""
 ROUNDING = 1e-13
 """Smallest noise, relative to the largest distance of a mean from the centre."""
 
@@ -51,19 +51,19 @@ def update_posterior(b: Arrays, n: int) -> None:
     for slot in range(n):
         farthest = max(farthest, abs(b.slots[SUM, slot] / b.slots[COUNT, slot] - centre))
         most = max(most, b.slots[COUNT, slot])
-    known = max(noise, ROUNDING * farthest * np.sqrt(most))
+    floored = max(noise, ROUNDING * farthest * np.sqrt(most))
     first = 0
     for z in range(b.states.shape[1]):
         b.states[SCORE, z] = b.states[LOG_PRIOR, z] + bound(b, 1 + z, n, centre, noise)
         if b.states[SCORE, z] > b.states[SCORE, first]:
             first = z
     pool(b, 1 + first, n)
-    b.states[SCORE, first] += log_chance(b, 1 + first, n, centre, known)
+    b.states[SCORE, first] += log_ratio(b, 1 + first, n, centre, floored)
     highest = b.states[SCORE, first]
     for z in range(b.states.shape[1]):
-        if z != first and b.states[SCORE, z] > highest - HOPELESS:
+        if z != first and b.states[SCORE, z] > highest - NEGLIGIBLE:
             pool(b, 1 + z, n)
-            b.states[SCORE, z] += log_chance(b, 1 + z, n, centre, known)
+            b.states[SCORE, z] += log_ratio(b, 1 + z, n, centre, floored)
             highest = max(highest, b.states[SCORE, z])
     normalise(b)
 
@@ -80,14 +80,11 @@ def tell(b: Arrays, n: int, action: int, reward: float) -> int:
 class Marginal(Evidence):
     """The exact marginal likelihood of a state: the probability of its order given the rewards.
 
-    The prior on the means of tried actions is flat within the order, so given all rewards they are independent
-    normal variables, and the marginal likelihood is the probability that these fall in the order. `Refit` takes the
-    likelihood at the best such means, which is an upper bound. It depends on counts, sums and spreads alone: outcomes
-    may be late and in any order. Rewards of any family are treated as Gaussian; a noise that is only guessed is taken
-    from how the rewards of each action differ.
-
-    >>> Marginal(Rewards(noise=0.5)).rewards.sd
-    0.5
+    The prior on the means of tried actions is flat within the order, so given all rewards they are independent normal
+    variables, and the marginal likelihood is the probability that these fall in the order. `Refit` takes the likelihood
+    at the best such means, which is an upper bound. It depends only on counts, sums and spreads: outcomes may be late
+    and in any order. Rewards of any family are treated as Gaussian; unknown noise is estimated from the spread of
+    rewards within actions.
     """
 
     rewards: Rewards = field(default_factory=Rewards)

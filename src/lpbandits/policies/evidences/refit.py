@@ -38,7 +38,7 @@ def update_posterior(b: Arrays, n: int) -> None:
         total += b.slots[SUM, slot]
     centre = total / count
     precision = 0.5 * b.settings[REWARDS, NOISE] ** -2 if family == GAUSSIAN else 0.0
-    squares = 0.0  # all rewards about the centre; only unknown noise needs it, and the guess
+    squares = 0.0  # of all rewards about the centre; only for unknown noise, as is the guess
     guess = 0.0
     if family == GAUSSIAN_UNKNOWN:
         guess = guessed_square(b, n)
@@ -74,9 +74,6 @@ class Refit(Evidence):
     """The likelihood of all rewards at the state's isotonic fit (Eq. `appr_posterior`).
 
     It depends only on counts, sums and spreads: outcomes may be late and in any order.
-
-    >>> Refit(Rewards(noise=0.5)).rewards.sd
-    0.5
     """
 
     rewards: Rewards = field(default_factory=Rewards)

@@ -32,15 +32,15 @@ class Standing(Evidence):
     expected_reward = staticmethod(expected_reward)
 
     def __post_init__(self) -> None:
-        set_frozen(self, rewards=as_rewards(self.rewards).as_known)  # other rules than popular may ask for the noise
+        set_frozen(self, rewards=as_rewards(self.rewards).as_known)  # rules other than popular may need the noise
 
     def table(self, model: PreferenceModel) -> FloatArray:
         """Return 1×k: the rank of each action in `model.popular`, or its mean rank over the states."""
         if model.popular is not None:
             return np.argsort(model.popular)[None, :].astype(np.float64)
-        places = np.zeros((1, model.n_actions))
-        with np.errstate(divide="ignore"):  # a state may have share 0
-            shares = np.exp(np.log(model.prior))  # as beliefs hold it: its rounding decides where places are equal
-        for share, ranks in zip(shares, model.ranks, strict=True):
-            places += share * ranks
-        return places
+        mean_ranks = np.zeros((1, model.n_actions))
+        with np.errstate(divide="ignore"):  # a state may have prior 0
+            prior = np.exp(np.log(model.prior))  # rounded as in a belief, which breaks ties of mean ranks
+        for weight, ranks in zip(prior, model.ranks, strict=True):
+            mean_ranks += weight * ranks
+        return mean_ranks

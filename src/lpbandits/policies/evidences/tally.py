@@ -39,11 +39,7 @@ def expected_reward(b: Arrays, n: int, state: int, action: int) -> float:
 
 @dataclass(frozen=True)
 class Tally(Evidence):
-    """Counts and sums, for policies without latent states.
-
-    >>> Tally().latent
-    False
-    """
+    """Counts and sums, for policies without latent states."""
 
     rewards: Rewards = field(default_factory=Rewards)
     kind: ClassVar[str] = "tally"

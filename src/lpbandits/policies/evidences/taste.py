@@ -18,7 +18,7 @@ from lpbandits.typing import FloatArray
 
 @kernel
 def tell(b: Arrays, n: int, action: int, reward: float) -> int:
-    """Replace the action's part of the sums, and weigh every state of the taste and scale."""
+    """Replace the action's part of the sums, and update the posterior of taste and scale."""
     level = b.table[taste.COMMON, taste.LEVEL]
     count = 0.0
     mean = 0.0
@@ -38,7 +38,7 @@ def tell(b: Arrays, n: int, action: int, reward: float) -> int:
 
 @kernel
 def add_repeats(b: Arrays, action: int, repeats: float, spread: float) -> None:
-    """Add repeated rewards, of variance s² ψ (1 − L) about the action's mean, if their spread is kept."""
+    """Add repeated rewards, with variance s² ψ (1 − L) about the action's mean, if their spread is recorded."""
     if b.settings[REWARDS, FAMILY] == GAUSSIAN_UNKNOWN:
         noise = b.table[taste.VARIANCE, action] * (1.0 - b.table[taste.COMMON, taste.LASTING])
         b.own[taste.SUMS, taste.COUNT] += repeats
@@ -60,7 +60,7 @@ def update_posterior(b: Arrays, n: int) -> None:
 
 @kernel
 def expected_rewards(b: Arrays, n: int, state: int, out: FloatArray) -> None:
-    """Write r0 + E[s (u_z + F·θ)], and for a tried action the share L ψ/D of the way from there to its mean reward."""
+    """Write r0 + E[s (u + F·θ)]; for a tried action go the share L ψ/D of the way to its mean reward."""
     taste.expect_untried(b.table, b.own, b.ranks.shape[1], out)
     for slot in range(n):
         action = b.order[0, slot]
@@ -70,7 +70,7 @@ def expected_rewards(b: Arrays, n: int, state: int, out: FloatArray) -> None:
 
 @kernel
 def predictive_sd(b: Arrays, n: int, out: FloatArray) -> None:
-    """Write the standard deviation of the next reward of each action, as calibrated."""
+    """Write the calibrated standard deviation of the next reward of each action."""
     for action in range(b.ranks.shape[1]):
         out[action] = taste.foreseen_sd(b.table, b.own, action, 0.0)
     for slot in range(n):
@@ -113,9 +113,6 @@ class TasteEvidence(Evidence):
     lasting
         Share of the residual variance that is a lasting preference for the action, from 0 (all noise) to 0.99; the
         model's by default. It matters only if actions repeat.
-
-    >>> TasteEvidence().lasting is None, TasteEvidence().latent
-    (True, False)
     """
 
     rewards: Rewards = field(default_factory=Rewards)

@@ -1,8 +1,8 @@
-"""Utility: how well approximate utilities fit the rewards, on a person's level and scale. For lpb-utility.
+"""Utility: the likelihood of rewards given approximate utilities on a person's level and scale. For lpb-utility.
 
 In state z an action's mean is μ_a = α + β x_za + g e_a: x are the state's utilities, or its ranks, in units of their
-spread; α is the person's level, of which nothing is known, and β ~ N(g, (w g)²) their scale; e_a ~ N(0, t_a) is by how
-much the utilities may be wrong for this person. How large scales are, g, follows from the spread of the rewards.
+spread; α is the person's level, with a flat prior, and β ~ N(g, (w g)²) their scale; e_a ~ N(0, t_a) is the person's
+deviation from the utilities. The typical scale g is estimated from the spread of the rewards.
 """
 
 from dataclasses import dataclass, field
@@ -23,14 +23,14 @@ from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray
 
 WIDTH = 0.5  # w
-GUESS_WEIGHT = 2.0  # that scales are about as large as the noise is a guess, worth this many tried actions
-HOPELESS = 10.0  # a state with a bound this far (in nats, plus log m) below the best is not refined
+GUESS_WEIGHT = 2.0  # weight, in tried actions, of the guess that g equals the noise
+NEGLIGIBLE = 10.0  # a state with a bound this far (in nats, plus log m) below the best is not refined
 
 ISOTONIC = 0  # the setting
-# rows of the table, per action: x of each state, and then t
-# rows of its own, a column per state; u_a = σ²/n_a + g² t_a is the variance of ȳ_a about α + β x_a
+# rows of the table, a column per action: x of each state, then t
+# rows of `own`, a column per state; u_a = σ²/n_a + g² t_a is the variance of ȳ_a about α + β x_a
 X = 0  # Σ x/u over the tried actions
-XX = 1  # Σ x²/u; at last S_xx (w g)²
+XX = 1  # Σ x²/u; in the end S_xx (w g)²
 XY = 2  # Σ xȳ/u, with ȳ about the mean of all
 LEVEL = 3  # expected α
 SLOPE = 4  # expected β
@@ -51,9 +51,9 @@ def middle_of(b: Arrays, n: int) -> float:
 
 @kernel
 def scale_of(b: Arrays, n: int, noise: float, middle: float) -> float:
-    """Return g: g² = Σ [(ȳ − middle)² − (1 − 1/N) σ²/n] / (N − 1), which is at least 0, and 2σ² / (N + 1) more.
+    """Return g: g² = max(Σ [(ȳ − middle)² − (1 − 1/N) σ²/n], 0) / (N − 1) + 2σ² / (N + 1).
 
-    The first is how far the means of N tried actions spread beyond their noise, the second the guess of one σ, fading.
+    The first term is the variance of the means of N tried actions beyond their noise, the second the guess σ².
     """
     square = noise * noise
     beyond = 0.0
@@ -66,9 +66,10 @@ def scale_of(b: Arrays, n: int, noise: float, middle: float) -> float:
 
 @kernel
 def fit(b: Arrays, n: int, middle: float) -> None:
-    """Write ½ S_xy² / S_xx for every state: log p(rewards | z) is that, less ½ log(S_xx (w g)²) and what all share.
+    """Write ½ S_xy² / S_xx for every state: log p(rewards | z) is that − ½ log(S_xx (w g)²) + a common constant.
 
-    S are sums of squares, over u, about the level; β's prior is one more observation, of g with variance (w g)².
+    S are sums of squares and products about the level, weighted by 1/u; the prior of β is one more observation of g
+    with variance (w g)².
     """
     m = b.states.shape[1]
     noise = noise_of(b, n)
@@ -110,9 +111,9 @@ def misfit(b: Arrays, state: int, n: int, middle: float, squares: float) -> floa
 
 @kernel
 def update_posterior(b: Arrays, n: int) -> None:
-    """score_z = log prior_z + (1 − h) log p(rewards | z) − h · misfit_z / 2σ², h the isotonic share.
+    """score_z = log prior_z + (1 − h) log p(rewards | z) − h · misfit_z / 2σ², with h the isotonic share.
 
-    At first without what only lowers it: a state that is hopeless even so keeps that bound.
+    An upper bound without the negative terms comes first; states with a negligible bound keep it.
     """
     share = b.settings[EVIDENCE, ISOTONIC]
     middle = middle_of(b, n)
@@ -127,7 +128,7 @@ def update_posterior(b: Arrays, n: int) -> None:
         if b.states[SCORE, z] > b.states[SCORE, first]:
             first = z
     least = (
-        b.states[SCORE, first] - HOPELESS - np.log(b.states.shape[1]) - 0.5 * (1.0 - share) * np.log(b.own[XX, first])
+        b.states[SCORE, first] - NEGLIGIBLE - np.log(b.states.shape[1]) - 0.5 * (1.0 - share) * np.log(b.own[XX, first])
     )
     if share > 0.0:
         least -= precision * misfit(b, first, n, middle, squares)
@@ -200,8 +201,7 @@ def predictive_sd_one(b: Arrays, n: int, action: int) -> float:
 def units(model: PreferenceModel) -> tuple[FloatArray, FloatArray]:
     """Return m×k utilities with mean 0 and spread 1 in every state, and per action the variance of their errors.
 
-    They are the logits of the model's utilities if it says how uncertain these are, otherwise equally spaced ranks,
-    taken for exact.
+    They are the logits of the model's utilities if it has their errors, otherwise equally spaced ranks without errors.
 
     >>> x, error = units(PreferenceModel([[0, 1, 2], [2, 1, 0]]))
     >>> x.round(2).tolist(), error.tolist()
@@ -212,25 +212,21 @@ def units(model: PreferenceModel) -> tuple[FloatArray, FloatArray]:
     fitted = model.logits
     if fitted is not None and model.errors is not None:
         spread = fitted.std(axis=1)
-        told = spread > 1e-9
-        x[told] = (fitted[told] - fitted[told].mean(axis=1, keepdims=True)) / spread[told, None]
-        errors[told] = model.errors[told] / spread[told, None]
+        usable = spread > 1e-9
+        x[usable] = (fitted[usable] - fitted[usable].mean(axis=1, keepdims=True)) / spread[usable, None]
+        errors[usable] = model.errors[usable] / spread[usable, None]
     return x, np.minimum((errors**2).mean(axis=0), LARGEST_ERROR)
 
 
 @dataclass(frozen=True)
 class Utility(Evidence):
-    """How well each state's approximate utilities fit the rewards, on the person's level and scale.
+    """The likelihood of the rewards given each state's approximate utilities, on the person's level and scale.
 
-    It knows them up to that scale, with the errors that the model tells (averaged over states) and a little more:
-    `slack` is the variance of a person's own departure, in units of the utilities' spread. Without errors in the model,
-    or without utilities, the utilities are ranks, and the departure's variance is `slack` for ten actions and less for
-    more, as 1/k: many uneven gaps are together nearly even. Rewards of any family are treated as Gaussian. `isotonic`
-    is the share of the isotonic fits' misfit / 2σ² in the score, which steadies it where rewards are far from any such
-    scale.
-
-    >>> Utility().slack, Utility().isotonic
-    (0.02, 0.5)
+    A person deviates from the utilities by the model's errors (averaged over states) plus `slack`, a variance in units
+    of the utilities' spread. Without errors or utilities in the model, equally spaced ranks replace them, and the slack
+    of k actions is multiplied by 10/k, because many uneven gaps average out. Rewards of any family are treated as
+    Gaussian. `isotonic` is the weight of the isotonic fits in the score, which makes it robust to rewards that follow
+    no such scale.
     """
 
     rewards: Rewards = field(default_factory=Rewards)

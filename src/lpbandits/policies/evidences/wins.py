@@ -14,8 +14,8 @@ from lpbandits.model import PreferenceModel
 from lpbandits.policies.base import Evidence, Feedback
 from lpbandits.typing import FloatArray
 
-MOST_ACTIONS = 4096
-"""Maximum number of actions; it counts wins of every pair."""
+MAX_ACTIONS = 4096
+"""Maximum number of actions, because wins of every pair are counted."""
 
 
 @kernel
@@ -58,7 +58,7 @@ class Wins(Evidence):
 
     def own(self, model: PreferenceModel) -> FloatArray:
         """Return k×k: wins of each action (row) over each other (column)."""
-        k = validate.as_count(model.n_actions, "the number of actions", high=MOST_ACTIONS)
+        k = validate.as_count(model.n_actions, "the number of actions", high=MAX_ACTIONS)
         return np.zeros((k, k))
 
     def check_own(self, model: PreferenceModel, own: FloatArray, outcomes: int) -> None:

@@ -1,4 +1,4 @@
-"""The rules: which action, or which pair, to play? A new one is one file, and its two lines here."""
+"""Rules: which action, or which pair, to play. A new one is one file and two lines here."""
 
 from lpbandits.policies.base import Rule
 from lpbandits.policies.rules.any_action import AnyAction as AnyAction
@@ -13,7 +13,7 @@ from lpbandits.policies.rules.thompson import Thompson as Thompson
 from lpbandits.policies.rules.two_states import TwoStates as TwoStates
 from lpbandits.policies.rules.upper_bound import UpperBound as UpperBound
 
-_ALL: tuple[type[Rule], ...] = (
+_CLASSES: tuple[type[Rule], ...] = (
     Sample,
     BestExpected,
     InformationDirected,
@@ -27,5 +27,5 @@ _ALL: tuple[type[Rule], ...] = (
     DoubleThompson,
 )
 
-RULES: dict[str, type[Rule]] = {part.kind: part for part in _ALL}
-"""Every rule by its name in files; `lpbandits.register` adds others."""
+RULES: dict[str, type[Rule]] = {rule.kind: rule for rule in _CLASSES}
+"""Rules by their names in files; `lpbandits.register` adds others."""

@@ -29,11 +29,7 @@ def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) ->
 
 @dataclass(frozen=True)
 class AnyAction(Rule):
-    """Play any allowed action, each with equal probability.
-
-    >>> AnyAction().latent
-    False
-    """
+    """Play any allowed action, each with equal probability."""
 
     kind: ClassVar[str] = "any"
     latent: ClassVar[bool] = False

@@ -41,10 +41,7 @@ def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) ->
 class BestExpected(Rule):
     """Draw a state from the posterior, play the action with its largest expected reward.
 
-    `Sample` plays the state's first action; this rule leaves it when its rewards disappoint.
-
-    >>> BestExpected().kind
-    'best-expected'
+    `Sample` plays the state's first action; this rule abandons it if its rewards are lower than expected.
     """
 
     kind: ClassVar[str] = "best-expected"

@@ -6,17 +6,16 @@ from typing import ClassVar
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput
 from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.layout import COUNT, RULE, RULE_WORK, Arrays
 from lpbandits.kernels.random import CHALLENGE, FIRST, VALUE, below, normal, uniform, unit, words
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.base import Feedback, Rule, set_frozen
+from lpbandits.policies.base import Feedback, Rule, require, set_frozen
 from lpbandits.policies.policy import Policy
 from lpbandits.typing import FloatArray, IntArray
 
 ALPHA = 0  # the setting: width of the confidence limits
-# rows of scratch, per allowed action
+# rows of scratch, a column per allowed action
 HOPE = RULE_WORK  # number of others it may beat
 BEATEN = RULE_WORK + 1  # number it beats in the draw
 TRIES = 32  # of a gamma draw; each is rejected with probability at most 5 %
@@ -24,22 +23,22 @@ TRIES = 32  # of a gamma draw; each is rejected with probability at most 5 %
 
 @jit_in_place
 def gamma(shape: float, seed: int, person: int, round_: int, purpose: int, index: int) -> float:
-    """Return a gamma number of shape ≥ 1 (Marsaglia and Tsang 2000), from the addresses 32·index and on."""
+    """Return a gamma number of shape ≥ 1 (Marsaglia and Tsang 2000), drawn at indices from 32·index on."""
     d = shape - 1.0 / 3.0
     c = 1.0 / np.sqrt(9.0 * d)
     for i in range(TRIES):
-        word, word_too = words(seed, person, round_, purpose, TRIES * index + i)
+        word, second_word = words(seed, person, round_, purpose, TRIES * index + i)
         x = normal(word)
         v = 1.0 + c * x
         if v > 0.0:
             v = v * v * v
-            if np.log(unit(word_too)) < 0.5 * x * x + d - d * v + d * np.log(v):
+            if np.log(unit(second_word)) < 0.5 * x * x + d - d * v + d * np.log(v):
                 return float(d * v)
     return d
 
 
 @kernel
-def reach(wins: FloatArray, one: int, other: int, budget: float) -> tuple[float, float]:
+def confidence_limits(wins: FloatArray, one: int, other: int, budget: float) -> tuple[float, float]:
     """Return the confidence limits of P(`one` beats `other`); 0 and 2 if they never met."""
     met = wins[one, other] + wins[other, one]
     if met == 0.0:
@@ -53,8 +52,9 @@ def reach(wins: FloatArray, one: int, other: int, budget: float) -> tuple[float,
 def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> tuple[int, int]:
     """Choose a pair by double Thompson sampling (Wu and Liu 2016, Algorithm 1) on the unstructured duelling bandit.
 
-    First: of the actions that may still beat most others, the one that beats most in a draw of all win chances. Second:
-    of those that may still beat the first, the one with the largest drawn chance to; the first itself has ½.
+    First: among the actions that may beat the most others, the one that beats the most in a draw of all win
+    probabilities. Second: among those that may beat the first, the one with the largest drawn probability to do so; the
+    first itself has ½.
     """
     wins, work = b.own, b.work
     k = b.ranks.shape[1]
@@ -70,13 +70,13 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
         one = i if len(offered) == 0 else offered[i]
         for j in range(i + 1, size):
             other = j if len(offered) == 0 else offered[j]
-            low, high = reach(wins, one, other, budget)
+            low, high = confidence_limits(wins, one, other, budget)
             work[HOPE, i] += 1.0 if high > 0.5 else 0.0
             work[HOPE, j] += 1.0 if low < 0.5 else 0.0
             pair = 2 * (one * k + other)
-            mine = gamma(wins[one, other] + 1.0, seed, person, round_, VALUE, pair)
-            theirs = gamma(wins[other, one] + 1.0, seed, person, round_, VALUE, pair + 1)
-            work[BEATEN, i if mine > theirs else j] += 1.0
+            won = gamma(wins[one, other] + 1.0, seed, person, round_, VALUE, pair)
+            lost = gamma(wins[other, one] + 1.0, seed, person, round_, VALUE, pair + 1)
+            work[BEATEN, i if won > lost else j] += 1.0
     hope = 0.0
     for i in range(size):
         hope = max(hope, work[HOPE, i])
@@ -89,37 +89,33 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
                 ties = 0
             if work[BEATEN, i] == most:
                 ties += 1
-    left = below(uniform(seed, person, round_, FIRST, 0), ties)
+    skipped = below(uniform(seed, person, round_, FIRST, 0), ties)
     first = 0
     for i in range(size):
         if work[HOPE, i] == hope and work[BEATEN, i] == most:
-            if left == 0:
+            if skipped == 0:
                 first = i if len(offered) == 0 else offered[i]
                 break
-            left -= 1
+            skipped -= 1
     second = first
     largest = 0.5
     for i in range(size):
         one = i if len(offered) == 0 else offered[i]
         if one == first:
             continue
-        low, _ = reach(wins, one, first, budget)
+        low, _ = confidence_limits(wins, one, first, budget)
         if low <= 0.5:
-            mine = gamma(wins[one, first] + 1.0, seed, person, round_, CHALLENGE, 2 * one)
-            theirs = gamma(wins[first, one] + 1.0, seed, person, round_, CHALLENGE, 2 * one + 1)
-            if mine / (mine + theirs) > largest:
-                largest = mine / (mine + theirs)
+            won = gamma(wins[one, first] + 1.0, seed, person, round_, CHALLENGE, 2 * one)
+            lost = gamma(wins[first, one] + 1.0, seed, person, round_, CHALLENGE, 2 * one + 1)
+            if won / (won + lost) > largest:
+                largest = won / (won + lost)
                 second = one
     return first, second
 
 
 @dataclass(frozen=True)
 class DoubleThompson(Rule):
-    """Double Thompson sampling (Wu and Liu 2016); `top`: among the states' best actions.
-
-    >>> DoubleThompson(alpha=0.6).settings()
-    (0.6,)
-    """
+    """Double Thompson sampling (Wu and Liu 2016); `top`: among the states' best actions."""
 
     alpha: float = 0.51
     top: bool = False
@@ -139,11 +135,7 @@ class DoubleThompson(Rule):
     def check(self, policy: Policy) -> None:
         """Reject an evidence that does not count wins of every pair."""
         k = policy.model.n_actions
-        if policy.start_own.shape != (k, k):
-            raise InvalidInput(
-                f"the rule '{self.kind}' reads wins of every pair, which the evidence '{policy.evidence.kind}' has "
-                "not; combine it with 'wins'"
-            )
+        require(policy, policy.start_own.shape == (k, k), "wins of every pair", "'wins'")
 
     def work(self, model: PreferenceModel) -> tuple[int, int]:
         """Return two rows, one column per action."""

@@ -3,18 +3,14 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from lpbandits.errors import InvalidInput
 from lpbandits.kernels.choices import largest
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import POSTERIOR, RULE_WORK, Arrays
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.base import Rule, deterministic, expected_rewards
-from lpbandits.policies.belief import Belief
+from lpbandits.policies.base import Rule, deterministic, expected_rewards, require
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.posterior import counted_states
-from lpbandits.typing import FloatArray, IntArray
+from lpbandits.typing import IntArray
 
 # rows of scratch, per action
 MEAN = RULE_WORK
@@ -44,13 +40,8 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
 class Greedy(Rule):
     """Play the action with the largest expected reward. The rule is deterministic.
 
-    For actions that each person gets once, such as films: there it beats sampling by far. Where actions repeat it locks
-    in on one that is good enough and never learns that another is better; a warning says so.
-
-    Examples
-    --------
-    >>> Greedy().handles_repeats
-    False
+    It is for actions that each person gets once, such as films, where it beats sampling by far. If actions repeat, it
+    locks in on one that is good enough and may never find a better one; `LockInWarning` reports this.
     """
 
     kind: ClassVar[str] = "greedy"
@@ -65,13 +56,6 @@ class Greedy(Rule):
         return (2, model.n_actions)
 
     def check(self, policy: Policy) -> None:
-        """Refuse an evidence without expected rewards of untried actions."""
-        if not policy.evidence.latent and not policy.evidence.predictive:
-            raise InvalidInput(
-                f"'{policy.evidence.kind}' has no expected reward for untried actions, so there is no greedy choice; "
-                "combine the rule 'greedy' with 'taste' or 'utility'"
-            )
-
-    def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
-        """Return 1 for the action it will play."""
-        return policy.equally(np.array([policy.choice(belief, offered)]))
+        """Reject an evidence without expected rewards of untried actions."""
+        known = policy.evidence.latent or policy.evidence.predictive
+        require(policy, known, "expected rewards of untried actions", "'taste' or 'utility'")

@@ -22,22 +22,22 @@ HOPE = 0  # the setting
 GAP = RULE_WORK  # expected regret
 INFORMATION = RULE_WORK + 1  # information gain
 MEAN = RULE_WORK + 2
-DOUBT = RULE_WORK + 3
-STEPS = 64  # of the search, which takes two to six
+SD = RULE_WORK + 3
+STEPS = 64  # limit of the search, which takes two to six
 
 
 @kernel
-def count_in(b: Arrays, offered: IntArray, size: int, p: float, origin: float) -> float:
+def add_state(b: Arrays, offered: IntArray, size: int, p: float, origin: float) -> float:
     """Add one state: GAP += p M(a), INFORMATION += p (M(a)² + h² D(a)²); return max_a (M(a) + h D(a))."""
     hope = b.settings[RULE, HOPE]
     top = -np.inf
     for i in range(size):
         a = i if len(offered) == 0 else offered[i]
         mean = b.work[MEAN, a] - origin
-        unsure = hope * b.work[DOUBT, a]
+        bonus = hope * b.work[SD, a]
         b.work[GAP, i] += p * mean
-        b.work[INFORMATION, i] += p * (mean * mean + unsure * unsure)
-        top = max(top, mean + unsure)
+        b.work[INFORMATION, i] += p * (mean * mean + bonus * bonus)
+        top = max(top, mean + bonus)
     return top
 
 
@@ -56,11 +56,11 @@ def cheapest(work: FloatArray, size: int, price: float, least: int) -> int:
 
 @kernel
 def best_mix(work: FloatArray, size: int) -> tuple[int, int, float]:
-    """Return two actions, and the share of the second, whose mix has the least gap² / information of all mixes.
+    """Return two actions and the share of the second whose mix has the smallest gap² / information of all mixes.
 
-    Gap²/information = max over λ of (2λ gap − λ² information), which is linear in a mix, so the least over all mixes is
-    the highest point of the lower envelope of one parabola per action. Between an action that still rises there and one
-    that falls it is where the two cross; an action that is lower at that λ replaces one of them, until none is.
+    Gap²/information = max over λ of (2λ gap − λ² information), which is linear in a mix, so the minimum over all mixes
+    is the highest point of the lower envelope of one parabola per action. It lies where a rising and a falling parabola
+    cross; an action that is lower at that λ replaces one of them, until there is none.
     """
     first, last = 0, 0
     for i in range(1, size):
@@ -76,7 +76,7 @@ def best_mix(work: FloatArray, size: int) -> tuple[int, int, float]:
             return first, first, 0.0
         price = 2.0 * more / gain
         share = (gap - price * learned) / more if more > 0.0 else 1.0
-        if share <= 0.0:  # the first peaks before they cross
+        if share <= 0.0:  # the first parabola peaks before they cross
             share = 0.0
             price = gap / learned
         elif share >= 1.0:
@@ -96,14 +96,14 @@ def best_mix(work: FloatArray, size: int) -> tuple[int, int, float]:
 def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
     """Play one of the two actions of the best mix.
 
-    State z expects M_z(a) of action a, with doubt D(a), and h is the hope. The gap of an action is
-    Σ p_z max_i (M_z(i) + h D(i)) − Σ p_z M_z(a), its information Var_p M_z(a) + h² D(a)².
+    M_z(a) is the expected reward of action a in state z, D(a) its standard deviation, and h the `hope`. The gap of an
+    action is Σ p_z max_i (M_z(i) + h D(i)) − Σ p_z M_z(a), its information Var_p M_z(a) + h² D(a)².
     """
     size = b.ranks.shape[1] if len(offered) == 0 else len(offered)
     for i in range(size):
         b.work[GAP, i] = 0.0
         b.work[INFORMATION, i] = 0.0
-    predictive_sd(b, n, b.work[DOUBT])
+    predictive_sd(b, n, b.work[SD])
     least, mass = counted_states(b)
     best = 0.0
     origin = np.nan  # rewards are centred, so that the variance keeps its precision
@@ -113,7 +113,7 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
             expected_rewards(b, n, z, b.work[MEAN])
             if np.isnan(origin):
                 origin = b.work[MEAN, 0]
-            best += p * count_in(b, offered, size, p, origin)
+            best += p * add_state(b, offered, size, p, origin)
     for i in range(size):
         mean = b.work[GAP, i]
         b.work[INFORMATION, i] = max(b.work[INFORMATION, i] - mean * mean, 0.0)
@@ -133,13 +133,10 @@ def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) ->
 
 @dataclass(frozen=True)
 class InformationDirected(Rule):
-    """Play the mix of actions with the least (expected loss)² / information (Russo and Van Roy 2018).
+    """Play the mix of actions with the smallest (expected regret)² / information (Russo and Van Roy 2018).
 
-    Information is how much the states disagree about an action. Where they may be wrong about it, `hope` counts that
-    too: so many standard deviations are hoped for of the best action, and their square is what a try may teach.
-
-    >>> InformationDirected().hope
-    0.6
+    The information of an action is the variance of its expected reward over states. `hope` weights the standard
+    deviation within states: it is added to the expected reward of the best action, and its square to the information.
     """
 
     hope: float = 0.6

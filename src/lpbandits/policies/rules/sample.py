@@ -38,7 +38,7 @@ def sampled_state(b: Arrays, n: int, seed: int, person: int, round_: int) -> int
 
 @kernel
 def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
-    """Return the posterior mass of the states that prefer an action."""
+    """Return the posterior mass of the states whose best allowed action is `action`."""
     if n == 0 and b.settings[RULE, UNIFORM_FIRST] > 0.0:
         if position(offered, action) < 0:
             return 0.0
@@ -55,9 +55,6 @@ class Sample(Rule):
     """Draw a state from the posterior, play its best allowed action (Algorithm 1).
 
     `first="uniform"` plays a uniformly random first action, as the expanded algorithm does.
-
-    >>> Sample(first="uniform").first
-    'uniform'
     """
 
     first: str = "prior"
@@ -74,7 +71,7 @@ class Sample(Rule):
         return (float(self.first == "uniform"),)
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
-        """Return the posterior mass of the states that prefer each action."""
+        """Return the posterior mass of the states with each best allowed action."""
         if belief.tried == 0 and self.first == "uniform":
             return policy.equally(policy.allowed(offered))
         out = np.zeros(policy.model.n_actions)

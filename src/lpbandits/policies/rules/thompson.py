@@ -41,7 +41,7 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
         precision = prior_precision + b.slots[COUNT, slot] * reward_precision
         b.work[MEAN, slot] = (prior_mean * prior_precision + b.slots[SUM, slot] * reward_precision) / precision
         b.work[SD, slot] = 1.0 / np.sqrt(precision)
-    word, word_too = words(seed, person, round_, VALUE, 0)
+    word, second_word = words(seed, person, round_, VALUE, 0)
     action = -1
     largest = -np.inf
     for slot in range(n):
@@ -54,7 +54,7 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
             action = tried
             largest = draw
     if untried > 0:
-        z = largest_normal(unit(word_too), untried)
+        z = largest_normal(unit(second_word), untried)
         if action < 0 or prior_mean + b.settings[RULE, PRIOR_SD] * z > largest:
             action = pick_untried(b.order, n, offered, untried, uniform(seed, person, round_, FIRST, 0))
     return action
@@ -62,11 +62,7 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
 
 @dataclass(frozen=True)
 class Thompson(Rule):
-    """Draw every action's mean from its normal posterior, play the largest; `top`: among the states' best actions.
-
-    >>> Thompson(prior_sd=10.0).prior_sd
-    10.0
-    """
+    """Draw every action's mean from its normal posterior, play the largest; `top`: among the states' best actions."""
 
     prior_mean: float = 0.0
     prior_sd: float = 100.0

@@ -1,4 +1,4 @@
-"""Two states: draw two, their best actions meet. The rule of lpb-duel."""
+"""Two states: a duel between the best actions of two drawn states. The rule of lpb-duel."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,13 +15,13 @@ SAME = 1e-12  # posterior masses closer than this count as equal, so that roundi
 
 @jit_in_place
 def challenger(ranks: Int32Array, states: FloatArray, offered: IntArray, action: int) -> int:
-    """Return the action with the most uncertain duel against `action`: the posterior is most divided on the winner.
+    """Return the action with the most uncertain duel against `action`: the posterior is most divided about the winner.
 
     Ties go to the largest mean rank distance from `action`, for which a duel is most informative.
     """
     m, k = ranks.shape
     chosen = action
-    most_open = -1.0
+    largest_variance = -1.0
     farthest = -1.0
     for i in range(k if len(offered) == 0 else len(offered)):
         other = i if len(offered) == 0 else offered[i]
@@ -30,25 +30,25 @@ def challenger(ranks: Int32Array, states: FloatArray, offered: IntArray, action:
         above = 0.0
         distance = 0.0
         for z in range(m):
-            place = ranks[z, other] - ranks[z, action]
-            distance += states[POSTERIOR, z] * abs(place)
-            if place < 0:
+            difference = ranks[z, other] - ranks[z, action]
+            distance += states[POSTERIOR, z] * abs(difference)
+            if difference < 0:
                 above += states[POSTERIOR, z]
-        openness = above * (1.0 - above)
-        if openness > most_open + SAME or (openness > most_open - SAME and distance > farthest + SAME):
+        variance = above * (1.0 - above)
+        if variance > largest_variance + SAME or (variance > largest_variance - SAME and distance > farthest + SAME):
             chosen = other
-            most_open = openness
+            largest_variance = variance
             farthest = distance
     return chosen
 
 
 @kernel
 def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> tuple[int, int]:
-    """Draw two states and let their best actions meet.
+    """Draw two states; their best actions form the duel.
 
-    If both have the same best action, it meets the most informative challenger as long as the posterior mass of states
-    with another best action exceeds 1/(t + 2) in round t. Below that it meets itself, which costs nothing if it is the
-    best; as t grows the remaining mass counts again, so that no pair is played for ever.
+    If both have the same best action, its opponent is the most informative challenger as long as the posterior mass of
+    states with another best action exceeds 1/(t + 2) in round t. Below that it duels itself, which costs nothing if it
+    is the best; as t grows the threshold falls, so that no pair is played for ever.
     """
     first = favourite(b, draw_state(b, uniform(seed, person, round_, STATE, 0)), offered)
     second = favourite(b, draw_state(b, uniform(seed, person, round_, STATE, 1)), offered)
@@ -68,11 +68,7 @@ def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_:
 
 @dataclass(frozen=True)
 class TwoStates(Rule):
-    """Draw two states, their best actions meet; if these agree, the most informative challenger replaces one.
-
-    >>> TwoStates().feedback
-    'duels'
-    """
+    """Play the best actions of two drawn states; if these agree, the most informative challenger replaces one."""
 
     kind: ClassVar[str] = "two-states"
     feedback: ClassVar[Feedback] = "duels"

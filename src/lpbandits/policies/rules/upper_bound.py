@@ -57,11 +57,7 @@ def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) ->
 
 @dataclass(frozen=True)
 class UpperBound(Rule):
-    """Play the largest upper confidence bound (UCB1); `top`: among the states' best actions.
-
-    >>> UpperBound(top=True).top
-    True
-    """
+    """Play the largest upper confidence bound (UCB1); `top`: among the states' best actions."""
 
     top: bool = False
     kind: ClassVar[str] = "upper-bound"
