@@ -65,9 +65,16 @@ def no_report() -> Iterator[None]:
         yield
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run all tests with worker processes in one process of pytest-xdist: they share a pool and a cluster."""
+    for item in items:
+        if "address" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("workers"))
+
+
 @pytest.fixture
-def nobody() -> Iterator[str]:
-    """Yield an address with no listener: a port that is bound but does not listen."""
+def closed_port() -> Iterator[str]:
+    """Yield a host and a port that is bound but does not listen."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{taken.getsockname()[1]}"
@@ -75,7 +82,7 @@ def nobody() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
-    """Yield the address of a running Dask cluster."""
+    """Yield the address of a Dask cluster with two workers."""
     from distributed import LocalCluster
 
     with LocalCluster(  # type: ignore[no-untyped-call]

@@ -57,6 +57,7 @@ class DaskBackend(Backend):
         try:
             from distributed import Client, LocalCluster  # noqa: PLC0415 - heavy, and an extra
             from distributed.utils import silence_logging_cmgr  # noqa: PLC0415
+            from distributed.versions import VersionMismatchWarning  # noqa: PLC0415
         except ImportError:
             raise InvalidInput(
                 "backend is 'dask', which is not installed: pip install 'lpbandits[dask]', or use backend 'processes'"
@@ -69,7 +70,9 @@ class DaskBackend(Backend):
         else:
             _check_address(target)
         try:
-            return self._open.enter_context(Client(target, timeout=REPLY_SECONDS, set_as_default=False))  # type: ignore[no-untyped-call]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", VersionMismatchWarning)  # `_check_versions` raises
+                return self._open.enter_context(Client(target, timeout=REPLY_SECONDS, set_as_default=False))  # type: ignore[no-untyped-call]
         except Exception as error:  # OSError, or for tls:// and ucx:// that are not set up, any other
             raise _no_scheduler(workers.address, error) from None
 
