@@ -103,7 +103,7 @@ def histories(n_people: int) -> lpb.Histories:
 @pytest.mark.parametrize(("name", "size"), [("lpbts", 30), ("ts", 20)])  # ts gives probabilities person by person
 def test_decide(name: str, size: int, workers: lpb.Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lpbandits.decisions.engine.PIECE", 30)
-    monkeypatch.setattr("lpbandits.decisions.engine.SLOW", 20)
+    monkeypatch.setattr("lpbandits.decisions.engine.SLOW_PIECE", 20)
     allowed = {person: [person % 6, 5, 0] for person in range(0, 100, 3)}
     policy, past, progress = choose_policy(MODEL, name).policy, histories(100), Progress()
     settings: dict[str, Any] = {"seed": 3, "exclude_seen": True, "allowed": allowed}

@@ -158,7 +158,7 @@ class _Run:
         self._batch, self._max_ahead = batch, max_ahead
         self._tasks: dict[Future[Any], Task] = {}
         self._crashes: collections.Counter[int] = collections.Counter()
-        self._seconds, self._n_done = 0.0, 0
+        self._seconds, self._n_done, self._n_sent = 0.0, 0, 0
 
     def results(self) -> Generator[tuple[int, Any], None, None]:
         """Send jobs and yield (index, result) until there are none left."""
@@ -190,13 +190,14 @@ class _Run:
             task = list(itertools.islice(self._jobs, self._batch_size()))
             if not task:
                 return
+            self._n_sent += len(task)
             self._submit(task)
 
     def _is_ahead(self) -> bool:
         if self._max_ahead is None or not self._tasks:
             return False
-        first_jobs = [task[0][0] for task in self._tasks.values()]
-        return max(first_jobs) - min(first_jobs) > self._max_ahead * self._backend.n_workers * self._batch_size()
+        first = min(task[0][0] for task in self._tasks.values())
+        return self._n_sent - first > self._max_ahead * self._backend.n_workers * self._batch_size()
 
     def _batch_size(self) -> int:
         """Return the number of jobs of a task that takes about `backend.task_seconds`, by the time of earlier jobs."""
