@@ -145,7 +145,7 @@ def test_errors_and_jobs_that_cannot_be_pickled_are_reported() -> None:
 def test_workers_do_not_repeat_the_warning_about_uncompiled_functions() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run_packed(pack(warnings.warn, ("slow", lpb.UncompiledWarning)))
+        run_packed(pack(warnings.warn, ("slow", lpb.errors.UncompiledWarning)))
 
 
 @pytest.mark.parametrize("name", POLICIES)

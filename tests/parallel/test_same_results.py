@@ -56,7 +56,7 @@ def test_simulate(feedback: str, workers: lpb.Workers, monkeypatch: pytest.Monke
     settings: dict[str, Any] = {"people": 3, "rounds": 20, "draws": 2, "seed": 4, "traces": True}
     progress = Progress()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lpb.LockInWarning)
+        warnings.simplefilter("ignore", lpb.errors.LockInWarning)
         expected = lpb.simulate(WORLDS[feedback], names, threads=1, **settings)
         results = [
             lpb.simulate(WORLDS[feedback], names, threads=2, **settings),
@@ -117,7 +117,7 @@ def test_decide(name: str, size: int, workers: lpb.Workers, monkeypatch: pytest.
 def test_decide_warns_of_lock_in(workers: lpb.Workers) -> None:
     messages = []
     for jobs in (None, workers):
-        with pytest.warns(lpb.LockInWarning) as caught:
+        with pytest.warns(lpb.errors.LockInWarning) as caught:
             lpb.decide(lpb.Taste(MODEL), histories(50), jobs=jobs)
         messages.append([str(warning.message) for warning in caught])
     assert messages[0] == messages[1]
