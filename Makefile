@@ -108,7 +108,7 @@ $(MUTANTS)/.ready: $(READY) requirements-mutants.lock
 	$(BIN)/uv pip install --quiet --python $(MUTANTS)/bin/python --no-deps --build-constraints requirements-dev.lock --editable .
 	@touch $@
 
-faults: setup ## a full disk and kills, tried on every command that writes (minutes; needs root to mount a disk)
+faults: setup ## a full disk, kills, Ctrl-C and worker crashes, tried on commands that write (an hour; needs root to mount a disk)
 	$(BIN)/python -m tests.faults
 
 docs: setup ## the library's reference as HTML in build/docs

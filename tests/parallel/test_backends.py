@@ -67,5 +67,4 @@ def test_a_worker_may_grow() -> None:
     """Loky ends a worker that grows by 300 MB, with a warning, when it next looks (after a second)."""
     with executor_for(Workers(1)) as executor:
         assert len(set(executor.map(grow, [(0.0,), (1.1,), (0.0,)], batch=False))) == 1
-        assert executor._backend is not None
-        executor._backend.stop()
+        executor._backend.close(abort=True)

@@ -35,18 +35,15 @@ def workers(request: pytest.FixtureRequest) -> lpb.Workers:
     return lpb.Workers(2, "dask", request.getfixturevalue("address"))
 
 
-class Progress:
-    """Record the calls of a progress callback."""
+class Progress(list[tuple[str, int, int]]):
+    """The calls of a progress callback: stage, number of steps done, total."""
 
-    def __init__(self) -> None:
-        self.stages: list[str] = []
-        self.done: list[int] = []
-        self.totals: list[int] = []
+    def __call__(self, *call: Any) -> None:
+        self.append(call)
 
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        self.stages.append(stage)
-        self.done.append(done)
-        self.totals.append(total)
+    @property
+    def done(self) -> list[int]:
+        return [done for _, done, _ in self]
 
 
 @pytest.mark.parametrize("feedback", WORLDS)
@@ -62,8 +59,8 @@ def test_simulate(feedback: str, workers: lpb.Workers, monkeypatch: pytest.Monke
             lpb.simulate(WORLDS[feedback], names, threads=2, **settings),
             lpb.simulate(WORLDS[feedback], names, jobs=workers, progress=progress, **settings),
         ]
-    assert progress.done == list(range(1, len(names) * 2 * 3 + 1))
-    assert progress.done[-1] == progress.totals[-1]
+    total = len(names) * 2 * 3
+    assert [call[1:] for call in progress] == [(done, total) for done in range(1, total + 1)]
     for result in results:
         assert result.settings == expected.settings
         assert result.people().equals(expected.people(), null_equal=True)
@@ -87,9 +84,8 @@ def test_evaluate(workers: lpb.Workers) -> None:
     two = lpb.evaluate(log, scale="cosine", seed=3, jobs=workers, progress=progress)
     assert {**one.to_dict(), "seconds": 0} == {**two.to_dict(), "seconds": 0}
     assert one.table.equals(two.table)
-    ends = zip(progress.stages, progress.done, progress.totals, strict=True)
     stages = ["choose taste", "choose states", "choose policy", "fit all others", "replay"]
-    assert [stage for stage, done, total in ends if done == total] == stages
+    assert [stage for stage, done, total in progress if done == total] == stages
 
 
 def histories(n_people: int) -> lpb.Histories:
@@ -158,7 +154,7 @@ def test_reproduce(workers: lpb.Workers, reproduced: pl.DataFrame, tmp_path: Pat
 def test_reproduce_starts_the_longest_cases_first(tmp_path: Path) -> None:
     progress = Progress()
     reproduce(["vary-states"], out=tmp_path, size=TINY, progress=progress)
-    assert progress.stages[1:] == [f"vary-states, states={states}" for states in (100, 20, 5)]
+    assert [stage for stage, _, _ in progress[1:]] == [f"vary-states, states={states}" for states in (100, 20, 5)]
 
 
 def test_a_worker_needs_the_same_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

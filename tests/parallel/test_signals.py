@@ -85,19 +85,15 @@ def test_an_interrupt_ends_the_workers_and_prints_one_line(
     """A terminal sends Ctrl-C to all processes of the command, a service manager SIGTERM to one."""
     with started([str(script), str(tmp_path), backend], stderr=subprocess.PIPE, start_new_session=True) as process:
         until(lambda: len(pids_in(tmp_path)) == 2)
-        if number == signal.SIGINT:
-            os.killpg(process.pid, number)
-        else:
-            process.send_signal(number)
+        (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
         _, error = process.communicate(timeout=60)
     assert (process.returncode, error) == (128 + number, "lpb: stopped\n")
     assert (tmp_path / "cleaned").exists()
     assert not any(map(is_running, pids_in(tmp_path)))
 
 
-@pytest.mark.parametrize("backend", ["processes", "dask"])
-def test_workers_end_when_their_parent_is_killed(backend: str, script: Path, tmp_path: Path) -> None:
-    with started([str(script), str(tmp_path), backend], stderr=subprocess.DEVNULL):
+def test_workers_end_when_their_parent_is_killed(script: Path, tmp_path: Path) -> None:
+    with started([str(script), str(tmp_path), "processes"], stderr=subprocess.DEVNULL):
         until(lambda: len(pids_in(tmp_path)) == 2)
         time.sleep(0.1)
     until(lambda: not any(map(is_running, pids_in(tmp_path))), seconds=20)

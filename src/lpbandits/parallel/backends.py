@@ -1,4 +1,4 @@
-"""Backends of an `Executor` on this machine: threads, and the worker processes of joblib (loky).
+"""Backends of an `Executor` on this machine: this process, its threads, and joblib's worker processes (loky).
 
 A backend takes one call at a time and returns a `concurrent.futures.Future`.
 """
@@ -10,12 +10,13 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from lpbandits.errors import InvalidInput, ResourceError, UncompiledWarning
+from lpbandits.errors import InvalidInput, UncompiledWarning
 from lpbandits.parallel.signals import block_sigint, defer_signals
 
 IDLE_SECONDS = 120
@@ -26,7 +27,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 
 class Backend:
-    """Base of the backends; as it is, calls run on threads of this process.
+    """Base of the backends; itself runs every call at once, in this process.
 
     Attributes
     ----------
@@ -40,16 +41,17 @@ class Backend:
         Errors of calls that must be submitted again: their worker crashed.
     """
 
-    task_seconds = 0.5
+    task_seconds = 0.0
     crash_errors: tuple[type[BaseException], ...] = ()
 
-    def __init__(self, n_workers: int) -> None:
-        self.n_workers = n_workers
-        self.window = 2 * n_workers
+    def __init__(self, n_workers: int = 1, window: int = 1) -> None:
+        self.n_workers, self.window = n_workers, window
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Submit a call; calls start in the order of submission."""
-        raise NotImplementedError
+        future: Future[Any] = Future()
+        future.set_result(function(*arguments))
+        return future
 
     def result(self, future: "Future[Any]") -> Any:
         """Return the result of a call that is done, or raise its error."""
@@ -65,92 +67,77 @@ class Backend:
     def restart(self) -> None:
         """Replace workers after a crash; every submitted call is then done."""
 
-    def abandon(self, futures: "Sequence[Future[Any]]") -> None:
-        """Cancel calls, as far as they have not started."""
-        for future in futures:
-            future.cancel()
-
-    def stop(self) -> None:
-        """End the workers at once."""
-
-    def close(self) -> None:
-        """Release the workers."""
+    def close(self, *, abort: bool = False) -> None:
+        """Release the workers; `abort` also ends calls that are running."""
 
 
 class ThreadBackend(Backend):
-    """Threads of this process, for jobs that spend their time in kernels."""
-
-    task_seconds = 0.0
+    """Threads of this process, for jobs that spend their time in kernels; `abort` waits for running calls."""
 
     def __init__(self, n_workers: int) -> None:
-        super().__init__(n_workers)
+        super().__init__(n_workers, 2 * n_workers)
         self._pool = ThreadPoolExecutor(n_workers)
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Submit a call."""
         return self._pool.submit(function, *arguments)
 
-    def close(self) -> None:
-        """Wait for calls that have started, and end the threads."""
+    def close(self, *, abort: bool = False) -> None:  # noqa: ARG002 - a thread cannot be ended
+        """Cancel waiting calls, and end the threads after the running ones."""
         self._pool.shutdown(cancel_futures=True)
 
 
 class ProcessBackend(Backend):
     """Processes of this machine: joblib's reusable pool, which stays warm between calls.
 
-    When one worker crashes, loky ends all of them, and every submitted call fails.
+    All backends of this process share the pool. When one worker crashes, loky ends all of them, and every submitted
+    call fails.
     """
 
-    def __init__(self, n_workers: int) -> None:
-        from joblib.externals.loky.process_executor import TerminatedWorkerError  # noqa: PLC0415 - heavy
+    task_seconds = 0.5
+    _users: ClassVar["weakref.WeakSet[ProcessBackend]"] = weakref.WeakSet()
 
-        super().__init__(n_workers)
-        self.crash_errors = (TerminatedWorkerError,)
+    def __init__(self, n_workers: int) -> None:
+        from joblib.externals.loky import process_executor  # noqa: PLC0415 - heavy
+
+        super().__init__(n_workers, 2 * n_workers)
+        self.crash_errors = (process_executor.TerminatedWorkerError, process_executor.ShutdownExecutorError)
         self._pool: Any = None
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Submit a call; the first starts the processes."""
         call = pack(function, arguments)
+        self._users.add(self)
         with defer_signals(), block_sigint():
             self._pool = self._pool or _reusable_pool(self.n_workers)
             try:
                 return self._pool.submit(run_packed, call)  # type: ignore[no-any-return]
-            except self.crash_errors as error:  # a worker has just crashed
+            except self.crash_errors as error:  # since the last call
                 failed: Future[Any] = Future()
                 failed.set_exception(error)
                 return failed
 
     def result(self, future: "Future[Any]") -> Any:
-        """Return the result of a call."""
-        from joblib.externals.loky import BrokenProcessPool  # noqa: PLC0415 - heavy
-
-        try:
-            return unpack(future)
-        except self.crash_errors:
-            raise
-        except BrokenProcessPool as error:  # an error that cannot be pickled
-            raise ResourceError(f"a worker process failed: {error}") from error
+        """Return the result of a call: its arrays are aligned, and as writeable as they were in the worker."""
+        return pickle.loads(future.result())  # noqa: S301 - from our own worker
 
     def restart(self) -> None:
-        """End all processes; the next call starts new ones."""
-        self.stop()
+        """Wait for the end of a broken pool; the next call starts a new one."""
+        with defer_signals():
+            self._pool.shutdown(wait=True)
+            self._pool = None
 
-    def abandon(self, futures: "Sequence[Future[Any]]") -> None:  # noqa: ARG002 - loky cannot cancel single calls
-        """End all processes: they would compute what is not needed."""
-        self.stop()
-
-    def stop(self) -> None:
-        """End all processes at once.
+    def close(self, *, abort: bool = False) -> None:
+        """Keep the processes for the next executor; `abort` ends them unless another executor uses them.
 
         loky's own `kill_workers=True` fails in a race with calls that are not in its queue yet; it handles processes
         that die.
         """
-        if self._pool is not None:
-            with defer_signals():
-                for process in list(self._pool._processes.values()):
-                    process.terminate()
-                self._pool.shutdown(wait=True)
-                self._pool = None
+        self._users.discard(self)
+        if abort and self._pool is not None and not self._users:
+            for process in list(self._pool._processes.values()):
+                process.terminate()
+            self.restart()
 
 
 def _reusable_pool(n_workers: int) -> Any:
@@ -170,17 +157,17 @@ def _reusable_pool(n_workers: int) -> Any:
 
 
 def _initialize_worker(parent: int, *_: object) -> None:
-    """Let a worker end with its parent process, and let it grow."""
+    """Let a worker grow, and let it end with its parent process."""
     from joblib.externals.loky import process_executor  # noqa: PLC0415
 
     process_executor._MAX_MEMORY_LEAK_SIZE = sys.maxsize  # loky ends workers that grow by 300 MB; a block is larger
-    threading.Thread(target=_exit_with, args=(parent,), daemon=True).start()
 
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
 
-def _exit_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(1)
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def pack(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
@@ -210,11 +197,6 @@ def run_packed(call: bytes) -> bytes:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UncompiledWarning)
         return bytes(dumps(function(*arguments)))
-
-
-def unpack(future: "Future[bytes]") -> Any:
-    """Return the result of a pickled call: its arrays are aligned, and as writeable as they were in the worker."""
-    return pickle.loads(future.result())  # noqa: S301 - from our own worker
 
 
 def _first_line(error: BaseException) -> str:

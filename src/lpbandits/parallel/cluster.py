@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import pickle
 import socket
 import warnings
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from urllib.parse import urlsplit
 
 from lpbandits.errors import InvalidInput, ResourceError, reason
 from lpbandits.io.compressed import temporary_folder
-from lpbandits.parallel.backends import Backend, pack, run_packed, unpack
+from lpbandits.parallel.backends import Backend, pack, run_packed
 from lpbandits.parallel.signals import block_sigint, defer_signals
 from lpbandits.parallel.workers import Workers
 
@@ -24,8 +25,8 @@ REPLY_SECONDS = 15
 WORKER_SECONDS = 30
 """Seconds that a Dask cluster may be without workers."""
 
-SAME_VERSIONS = ("python", "lpbandits", "numba", "numpy", "scikit-learn", "scipy")
-"""Versions that can change the last bit of a result."""
+SAME_VERSIONS = ("lpbandits", "numba", "numpy", "scikit-learn", "scipy")
+"""Packages whose version can change the last bit of a result."""
 
 
 class DaskBackend(Backend):
@@ -34,47 +35,22 @@ class DaskBackend(Backend):
     The scheduler resubmits calls of workers that crashed, and gives up after `distributed.scheduler.allowed-failures`.
     """
 
+    task_seconds = 0.5
+
     def __init__(self, workers: Workers) -> None:
-        self._open = contextlib.ExitStack()
         self._name = f"at {workers.address}" if workers.address else "of this machine"
-        try:
-            self._client = self._connect(workers)
+        with contextlib.ExitStack() as stack:
+            self._client = _connect(workers, stack)
             n_threads = sum(self._client.nthreads().values())
             if not n_threads:
                 raise InvalidInput(
                     f"the Dask cluster {self._name} has no workers; start some: dask worker {workers.address}"
                 )
-            super().__init__(n_threads if workers.jobs is None else workers.jobs)
-            if self.n_workers < n_threads:  # the scheduler starts all that it gets
-                self.window = self.n_workers
+            n_workers = workers.jobs or n_threads
+            super().__init__(n_workers, n_workers if n_workers < n_threads else 2 * n_workers)  # it starts all it gets
             _check_versions(self._client)
-            self._executor = self._open.enter_context(self._client.get_executor(pure=False))
-        except BaseException:
-            self.close()
-            raise
-
-    def _connect(self, workers: Workers) -> Any:
-        try:
-            from distributed import Client, LocalCluster  # noqa: PLC0415 - heavy, and an extra
-            from distributed.utils import silence_logging_cmgr  # noqa: PLC0415
-            from distributed.versions import VersionMismatchWarning  # noqa: PLC0415
-        except ImportError:
-            raise InvalidInput(
-                "backend is 'dask', which is not installed: pip install 'lpbandits[dask]', or use backend 'processes'"
-            ) from None
-        self._open.enter_context(silence_logging_cmgr(logging.CRITICAL))
-        target: Any = workers.address
-        if target is None:
-            with defer_signals():
-                target = self._open.enter_context(_local_cluster(LocalCluster, workers.n_local, self._open))
-        else:
-            _check_address(target)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", VersionMismatchWarning)  # `_check_versions` raises
-                return self._open.enter_context(Client(target, timeout=REPLY_SECONDS, set_as_default=False))  # type: ignore[no-untyped-call]
-        except Exception as error:  # OSError, or for tls:// and ucx:// that are not set up, any other
-            raise _no_scheduler(workers.address, error) from None
+            self._executor = stack.enter_context(self._client.get_executor(pure=False))
+            self._stack = stack.pop_all()
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Submit a call, pickled: arrays that Dask itself sends are not aligned, which changes the order of sums."""
@@ -84,15 +60,8 @@ class DaskBackend(Backend):
 
     def result(self, future: "Future[Any]") -> Any:
         """Return the result of a call."""
-        from distributed import KilledWorker  # noqa: PLC0415
-
         try:
-            return unpack(future)
-        except KilledWorker as error:
-            raise ResourceError(
-                "Dask workers crashed several times on the same task; if memory is short, use fewer workers, or a "
-                "smaller problem"
-            ) from error
+            return pickle.loads(future.result())  # noqa: S301 - from our own worker
         except CancelledError:
             raise ResourceError("the Dask scheduler is gone; start it and run the command again") from None
 
@@ -117,23 +86,43 @@ class DaskBackend(Backend):
                     "run the command again"
                 ) from None
 
-    def stop(self) -> None:
-        """Cancel calls, and end what was started here."""
+    def close(self, *, abort: bool = False) -> None:
+        """Disconnect, and end what was started here; `abort` cancels calls first."""
         with defer_signals():
-            self._executor.shutdown(wait=False)
-            self._open.close()
-
-    def close(self) -> None:
-        """Disconnect, and end what was started here."""
-        with defer_signals():
-            self._open.close()
+            if abort:
+                self._executor.shutdown(wait=False)
+            self._stack.close()
 
 
-def _local_cluster(cluster: Callable[..., Any], n_workers: int, resources: contextlib.ExitStack) -> Any:
-    folder = str(resources.enter_context(temporary_folder()))
+def _connect(workers: Workers, stack: contextlib.ExitStack) -> Any:
+    """Return a client of a cluster, which is started if there is no address; `stack` ends both."""
     try:
-        with block_sigint():
-            return cluster(
+        from distributed import Client  # noqa: PLC0415 - heavy, and an extra
+        from distributed.utils import silence_logging_cmgr  # noqa: PLC0415
+        from distributed.versions import VersionMismatchWarning  # noqa: PLC0415
+    except ImportError:
+        raise InvalidInput(
+            "backend is 'dask', which is not installed: pip install 'lpbandits[dask]', or use backend 'processes'"
+        ) from None
+    stack.enter_context(silence_logging_cmgr(logging.CRITICAL))  # a lost worker is not worth a page of logs
+    if workers.address is not None:
+        _check_address(workers.address)
+    target: Any = workers.address or _local_cluster(workers.n_local, stack)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", VersionMismatchWarning)  # `_check_versions` raises
+            return stack.enter_context(Client(target, timeout=REPLY_SECONDS, set_as_default=False))  # type: ignore[no-untyped-call]
+    except Exception as error:  # OSError, or for tls:// and ucx:// that are not set up, any other
+        raise _no_scheduler(workers.address, error) from None
+
+
+def _local_cluster(n_workers: int, stack: contextlib.ExitStack) -> Any:
+    from distributed import LocalCluster  # noqa: PLC0415
+
+    folder = str(stack.enter_context(temporary_folder()))
+    try:
+        with defer_signals(), block_sigint():
+            cluster = LocalCluster(  # type: ignore[no-untyped-call]
                 n_workers=n_workers,
                 threads_per_worker=1,
                 host="127.0.0.1",
@@ -143,6 +132,7 @@ def _local_cluster(cluster: Callable[..., Any], n_workers: int, resources: conte
                 local_directory=folder,
                 scheduler_kwargs={"local_directory": folder},
             )
+            return stack.enter_context(cluster)
     except RuntimeError as error:
         raise ResourceError(
             f"cannot start a Dask cluster on this machine: {error}; in a script, put the call under "
@@ -173,16 +163,19 @@ def _no_scheduler(address: str | None, error: Exception) -> InvalidInput:
 
 
 def _check_versions(client: Any) -> None:
-    """Raise if a worker has other versions than this process."""
-    versions = client.get_versions(packages=list(SAME_VERSIONS[1:]))
-    here = versions["client"]["packages"]
-    for worker, there in versions["workers"].items():
-        for name in SAME_VERSIONS:
-            expected, got = here[name], there["packages"].get(name)
-            if name == "python":  # up to the minor version
-                expected, got = (".".join(str(version).split(".")[:2]) for version in (expected, got))
-            if expected != got:
+    """Raise if a worker has other versions than this process; of Python the minor version counts."""
+    versions = client.get_versions(packages=list(SAME_VERSIONS))
+
+    def of(machine: Any) -> dict[str, Any]:
+        packages = machine["packages"]
+        python = ".".join(str(packages["python"]).split(".")[:2])
+        return {"python": python, **{name: packages.get(name) for name in SAME_VERSIONS}}
+
+    here = of(versions["client"])
+    for worker, machine in versions["workers"].items():
+        for name, version in of(machine).items():
+            if version != here[name]:
                 raise InvalidInput(
-                    f"the Dask worker at {worker} has {name} {got}, this process has {expected}, and results could "
-                    "differ; install the same versions"
+                    f"the Dask worker at {worker} has {name} {version}, this process has {here[name]}, and results "
+                    "could differ; install the same versions"
                 )

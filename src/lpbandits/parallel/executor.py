@@ -5,11 +5,11 @@ flight, resubmits tasks of workers that crashed, and returns results in order.
 """
 
 import collections
+import contextlib
 import itertools
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, TypeVar
@@ -34,12 +34,12 @@ CHECK_SECONDS = 2.0
 
 
 class Executor:
-    """Run jobs on a backend, or in this process one after the other.
+    """Run jobs on a backend; without one, in this process one after the other.
 
     Parameters
     ----------
     backend
-        None for this process.
+        Where jobs run.
     threads
         Number of threads of one job; by default the number of cores.
 
@@ -51,14 +51,14 @@ class Executor:
     """
 
     def __init__(self, backend: Backend | None = None, *, threads: int | None = None) -> None:
-        self._backend = backend
-        self.n_workers = 1 if backend is None else backend.n_workers
+        self._backend = backend or Backend()
+        self.n_workers = self._backend.n_workers
         self.threads = resolve_threads(threads)
 
     @property
     def in_process(self) -> bool:
         """Whether jobs run in this process, one after the other."""
-        return self._backend is None
+        return type(self._backend) is Backend
 
     def map(
         self, function: Callable[..., T], jobs: Iterable[tuple[Any, ...]], *, batch: bool = True, max_ahead: int = 8
@@ -77,19 +77,17 @@ class Executor:
 
         Notes
         -----
-        Leaving the loop early cancels the remaining jobs. An error or an interrupt ends the workers.
+        Leaving the loop early cancels the jobs that have not started. An error or an interrupt ends the workers, unless
+        another executor uses them.
         """
-        completed = self.as_completed(function, jobs, batch=batch, max_ahead=max_ahead)
         waiting: dict[int, T] = {}
         index = 0
-        try:
+        with contextlib.closing(self.as_completed(function, jobs, batch=batch, max_ahead=max_ahead)) as completed:
             for number, result in completed:
                 waiting[number] = result
                 while index in waiting:
                     yield waiting.pop(index)
                     index += 1
-        finally:
-            completed.close()
 
     def as_completed(
         self,
@@ -100,10 +98,6 @@ class Executor:
         max_ahead: int | None = None,
     ) -> Generator[tuple[int, T], None, None]:
         """Yield (index of the job, result) in the order of completion; parameters as of `map`."""
-        if self._backend is None:
-            for index, job in enumerate(jobs):
-                yield index, _run_task(function, [job])[1][0]
-            return
         yield from _Run(self._backend, function, jobs, batch, max_ahead).results()
 
     def run_everywhere(self, function: Callable[..., T], *arguments: Any) -> list[T]:
@@ -114,9 +108,9 @@ class Executor:
         >>> Executor().run_everywhere(pow, 2, 3)
         [8]
         """
-        return [function(*arguments)] if self._backend is None else self._backend.run_everywhere(function, *arguments)
+        return self._backend.run_everywhere(function, *arguments)
 
-    @contextmanager
+    @contextlib.contextmanager
     def threaded(self) -> Iterator["Executor"]:
         """Give an executor for jobs that spend their time in kernels: these workers, or threads of this process.
 
@@ -125,11 +119,11 @@ class Executor:
         >>> with executor_for(threads=2) as executor, executor.threaded() as pool: executor.n_workers, pool.n_workers
         (1, 2)
         """
-        if self._backend is not None or self.threads == 1:
+        if self.in_process and self.threads > 1:
+            with Executor(ThreadBackend(self.threads), threads=1) as pool:
+                yield pool
+        else:
             yield self
-            return
-        with Executor(ThreadBackend(self.threads), threads=1) as pool:
-            yield pool
 
     def __enter__(self) -> "Executor":
         return self
@@ -137,10 +131,7 @@ class Executor:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._backend is not None:
-            if error is not None:
-                self._backend.stop()
-            self._backend.close()
+        self._backend.close(abort=error is not None)
 
 
 class _Run:
@@ -182,8 +173,8 @@ class _Run:
                     self._retry()
                 self._send()
         finally:
-            if self._tasks:
-                self._backend.abandon(list(self._tasks))
+            for future in self._tasks:
+                future.cancel()
 
     def _send(self) -> None:
         while len(self._tasks) < self._backend.window and not self._is_ahead():
@@ -209,7 +200,7 @@ class _Run:
         self._tasks[self._backend.submit(_run_task, self._function, [job for _, job in task])] = task
 
     def _retry(self) -> None:
-        """Resubmit the tasks that a crash took along.
+        """Resubmit the tasks that failed with a crash.
 
         A crash counts for the tasks that may have caused it. They start in the order of submission, so these are the
         first `n_workers`.
@@ -272,9 +263,9 @@ def executor_for(
         workers = replace(workers, jobs=min(workers.n_local, max_jobs))
     if workers is None:
         n_threads = resolve_threads(threads)
-        return (
-            Executor(ThreadBackend(n_threads), threads=1) if threaded and n_threads > 1 else Executor(threads=threads)
-        )
+        if threaded and n_threads > 1:
+            return Executor(ThreadBackend(n_threads), threads=1)
+        return Executor(threads=n_threads)
     share = 1 if workers.address is not None or threaded else max(cores() // workers.n_local, 1)
     backend = DaskBackend(workers) if workers.backend == "dask" else ProcessBackend(workers.n_local)
     return Executor(backend, threads=share if threads is None else threads)
