@@ -42,11 +42,11 @@ Outcome = tuple[int, float]
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call() -> Generator[None, None, None]:
+def pytest_pyfunc_call() -> Generator[None, object, object]:
     """Hide the name of the test from the environment: a changed environment restarts worker processes."""
     current = os.environ.pop("PYTEST_CURRENT_TEST", "")
     try:
-        yield
+        return (yield)
     finally:
         os.environ["PYTEST_CURRENT_TEST"] = current  # pytest removes it
 

@@ -1,5 +1,6 @@
 """Commands give the same results, to the last bit, on threads, processes and a cluster."""
 
+import functools
 import warnings
 from pathlib import Path
 from typing import Any
@@ -35,15 +36,18 @@ def workers(request: pytest.FixtureRequest) -> lpb.Workers:
     return lpb.Workers(2, "dask", request.getfixturevalue("address"))
 
 
-class Progress(list[tuple[str, int, int]]):
-    """The calls of a progress callback: stage, number of steps done, total."""
+class Progress:
+    """Record the calls of a progress callback: stage, number of steps done, total."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, int, int]] = []
 
     def __call__(self, *call: Any) -> None:
-        self.append(call)
+        self.calls.append(call)
 
     @property
     def done(self) -> list[int]:
-        return [done for _, done, _ in self]
+        return [done for _, done, _ in self.calls]
 
 
 @pytest.mark.parametrize("feedback", WORLDS)
@@ -60,7 +64,7 @@ def test_simulate(feedback: str, workers: lpb.Workers, monkeypatch: pytest.Monke
             lpb.simulate(WORLDS[feedback], names, jobs=workers, progress=progress, **settings),
         ]
     total = len(names) * 2 * 3
-    assert [call[1:] for call in progress] == [(done, total) for done in range(1, total + 1)]
+    assert [call[1:] for call in progress.calls] == [(done, total) for done in range(1, total + 1)]
     for result in results:
         assert result.settings == expected.settings
         assert result.people().equals(expected.people(), null_equal=True)
@@ -77,15 +81,20 @@ def test_approximate_quantiles(workers: lpb.Workers, monkeypatch: pytest.MonkeyP
     assert two.curves().equals(one.curves(), null_equal=True)
 
 
+@functools.cache
+def evaluated(n_people: int) -> tuple[lpb.Ratings, lpb.Evaluation]:
+    log = log_of(n_people, 15, states=2, levels=5, seed=6)
+    return log, lpb.evaluate(log, scale="cosine", seed=3, threads=1)
+
+
 def test_evaluate(workers: lpb.Workers) -> None:
-    log = log_of(150, 15, states=2, levels=5, seed=6)
+    log, one = evaluated(150)
     progress = Progress()
-    one = lpb.evaluate(log, scale="cosine", seed=3, threads=1)
     two = lpb.evaluate(log, scale="cosine", seed=3, jobs=workers, progress=progress)
     assert {**one.to_dict(), "seconds": 0} == {**two.to_dict(), "seconds": 0}
     assert one.table.equals(two.table)
     stages = ["choose taste", "choose states", "choose policy", "fit all others", "replay"]
-    assert [stage for stage, done, total in progress if done == total] == stages
+    assert [stage for stage, done, total in progress.calls if done == total] == stages
 
 
 def histories(n_people: int) -> lpb.Histories:
@@ -154,7 +163,7 @@ def test_reproduce(workers: lpb.Workers, reproduced: pl.DataFrame, tmp_path: Pat
 def test_reproduce_starts_the_longest_cases_first(tmp_path: Path) -> None:
     progress = Progress()
     reproduce(["vary-states"], out=tmp_path, size=TINY, progress=progress)
-    assert [stage for stage, _, _ in progress[1:]] == [f"vary-states, states={states}" for states in (100, 20, 5)]
+    assert [stage for stage, _, _ in progress.calls[1:]] == [f"vary-states, states={states}" for states in (100, 20, 5)]
 
 
 def test_a_worker_needs_the_same_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,12 +66,8 @@ class DaskBackend(Backend):
             raise ResourceError("the Dask scheduler is gone; start it and run the command again") from None
 
     def run_everywhere(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Return the results of a call on every worker; workers that are gone are left out."""
-        results = self._client.run(function, *arguments, on_error="return").values()
-        for result in results:
-            if isinstance(result, BaseException) and not isinstance(result, OSError):
-                raise result
-        return [result for result in results if not isinstance(result, OSError)]
+        """Return the results of a call on every worker."""
+        return list(self._client.run(function, *arguments).values())
 
     def check_alive(self) -> None:
         """Wait for workers if there are none, and raise if none come; futures say that a scheduler is gone."""

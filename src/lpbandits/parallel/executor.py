@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace
-from types import TracebackType
 from typing import Any, TypeVar
 
 from lpbandits.errors import ResourceError
@@ -128,9 +127,7 @@ class Executor:
     def __enter__(self) -> "Executor":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._backend.close(abort=error is not None)
 
 

@@ -3,12 +3,10 @@
 import contextlib
 import functools
 import itertools
-import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
 from typing import Any, Literal
 
 from lpbandits import validate
@@ -18,7 +16,7 @@ def cores() -> int:
     """Return the number of cores that this process may use, which can be fewer in a container."""
     from joblib import cpu_count  # noqa: PLC0415 - heavy, and only parallel work needs it
 
-    return int(cpu_count() or os.cpu_count() or 1)
+    return int(cpu_count())
 
 
 @functools.cache
@@ -37,33 +35,6 @@ def _limit(library: str) -> Any:
     return _controller(loaded).limit(limits=1, user_api=library)
 
 
-class _BlasLimit:
-    """The limit of BLAS threads, which is global: set by the first block of `one_thread`, reset by the last."""
-
-    lock = threading.Lock()
-    n_blocks = 0
-    limit: Any = None
-
-    @classmethod
-    def enter(cls) -> None:
-        """Set the limit in the first block."""
-        with cls.lock:
-            if not cls.n_blocks:
-                _release_openblas()
-                cls.limit = _limit("blas")
-            cls.n_blocks += 1
-
-    @classmethod
-    def leave(cls) -> None:
-        """Reset the limit after the last block."""
-        with cls.lock:
-            cls.n_blocks -= 1
-            if not cls.n_blocks:
-                _release_openblas()
-                cls.limit.restore_original_limits()
-                _release_openblas()
-
-
 def _release_openblas() -> None:
     """Let any thread set OpenBLAS's limit: threadpoolctl 3.8 silently ignores all threads but the first."""
     from threadpoolctl import OpenBLASController  # noqa: PLC0415
@@ -72,21 +43,39 @@ def _release_openblas() -> None:
         OpenBLASController.clear_controlling_thread(force=True)
 
 
-@contextlib.contextmanager
-def one_thread(library: Literal["blas", "openmp"]) -> Iterator[None]:
-    """Limit libraries to one thread, so that their sums have one order.
+class _BlasLimit:
+    """The limit of BLAS threads, which is global: set by the first block that is entered, reset by the last."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_blocks = 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._n_blocks:
+                _release_openblas()
+                self._limit = _limit("blas")
+            self._n_blocks += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._n_blocks -= 1
+            if not self._n_blocks:
+                _release_openblas()
+                self._limit.restore_original_limits()
+                _release_openblas()
+
+
+_BLAS_LIMIT = _BlasLimit()
+
+
+def one_thread(library: Literal["blas", "openmp"]) -> contextlib.AbstractContextManager[None]:
+    """Limit a library to one thread in a `with` block, so that its sums have one order.
 
     The limit of BLAS holds in all threads of the process, that of OpenMP in the calling thread.
     """
-    if library == "openmp":
-        with _limit(library):
-            yield
-        return
-    _BlasLimit.enter()
-    try:
-        yield
-    finally:
-        _BlasLimit.leave()
+    return _BLAS_LIMIT if library == "blas" else _limit(library)
 
 
 def resolve_threads(count: int | None, name: str = "threads") -> int:
@@ -136,8 +125,6 @@ class Threads:
     def __enter__(self) -> "Threads":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
