@@ -33,7 +33,6 @@ from tests.parallel.processes import until
 
 LPB = [sys.executable, "-m", "lpbandits"]
 _ENDS = {".png": b"IEND\xaeB`\x82", ".html": b"</html>\n", ".svg": b"</svg>"}
-FIGURES = ["regret-curves", "vary-states"]
 
 
 def log(path: Path, people: int = 400, seed: int = 0) -> Path:
@@ -44,10 +43,10 @@ def log(path: Path, people: int = 400, seed: int = 0) -> Path:
     return path
 
 
-def run(arguments: list[str], **settings: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*LPB, *arguments], capture_output=True, text=True, env={**os.environ, **settings}, check=False
-    )
+def run(command: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run a command, whose words have no spaces."""
+    environment = {**os.environ, **settings}
+    return subprocess.run([*LPB, *command.split()], capture_output=True, text=True, env=environment, check=False)
 
 
 def hashes(folder: Path) -> dict[str, str]:
@@ -107,38 +106,26 @@ def try_full_disk() -> bool:
         log(small / "ratings.csv")
         (small / "movies.csv").write_text("movieId,title,genres\n" + "".join(f"{i},F{i},Drama\n" for i in range(40)))
         model = Path(home) / "model.json"
-        run(["fit", str(ratings), "--states", "2", "--out", str(model)])
-        commands: dict[str, Callable[[Path, str], list[str]]] = {
-            "demo": lambda disk, seed: ["demo", "--out", f"{disk}/demo", "--draws", "2", "--seed", seed],
-            "simulate": lambda disk, seed: ["simulate", "--people", "20", "--out", f"{disk}/out", "--seed", seed],
-            "fit": lambda disk, seed: [
-                "fit",
-                str(ratings),
-                "--states",
-                "3",
-                "--out",
-                f"{disk}/model.json",
-                "--seed",
-                seed,
-            ],
-            "inspect": lambda disk, seed: ["inspect", str(model), "--top", seed + "1", "--out", f"{disk}/out"],
-            "decide": lambda disk, seed: [
-                *("decide", "--model", str(model), str(ratings), "--exclude-seen", "--json", "--seed", seed),
-                *("--out", f"{disk}/decisions.parquet"),
-            ],
-            "bound": lambda disk, seed: ["bound", "--people", "2", "--out", f"{disk}/out", "--seed", seed],
-            "reproduce": lambda disk, seed: ["reproduce", *FIGURES, "--quick", "--out", f"{disk}/out", "--seed", seed],
-            "data": lambda disk, seed: ["data", "movielens", "latest-small", "--from", str(small)],  # noqa: ARG005
+        run(f"fit {ratings} --states 2 --out {model}")
+        commands = {
+            "demo": "demo --draws 2 --out {disk}/demo --seed {seed}",
+            "simulate": "simulate --people 20 --out {disk}/out --seed {seed}",
+            "fit": f"fit {ratings} --states 3 --out {{disk}}/model.json --seed {{seed}}",
+            "inspect": f"inspect {model} --top {{seed}}1 --out {{disk}}/out",
+            "decide": f"decide --model {model} {ratings} --json --out {{disk}}/decisions.parquet --seed {{seed}}",
+            "bound": "bound --people 2 --out {disk}/out --seed {seed}",
+            "reproduce": "reproduce regret-curves vary-states --quick --out {disk}/out --seed {seed}",
+            "data": f"data movielens latest-small --from {small}",
         }
         good = True
         print(f"{'full disk':12} {'exit':>4} {'lines':>5}  old files  left over  message")
         for name, command in commands.items():
             with small_disk("64m") as disk:
                 environment = {"XDG_CACHE_HOME": f"{disk}/cache"} if name == "data" else {}
-                first = run(command(disk, "0"), **environment)
+                first = run(command.format(disk=disk, seed=0), **environment)
                 old = hashes(disk)
                 fill(disk, 2048 if name == "fit" else 8192)
-                again = run(command(disk, "1"), **environment)
+                again = run(command.format(disk=disk, seed=1), **environment)
                 same = {name: sha for name, sha in hashes(disk).items() if name in old} == old
                 more = [str(name) for name in hashes(disk) if name not in old]
                 lines = again.stderr.strip().splitlines()
@@ -179,11 +166,11 @@ FAULTS: dict[str, tuple[Callable[[psutil.Process], bool], tuple[int, str] | None
 """What happens to a command, and the exit code and standard error that must follow."""
 
 
-def disturbed(arguments: list[str], fault: str, after: float) -> tuple[bool, list[str]]:
+def disturbed(command: str, fault: str, after: float) -> tuple[bool, list[str]]:
     """Start a command and cause a fault after some seconds; return whether it was still running, and what is wrong."""
     cause, expected = FAULTS[fault]
     process = psutil.Popen(
-        [*LPB, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+        [*LPB, *command.split()], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     happened = False
     try:
@@ -211,30 +198,28 @@ def _group(leader: int) -> list[psutil.Process]:
     return members
 
 
-def try_faults(faults: list[str], times: int, rng: random.Random) -> bool:
+def try_faults(faults: list[str], only: str | None, times: int, rng: random.Random) -> bool:
     """Cause faults in commands at random times, and print a row per fault and command."""
     good = True
     print(f"\n{'fault':9} {'command':9} {'faults':>6} {'runs':>5} {'seconds':>8} {'wrong':>6}  result")
     with tempfile.TemporaryDirectory() as home:
-        ratings, model = str(log(Path(home) / "log.csv", 3000)), f"{home}/model.json"
-        run(["fit", ratings, "--states", "2", "--out", model])
-        jobs = ("--jobs", "2", "--seed")
-        commands: dict[str, Callable[[Path, int], list[str]]] = {
-            "fit": lambda out, i: ["fit", ratings, "--states", str(2 + i), "--out", f"{out}/model.json"],
-            "simulate": lambda out, i: ["simulate", "--people", "400", *jobs, str(i), "--out", f"{out}/out"],
-            "evaluate": lambda out, i: ["evaluate", ratings, *jobs, str(i), "--out", f"{out}/out"],
-            "decide": lambda out, i: [
-                *("decide", ratings, "--model", model, *jobs, str(i), "--out", f"{out}/decisions.parquet")
-            ],
-            "reproduce": lambda out, _: ["reproduce", "--quick", "--resume", *jobs, "0", "--out", f"{out}/out"],
+        ratings, model = log(Path(home) / "log.csv", 3000), f"{home}/model.json"
+        run(f"fit {ratings} --states 2 --out {model}")
+        commands = {
+            "fit": f"fit {ratings} --states 2 --out {{out}}/model.json --seed {{seed}}",
+            "simulate": "simulate --people 200 --jobs 2 --out {out}/out --seed {seed}",
+            "evaluate": f"evaluate {ratings} --jobs 2 --out {{out}}/out --seed {{seed}}",
+            "decide": f"decide {ratings} --model {model} --jobs 2 --out {{out}}/decisions.parquet --seed {{seed}}",
+            "reproduce": "reproduce --quick --resume --jobs 2 --out {out}/out",
         }
-        for name, command in commands.items():
+        for name in [only] if only else commands:
+            command = commands[name]
             out = Path(home) / name
             out.mkdir()
             began = time.monotonic()
             expected = []
-            for i in (0, 1):
-                run(command(out, i))
+            for seed in (0, 1):
+                run(command.format(out=out, seed=seed)).check_returncode()
                 expected.append(_numbers(out))
                 if name == "reproduce":
                     shutil.rmtree(out)
@@ -252,30 +237,24 @@ def try_faults(faults: list[str], times: int, rng: random.Random) -> bool:
 
 
 def _repeat(
-    name: str,
-    command: Callable[[Path, int], list[str]],
-    fault: str,
-    times: int,
-    out: Path,
-    expected: list[str],
-    duration: float,
-    rng: random.Random,
+    name: str, command: str, fault: str, times: int, out: Path, expected: list[str], duration: float, rng: random.Random
 ) -> tuple[int, int, list[str]]:
-    """Cause a fault so many times; return the number of faults, the number of runs, and what is wrong."""
+    """Cause a fault `times` times; return the number of faults, the number of runs, and what is wrong."""
     n_faults = n_runs = 0
     wrong: list[str] = []
     while n_faults < times and n_runs < 5 * times:
         out.mkdir(exist_ok=True)
         n_runs += 1
-        least = 0.2 if fault == "kill" else 1.0  # before that Python is still starting
-        happened, messages = disturbed(command(out, n_runs % 2), fault, max(rng.uniform(0.1, 1.0) * duration, least))
+        earliest = 0.05 if fault == "kill" else 0.3  # before that Python is still starting
+        after = rng.uniform(earliest, 1.0) * duration
+        happened, messages = disturbed(command.format(out=out, seed=n_runs % 2), fault, after)
         n_faults += happened
         wrong += messages + broken(out)
         if _is_finished(out) and _numbers(out) not in expected:
             wrong.append("numbers differ from every undisturbed run")
         if name == "reproduce" and _is_finished(out):  # nothing would be left to resume
             shutil.rmtree(out)
-    run(command(out, 0))
+    run(command.format(out=out, seed=0))
     if _numbers(out) != expected[0]:
         wrong.append("numbers differ from the undisturbed run")
     if name == "reproduce":
@@ -303,6 +282,7 @@ def _unfinished(path: Path, out: Path) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=10, help="faults of a kind per command")
+    parser.add_argument("--command", help="only this command, such as simulate")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--only", choices=["disk", *FAULTS])
     chosen = parser.parse_args()
@@ -313,7 +293,7 @@ def main() -> None:
         good &= try_full_disk()
     if chosen.only != "disk":
         faults = list(FAULTS) if chosen.only is None else [chosen.only]
-        good &= try_faults(faults, chosen.times, random.Random(seed))  # noqa: S311 - not a secret
+        good &= try_faults(faults, chosen.command, chosen.times, random.Random(seed))  # noqa: S311 - not a secret
     sys.exit(0 if good else 1)
 
 

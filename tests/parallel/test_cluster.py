@@ -38,7 +38,7 @@ def invert(seed: int) -> tuple[int, float]:
 
 @contextlib.contextmanager
 def dask_cluster() -> Iterator[tuple[str, "subprocess.Popen[str]", "subprocess.Popen[str]"]]:
-    """Give the address, the scheduler and the only worker, which has two threads and no nanny."""
+    """Yield the address, the scheduler and the only worker, which has two threads and no nanny."""
     quiet: Any = {"stderr": subprocess.DEVNULL}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "scheduler.json")

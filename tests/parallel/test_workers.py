@@ -1,6 +1,5 @@
 """`Workers` and the options of commands: what is refused, in one line."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,13 +41,3 @@ def test_commands_refuse_invalid_options_before_they_read_files(command: list[st
         code, out, error = run([*command, *words])
         assert (code, out, error.count("\n")) == (2, "", 1)
         assert value in error
-
-
-def test_an_address_without_a_scheduler_gives_one_line(
-    closed_port: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    words = ["simulate", "--people", "900", "--rounds", "300", "--policies", "ts", "--backend", "dask"]
-    code, out, error = run([*words, "--address", f"tcp://{closed_port}"])
-    assert (code, out, error.count("\n")) == (2, "", 1)
-    assert f"no Dask scheduler answers at tcp://{closed_port}" in error

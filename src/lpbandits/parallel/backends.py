@@ -135,9 +135,10 @@ class ProcessBackend(Backend):
         """
         self._users.discard(self)
         if abort and self._pool is not None and not self._users:
-            for process in list(self._pool._processes.values()):
-                process.terminate()
-            self.restart()
+            with defer_signals():
+                for process in list(self._pool._processes.values()):
+                    process.terminate()
+                self.restart()
 
 
 def _reusable_pool(n_workers: int) -> Any:
