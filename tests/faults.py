@@ -32,7 +32,7 @@ from lpbandits.io.atomic import UNFINISHED
 from tests.parallel.processes import until
 
 LPB = [sys.executable, "-m", "lpbandits"]
-_ENDS = {".png": b"IEND\xaeB`\x82", ".html": b"</html>\n", ".svg": b"</svg>"}
+_ENDS = {".png": b"IEND\xaeB`\x82", ".html": b"</html>", ".svg": b"</svg>"}
 
 
 def log(path: Path, people: int = 400, seed: int = 0) -> Path:
@@ -74,7 +74,7 @@ def broken(folder: Path) -> list[str]:
                 json.loads(path.read_text())
             elif path.suffix == ".parquet":
                 pl.read_parquet(path)
-            elif (end := _ENDS.get(path.suffix)) is not None and not path.read_bytes().endswith(end):
+            elif (end := _ENDS.get(path.suffix)) is not None and not path.read_bytes().rstrip().endswith(end):
                 wrong.append(f"{path} is cut off")
         except Exception as error:
             wrong.append(f"{path}: {error}")
