@@ -42,13 +42,13 @@ check: lint ## lint, types and the quick tests, for use while editing (90 second
 
 test: setup ## everything CI checks
 	$(MAKE) --no-print-directory -j 2 --output-sync=target lint test-jitless
-	$(BIN)/pytest -n 2 --durations=25
+	$(BIN)/pytest -n 2 --dist loadgroup --durations=25
 
 test-jitless: setup ## the tests of kernels with the compiler switched off
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -m jitless tests
 
 coverage: setup ## branch coverage of the tests, kernels with the compiler off: a table by file (10 minutes)
-	$(BIN)/pytest -q -n 2 --cov --cov-report= -p no:doctest
+	$(BIN)/pytest -q -n 2 --dist loadgroup --cov --cov-report= -p no:doctest
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n 2 -m jitless tests --cov --cov-append --cov-report=term-missing:skip-covered
 
 test-lowest: setup ## the tests at the lowest versions that pyproject.toml allows
@@ -57,7 +57,7 @@ test-lowest: setup ## the tests at the lowest versions that pyproject.toml allow
 	$(BIN)/uv venv --quiet --python $(LOWEST_PYTHON) build/lowest/venv
 	$(BIN)/uv pip install --quiet --python build/lowest/venv/bin/python --compile-bytecode -r build/lowest/versions.txt --group test
 	$(BIN)/uv pip install --quiet --python build/lowest/venv/bin/python --no-deps --build-constraints requirements-dev.lock --editable .
-	build/lowest/venv/bin/pytest -n 2
+	build/lowest/venv/bin/pytest -n 2 --dist loadgroup
 
 test-wheel: setup ## build sdist and wheel, and test the wheel under every installed Python
 	rm -rf build/wheel
@@ -108,7 +108,7 @@ $(MUTANTS)/.ready: $(READY) requirements-mutants.lock
 	$(BIN)/uv pip install --quiet --python $(MUTANTS)/bin/python --no-deps --build-constraints requirements-dev.lock --editable .
 	@touch $@
 
-faults: setup ## a full disk and kills, tried on every command that writes (minutes; needs root to mount a disk)
+faults: setup ## a full disk, kills, Ctrl-C and worker crashes, tried on commands that write (an hour; needs root to mount a disk)
 	$(BIN)/python -m tests.faults
 
 docs: setup ## the library's reference as HTML in build/docs

@@ -43,11 +43,11 @@ Outcome = tuple[int, float]
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call() -> Generator[None, None, None]:
+def pytest_pyfunc_call() -> Generator[None, object, object]:
     """Hide the name of the test from the environment: a changed environment restarts worker processes."""
     current = os.environ.pop("PYTEST_CURRENT_TEST", "")
     try:
-        yield
+        return (yield)
     finally:
         os.environ["PYTEST_CURRENT_TEST"] = current  # pytest removes it
 
@@ -66,9 +66,16 @@ def no_report() -> Iterator[None]:
         yield
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run all tests with worker processes in one process of pytest-xdist: they share a pool and a cluster."""
+    for item in items:
+        if "address" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("workers"))
+
+
 @pytest.fixture
-def nobody() -> Iterator[str]:
-    """Yield an address with no listener: a port that is bound but does not listen."""
+def closed_port() -> Iterator[str]:
+    """Yield a host and a port that is bound but does not listen."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{taken.getsockname()[1]}"
@@ -76,7 +83,7 @@ def nobody() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
-    """Yield the address of a running Dask cluster."""
+    """Yield the address of a Dask cluster with two workers."""
     from distributed import LocalCluster
 
     with LocalCluster(  # type: ignore[no-untyped-call]

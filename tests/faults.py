@@ -1,8 +1,10 @@
-"""System faults: `make faults` runs commands on a full disk and kills them (minutes; mounting a disk needs root).
+"""System faults: `make faults` runs commands on a full disk, kills and interrupts them (minutes; a disk needs root).
 
 Full disk: every command that writes runs once, then with another seed on a disk that is nearly full. It must exit with
-code 2 and one line of error, and leave existing files unchanged. Kill: commands are killed at random times, with their
-workers. No file may be incomplete under its final name, and a resumed reproduction must give the same numbers.
+code 2 and one line of error, and leave existing files unchanged. Other faults happen at random times: a command is
+killed with its workers, gets Ctrl-C, or loses a worker. After Ctrl-C it must end with one line and exit code 130, after
+a worker's crash with the same numbers. No process may survive, no file may be incomplete under its final name, and the
+next run (for `reproduce`, with --resume) must give the same numbers.
 """
 
 import argparse
@@ -18,18 +20,19 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+import psutil  # type: ignore[import-untyped] # distributed brings it, without types
 
 import lpbandits as lpb
 from lpbandits.io.atomic import UNFINISHED
+from tests.parallel.processes import until
 
 LPB = [sys.executable, "-m", "lpbandits"]
-_ENDS = {".png": b"IEND\xaeB`\x82", ".html": b"</html>\n", ".svg": b"</svg>"}
-FIGURES = ["regret-curves", "vary-states"]
+_ENDS = {".png": b"IEND\xaeB`\x82", ".html": b"</html>", ".svg": b"</svg>"}
 
 
 def log(path: Path, people: int = 400, seed: int = 0) -> Path:
@@ -40,10 +43,10 @@ def log(path: Path, people: int = 400, seed: int = 0) -> Path:
     return path
 
 
-def run(arguments: list[str], **settings: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*LPB, *arguments], capture_output=True, text=True, env={**os.environ, **settings}, check=False
-    )
+def run(command: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run a command, whose words have no spaces."""
+    environment = {**os.environ, **settings}
+    return subprocess.run([*LPB, *command.split()], capture_output=True, text=True, env=environment, check=False)
 
 
 def hashes(folder: Path) -> dict[str, str]:
@@ -71,7 +74,7 @@ def broken(folder: Path) -> list[str]:
                 json.loads(path.read_text())
             elif path.suffix == ".parquet":
                 pl.read_parquet(path)
-            elif (end := _ENDS.get(path.suffix)) is not None and not path.read_bytes().endswith(end):
+            elif (end := _ENDS.get(path.suffix)) is not None and not path.read_bytes().rstrip().endswith(end):
                 wrong.append(f"{path} is cut off")
         except Exception as error:
             wrong.append(f"{path}: {error}")
@@ -103,38 +106,26 @@ def try_full_disk() -> bool:
         log(small / "ratings.csv")
         (small / "movies.csv").write_text("movieId,title,genres\n" + "".join(f"{i},F{i},Drama\n" for i in range(40)))
         model = Path(home) / "model.json"
-        run(["fit", str(ratings), "--states", "2", "--out", str(model)])
-        commands: dict[str, Callable[[Path, str], list[str]]] = {
-            "demo": lambda disk, seed: ["demo", "--out", f"{disk}/demo", "--draws", "2", "--seed", seed],
-            "simulate": lambda disk, seed: ["simulate", "--people", "20", "--out", f"{disk}/out", "--seed", seed],
-            "fit": lambda disk, seed: [
-                "fit",
-                str(ratings),
-                "--states",
-                "3",
-                "--out",
-                f"{disk}/model.json",
-                "--seed",
-                seed,
-            ],
-            "inspect": lambda disk, seed: ["inspect", str(model), "--top", seed + "1", "--out", f"{disk}/out"],
-            "decide": lambda disk, seed: [
-                *("decide", "--model", str(model), str(ratings), "--exclude-seen", "--json", "--seed", seed),
-                *("--out", f"{disk}/decisions.parquet"),
-            ],
-            "bound": lambda disk, seed: ["bound", "--people", "2", "--out", f"{disk}/out", "--seed", seed],
-            "reproduce": lambda disk, seed: ["reproduce", *FIGURES, "--quick", "--out", f"{disk}/out", "--seed", seed],
-            "data": lambda disk, seed: ["data", "movielens", "latest-small", "--from", str(small)],  # noqa: ARG005
+        run(f"fit {ratings} --states 2 --out {model}")
+        commands = {
+            "demo": "demo --draws 2 --out {disk}/demo --seed {seed}",
+            "simulate": "simulate --people 20 --out {disk}/out --seed {seed}",
+            "fit": f"fit {ratings} --states 3 --out {{disk}}/model.json --seed {{seed}}",
+            "inspect": f"inspect {model} --top {{seed}}1 --out {{disk}}/out",
+            "decide": f"decide --model {model} {ratings} --json --out {{disk}}/decisions.parquet --seed {{seed}}",
+            "bound": "bound --people 2 --out {disk}/out --seed {seed}",
+            "reproduce": "reproduce regret-curves vary-states --quick --out {disk}/out --seed {seed}",
+            "data": f"data movielens latest-small --from {small}",
         }
         good = True
         print(f"{'full disk':12} {'exit':>4} {'lines':>5}  old files  left over  message")
         for name, command in commands.items():
             with small_disk("64m") as disk:
                 environment = {"XDG_CACHE_HOME": f"{disk}/cache"} if name == "data" else {}
-                first = run(command(disk, "0"), **environment)
+                first = run(command.format(disk=disk, seed=0), **environment)
                 old = hashes(disk)
                 fill(disk, 2048 if name == "fit" else 8192)
-                again = run(command(disk, "1"), **environment)
+                again = run(command.format(disk=disk, seed=1), **environment)
                 same = {name: sha for name, sha in hashes(disk).items() if name in old} == old
                 more = [str(name) for name in hashes(disk) if name not in old]
                 lines = again.stderr.strip().splitlines()
@@ -147,60 +138,132 @@ def try_full_disk() -> bool:
     return good
 
 
-def killed(arguments: list[str], after: float) -> bool:
-    """Start a command, and kill it with its workers after some seconds; return whether it was still running."""
-    process = subprocess.Popen(
-        [*LPB, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+def kill(process: psutil.Process) -> bool:
+    """Kill a command with its workers."""
+    os.killpg(process.pid, signal.SIGKILL)
+    return True
+
+
+def interrupt(process: psutil.Process) -> bool:
+    """Send SIGINT to a command and its workers, as a terminal does at Ctrl-C."""
+    os.killpg(process.pid, signal.SIGINT)
+    return True
+
+
+def kill_worker(process: psutil.Process) -> bool:
+    """Kill one of the workers of a command, if there are any."""
+    workers = [child for child in process.children() if "popen_loky" in " ".join(child.cmdline())]
+    for worker in workers[:1]:
+        worker.kill()
+    return bool(workers)
+
+
+FAULTS: dict[str, tuple[Callable[[psutil.Process], bool], tuple[int, str] | None]] = {
+    "kill": (kill, None),
+    "interrupt": (interrupt, (130, "lpb: stopped\n")),
+    "crash": (kill_worker, (0, "")),
+}
+"""What happens to a command, and the exit code and standard error that must follow."""
+
+
+def disturbed(command: str, fault: str, after: float) -> tuple[bool, list[str]]:
+    """Start a command and cause a fault after some seconds; return whether it was still running, and what is wrong."""
+    cause, expected = FAULTS[fault]
+    process = psutil.Popen(
+        [*LPB, *command.split()], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
+    happened = False
     try:
-        process.wait(after)
+        _, error = process.communicate(timeout=after)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return True
-    return False
+        with suppress(ProcessLookupError, psutil.NoSuchProcess):  # it has just ended
+            happened = cause(process)
+        _, error = process.communicate()
+    wrong = []
+    if happened and expected is not None and (process.returncode, error) not in (expected, (0, "")):
+        wrong.append(f"exit code {process.returncode}: {error[-300:]}")
+    with suppress(AssertionError):
+        until(lambda: not _group(process.pid), seconds=10)
+    wrong += [f"still running: {' '.join(survivor.cmdline())}" for survivor in _group(process.pid)]
+    return happened, wrong
 
 
-def try_kills(kills: int, rng: random.Random) -> bool:
-    """Kill commands at random times, and print a row per command."""
+def _group(leader: int) -> list[psutil.Process]:
+    """Return the running processes of a process group."""
+    members = []
+    for process in psutil.process_iter(["status"]):
+        with suppress(ProcessLookupError):
+            if process.info["status"] != psutil.STATUS_ZOMBIE and os.getpgid(process.pid) == leader:
+                members.append(process)
+    return members
+
+
+def try_faults(faults: list[str], only: str | None, times: int, rng: random.Random) -> bool:
+    """Cause faults in commands at random times, and print a row per fault and command."""
     good = True
-    print(f"\n{'killed':12} {'kills':>5} {'runs':>5} {'seconds':>8}  broken files  result")
+    print(f"\n{'fault':9} {'command':9} {'faults':>6} {'runs':>5} {'seconds':>8} {'wrong':>6}  result")
     with tempfile.TemporaryDirectory() as home:
-        ratings = log(Path(home) / "log.csv", 3000)
-        commands: dict[str, Callable[[Path, int], list[str]]] = {
-            "fit": lambda out, i: ["fit", str(ratings), "--states", str(2 + i % 2), "--out", f"{out}/model.json"],
-            "simulate": lambda out, i: ["simulate", "--people", "200", "--seed", str(i % 2), "--out", f"{out}/out"],
+        ratings, model = log(Path(home) / "log.csv", 3000), f"{home}/model.json"
+        run(f"fit {ratings} --states 2 --out {model}")
+        commands = {
+            "fit": f"fit {ratings} --states 2 --out {{out}}/model.json --seed {{seed}}",
+            "simulate": "simulate --people 200 --jobs 2 --out {out}/out --seed {seed}",
+            "evaluate": f"evaluate {ratings} --jobs 2 --out {{out}}/out --seed {{seed}}",
+            "decide": f"decide {ratings} --model {model} --jobs 2 --out {{out}}/decisions.parquet --seed {{seed}}",
+            "reproduce": "reproduce --quick --resume --jobs 2 --out {out}/out",
         }
-        for name, command in commands.items():
+        for name in [only] if only else commands:
+            command = commands[name]
             out = Path(home) / name
             out.mkdir()
             began = time.monotonic()
-            wanted = []
-            for i in (0, 1):
-                run(command(out, i))
-                wanted.append(_numbers(out))
+            expected = []
+            for seed in (0, 1):
+                run(command.format(out=out, seed=seed)).check_returncode()
+                expected.append(_numbers(out))
+                if name == "reproduce":
+                    shutil.rmtree(out)
             duration = (time.monotonic() - began) / 2
-            done = runs = 0
-            wrong: list[str] = []
-            while done < kills:
-                runs += 1
-                done += killed(command(out, runs), rng.uniform(0.2, 1.0) * duration)
-                wrong += broken(out)
-                if _is_finished(out) and _numbers(out) not in wanted:
-                    wrong.append("numbers differ from every undisturbed run")
-            run(command(out, 0))
-            same = _numbers(out) == wanted[0]
-            good &= same and not wrong
-            result = "as undisturbed" if same else "OTHER NUMBERS"
-            print(f"{name:12} {done:5} {runs:5} {duration:8.1f}  {len(wrong):12}  {result}")
-            for line in wrong[:3]:
-                print("   ", line)
-        good &= _try_reproduce(kills, rng, Path(home))
+            for fault in faults:
+                if fault == "crash" and name == "fit":
+                    continue  # so small a log is fitted without workers
+                n_faults, n_runs, wrong = _repeat(name, command, fault, times, out, expected, duration, rng)
+                good &= not wrong
+                result = "WRONG" if wrong else "as undisturbed"
+                print(f"{fault:9} {name:9} {n_faults:6} {n_runs:5} {duration:8.1f} {len(wrong):6}  {result}")
+                for line in wrong[:3]:
+                    print("   ", line)
     return good
 
 
+def _repeat(
+    name: str, command: str, fault: str, times: int, out: Path, expected: list[str], duration: float, rng: random.Random
+) -> tuple[int, int, list[str]]:
+    """Cause a fault `times` times; return the number of faults, the number of runs, and what is wrong."""
+    n_faults = n_runs = 0
+    wrong: list[str] = []
+    while n_faults < times and n_runs < 5 * times:
+        out.mkdir(exist_ok=True)
+        n_runs += 1
+        earliest = 0.05 if fault == "kill" else 0.3  # before that Python is still starting
+        after = rng.uniform(earliest, 1.0) * duration
+        happened, messages = disturbed(command.format(out=out, seed=n_runs % 2), fault, after)
+        n_faults += happened
+        wrong += messages + broken(out)
+        if _is_finished(out) and _numbers(out) not in expected:
+            wrong.append("numbers differ from every undisturbed run")
+        if name == "reproduce" and _is_finished(out):  # nothing would be left to resume
+            shutil.rmtree(out)
+    run(command.format(out=out, seed=0))
+    if _numbers(out) != expected[0]:
+        wrong.append("numbers differ from the undisturbed run")
+    if name == "reproduce":
+        shutil.rmtree(out)
+    return n_faults, n_runs, wrong
+
+
 def _is_finished(out: Path) -> bool:
-    return (out / "model.json").exists() or (out / "out" / "manifest.json").exists()
+    return any((out / name).exists() for name in ("model.json", "decisions.parquet", "out/manifest.json"))
 
 
 def _numbers(out: Path) -> str:
@@ -216,47 +279,21 @@ def _unfinished(path: Path, out: Path) -> bool:
     return any(part.startswith(UNFINISHED) for part in path.relative_to(out).parts)
 
 
-def _try_reproduce(kills: int, rng: random.Random, home: Path) -> bool:
-    began = time.monotonic()
-    run(["reproduce", "--quick", "--out", str(home / "undisturbed")])
-    duration = time.monotonic() - began
-    done = runs = folders = 0
-    wrong: list[str] = []
-    while done < kills:
-        out = home / f"killed-{folders}"
-        folders += 1
-        while done < kills:
-            runs += 1
-            was_killed = killed(
-                ["reproduce", "--quick", "--resume", "--out", str(out)], rng.uniform(0.0, 0.4) * duration
-            )
-            done += was_killed
-            wrong += broken(out) if out.exists() else []
-            if not was_killed:
-                break
-        run(["reproduce", "--quick", "--resume", "--out", str(out)])
-        if _numbers(out) != _numbers(home / "undisturbed"):
-            wrong.append(f"{out.name}: numbers differ from the undisturbed run")
-    result = "WRONG" if wrong else "as undisturbed"
-    print(f"{'reproduce':12} {done:5} {runs:5} {duration:8.1f}  {len(wrong):12}  {result}")
-    for line in wrong[:3]:
-        print("   ", line)
-    return not wrong
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=20, help="kills per command")
+    parser.add_argument("--times", type=int, default=10, help="faults of a kind per command")
+    parser.add_argument("--command", help="only this command, such as simulate")
     parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--only", choices=["disk", "kill"])
+    parser.add_argument("--only", choices=["disk", *FAULTS])
     chosen = parser.parse_args()
     seed = secrets.randbelow(10**6) if chosen.seed is None else chosen.seed
     print(f"seed {seed}")
     good = True
-    if chosen.only != "kill":
+    if chosen.only in (None, "disk"):
         good &= try_full_disk()
     if chosen.only != "disk":
-        good &= try_kills(chosen.kills, random.Random(seed))  # noqa: S311 - not a secret
+        faults = list(FAULTS) if chosen.only is None else [chosen.only]
+        good &= try_faults(faults, chosen.command, chosen.times, random.Random(seed))  # noqa: S311 - not a secret
     sys.exit(0 if good else 1)
 
 

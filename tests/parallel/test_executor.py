@@ -1,62 +1,33 @@
-"""The one seam to more cores and machines: order, tasks, deaths, interrupts, and what is refused."""
+"""The contract of an executor on every backend: order, batches, errors, crashes."""
 
-import os
-import signal
-import subprocess
-import sys
-import textwrap
-import time
+import pickle
+import threading
+import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits  # type: ignore[import-untyped]
 
+import lpbandits as lpb
 from lpbandits.errors import InvalidInput, ResourceError, translate_errors
-from lpbandits.parallel import Executor, Workers, cluster, executor_for, one_thread
-from lpbandits.parallel.travel import about
+from lpbandits.parallel import Executor, Workers, executor_for
+from lpbandits.parallel.backends import ThreadBackend, pack, run_packed
+from lpbandits.policies import POLICIES, Setting
+from tests.conftest import REWARDS, model_for
+from tests.parallel.jobs import crash, fail_at_three, fail_unpicklably, sleep, slow_square, work
+from tests.parallel.processes import kill, pids_in
+from tests.parallel.test_threads import blas_threads
+from tests.policies.test_plugins import example, known_things, load
 
-ROOT = Path(__file__).parents[2]
-
-
-def slow_square(x: int) -> int:
-    time.sleep(0.02 * (x % 3))
-    return x * x
-
-
-def rest(seconds: float) -> float:
-    time.sleep(seconds)
-    return seconds
-
-
-def note(folder: str, number: int) -> int:
-    """Leave word of who works on what, and of what was done."""
-    mine = Path(folder, f"now-{os.getpid()}")
-    mine.touch()
-    time.sleep(0.1)
-    Path(folder, f"done-{number}-{time.monotonic_ns()}").touch()
-    mine.unlink()
-    return number
-
-
-def kill_oneself(number: int) -> int:
-    os.kill(os.getpid(), signal.SIGKILL)
-    return number
-
-
-def fails_at_three(x: int) -> int:
-    if x == 3:
-        raise ValueError("three")
-    return x
-
+__all__ = ["known_things"]  # a fixture: what a test registers is forgotten after it
+pytestmark = pytest.mark.xdist_group("workers")
 
 Open = Callable[[], Executor]
 
 
-@pytest.fixture(params=["alone", "threads", "processes", "dask"])
+@pytest.fixture(params=["in_process", "threads", "processes", "dask"])
 def opened(request: pytest.FixtureRequest) -> Open:
     def executor() -> Executor:
         if request.param == "dask":
@@ -68,75 +39,38 @@ def opened(request: pytest.FixtureRequest) -> Open:
     return executor
 
 
-def test_results_come_in_the_order_of_the_jobs(opened: Open) -> None:
+def test_results_have_the_order_of_the_jobs(opened: Open) -> None:
     with opened() as executor:
         assert list(executor.map(slow_square, ((x,) for x in range(12)))) == [x * x for x in range(12)]
-        ended = list(executor.as_completed(slow_square, ((x,) for x in range(12)), batch=False))
-    assert sorted(ended) == [(x, x * x) for x in range(12)]
+        completed = list(executor.as_completed(slow_square, ((x,) for x in range(12)), batch=False))
+    assert sorted(completed) == [(x, x * x) for x in range(12)]
 
 
-def test_arrays_come_back_as_ones_own(opened: Open) -> None:
+def test_two_maps_may_run_at_the_same_time(opened: Open) -> None:
+    with opened() as executor:
+        jobs = [(x,) for x in range(6)]
+        pairs = list(zip(executor.map(slow_square, jobs), executor.map(fail_at_three, jobs[:3]), strict=False))
+    assert pairs == [(0, 0), (1, 1), (4, 2)]
+
+
+def test_arrays_are_aligned_and_writeable(opened: Open) -> None:
     """Of arrays that are not aligned numpy adds up 8,192 numbers at a time, and so in another order."""
     with opened() as executor:
-        found = list(executor.map(np.ones, [(size,) for size in (1, 1000, 100_003)]))
-    assert [len(array) for array in found] == [1, 1000, 100_003]
-    assert all(array.flags.aligned and array.flags.writeable for array in found)
+        arrays = list(executor.map(np.ones, [(size,) for size in (1, 1000, 100_003)]))
+    assert [len(array) for array in arrays] == [1, 1000, 100_003]
+    assert all(array.flags.aligned and array.flags.writeable for array in arrays)
 
 
-def blas_threads(_: int = 0) -> set[int]:
-    return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
-
-
-def test_linear_algebra_has_one_thread_whoever_works(opened: Open) -> None:
-    with threadpool_limits(2, user_api="blas"), opened() as executor:
-        found = list(executor.map(blas_threads, [(number,) for number in range(6)], batch=False))
-        assert found == [{1}] * 6
-        with executor.threaded() as both:
-            assert list(both.map(blas_threads, [(0,), (1,)])) == [{1}] * 2
-
-
-def test_whichever_thread_leaves_last_puts_back_how_many_there_were() -> None:
-    """The one that entered first, and limited them, is gone when the other leaves; then the other limits them."""
-
-    def enter(one: "AbstractContextManager[None]") -> None:
-        one.__enter__()
-        assert blas_threads() == {1}
-
-    def leave(one: "AbstractContextManager[None]", left: int) -> None:
-        one.__exit__(None, None, None)
-        assert blas_threads() == {left}
-
-    first, second, third = one_thread("blas"), one_thread("blas"), one_thread("blas")
-    with threadpool_limits(2, user_api="blas"), ThreadPoolExecutor(1) as here, ThreadPoolExecutor(1) as there:
-        here.submit(enter, first).result()
-        there.submit(enter, second).result()
-        here.submit(leave, first, 1).result()
-        there.submit(leave, second, 2).result()
-        there.submit(enter, third).result()
-        here.submit(leave, third, 2).result()
-
-
-def test_a_library_that_is_loaded_later_has_one_thread_too() -> None:
-    script = """
-        from lpbandits.parallel import one_thread
-        from threadpoolctl import threadpool_info
-        with one_thread("blas"):
-            import scipy.linalg
-            print({one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"})
-    """
-    two = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
-    words = [sys.executable, "-c", textwrap.dedent(script)]
-    assert subprocess.run(words, env=two, capture_output=True, text=True, check=True).stdout == "{1}\n"
-
-
-def test_an_error_in_a_job_is_the_error(opened: Open) -> None:
-    with pytest.raises(ValueError, match="three"), opened() as executor:
-        list(executor.map(fails_at_three, ((x,) for x in range(9))))
+def test_linear_algebra_has_one_thread(opened: Open) -> None:
     with opened() as executor:
-        assert list(executor.map(slow_square, [(2,)])) == [4]
+        assert list(executor.map(blas_threads, [()] * 4, batch=False)) == [{1}] * 4
+        with executor.threaded() as pool:
+            assert list(pool.map(blas_threads, [(), ()])) == [{1}] * 2
 
 
-def test_a_loop_left_early_does_no_harm(opened: Open) -> None:
+def test_an_error_of_a_job_is_raised_and_the_next_call_works(opened: Open) -> None:
+    with pytest.raises(ValueError, match="three"), opened() as executor:
+        list(executor.map(fail_at_three, ((x,) for x in range(9))))
     with opened() as executor:
         for value in executor.map(slow_square, ((x,) for x in range(50))):
             assert value == 0
@@ -144,135 +78,100 @@ def test_a_loop_left_early_does_no_harm(opened: Open) -> None:
         assert list(executor.map(slow_square, [(3,), (4,)])) == [9, 16]
 
 
-@pytest.mark.parametrize(("seconds", "jobs", "least", "most"), [(0.001, 400, 2, 60), (0.6, 5, 5, 5)])
-def test_short_jobs_go_out_together_and_long_ones_alone(seconds: float, jobs: int, least: int, most: int) -> None:
-    with executor_for(2) as executor:
-        sent: list[object] = []
-        engine = executor._engine
-        assert engine is not None
-        submit = engine.submit
-        engine.submit = lambda *task: (sent.append(task), submit(*task))[1]  # type: ignore[method-assign,func-returns-value] # counts
-        assert list(executor.map(rest, [(seconds,)] * jobs)) == [seconds] * jobs
-    assert least <= len(sent) <= most
+class Counted(ThreadBackend):
+    """Count submitted tasks that should take 0.2 seconds."""
+
+    task_seconds = 0.2
+    n_submitted = 0
+
+    def submit(self, *call: Any) -> Any:
+        self.n_submitted += 1
+        return super().submit(*call)
 
 
-def test_jobs_are_not_made_long_before_they_are_sent() -> None:
-    made: list[int] = []
+@pytest.mark.parametrize(("seconds", "n_jobs", "low", "high"), [(0.001, 400, 2, 200), (0.25, 3, 3, 3)])
+def test_short_jobs_are_batched_and_long_ones_are_not(seconds: float, n_jobs: int, low: int, high: int) -> None:
+    backend = Counted(2)
+    with Executor(backend) as executor:
+        assert list(executor.map(sleep, [(seconds,)] * n_jobs)) == [seconds] * n_jobs
+    assert low <= backend.n_submitted <= high
 
-    def jobs() -> Iterator[tuple[int]]:
-        for number in range(10_000):
-            made.append(number)
-            yield (number,)
 
-    with executor_for(2) as executor:
-        results = executor.map(slow_square, jobs(), batch=False)
+def test_jobs_are_read_and_started_only_as_they_are_needed() -> None:
+    read: list[int] = []
+
+    def jobs() -> Iterator[tuple[float]]:
+        for number in range(1000):
+            read.append(number)
+            yield (0.5 if number == 0 else 0.0,)
+
+    with executor_for(threads=2, threaded=True) as executor:
+        results = executor.map(sleep, jobs(), batch=False, max_ahead=2)
         next(results)
-        assert len(made) < 30
+        assert len(read) < 12  # the first job holds the others back
         results.close()
 
 
 @pytest.mark.parametrize("backend", ["processes", "dask"])
-def test_a_killed_worker_costs_its_task_and_not_the_run(backend: str, tmp_path: Path) -> None:
-    jobs = [(str(tmp_path), number) for number in range(40)]
+def test_the_tasks_of_a_killed_worker_are_run_again(backend: str, tmp_path: Path) -> None:
+    jobs = [(str(tmp_path), number) for number in range(24)]
+    results = []
     with executor_for(Workers(2, backend)) as executor:  # type: ignore[arg-type] # as declared
-        found = []
-        for value in executor.map(note, jobs, batch=False):
-            found.append(value)
-            if len(found) == 5:
-                working = next(path for path in tmp_path.glob("now-*"))
-                os.kill(int(working.name.removeprefix("now-")), signal.SIGKILL)
-    assert found == [number for _, number in jobs]
+        for value in executor.map(work, jobs, batch=False):
+            results.append(value)
+            if len(results) == 5:
+                kill(pids_in(tmp_path)[0])
+    assert results == list(range(24))
     done = [int(path.name.split("-")[1]) for path in tmp_path.glob("done-*")]
-    assert sorted(set(done)) == list(range(40))
-    assert len(done) <= 40 + 4  # what was under way, or waiting with it
+    assert sorted(set(done)) == list(range(24))
+    assert len(done) <= 24 + 4  # those in flight
 
 
-@pytest.mark.parametrize("backend", ["processes", "dask"])
-def test_a_job_that_kills_every_worker_is_given_up(backend: str) -> None:
-    with (
-        pytest.raises(ResourceError, match=r"died"),
-        translate_errors("working"),
-        executor_for(Workers(2, backend)) as executor,  # type: ignore[arg-type] # as declared
-    ):
-        list(executor.map(kill_oneself, [(1,)]))
+def test_a_task_that_crashes_its_worker_each_time_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lpbandits.parallel.executor.MAX_CRASHES", 2)
+    with executor_for(Workers(1)) as executor:  # two tasks that crash once each: a crash counts for what was started
+        assert list(executor.map(crash, [(str(tmp_path), 0, 1), (str(tmp_path), 1, 1)], batch=False)) == [0, 1]
+    with pytest.raises(ResourceError, match="crashed 2 times"), executor_for(Workers(1)) as executor:
+        list(executor.map(crash, [(str(tmp_path), 2, 9)]))
 
 
-def test_what_is_not_possible_is_refused_with_a_remedy(nobody: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "ANSWER", 1)
-    with pytest.raises(InvalidInput, match=f"no Dask scheduler answers at tls://{nobody}"):
-        executor_for(Workers(backend="dask", address=f"tls://{nobody}"))
-    with pytest.raises(InvalidInput, match=f"no Dask scheduler answers at tcp://{nobody}"):
-        executor_for(Workers(backend="dask", address=f"tcp://{nobody}"))
-    with pytest.raises(InvalidInput, match="an address is for backend='dask'"):
-        Workers(2, address="tcp://127.0.0.1:9")
-    with pytest.raises(InvalidInput, match=r"backend .*'spark'"):
-        Workers(2, "spark")  # type: ignore[arg-type] # on purpose
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InvalidInput, match=r"pip install 'lpbandits\[dask\]'"):
-        executor_for(Workers(2, "dask"))
+def test_errors_and_jobs_that_cannot_be_pickled_are_reported() -> None:
+    with pytest.raises(InvalidInput, match=r"pickle .*TypeError.*lock"):
+        pack(print, (threading.Lock(),))
+    with pytest.raises(ResourceError, match="picklable"), translate_errors("testing"), executor_for(2) as executor:
+        list(executor.map(fail_unpicklably, [()]))
 
 
-def test_a_cluster_with_other_versions_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "about", lambda: {**about(), "numba": "0.0.1"})
-    with pytest.raises(InvalidInput, match=r"has numba .*, and whoever sends it work has 0.0.1: results could differ"):
-        executor_for(Workers(2, "dask", address))
+def test_workers_do_not_repeat_the_warning_about_uncompiled_functions() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run_packed(pack(warnings.warn, ("slow", lpb.errors.UncompiledWarning)))
 
 
-@pytest.mark.parametrize("backend", ["processes", "dask"])
-@pytest.mark.parametrize(("number", "whole"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
-def test_an_interrupt_ends_the_workers_and_says_so(
-    number: signal.Signals, whole: bool, backend: str, tmp_path: Path
-) -> None:
-    """A terminal sends Ctrl-C to the workers, too (`whole`); a service manager's SIGTERM comes to one process."""
-    script = tmp_path / "long.py"
-    script.write_text(
-        textwrap.dedent(
-            """
-            import os, sys, time
-            from pathlib import Path
-            import lpbandits.cli as cli
-            from lpbandits.parallel import Workers, executor_for
-
-            def endless(i):
-                Path(sys.argv[1], f"worker-{os.getpid()}").touch()
-                time.sleep(600)
-
-            def command():
-                try:
-                    with executor_for(Workers(2, sys.argv[2])) as executor:
-                        list(executor.map(endless, [(i,) for i in range(4)], batch=False))
-                finally:
-                    Path(sys.argv[1], "cleaned").touch()
-
-            if __name__ == "__main__":
-                cli.app = command
-                cli.main()
-            """
-        )
-    )
-    process = subprocess.Popen(
-        [sys.executable, str(script), str(tmp_path), backend], stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    deadline = time.monotonic() + 60
-    while len(list(tmp_path.glob("worker-*"))) < 2 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    workers = [int(path.name.removeprefix("worker-")) for path in tmp_path.glob("worker-*")]
-    assert len(workers) == 2
-    if whole:
-        os.killpg(process.pid, number)
-    else:
-        process.send_signal(number)
-    _, error = process.communicate(timeout=60)
-    assert process.returncode == 128 + number
-    assert error.strip() == "lpb: stopped"
-    assert (tmp_path / "cleaned").exists()
-    for worker in workers:
-        assert not Path(f"/proc/{worker}").exists() or _is_dead(worker)
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_policy_can_be_pickled(name: str) -> None:
+    policy = POLICIES[name].build(Setting(model_for(REWARDS["gaussian"]), REWARDS["gaussian"]))
+    copy = pickle.loads(run_packed(pack(lambda one: one, (policy,))))  # noqa: S301 - made here
+    assert (copy, copy.id) == (policy, policy.id)
+    with pytest.raises(ValueError, match="read-only"):
+        copy.model.prior[0] = 0
 
 
-def _is_dead(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
-    return Path(f"/proc/{process}/stat").read_text().split()[2] == "Z"
+def test_classes_of_a_script_are_sent() -> None:
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    exec(example(), scope)  # noqa: S102 - our own documentation
+    rule = scope["EpsilonGreedy"](0.2)  # __main__ has no such class, so it cannot be loaded by its name
+    assert pickle.loads(run_packed(pack(vars, (rule,)))) == vars(rule)  # noqa: S301 - made here
+
+
+def test_classes_of_a_missing_module_are_refused(tmp_path: Path) -> None:
+    rule = load(example(), tmp_path, "module_that_workers_do_not_find").EpsilonGreedy()
+    with pytest.raises(InvalidInput, match=r"module_that_workers_do_not_find.*PYTHONPATH"), executor_for(2) as executor:
+        list(executor.map(vars, [(rule,)]))
+
+
+def test_no_cluster_is_contacted_for_no_jobs(closed_port: str) -> None:
+    with executor_for(Workers(2, "dask", f"tcp://{closed_port}"), max_jobs=0) as executor:
+        assert executor.in_process
+    with pytest.raises(InvalidInput, match=r"jobs.*0"):
+        executor_for(0, max_jobs=0)

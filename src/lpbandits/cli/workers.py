@@ -1,4 +1,4 @@
-"""Who does a command's work: the options that commands share, and what they stand for."""
+"""Options for worker processes, which several commands share."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,34 +10,32 @@ if TYPE_CHECKING:
 Jobs = Annotated[
     int | None,
     typer.Option(
-        show_default="this process alone",
-        help="Worker processes, or pieces of work at a time on a cluster. Never changes a result.",
+        show_default="this process only",
+        help="Number of worker processes; on a cluster, number of jobs at a time. Does not change results.",
     ),
 ]
 Backend = Annotated[
     str,
     typer.Option(
-        help="Who works: **processes** of this machine, or **dask**: the cluster at --address, or one that is started "
-        "here (pip install 'lpbandits[dask]')."
+        help="**processes** of this machine, or **dask**: the cluster at --address, or without it a temporary one on "
+        "this machine (pip install 'lpbandits[dask]')."
     ),
 ]
-Address = Annotated[
-    str | None, typer.Option(help="Where the scheduler of a Dask cluster is, such as tcp://10.0.0.1:8786.")
-]
+Address = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://10.0.0.1:8786.")]
 Threads = Annotated[
     int | None,
     typer.Option(
-        show_default="the cores, shared among --jobs", help="Threads of each process. Never changes a result."
+        show_default="the cores, shared among --jobs", help="Number of threads per process. Does not change results."
     ),
 ]
 
 
 def workers_of(jobs: int | None, backend: str, address: str | None) -> "int | Workers | None":
-    """Return who works; what is refused is refused before anything is read."""
+    """Validate the options, before a command reads files, and return what the library takes as `jobs`."""
     from lpbandits.parallel import Workers
 
     if backend == "processes" and address is None:
         if jobs is not None:
             Workers(jobs)
         return jobs
-    return Workers(jobs, backend, address)  # type: ignore[arg-type] # as Workers sees for itself
+    return Workers(jobs, backend, address)  # type: ignore[arg-type] # validated there

@@ -61,7 +61,7 @@ def open_blocks(
             ratings.people,
             block=largest_block(ratings.counts),
             held=len(ratings) if isinstance(ratings, Ratings) else 0,
-            here=0 if workers is None else workers.here,
+            here=0 if workers is None else workers.n_local,
             sending=0 if executor.in_process else executor.n_workers,
             most=most,
         )

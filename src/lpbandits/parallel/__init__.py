@@ -1,8 +1,7 @@
-"""More cores and machines: the only place that starts threads, processes or a cluster.
+"""Threads, worker processes and Dask clusters; no other package starts any.
 
-Work is spread at two levels. `Executor.map` sends whole jobs to workers: processes of this machine, or a Dask cluster's;
-inside a job `Threads` runs one kernel over the rows of an array. Neither changes a result: every job and every row
-depends on nothing but its own arguments, and results are put together in the order of the jobs.
+`Executor.map` sends jobs to workers; inside a job `Threads` runs a kernel over the rows of an array. Neither changes a
+result: a job depends on its arguments only, and results are combined in the order of the jobs.
 """
 
 from lpbandits.parallel.executor import Executor, executor_for, thread_map

@@ -1,98 +1,88 @@
-"""Threads of one process: `Threads` runs a kernel over the rows of an array; libraries are kept to one."""
+"""Threads of this process: run a kernel over ranges of rows, and limit libraries to one thread."""
 
 import contextlib
 import functools
 import itertools
-import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
 from typing import Any, Literal
 
 from lpbandits import validate
 
 
 def cores() -> int:
-    """Return how many cores this process may use, in a container too."""
+    """Return the number of cores that this process may use, which can be fewer in a container."""
     from joblib import cpu_count  # noqa: PLC0415 - heavy, and only parallel work needs it
 
-    return int(cpu_count() or os.cpu_count() or 1)
+    return int(cpu_count())
 
 
 @functools.cache
-def _libraries(loaded: tuple[bool, ...]) -> Any:
-    """Return what limits the threads of the libraries that are loaded: finding them takes longer than a small fit."""
-    del loaded  # others are found when more are
+def _controller(loaded: tuple[bool, ...]) -> Any:
+    """Return the controller of the loaded libraries' threads; to find them takes longer than a small fit."""
+    del loaded  # the cache's key: more libraries, a new controller
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # noqa: PLC0415 - it has no types
 
     return ThreadpoolController()
 
 
-def _limited(of: str) -> Any:
-    import scipy.linalg  # noqa: F401, PLC0415 - the threads of its library can be limited only once it is there
+def _limit(library: str) -> Any:
+    import scipy.linalg  # noqa: F401, PLC0415 - only a loaded library can be limited
 
     loaded = tuple(name in sys.modules for name in ("numpy", "sklearn.cluster"))
-    return _libraries(loaded).limit(limits=1, user_api=of)
+    return _controller(loaded).limit(limits=1, user_api=library)
 
 
-class _Blas:
-    """How many are inside `one_thread("blas")`, and what the last of them puts back."""
-
-    lock = threading.Lock()
-    inside = 0
-    limit: Any = None
-
-    @classmethod
-    def enter(cls) -> None:
-        """Limit them, if nobody is inside."""
-        with cls.lock:
-            if not cls.inside:
-                _any_may_set()
-                cls.limit = _limited("blas")
-            cls.inside += 1
-
-    @classmethod
-    def leave(cls) -> None:
-        """Put back how many there were, if nobody is left."""
-        with cls.lock:
-            cls.inside -= 1
-            if not cls.inside:
-                _any_may_set()
-                cls.limit.restore_original_limits()
-                _any_may_set()  # and whoever comes next
-
-
-def _any_may_set() -> None:
-    """Let any thread set how many OpenBLAS has: threadpoolctl 3.8 heeds only the first that did, and says nothing."""
+def _release_openblas() -> None:
+    """Let any thread set OpenBLAS's limit: threadpoolctl 3.8 silently ignores all threads but the first."""
     from threadpoolctl import OpenBLASController  # noqa: PLC0415
 
     if hasattr(OpenBLASController, "clear_controlling_thread"):
         OpenBLASController.clear_controlling_thread(force=True)
 
 
-@contextlib.contextmanager
-def one_thread(of: Literal["blas", "openmp"]) -> Iterator[None]:
-    """Let libraries of a kind use one thread, so that their sums have one order.
+class _BlasLimit:
+    """The limit of BLAS threads, which is global: set by the first block that is entered, reset by the last."""
 
-    The number of BLAS's threads is that of the whole process: it is put back when the last who needs it leaves. That of
-    OpenMP is each thread's own.
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_blocks = 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._n_blocks:
+                _release_openblas()
+                self._limit = _limit("blas")
+            self._n_blocks += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._n_blocks -= 1
+            if not self._n_blocks:
+                _release_openblas()
+                self._limit.restore_original_limits()
+                _release_openblas()
+
+
+_BLAS_LIMIT = _BlasLimit()
+
+
+def one_thread(library: Literal["blas", "openmp"]) -> contextlib.AbstractContextManager[None]:
+    """Limit a library to one thread in a `with` block, so that its sums have one order.
+
+    The limit of BLAS holds in all threads of the process, that of OpenMP in the calling thread.
     """
-    if of == "openmp":
-        with _limited(of):
-            yield
-        return
-    _Blas.enter()
-    try:
-        yield
-    finally:
-        _Blas.leave()
+    return _BLAS_LIMIT if library == "blas" else _limit(library)
 
 
 def resolve_threads(count: int | None, name: str = "threads") -> int:
-    """Return a checked number of threads; all cores for None.
+    """Validate a number of threads; None means all cores.
 
+    Examples
+    --------
     >>> resolve_threads(0)
     Traceback (most recent call last):
     ...
@@ -102,11 +92,13 @@ def resolve_threads(count: int | None, name: str = "threads") -> int:
 
 
 class Threads:
-    """Runs `kernel(low, high, *arrays)` over a range, in blocks.
+    """Run `kernel(low, high, *arrays)` over a range, in blocks.
 
-    Every block writes its own part of the output and reads nothing another one writes, so the number of threads cannot
+    A block must write its own rows only and read nothing that another one writes; then the number of threads cannot
     change a result.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> def double(low, high, values): values[low:high] *= 2
     >>> values = np.arange(5)
@@ -133,8 +125,6 @@ class Threads:
     def __enter__(self) -> "Threads":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)

@@ -1,4 +1,4 @@
-"""`Workers`: how many, of which kind, and where."""
+"""`Workers`: the number, kind and address of worker processes."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -10,8 +10,7 @@ from lpbandits.parallel.threads import cores, resolve_threads
 
 Backend = Literal["processes", "dask"]
 
-MOST = 1024
-"""Workers that this machine may be asked to start."""
+MAX_JOBS = 1024
 
 
 @dataclass(frozen=True)
@@ -21,19 +20,17 @@ class Workers:
     Parameters
     ----------
     jobs
-        How many jobs are worked on at a time; by default one per core, or per thread of the cluster.
+        Number of jobs at a time; by default one per core, or one per thread of the cluster.
     backend
-        "processes" of this machine, or "dask": the cluster at `address`, or one that is started on this machine for
-        the time being and listens on its loopback only.
+        "processes" of this machine, or "dask": the cluster at `address`, or a temporary one on this machine's loopback
+        interface.
     address
-        Where the scheduler of a Dask cluster is, such as "tcp://10.0.0.1:8786".
+        Address of a Dask scheduler, such as "tcp://10.0.0.1:8786".
 
+    Examples
+    --------
     >>> Workers(2)
     Workers(jobs=2, backend='processes', address=None)
-    >>> Workers(backend="dask", address="10.0.0.1")
-    Traceback (most recent call last):
-    ...
-    lpbandits.errors.InvalidInput: address is '10.0.0.1': it does not begin with tcp://, tls:// or ucx://; give that ...
     """
 
     jobs: int | None = None
@@ -42,61 +39,60 @@ class Workers:
 
     def __post_init__(self) -> None:
         backend = validate.as_choice(self.backend, "backend", get_args(Backend))
-        jobs = None if self.jobs is None else validate.as_count(self.jobs, "jobs", high=MOST)
+        jobs = None if self.jobs is None else validate.as_count(self.jobs, "jobs", high=MAX_JOBS)
         if self.address is not None:
             if backend != "dask":
                 raise InvalidInput(
-                    f"address is {validate.short_repr(self.address)}, but the backend is {backend!r}; an address is for "
-                    "backend='dask' (--backend dask): add that, or leave the address out"
+                    f"address is {validate.short_repr(self.address)}, but the backend is {backend!r}; use "
+                    "backend='dask' (--backend dask), or leave the address out"
                 )
             object.__setattr__(self, "address", _as_address(self.address))
         object.__setattr__(self, "backend", backend)
         object.__setattr__(self, "jobs", jobs)
 
     @property
-    def here(self) -> int:
-        """How many processes are started on this machine."""
+    def n_local(self) -> int:
+        """Number of processes to start on this machine."""
         return 0 if self.address is not None else cores() if self.jobs is None else self.jobs
 
 
 def as_workers(jobs: Any) -> Workers | None:
-    """Return who is to work; None for this process alone.
+    """Return the workers that `jobs` asks for; None for this process only.
 
-    >>> as_workers(1), as_workers(None)
-    (None, None)
-    >>> as_workers(0)
-    Traceback (most recent call last):
-    ...
-    lpbandits.errors.InvalidInput: jobs must be a whole number from 1 to 1024, got 0
+    Examples
+    --------
+    >>> as_workers(1), as_workers(None), as_workers(2).jobs
+    (None, None, 2)
     """
     if jobs is None or isinstance(jobs, Workers):
         return jobs
-    count = validate.as_count(jobs, "jobs", high=MOST)
+    count = validate.as_count(jobs, "jobs", high=MAX_JOBS)
     return None if count == 1 else Workers(count)
 
 
 def concurrency(jobs: int | Workers | None, *, threads: int | None) -> int:
-    """Return how many pieces of work are done at a time, as far as that is known before anybody is asked.
+    """Return the number of jobs at a time, as far as it is known without a connection to a cluster.
 
+    Examples
+    --------
     >>> concurrency(None, threads=3), concurrency(Workers(2), threads=3)
     (3, 2)
     """
     workers = as_workers(jobs)
-    count = resolve_threads(threads)
-    return count if workers is None else workers.jobs or cores()
+    n_threads = resolve_threads(threads)
+    return n_threads if workers is None else workers.jobs or cores()
 
 
 def _as_address(value: Any) -> str:
     text = validate.as_text(value, "address")
     try:
         parts = urlsplit(text)
-        wrong = "" if parts.scheme in ("tcp", "tls", "ucx") else "it does not begin with tcp://, tls:// or ucx://"
-        wrong = wrong or ("" if parts.hostname else "it names no machine")
-        wrong = wrong or ("it names no port" if parts.port is None else "")
-    except ValueError:
-        wrong = "its port is not a whole number up to 65535"
-    if wrong:
+        valid = parts.scheme in ("tcp", "tls", "ucx") and parts.hostname and parts.port is not None
+    except ValueError:  # a port that is not a number up to 65535
+        valid = False
+    if not valid:
         raise InvalidInput(
-            f"address is {validate.short_repr(text)}: {wrong}; give that of a Dask scheduler, such as tcp://10.0.0.1:8786"
+            f"address must be tcp://, tls:// or ucx://, a host and a port, got {validate.short_repr(text)}; give the "
+            "address of a Dask scheduler, such as tcp://10.0.0.1:8786"
         )
     return text

@@ -1,0 +1,54 @@
+"""Helpers for tests that watch, kill and interrupt processes."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil  # type: ignore[import-untyped] # distributed brings it, without types
+
+
+def until(condition: Callable[[], Any], seconds: float = 60) -> None:
+    """Wait for a condition."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def started(words: list[str], **options: Any) -> Iterator["subprocess.Popen[str]"]:
+    """Start a Python process, and kill it at the end."""
+    process = subprocess.Popen([sys.executable, *words], text=True, **options)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def leave_pid(folder: str) -> int:
+    """Write the id of this process into a folder."""
+    Path(folder, str(os.getpid())).touch()
+    return os.getpid()
+
+
+def pids_in(folder: Path) -> list[int]:
+    return [int(path.name) for path in folder.iterdir() if path.name.isdigit()]
+
+
+def kill(pid: int) -> None:
+    """Kill a process and wait for its end."""
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: not is_running(pid))
+
+
+def is_running(pid: int) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    return False

@@ -1,0 +1,154 @@
+"""Dask clusters: connecting, limits, versions, and clusters that lose their workers or scheduler."""
+
+import contextlib
+import itertools
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lpbandits.errors import InvalidInput, ResourceError
+from lpbandits.parallel import Executor, Workers, cluster, executor_for
+from tests.parallel.processes import started, until
+
+pytestmark = pytest.mark.xdist_group("workers")
+
+
+def sleep(seconds: float) -> tuple[float, float]:
+    start = time.monotonic()
+    time.sleep(seconds)
+    return start, time.monotonic()
+
+
+def invert(seed: int) -> tuple[int, float]:
+    time.sleep(0.05)
+    matrix = np.random.default_rng(seed).normal(size=(200, 200))
+    return threading.get_ident(), float(np.linalg.inv(matrix @ matrix.T + np.eye(200)).sum())
+
+
+@contextlib.contextmanager
+def dask_cluster() -> Iterator[tuple[str, "subprocess.Popen[str]", "subprocess.Popen[str]"]]:
+    """Yield the address, the scheduler and the only worker, which has two threads and no nanny."""
+    quiet: Any = {"stderr": subprocess.DEVNULL}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "scheduler.json")
+
+        def address() -> str:
+            with contextlib.suppress(OSError, ValueError):  # not written yet, or half of it
+                return str(json.loads(file.read_text())["address"])
+            return ""
+
+        words = ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+        with started([*words, "--scheduler-file", str(file)], **quiet) as scheduler:
+            until(address)
+            words = ["-m", "distributed.cli.dask_worker", address(), "--no-nanny", "--nthreads", "2", "--no-dashboard"]
+            with started([*words, "--local-directory", folder], **quiet) as worker:
+                yield address(), scheduler, worker
+
+
+def connected(address: str) -> Executor:
+    """Return an executor on a cluster that is starting its worker."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return executor_for(Workers(None, "dask", address))
+        except InvalidInput as error:
+            if "has no workers" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+
+
+def kill_while_running(address: str, process: "subprocess.Popen[str]") -> None:
+    with connected(address) as executor:
+        for _ in executor.map(sleep, [(0.2,)] * 20, batch=False):
+            process.kill()
+
+
+def test_lost_workers_and_a_lost_scheduler_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "WORKER_SECONDS", 1)
+    monkeypatch.setattr("lpbandits.parallel.executor.CHECK_SECONDS", 0.2)
+    jobs = [(seed,) for seed in range(8)]
+    with executor_for() as executor:
+        expected = [total for _, total in executor.map(invert, jobs)]
+    with dask_cluster() as (address, scheduler, worker):
+        with connected(address) as executor:
+            assert executor.n_workers == 2
+            results = list(executor.map(invert, jobs, batch=False))
+        assert len({thread for thread, _ in results}) == 2  # two threads of one process change nothing
+        assert [total for _, total in results] == expected
+        with pytest.raises(ResourceError, match=rf"{address} has had no workers for 1 seconds"):
+            kill_while_running(address, worker)
+        with pytest.raises(InvalidInput, match=f"{address} has no workers"):
+            executor_for(Workers(2, "dask", address))
+        words = ["-m", "distributed.cli.dask_worker", address, "--no-nanny", "--no-dashboard"]
+        with (
+            started(words, stderr=subprocess.DEVNULL),
+            pytest.raises(ResourceError, match="scheduler is gone"),
+        ):
+            kill_while_running(address, scheduler)
+
+
+def test_no_more_jobs_at_a_time_than_asked_for(address: str) -> None:
+    """The cluster has two threads."""
+    with executor_for(Workers(1, "dask", address)) as executor:
+        spans = sorted(executor.map(sleep, [(0.05,)] * 6, batch=False))
+    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
+
+
+def test_run_everywhere_calls_every_worker(address: str) -> None:
+    with executor_for(Workers(1, "dask", address)) as executor:
+        assert len(set(executor.run_everywhere(os.getpid))) == 2
+        with pytest.raises(ValueError, match="must be non-negative"):
+            executor.run_everywhere(sleep, -1.0)
+    with executor_for(2) as executor:
+        assert executor.run_everywhere(os.getpid) == [os.getpid()]
+
+
+def test_a_local_cluster_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with executor_for(Workers(1, "dask")) as executor:
+        assert list(executor.map(pow, [(2, 3)])) == [8]
+        assert list(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cluster_with_other_versions_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("distributed.versions._version_cached", lambda name: f"{name}-of-the-client")
+    with pytest.raises(InvalidInput, match=r"lpbandits .*, this process has lpbandits-of-the-client"):
+        executor_for(Workers(2, "dask", address))
+
+
+def test_an_address_without_a_scheduler_is_refused_at_once(closed_port: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask's own client takes 15 to 30 seconds, or does not return."""
+    distributed = pytest.importorskip("distributed")
+
+    def refused(address: str, why: str) -> None:
+        with pytest.raises(InvalidInput, match=f"no Dask scheduler answers at {address}.*{why}"):
+            executor_for(Workers(2, "dask", address))
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(distributed, "Client", fail)
+    monkeypatch.setattr(cluster, "REPLY_SECONDS", 0.2)
+    refused(f"tcp://{closed_port}", "Connection refused")
+    refused(f"tls://{closed_port}", "Connection refused")
+    refused(f"ucx://{closed_port}", "no reply")
+    refused("tcp://" + "a" * 80 + ":80", "label too long")
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        refused(f"tcp://127.0.0.1:{silent.getsockname()[1]}", "timed out")
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InvalidInput, match=r"pip install 'lpbandits\[dask\]'"):
+        executor_for(Workers(2, "dask"))
