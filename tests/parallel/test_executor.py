@@ -19,9 +19,9 @@ from tests.conftest import REWARDS, model_for
 from tests.parallel.jobs import crash, fail_at_three, fail_unpicklably, sleep, slow_square, work
 from tests.parallel.processes import kill, pids_in
 from tests.parallel.test_threads import blas_threads
-from tests.policies.test_plugins import example, known_things, load
+from tests.policies.test_plugins import _registries, example, load
 
-__all__ = ["known_things"]  # a fixture: what a test registers is forgotten after it
+__all__ = ["_registries"]  # a fixture: what a test registers is forgotten after it
 pytestmark = pytest.mark.xdist_group("workers")
 
 Open = Callable[[], Executor]
