@@ -209,7 +209,7 @@ def test_agents_do_not_share_a_belief() -> None:
         policy.new_belief(0)
     cut = policy.new_belief()
     cut.slots = cut.slots[:, :2]
-    with pytest.raises(InvalidInput, match="'slots'"):
+    with pytest.raises(InvalidInput, match="the belief's array"):
         Agent(policy, seed=0, belief=cut)
 
 
