@@ -82,7 +82,7 @@ FAULTS = (
     Fault("outcomes.rewarded", "A - B", "A", ROLLOUT),
     Fault("outcomes.duelled", "0.5 * (A + B)", "A", ROLLOUT),
     Fault("outcomes.first_wins", "A > B", "A < B", ROLLOUT),
-    Fault("exploring._wandered", "A >= B * C", "A >= 0.5 * B * C", "tests/agent/test_exploration.py"),
+    Fault("exploring._explored", "A >= B * C", "A >= 0.5 * B * C", "tests/agent/test_exploration.py"),
     Fault("worlds.gap_at", "A + B * C", "A", WORLDS),
     Fault("worlds.swap_neighbours", "A < B", "A > B", MISSPECIFIED),
     Fault("bradley_terry.expect", "0.5 * A * B", "A * B", BRADLEY_TERRY),
