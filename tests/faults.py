@@ -164,6 +164,8 @@ FAULTS: dict[str, tuple[Callable[[psutil.Process], bool], tuple[int, str] | None
     "crash": (kill_worker, (0, "")),
 }
 """What happens to a command, and the exit code and standard error that must follow."""
+AT_EXIT = ((0, ""), (-signal.SIGINT, ""))
+"""The same for a command that has finished its work when it happens."""
 
 
 def disturbed(command: str, fault: str, after: float) -> tuple[bool, list[str]]:
@@ -180,7 +182,7 @@ def disturbed(command: str, fault: str, after: float) -> tuple[bool, list[str]]:
             happened = cause(process)
         _, error = process.communicate()
     wrong = []
-    if happened and expected is not None and (process.returncode, error) not in (expected, (0, "")):
+    if happened and expected is not None and (process.returncode, error) not in (expected, *AT_EXIT):
         wrong.append(f"exit code {process.returncode}: {error[-300:]}")
     with suppress(AssertionError):
         until(lambda: not _group(process.pid), seconds=10)
@@ -231,7 +233,7 @@ def try_faults(faults: list[str], only: str | None, times: int, rng: random.Rand
                 good &= not wrong
                 result = "WRONG" if wrong else "as undisturbed"
                 print(f"{fault:9} {name:9} {n_faults:6} {n_runs:5} {duration:8.1f} {len(wrong):6}  {result}")
-                for line in wrong[:3]:
+                for line in sorted(set(wrong))[:9]:
                     print("   ", line)
     return good
 
