@@ -164,8 +164,6 @@ FAULTS: dict[str, tuple[Callable[[psutil.Process], bool], tuple[int, str] | None
     "crash": (kill_worker, (0, "")),
 }
 """What happens to a command, and the exit code and standard error that must follow."""
-AT_EXIT = ((0, ""), (-signal.SIGINT, ""))
-"""The same for a command that has finished its work when it happens."""
 
 
 def disturbed(command: str, fault: str, after: float) -> tuple[bool, list[str]]:
@@ -182,7 +180,7 @@ def disturbed(command: str, fault: str, after: float) -> tuple[bool, list[str]]:
             happened = cause(process)
         _, error = process.communicate()
     wrong = []
-    if happened and expected is not None and (process.returncode, error) not in (expected, *AT_EXIT):
+    if happened and expected is not None and (process.returncode, error) not in (expected, (0, "")):
         wrong.append(f"exit code {process.returncode}: {error[-300:]}")
     with suppress(AssertionError):
         until(lambda: not _group(process.pid), seconds=10)
