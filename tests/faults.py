@@ -180,7 +180,8 @@ def disturbed(command: str, fault: str, after: float) -> tuple[bool, list[str]]:
             happened = cause(process)
         _, error = process.communicate()
     wrong = []
-    if happened and expected is not None and (process.returncode, error) not in (expected, (0, "")):
+    ended = process.returncode, "".join(line for line in error.splitlines(True) if not line.startswith("note: "))
+    if happened and expected is not None and ended not in (expected, (0, "")):
         wrong.append(f"exit code {process.returncode}: {error[-300:]}")
     with suppress(AssertionError):
         until(lambda: not _group(process.pid), seconds=10)
@@ -231,7 +232,7 @@ def try_faults(faults: list[str], only: str | None, times: int, rng: random.Rand
                 good &= not wrong
                 result = "WRONG" if wrong else "as undisturbed"
                 print(f"{fault:9} {name:9} {n_faults:6} {n_runs:5} {duration:8.1f} {len(wrong):6}  {result}")
-                for line in wrong[:3]:
+                for line in sorted(set(wrong))[:9]:
                     print("   ", line)
     return good
 

@@ -106,6 +106,8 @@ def _end(message: str | None, code: int, error: BaseException | None = None) -> 
             typer.echo(f"lpb: {display(message, LINE)}", err=True)
         sys.stderr.flush()
     _silence(sys.stdout)
+    for number in (signal.SIGINT, signal.SIGTERM):  # the work is done; `_stop` would print a traceback
+        signal.signal(number, signal.SIG_IGN)
     sys.exit(code)
 
 
