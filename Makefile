@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 BENCH := build/bench
 MUTANTS := build/mutants
 # Tests that answer within a minute while editing: pinned results and decisions, contracts, house rules.
-QUICK := tests/test_golden.py tests/test_model.py tests/policies tests/agent tests/project/test_house.py
+QUICK := tests/test_golden.py tests/test_model.py tests/policies/test_actions.py tests/policies/test_policies.py tests/project/test_house.py
 # Without bytecode every import is several times slower.
 unexport PYTHONDONTWRITEBYTECODE
 export MYPY_CACHE_DIR := $(VENV)/.mypy_cache

@@ -23,11 +23,11 @@ from lpbandits.typing import FloatArray
 
 HERE = Path(__file__).parent
 JOBS: dict[str, tuple[str, float]] = {
-    **{f"rollout LpbTS {m} {k}": (f"lpbTS, m={m} k={k}", 0.85) for m, k in ((5, 10), (10, 20), (50, 50), (100, 20))},
-    **{f"rollout MTS {m} {k}": (f"mTS, m={m} k={k}", 0.6) for m, k in ((5, 10), (50, 50), (100, 20))},
-    **{f"rollout TS {m} {k}": (f"TS, m={m} k={k}", 0.6) for m, k in ((5, 10), (50, 50), (100, 20))},
-    "agent": ("Agent ask + tell, m=5 k=10", 0.75),
-    "build": ("building an Agent", 0.75),
+    **{f"rollout LpbTS {m} {k}": (f"lpbTS, m={m} k={k}", 1.03) for m, k in ((5, 10), (10, 20), (50, 50), (100, 20))},
+    **{f"rollout MTS {m} {k}": (f"mTS, m={m} k={k}", 1.03) for m, k in ((5, 10), (50, 50), (100, 20))},
+    **{f"rollout TS {m} {k}": (f"TS, m={m} k={k}", 1.03) for m, k in ((5, 10), (50, 50), (100, 20))},
+    "agent": ("Agent ask + tell, m=5 k=10", 1.03),
+    "build": ("building an Agent", 1.03),
 }
 SWEEPS = (
     "both",

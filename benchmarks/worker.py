@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import lpbandits as lpb
 
-play_rounds = lpb.simulation.rollout if hasattr(lpb, "rollout") else lpb.roll  # type: ignore[attr-defined] # `roll` up to version 0.2
+play_rounds = lpb.roll if hasattr(lpb, "roll") else lpb.simulation.rollout  # `roll` up to version 0.2
 ROUNDS = 200
 PEOPLE = {(5, 10): 100, (10, 20): 40, (50, 50): 4, (100, 20): 2}
 """People per state: a sample is some tens of milliseconds at every size."""
