@@ -116,9 +116,10 @@ def scatter(
             if w == 0 or not others:
                 continue
             chance = [1 / (1 + np.exp(beta[b] - beta[a])) for b, _ in others]
+            against = [1 / (1 + np.exp(beta[a] - beta[b])) for b, _ in others]
             wins = sum(1.0 if mine > other else 0.5 if mine == other else 0.0 for _, other in others)
             squares[a] += (w * (wins - sum(chance))) ** 2
-            curvature[a] += w * sum(p * (1 - p) for p in chance)
+            curvature[a] += w * sum(p * q for p, q in zip(chance, against, strict=True))
             raters[a] += w
     pool = max(squares.sum() / curvature.sum(), 1.0) if curvature.sum() > 0 else 1.0
     return (raters * squares + pseudo * pool * curvature) / (raters + pseudo), curvature

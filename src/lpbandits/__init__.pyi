@@ -19,9 +19,11 @@ from .decisions.decide import Decisions as Decisions
 from .decisions.decide import decide as decide
 from .errors import FileFormatError as FileFormatError
 from .errors import InvalidInput as InvalidInput
+from .errors import LockInWarning as LockInWarning
 from .errors import LpbError as LpbError
 from .errors import NotSupported as NotSupported
 from .errors import ResourceError as ResourceError
+from .errors import UncompiledWarning as UncompiledWarning
 from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate as evaluate
 from .fit import Em as Em

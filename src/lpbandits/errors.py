@@ -71,11 +71,28 @@ class NotSupported(LpbError, TypeError):
 
 
 class UncompiledWarning(UserWarning):
-    """A plug-in function is not compiled: it runs as plain Python, a few hundred times slower."""
+    """A plug-in function is not compiled: it runs as plain Python, a few hundred times slower.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", UncompiledWarning)  # refuse plug-ins in plain Python
+    """
 
 
 class LockInWarning(UserWarning):
-    """A policy for actions that each person gets once is used where actions repeat: it soon plays a single action."""
+    """A policy for actions that each person gets once is used where actions repeat: it soon plays a single action.
+
+    >>> import warnings
+    >>> from lpbandits import Agent, PreferenceModel, Taste, TasteModel
+    >>> taste = TasteModel([1.0, 0.0], [[1.0], [0.0]], [1.0, 1.0])
+    >>> agent = Agent(Taste(PreferenceModel([[0, 1]], taste=taste)), seed=1)
+    >>> agent.tell(agent.ask(), 3.0)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = agent.ask()
+    >>> [issubclass(warning.category, LockInWarning) for warning in caught]
+    [True]
+    """
 
 
 class ResourceError(LpbError, RuntimeError):

@@ -148,3 +148,4 @@ def test_errors_have_one_root() -> None:
         value for value in vars(errors).values() if inspect.isclass(value) and value.__module__ == errors.__name__
     ]
     assert all(issubclass(leaf, errors.LpbError | UserWarning) for leaf in leaves)
+    assert {leaf.__name__ for leaf in leaves} <= set(PUBLIC)

@@ -54,14 +54,18 @@ def scatter_parts(
                 bend[i] = 0.0
             for j in range(n):
                 p_j = strength[j]
-                for i in range(n):
+                for i in range(j):
+                    inverse = 1.0 / (strength[i] + p_j)
+                    share[i] += inverse
+                    bend[i] += inverse * (inverse * p_j)
+                for i in range(j + 1, n):
                     inverse = 1.0 / (strength[i] + p_j)
                     share[i] += inverse
                     bend[i] += inverse * (inverse * p_j)
             for i in range(n):
                 at = start + i
-                wins = below[at] - start + 0.5 * (through[at] - below[at])  # with half a tie against itself, as below
+                wins = below[at] - start + 0.5 * (through[at] - below[at] - 1)
                 residual = weight[g] * (wins - strength[i] * share[i])
                 sums[part, SQUARES, action[at]] += residual * residual
-                sums[part, CURVATURE, action[at]] += weight[g] * (strength[i] * bend[i] - 0.25)
+                sums[part, CURVATURE, action[at]] += weight[g] * (strength[i] * bend[i])
                 sums[part, RATERS, action[at]] += people[g]
