@@ -54,14 +54,12 @@ def scatter_parts(
                 bend[i] = 0.0
             for j in range(n):
                 p_j = strength[j]
-                for i in range(j):
+                share_j, bend_j = share[j], bend[j]
+                for i in range(n):
                     inverse = 1.0 / (strength[i] + p_j)
                     share[i] += inverse
                     bend[i] += inverse * (inverse * p_j)
-                for i in range(j + 1, n):
-                    inverse = 1.0 / (strength[i] + p_j)
-                    share[i] += inverse
-                    bend[i] += inverse * (inverse * p_j)
+                share[j], bend[j] = share_j, bend_j  # an action is not compared with itself
             for i in range(n):
                 at = start + i
                 wins = below[at] - start + 0.5 * (through[at] - below[at] - 1)
