@@ -1,4 +1,9 @@
-"""Ratings and histories: readers for every file format, cleaning, and storage in memory or in chunks on disk."""
+"""Ratings and histories: readers for every file format, cleaning, and storage in memory or on disk.
+
+A log on disk is sorted in *buckets* (all ratings of some people) and stored in *blocks* of consecutive people, the unit
+of work of a fit. A *run* is several consecutive blocks (in `Ratings.run`, consecutive people). A *part* is the share of
+a block that one thread processes.
+"""
 
 import lazy_loader
 

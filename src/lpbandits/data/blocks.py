@@ -1,8 +1,8 @@
-"""A log as blocks of people: the unit of work of a fit, in memory or on disk, with or without workers.
+"""Blocks of people: a fit processes a log block by block, in memory or on disk, with or without worker processes.
 
-A block is a run of consecutive people with about `RATINGS_PER_BLOCK` ratings. Its limits depend on the log alone. A
-*stage* of a fit processes one block at a time, and its results are combined in the order of the blocks. Hence a fit is
-equal to the last bit wherever the blocks are stored and whichever process works on them.
+A block is consecutive people with about `RATINGS_PER_BLOCK` ratings. Where it begins and ends depends only on the log.
+A *stage* of a fit processes one block at a time, and its results are combined in the order of the blocks. Hence a fit
+is equal to the last bit wherever the blocks are stored and whichever process works on them.
 """
 
 import abc
@@ -26,19 +26,22 @@ if TYPE_CHECKING:
     from lpbandits.data.chunked import ChunkedRatings
 
 RATINGS_PER_BLOCK = 2**22
-"""A person's ratings are never split over two blocks."""
+"""Approximate number of ratings per block. A person's ratings are never split over two blocks."""
 
-LARGE_LOG = 2**25
-"""Number of ratings above which stages use a sample of the people, or fewer passes."""
+MAX_EXACT_RATINGS = 2**25
+"""With more ratings, KMeans clusters a sample of the people, and item means stop when they have nearly settled."""
 
 SAMPLE_SIZE = 2**21
-"""Number of ratings of such a sample."""
+"""Approximate number of ratings of a `subsample`."""
 
 MAX_PARTS, MIN_PART = 16, 2**15
 """Limits of `parallel_sum`: number of parts of a block, and ratings per part."""
 
 T = TypeVar("T")
-
+Runs = Iterable[tuple[int, int]]
+"""First block and last block + 1 of each run."""
+Call = tuple[Callable[..., Any], Sequence[Any], Sequence[Any]]
+"""A stage, its common arguments and its arrays per person."""
 
 RatingsLike: TypeAlias = "Ratings | ChunkedRatings"
 """A log in memory or on disk."""
@@ -51,7 +54,7 @@ class Blocks(abc.ABC):
 
     def __init__(self, log: Any, pool: Threads, budget: MemoryBudget | None = None) -> None:
         self.log, self.pool = log, pool
-        self.budget = MemoryBudget(memory_limit(), asked=False) if budget is None else budget
+        self.budget = MemoryBudget(memory_limit(), set_by_user=False) if budget is None else budget
 
     @cached_property
     def edges(self) -> IntArray:
@@ -64,31 +67,47 @@ class Blocks(abc.ABC):
         """These blocks without workers; used when partial sums exceed the memory budget."""
 
     @abc.abstractmethod
+    def subset(self, people: IntArray) -> Ratings:
+        """Return the ratings of the people with these increasing indices, in memory."""
+
     def map(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
         """Yield `stage(block, threads, *common, *arrays)` for every block, in order.
 
         `stage` is a module-level function. The block is a `Ratings` with all actions and without labels of people.
         `arrays` are the slices of `per_person` that belong to the people of the block.
         """
+        return self._results(itertools.pairwise(range(len(self.edges))), (stage, common, per_person), fold=False)
 
-    @abc.abstractmethod
     def fold(self, stage: Callable[..., list[Any]], *common: Any, per_person: Sequence[Any] = ()) -> list[Any]:
         """Return the sums over all blocks of arrays of integers.
 
         `stage(block, threads, totals, *common, *arrays)` adds to `totals`, which is None at first, and returns them.
         Workers may fold separate runs of blocks: integer sums do not depend on the order.
         """
+        n_blocks = len(self.edges) - 1
+        n_folds = min(self.n_folds, n_blocks)
+        runs = itertools.pairwise(n_blocks * fold // n_folds for fold in range(n_folds + 1))
+        totals: list[Any] = []
+        for partial in self._results(runs, (stage, common, per_person), in_order=False):
+            totals = iadd_each(totals, partial) if totals else partial
+        return totals
 
-    @abc.abstractmethod
     def fold_runs(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
         """Yield the fold of every run of blocks, in order, for a stage as in `fold`.
 
-        Runs depend on the log alone, so sums of floats do not depend on the workers. Partial sums are sent once a run.
+        Runs depend on the log alone, so sums of floats do not depend on the workers, which send their
+        partial sums once per run.
         """
+        return self._results(block_runs(len(self.edges) - 1), (stage, common, per_person))
+
+    @property
+    def n_folds(self) -> int:
+        """Number of partial sums of `fold`."""
+        return 1
 
     @abc.abstractmethod
-    def subset(self, people: IntArray) -> Ratings:
-        """Return the ratings of the people with these increasing indices, in memory."""
+    def _results(self, runs: Runs, call: Call, *, fold: bool = True, in_order: bool = True) -> Iterator[Any]:
+        """Yield the result of a stage for every run of blocks; without `fold` a run is one block."""
 
     def _slices(self, per_person: Sequence[Any], number: int) -> list[Any]:
         """Return the slices of arrays that belong to the people of a block."""
@@ -117,7 +136,7 @@ def largest_block(counts: IntArray) -> int:
 
 
 def block_runs(n_blocks: int) -> list[tuple[int, int]]:
-    """Return the (first, last + 1) of the runs of blocks: about twice the square root of their number.
+    """Split blocks into about 2 √n_blocks runs; return the (first, last + 1) of each.
 
     >>> block_runs(2), [high - low for low, high in block_runs(20)], len(block_runs(2400))
     ([(0, 1), (1, 2)], [2, 2, 2, 2, 2, 2, 2, 2, 2, 2], 98)
@@ -127,7 +146,7 @@ def block_runs(n_blocks: int) -> list[tuple[int, int]]:
 
 
 class MemoryBlocks(Blocks):
-    """Blocks of a log in memory; stages run in this process, one after the other, each on all threads.
+    """Blocks of a log in memory; this process works on one block after another, each with all threads.
 
     >>> log = Ratings.from_arrays([0, 0, 1], [0, 1, 1], [5, 3, 4])
     >>> [len(block) for block in MemoryBlocks(log, Threads(1)).map(lambda block, threads: block)]
@@ -145,27 +164,14 @@ class MemoryBlocks(Blocks):
     def _blocks(self) -> list[Ratings]:
         return [self.log.run(low, high) for low, high in itertools.pairwise(self.edges.tolist())]
 
-    def map(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
-        """Yield the result of a stage for each block."""
-        for number, block in enumerate(self._blocks):
-            yield stage(block, self.pool, *common, *self._slices(per_person, number))
-
-    def fold(self, stage: Callable[..., list[Any]], *common: Any, per_person: Sequence[Any] = ()) -> list[Any]:
-        """Return the sums over all blocks."""
-        totals: list[Any] = self._fold(stage, 0, len(self.edges) - 1, common, per_person)
-        return totals
-
-    def fold_runs(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
-        """Yield the sums over every run of blocks."""
-        for low, high in block_runs(len(self.edges) - 1):
-            yield self._fold(stage, low, high, common, per_person)
-
-    def _fold(self, stage: Callable[..., Any], first: int, last: int, common: Any, per_person: Any) -> Any:
-        totals: Any = None
-        for number in range(first, last):
-            arrays = self._slices(per_person, number)
-            totals = stage(self._blocks[number], self.pool, totals, *common, *arrays)
-        return totals
+    def _results(self, runs: Runs, call: Call, *, fold: bool = True, in_order: bool = True) -> Iterator[Any]:  # noqa: ARG002
+        stage, common, per_person = call
+        for low, high in runs:
+            result = None
+            for number in range(low, high):
+                arrays = self._slices(per_person, number)
+                result = stage(self._blocks[number], self.pool, *((result,) if fold else ()), *common, *arrays)
+            yield result
 
     def subset(self, people: IntArray) -> Ratings:
         """Return the ratings of some people."""
@@ -178,7 +184,7 @@ def as_blocks(log: "Ratings | Blocks", threads: Threads | None = None) -> Blocks
 
 
 def subsample(people: IntArray, counts: IntArray, ratings: int = SAMPLE_SIZE) -> IntArray:
-    """Subsample people evenly to about `ratings` ratings.
+    """Return evenly spaced people who together have about `ratings` ratings, or all if they have fewer.
 
     >>> subsample(np.arange(1, 8), np.array([9, 2, 2, 2, 2, 2, 2, 2]), ratings=5).tolist()
     [1, 4, 7]
@@ -201,14 +207,13 @@ def parallel_sum(
 ) -> FloatArray:
     """Return the sums of a kernel over the people of a block, in parts that depend on the block and `shape` alone.
 
-    Every part needs sums of its own, so a part has at least as many ratings as the sums have cells.
+    The kernel gets (edges, offsets, action, rating) of the people, `arrays` and the sums, one row per part. Each part
+    allocates its own array of sums, so parts are made no smaller than that array.
     """
     count = min(MAX_PARTS, 1 + len(block) // max(math.prod(shape), MIN_PART))
     sums = np.empty((count, *shape))
-    action = block.action.view(np.uint32)
-    threads.run(
-        kernel, count, split_people(block.offsets, count), block.offsets, action, *arrays, sums, blocks=MAX_PARTS
-    )
+    people = split_people(block.offsets, count), block.offsets, block.action.view(np.uint32), block.rating
+    threads.run(kernel, count, people, *arrays, sums, blocks=MAX_PARTS)
     total: FloatArray = sums.sum(axis=0)
     return total
 
@@ -219,7 +224,7 @@ def writable(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def iadd(total: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
-    """Return the sum of two arrays, in place of the first if it is writable.
+    """Return `total + more`, added in place if `total` is writable.
 
     >>> iadd(np.ones(2), np.ones(2)).tolist()
     [2.0, 2.0]

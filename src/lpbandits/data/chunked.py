@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpbandits import validate
-from lpbandits.data.blocks import Blocks, block_edges, block_runs, iadd_each
+from lpbandits.data.blocks import Blocks, Call, Runs, block_edges
 from lpbandits.data.memory import AHEAD, BYTES_PER_SELECTED_RATING, MemoryBudget
 from lpbandits.data.ratings import Ratings, hash_of
 from lpbandits.errors import InvalidInput
@@ -26,7 +26,7 @@ Peak = tuple[str, int]
 """A process (host and id) and its peak memory in bytes."""
 
 FOLDS_PER_WORKER = 4
-"""Partial sums per worker: more means more traffic but less lost work if a worker dies."""
+"""Number of partial sums per worker: more of them send more data, but less work is lost if a worker dies."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,12 +39,8 @@ class ChunkedRatings:
         Folder of the files. Workers on other machines must see it under the same path.
     counts
         Number of ratings per person.
-    people, actions
-        Labels, sorted.
-    dropped
-        Number of rows, people and actions that were not kept, by reason.
-    layout
-        Layout of the source; see `Ratings`.
+    people, actions, dropped, layout
+        As in `Ratings`.
     scratch
         Maximum size of the folder in bytes while the log was read.
 
@@ -58,7 +54,7 @@ class ChunkedRatings:
     >>> log.block(0)
     Traceback (most recent call last):
     ...
-    lpbandits.errors.InvalidInput: the files of the log in ... were deleted; use the log inside ...
+    lpbandits.errors.InvalidInput: the files of the log in ... were deleted, or ...
     """
 
     folder: Path
@@ -117,9 +113,7 @@ def read_block(folder: Path, number: int, n_actions: int) -> Ratings:
     try:
         offsets, action, rating = read_arrays(folder / block_name(number), 3)
     except FileNotFoundError:
-        raise InvalidInput(
-            f"the files of the log in {folder} were deleted; use the log inside `with spill_ratings(…) as log:`"
-        ) from None
+        raise _missing(folder, platform.node()) from None
     except (ValueError, EOFError):
         raise InvalidInput(
             f"block {number} of the log in {folder} is truncated or was changed; call spill_ratings again"
@@ -143,46 +137,29 @@ class DiskBlocks(Blocks):
     @property
     def local(self) -> "DiskBlocks":
         """These blocks without workers."""
-        return DiskBlocks(self.log, Executor(threads=self.pool.count), self.pool, replace(self.budget, sending=0))
+        return DiskBlocks(self.log, Executor(threads=self.pool.count), self.pool, replace(self.budget, workers=0))
 
-    def map(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
-        """Yield the result of a stage for each block."""
-        runs = itertools.pairwise(range(len(self.edges)))
-        for result, peak in self._executor.map(_run, self._jobs(runs, stage, common, per_person, fold=False)):
-            self._record(peak)
+    @property
+    def n_folds(self) -> int:
+        """Number of partial sums of `fold`: each worker sends a few."""
+        return 1 if self._executor.in_process else FOLDS_PER_WORKER * self._executor.n_workers
+
+    def _results(self, runs: Runs, call: Call, *, fold: bool = True, in_order: bool = True) -> Iterator[Any]:
+        stage, common, per_person = call
+
+        def jobs() -> Iterator[tuple[Any, ...]]:
+            for low, high in runs:
+                blocks = [(number, self._slices(per_person, number)) for number in range(low, high)]
+                yield stage, self.log.folder, blocks, len(self.log.actions), self._executor.threads, common, fold
+
+        if in_order:
+            ahead: Any = {"max_ahead": AHEAD} if fold else {}
+            results = self._executor.map(_run, jobs(), **ahead)
+        else:
+            results = (result for _, result in self._executor.as_completed(_run, jobs()))
+        for result, (process, peak) in results:
+            self.peaks[process] = max(peak, self.peaks.get(process, 0))
             yield result
-
-    def fold(self, stage: Callable[..., list[Any]], *common: Any, per_person: Sequence[Any] = ()) -> list[Any]:
-        """Return the sums over all blocks; each worker sends a few partial sums."""
-        n_blocks = len(self.edges) - 1
-        n_folds = min(1 if self._executor.in_process else FOLDS_PER_WORKER * self._executor.n_workers, n_blocks)
-        runs = itertools.pairwise(n_blocks * fold // n_folds for fold in range(n_folds + 1))
-        totals: list[Any] | None = None
-        jobs = self._jobs(runs, stage, common, per_person)
-        for _, (partial, peak) in self._executor.as_completed(_run, jobs, batch=False):
-            self._record(peak)
-            totals = partial if totals is None else iadd_each(totals, partial)
-        return totals or []
-
-    def fold_runs(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
-        """Yield the sums over every run of blocks."""
-        jobs = self._jobs(block_runs(len(self.edges) - 1), stage, common, per_person)
-        for partial, peak in self._executor.map(_run, jobs, batch=False, max_ahead=AHEAD):
-            self._record(peak)
-            yield partial
-
-    def _jobs(
-        self, runs: Iterable[tuple[int, int]], stage: Any, common: Any, per_person: Sequence[Any], *, fold: bool = True
-    ) -> Iterator[tuple[Any, ...]]:
-        """Yield the arguments of `_run` for each run of blocks, whose files must exist."""
-        for low, high in runs:
-            for number in range(low, high):
-                self._check_exists(number)
-            blocks = [(number, self._slices(per_person, number)) for number in range(low, high)]
-            yield stage, self.log.folder, blocks, len(self.log.actions), self._executor.threads, common, fold
-
-    def _record(self, peak: Peak) -> None:
-        self.peaks[peak[0]] = max(peak[1], self.peaks.get(peak[0], 0))
 
     def subset(self, people: IntArray) -> Ratings:
         """Return the ratings of some people, in memory."""
@@ -204,15 +181,9 @@ class DiskBlocks(Blocks):
 
     def probe(self) -> None:
         """Raise if a worker does not see the files, before the work starts."""
-        self._check_exists(0)
-        for host, sees in self._executor.run_everywhere(_sees, self.log.folder, 0):
+        for host, sees in [_sees(self.log.folder), *self._executor.run_everywhere(_sees, self.log.folder)]:
             if not sees:
-                raise _unseen(host, self.log.folder)
-
-    def _check_exists(self, number: int) -> None:
-        """Raise if the file of a block was deleted; otherwise a worker without it does not share the folder."""
-        if not _sees(self.log.folder, number)[1]:
-            self.log.block(number)  # raises
+                raise _missing(self.log.folder, host)
 
 
 def peak_of_process() -> Peak:
@@ -220,14 +191,14 @@ def peak_of_process() -> Peak:
     return f"{platform.node()}:{os.getpid()}", peak_bytes() or 0
 
 
-def _sees(folder: Path, number: int) -> tuple[str, bool]:
-    return platform.node(), (folder / block_name(number)).exists()
+def _sees(folder: Path) -> tuple[str, bool]:
+    return platform.node(), (folder / block_name(0)).exists()
 
 
-def _unseen(host: str, folder: Path) -> InvalidInput:
+def _missing(folder: Path, host: str) -> InvalidInput:
     return InvalidInput(
-        f"the worker on {host} does not see {folder}, where the log is; name a folder that all machines share "
-        "(scratch=…; --scratch)"
+        f"the files of the log in {folder} were deleted, or {host} does not see them; use the log inside `with "
+        "spill_ratings(…) as log:`, and with several machines a folder that all share (scratch=…; --scratch)"
     )
 
 
@@ -240,13 +211,10 @@ def _run(
     common: Sequence[Any],
     fold: bool,
 ) -> tuple[Any, Peak]:
-    """Run a stage on one block, or fold it over several; a worker that joined after `probe` may not see the files."""
+    """Run a stage on one block, or fold it over several."""
     totals = None
     with Threads(threads) as pool:
         for number, arrays in blocks:
-            host, sees = _sees(folder, number)
-            if not sees:
-                raise _unseen(host, folder)
             block = read_block(folder, number, n_actions)
             totals = stage(block, pool, *((totals,) if fold else ()), *common, *arrays)
     return totals, peak_of_process()

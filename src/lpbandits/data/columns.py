@@ -3,9 +3,8 @@
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from types import MappingProxyType
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -13,15 +12,18 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.io.compressed import Limit
 
-GUESSES = {
+if TYPE_CHECKING:
+    from lpbandits.data.tables import Table
+
+KNOWN_NAMES = {
     "person": "person|user|reader|customer|patient|people|uid|member|viewer|voter|guest",
     "action": "action|item|movie|book|isbn|product|film|song|artist|track|dish|arm",
     "rating": "rating|score|stars|reward|grade|ratings|bookrating|value",
 }
-"""Recognised column names, without case, punctuation and a final 'id'."""
+"""Recognised column names, compared without case, punctuation and a final 'id'."""
 
 RANKS = ("rank", "ranking", "place", "position")
-"""Names that suggest ranks. They are never guessed: naming the column confirms that 1 is best."""
+"""Names that suggest ranks. A rank column is never guessed: naming it (rank=…) confirms that 1 is best."""
 
 MAX_COLUMNS = 10_000
 
@@ -34,12 +36,10 @@ BLANKS = ("", "na", "n/a", "nan", "none", "null", "-")
 LAYOUTS = ("auto", "long", "wide", "rankings")
 DUPLICATES = ("error", "last", "mean")
 
-_NONE: Mapping[str, str] = MappingProxyType({})
-_LAYOUT_HINT = "if it is not one rating per row, set layout=… (--layout wide, --layout rankings)"
 _DECIMAL = re.compile(r"[+-]?[0-9]+(\.[0-9]{3})*,[0-9]+")
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?")
 _POINTS = r"^[+-]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?$"
-"""A number with points between thousands, which goes with a decimal comma."""
+"""A number with points as thousands separators, as used with a decimal comma: 1.234,5."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ class ReadOptions:
             if name is not None:
                 validate.as_text(name, role)
         if self.rank is not None and self.rating is not None:
-            raise InvalidInput(f"rating is {self.rating!r} and rank is {self.rank!r}; a log has one of them: drop one")
+            raise InvalidInput(f"rating is {self.rating!r} and rank is {self.rank!r}; give one of them")
         validate.as_choice(self.duplicates, "duplicates", DUPLICATES)
         validate.as_flag(self.decimal_comma, "decimal_comma")
         validate.as_count(self.min_person, "min_person", low=0)
@@ -75,25 +75,13 @@ class ReadOptions:
         if self.unpack_limit is not None:
             validate.as_count(self.unpack_limit, "unpack_limit", high=2**63 - 1)
 
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> "ReadOptions":
-        """Return the options of a call; an unknown name is an `InvalidInput`."""
-        names = [field.name for field in fields(cls)]
-        for name in options:
-            if name not in names:
-                raise InvalidInput(
-                    f"unknown option {validate.short_repr(name)}; the options are {', '.join(names)}"
-                    + validate.did_you_mean(name, names)
-                )
-        return cls(**options)
-
     @property
     def columns(self) -> dict[str, str | None]:
         """Names of the columns by role, None where they are guessed."""
         return {"person": self.person, "action": self.action, "rating": self.rating, "rank": self.rank}
 
     def named(self, *roles: str) -> list[str]:
-        """Return the roles whose column is named."""
+        """Return those of the roles for which the user named a column."""
         return [role for role in roles if self.columns[role] is not None]
 
     @property
@@ -103,64 +91,72 @@ class ReadOptions:
 
 
 def guess_columns(
-    columns: Sequence[str],
-    named: Mapping[str, str | None],
-    name: str,
-    roles: Sequence[str] = tuple(GUESSES),
-    *,
-    lacking: Mapping[str, str] = _NONE,
-) -> dict[str, str]:
-    """Return the column of each role: person, action and rating (or rank, if that is named).
+    table: "Table", named: Mapping[str, str | None], roles: Sequence[str] = tuple(KNOWN_NAMES)
+) -> dict[str, int]:
+    """Return the number of the column of each role: person, action and rating (or rank, if that is named).
 
-    `columns` are the columns that all files of a source have. `lacking` maps each other column to a file without it.
-
-    >>> guess_columns(["User-ID", "ISBN", "Book-Rating"], {}, "books.csv")
-    {'person': 'User-ID', 'action': 'ISBN', 'rating': 'Book-Rating'}
+    >>> from lpbandits.data.tables import Table
+    >>> guess_columns(Table("books", pl.LazyFrame({"User-ID": [1], "ISBN": [7], "Book-Rating": [5]})), {})
+    {'person': 0, 'action': 1, 'rating': 2}
     """
-    chosen = {}
     last = "rating" if named.get("rank") is None else "rank"
-    for role in (last if role == "rating" else role for role in roles):
-        column = named.get(role)
-        if column is None:
-            chosen[role] = _guess(columns, role, name, lacking)
-        else:
-            chosen[role] = find_column(columns, column, role, name, lacking=lacking)
+    renamed = [last if role == "rating" else role for role in roles]
+    chosen = {role: find_column(table, role, named.get(role)) for role in renamed}
     if len(set(chosen.values())) < len(chosen):
-        raise InvalidInput(
-            f"person, action and {last} must be three columns of {name}, got {_join(chosen.values())}; name others"
-        )
+        names = _join(table.names[index] for index in chosen.values())
+        raise InvalidInput(f"person, action and {last} must be three columns of {table.name}, got {names}; name others")
     return chosen
 
 
-def find_column(
-    columns: Sequence[str], wanted: str, role: str, name: str, *, lacking: Mapping[str, str] = _NONE
-) -> str:
-    """Return the name of a column that must occur exactly once."""
-    wanted = validate.as_text(wanted, role)
-    if wanted in lacking:
-        raise lacks(lacking[wanted], wanted, f"for the {role}")
-    if wanted not in columns:
+def find_column(table: "Table", role: str, wanted: str | None) -> int:
+    """Return the number of the column with the wanted name, by default of the only one whose name suggests the role."""
+    names, lacking = table.names, table.lacking
+    candidates = like(names, role) if wanted is None else [name for name in names if name == wanted]
+    if len(candidates) == 1:
+        return check_once(table, names.index(candidates[0]))
+    elsewhere = like(lacking, role) if wanted is None else [name for name in lacking if name == wanted]
+    if elsewhere and not candidates:
+        raise lacks(lacking[elsewhere[0]], elsewhere[0], f"for the {role}")
+    if wanted is not None:
         raise InvalidInput(
-            f"{name} has no column {wanted!r} for the {role}; its columns are {_join(columns)}"
-            + validate.did_you_mean(wanted, columns)
+            f"{table.name} has no column {wanted!r} for the {role}; its columns are {_join(names)}"
+            + validate.did_you_mean(wanted, names)
         )
-    return _check_once(columns, wanted, name)
+    why = "no column" if not candidates else f"{len(candidates)} columns ({_join(candidates)})"
+    ranks = [name for name in names if normalized(name) in RANKS] if role == "rating" else []
+    hint = f"; if {ranks[0]!r} holds ranks (1 is best), set rank={ranks[0]!r} (--rank {ranks[0]})" if ranks else ""
+    numeric = [name.replace(".", "", 1).lstrip("-").isdigit() for name in names]
+    if numeric[:1] == [True] and 2 * sum(numeric) > len(names):
+        hint += "; the first line looks like data: add a header line"
+    elif not candidates:
+        hint += "; if it is not one rating per row, set layout=… (--layout wide, --layout rankings)"
+    raise InvalidInput(
+        f"{why} of {table.name} could be the {role}; its columns are {_join(names)}: name one with {role}=… (--{role})"
+        + hint
+    )
 
 
 def lacks(file: str, column: str, why: str) -> InvalidInput:
     """Return the error for a file without a column that other files have."""
-    return InvalidInput(f"{file} has no column {column!r} {why}, which other files have; add it, or leave the file out")
+    return InvalidInput(
+        f"{file} has no column {column!r} {why}, but other files have this column; add it, or leave the file out"
+    )
 
 
 def like(columns: Iterable[str], role: str) -> list[str]:
     """Return the columns whose name suggests a role."""
-    return [column for column in columns if re.fullmatch(GUESSES[role], normalized(column))]
+    return [column for column in columns if re.fullmatch(KNOWN_NAMES[role], normalized(column))]
 
 
-def check_distinct(columns: Sequence[str], chosen: Iterable[int], name: str) -> None:
-    """Raise if one of the chosen columns has the same name as another."""
-    for index in chosen:
-        _check_once(columns, columns[index], name)
+def check_once(table: "Table", index: int) -> int:
+    """Return the number of a column if no other has the same name."""
+    name = table.names[index]
+    if f"{name}{DUPLICATED}0" in table.names:
+        second = table.names.index(f"{name}{DUPLICATED}0") + 1
+        raise InvalidInput(
+            f"{table.name} has two columns {name!r}, number {index + 1} and {second}; rename or remove one"
+        )
+    return index
 
 
 def check_width(n_columns: int, name: str) -> None:
@@ -196,34 +192,6 @@ def _join(names: Iterable[str]) -> str:
     return ", ".join(repr(name) for name in names)
 
 
-def _check_once(columns: Sequence[str], column: str, name: str) -> str:
-    if f"{column}{DUPLICATED}0" in columns:
-        first, second = columns.index(column) + 1, columns.index(f"{column}{DUPLICATED}0") + 1
-        raise InvalidInput(f"{name} has two columns {column!r}, number {first} and {second}; rename or remove one")
-    return column
-
-
-def _guess(columns: Sequence[str], role: str, name: str, lacking: Mapping[str, str]) -> str:
-    candidates = like(columns, role)
-    if len(candidates) == 1:
-        return _check_once(columns, candidates[0], name)
-    elsewhere = [] if candidates else like(lacking, role)
-    if elsewhere:
-        raise lacks(lacking[elsewhere[0]], elsewhere[0], f"for the {role}")
-    why = "no column" if not candidates else f"{len(candidates)} columns ({_join(candidates)})"
-    ranks = [column for column in columns if normalized(column) in RANKS] if role == "rating" else []
-    hint = f"; if {ranks[0]!r} holds ranks, 1 the best: rank={ranks[0]!r} (--rank {ranks[0]})" if ranks else ""
-    numeric = [column.replace(".", "", 1).lstrip("-").isdigit() for column in columns]
-    if numeric[:1] == [True] and 2 * sum(numeric) > len(columns):
-        hint += "; the first line looks like data: add a header line"
-    elif not candidates:
-        hint += f"; {_LAYOUT_HINT}"
-    raise InvalidInput(
-        f"{why} of {name} could be the {role}; its columns are {_join(columns)}: name one with {role}=… (--{role})"
-        + hint
-    )
-
-
 def is_text(dtype: pl.DataType) -> bool:
     """Return whether a column holds text or categories."""
     return dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum)
@@ -247,10 +215,11 @@ def number(column: pl.Expr, dtype: pl.DataType, *, decimal_comma: bool) -> pl.Ex
     return text.cast(pl.Float64, strict=False)
 
 
-def is_blank(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Return which cells of a wide table are empty."""
-    if is_text(dtype):
-        return column.is_null() | column.cast(pl.String).str.strip_chars().str.to_lowercase().is_in(BLANKS)
+def is_blank(name: str, dtype: pl.DataType, blanks: Sequence[str] = BLANKS) -> pl.Expr:
+    """Return which cells of a column are empty: null, NaN, or text that is one of `blanks`."""
+    column = pl.col(name)
+    if is_text(dtype) and blanks:
+        return column.is_null() | column.cast(pl.String).str.strip_chars().str.to_lowercase().is_in(blanks)
     return column.is_null() | column.is_nan() if dtype.is_float() else column.is_null()
 
 

@@ -115,20 +115,13 @@ def labels_of(actions: Any) -> tuple[Label, ...]:
 
 def _distinct(labels: Any, name: str, rows: int) -> tuple[list[Label], IntArray]:
     """Return the distinct labels in order of first occurrence, and the index of each row's label."""
-    if isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "iuU" and labels.size:
-        unique, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-        rank = np.argsort(first)
-        place = np.empty(len(unique), dtype=np.int64)
-        place[rank] = np.arange(len(unique))
-        distinct, codes = unique[rank].tolist(), place[inverse]
+    if isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "iuU":
+        entries = labels.tolist()
     else:
-        index: dict[Label, int] = {}
-        entries = validate.as_list(labels, name, "labels", max_length=rows + 1)
-        codes = np.array(
-            [index.setdefault(validate.as_label(label, f"{name}[{i}]"), len(index)) for i, label in enumerate(entries)],
-            dtype=np.int64,
-        )
-        distinct = list(index)
-    if len(codes) != rows:
-        raise InvalidInput(f"{name} has {len(codes)} entries for {rows} rewards; give three equally long lists")
-    return [validate.as_label(label, name) for label in distinct], codes
+        entries = list(validate.as_list(labels, name, "labels", max_length=rows + 1))
+        entries = [validate.as_label(label, f"{name}[{i}]") for i, label in enumerate(entries)]
+    if len(entries) != rows:
+        raise InvalidInput(f"{name} has {len(entries)} entries for {rows} rewards; give three equally long lists")
+    index = {label: i for i, label in enumerate(dict.fromkeys(entries))}
+    codes = np.fromiter(map(index.__getitem__, entries), dtype=np.int64, count=rows)
+    return [validate.as_label(label, name) for label in index], codes

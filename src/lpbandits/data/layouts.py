@@ -10,8 +10,7 @@ from lpbandits import validate
 from lpbandits.data.columns import (
     DUPLICATED,
     ReadOptions,
-    check_distinct,
-    comma_hint,
+    check_once,
     find_column,
     guess_columns,
     is_blank,
@@ -21,15 +20,13 @@ from lpbandits.data.columns import (
     normalized,
     number,
 )
-from lpbandits.data.preflib import read_preflib
-from lpbandits.data.sources import Source
-from lpbandits.data.tables import Table, open_table
+from lpbandits.data.preflib import PrefLibTable
+from lpbandits.data.tables import Table
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import check_resources
-from lpbandits.text import pluralize
 
 NOT_ACTIONS = "timestamp|time|date|datetime|year|age|weight|count|rank|place|position|index"
-"""Names of numeric columns that are hardly actions: a table with one of them is not recognised as wide."""
+"""Names of numeric columns that are probably not actions: a table with one of them is not recognised as wide."""
 
 PLACES = re.compile(
     r"(?:(?:rank|place|choice|preference|pref|position)[ _.#-]*([0-9]{1,4})|([0-9]{1,4})(?:st|nd|rd|th))"
@@ -48,24 +45,25 @@ class LongTable:
     dropped: Mapping[str, int] = field(default_factory=dict)
 
 
-def to_long(source: Source, options: ReadOptions) -> LongTable:
+def to_long(table: Table, options: ReadOptions) -> LongTable:
     """Return a table in any layout as one rating per row."""
-    layout = options.layout
-    if source.kind == "preflib":
+    layout, person = options.layout, None
+    if isinstance(table, PrefLibTable):
         _refuse(options, ("person", "action", "rating", "rank"), "a PrefLib file has no columns to name")
         if layout not in ("auto", "rankings"):
-            raise InvalidInput(f"layout is {layout!r}, but {source.name} is a PrefLib file of rankings; leave it out")
-        return LongTable(read_preflib(source).lazy(), "rankings", ranks=True)
-    if source.columns and layout not in ("auto", "long"):
-        raise InvalidInput(f"layout is {layout!r}, but {source.name} has one rating per row; leave it out (--layout)")
-    table = open_table(source, wide=layout == "wide")
-    person: int | None = None
+            raise InvalidInput(
+                f"layout is {layout!r}, but {table.name} is a PrefLib file of rankings; remove layout (--layout)"
+            )
+        return LongTable(table.read().lazy(), "rankings", ranks=True)
+    if table.headless and layout not in ("auto", "long"):
+        raise InvalidInput(f"layout is {layout!r}, but {table.name} has one rating per row; remove it (--layout)")
     if layout == "auto":
         layout, person = _recognise(table, options)
     if layout == "long":
-        chosen = guess_columns(table.names, options.columns, source.name, lacking=table.lacking)
-        places = {"rating" if role == "rank" else role: table.names.index(name) for role, name in chosen.items()}
-        return LongTable(table.columns(**places), "long", ranks="rank" in chosen)
+        chosen = guess_columns(table, options.columns)
+        ranks = "rank" in chosen
+        chosen = {"rating" if role == "rank" else role: index for role, index in chosen.items()}
+        return LongTable(table.columns(**chosen), "long", ranks=ranks)
     _refuse(options, ("action", "rating", "rank"), f"with layout {layout!r} only the person has a column to name")
     for column, file in table.lacking.items():
         raise lacks(file, column, f"in a table with layout {layout!r}")
@@ -76,21 +74,21 @@ def to_long(source: Source, options: ReadOptions) -> LongTable:
             f"table with layout {layout!r}; use one order in all files, or name the person of a wide table (--person)"
         )
     if person is None and options.person is not None:
-        person = table.names.index(find_column(table.names, options.person, "person", source.name))
-    person = person or 0
-    others = _other_columns(table, person)
-    if layout == "wide":
-        rows, dropped = unpivot(table, person, others, decimal_comma=options.decimal_comma)
-    else:
-        rows, dropped = unpivot_rankings(table, person, others)
-    return LongTable(rows.lazy(), layout, ranks=layout == "rankings", dropped=dropped)
+        person = find_column(table, "person", options.person)
+    return _unpivot(table, person or 0, layout)
+
+
+def _refuse(options: ReadOptions, roles: tuple[str, ...], why: str) -> None:
+    """Raise if the user named a column that the layout does not use."""
+    for role in options.named(*roles):
+        raise InvalidInput(f"{role} is {options.columns[role]!r}, but {why}; leave it out (--{role})")
 
 
 def _recognise(table: Table, options: ReadOptions) -> tuple[str, int | None]:
-    """Return the layout and the person's column of a table that is surely wide or rankings; otherwise long."""
+    """Return the layout and the person's column of a table that is unambiguously wide or rankings; otherwise long."""
     names = table.names
     known = [*names, *table.lacking]
-    named = table.source.columns or options.named("action", "rating", "rank")
+    named = table.headless or options.named("action", "rating", "rank")
     people = [options.person] if options.person is not None else like(names, "person")
     if named or like(known, "action") or like(known, "rating") or len(people) != 1 or people[0] not in names:
         return "long", None
@@ -103,12 +101,51 @@ def _recognise(table: Table, options: ReadOptions) -> tuple[str, int | None]:
         return "rankings", person
     if len(others) < 2 or places or any(re.fullmatch(NOT_ACTIONS, normalized(word)) for word in words):
         return "long", None
-    return ("wide", person) if is_wide(table, person, others) else ("long", None)
+    return ("wide", person) if _is_wide(table, person, others) else ("long", None)
+
+
+def _is_wide(table: Table, person: int, others: list[int]) -> bool:
+    """Return whether a table is unambiguously wide: no person has two rows, and all other cells are numbers or empty.
+
+    Numbers may have a decimal comma, which is reported when they are read.
+    """
+    people = table.columns(person=person).filter(~pl.col("blank"))
+    if people.select(pl.col("person").is_duplicated().any()).collect(engine="streaming").item():
+        return False
+    try:
+        cells = _cells(table, person, others, "wide")
+    except InvalidInput:
+        return False
+    dtype = cells.collect_schema()["rating"]
+    values = {str(comma): number(pl.col("rating"), dtype, decimal_comma=comma) for comma in (False, True)}
+    valid = {
+        comma: (x.is_finite() & (x.abs() <= validate.MAX_ABS_VALUE)).fill_null(False) for comma, x in values.items()
+    }
+    count, *all_valid = cells.select(pl.len(), **{comma: x.all() for comma, x in valid.items()}).collect().row(0)
+    return count > 0 and any(all_valid)
+
+
+def _unpivot(table: Table, person: int, layout: str) -> LongTable:
+    """Return one row per rating of a wide table, or per ranked action, with its rank as rating."""
+    others = _other_columns(table, person)
+    rows, blank = (
+        table.columns(person=person).select(pl.len(), pl.col("blank").sum()).collect(engine="streaming").row(0)
+    )
+    check_resources(
+        f"a table of {rows:,} rows and {len(others):,} columns",
+        "give one rating per row instead, in three columns",
+        size=40 * rows * len(others),
+    )
+    long = _cells(table, person, others, layout).collect(engine="streaming")
+    dropped = {"blank_lines": blank, "rows_without_ratings": rows - blank - long["row"].n_unique()}
+    if layout == "rankings":
+        return LongTable(long.sort("row", "rating").lazy(), layout, ranks=True, dropped=dropped)
+    dropped["columns_without_ratings"] = len(others) - long["action"].n_unique()
+    return LongTable(long.lazy(), layout, dropped=dropped)
 
 
 def _other_columns(table: Table, person: int) -> list[int]:
     """Return the columns of actions or places; columns without a name must be empty, and are dropped."""
-    source = table.source
     others = [i for i in range(len(table.names)) if i != person]
     nameless = [i for i in others if not table.names[i].partition(DUPLICATED)[0].strip()]
     if nameless:
@@ -116,141 +153,50 @@ def _other_columns(table: Table, person: int) -> list[int]:
         full = cells.select(pl.exclude("row", "blank").is_not_null().any()).collect(engine="streaming").row(0)
         if any(full):
             at = nameless[full.index(True)] + 1
-            raise InvalidInput(f"column {at} of {source.name} has no name; name it, or empty it")
+            raise InvalidInput(
+                f"column {at} of {table.name} has values but no name; name it in the header, or delete it"
+            )
     named = [i for i in others if i not in set(nameless)]
     if not named:
         raise InvalidInput(
-            f"{source.name} has one column; give a person and at least one more column, or one rating per row"
+            f"{table.name} has one column; give a person and at least one more column, or one rating per row"
         )
-    check_distinct(table.names, named, source.name)
+    for i in named:
+        check_once(table, i)
     return named
 
 
-def _refuse(options: ReadOptions, roles: tuple[str, ...], why: str) -> None:
-    """Raise if a column is named that has no effect."""
-    for role in options.named(*roles):
-        raise InvalidInput(f"{role} is {options.columns[role]!r}, but {why}; leave it out (--{role})")
+def _cells(table: Table, person: int, others: list[int], layout: str) -> pl.LazyFrame:
+    """Return all non-empty cells as row, blank, person, action and rating; a column of another type raises.
 
-
-def is_wide(table: Table, person: int, others: list[int]) -> bool:
-    """Return whether a table is surely wide: no person has two rows, and all other cells are numbers or empty.
-
-    Numbers may have a decimal comma, which is reported when they are read.
+    In a wide table the column is the action and the cell its rating; in rankings the cell is the action and the
+    position of the column its rank.
     """
-    types = _columns(table, person, others).collect_schema()
-    people = table.columns(person=person).filter(~pl.col("blank"))
-    if not all(_is_numeric(types[str(i)]) for i in range(len(others))):
-        return False
-    if people.select(pl.col("person").is_duplicated().any()).collect(engine="streaming").item():
-        return False
-    _count_rows(table, person, len(others))
-    cells = _cells(table, person, others)
-    return len(cells) > 0 and any(_bad_cells(cells, decimal_comma=comma).is_empty() for comma in (False, True))
-
-
-def unpivot(
-    table: Table, person: int, others: list[int], *, decimal_comma: bool
-) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Return one row per rating of a wide table, and the number of rows and columns without ratings."""
-    names = [table.names[i] for i in others]
-    types = _columns(table, person, others).collect_schema()
-    for i, name in enumerate(names):
-        if not _is_numeric(types[str(i)]):
+    names = [f":{table.names[i]}" if layout == "wide" else str(rank) for rank, i in enumerate(others, start=1)]
+    columns = table.columns(person=person, **dict(zip(names, others, strict=True)))
+    types = columns.collect_schema()
+    for name, i in zip(names, others, strict=True):
+        if not (is_text(types[name]) or types[name].is_numeric() or types[name] == pl.Null):
             raise InvalidInput(
-                f"column {name!r} of {table.source.name} holds {types[str(i)]} values; in a wide table all columns "
-                "except the person's must hold numbers: drop the column"
+                f"column {table.names[i]!r} of {table.name} holds {types[name]} values; with layout {layout!r} all "
+                f"columns except the person's must hold {'numbers' if layout == 'wide' else 'actions'}: drop the column"
             )
-    rows, blank = _count_rows(table, person, len(others))
-    cells = _cells(table, person, others)
-    bad = _bad_cells(cells, decimal_comma=decimal_comma)
-    if len(bad):
-        first = bad.sort("row", "action").row(0, named=True)
-        hint = comma_hint(first["rating"]) or "correct it, or drop the column if it is not an action"
-        raise InvalidInput(
-            f"{table.source.place(first['row'])}: the rating of {names[first['action']]!r} must be a finite number "
-            f"within ±{validate.MAX_ABS_VALUE:g}, got {validate.short_repr(first['rating'])} "
-            f"({pluralize(len(bad), 'such cell')} in all); {hint}"
+    index = ["row", "blank", "person"]
+    if layout == "wide":
+        dtype = pl.String() if any(is_text(types[name]) for name in names) else pl.Float64()
+        cells = columns.with_columns(pl.col(names).cast(dtype)).unpivot(
+            names, index=index, variable_name="action", value_name="rating"
         )
-    labels = pl.Series(names, dtype=pl.String).gather(cells["action"])
-    dropped = {
-        "blank_lines": blank,
-        "rows_without_ratings": rows - blank - cells["row"].n_unique(),
-        "columns_without_ratings": len(others) - cells["action"].n_unique(),
-    }
-    return cells.with_columns(action=labels, blank=pl.lit(False)), dropped
+        return cells.filter(~is_blank("rating", dtype)).with_columns(pl.col("action").str.slice(1))
+    labels = columns.with_columns(_label(name, types[name]) for name in names)
+    cells = labels.unpivot(names, index=index, variable_name="rating", value_name="action")
+    return cells.filter(pl.col("action").is_not_null()).with_columns(pl.col("rating").cast(pl.Float64))
 
 
-def unpivot_rankings(table: Table, person: int, others: list[int]) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Return one row per ranked action, with its rank as rating, and the number of rows without any.
-
-    The columns except the person's are ranks, best first.
-    """
-    columns = _columns(table, person, others)
-    types = columns.collect_schema()
-    labels = [_label(table, table.names[index], str(i), types[str(i)]) for i, index in enumerate(others)]
-    rows, blank = _count_rows(table, person, len(others))
-    cells = columns.select("row", "blank", "person", *labels).collect(engine="streaming")
-    ranks = [
-        cells.select("row", "blank", "person", action=pl.col(str(i)), rating=pl.lit(float(i + 1)))
-        for i in range(len(others))
-    ]
-    long = pl.concat(ranks).filter(pl.col("action").is_not_null()).sort("row", maintain_order=True)
-    return long, {"blank_lines": blank, "rows_without_ratings": rows - blank - long["row"].n_unique()}
-
-
-def _count_rows(table: Table, person: int, n_columns: int) -> tuple[int, int]:
-    """Return the number of rows and of blank rows, if all cells fit in memory."""
-    count = table.columns(person=person).select(pl.len(), pl.col("blank").sum())
-    rows, blank = count.collect(engine="streaming").row(0)
-    check_resources(
-        f"a table of {rows:,} rows and {n_columns:,} columns",
-        "give one rating per row instead, in three columns",
-        size=40 * rows * n_columns,
-    )
-    return int(rows), int(blank)
-
-
-def _columns(table: Table, person: int, others: list[int]) -> pl.LazyFrame:
-    """Return the person, and the other columns named by their position."""
-    return table.columns(person=person, **{str(i): index for i, index in enumerate(others)})
-
-
-def _cells(table: Table, person: int, others: list[int]) -> pl.DataFrame:
-    """Return all non-empty cells: row, person, number of the column (as `action`) and content (as `rating`)."""
-    columns = _columns(table, person, others)
-    names = [str(i) for i in range(len(others))]
-    types = columns.collect_schema()
-    dtype = pl.String() if any(is_text(types[name]) for name in names) else pl.Float64()
-    cells = columns.with_columns(pl.col(names).cast(dtype)).unpivot(
-        names, index=["row", "person"], variable_name="action", value_name="rating"
-    )
-    full = cells.filter(~is_blank(pl.col("rating"), dtype)).with_columns(pl.col("action").cast(pl.Int64))
-    return full.collect(engine="streaming")
-
-
-def _is_numeric(dtype: pl.DataType) -> bool:
-    return is_text(dtype) or dtype.is_numeric() or dtype == pl.Null
-
-
-def _bad_cells(cells: pl.DataFrame, *, decimal_comma: bool) -> pl.DataFrame:
-    value = number(pl.col("rating"), cells.schema["rating"], decimal_comma=decimal_comma)
-    good = value.is_finite() & (value.abs() <= validate.MAX_ABS_VALUE)
-    return cells.filter(~good.fill_null(False))
-
-
-def _label(table: Table, name: str, column: str, dtype: pl.DataType) -> pl.Expr:
+def _label(name: str, dtype: pl.DataType) -> pl.Expr:
     """Return the actions of a column of ranks as text, null where it is empty."""
-    cell = pl.col(column)
+    cell = pl.col(name)
     if dtype.is_float():
-        cell = pl.when(cell.is_not_nan()).then(cell)
         integer = pl.when(cell == cell.round()).then(cell.cast(pl.Int64, strict=False).cast(pl.String))
-        return integer.otherwise(cell.cast(pl.String)).alias(column)
-    if dtype.is_integer() or dtype == pl.Null:
-        return cell.cast(pl.String)
-    if not is_text(dtype):
-        raise InvalidInput(
-            f"column {name!r} of {table.source.name} holds {dtype} values; in a table of rankings all columns except "
-            "the person's must hold actions: drop the column"
-        )
-    text = cell.cast(pl.String)
-    return pl.when(text.str.strip_chars() != "").then(text).alias(column)
+        cell = integer.otherwise(cell.cast(pl.String))
+    return pl.when(~is_blank(name, dtype, blanks=("",))).then(cell.cast(pl.String)).alias(name)

@@ -14,7 +14,7 @@ from lpbandits.text import display
 from lpbandits.typing import Label
 
 MAX_BYTES = 2**27
-"""Size of a table of names."""
+"""Maximum size in bytes of a table of names."""
 
 _MEMBERS = ("movies.csv", "movies.dat")
 
@@ -41,23 +41,6 @@ def read_names(path: str | Path) -> dict[str, str]:
     return names
 
 
-def unmatched(names: Mapping[str, str], actions: Sequence[Label]) -> str:
-    """Return a warning if no action has a name, with examples; an empty string otherwise.
-
-    >>> print(unmatched({"tt1": "Heat"}, [1, 2]))
-    none of the 1 names belongs to an action: names have labels such as 'tt1', actions such as '1'; ...
-    >>> unmatched({"1": "Heat"}, [1, 2])
-    ''
-    """
-    if any(str(label) in names for label in actions):
-        return ""
-    return (
-        f"none of the {len(names):,} names belongs to an action: names have labels such as "
-        f"{display(next(iter(names), ''))!r}, actions such as {display(actions[0])!r}; give a table with the "
-        "labels of the actions in its first column"
-    )
-
-
 @translate_errors("reading genres")
 def read_genres(path: str | Path) -> dict[str, tuple[str, ...]]:
     """Return genres by label from the third column of MovieLens, separated by '|'."""
@@ -66,7 +49,7 @@ def read_genres(path: str | Path) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Naming:
-    """Names of the actions of a log; None if no names were given or none matched."""
+    """Result of `name_actions`: the names of all actions, None if no names were given or none matched."""
 
     names: tuple[str, ...] | None = None
     matched: int | None = None
@@ -86,17 +69,20 @@ def name_actions(actions: Sequence[Label], names: Mapping[str, str] | None) -> N
         raise InvalidInput(
             f"names must be a dict of names by label, got {validate.short_repr(names)}; use read_names(…)"
         )
-    table = {
-        str(validate.as_label(label, "a label of names")): validate.as_text(
-            name, f"names[{validate.short_repr(label)}]"
-        )
-        for label, name in names.items()
-    }
+    table = {}
+    for label, name in names.items():
+        text = str(validate.as_label(label, "a label of names"))
+        table[text] = validate.as_text(name, f"names[{validate.short_repr(label)}]")
     texts = [str(label) for label in actions]
     matched = sum(text in table for text in texts)
     if matched:
         return Naming(tuple(table.get(text, text) for text in texts), matched)
-    return Naming(matched=0, warnings=(unmatched(table, actions),))
+    warning = (
+        f"none of the {len(table):,} names belongs to an action: names have labels such as "
+        f"{display(next(iter(table), ''))!r}, actions such as {display(actions[0])!r}; give a table with the "
+        "labels of the actions in its first column"
+    )
+    return Naming(matched=0, warnings=(warning,))
 
 
 def _rows(path: str | Path) -> list[list[str]]:

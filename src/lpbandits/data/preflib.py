@@ -1,14 +1,17 @@
-"""PrefLib files of rankings: numbers of voters and their orders, with ties in braces."""
+"""`PrefLibTable`: a PrefLib file of rankings.
+
+Each line holds a number of voters and the order that they share, with ties in braces.
+"""
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from lpbandits.data.sources import Source
+from lpbandits.data.tables import DAMAGED, Table
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import check_resources
 
@@ -19,161 +22,136 @@ _NUMBER = r"\s*[0-9]{1,9}\s*"
 _GROUP = rf"(?:{_NUMBER}|\s*\{{{_NUMBER}(?:,{_NUMBER})*\}}\s*)"
 _ORDER = re.compile(rf"{_GROUP}(?:,{_GROUP})*")
 _COUNTS = ("NUMBER ALTERNATIVES", "NUMBER VOTERS", "NUMBER UNIQUE ORDERS")
-DAMAGED = "the file may be truncated or changed: download it again"
 
 
-@dataclass
-class _Content:
-    """Content read so far: for each line of orders its alternatives and their ranks."""
+class _Order(NamedTuple):
+    """A line of orders: its number, how many voters share it, the alternatives and their ranks."""
 
-    names: dict[int, str] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
-    lines: list[int] = field(default_factory=list)
-    voters: list[int] = field(default_factory=list)
-    orders: list[list[int]] = field(default_factory=list)
-    places: list[list[int]] = field(default_factory=list)
+    row: int
+    voters: int
+    alternatives: list[int]
+    ranks: list[int]
 
 
-def read_preflib(source: Source) -> pl.DataFrame:
-    """Return one row per voter and ranked alternative, with its rank as rating; voters are numbered from 1.
+class PrefLibTable(Table):
+    """A PrefLib file.
 
     A file that does not match its stated numbers of alternatives, voters and orders raises.
     """
-    content = _Content()
-    with source.path.open("rb") as raw:
-        for number, line in _lines(raw, source):
-            if line.startswith("#"):
-                _take_note(content, line[1:], source.place(number))
-            else:
-                _take_order(content, number, line, source)
-    _check(content, source)
-    voters, sizes = np.array(content.voters), np.array([len(order) for order in content.orders])
-    rows = sum(n * len(order) for n, order in zip(content.voters, content.orders, strict=True))
-    check_resources(f"{source.name} with {sum(content.voters):,} voters", "give fewer voters", size=100 * rows)
-    flat, place = (
-        np.array([x for xs in lists for x in xs], dtype=np.int64) for lists in (content.orders, content.places)
-    )
-    order = np.repeat(np.arange(len(voters)), voters)  # per voter
-    begins = np.cumsum(sizes) - sizes
-    length = sizes[order]
-    at = np.repeat(begins[order] - (np.cumsum(length) - length), length) + np.arange(rows)
-    labels = pl.Series(_labels(content, source), dtype=pl.String)
-    return pl.DataFrame(
-        {
-            "row": np.repeat(np.array(content.lines)[order], length),
-            "blank": np.zeros(rows, dtype=bool),
-            "person": np.repeat(np.arange(1, len(order) + 1), length),
-            "action": labels.gather(flat[at] - 1),
-            "rating": place[at].astype(np.float64),
+
+    row_word = "line"
+    remedy = DAMAGED
+
+    def __init__(self, name: str, path: Path) -> None:
+        super().__init__(name, pl.LazyFrame(), rows=path.stat().st_size // 16)
+        self._path = path
+        self._names: dict[int, str] = {}
+        self._stated: dict[str, int] = {}
+        self._orders: list[_Order] = []
+
+    def read(self) -> pl.DataFrame:
+        """Return one row per voter and ranked alternative, with its rank as rating; voters are numbered from 1."""
+        with self._path.open("rb") as raw:
+            for row, line in enumerate(raw):
+                try:
+                    text = line.decode("utf-8-sig" if row == 0 else "utf-8").strip()
+                except UnicodeDecodeError:
+                    raise InvalidInput(f"{self.place(row)}: it is not UTF-8 text; save the file as UTF-8") from None
+                if text.startswith("#"):
+                    self._read_metadata(text[1:], self.place(row))
+                elif text:
+                    self._read_order(row, text)
+        self._check()
+        rows = sum(order.voters * len(order.ranks) for order in self._orders)
+        voters = sum(order.voters for order in self._orders)
+        check_resources(f"{self.name} with {voters:,} voters", "give fewer voters", size=100 * rows)
+        labels = pl.Series(self._labels(), dtype=pl.String)
+        lengths = np.repeat([len(order.ranks) for order in self._orders], [order.voters for order in self._orders])
+        entries = [np.array([order.alternatives, order.ranks]) for order in self._orders]
+        alternatives, ranks = np.hstack([np.tile(e, o.voters) for e, o in zip(entries, self._orders, strict=True)])
+        return pl.DataFrame(
+            {
+                "row": np.repeat([o.row for o in self._orders], [o.voters * len(o.ranks) for o in self._orders]),
+                "blank": np.zeros(rows, dtype=bool),
+                "person": np.repeat(np.arange(1, voters + 1), lengths),
+                "action": labels.gather(alternatives - 1),
+                "rating": ranks.astype(np.float64),
+            }
+        )
+
+    def _read_metadata(self, note: str, place: str) -> None:
+        key, _, value = (part.strip() for part in note.partition(":"))
+        named = _NAME.fullmatch(key)
+        if named:
+            alternative = int(named[1])
+            if alternative in self._names:
+                raise InvalidInput(f"{place}: alternative {alternative} has a name already; correct or remove the line")
+            self._names[alternative] = value
+        elif key in _COUNTS:
+            if not re.fullmatch("[0-9]{1,18}", value):
+                raise InvalidInput(f"{place}: {key} is {value[:40]!r}, not a whole number; {DAMAGED}")
+            self._stated[key] = int(value)
+
+    def _read_order(self, row: int, line: str) -> None:
+        place, match = self.place(row), _LINE.fullmatch(line)
+        if match is None:
+            old = "PrefLib files from before 2022 have a different format: download the current version"
+            remedy = "correct or remove the line" if self._stated else old
+            raise InvalidInput(
+                f"{place}: {line[:40]!r} is not an order such as '12: 3,1,{{2,4}}' (12 voters, the best first, ties in "
+                f"braces); {remedy}"
+            )
+        voters, text = int(match[1]), match[2]
+        if voters == 0 or not text:
+            raise InvalidInput(f"{place}: {line[:40]!r} has no voters, or ranks nothing; remove the line")
+        if _ORDER.fullmatch(text) is None:
+            raise InvalidInput(f"{place}: the order {text[:40]!r} is not numbers, with ties in braces; {DAMAGED}")
+        groups = [(tied or single).split(",") for tied, single in re.findall(r"\{([^}]*)\}|([0-9]+)", text)]
+        order = [int(alternative) for group in groups for alternative in group]
+        again, count = Counter(order).most_common(1)[0]
+        if count > 1:
+            raise InvalidInput(
+                f"{place}: alternative {again} is ranked twice; each may be ranked once: correct the line"
+            )
+        ranks = [rank for rank, group in enumerate(groups, start=1) for _ in group]
+        self._orders.append(_Order(row, voters, order, ranks))
+
+    def _check(self) -> None:
+        """Raise if the content does not match the stated numbers or the suffix of the file."""
+        if not self._orders:
+            raise InvalidInput(f"{self.name} has no orders; {DAMAGED}")
+        seen = {alternative for order in self._orders for alternative in order.alternatives} | self._names.keys()
+        n_alternatives = self._stated.get("NUMBER ALTERNATIVES", max(seen))
+        actual = {
+            "NUMBER ALTERNATIVES": len(self._names) if self._names else n_alternatives,
+            "NUMBER VOTERS": sum(order.voters for order in self._orders),
+            "NUMBER UNIQUE ORDERS": len(self._orders),
         }
-    )
+        for key, number in self._stated.items():
+            if number != actual[key]:
+                raise InvalidInput(f"{self.name} says '{key}: {number}', but has {actual[key]:,}; {DAMAGED}")
+        most = min(n_alternatives, MAX_ALTERNATIVES)
+        for alternative in (min(seen), max(seen)):
+            if not 1 <= alternative <= most:
+                raise InvalidInput(
+                    f"{self.name} has an alternative {alternative}; they are numbered from 1 to {most}: {DAMAGED}"
+                )
+        form = self.name.lower().removesuffix(".gz")[-3:]  # soc and toc are complete, soc and soi have no ties
+        for order in self._orders:
+            place, n_ranked = self.place(order.row), len(order.ranks)
+            if form.endswith("c") and n_ranked < n_alternatives:
+                raise InvalidInput(
+                    f"{place}: it ranks {n_ranked} of {n_alternatives} alternatives, but .{form} files rank all; "
+                    f"{DAMAGED}, or rename it to .{form[:-1]}i"
+                )
+            if form.startswith("s") and order.ranks[-1] < n_ranked:
+                raise InvalidInput(f"{place}: it has ties, but .{form} files have none; rename it to .t{form[1:]}")
 
-
-def _lines(raw: Iterable[bytes], source: Source) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are not blank, with their numbers from 0."""
-    for number, line in enumerate(raw):
-        try:
-            text = line.decode("utf-8-sig" if number == 0 else "utf-8").strip()
-        except UnicodeDecodeError:
-            raise InvalidInput(f"{source.place(number)}: it is not UTF-8 text; save the file as UTF-8") from None
-        if text:
-            yield number, text
-
-
-def _take_note(content: _Content, note: str, place: str) -> None:
-    key, _, value = (part.strip() for part in note.partition(":"))
-    named = _NAME.fullmatch(key)
-    if named:
-        alternative = int(named[1])
-        if alternative in content.names:
-            raise InvalidInput(f"{place}: alternative {alternative} has a name already; correct or remove the line")
-        content.names[alternative] = value
-    elif key in _COUNTS:
-        if not re.fullmatch("[0-9]{1,18}", value):
-            raise InvalidInput(f"{place}: {key} is {value[:40]!r}, not a whole number; {DAMAGED}")
-        content.counts[key] = int(value)
-
-
-def _take_order(content: _Content, number: int, line: str, source: Source) -> None:
-    place = source.place(number)
-    match = _LINE.fullmatch(line)
-    if match is None:
-        old = "; files of before 2022 have another form: download it again" if not content.counts else ""
-        raise InvalidInput(
-            f"{place}: {line[:40]!r} is not an order such as '12: 3,1,{{2,4}}' (12 voters, the best first, ties in "
-            f"braces){old or '; correct or remove the line'}"
-        )
-    groups = _groups(match[2])
-    if groups is None:
-        raise InvalidInput(f"{place}: the order {match[2][:40]!r} is not of numbers, with ties in braces; {DAMAGED}")
-    order = [alternative for group in groups for alternative in group]
-    if len(set(order)) < len(order):
-        raise InvalidInput(
-            f"{place}: alternative {_twice(order)} is ranked twice; each may be ranked once: correct the line"
-        )
-    if int(match[1]) == 0 or not order:
-        raise InvalidInput(f"{place}: {line[:40]!r} has no voters, or ranks nothing; remove the line")
-    content.lines.append(number)
-    content.voters.append(int(match[1]))
-    content.orders.append(order)
-    content.places.append([i for i, group in enumerate(groups, start=1) for _ in group])
-
-
-def _groups(text: str) -> list[list[int]] | None:
-    """Return an order as groups of tied alternatives; None if it is not an order.
-
-    >>> _groups("3,1,{2,4}"), _groups("3,,1"), _groups("{2,4")
-    ([[3], [1], [2, 4]], None, None)
-    """
-    if _ORDER.fullmatch(text) is None:
-        return None
-    groups = re.findall(r"\{([^}]*)\}|([0-9]+)", text)
-    return [[int(number) for number in (tied or single).split(",")] for tied, single in groups]
-
-
-def _check(content: _Content, source: Source) -> None:
-    """Raise if the content does not match the stated numbers or the suffix of the file."""
-    if not content.orders:
-        raise InvalidInput(f"{source.name} has no orders; {DAMAGED}")
-    seen = {alternative for order in content.orders for alternative in order} | content.names.keys()
-    n_alternatives = content.counts.get("NUMBER ALTERNATIVES", max(seen))
-    actual = {
-        "NUMBER ALTERNATIVES": len(content.names) if content.names else n_alternatives,
-        "NUMBER VOTERS": sum(content.voters),
-        "NUMBER UNIQUE ORDERS": len(content.orders),
-    }
-    for key, number in content.counts.items():
-        if number != actual[key]:
-            raise InvalidInput(f"{source.name} says '{key}: {number}', but has {actual[key]:,}; {DAMAGED}")
-    most = min(n_alternatives, MAX_ALTERNATIVES)
-    outside = [alternative for alternative in (min(seen), max(seen)) if not 1 <= alternative <= most]
-    if outside:
-        raise InvalidInput(
-            f"{source.name} has an alternative {outside[0]}; they are numbered from 1 to {most}: {DAMAGED}"
-        )
-    form = source.name.lower().removesuffix(".gz")[-3:]  # soc and toc are complete, soc and soi have no ties
-    for number, order, places in zip(content.lines, content.orders, content.places, strict=True):
-        if form.endswith("c") and len(order) < n_alternatives:
-            raise InvalidInput(
-                f"{source.place(number)}: it ranks {len(order)} of {n_alternatives} alternatives, but .{form} files "
-                f"rank all; {DAMAGED}, or call it .{form[:-1]}i"
-            )
-        if form.startswith("s") and places[-1] < len(order):
-            raise InvalidInput(
-                f"{source.place(number)}: it has ties, but .{form} files have none; call it .t{form[1:]}"
-            )
-
-
-def _labels(content: _Content, source: Source) -> list[str]:
-    """Return the label of each alternative: its name, or else its number."""
-    highest = max(max(order) for order in [*content.orders, [*content.names, 0]])
-    labels = [content.names.get(i) or str(i) for i in range(1, highest + 1)]
-    if len(set(labels)) < len(labels):
-        raise InvalidInput(f"two alternatives of {source.name} are called {_twice(labels)!r}; rename one")
-    return labels
-
-
-def _twice(values: Iterable[Any]) -> Any:
-    """Return the first repeated value."""
-    seen: set[Any] = set()
-    return next(value for value in values if value in seen or seen.add(value))  # type: ignore[func-returns-value] # never
+    def _labels(self) -> list[str]:
+        """Return the label of each alternative: its name, or else its number."""
+        highest = max(max(order.alternatives) for order in self._orders)
+        labels = [self._names.get(i) or str(i) for i in range(1, max(highest, *self._names, 0) + 1)]
+        label, count = Counter(labels).most_common(1)[0]
+        if count > 1:
+            raise InvalidInput(f"two alternatives of {self.name} are called {label!r}; rename one")
+        return labels

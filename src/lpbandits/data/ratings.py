@@ -32,7 +32,8 @@ class Ratings:
     action
         Index of the rated action, increasing within a person.
     rating
-        Finite ratings, higher is better. Only their order within a person is meaningful.
+        Finite ratings; higher is better. Orderings depend only on their order within a person; clusters, means, noise
+        and the taste model also use the values.
     people, actions
         Labels, sorted.
     dropped
@@ -62,14 +63,7 @@ class Ratings:
         rises[(offsets - 1)[(offsets > 0) & (offsets < len(self))]] = True
         if not rises.all():
             raise InvalidInput(f"action must increase within a person, from 0 to {len(actions) - 1} at most")
-        if not isinstance(self.dropped, Mapping):
-            raise InvalidInput(
-                f"dropped must be a dict of counts by reason, got {validate.short_repr(self.dropped)}; leave it out"
-            )
-        dropped = {validate.as_text(key, "a reason"): value for key, value in self.dropped.items()}
-        dropped = {key: validate.as_count(value, f"dropped[{key!r:.60}]", low=0) for key, value in dropped.items()}
-        object.__setattr__(self, "dropped", dropped)
-        object.__setattr__(self, "layout", validate.as_choice(self.layout, "layout", ("long", "wide", "rankings")))
+        validate.as_choice(self.layout, "layout", ("long", "wide", "rankings"))
 
     @classmethod
     def from_arrays(cls, person: Any, action: Any, rating: Any, *, actions: Sequence[Label] | None = None) -> "Ratings":
@@ -90,11 +84,10 @@ class Ratings:
             )
         people, n = _coded(who, "person")
         labels, a = _coded(which, "action")
-        if actions is None:
-            return cls.from_codes(n, a, values, people=people, actions=labels)
-        names = as_labels(actions, "actions")
-        place = positions(labels, names, np.bincount(a), "action")
-        return cls.from_codes(n, place[a], values, people=people, actions=names)
+        if actions is not None:
+            names = as_labels(actions, "actions")
+            a, labels = positions(labels, names, np.bincount(a), "action")[a], names
+        return cls.from_codes(n, a, values, people=people, actions=labels)
 
     @classmethod
     def from_matrix(
@@ -132,7 +125,7 @@ class Ratings:
         actions: tuple[Label, ...],
         layout: str = "long",
     ) -> "Ratings":
-        """Return the log of valid indices into `people` and `actions`; a repeated pair raises."""
+        """Return the log of valid indices into `people` and `actions`; raise if a pair is repeated."""
         if not len(rating):
             raise InvalidInput("there are no ratings; give at least one")
         check_count(len(rating))
@@ -172,7 +165,7 @@ class Ratings:
         return np.repeat(np.arange(len(self.people)), self.counts)
 
     def matrix(self, values: FloatArray | None = None) -> sparse.csr_array:
-        """Return the ratings, or other values in their order, as a sparse people × actions matrix."""
+        """Return a sparse people × actions matrix of the ratings, or of `values`, one per rating in the same order."""
         data = self.rating if values is None else values
         return sparse.csr_array(
             (data, self.action, self.offsets.astype(np.int32)), shape=(len(self.people), len(self.actions)), copy=True
@@ -209,7 +202,7 @@ class Ratings:
         layout: str = "long",
         dropped: Mapping[str, int] | None = None,
     ) -> "Ratings":
-        """Return a log of valid arrays without checks."""
+        """Build a log from arrays that are known to be valid, without checking them."""
         log = object.__new__(cls)
         arrays = {"offsets": offsets, "action": action, "rating": rating, "people": people, "actions": actions}
         log.__dict__.update(arrays, dropped=dropped or {}, layout=layout)
@@ -244,8 +237,8 @@ def set_columns(log: Any, name: str, people: tuple[Label, ...], actions: tuple[L
     values = np.require(values, requirements="W")  # kernels would be compiled again for a read-only array
     if action.shape != values.shape or offsets.shape != (len(people) + 1,):
         raise InvalidInput(
-            f"{len(people)} people with offsets of shape {offsets.shape}, actions of shape {action.shape} and "
-            f"{len(values)} {name}s do not match; use {type(log).__name__}.from_arrays"
+            f"offsets must have shape ({len(people) + 1},) for {len(people)} people, got {offsets.shape}, and action "
+            f"({len(values)},) for {len(values)} {name}s, got {action.shape}; use {type(log).__name__}.from_arrays"
         )
     if offsets[0] != 0 or offsets[-1] != len(values) or np.any(np.diff(offsets) < 0):
         raise InvalidInput(f"offsets must increase from 0 to the number of {name}s, {len(values)}")

@@ -8,42 +8,40 @@ import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from lpbandits import validate
 from lpbandits.data.chunked import ChunkedRatings
-from lpbandits.data.cleaning import ROW, Cleaner, as_rows, clean_rows, empty_log
+from lpbandits.data.cleaning import ROW, Cleaner, clean_rows, empty_log
 from lpbandits.data.columns import ReadOptions
 from lpbandits.data.memory import BYTES_PER_PROCESS, BYTES_PER_READER, people_size, round_up
 from lpbandits.data.ratings import Ratings, check_count
-from lpbandits.data.sources import RatingsSource, Source, open_source
-from lpbandits.data.spill import BlockWriter, Buckets, Codes, Scratch, count_labels, max_open_files
-from lpbandits.data.tables import readable
+from lpbandits.data.sources import RatingsSource, open_table
+from lpbandits.data.spill import Codes, Scratch, count_labels, write_blocks
+from lpbandits.data.tables import Table
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.compressed import temporary_folder
 from lpbandits.io.paths import as_path
 from lpbandits.limits import memory_limit
 from lpbandits.progress import Progress
 from lpbandits.text import size_text
-from lpbandits.typing import Label
+from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
 BYTES_PER_READ_RATING = 100
-"""A log in memory while it is read and fitted, or a bucket while it is sorted."""
+"""Bytes per rating of a log that is read and fitted in memory, or of a bucket that is sorted."""
 
 MIN_BUCKET, MAX_BUCKET = 2**18, 2**24
-"""Ratings per bucket."""
+"""Limits of the number of ratings per bucket."""
 
 MAX_BUCKETS = 500
-"""Files open at a time; fewer if the system allows fewer."""
-
-MAX_REPEATS = 2**20
-"""Rows that repeat others after which the search for more stops."""
+"""Maximum number of bucket files; the rows of one batch may be appended to all of them."""
 
 BATCH = 2**18
-"""Rows read at a time: more need more memory and no less time."""
+"""Rows read at a time; more need more memory and are not faster."""
 
 
 @translate_errors("reading ratings")
@@ -73,11 +71,12 @@ def read_ratings(
         (or NaN) where there is no rating. `rankings`: a row per person, then the actions in order of preference.
         `auto` detects unambiguous layouts; `Ratings.layout` holds the result.
     person, action, rating : str
-        Names of the columns; by default guessed from the header. In wide tables and rankings only the person has one,
-        by default the first column.
+        Names of the columns; by default guessed from the header. Wide tables and rankings have only a person column,
+        by default the first.
     rank : str
-        Name of a column of ranks, 1 the best, instead of ratings. Ranks, and the places of rankings, become ratings:
-        with k actions the first gets k. Only their order within a person is meaningful.
+        Name of a column of ranks, 1 the best, instead of ratings. Ranks are converted to ratings by their order within
+        a person: if the table has k actions, the person's best action gets k and the next one k − 1. Tied actions get
+        the mean of these ratings.
     duplicates : {"error", "last", "mean"}
         A person's second rating of an action: raise, keep the last row, or take the mean.
     decimal_comma : bool
@@ -88,7 +87,8 @@ def read_ratings(
     min_action : int
         Keep actions with at least this many ratings by the people kept.
     unpack_limit : int
-        Maximum decompressed size in bytes; by default 20 GB and 200 times the size of the file.
+        Maximum decompressed size in bytes; by default 200 times the size of the file, but at least 64 MiB and at most
+        20 GB.
 
     Notes
     -----
@@ -122,8 +122,8 @@ def read_ratings(
         min_action=min_action,
         unpack_limit=unpack_limit,
     )
-    with open_source(source, options.limit) as table:
-        return _read(table, options)
+    with open_table(source, options) as table:
+        return cast("Ratings", _read(table, options))
 
 
 @contextlib.contextmanager
@@ -142,24 +142,17 @@ def open_ratings(
     >>> with open_ratings(rows) as log: log
     <Ratings: 3 by 2 people of 2 actions>
     """
-    settings, limit = ReadOptions.of(options), _as_memory(max_memory)
-    on_disk = validate.as_flag(files, "files") or scratch is not None
-    report = progress or (lambda *_: None)
+    settings, limit, folder = ReadOptions(**options), _as_memory(max_memory), None
     with contextlib.ExitStack() as stack:
-        with translate_errors("reading ratings"), open_source(source, settings.limit) as table:
-            unknown = isinstance(table.frame, pl.LazyFrame) and max_memory is not None  # of any number of rows
-            log: Ratings | ChunkedRatings
-            if on_disk or unknown or not fits_in(table.estimated_rows, limit):
+        with translate_errors("reading ratings"), open_table(source, settings) as table:
+            rows = table.estimated_rows
+            fits = limit is None if rows is None else _fits_in(rows, limit or memory_limit())
+            if validate.as_flag(files, "files") or scratch is not None or not fits:
                 folder = stack.enter_context(temporary_folder(None if scratch is None else as_path(scratch).absolute()))
-                log = _spill(table, settings, folder, None if max_memory is None else limit, report)
-            else:
-                report("read", 0, 1)
-                log = _read(table, settings)
-                report("read", 1, 1)
+            log = _read(table, settings, folder, limit, progress)
         yield log
 
 
-@contextlib.contextmanager
 def spill_ratings(
     source: RatingsSource,
     *,
@@ -167,8 +160,8 @@ def spill_ratings(
     max_memory: int | str | None = None,
     progress: Progress | None = None,
     **options: Any,
-) -> Iterator[ChunkedRatings]:
-    r"""Read a log that may exceed the memory into files, which are deleted when the context ends.
+) -> contextlib.AbstractContextManager[ChunkedRatings]:
+    """Read a log that may be larger than memory into temporary files, deleted when the `with` block ends.
 
     Parameters
     ----------
@@ -190,25 +183,23 @@ def spill_ratings(
     >>> with spill_ratings(rows) as log: log, log.block(0).rating.tolist()
     (<ChunkedRatings: 3 by 2 people of 2 actions>, [5.0, 3.0, 4.0])
     """
-    opened = open_ratings(source, max_memory=max_memory, scratch=scratch, files=True, progress=progress, **options)
-    with opened as log:
-        assert isinstance(log, ChunkedRatings)  # noqa: S101 - by files=True
-        yield log
+    opened: Any = open_ratings(source, max_memory=max_memory, scratch=scratch, files=True, progress=progress, **options)
+    return cast("contextlib.AbstractContextManager[ChunkedRatings]", opened)
 
 
-def fits_in(n_ratings: int, limit: int) -> bool:
+def _fits_in(n_ratings: int, limit: int) -> bool:
     """Return whether a log is read into memory: if it fits, or if spilling it would need as much memory.
 
-    >>> fits_in(10**6, 10**9), fits_in(10**7, 10**9), fits_in(10**6, 10**8)
+    >>> _fits_in(10**6, 10**9), _fits_in(10**7, 10**9), _fits_in(10**6, 10**8)
     (True, False, True)
     """
     size = n_ratings * BYTES_PER_READ_RATING
     return BYTES_PER_READER + size <= limit or BYTES_PER_PROCESS + size <= BYTES_PER_READER
 
 
-def _as_memory(max_memory: int | str | None) -> int:
+def _as_memory(max_memory: int | str | None) -> int | None:
     if max_memory is None:
-        return memory_limit()
+        return None
     limit = validate.as_bytes(max_memory, "max_memory")
     if limit < BYTES_PER_READER:
         raise InvalidInput(
@@ -218,66 +209,68 @@ def _as_memory(max_memory: int | str | None) -> int:
     return limit
 
 
-def _read(source: Source, options: ReadOptions) -> Ratings:
-    """Read a log as one bucket."""
-    clean = clean_rows(source, options)
-    with readable(source):
-        frame = clean.rows.collect(engine="streaming")
-    if frame.is_empty():
-        raise empty_log(0, source, options)
-    check_count(len(frame))
-    people, actions = Codes(frame["person"]), Codes(frame["action"])
-    cleaner = Cleaner(source, options, clean, people.labels, actions.labels)
-    bucket = cleaner.sort(_encode(frame, people, actions))
-    cleaner.finish()
-    counts, action, rating = cleaner.select(*bucket)
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return Ratings.trusted(
-        offsets, action, rating, cleaner.people, cleaner.actions, clean.layout, dropped=cleaner.dropped
-    )
+def _read(
+    table: Table,
+    options: ReadOptions,
+    folder: Path | None = None,
+    max_memory: int | None = None,
+    progress: Progress | None = None,
+) -> Ratings | ChunkedRatings:
+    """Read a log by buckets of people: in memory as one bucket, in a folder as many, which become blocks."""
+    report = progress or (lambda *_: None)
+    report("read", 0, 1)
+    clean = clean_rows(table, options)
+    rows = clean.rows
+    with table.readable():
+        if folder is None:
+            rows = rows.collect(engine="streaming").lazy()
+        counts, action_counts = count_labels(rows, ("person", "action"), BATCH)
+    people, actions = Codes(counts["person"]), Codes(action_counts["action"])
+    n_ratings = int(counts["len"].sum())
+    if not n_ratings:
+        raise empty_log(0, table, options)
+    cleaner = Cleaner(table, options, clean, people.labels, actions.labels)
 
+    def encode(frame: pl.DataFrame) -> NDArray[Any]:
+        encoded = np.empty(len(frame), dtype=ROW)
+        encoded["row"], encoded["rating"] = frame["row"], frame["rating"]
+        encoded["person"], encoded["action"] = people.of(frame["person"]), actions.of(frame["action"])
+        return encoded
 
-def _encode(frame: pl.DataFrame, people: Codes, actions: Codes) -> Any:
-    return as_rows(frame["row"], people.of(frame["person"]), actions.of(frame["action"]), frame["rating"])
-
-
-def _spill(
-    source: Source, options: ReadOptions, folder: Path, max_memory: int | None, report: Progress
-) -> ChunkedRatings:
-    """Read a log by buckets on disk, and write its blocks."""
-    clean = clean_rows(source, options)
-    with readable(source):
-        counts, action_counts = count_labels(clean.rows, ("person", "action"), BATCH)
-        people, actions = Codes(counts["person"]), Codes(action_counts["action"])
-    rows = int(counts["len"].sum())
-    if not rows:
-        raise empty_log(0, source, options)
-    size = _bucket_size(rows, people.labels, max_memory)
+    if folder is None:
+        check_count(n_ratings)
+        bucket = cleaner.sort(encode(rows.collect()))
+        report("read", 1, 1)
+        cleaner.finish()
+        person_counts, action, rating = cleaner.select(*bucket)
+        offsets = np.concatenate([[0], np.cumsum(person_counts)]).astype(np.int64)
+        return Ratings.trusted(
+            offsets, action, rating, cleaner.people, cleaner.actions, clean.layout, dropped=cleaner.dropped
+        )
+    size = _bucket_size(n_ratings, people.labels, max_memory)
     bucket_of = np.unique(np.cumsum(counts["len"].to_numpy()) // size, return_inverse=True)[1]  # people are not split
-    names = [f"sorted-{bucket:06}" for bucket in range(int(bucket_of[-1]) + 1)]
-    scratch = Scratch(folder, needed=ROW.itemsize * rows)
-    cleaner = Cleaner(source, options, clean, people.labels, actions.labels)
-    with Buckets(scratch, len(names), ROW) as buckets:
-        with readable(source):
-            done = 0
-            for frame in clean.rows.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming"):
-                batch = _encode(frame, people, actions)
-                buckets.add(bucket_of[batch["person"]], batch)
-                report("read", done := done + len(frame), rows)
-        for bucket, name in enumerate(names):
-            scratch.write(name, *cleaner.sort(buckets.take(bucket)))
-            report("sort", bucket + 1, len(names))
-            if cleaner.n_repeats > MAX_REPEATS:
-                break
+    n_buckets, done = int(bucket_of[-1]) + 1, 0
+    scratch = Scratch(folder, needed=ROW.itemsize * n_ratings)
+    with table.readable():
+        for frame in rows.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming"):
+            batch = encode(frame)
+            scratch.scatter(bucket_of[batch["person"]], batch)
+            report("read", done := done + len(frame), n_ratings)
+    for number in range(n_buckets):
+        scratch.write(f"sorted-{number}", *cleaner.sort(scratch.pop_bucket(number, ROW)))
+        report("sort", number + 1, n_buckets)
     cleaner.finish()
-    writer = BlockWriter(scratch)
-    for done, name in enumerate(names, start=1):
-        writer.add(*cleaner.select(*scratch.take(name, 3)))
-        report("write", done, len(names))
+
+    def selected() -> Iterator[tuple[IntArray, Int32Array, FloatArray]]:
+        for number in range(n_buckets):
+            yield cleaner.select(*scratch.pop(f"sorted-{number}", 3))
+            report("write", number + 1, n_buckets)
+
+    person_counts = write_blocks(scratch, selected())
     return ChunkedRatings(
         folder=folder,
+        counts=person_counts,
         scratch=scratch.most,
-        counts=writer.close(),
         people=cleaner.people,
         actions=cleaner.actions,
         dropped=cleaner.dropped,
@@ -286,14 +279,12 @@ def _spill(
 
 
 def _bucket_size(rows: int, people: Sequence[Label], max_memory: int | None) -> int:
-    """Return the ratings per bucket, from the memory limit and the number of files that may be open."""
-    least = max(MIN_BUCKET, -(-rows // min(MAX_BUCKETS, max_open_files())))
-    held = people_size(people) + least * BYTES_PER_READ_RATING
-    if max_memory is None:
-        max_memory = memory_limit()
-    elif BYTES_PER_READER + held > max_memory:
+    """Return the ratings per bucket, from the memory limit and the number of files."""
+    least = max(MIN_BUCKET, -(-rows // MAX_BUCKETS))
+    held = BYTES_PER_READER + people_size(people) + least * BYTES_PER_READ_RATING
+    if max_memory is not None and held > max_memory:
         raise InvalidInput(
             f"max_memory is {size_text(max_memory)}, but spilling {rows:,} ratings by {len(people):,} people needs at "
-            f"least {round_up(BYTES_PER_READER + held)}; raise it (--max-memory)"
+            f"least {round_up(held)}; raise it (--max-memory)"
         )
-    return max(min((max_memory - BYTES_PER_READER - held) // BYTES_PER_READ_RATING, MAX_BUCKET), least)
+    return max(min(((max_memory or memory_limit()) - held) // BYTES_PER_READ_RATING, MAX_BUCKET), least)

@@ -1,30 +1,20 @@
-"""`Source`: where a table of ratings is stored and in which format."""
+"""`open_table`: find the files of a source, decompress them, and open them in their format."""
 
-import bisect
 import contextlib
 import glob
 import importlib.util
-import itertools
 import os
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import polars as pl
 
-from lpbandits.data.columns import check_width
-from lpbandits.data.parquet import (
-    DAMAGED,
-    ParquetFile,
-    check_files,
-    find_parquet,
-    open_parquet,
-    parquet_in,
-    pattern_below,
-    short_names,
-)
+from lpbandits.data.columns import ReadOptions, unique_names
+from lpbandits.data.parquet import ParquetTable
+from lpbandits.data.preflib import PrefLibTable
+from lpbandits.data.tables import DAMAGED, EMPTY_LINE, PandasTable, Table, TextTable, is_pandas
 from lpbandits.errors import InvalidInput, reason
 from lpbandits.io.compressed import (
     MAX_LINE_BYTES,
@@ -41,15 +31,14 @@ from lpbandits.io.paths import as_path
 MEMBERS = ("ratings.csv", "ratings.csv.gz", "ratings.dat", "ratings.parquet", "u.data")
 """Names of the ratings in a MovieLens folder or zip."""
 
-NO_HEADER = ("userId", "movieId", "rating")
+MOVIELENS = ("userId", "movieId", "rating")
 """Columns of the MovieLens files without a header line."""
 
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
 """Suffixes of PrefLib's files of rankings."""
 
-Kind = Literal["text", "parquet", "excel", "preflib", "frame"]
-
-READ_ERRORS = (OSError, EOFError, zlib.error)
+SUBFOLDERS = ("*/", "*/*/", "*/*/*/")
+"""Subfolders (year=2024/month=5/day=1) that are searched to suggest a pattern in a message."""
 
 
 class PandasFrame(Protocol):
@@ -64,134 +53,113 @@ RatingsSource = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | pl.D
 """A path, several paths of Parquet files, or a frame."""
 
 
-@dataclass(frozen=True)
-class Source:
-    """A table of ratings: its location, its name in messages and its format."""
-
-    path: Path
-    name: str
-    kind: Kind = "text"
-    separator: str = ","
-    columns: tuple[str, ...] | None = None
-    """Column names of a file without a header line."""
-    step: int = 1
-    """Fields per column: 2 for the '::' of MovieLens, which is read as ':' with an empty field between."""
-    frame: Any = None
-    """A polars or pandas frame, instead of a path."""
-    files: tuple[ParquetFile, ...] = ()
-    """Parquet files, each with a part of the rows."""
-
-    def place(self, index: int) -> str:
-        """Return the location of data row `index` for a message.
-
-        >>> Source(Path("a.csv"), "a.csv").place(0)
-        'a.csv, line 2'
-        """
-        if self.files:
-            ends = list(itertools.accumulate(file.rows for file in self.files))
-            file = self.files[at := bisect.bisect_right(ends, index)]
-            return f"{file.name}, row {index - ends[at] + file.rows + 1}"
-        if self.kind == "frame":
-            return f"{self.name}, row {index + 1}"
-        word = "row" if self.kind == "excel" else "line"
-        return f"{self.name}, {word} {index + (1 if self.columns or self.kind == 'preflib' else 2)}"
-
-    @property
-    def estimated_rows(self) -> int:
-        """Estimated number of ratings of a file: exact for Parquet, a rating per 16 bytes of text; 0 for a frame."""
-        if self.files:
-            return sum(file.rows for file in self.files)
-        return 0 if self.kind == "frame" else self.path.stat().st_size // 16
-
-
-def is_pandas(value: object) -> bool:
-    """Return whether a value is a pandas frame, without importing pandas.
-
-    >>> is_pandas({"person": [1]})
-    False
-    """
-    bases = type(value).__mro__
-    return any(f"{base.__module__}".startswith("pandas") and base.__name__ == "DataFrame" for base in bases)
-
-
 @contextlib.contextmanager
-def open_source(
-    origin: Any,
-    limit: Limit = Limit(),  # noqa: B008 - immutable
-    *,
-    narrow: bool = False,
-) -> Iterator[Source]:
+def open_table(origin: Any, options: ReadOptions, *, narrow: bool = False) -> Iterator[Table]:
     """Yield the table of a path or a frame; a compressed file is decompressed to a temporary file.
 
-    A `narrow` table may have a single column.
+    With `narrow`, a table may have a single column.
     """
-    if isinstance(origin, pl.DataFrame | pl.LazyFrame) or is_pandas(origin):
-        yield Source(Path(), "the frame", kind="frame", frame=origin)
+    if isinstance(origin, pl.DataFrame | pl.LazyFrame):
+        yield Table("the frame", origin.lazy(), rows=0 if isinstance(origin, pl.DataFrame) else None)
         return
-    name, paths = _parquet_files(origin)
-    if paths:
-        files = tuple(map(open_parquet, paths, short_names(paths)))
-        yield Source(paths[0], name, kind="parquet", files=files)
+    if is_pandas(origin):
+        yield PandasTable("the frame", origin, wide=options.layout == "wide")
         return
+    name, paths = find_files(origin)
+    if paths[0].suffix.lower() == ".parquet":
+        folder = os.path.commonpath([path.absolute().parent for path in paths])
+        names = [path.absolute().relative_to(folder).as_posix() for path in paths]
+        yield ParquetTable(name if len(paths) > 1 else names[0], paths, names)
+        return
+    path = paths[0]
     with contextlib.ExitStack() as stack:
-        place, name = _find_file(origin)
-        if place.suffix.lower() == ".zip":
-            place, name = _unpack(place, stack.enter_context(temporary_folder()), limit)
         try:
-            source = stack.enter_context(_open_file(place, name, limit, narrow))
-        except READ_ERRORS as error:
+            if path.suffix.lower() == ".zip":
+                path, name = _unpack(path, stack.enter_context(temporary_folder()), options.limit)
+            table = _open_file(path, name, options.limit, stack, narrow=narrow)
+        except (OSError, EOFError, zlib.error) as error:
             raise InvalidInput(f"cannot read {name}: {error}; {DAMAGED}") from None
-        yield source
+        yield table
 
 
-def _parquet_files(origin: Any) -> tuple[str, list[Path]]:
-    """Return the name and the Parquet files of a list, folder or pattern; no files for a single path."""
+def find_files(origin: Any) -> tuple[str, list[Path]]:
+    """Return the name in messages and the files of a path, pattern, folder or list; several are all Parquet files.
+
+    Subfolders and hidden files of a folder are ignored, and so are its other files.
+    """
     if isinstance(origin, list | tuple) and origin and all(isinstance(path, str | os.PathLike) for path in origin):
-        return "the list of files", check_files([as_path(path) for path in origin], "the list of files")
+        return "the list of files", _check_files("the list of files", [as_path(path) for path in origin])
     if not isinstance(origin, str | os.PathLike):
         raise InvalidInput(
             f"source must be a path, a list of Parquet files or a polars or pandas frame, got {type(origin).__name__}; "
             "for arrays use Ratings.from_arrays(…) or Ratings.from_matrix(…)"
         )
     place = as_path(origin)
-    member = _member(place)
-    if member is None:
-        return str(place), find_parquet(place)
-    with contextlib.suppress(OSError):  # a folder without permission
-        for path in parquet_in(place):
+    try:
+        if place.is_file():
+            return place.name, [place]
+        if place.is_dir():
+            return _find_in_folder(place)
+        if place.exists():
+            raise InvalidInput(f"{place} is not a regular file; give a file, or a folder of files")
+        if not glob.has_magic(str(place)):
+            raise InvalidInput(
+                f"{place} does not exist; give a CSV, TSV, Parquet, Excel or zip file, or a MovieLens folder"
+            )
+        folder = glob.escape(str(place.parent)) if place.parent.is_dir() else str(place.parent)
+        paths = sorted({Path(path) for path in glob.iglob(f"{folder}/{place.name}", recursive=True)})  # noqa: PTH207 - `Path.glob` includes hidden files
+    except (OSError, ValueError, RecursionError) as error:  # a name that is too long, or has a null byte
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput(f"cannot read {str(origin)[:80]!r}: {reason(error)}") from None
+    if not paths:
+        raise InvalidInput(
+            f"no file matches {str(place)!r}; give a pattern of Parquet files, such as 'ratings/*.parquet'"
+        )
+    return str(place), _check_files(str(place), paths)
+
+
+def _find_in_folder(folder: Path) -> tuple[str, list[Path]]:
+    """Return the ratings of a MovieLens folder, or all Parquet files of a folder, sorted by name."""
+    member = next((folder / name for name in MEMBERS if (folder / name).is_file()), None)
+    parquet = sorted(
+        path for path in folder.iterdir() if path.suffix.lower() == ".parquet" and not path.name.startswith(".")
+    )
+    if member is not None:
+        for path in parquet:
             if not path.exists() or not path.samefile(member):
                 raise InvalidInput(
-                    f"{place} holds {member.name} and also {path.name}; name the file of the log, or all Parquet "
-                    f"files: '{glob.escape(str(place))}/*.parquet'"
+                    f"{folder} holds {member.name} and also {path.name}; name the file to read, or all Parquet "
+                    f"files: '{glob.escape(str(folder))}/*.parquet'"
                 )
-    return str(place), []
+        return str(member), [member]
+    if parquet:
+        return str(folder), _check_files(str(folder), parquet)
+    here, remedy = glob.escape(str(folder)), "name the file itself"
+    if any(next(glob.iglob(f"{here}/{below}*.parquet"), None) for below in SUBFOLDERS):  # noqa: PTH207 - see `find_files`
+        remedy = f"for the files in its subfolders give '{here}/**/*.parquet'"
+    raise InvalidInput(f"{folder} holds no ratings: none of {', '.join(MEMBERS)}, nor *.parquet; {remedy}")
 
 
-def _member(folder: Path) -> Path | None:
-    """Return the ratings of a MovieLens folder."""
-    with contextlib.suppress(OSError, ValueError):  # an invalid name: reported when it is read
-        return next((folder / name for name in MEMBERS if (folder / name).is_file()), None)
-    return None
-
-
-def _find_file(origin: str | os.PathLike[str]) -> tuple[Path, str]:
-    """Return the file of a path or MovieLens folder, and its name in messages."""
-    place = as_path(origin)
-    try:
-        is_folder, is_file = place.is_dir(), place.is_file()
-    except (OSError, ValueError) as error:  # a name that is too long, or has a null byte
-        raise InvalidInput(f"cannot read {str(origin)[:80]!r}: {reason(error)}") from None
-    if is_file:
-        return place, place.name
-    if not is_folder:
-        what = "is not a regular file" if place.exists() else "does not exist"
-        raise InvalidInput(f"{place} {what}; give a CSV, TSV, Parquet, Excel or zip file, or a MovieLens folder")
-    member = _member(place)
-    if member is None:
-        pattern = pattern_below(place)
-        remedy = "name the file itself" if pattern is None else f"for the files in its subfolders give '{pattern}'"
-        raise InvalidInput(f"{place} holds no ratings: none of {', '.join(MEMBERS)}, nor *.parquet; {remedy}")
-    return member, str(member)
+def _check_files(name: str, paths: list[Path]) -> list[Path]:
+    """Return the paths if all are different Parquet files."""
+    seen: dict[Path, Path] = {}
+    for path in paths:
+        fault = ""
+        try:
+            real = path.resolve()
+            if path.suffix.lower() != ".parquet":
+                fault = "is not a Parquet file; with several files, all must be Parquet"
+            elif not path.is_file():
+                fault = "does not exist, or is a folder, broken symlink or pipe; leave it out, or name the files in it"
+            elif real in seen:
+                fault = f"is the same file as {seen[real]}; leave one of them out"
+        except OSError as error:  # a name that is too long, a folder without permission
+            fault = f"cannot be read: {reason(error, 'leave it out')}"
+        if fault:
+            raise InvalidInput(f"{name} includes {path}, which {fault}")
+        seen[real] = path
+    return paths
 
 
 def _unpack(archive: Path, folder: Path, limit: Limit) -> tuple[Path, str]:
@@ -205,50 +173,53 @@ def _unpack(archive: Path, folder: Path, limit: Limit) -> tuple[Path, str]:
     raise InvalidInput(f"{archive} holds no ratings: none of {', '.join(MEMBERS)}; unpack it and name the file")
 
 
-@contextlib.contextmanager
-def _open_file(path: Path, name: str, limit: Limit, narrow: bool) -> Iterator[Source]:
-    """Yield the source of one file; its format follows from its name and first line."""
+def _open_file(path: Path, name: str, limit: Limit, stack: contextlib.ExitStack, *, narrow: bool) -> Table:
+    """Open one file, whose format follows from its name and first line; a decompressed copy is put on the stack."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes[-2:] == [".parquet", ".gz"]:
         raise InvalidInput(f"{name} is gzipped Parquet; Parquet is compressed already, so unpack it: gunzip {name}")
     if suffixes[-1:] == [".parquet"]:
-        yield Source(path, name, kind="parquet", files=(open_parquet(path, name),))
-    elif suffixes[-1:] == [".xlsx"]:
-        if importlib.util.find_spec("fastexcel") is None:
-            raise InvalidInput(f"reading the workbook {name} needs fastexcel: pip install fastexcel, or save it as CSV")
-        check_archive(path, name, limit)
-        yield Source(path, name, kind="excel")
-    else:
-        preflib = [suffix for suffix in suffixes[-2:] if suffix != ".gz"][-1:]
-        with decompressed(path, name, limit) as text:
-            yield _open_text(text, name, path, preflib=bool(preflib) and preflib[0] in PREFLIB, narrow=narrow)
-
-
-def _open_text(text: Path, name: str, path: Path, *, preflib: bool, narrow: bool) -> Source:
-    line = _first_line(text, name)
+        return ParquetTable(name, [path], [name])
+    if suffixes[-1:] == [".xlsx"]:
+        return _open_workbook(path, name, limit)
+    text = stack.enter_context(decompressed(path, name, limit))
+    with text.open("rb") as raw:
+        start = raw.readline(MAX_LINE_BYTES)
+    if not start.strip():
+        raise InvalidInput(f"{name} is empty or starts with a blank line; its first line must name the columns")
+    try:
+        line = start.decode("utf-8-sig").rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{name} is not UTF-8 text; save it as UTF-8 CSV or as Parquet") from None
     check_lines(text, name)
-    if preflib:
-        return Source(text, name, kind="preflib")
-    check_width(max(line.count(mark) for mark in ",\t;|:") + 1, name)
+    if [suffix for suffix in suffixes[-2:] if suffix != ".gz"][-1:] in [[suffix] for suffix in PREFLIB]:
+        return PrefLibTable(name, text)
     if path.name == "u.data":
-        return Source(text, name, separator="\t", columns=NO_HEADER)
-    if "::" in line and path.suffix.lower() == ".dat":
-        return Source(text, name, separator=":", columns=NO_HEADER, step=2)
+        return TextTable(name, text, "\t", MOVIELENS)
+    if "::" in line and suffixes[-1:] == [".dat"]:
+        return TextTable(name, text, ":", MOVIELENS, step=2)
     separator = max(",\t;|", key=line.count)
     if not line.count(separator) and not narrow:
         raise InvalidInput(
             f"{name} is not a table: its first line {line[:60]!r} has no comma, tab, semicolon or bar; give a CSV, TSV "
             "or Parquet file with one rating per row"
         )
-    return Source(text, name, separator=separator)
+    return TextTable(name, text, separator)
 
 
-def _first_line(path: Path, name: str) -> str:
-    with path.open("rb") as raw:
-        line = raw.readline(MAX_LINE_BYTES)
-    if not line.strip():
-        raise InvalidInput(f"{name} is empty or starts with a blank line; its first line must name the columns")
+def _open_workbook(path: Path, name: str, limit: Limit) -> Table:
+    """Return the first sheet as text, with the first row as header."""
+    if importlib.util.find_spec("fastexcel") is None:
+        raise InvalidInput(f"reading the workbook {name} needs fastexcel: pip install fastexcel, or save it as CSV")
+    check_archive(path, name, limit)
+    as_stored: Any = {"drop_empty_rows": False, "drop_empty_cols": False, "raise_if_empty": False}
     try:
-        return line.decode("utf-8-sig").rstrip("\r\n")
-    except UnicodeDecodeError:
-        raise InvalidInput(f"{name} is not UTF-8 text; save it as UTF-8 CSV or as Parquet") from None
+        cells = pl.read_excel(path, sheet_id=1, has_header=False, infer_schema_length=0, **as_stored)
+    except Exception as error:  # the readers of workbooks share no exception
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InvalidInput(f"cannot read the workbook {name}: {first}; save it as CSV") from None
+    if cells.is_empty():
+        raise InvalidInput(f"the first sheet of {name} is empty; its first row must name the columns")
+    header = unique_names("" if label is None else label for label in cells.row(0))
+    frame = cells.slice(1).rename(dict(zip(cells.columns, header, strict=True))).lazy()
+    return Table(name, frame, rows=path.stat().st_size // 16, first_row=2, blank=EMPTY_LINE)

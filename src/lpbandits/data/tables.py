@@ -1,10 +1,11 @@
-"""`Table`: the columns of a source in any format, selected by number and returned as a lazy polars frame."""
+"""`Table`: columns of a source in any format, selected by number as a lazy polars frame, and locations of rows."""
 
 import contextlib
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,151 +13,185 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.data.columns import check_width, unique_names
-from lpbandits.data.parquet import DAMAGED, FAULTS, ParquetColumns, find_damaged
-from lpbandits.data.sources import READ_ERRORS, Source, is_pandas
 from lpbandits.errors import InvalidInput, reason
 from lpbandits.typing import Label
 
-_NUMPY_TYPES: dict[str, type[np.generic]] = {"i": np.int64, "u": np.uint64, "f": np.float64, "b": np.bool_}
+DAMAGED = "it may be truncated or damaged: copy or download it again"
+
+FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+"""Errors of polars about a table that cannot be read."""
+
+NEVER_BLANK = pl.lit(False)
+EMPTY_LINE = pl.all_horizontal(pl.all().is_null())
+"""Rows that count as blank: none in a frame; in text and workbooks, those with no value in any column."""
 
 
-@dataclass(frozen=True)
 class Table:
-    """The columns of a source, by number: two may have the same name."""
+    """A polars frame, and the base of the other formats.
 
-    source: Source
-    names: list[str]
-    """Repeated names are marked; see `columns.unique_names`."""
-    take: Callable[[Mapping[str, int]], pl.LazyFrame]
-    lacking: Mapping[str, str] = field(default_factory=dict)
+    Columns are selected by number: two may have the same name, of which the second is marked (see
+    `columns.unique_names`).
+    """
+
+    row_word = "row"
+    remedy = "correct the frame"
+    headless = False
+    """Whether a file has no header line, but known columns."""
+    lacking: Mapping[str, str] = MappingProxyType({})
     """Columns that only some of several files have, with a file that lacks each."""
     reordered: str | None = None
     """A file whose columns are in another order than those of the first file."""
 
+    def __init__(
+        self, name: str, frame: pl.LazyFrame, *, rows: int | None = 0, first_row: int = 1, blank: pl.Expr = NEVER_BLANK
+    ) -> None:
+        self.name = name
+        self.estimated_rows = rows
+        """Estimated number of rows to load; 0 for a frame in memory, None if unknown."""
+        self._frame, self._first_row, self._blank = frame, first_row, blank
+
+    @cached_property
+    def _fields(self) -> list[str]:
+        return self._frame.collect_schema().names()
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        if not self._fields:
+            raise InvalidInput(f"{self.name} has no columns; give a person, an action and a rating")
+        check_width(len(self._fields), self.name)
+        return self._fields
+
     def columns(self, **chosen: int) -> pl.LazyFrame:
-        """Return `row`, `blank` (whether all cells of the line are empty) and the chosen columns, unconverted."""
-        return self.take(chosen).with_row_index("row")
+        """Return `row`, `blank` (whether the line is blank) and the chosen columns, unconverted."""
+        columns = {role: pl.col(self._fields[index]) for role, index in chosen.items()}
+        return self._frame.select(self._blank.alias("blank"), **columns).with_row_index("row")
 
+    def place(self, row: int) -> str:
+        """Return the location of data row `row` for a message.
 
-def open_table(source: Source, *, wide: bool = False) -> Table:
-    """Open a source; `wide` if the user gave that layout."""
-    if is_pandas(source.frame):
-        table = _open_pandas(source, wide=wide)
-    elif source.kind == "parquet":
-        shared = ParquetColumns(source.files, source.name)
-        table = Table(source, shared.names, shared.take, shared.lacking, shared.reordered)
-    else:
-        table = _open_rows(source)
-    if not table.names and not table.lacking:
-        raise InvalidInput(f"{source.name} has no columns; give a person, an action and a rating")
-    check_width(len(table.names), source.name)
-    return table
+        >>> Table("the frame", pl.LazyFrame()).place(0)
+        'the frame, row 1'
+        """
+        return f"{self.name}, {self.row_word} {row + self._first_row}"
 
+    def fault(self, error: BaseException) -> InvalidInput:
+        """Return the error of the first part that cannot be read."""
+        return InvalidInput(f"cannot read {self.name}: {reason(error, self.remedy)}")
 
-def _open_rows(source: Source) -> Table:
-    """Open a text, a workbook or a polars frame."""
-    if source.kind == "frame":
-        raw: pl.LazyFrame = source.frame.lazy()
-    elif source.kind == "excel":
-        raw = _read_excel(source).lazy()
-    else:
-        header = source.columns is None
-        raw = pl.scan_csv(source.path, separator=source.separator, has_header=header, infer_schema=False, glob=False)
-    names = raw.collect_schema().names()[:: source.step]
-    if source.columns:
-        if len(names) < len(source.columns):
-            raise InvalidInput(f"{source.name} has {len(names)} columns; it must have {', '.join(source.columns)}")
-        names = names[: len(source.columns)]
-    blank = pl.lit(False) if source.kind == "frame" else pl.all_horizontal(pl.all().is_null())
-
-    def take(chosen: Mapping[str, int]) -> pl.LazyFrame:
-        return raw.select(blank.alias("blank"), *(pl.col(names[i]).alias(role) for role, i in chosen.items()))
-
-    return Table(source, list(source.columns or names), take)
-
-
-def _read_excel(source: Source) -> pl.DataFrame:
-    """Return the first sheet as text, with the first row as header."""
-    try:
-        cells = pl.read_excel(
-            source.path,
-            sheet_id=1,
-            has_header=False,
-            infer_schema_length=0,
-            drop_empty_rows=False,
-            drop_empty_cols=False,
-            raise_if_empty=False,
-        )
-    except Exception as error:  # the readers of workbooks share no exception
-        first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InvalidInput(f"cannot read the workbook {source.name}: {first}; save it as CSV") from None
-    if cells.is_empty():
-        raise InvalidInput(f"the first sheet of {source.name} is empty; its first row must name the columns")
-    header = ["" if name is None else name for name in cells.row(0)]
-    return cells.slice(1).rename(dict(zip(cells.columns, unique_names(header), strict=True)))
-
-
-def _open_pandas(source: Source, *, wide: bool) -> Table:
-    """Open a pandas frame: the index if it has a name (in a wide table, also one of text), then the columns.
-
-    `pl.from_pandas` would need pyarrow for text columns, so columns are converted here.
-    """
-    frame = source.frame
-    try:
-        index = frame.index
-        levels = [index.get_level_values(i) for i in range(index.nlevels)]
-        names = list(index.names)
-        if wide and names == [None] and levels[0].dtype.kind == "O":
-            names = ["person"]
-        columns = [(name, level) for name, level in zip(names, levels, strict=True) if name is not None]
-        columns += [(name, frame.iloc[:, i]) for i, name in enumerate(frame.columns)]
-        labels = unique_names(_column_name(name) for name, _ in columns)
-        height = len(frame)
-    except InvalidInput:
-        raise
-    except validate.CONVERSION_ERRORS as error:
-        raise InvalidInput(f"the frame cannot be read: {error}; give plain columns") from None
-
-    @cache
-    def series(i: int) -> pl.Series:
+    @contextlib.contextmanager
+    def readable(self) -> Iterator[None]:
+        """Convert the errors of reading the table to `InvalidInput` with the location of the first unreadable part."""
         try:
-            return _from_pandas(columns[i][1])
-        except (*validate.CONVERSION_ERRORS, ImportError, pl.exceptions.PolarsError) as error:
-            raise InvalidInput(
-                f"column {labels[i]!r} of the frame cannot be read: {error}; give text or numbers"
-            ) from None
-
-    def take(chosen: Mapping[str, int]) -> pl.LazyFrame:
-        blank = pl.repeat(False, height, eager=True)
-        return pl.LazyFrame({"blank": blank, **{role: series(i) for role, i in chosen.items()}})
-
-    return Table(source, labels, take)
+            yield
+        except InvalidInput:
+            raise
+        except FAULTS as error:
+            raise self.fault(error) from None
 
 
-def _column_name(label: Any) -> str:
-    if isinstance(label, int | np.integer) and not isinstance(label, bool):
-        return str(int(label))
-    return validate.as_text(label, "a column name of the frame")
+class TextTable(Table):
+    """CSV, TSV or MovieLens text; MovieLens files have no header line, but known columns.
+
+    With `step` 2 only every other field is a column: the '::' of MovieLens is read as ':' with an empty field between.
+    """
+
+    row_word = "line"
+    remedy = DAMAGED
+
+    def __init__(self, name: str, path: Path, separator: str, known: Sequence[str] = (), step: int = 1) -> None:
+        self.headless = bool(known)
+        frame = pl.scan_csv(path, separator=separator, has_header=not known, infer_schema=False, glob=False)
+        rows, first_row = path.stat().st_size // 16, 1 if known else 2
+        super().__init__(name, frame, rows=rows, first_row=first_row, blank=EMPTY_LINE)
+        self._path, self._separator, self._known, self._step = path, separator, list(known), step
+
+    @cached_property
+    def _fields(self) -> list[str]:
+        return self._frame.collect_schema().names()[:: self._step]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        if len(self._fields) < len(self._known):
+            raise InvalidInput(f"{self.name} has {len(self._fields)} columns; it must have {', '.join(self._known)}")
+        check_width(len(self._fields), self.name)
+        return self._known or self._fields
+
+    def fault(self, error: BaseException) -> InvalidInput:
+        """Return the error of the first line that is not UTF-8 or has more fields than the first."""
+        line, width = 0, 0
+        try:
+            with self._path.open("rb") as raw:
+                for line, content in enumerate(raw, start=1):
+                    n_fields = len(next(csv.reader([content.decode("utf-8")], delimiter=self._separator), []))
+                    width = width or n_fields
+                    if n_fields > width:
+                        hint = ", or separate columns by semicolons if numbers have a decimal comma"
+                        return InvalidInput(
+                            f"{self.name}, line {line}: it has {n_fields} fields, but the first line has {width}; "
+                            f"correct or remove the line{hint if self._separator == ',' else ''}"
+                        )
+        except UnicodeDecodeError:
+            return InvalidInput(f"{self.name}, line {line}: it is not UTF-8 text; save the file as UTF-8")
+        except (csv.Error, OSError) as fault:
+            return InvalidInput(f"{self.name}, line {line + 1}: {fault}; correct or remove the line")
+        return super().fault(error)
+
+
+class PandasTable(Table):
+    """A pandas frame: its index if that has a name or, in a wide table, holds text, and its columns.
+
+    Only selected columns are converted. `pl.from_pandas` would need pyarrow.
+    """
+
+    def __init__(self, name: str, frame: Any, *, wide: bool) -> None:
+        super().__init__(name, pl.LazyFrame())
+        index_names = list(frame.index.names)
+        if wide and index_names == [None] and frame.index.dtype.kind == "O":
+            index_names = ["person"]
+        index = [(level, frame.index.get_level_values(i)) for i, level in enumerate(index_names) if level is not None]
+        columns = [*index, *((column, frame.iloc[:, i]) for i, column in enumerate(frame.columns))]
+        self._columns = [column for _, column in columns]
+        self._names = [
+            str(int(label))
+            if isinstance(label, int | np.integer)
+            else validate.as_text(label, "a column name of the frame")
+            for label, _ in columns
+        ]
+
+    @cached_property
+    def _fields(self) -> list[str]:
+        return unique_names(self._names)
+
+    def columns(self, **chosen: int) -> pl.LazyFrame:
+        """Return `row`, `blank` and the chosen columns."""
+        columns = {}
+        for role, index in chosen.items():
+            try:
+                columns[role] = _from_pandas(self._columns[index])
+            except (*validate.CONVERSION_ERRORS, pl.exceptions.PolarsError) as error:
+                raise InvalidInput(
+                    f"column {self.names[index]!r} of the frame cannot be read: {error}; give text or numbers"
+                ) from None
+        return pl.LazyFrame(columns).select(NEVER_BLANK.alias("blank"), pl.all()).with_row_index("row")
 
 
 def _from_pandas(column: Any) -> pl.Series:
-    """Return a pandas column as polars would read it from a file: numbers if all cells are, otherwise text."""
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in _NUMPY_TYPES:
-        return pl.Series(np.array(column, dtype=_NUMPY_TYPES[column.dtype.kind]))
+    """Return a pandas column as numbers if all cells are numbers, otherwise as text."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufb":
+        return pl.Series(np.array(column))
     cells = [None if missing else cell for cell, missing in zip(column.tolist(), column.isna(), strict=True)]
-    cells = [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
-    kinds = {type(cell) for cell in cells if cell is not None}
-    if not kinds:
-        return pl.Series([None] * len(cells), dtype=pl.String)
-    if kinds <= {int, float} and float in kinds:
-        return pl.Series(cells, dtype=pl.Float64, strict=False)
-    if len(kinds) == 1 and not issubclass(next(iter(kinds)), str | int):
-        return pl.Series(cells)  # dates and the like, which are refused by their type
-    if kinds == {int} and all(cell is None or -(2**63) <= cell < 2**63 for cell in cells):
-        return pl.Series(cells, dtype=pl.Int64)
-    if not all(issubclass(kind, str | int | float) and kind is not bool for kind in kinds):
-        raise TypeError(f"it mixes {' and '.join(sorted(kind.__name__ for kind in kinds))} values")
-    return pl.Series([None if cell is None else str(cell) for cell in cells], dtype=pl.String)
+    return pl.Series([cell.item() if isinstance(cell, np.generic) else cell for cell in cells], strict=False)
+
+
+def is_pandas(value: object) -> bool:
+    """Return whether a value is a pandas frame, without importing pandas.
+
+    >>> is_pandas({"person": [1]})
+    False
+    """
+    return any(base.__module__.startswith("pandas") and base.__name__ == "DataFrame" for base in type(value).__mro__)
 
 
 def labels_as_series(name: str, labels: Sequence[Label]) -> pl.Series:
@@ -168,43 +203,3 @@ def labels_as_series(name: str, labels: Sequence[Label]) -> pl.Series:
     if all(isinstance(label, int) and -(2**63) <= label < 2**63 for label in labels):
         return pl.Series(name, labels, dtype=pl.Int64)
     return pl.Series(name, [str(label) for label in labels], dtype=pl.String)
-
-
-@contextlib.contextmanager
-def readable(source: Source) -> Iterator[None]:
-    """Convert the errors of reading a source to `InvalidInput` with the location of the first unreadable part."""
-    lazy = isinstance(source.frame, pl.LazyFrame)  # which may run functions of the user
-    faults = (*FAULTS, *validate.CONVERSION_ERRORS) if lazy else FAULTS
-    try:
-        yield
-    except InvalidInput:
-        raise
-    except faults as error:
-        remedy = "correct the frame" if source.kind == "frame" else DAMAGED
-        fault = find_damaged(source.files) if len(source.files) > 1 else None
-        if source.kind == "text":
-            fault = _text_fault(source)
-        raise (fault or InvalidInput(f"cannot read {source.name}: {reason(error, remedy)}")) from None
-
-
-def _text_fault(source: Source) -> InvalidInput | None:
-    """Return the error of the first line that is not UTF-8 or has more fields than the first, or None."""
-    line, width = 0, 0
-    try:
-        with source.path.open("rb") as raw:
-            for line, content in enumerate(raw, start=1):
-                n_fields = len(next(csv.reader([content.decode("utf-8")], delimiter=source.separator), []))
-                width = width or n_fields
-                if n_fields > width:
-                    hint = ", or separate columns by semicolons if numbers have a decimal comma"
-                    return InvalidInput(
-                        f"{source.name}, line {line}: it has {n_fields} fields, but the first line has {width}; "
-                        f"correct or remove the line{hint if source.separator == ',' else ''}"
-                    )
-    except UnicodeDecodeError:
-        return InvalidInput(f"{source.name}, line {line}: it is not UTF-8 text; save the file as UTF-8")
-    except csv.Error as error:
-        return InvalidInput(f"{source.name}, line {line}: {error}; correct or remove the line")
-    except READ_ERRORS as error:
-        return InvalidInput(f"cannot read {source.name} beyond line {line}: {error}; {DAMAGED}")
-    return None

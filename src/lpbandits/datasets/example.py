@@ -1,11 +1,9 @@
 """Example log: guests of a canteen rate dishes from 1 to 5 stars."""
 
-import csv
-import io
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from lpbandits.errors import translate_errors
 from lpbandits.io.atomic import atomic_folder, write_text
@@ -42,16 +40,15 @@ def write_example(folder: str | Path) -> dict[str, int]:
     position = np.argsort(rng.random(stars.shape), axis=1)  # the order in which a guest tries the dishes
     eaten = position[:GUESTS] < MIN_RATINGS + rng.beta(1.5, 3, (GUESTS, 1)) * (len(titles) - MIN_RATINGS)
     few = position[GUESTS:] < rng.integers(1, 7, (NEWCOMERS, 1))
-    header = ("guest", "dish", "stars")
-    tables: dict[str, list[tuple[object, ...]]] = {
-        "ratings.csv": [header, *_rows("guest", labels, stars[:GUESTS], eaten)],
-        "titles.csv": [("dish", "title"), *zip(labels, titles, strict=True)],
-        "newcomers.csv": [header, *_rows("newcomer", labels, stars[GUESTS:], few)],
+    tables = {
+        "ratings.csv": _log("guest", labels, stars[:GUESTS], eaten),
+        "titles.csv": pl.DataFrame({"dish": labels, "title": titles}),
+        "newcomers.csv": _log("newcomer", labels, stars[GUESTS:], few),
     }
     with atomic_folder(folder, {"format": FORMAT, "version": VERSION}) as place:
-        for name, rows in tables.items():
-            write_text(place / name, _csv(rows))
-    return {name: len(rows) - 1 for name, rows in tables.items()}
+        for name, table in tables.items():
+            write_text(place / name, table.write_csv())
+    return {name: table.height for name, table in tables.items()}
 
 
 def _stars() -> FloatArray:
@@ -77,12 +74,7 @@ def _stars() -> FloatArray:
     return np.clip(np.round(rating), 1, 5)
 
 
-def _rows(who: str, labels: list[str], stars: FloatArray, eaten: BoolArray) -> list[tuple[str, str, int]]:
+def _log(who: str, labels: list[str], stars: FloatArray, eaten: BoolArray) -> pl.DataFrame:
     people, dishes = np.nonzero(eaten)
-    return [(f"{who}-{n + 1:03d}", labels[a], int(stars[n, a])) for n, a in zip(people, dishes, strict=True)]
-
-
-def _csv(rows: Iterable[Iterable[object]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
+    guests, dish = [f"{who}-{n + 1:03d}" for n in people], [labels[a] for a in dishes]
+    return pl.DataFrame({"guest": guests, "dish": dish, "stars": stars[eaten].astype(np.int64)})

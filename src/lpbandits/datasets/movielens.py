@@ -83,7 +83,7 @@ def locate(name: str) -> Path | None:
     return place if place is not None and _is_complete(place) and (place / MANIFEST).is_file() else None
 
 
-def checked(folder: Path) -> str:
+def stored_checks(folder: Path) -> str:
     """Return which checks an installed dataset passed."""
     return str(read_json(folder / MANIFEST)["checked"])
 
@@ -136,18 +136,18 @@ def install(name: str, source: str | Path | None = None, *, progress: Progress |
                 f"{source or 'the download'} is not MovieLens: it needs one of {', '.join(_RATINGS)} and one of "
                 f"{', '.join(_MOVIES)}"
             )
-        about["checked"] = checked_by(name, staging)
+        about["checked"] = verify(name, staging)
         names = {file.name for file in staging.iterdir()}
     for other in {*_RATINGS, *_MOVIES} - names:
         (target / other).unlink(missing_ok=True)  # from an earlier installation in another format
     return target
 
 
-def checked_by(name: str, folder: Path) -> str:
+def verify(name: str, folder: Path) -> str:
     """Check the content of a dataset; return the checks it passed, as text.
 
-    The paper's filter must give the paper's sizes, and the ratings must have the known hash. Only `latest-small`, which
-    changes over time, may differ.
+    After the paper's filter, the data must have the paper's numbers of people, movies and ratings, and the known hash.
+    Only `latest-small`, which changes over time, may differ.
     """
     dataset = DATASETS[name]
     least = 0 if dataset.people is None else 200
@@ -159,7 +159,7 @@ def checked_by(name: str, folder: Path) -> str:
             f"and {sizes[2]:,} ratings instead of {dataset.people:,}, {dataset.actions:,} and {dataset.ratings:,}"
         )
     if dataset.sha256 is None:
-        return f"the sizes match; no SHA-256 is known (these ratings have {ratings.sha256})"
+        return f"the numbers of people, movies and ratings match; no SHA-256 to compare with {ratings.sha256} is known"
     if ratings.sha256 == dataset.sha256:
         return "the ratings have the known SHA-256"
     if dataset.people is not None:
@@ -167,7 +167,7 @@ def checked_by(name: str, folder: Path) -> str:
             f"the ratings of this MovieLens {name} have SHA-256 {ratings.sha256}, not {dataset.sha256}: they were "
             "modified; download it again"
         )
-    return f"another edition than the known one: its ratings have SHA-256 {ratings.sha256}"
+    return f"a different edition from the one this package was tested with (its ratings have SHA-256 {ratings.sha256})"
 
 
 def _is_complete(folder: Path) -> bool:
@@ -212,6 +212,6 @@ def _download(name: str, target: Path, progress: Progress | None) -> None:
     except (urllib.error.URLError, OSError) as error:
         reason = getattr(error, "reason", error)
         raise InvalidInput(
-            f"cannot download {dataset.address} ({reason}); fetch {dataset.archive} elsewhere and run "
+            f"cannot download {dataset.address} ({reason}); download {dataset.archive} on another machine and run "
             f"`lpb data movielens {name} --from {dataset.archive}`"
         ) from None

@@ -1,16 +1,17 @@
-"""People to decide for, with their outcomes and allowed actions, and the decisions as arrays."""
+"""Batches of people with their outcomes and allowed actions, and the arrays of their decisions."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 
-from lpbandits.typing import BoolArray, FloatArray, Int32Array, IntArray
-
-if TYPE_CHECKING:
-    import polars as pl
+from lpbandits.data.tables import labels_as_series
+from lpbandits.model import PreferenceModel
+from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 NO_ACTIONS: IntArray = np.empty(0, dtype=np.int64)
+NO_PEOPLE = pl.Series("person", [], dtype=pl.String)
 
 
 class AllowedSets(NamedTuple):
@@ -41,39 +42,27 @@ class DecisionBatch(NamedTuple):
     """Random stream of each person."""
     allowed: AllowedSets | None = None
     """Personal sets of allowed actions."""
-    people: "pl.Series | None" = None
-    """Labels; None where they are not needed."""
-    row_order: IntArray | None = None
-    """Row of each person's first outcome in the file; None if batches come in that order."""
+    people: pl.Series = NO_PEOPLE
+    """Labels; empty where they are not needed."""
+
+    def part(self, people: slice) -> "DecisionBatch":
+        """Return a slice of the people."""
+        offsets = self.offsets[people.start : people.stop + 1]
+        rows = slice(offsets[0], offsets[-1])
+        allowed = None if self.allowed is None else self.allowed.part(people)
+        return DecisionBatch(
+            offsets - offsets[0],
+            self.action[rows],
+            self.reward[rows],
+            self.stream[people],
+            allowed,
+            self.people[people],
+        )
 
     def pieces(self, size: int) -> "Iterator[DecisionBatch]":
         """Split into pieces of at most `size` people, without labels; an empty batch is one piece."""
         for start in range(0, max(len(self.stream), 1), size):
-            people = slice(start, min(start + size, len(self.stream)))
-            offsets = self.offsets[people.start : people.stop + 1]
-            rows = slice(offsets[0], offsets[-1])
-            allowed = None if self.allowed is None else self.allowed.part(people)
-            yield DecisionBatch(
-                offsets - offsets[0], self.action[rows], self.reward[rows], self.stream[people], allowed
-            )
-
-    def select_people(self, mask: BoolArray) -> "DecisionBatch":
-        """Return the people of a mask with their outcomes."""
-        counts = np.diff(self.offsets)
-        rows = np.repeat(mask, counts)
-        return DecisionBatch(
-            np.concatenate([[0], np.cumsum(counts[mask])]),
-            self.action[rows],
-            self.reward[rows],
-            self.stream[mask],
-            people=None if self.people is None else self.people.filter(mask),
-            row_order=None if self.row_order is None else self.row_order[mask],
-        )
-
-    def select_outcomes(self, mask: BoolArray) -> "DecisionBatch":
-        """Return all people with the outcomes of a mask."""
-        before = np.concatenate([[0], np.cumsum(mask)])
-        return self._replace(offsets=before[self.offsets], action=self.action[mask], reward=self.reward[mask])
+            yield self.part(slice(start, min(start + size, len(self.stream))))._replace(people=NO_PEOPLE)
 
 
 class DecisionArrays(NamedTuple):
@@ -96,3 +85,19 @@ class DecisionArrays(NamedTuple):
         """Join the decisions of several pieces."""
         actions, runners_up, numbers, repeated = zip(*parts, strict=True)
         return cls(np.concatenate(actions), np.concatenate(runners_up), np.concatenate(numbers), sum(repeated))
+
+    def table(self, people: pl.Series, model: PreferenceModel) -> pl.DataFrame:
+        """Return one row per person, null where there is no action or number."""
+        chosen, second = (pl.Series(index).set(pl.Series(index < 0), None) for index in (self.action, self.runner_up))
+        labels = labels_as_series("action", model.actions)
+        columns = {
+            "person": people,
+            "action": labels.gather(chosen),
+            "probability": self.numbers[:, 0],
+            "runner_up": labels.gather(second),
+            **dict(zip(("expected", "low", "high"), self.numbers[:, 1:].T, strict=True)),
+        }
+        if model.names is not None:
+            names = pl.Series("name", model.names, dtype=pl.String)
+            columns |= {"action_name": names.gather(chosen), "runner_up_name": names.gather(second)}
+        return pl.DataFrame(columns).with_columns(pl.col(pl.Float64).fill_nan(None))

@@ -15,7 +15,7 @@ REFERENCES = ("item-knn", "ease", "ceiling", "best-possible")
 
 
 class Chosen(NamedTuple):
-    """A policy, its registered name, the reason for it, and the noise of a next reward (see `Engine`)."""
+    """A policy, its registered name, the reason for it, and the noise of the next reward (see `Engine`)."""
 
     policy: Policy
     name: str
@@ -57,11 +57,11 @@ def choose_policy(
     why = "requested"
     if name == AUTO:
         name, why = _best_for(model)
-    if validate.is_exactly(name, "random"):  # its name in evaluations
+    if name == "random":  # its name in evaluations
         name = "uniform"
-    if any(validate.is_exactly(name, reference) for reference in REFERENCES):
+    if name in REFERENCES:
         raise InvalidInput(
-            f"policy is {name!r}, which is only a reference in evaluations; choose a policy: lpb policies"
+            f"policy is {name!r}, which exists only in evaluations (lpb evaluate); choose another: lpb policies"
         )
     if entry_of(name).feedback != "rewards":
         raise InvalidInput(f"policy {name!r} learns from duels; choose one that learns from rewards, such as lpbts")
@@ -81,7 +81,7 @@ def _best_for(model: PreferenceModel) -> tuple[str, str]:
     evaluation = model.evaluation or {}
     best: Any = evaluation.get("best")
     if isinstance(best, str) and best in POLICIES and POLICIES[best].feedback == "rewards":
-        once = ", with each action given once" if validate.is_exactly(evaluation.get("repeats"), False) else ""
+        once = ", with each action given once" if evaluation.get("repeats") is False else ""
         return best, f"it is the best policy of the model's evaluation{once}"
     name, content = ("taste", "a taste") if model.taste is not None else ("lpbts", "orderings but no taste")
     missing = "no evaluation (lpb evaluate adds one)"

@@ -14,7 +14,6 @@ from lpbandits.data.ratings import Ratings
 from lpbandits.data.tables import labels_as_series
 from lpbandits.decisions.batches import NO_ACTIONS, AllowedSets, DecisionArrays, DecisionBatch
 from lpbandits.decisions.engine import Engine, decide_batches
-from lpbandits.decisions.output import decision_table
 from lpbandits.errors import InvalidInput, LockInWarning, translate_errors
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Workers, executor_for
@@ -33,7 +32,7 @@ class Decisions:
     people
         Labels of the people.
     action, runner_up
-        Index of the action, and of the action that would be chosen if the first were not allowed; -1 if none is.
+        Index of the action, and of the action that would be chosen if the first were not allowed; -1 if there is none.
     probability
         Exact probability with which the action was chosen; NaN if the rule does not provide it.
     expected
@@ -64,7 +63,7 @@ class Decisions:
         """
         numbers = np.column_stack([self.probability, self.expected, self.low, self.high])
         decisions = DecisionArrays(self.action, self.runner_up, numbers)
-        return decision_table(labels_as_series("person", self.people), decisions, self.model)
+        return decisions.table(labels_as_series("person", self.people), self.model)
 
     def __len__(self) -> int:
         return len(self.people)
@@ -123,23 +122,14 @@ def decide(
     """
     if not isinstance(policy, Policy):
         raise InvalidInput(f"policy must be a policy such as LpbTS(model), got {validate.short_repr(policy)}")
+    validate.check_progress(progress)
     past = _as_histories(histories, policy.model)
-    if progress is not None and not callable(progress):
-        raise InvalidInput(f"progress must be a function of (stage, done, total), got {validate.short_repr(progress)}")
     common, personal = _allowed_actions(policy, allowed, past.people)
     exclude_seen, seed = validate.as_flag(exclude_seen, "exclude_seen"), validate.as_seed(seed)
-    done = 0
-
-    def report(people: int, _: int) -> None:
-        nonlocal done
-        done += people
-        if progress is not None:
-            progress("deciding", done, len(past))
-
     batch = DecisionBatch(past.offsets, past.action, past.reward, addresses_of(past.people), personal)
     with executor_for(jobs, threads=threads) as executor:
         engine = Engine(policy, common=common, exclude_seen=exclude_seen, seed=seed, threads=executor.threads)
-        ((_, decisions),) = decide_batches(executor, engine, [batch], report)
+        ((_, decisions),) = decide_batches(executor, engine, [batch], len(past), progress)
     warn_of_repeats(policy, decisions.repeated)
     probability, expected, low, high = decisions.numbers.T.copy()
     action, runner_up = decisions.action, decisions.runner_up

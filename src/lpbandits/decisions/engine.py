@@ -13,19 +13,19 @@ from lpbandits.agent.explain import QUANTILE
 from lpbandits.decisions.batches import NO_ACTIONS, AllowedSets, DecisionArrays, DecisionBatch
 from lpbandits.decisions.kernels import deciding
 from lpbandits.decisions.kernels.allowance import Allowed
-from lpbandits.decisions.kernels.deciding import Forecasting, Outcomes, Output, Start, deciding_of
+from lpbandits.decisions.kernels.deciding import Forecasting, Outcomes, Output, deciding_of
 from lpbandits.errors import InvalidInput, NotSupported
 from lpbandits.parallel import Executor, Threads
 from lpbandits.policies import Policy
 from lpbandits.policies.base import zero_sd, zero_sd_one
-from lpbandits.policies.plugins import bind_expectations
+from lpbandits.progress import Progress
 from lpbandits.typing import FloatArray, IntArray
 
 THREAD_PEOPLE = 2000
 """Minimum number of people per thread."""
 
 PIECE = 100_000
-"""People per piece of work, and so per progress report."""
+"""Number of people decided at once; progress is reported after each piece."""
 
 SLOW_PIECE = 1000
 """The same for rules without compiled probabilities, which take about a millisecond per person."""
@@ -47,8 +47,8 @@ class Engine:
     threads
         Number of threads.
     noise
-        Standard deviation of the next reward around its expectation, by default that of the policy or the model; 0
-        is the policy's estimate for each person, NaN is unknown.
+        Standard deviation of the next reward around its expectation, by default that of the policy or the model. 0:
+        the policy's estimate for each person. Negative: included in the evidence's predictive sd. NaN: unknown.
     """
 
     def __init__(
@@ -74,32 +74,21 @@ class Engine:
         self._means = np.zeros((0, 0)) if model.means is None else np.array(model.means)
         self._kernel = kernel_of(policy)
         self._python_probabilities = policy.rule.probability is None
+        self.piece = SLOW_PIECE if self._python_probabilities else PIECE
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the settings only: workers load the compiled code from the cache."""
         settings = {name: getattr(self, name) for name in ("common", "exclude_seen", "seed", "threads", "noise")}
         return partial(Engine, **settings), (self.policy,)
 
-    @property
-    def piece(self) -> int:
-        """Number of people per piece of work, which takes about a second."""
-        return SLOW_PIECE if self._python_probabilities else PIECE
-
     def check_rewards(self, rewards: FloatArray) -> None:
-        """Raise for rewards that are impossible in the policy's family."""
-        family = self.policy.rewards.family
-        invalid = np.zeros(0, dtype=np.bool_)
-        if family == "bernoulli":
-            invalid = (rewards != 0.0) & (rewards != 1.0)
-        elif family == "poisson":
-            invalid = (rewards < 0.0) | (rewards != np.floor(rewards))
-        if invalid.any():
+        """Raise if a reward is impossible in the policy's family, such as 2 for Bernoulli."""
+        for reward in np.unique(rewards).tolist() if self.policy.rewards.family != "gaussian" else ():
             try:
-                self.policy.rewards.check(float(rewards[np.argmax(invalid)]))
+                self.policy.rewards.check(reward)
             except InvalidInput as error:
-                raise InvalidInput(
-                    f"{error} ({invalid.sum():,} such rewards); use another family (--rewards)"
-                ) from None
+                count = int((rewards == reward).sum())
+                raise InvalidInput(f"{error} ({count:,} such rewards); use another family (--rewards)") from None
 
     def run(self, batch: DecisionBatch) -> DecisionArrays:
         """Decide for a batch of people."""
@@ -112,7 +101,6 @@ class Engine:
         starts, sets = batch.allowed or AllowedSets(NO_ACTIONS, NO_ACTIONS)
         decisions = DecisionArrays.empty(people)
         max_tried = max(min(int(np.diff(outcomes.offsets).max(initial=0)), k), 1)
-        start = Start(policy.start_states, policy.start_own)
         all_counters: list[IntArray] = []
 
         def run_part(low: int, high: int) -> None:
@@ -124,7 +112,8 @@ class Engine:
                 low,
                 high,
                 policy.arrays(belief),
-                start,
+                policy.start_states,
+                policy.start_own,
                 Allowed(self._orders, self.common, starts, sets, self.exclude_seen, self._ranks, self._tops, *scratch),
                 outcomes,
                 Forecasting(self._means, policy.model.prior, self.noise, QUANTILE, np.empty((2, max(k, m)))),
@@ -164,36 +153,40 @@ class Engine:
 
 
 def decide_batches(
-    executor: Executor, engine: Engine, batches: Iterable[DecisionBatch], report: Callable[[int, int], None]
+    executor: Executor, engine: Engine, batches: Iterable[DecisionBatch], n_people: int, progress: Progress | None
 ) -> Iterator[tuple[DecisionBatch, DecisionArrays]]:
     """Yield batches with their decisions, in order; only a few batches are in memory.
 
-    `report` is called after each piece with the numbers of its people and outcomes.
+    `progress` is called after each piece with "deciding", the number of people decided for so far, and `n_people`.
     """
-    pending: collections.deque[tuple[DecisionBatch, list[int]]] = collections.deque()
+    pending: collections.deque[tuple[DecisionBatch, int]] = collections.deque()
 
     def tasks() -> Iterator[tuple[Engine, DecisionBatch]]:
         for batch in batches:
             engine.check_rewards(batch.reward)
             pieces = list(batch.pieces(engine.piece))
-            pending.append((batch, [len(piece.action) for piece in pieces]))
+            pending.append((batch, len(pieces)))
             yield from ((engine, piece) for piece in pieces)
 
     parts: list[DecisionArrays] = []
-    for part in executor.map(Engine.run, tasks(), batch=engine.piece < PIECE, max_ahead=2):
+    done = 0
+    for part in executor.map(Engine.run, tasks(), max_ahead=2):
         parts.append(part)
-        batch, outcomes = pending[0]
-        report(len(part.action), outcomes[len(parts) - 1])
-        if len(parts) == len(outcomes):
+        done += len(part.action)
+        if progress is not None:
+            progress("deciding", done, n_people)
+        batch, n_pieces = pending[0]
+        if len(parts) == n_pieces:
             yield batch, DecisionArrays.concatenate(parts)
             pending.popleft()
             parts = []
 
 
 def default_noise(policy: Policy) -> float:
-    """Return the noise of a next reward, as `Engine` takes it; negative if the evidence's predictive sd includes it.
+    """Return the default noise of the next reward, coded as in `Engine`.
 
-    Only Gaussian rewards have one: an interval of 80 % has no meaning for a reward of 0 or 1.
+    Unless the evidence is predictive, only Gaussian rewards have a noise: an 80 % interval of a reward of 0 or 1 has no
+    meaning.
     """
     rewards, model_noise = policy.rewards, policy.model.noise
     if policy.evidence.predictive:
@@ -209,15 +202,12 @@ def kernel_of(policy: Policy) -> Callable[..., None]:
     """Return the loop over people, compiled around a policy."""
     evidence, rule = policy.evidence, policy.rule
     batchable = evidence.batchable and evidence.update_posterior is not None
-    probability: Any = rule.probability
-    if probability is not None and rule.needs_expectations:
-        probability = bind_expectations(probability, evidence.expected_rewards, evidence.predictive_sd)
     sd_of_one = zero_sd_one if evidence.predictive_sd is zero_sd else evidence.predictive_sd_one
     return deciding_of(
         deciding.record_only if batchable else policy.tell,
         evidence.update_posterior if batchable and evidence.update_posterior is not None else deciding.no_update,
         policy.choose,
-        probability or deciding.unknown_probability,
+        policy.probability or deciding.unknown_probability,
         rule.sampled_state or deciding.no_state,
         evidence.expected_reward or evidence.expected_rewards,
         evidence.expected_reward is not None,

@@ -1,4 +1,4 @@
 """Access to the disk: atomic writes, bounded reads, compressed files and the user's cache folder.
 
-Nothing else in the package writes a file.
+All output files are written here; `data.spill` and `datasets.movielens` write temporary files themselves.
 """

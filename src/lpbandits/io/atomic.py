@@ -13,7 +13,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 TABLES = (".parquet", ".csv")
-"""Suffixes, and so formats, of tables."""
+"""Suffixes of table files; the suffix selects the format."""
 
 UNFINISHED = ".lpb-"
-"""Prefix of unfinished files and folders; those that a killed process left behind can be deleted."""
+"""Prefix of unfinished files and folders; a killed process may leave some behind, which can be deleted."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _REMEDIES = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "free some space or choose another folder"),
     errno.EFBIG: "choose a file system that takes larger files",
     errno.ENOENT: "create its folder first",
-    errno.EISDIR: "it is a folder: name a file in it",
+    errno.EISDIR: "it is a folder: name a file in it, such as model.json",
 }
 
 
@@ -77,42 +77,20 @@ def as_parquet(table: "pl.DataFrame") -> bytes:
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
-    """Write a file completely or not at all.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_bytes(Path(folder) / "a.txt", b"tea"); write_bytes(Path(folder) / "a.txt", b"jam")
-    ...     [(file.name, file.read_bytes()) for file in Path(folder).iterdir()]
-    [('a.txt', b'jam')]
-    """
-    target = as_path(path)
-    try:
-        mode = _mode(target)
-        if mode is not None and not stat.S_ISREG(mode):
-            target.write_bytes(content)  # a device or a pipe, which must not be replaced; a folder raises
-            return
-    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
-        raise cannot_write(target, error) from None
-    with atomic_file(target) as part:
+    """Write a file completely or not at all."""
+    with atomic_file(path) as part:
         part.write_bytes(content)
 
 
 @contextlib.contextmanager
 def atomic_file(path: str | Path) -> Iterator[Path]:
-    """Yield a path to write to, which is flushed and moved to `path` on exit.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with atomic_file(Path(folder) / "a.txt") as part:
-    ...         _ = part.write_text("tea")
-    ...     (Path(folder) / "a.txt").read_text()
-    'tea'
-    """
+    """Yield a path to write to, flushed and moved to `path` on exit; a device or a pipe is written directly."""
     named = as_path(path)
     try:
         mode = _mode(named)
         if mode is not None and not stat.S_ISREG(mode):
-            raise InvalidInput(f"cannot write {named}: it exists and is not a file; choose another name")
+            yield named
+            return
         target = Path(os.path.realpath(named))
         part = target.with_name(f"{UNFINISHED}{secrets.token_hex(8)}{target.suffix}")
         try:
@@ -123,10 +101,10 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
             part.replace(target)
         finally:
             part.unlink(missing_ok=True)
-        _flush_folder(target.parent)
+        _flush(target.parent)
     except InvalidInput:
         raise
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
         raise cannot_write(named, error) from None
 
 
@@ -134,13 +112,12 @@ def check_writable(path: str | Path) -> None:
     """Raise if a file cannot be written, before the long work starts."""
     place = as_path(path)
     try:
-        if place.is_dir():
-            raise InvalidInput(f"cannot write {place}: it is a folder; name a file, such as {place / 'model.json'}")
-        if not place.parent.is_dir():
-            raise InvalidInput(f"cannot write {place}: there is no folder {place.parent}; create it first")
-        if not os.access(place if place.exists() else place.parent, os.W_OK):
-            raise InvalidInput(f"cannot write {place}: permission denied; choose another file")
-    except OSError as error:  # a name that is too long
+        if _mode(place) is None and not os.access(place.parent, os.W_OK):
+            fault = errno.EACCES if place.parent.is_dir() else errno.ENOENT
+            raise OSError(fault, os.strerror(fault))
+    except InvalidInput:
+        raise
+    except (OSError, ValueError) as error:  # a name that is too long, or has a null byte
         raise cannot_write(place, error) from None
 
 
@@ -154,29 +131,26 @@ def check_table_path(path: str | Path, name: str) -> Path:
 
 
 def _mode(place: Path) -> int | None:
-    """Return the mode of an existing file, or None; a file without write permission raises."""
+    """Return the mode of an existing file, or None; a folder, or a file without write permission, raises."""
     try:
         mode = place.stat().st_mode
     except FileNotFoundError:
         return None
-    if not os.access(place, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    fault = errno.EISDIR if stat.S_ISDIR(mode) else 0 if os.access(place, os.W_OK) else errno.EACCES
+    if fault:
+        raise cannot_write(place, OSError(fault, os.strerror(fault)))
     return mode
 
 
-def _flush(path: Path, flags: int = os.O_RDWR) -> None:
-    """Flush a file to disk."""
-    handle = os.open(path, flags)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _flush_folder(path: Path) -> None:
-    """Flush the entries of a folder to disk if the system can."""
-    with contextlib.suppress(OSError):
-        _flush(path, os.O_RDONLY)
+def _flush(path: Path) -> None:
+    """Flush a file to disk, or the entries of a folder if the system can."""
+    folder = path.is_dir()
+    with contextlib.suppress(OSError) if folder else contextlib.nullcontext():
+        handle = os.open(path, os.O_RDONLY if folder else os.O_RDWR)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def as_folder(path: str | Path) -> Path:
@@ -197,16 +171,9 @@ def as_folder(path: str | Path) -> Path:
 def atomic_folder(path: str | Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
     """Yield an empty folder; on exit its files are moved to `path` with a manifest that lists them.
 
-    The manifest holds the given mapping, as it is on exit, and `files`: the SHA-256 of every file. If an error occurs
-    before all files are written, the files in `path` are unchanged. Otherwise the old manifest is deleted, the files
-    are moved, and the new manifest follows. Files with other names are kept.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as home:
-    ...     with atomic_folder(Path(home) / "out", {"format": "example"}) as folder:
-    ...         write_text(folder / "a.txt", "tea")
-    ...     sorted(file.name for file in (Path(home) / "out").iterdir())
-    ['a.txt', 'manifest.json']
+    The manifest holds the given mapping, with changes made in the `with` block, and the SHA-256 of every file. If an
+    error occurs before all files are written, the files in `path` are unchanged. Otherwise the old manifest is deleted,
+    the files are moved, and the new manifest follows. Files with other names are kept.
     """
     out = as_folder(path)
     part = out / f"{UNFINISHED}{secrets.token_hex(8)}"
@@ -214,29 +181,20 @@ def atomic_folder(path: str | Path, manifest: Mapping[str, Any]) -> Iterator[Pat
         part.mkdir()
         yield part
         names = sorted(file.name for file in part.iterdir())
-        hashes = {name: sha256(part / name) for name in names}
-        write_json(part / MANIFEST, {**manifest, "files": hashes})
+        write_json(part / MANIFEST, {**manifest, "files": {name: sha256(part / name) for name in names}})
         for name in names:
-            _flush(part / name)  # the caller may have written it in another way
-        _check_replaceable(out, (*names, MANIFEST))
+            _flush(part / name)  # the caller may have written it without flushing
+            _mode(out / name)
         (out / MANIFEST).unlink(missing_ok=True)
         for name in (*names, MANIFEST):
             (part / name).replace(out / name)
-        _flush_folder(out)
+        _flush(out)
     except OSError as error:
         raise cannot_write(out, error) from None
     except InvalidInput as error:
         raise InvalidInput(str(error).replace(str(part), str(out))) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
-
-
-def _check_replaceable(folder: Path, names: Sequence[str]) -> None:
-    """Raise, before any file is moved, if a target exists and is not a regular file."""
-    for name in names:
-        mode = _mode(folder / name)
-        if mode is not None and not stat.S_ISREG(mode):
-            raise InvalidInput(f"cannot write {folder / name}: it exists and is not a file; move it away")
 
 
 def sha256(path: Path) -> str:
@@ -253,14 +211,7 @@ def cannot_write(path: str | Path, error: Exception) -> InvalidInput:
 
 @contextlib.contextmanager
 def space_for(what: str, folder: Path, remedy: str) -> Iterator[None]:
-    """Convert the error of a full disk to `InvalidInput`.
-
-    >>> with space_for("a table", Path("/small"), "name another folder"):
-    ...     raise OSError(errno.ENOSPC, "No space left on device")
-    Traceback (most recent call last):
-    ...
-    lpbandits.errors.InvalidInput: no space left for a table in /small; free some space, or name another folder
-    """
+    """Convert the error of a full disk to `InvalidInput`."""
     try:
         yield
     except OSError as error:

@@ -21,17 +21,15 @@ _FORMATS = {
     b"\x28\xb5\x2f\xfd": "zstandard",
     b"BZh": "bzip2",
     b"\xfd7zXZ\x00": "xz",
-    b"\x04\x22\x4d\x18": "lz4",
-    b"\x78\x01": "zlib",
     b"\x78\x9c": "zlib",
-    b"\x78\xda": "zlib",
     b"PK\x03\x04": "zip (rename it to .zip)",
 }
-_RAISE = "if that is right, raise the limit: unpack_limit=… (--unpack-limit 50GB)"
+"""Other formats of compression, by the first bytes of a file."""
+_RAISE = "if the file is really that large, raise the limit: unpack_limit=… (--unpack-limit 50GB)"
 
 
 class Limit(NamedTuple):
-    """Maximum decompressed size: `most` bytes and `times` the compressed size, but at least `least` bytes."""
+    """Maximum decompressed size in bytes: min(most, max(least, times × compressed size))."""
 
     most: int = 20 * 10**9
     times: float = 200.0
@@ -51,18 +49,16 @@ def decompressed(path: Path, name: str, limit: Limit) -> Iterator[Path]:
     """Yield a path to the decompressed file, deleted on exit; the path itself if it is not gzipped."""
     with path.open("rb") as raw:
         start = raw.read(8)
-        if start[:2] != b"\x1f\x8b":
-            packed = next((kind for mark, kind in _FORMATS.items() if start.startswith(mark)), None)
-            if packed is not None:
-                raise InvalidInput(f"{name} is compressed with {packed}; only gzip and zip are supported: unpack it")
-            yield path
-            return
         raw.seek(0)
-        with temporary_folder() as folder:
-            target = folder / "table"
-            with gzip.GzipFile(fileobj=raw) as inside:
-                copy(inside, target, name, limit.of(path.stat().st_size))
-            yield target
+        if start.startswith(b"\x1f\x8b"):
+            with temporary_folder() as folder, gzip.GzipFile(fileobj=raw) as inside:
+                copy(inside, folder / "table", name, limit.of(path.stat().st_size))
+                yield folder / "table"
+            return
+    for mark, kind in _FORMATS.items():
+        if start.startswith(mark):
+            raise InvalidInput(f"{name} is compressed with {kind}; only gzip and zip are supported: unpack it")
+    yield path
 
 
 def extract(archive: Path, member: zipfile.ZipInfo, bundle: zipfile.ZipFile, target: Path, limit: Limit) -> None:
@@ -91,9 +87,9 @@ def open_zip(archive: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(archive) as bundle:
             yield bundle
-    except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError, RuntimeError, ValueError, OSError) as error:
-        if isinstance(error, InvalidInput):
-            raise
+    except InvalidInput:
+        raise
+    except (zipfile.BadZipFile, EOFError, zlib.error, RuntimeError, ValueError, OSError) as error:
         raise InvalidInput(f"cannot unpack {archive}: {error}; download or create it again") from None
 
 
@@ -103,9 +99,8 @@ def temporary_folder(inside: Path | None = None) -> Iterator[Path]:
     try:
         holder = tempfile.TemporaryDirectory(prefix="lpbandits-", dir=inside)
     except OSError as error:
-        where = "" if inside is None else f" in {inside}"
-        remedy = "set TMPDIR to a folder" if inside is None else "name an existing folder"
-        raise InvalidInput(f"cannot create temporary files{where}: {reason(error, remedy)}") from None
+        remedy = "set TMPDIR to a folder" if inside is None else f"name an existing folder, not {inside}"
+        raise InvalidInput(f"cannot create temporary files: {reason(error, remedy)}") from None
     with holder as folder:
         yield Path(folder)
 
@@ -123,7 +118,7 @@ def copy(source: IO[bytes] | gzip.GzipFile, target: Path, name: str, most: int) 
 
 
 def check_lines(path: Path, name: str) -> None:
-    """Raise if a text has a line longer than `MAX_LINE_BYTES`; reads one page per megabyte."""
+    """Raise if a text has a line longer than `MAX_LINE_BYTES`; looks at the end of each megabyte only."""
     with path.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as text:
         start = 0
         while len(text) - start > MAX_LINE_BYTES:

@@ -16,7 +16,7 @@ class Allowed(NamedTuple):
     starts   offsets of personal sets: those of person p are sets[starts[p]:starts[p + 1]], ascending; empty: none
     sets
     once     whether tried actions are excluded
-    ranks    ranks by which a rule restricts itself to favourites; 0×0: it does not
+    ranks    ranks of actions, for a rule that plays only the favourites of states; 0×0 for other rules
     tops     favourites among the actions of `common`
     taken    scratch, one per action: mark of the last person who tried it
     choices  scratch, 2×k

@@ -5,7 +5,6 @@ the cost per person does not grow with the number of actions.
 """
 
 import functools
-import hashlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -14,8 +13,8 @@ from numba.core.errors import NumbaError
 
 from lpbandits.decisions.kernels.allowance import Allowed, gather, leader, limit
 from lpbandits.errors import InvalidInput
+from lpbandits.kernels.choices import apply_exploration_floor
 from lpbandits.kernels.compiler import compile_error, kernel, name_of, specialise
-from lpbandits.kernels.exploring import apply_exploration_floor
 from lpbandits.kernels.layout import POSTERIOR, Arrays
 from lpbandits.kernels.likelihood import noise_of
 from lpbandits.kernels.tally import find, record
@@ -25,13 +24,6 @@ from lpbandits.typing import FloatArray, Int32Array, IntArray
 PROBABILITY, EXPECTED, LOW, HIGH = range(4)
 # places of `Output.counters`
 MAX_ALLOWED, REPEATED = range(2)
-
-
-class Start(NamedTuple):
-    """The belief about a person without outcomes."""
-
-    states: FloatArray
-    own: FloatArray
 
 
 class Outcomes(NamedTuple):
@@ -89,7 +81,7 @@ def no_update(b: Arrays, n: int) -> None:
 
 @kernel
 def no_state(b: Arrays, n: int, seed: int, person: int, round_: int) -> int:
-    """Return that the rule does not follow the ordering of a state."""
+    """Return -1: the rule does not follow the ordering of a state."""
     return -1
 
 
@@ -100,7 +92,7 @@ def unknown_probability(b: Arrays, n: int, offered: IntArray, play: int, action:
 
 
 def tell(*_: Any) -> Any:
-    """Stand for a function of the policy, which `deciding_of` puts in."""
+    """Stand in for a function of the policy; `deciding_of` replaces it."""
 
 
 update_posterior = choose = probability_of = sampled_state = forecast = value_of = sd_of = expectation = deviation = (
@@ -109,23 +101,23 @@ update_posterior = choose = probability_of = sampled_state = forecast = value_of
 
 
 def value_by_one(b: Arrays, n: int, state: int, action: int, scratch: FloatArray) -> float:
-    """Return the expected reward of an action, by the function for one action."""
+    """Return the expected reward of an action, from `Evidence.expected_reward`."""
     return expectation(b, n, state, action)
 
 
 def value_by_all(b: Arrays, n: int, state: int, action: int, scratch: FloatArray) -> float:
-    """Return the expected reward of an action, by the function for all actions."""
+    """Return the expected reward of an action, from `Evidence.expected_rewards`."""
     expectation(b, n, state, scratch)
     return scratch[action]
 
 
 def sd_by_one(b: Arrays, n: int, action: int, scratch: FloatArray) -> float:
-    """Return the standard deviation of that expectation, by the function for one action."""
+    """Return the predictive standard deviation of an action's reward, from `Evidence.predictive_sd_one`."""
     return deviation(b, n, action)
 
 
 def sd_by_all(b: Arrays, n: int, action: int, scratch: FloatArray) -> float:
-    """Return the standard deviation of that expectation, by the function for all actions."""
+    """Return the predictive standard deviation of an action's reward, from `Evidence.predictive_sd`."""
     deviation(b, n, scratch)
     return scratch[action]
 
@@ -167,7 +159,8 @@ def deciding(
     low: int,
     high: int,
     b: Arrays,
-    start: Start,
+    start_states: FloatArray,
+    start_own: FloatArray,
     allowed: Allowed,
     outcomes: Outcomes,
     forecasting: Forecasting,
@@ -177,22 +170,23 @@ def deciding(
 ) -> None:
     """Decide for people low to high.
 
-    `b` is the policy and scratch for one belief. The number of a person's outcomes is the round of the random draw.
+    `b` is the policy and scratch for one belief; `start_states` and `start_own` are the belief about a person without
+    outcomes. The number of a person's outcomes is the round of the random draw.
     A decision depends only on the person's outcomes and random stream.
     """
     k = len(allowed.taken)
     states, own = b.states, b.own
-    none: Any = np.int64(-1)  # literals would have every kernel below compiled once more
+    none: Any = np.int64(-1)  # a literal has a type of its own: each kernel below would be compiled twice
     zero: Any = np.int64(0)
     for p in range(low, high):
         mark = p - low + 1
         n = zero
         for row in range(states.shape[0]):
             for z in range(states.shape[1]):
-                states[row, z] = start.states[row, z]
+                states[row, z] = start_states[row, z]
         for row in range(own.shape[0]):
             for i in range(own.shape[1]):
-                own[row, i] = start.own[row, i]
+                own[row, i] = start_own[row, i]
         for i in range(outcomes.offsets[p], outcomes.offsets[p + 1]):
             n = tell(b, n, np.int64(outcomes.action[i]), outcomes.reward[i])
         round_ = outcomes.offsets[p + 1] - outcomes.offsets[p]
@@ -291,7 +285,4 @@ def deciding_of(
 
 
 def _compile(template: Callable[..., Any], functions: dict[str, Callable[..., Any]], *, inline: bool = True) -> Any:
-    """Compile a template around functions, under a short name: cache files are named by it."""
-    full_name = name_of(template.__name__, functions)
-    name = f"{template.__name__}_{hashlib.sha256(full_name.encode()).hexdigest()[:16]}"
-    return specialise(template, name, functions, inline=inline)
+    return specialise(template, name_of(template.__name__, functions), functions, inline=inline)

@@ -1,0 +1,202 @@
+"""Tables that `decide_file` reads: outcomes in batches of people, people to decide for, and allowed actions."""
+
+import contextlib
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from lpbandits import validate
+from lpbandits.data.blocks import block_edges
+from lpbandits.data.cleaning import all_integers, clean_rows, label_expr
+from lpbandits.data.columns import ReadOptions, guess_columns, like
+from lpbandits.data.preflib import PrefLibTable
+from lpbandits.data.sources import open_table
+from lpbandits.data.spill import Codes
+from lpbandits.data.tables import Table
+from lpbandits.decisions.batches import NO_ACTIONS, AllowedSets, DecisionBatch
+from lpbandits.errors import InvalidInput
+from lpbandits.model import PreferenceModel
+from lpbandits.rng import addresses_of
+from lpbandits.text import pluralize
+from lpbandits.typing import IntArray, Label
+
+OUTCOMES_PER_BATCH = 1_000_000
+BATCHES_PER_PASS = 16
+"""Batches whose outcomes are in memory at a time; each pass reads the table once."""
+
+
+def action_codes(labels: tuple[Label, ...], dtype: pl.DataType) -> pl.Expr:
+    """Return the index of each action of a column `action` of numbers or text, -1 for an unknown one.
+
+    >>> frame = pl.DataFrame({"action": ["7", "jam", "tea"]})
+    >>> frame.select(action_codes(("tea", 7), pl.String()))["action"].to_list()
+    [1, -1, 0]
+    """
+    as_text = {str(label): i for i, label in reversed(list(enumerate(labels)))}
+    if dtype == pl.String:
+        index: dict[Any, int] = as_text | {label: i for i, label in enumerate(labels) if isinstance(label, str)}
+    else:
+        index = {int(text): i for text, i in as_text.items() if re.fullmatch("0|-?[1-9][0-9]{0,18}", text)}
+        index |= {label: i for i, label in enumerate(labels) if isinstance(label, int)}
+        index = {label: i for label, i in index.items() if abs(label) < 2**63}
+    known, codes = pl.Series(list(index), dtype=dtype), pl.Series(list(index.values()), dtype=pl.Int32)
+    return pl.col("action").replace_strict(known, codes, default=-1, return_dtype=pl.Int32)
+
+
+def read_labels(path: str | Path, role: str, optional: str | None = None) -> pl.DataFrame:
+    """Read the distinct labels of a role, and those of an `optional` role if the table has a column for it.
+
+    Labels are whole numbers if all labels of the column are, otherwise text.
+    """
+    with open_table(path, ReadOptions(), narrow=True) as table, table.readable():
+        names = [*table.names, *table.lacking]
+        roles = [optional, role] if optional is not None and like(names, optional) else [role]
+        frame = table.columns(**guess_columns(table, {}, roles)).filter(~pl.col("blank")).select(roles).collect()
+        for name in roles:
+            if (missing := frame[name].null_count()) > 0:
+                raise InvalidInput(f"{table.name} has {missing:,} rows without a {name}; correct or remove them")
+        tests = {name: all_integers(name, frame.schema[name], table) for name in roles}
+        integers = frame.select(**tests).row(0, named=True)
+        labels = [label_expr(name, frame.schema[name], integers=integers[name]) for name in roles]
+        return frame.select(labels).unique(maintain_order=True)
+
+
+class AllowedActions:
+    """Allowed actions from an option: comma-separated labels, or a table of actions or of people and actions.
+
+    `common` holds the indices of the actions that are allowed for all people; empty: all actions.
+    """
+
+    def __init__(self, model: PreferenceModel, option: str | Path | None = None) -> None:
+        self.common: IntArray = NO_ACTIONS
+        self._table: pl.DataFrame | None = None
+        if option is None:
+            return
+        source = str(option)
+        is_file = False
+        with contextlib.suppress(OSError, ValueError):  # a list of labels may be an invalid name
+            is_file = Path(source).is_file()
+        if is_file:
+            frame = read_labels(source, "action", optional="person")
+        else:
+            labels = [word.strip() for word in source.split(",") if word.strip()]
+            frame, source = pl.DataFrame({"action": labels}, schema={"action": pl.String}), "--allowed"
+        codes = frame.select(action_codes(model.actions, frame.schema["action"])).to_series().to_numpy()
+        unknown = np.flatnonzero(codes < 0)
+        if len(unknown):
+            raise InvalidInput(
+                f"action {frame['action'][int(unknown[0])]!r} of {source} is not one of the model's "
+                f"{model.n_actions:,} actions ({len(unknown):,} unknown labels); give comma-separated labels of the "
+                "model, or a file that holds them"
+            )
+        if "person" in frame.columns:
+            self._table = frame.select("person", pl.Series("code", codes)).sort("code")
+        else:
+            self.common = np.unique(codes).astype(np.int64)
+            if not len(self.common):
+                raise InvalidInput(f"{source} lists no action; list at least one, or leave it out to allow all")
+
+    def sets_of(self, people: pl.Series) -> AllowedSets | None:
+        """Return the personal sets of some people; None if the option has none."""
+        if self._table is None:
+            return None
+        kind = people.dtype if people.dtype == self._table.schema["person"] else pl.String
+        places = people.cast(kind).alias("person").to_frame().with_row_index("place")
+        rows = self._table.with_columns(pl.col("person").cast(kind)).join(places, on="person", how="inner")
+        rows = rows.sort("place", "code")
+        starts = np.zeros(len(people) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(rows["place"].to_numpy(), minlength=len(people)), out=starts[1:])
+        return AllowedSets(starts, rows["code"].to_numpy().astype(np.int64))
+
+
+@dataclass(frozen=True)
+class History:
+    """People to decide for, and the table of their outcomes."""
+
+    people: pl.Series
+    skipped: Mapping[str, int]
+    """Number of outcomes of unknown actions, and of people who are not among the given ones."""
+    _counts: IntArray
+    _actions: pl.DataFrame
+    """Labels of the table, and their indices in the model."""
+    _table: Table
+    _rows: pl.LazyFrame
+
+    def batches(self, size: int = OUTCOMES_PER_BATCH) -> Iterator[DecisionBatch]:
+        """Yield all people with all their outcomes, about `size` outcomes at a time."""
+        sizes = np.maximum(self._counts, 1)
+        for low, high in itertools.pairwise(block_edges(sizes, BATCHES_PER_PASS * size).tolist()):
+            people, rows = self.people[low:high], self._rows
+            if len(people) < len(self.people):
+                rows = rows.join(people.to_frame().lazy(), on="person", how="semi", maintain_order="left")
+            with self._table.readable():
+                frame = rows.collect(engine="streaming")
+            owner = Codes(people).of(frame["person"])
+            action = self._actions["code"].to_numpy()[Codes(self._actions["action"]).of(frame["action"])]
+            frame = frame.select("rating", owner=owner, action=action)
+            if not frame["owner"].is_sorted():
+                frame = frame.sort("owner", maintain_order=True)
+            offsets = np.searchsorted(frame["owner"].to_numpy(), np.arange(len(people) + 1, dtype=np.int32))
+            stream = addresses_of(people.to_numpy() if people.dtype == pl.Int64 else people.to_list())
+            columns = frame["action"].to_numpy(), frame["rating"].to_numpy()
+            batch = DecisionBatch(offsets, *columns, stream, people=people)
+            for edges in itertools.pairwise(block_edges(sizes[low:high], size).tolist()):
+                yield batch.part(slice(*edges))
+
+
+@contextlib.contextmanager
+def open_history(
+    path: str | Path,
+    columns: Mapping[str, Any],
+    actions: tuple[Label, ...],
+    *,
+    wanted: pl.Series | None = None,
+    skip_unknown: bool = False,
+) -> Iterator[History]:
+    """Check a table of outcomes and find its people, in the order of their first row.
+
+    With `wanted`, only these people are included; those without outcomes come last.
+    """
+    options = ReadOptions(layout="long", **columns)
+    with open_table(path, options) as table:
+        if isinstance(table, PrefLibTable):
+            raise InvalidInput(f"{table.name} holds rankings; give one outcome per row: person, action and reward")
+        rows = clean_rows(table, options).rows
+        schema = rows.collect_schema()
+        if wanted is not None and (wanted.dtype == pl.String) != (schema["person"] == pl.String):
+            rows, wanted = rows.with_columns(pl.col("person").cast(pl.String)), wanted.cast(pl.String)
+        counts = rows.group_by("person").agg(pl.len().cast(pl.Int64), pl.col("row").min())
+        code = action_codes(actions, schema["action"])
+        with table.readable():
+            found, labels = pl.collect_all([counts, rows.select(pl.col("action").unique())], engine="streaming")
+        found, labels = found.sort("row"), labels.with_columns(code=code)
+        people = _select_people(found, wanted)
+        skipped = {"outcomes": 0, "people": len(found) - people["row"].count()}
+        if skipped["people"]:
+            rows = rows.join(people.lazy(), on="person", how="semi", maintain_order="left")
+        if (labels["code"] < 0).any():
+            unknown = rows.filter(code < 0).select(pl.col("action").sort_by("row").first(), pl.len())
+            first, skipped["outcomes"] = unknown.collect(engine="streaming").row(0)
+            rows = rows.filter(code >= 0)
+        if skipped["outcomes"] and not skip_unknown:
+            raise InvalidInput(
+                f"action {validate.short_repr(first)} of the history is not one of the model's actions "
+                f"({pluralize(skipped['outcomes'], 'such row')}); correct them, or skip them with --unknown skip"
+            )
+        yield History(people["person"], skipped, people["len"].to_numpy(), labels, table, rows.drop("row"))
+
+
+def _select_people(found: pl.DataFrame, wanted: pl.Series | None) -> pl.DataFrame:
+    """Return the wanted people of a history, then the wanted people without one; by default the history's."""
+    if wanted is None:
+        return found
+    given = wanted.alias("person").to_frame()
+    kept = found.join(given, on="person", how="semi", maintain_order="left")
+    others = given.join(kept, on="person", how="anti", maintain_order="left")
+    return pl.concat([kept, others.with_columns(len=pl.lit(0, pl.Int64))], how="diagonal")
