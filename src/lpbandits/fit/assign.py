@@ -25,7 +25,7 @@ def states_of(
     threads: int | None = None,
     jobs: int | Workers | None = None,
 ) -> pl.DataFrame:
-    """Return each person's likeliest state and its probability; the people need not be in the fit.
+    """Return each person's likeliest state and its probability, also for people the model was not fitted to.
 
     Returns
     -------
@@ -36,8 +36,8 @@ def states_of(
     Notes
     -----
     The probability is that of the Bradley-Terry mixture with n ratings counting as n − 1 comparisons: the n(n − 1)/2
-    comparisons share the noise of n ratings and would be overconfident. A person with fewer than two ratings of the
-    model's actions gets the prior.
+    comparisons share the noise of n ratings and would make it overconfident. A person with fewer than two ratings of
+    the model's actions gets the prior.
 
     Examples
     --------
@@ -59,18 +59,12 @@ def states_of(
     state, probability, counts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     if not counts.any():
         raise InvalidInput(
-            f"ratings must have actions of the model, such as {short_repr(model.actions[0])}, got "
-            f"{len(ratings.actions):,} others, such as {short_repr(ratings.actions[0])}"
+            f"no action of the ratings is in the model: the model has actions such as {short_repr(model.actions[0])}, "
+            f"the ratings such as {short_repr(ratings.actions[0])}"
         )
-    return pl.DataFrame(
-        {
-            "person": labels_as_series("person", ratings.people),
-            "state": state,
-            "probability": probability,
-            "ratings": counts,
-            "left_out": ratings.counts - counts,
-        }
-    )
+    people = labels_as_series("person", ratings.people)
+    columns = {"state": state, "probability": probability, "ratings": counts, "left_out": ratings.counts - counts}
+    return pl.DataFrame({"person": people, **columns})
 
 
 def _assign_block(
@@ -80,10 +74,8 @@ def _assign_block(
     action, owner = place[block.action], block.owner
     rows = np.flatnonzero(action >= 0)
     counts = np.bincount(owner[rows], minlength=len(block.people))
-    offsets = np.concatenate([[0], np.cumsum(counts)])
-    known = Ratings.trusted(
-        offsets, action[rows].astype(np.int32), block.rating[rows], block.people, tuple(range(beta.shape[1]))
-    )
+    offsets, actions = np.concatenate([[0], np.cumsum(counts)]), tuple(range(beta.shape[1]))
+    known = Ratings.trusted(offsets, action[rows].astype(np.int32), block.rating[rows], block.people, actions)
     values = log_likelihoods(compare(known, threads=threads), beta, threads=threads)
     membership = mixture(values * (2 / np.maximum(counts, 2))[:, None], prior)[1]
     membership[counts < 2] = prior

@@ -2,7 +2,7 @@
 
 P(i beats j) = σ(β_i − β_j); the log-posterior Σ_i wins_i β_i − Σ_{i<j} w_ij log(e^{β_i} + e^{β_j}) − Σ_i β_i²/2s² is
 maximised by Newton's method, each step solved by conjugate gradients with the Hessian's diagonal as preconditioner.
-The cost is counted in passes over the k×k counts; nothing of order k³ is done for large k.
+The cost is counted in passes over the k×k counts; no step is O(k³) for large k.
 """
 
 import math
@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigvalsh_tridiagonal
 
 from lpbandits import validate
@@ -40,8 +41,8 @@ class BradleyTerry:
     standard_errors
         Standard errors of the centred utilities. In a fit of states to a log they are clustered by person (see
         `uncertainty`). For a bare matrix they come from the curvature of the log-posterior, as if all comparisons were
-        independent: exact up to 512 actions; beyond, the first two terms of the inverse's series, with a relative error
-        of about 1/k in a dense graph and too low in a sparse one.
+        independent: exact up to 512 actions; for more, two terms of the inverse's series, with a relative error of
+        about 1/k for dense comparison graphs and too low for sparse ones.
     passes
         Number of passes over the k×k counts.
     converged
@@ -50,8 +51,8 @@ class BradleyTerry:
     never_compared
         True for actions without any comparison.
     pieces
-        The connected component of the comparison graph of each action. Utilities of different components are
-        comparable only through the prior.
+        For each action, the number of its connected component in the comparison graph. Utilities of different
+        components are comparable only through the prior.
 
     Examples
     --------
@@ -91,10 +92,10 @@ def fit_bradley_terry(
     Parameters
     ----------
     prior_sd
-        Standard deviation of the Gaussian prior of each utility. It keeps utilities finite of actions that never win or
-        never lose.
+        Standard deviation of the Gaussian prior of each utility, which keeps the utilities of actions that never win or
+        never lose finite.
     tolerance
-        Stop when no utility is expected to move by more.
+        Stop when no utility is expected to change by more than this.
     max_passes
         Maximum number of passes; beyond it the result has `converged=False`.
 
@@ -122,13 +123,15 @@ def fit_bradley_terry(
     matrix *= 2
     with Threads(threads) as pool:
         counts = gather(matrix, threads=pool)
-        return maximise(counts, prior_sd=sd, tolerance=limit, max_passes=most, threads=pool)
+        fit = maximise(counts, prior_sd=sd, tolerance=limit, max_passes=most, threads=pool)
+        posterior = _Posterior(counts, sd, pool)
+        errors = posterior.standard_errors(fit.utilities)
+        return replace(fit, standard_errors=errors, passes=fit.passes + posterior.passes)
 
 
 def as_prior_sd(value: Any) -> float:
     """Check the standard deviation of a prior: its square and the inverse must be finite."""
-    sd = validate.as_number(value, "prior_sd", low=0, high=1e6, above=True)
-    return validate.as_number(sd, "prior_sd", low=1e-50)
+    return validate.as_number(value, "prior_sd", low=1e-50, high=1e6)
 
 
 def maximise(
@@ -138,13 +141,19 @@ def maximise(
     tolerance: float = 1e-6,
     max_passes: int = 1000,
     start: FloatArray | None = None,
-    errors: bool = True,
     threads: Threads,
 ) -> BradleyTerry:
-    """Fit utilities to gathered counts, from `start` if given; the result has all actions, kept or not."""
+    """Fit utilities, without standard errors, to gathered counts; the result covers all actions.
+
+    It starts from `start` or from 1.5 × logit of the win rate, with half a win and half a loss added to each action.
+    """
     posterior = _Posterior(counts, prior_sd, threads)
-    beta = posterior.centre(_first_guess(counts) if start is None else start[counts.kept])
-    gradient, curvature = posterior.slope(beta)
+    if start is None:
+        meetings = counts.halves.sum(axis=1, dtype=np.float64) / 2
+        beta = posterior.centre(np.asarray(1.5 * np.log((counts.wins + 0.5) / (meetings - counts.wins + 0.5))))
+    else:
+        beta = posterior.centre(start[counts.kept])
+    gradient, curvature = posterior.gradient(beta)
     converged = False
     while posterior.passes < max_passes and not converged:
         step, error = _newton_step(posterior, beta, gradient, curvature, tolerance)
@@ -155,30 +164,14 @@ def maximise(
             continue
         if not 0 < size < math.inf:
             break
-        place, gradient, curvature = _climb(posterior, beta, step, gradient, max_passes)
+        place, gradient, curvature = _line_search(posterior, beta, step, gradient, max_passes)
         if not float(np.abs(place).max()) <= MAX_UTILITY:
             break
         beta = place
-    deviations = posterior.standard_errors(beta) if errors else np.full(len(beta), np.nan)
-    fit = BradleyTerry(beta, deviations, posterior.passes, converged, posterior.never, posterior.pieces)
-    return fit if len(beta) == counts.actions else _of_all_actions(fit, counts, prior_sd if errors else np.nan)
-
-
-def _of_all_actions(fit: BradleyTerry, counts: PairCounts, prior_error: float) -> BradleyTerry:
-    """Add the actions without counts, as never compared."""
-    utilities = np.zeros(counts.actions)
-    errors = np.full(counts.actions, prior_error)
-    never = np.ones(counts.actions, dtype=np.bool_)
-    pieces = len(counts.kept) + np.arange(counts.actions)  # each a component of one action, with a new number
-    utilities[counts.kept], errors[counts.kept] = fit.utilities, fit.standard_errors
-    never[counts.kept], pieces[counts.kept] = fit.never_compared, fit.pieces
-    return replace(fit, utilities=utilities, standard_errors=errors, never_compared=never, pieces=pieces)
-
-
-def _first_guess(counts: PairCounts) -> FloatArray:
-    """Return 1.5 × logit of the win rate, with half a win and half a loss added to each action."""
-    meetings = counts.halves.sum(axis=1, dtype=np.float64) / 2
-    return np.asarray(1.5 * np.log((counts.wins + 0.5) / (meetings - counts.wins + 0.5)))
+    utilities, never = np.zeros(counts.actions), np.ones(counts.actions, dtype=np.bool_)
+    pieces = len(beta) + np.arange(counts.actions)  # an action without counts is a component of its own
+    utilities[counts.kept], never[counts.kept], pieces[counts.kept] = beta, posterior.never, posterior.pieces
+    return BradleyTerry(utilities, np.full(counts.actions, np.nan), posterior.passes, converged, never, pieces)
 
 
 class _Posterior:
@@ -189,7 +182,7 @@ class _Posterior:
         self.precision = prior_sd**-2
         self.threads = threads
         self.passes = 0
-        self.pieces: IntArray = kernels.pieces(counts.halves)
+        self.pieces = components(counts.halves)
         self._sizes = np.bincount(self.pieces)
         self.never: BoolArray = self._sizes[self.pieces] == 1
 
@@ -198,13 +191,13 @@ class _Posterior:
         means = np.bincount(self.pieces, weights=beta) / self._sizes
         return beta - means[self.pieces]
 
-    def slope(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def gradient(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the gradient and the diagonal of the negative Hessian, in one pass."""
         expected, curvature = np.empty(len(beta)), np.empty(len(beta))
         self._sweep(kernels.expect, np.exp(beta), expected, curvature)
         return self.counts.wins - expected - self.precision * beta, curvature + self.precision
 
-    def bend(self, beta: FloatArray, curvature: FloatArray, v: FloatArray) -> FloatArray:
+    def hessian_times(self, beta: FloatArray, curvature: FloatArray, v: FloatArray) -> FloatArray:
         """Return the negative Hessian times v, in one pass."""
         out = np.empty(len(beta))
         self._sweep(kernels.neighbours, np.exp(beta), v, out)
@@ -213,7 +206,7 @@ class _Posterior:
     def standard_errors(self, beta: FloatArray) -> FloatArray:
         """Return the standard deviations of the centred utilities (of the prior for actions never compared)."""
         p = np.exp(beta)
-        _, curvature = self.slope(beta)
+        _, curvature = self.gradient(beta)
         variance = self._exact_variance(p, curvature) if len(beta) <= EXACT else None
         if variance is None:
             second = np.empty(len(beta))
@@ -229,12 +222,28 @@ class _Posterior:
             variance: FloatArray = np.diag(cho_solve(cho_factor(hessian), np.eye(len(p))))
         except np.linalg.LinAlgError:  # the prior is too weak for the precision of floats
             return None
-        # All-ones on a component is an eigenvector: the common shift, which centring removes.
+        # The all-ones vector of a component is an eigenvector: the common shift, which centring removes.
         return variance - np.where(self.never, 0.0, 1 / (self.precision * self._sizes[self.pieces]))
 
     def _sweep(self, kernel: Any, *arrays: FloatArray) -> None:
         self.passes += 1
         self.threads.run(kernel, len(self.pieces), self.counts.halves, *arrays, smallest=256)
+
+
+def components(halves: NDArray[Any]) -> IntArray:
+    """Return the connected component of the comparison graph of each action, numbered from 0."""
+    number, rest, component = np.empty(len(halves), dtype=np.int64), np.arange(len(halves)), 0
+    while len(rest):
+        reached, rest = [rest[0]], rest[1:]
+        for action in reached:  # grows
+            met = halves[action, rest] > 0
+            reached.extend(rest[met])
+            rest = rest[~met]
+            if not len(rest):
+                break
+        number[reached] = component
+        component += 1
+    return number
 
 
 def _newton_step(
@@ -255,10 +264,10 @@ def _newton_step(
     diagonal: list[float] = [0.0]
     off_diagonal: list[float] = []
     for _ in range(len(gradient)):
-        bent = posterior.bend(beta, curvature, direction)
+        bent = posterior.hessian_times(beta, curvature, direction)
         along = float(np.sum(direction * bent))
         rate = size / along if along > 0 else 0.0
-        if not 1e-300 < rate < 1e300:  # no gain that a float could show
+        if not 1e-300 < rate < 1e300:  # the remaining improvement is below floating-point precision
             break
         step += rate * direction
         residual -= rate * bent
@@ -279,10 +288,10 @@ def _newton_step(
     return posterior.centre(step), error
 
 
-def _climb(
+def _line_search(
     posterior: _Posterior, beta: FloatArray, step: FloatArray, gradient: FloatArray, max_passes: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Shorten the step until it surely increases the log-posterior; return the new point, gradient and curvature.
+    """Shorten the step until it is certain to increase the log-posterior; return the new point, gradient and curvature.
 
     The log-posterior is concave, so it has increased where its slope along the step is still positive. Where the slope
     is negative, a short step (|Δβ| ≤ 1/2 changes the curvature by less than a factor e) has gained too if the slope is
@@ -292,7 +301,7 @@ def _climb(
     rate = min(1.0, 4.0 / float(np.abs(step).max()))
     while True:
         place = posterior.centre(beta + rate * step)
-        slope, curvature = posterior.slope(place)
+        slope, curvature = posterior.gradient(place)
         after = float(np.sum(slope * step))
         small = rate * float(np.abs(step).max()) <= 0.5
         if after >= 0 or (small and after >= -0.5 * before) or posterior.passes >= max_passes:

@@ -2,6 +2,7 @@
 
 import functools
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -9,23 +10,24 @@ import numpy as np
 from scipy import sparse
 
 from lpbandits import validate
-from lpbandits.data.blocks import LARGE_LOG, Blocks, MemoryBlocks
+from lpbandits.data.blocks import MAX_EXACT_RATINGS, Blocks, MemoryBlocks
 from lpbandits.data.memory import BYTES_PER_KMEANS_PERSON, BYTES_PER_KMEANS_RATING
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.parallel import Threads, one_thread, thread_map
-from lpbandits.typing import BoolArray, FloatArray, Int32Array, IntArray
+from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 Scale = Literal["raw", "centered", "standardized", "cosine"]
 
 MAX_EXPLAINED = 0.5
-"""Clusters that explain a larger share of the variance of how much, or how highly, people rate get a warning."""
+"""Warn if clusters explain at least this share of the variance of people's number of ratings or mean rating."""
 
 ALIKE = 1e-9
-"""Ratings of one person that differ by a smaller share of their size are equal up to rounding."""
+"""Relative tolerance within which the ratings of a person count as equal."""
 
-HUGE = 5_000_000
-"""Number of ratings beyond which KMeans runs twice by default: each run takes seconds."""
+SLOW_KMEANS_RATINGS = 5_000_000
+"""With more ratings a KMeans run takes seconds: by default there are 2 runs instead of 10, and `fit_states` does not
+cluster again without the held-out people."""
 
 MAX_RESTARTS = 1000
 
@@ -41,9 +43,9 @@ class Clusters:
     shares
         Share of people in each cluster.
     count_variance_explained, mean_variance_explained
-        Share of the variance of people's number of ratings, and of their mean rating, between clusters.
+        Share of the variance that lies between clusters: of people's number of ratings, and of their mean rating.
     warnings
-        Reasons not to trust the clusters.
+        Warnings about the clusters.
     """
 
     labels: IntArray
@@ -69,8 +71,8 @@ def cluster_people(
     scale
         "cosine": ratings minus the person's and then the action's mean, each person scaled to length 1. It ignores how
         much and how highly a person rates; constant raters have a row of zeros. "raw": the ratings, as in the paper.
-        "centered": minus the person's mean, so that absent means average. "standardized": also divided by the person's
-        standard deviation.
+        "centered": minus the person's mean, so that a missing rating counts as average. "standardized": also divided by
+        the person's standard deviation.
     restarts
         Number of KMeans runs; the one with the least inertia is kept. By default 10, or 2 for a log of more than five
         million ratings.
@@ -90,62 +92,57 @@ def cluster_people(
     if count > people:
         raise InvalidInput(f"states must be at most the number of people, {people}, got {count}")
     validate.as_choice(scale, "scale", get_args(Scale))
-    item_means = _item_means(functools.reduce(np.add, log.map(_item_sums))) if scale == "cosine" else None
+    item_means = _item_means(log.map(_item_sums)) if scale == "cosine" else None
     sample = kmeans_sample(log, count, validate.as_seed(seed))
     features = _features(log, sample, scale, item_means)
     size = BYTES_PER_KMEANS_RATING * int(log.log.counts[sample].sum()) + BYTES_PER_KMEANS_PERSON * len(sample)
-    runs = 10 if len(log.log) <= HUGE else 2
+    runs = 10 if len(log.log) <= SLOW_KMEANS_RATINGS else 2
     if restarts is not None:
         runs = validate.as_count(restarts, "restarts", high=MAX_RESTARTS)
     n_threads = min(log.pool.count, max(log.budget.left // size - 1, 1))  # each concurrent run copies the features
     centres, labels = _kmeans(features, count, runs, seed, n_threads)
     if len(sample) < people:
         labels = np.concatenate(list(log.map(_nearest, scale, item_means, centres)))
-    labels, shares = by_size(labels, count)
+    sizes = np.bincount(labels, minlength=count)
+    order = np.argsort(-sizes, kind="stable")
+    labels, shares = np.argsort(order)[labels], sizes[order][sizes[order] > 0] / people
     explained = variance_between(log, labels)
     notes = level_warnings(*explained, scale)
     if len(shares) < count:
-        notes.append(f"KMeans found only {len(shares)} of {count} clusters: too few people differ; use fewer states")
+        notes.append(
+            f"KMeans found only {len(shares)} of {count} clusters because too few people differ; use fewer states"
+        )
     return Clusters(labels, shares, *explained, tuple(notes))
 
 
 def kmeans_sample(log: Blocks, states: int, seed: int) -> IntArray:
-    """Return the indices of the people that KMeans clusters: all, or a random sample of a very large log."""
+    """Return the indices of the people that KMeans clusters: all or, above `MAX_EXACT_RATINGS`, a random sample."""
     counts = log.log.counts
-    if counts.sum() <= LARGE_LOG:
+    if counts.sum() <= MAX_EXACT_RATINGS:
         return np.arange(len(counts))
     order = np.random.default_rng([seed, 4]).permutation(len(counts))
-    most = int(np.searchsorted(np.cumsum(counts[order]), LARGE_LOG // 2))
+    most = int(np.searchsorted(np.cumsum(counts[order]), MAX_EXACT_RATINGS // 2))
     return np.sort(order[: max(most, states)])
 
 
 def _features(log: Blocks, sample: IntArray, scale: str, item_means: FloatArray | None) -> sparse.csr_array:
     """Return the rows of the sample, built block by block: `scaled` needs many times the memory of its result."""
-    counts = log.log.counts
-    mask = np.zeros(len(counts), dtype=np.bool_)
-    mask[sample] = True
-    offsets = np.concatenate([[0], np.cumsum(counts[sample])]).astype(np.int32)
-    action, values = np.empty(offsets[-1], dtype=np.int32), np.empty(offsets[-1])
-    done = 0
-    for indices, data in log.map(_sampled_rows, scale, item_means, per_person=(mask,)):
-        part = slice(done, done + len(indices))
-        action[part], values[part] = indices, data
-        done += len(indices)
-    return sparse.csr_array((values, action, offsets), shape=(len(sample), len(log.log.actions)))
+    mask = np.isin(np.arange(len(log.log.counts)), sample)
+    parts = list(log.map(_sampled_rows, scale, item_means, per_person=(mask,)))
+    rows: sparse.csr_array = sparse.vstack(parts, format="csr")
+    return rows
 
 
 def _sampled_rows(
     block: Ratings, _: Threads, scale: str, item_means: FloatArray | None, mask: BoolArray
-) -> tuple[Int32Array, FloatArray]:
-    rows = scaled(block if mask.all() else block.subset(np.flatnonzero(mask)), scale, item_means)
-    return rows.indices, rows.data
+) -> sparse.csr_array:
+    return scaled(block if mask.all() else block.subset(np.flatnonzero(mask)), scale, item_means)
 
 
 def _nearest(block: Ratings, _: Threads, scale: str, item_means: FloatArray | None, centres: FloatArray) -> IntArray:
     """Return the nearest centre of each person of a block: the least |c|² − 2 x·c."""
     distance = (centres**2).sum(axis=1) - 2 * (scaled(block, scale, item_means) @ centres.T)
-    labels: IntArray = distance.argmin(axis=1)
-    return labels
+    return np.asarray(distance.argmin(axis=1))
 
 
 def _item_sums(block: Ratings, _: Threads | None = None) -> FloatArray:
@@ -155,9 +152,10 @@ def _item_sums(block: Ratings, _: Threads | None = None) -> FloatArray:
     return np.stack([raters, np.bincount(block.action, weights=values, minlength=len(block.actions))])
 
 
-def _item_means(sums: FloatArray) -> FloatArray:
-    means: FloatArray = sums[1] / np.maximum(sums[0], 1)
-    return means
+def _item_means(sums: Iterable[FloatArray]) -> FloatArray:
+    """Return the mean of each action from the sums of all blocks."""
+    raters, totals = functools.reduce(np.add, sums)
+    return np.asarray(totals / np.maximum(raters, 1))
 
 
 def variance_between(log: Blocks, labels: IntArray) -> tuple[float, float]:
@@ -172,9 +170,7 @@ def _means(block: Ratings, _: Threads) -> FloatArray:
 
 def raters_of(log: Blocks, labels: IntArray, states: int) -> IntArray:
     """Return m×k: number of people of each state who rated each action."""
-    (counts,) = log.fold(_raters, states, per_person=(labels,))
-    raters: IntArray = counts.reshape(states, -1)
-    return raters
+    return np.asarray(log.fold(_raters, states, per_person=(labels,))[0]).reshape(states, -1)
 
 
 def _raters(block: Ratings, _: Threads, totals: list[Any] | None, states: int, labels: IntArray) -> list[Any]:
@@ -184,11 +180,7 @@ def _raters(block: Ratings, _: Threads, totals: list[Any] | None, states: int, l
 
 
 def level_warnings(count_explained: float, mean_explained: float, scale: str) -> list[str]:
-    """Return warnings if clusters explain much of the variance in how much, or how highly, people rate.
-
-    >>> level_warnings(0.1, 0.79, "raw")
-    ["the clusters explain 79% of the variance in how highly people rate; scale='cosine' (--scale cosine) ignores it"]
-    """
+    """Return warnings if clusters explain much of the variance in how much, or how highly, people rate."""
     remedy = "" if scale == "cosine" else "; scale='cosine' (--scale cosine) ignores it"
     return [
         f"the clusters explain {share:.0%} of the variance in how {what} people rate{remedy}"
@@ -198,12 +190,7 @@ def level_warnings(count_explained: float, mean_explained: float, scale: str) ->
 
 
 def scaled(ratings: Ratings, scale: str, item_means: FloatArray | None = None) -> sparse.csr_array:
-    """Return people × actions on a scale of `cluster_people`; `item_means` are those of all people, for "cosine".
-
-    >>> log = Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [5, 3, 2, 2])
-    >>> scaled(log, "standardized").toarray().tolist()
-    [[1.0, -1.0], [0.0, 0.0]]
-    """
+    """Return people × actions on a scale of `cluster_people`; `item_means` are those of all people, for "cosine"."""
     if scale == "raw":
         return ratings.matrix()
     owner = ratings.owner
@@ -212,7 +199,7 @@ def scaled(ratings: Ratings, scale: str, item_means: FloatArray | None = None) -
         return ratings.matrix(values)
     spread = _lengths(ratings, values)
     if scale == "cosine":
-        values = values - (_item_means(_item_sums(ratings)) if item_means is None else item_means)[ratings.action]
+        values = values - (_item_means([_item_sums(ratings)]) if item_means is None else item_means)[ratings.action]
     norms = _lengths(ratings, values)
     if scale == "standardized":
         norms /= np.sqrt(np.maximum(ratings.counts, 1))
@@ -226,25 +213,12 @@ def _lengths(ratings: Ratings, values: FloatArray) -> FloatArray:
 
 
 def variance_explained(values: FloatArray, labels: IntArray) -> float:
-    """Return the share of the variance of `values` that lies between the labels' means.
-
-    >>> variance_explained(np.array([1.0, 1.0, 3.0, 3.0]), np.array([0, 0, 1, 1]))
-    1.0
-    """
+    """Return the share of the variance of `values` that lies between the labels' means."""
     sizes = np.bincount(labels)
     means = np.bincount(labels, weights=values) / np.maximum(sizes, 1)
     total = float(np.sum((values - values.mean()) ** 2))
     within = float(np.sum((values - means[labels]) ** 2))
     return 1.0 - within / total if total > 1e-12 * max(float(np.sum(values**2)), 1e-300) else 0.0
-
-
-def by_size(labels: IntArray, count: int) -> tuple[IntArray, FloatArray]:
-    """Renumber labels by decreasing size and drop empty ones; return labels and shares."""
-    sizes = np.bincount(labels, minlength=count)
-    order = np.lexsort((np.arange(count), -sizes))
-    place = np.argsort(order)
-    kept = sizes[order][sizes[order] > 0]
-    return place[labels], kept / len(labels)
 
 
 def _kmeans(features: Any, count: int, restarts: int, seed: int, threads: int) -> tuple[FloatArray, IntArray]:

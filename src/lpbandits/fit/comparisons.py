@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lpbandits import validate
 from lpbandits.data.ratings import Ratings
 from lpbandits.fit.kernels import comparisons as kernels
 from lpbandits.parallel import Threads
-from lpbandits.typing import FloatArray, Int32Array, IntArray
+from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 TILE = 64
 """Rows and columns of a tile when a matrix is added to its transpose."""
@@ -29,45 +28,50 @@ class Comparisons:
 
     person: IntArray
     weight: FloatArray
-    offsets: IntArray
-    action: NDArray[np.uint32]
-    below: Int32Array
-    through: Int32Array
+    histories: kernels.SortedHistories
     people: int
     actions: int
 
     @property
+    def lengths(self) -> IntArray:
+        """Number of ratings of each history."""
+        return np.diff(self.histories.offsets)
+
+    @property
     def pairs(self) -> FloatArray:
-        """Number of comparisons per person, strict or tied (with a cap: as if there were none)."""
-        lengths = np.diff(self.offsets).astype(np.float64)
+        """Number of comparisons per person, strict or tied, before any cap."""
+        lengths = self.lengths.astype(np.float64)
         pairs = self.weight * lengths * (lengths - 1) / 2
         return np.bincount(self.person, weights=pairs, minlength=self.people).astype(np.float64)
 
     @property
     def ties(self) -> float:
-        """Number of tied comparisons of all people.
-
-        >>> compare(Ratings.from_arrays([0, 0, 0], ["jam", "rum", "tea"], [2, 2, 5])).ties
-        1.0
-        """
-        tied = (self.through - self.below - 1) / 2  # each run of n ties has n entries, and n(n − 1)/2 pairs
-        per_history = np.add.reduceat(np.append(tied, 0.0), self.offsets[:-1]) * (np.diff(self.offsets) > 0)
+        """Number of tied comparisons of all people."""
+        offsets, _, below, through = self.histories
+        tied = (through - below - 1) / 2  # each run of n ties has n entries, and n(n − 1)/2 pairs
+        per_history = np.add.reduceat(np.append(tied, 0.0), offsets[:-1]) * (self.lengths > 0)
         return float(self.weight @ per_history)
 
+    def raters(self, used: BoolArray) -> IntArray:
+        """Return the number of raters of each action in the histories that are used."""
+        return np.bincount(self.histories.action[np.repeat(used, self.lengths)], minlength=self.actions)
+
     def restricted(self, kept: IntArray) -> "Comparisons":
-        """Renumber the `kept` actions from 0; histories with other actions must not be used afterwards."""
+        """Renumber the `kept` actions from 0; valid only for histories whose actions are all in `kept`."""
         if len(kept) == self.actions:
             return self
         number = np.zeros(self.actions, dtype=np.uint32)
         number[kept] = np.arange(len(kept))
-        return replace(self, action=number[self.action], actions=len(kept))
+        renumbered = self.histories._replace(action=number[self.histories.action])
+        return replace(self, histories=renumbered, actions=len(kept))
 
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Sufficient statistics of a Bradley-Terry model: `wins` per action (a tie is half a win) and meetings per pair.
+    """Sufficient statistics of a Bradley-Terry model: `wins` per action (a tie is half a win), comparisons per pair.
 
-    `halves` is symmetric and holds twice the number of meetings. Rows stand for the `kept` of all `actions`.
+    `halves` = H + Hᵀ is twice the number of comparisons of each pair; H counts half wins, so that ties are integers.
+    Its rows and columns are the actions in `kept`; `actions` is the number of all actions.
     """
 
     halves: NDArray[Any]
@@ -89,54 +93,26 @@ def compare(
     first: int = 0,
     threads: Threads | None = None,
 ) -> Comparisons:
-    """Sort each person's ratings.
+    """Sort each person's ratings; `first` is the index in the log of the first person.
 
-    Parameters
-    ----------
-    pairs_per_person
-        The ratings of a person with more pairs are split at random into groups. Only pairs within a group count, with a
-        weight that keeps the expected counts.
-    seed
-        Random seed of the split.
-    first
-        Index of the first person, for a block of a log.
-
-    Examples
-    --------
-    >>> log = Ratings.from_arrays([0, 0, 0, 1, 1], [0, 1, 2, 0, 2], [3, 5, 3, 1, 4])
-    >>> compare(log).pairs.tolist()
-    [3.0, 1.0]
+    The ratings of a person with more than `pairs_per_person` pairs are split at random into groups. Only pairs within a
+    group count, with a weight that keeps the expected counts.
     """
-    pool = threads or Threads(1)
-    offsets = np.array(ratings.offsets)
-    action = ratings.action.astype(np.uint32)
-    rating = np.array(ratings.rating)
+    offsets, action, rating = np.array(ratings.offsets), ratings.action.astype(np.uint32), np.array(ratings.rating)
     person = np.arange(len(ratings.people))
     weight = np.ones(len(person))
     if pairs_per_person is not None:
-        cap = validate.as_count(pairs_per_person, "pairs_per_person")
-        groups = kernels.count_groups(offsets, cap)
-        starts = np.cumsum(groups) - groups
-        person_offsets, offsets = offsets, np.zeros(int(groups.sum()) + 1, dtype=np.int64)
-        weight = np.ones(len(offsets) - 1)
-        arrays = np.empty_like(action), np.empty_like(rating)
-        size = kernels.split_histories(
-            person_offsets, cap, validate.as_seed(seed), first, starts, action, rating, offsets, *arrays, weight
-        )
-        action, rating = arrays[0][:size].copy(), arrays[1][:size].copy()
+        groups = kernels.count_groups(offsets, pairs_per_person)
+        given = offsets, pairs_per_person, seed, first, np.cumsum(groups) - groups, action, rating
+        offsets, weight = np.zeros(int(groups.sum()) + 1, dtype=np.int64), np.ones(int(groups.sum()))
+        action, rating = np.empty_like(action), np.empty_like(rating)
+        size = kernels.split_histories(*given, offsets, action, rating, weight)
+        action, rating = action[:size].copy(), rating[:size].copy()
         person = np.repeat(person, groups)
-    below, through = np.empty(len(action), dtype=np.int32), np.empty(len(action), dtype=np.int32)
-    sorted_action = np.empty_like(action)
-    pool.run(
-        kernels.sort_histories,
-        len(person),
-        *(offsets, action, rating, sorted_action, below, through),
-        blocks=8,
-        smallest=64,
-    )
-    return Comparisons(
-        person, weight, offsets, sorted_action, below, through, len(ratings.people), len(ratings.actions)
-    )
+    histories = kernels.SortedHistories(offsets, np.empty_like(action), *np.empty((2, len(action)), dtype=np.int32))
+    pool = threads or Threads(1)
+    pool.run(kernels.sort_histories, len(person), action, rating, histories, blocks=8, smallest=64)
+    return Comparisons(person, weight, histories, len(ratings.people), len(ratings.actions))
 
 
 def compared(block: Ratings, *, pairs_per_person: int | None, seed: int, first: int, threads: Threads) -> Comparisons:
@@ -165,8 +141,7 @@ def count_wins(
     weight = comparisons.weight
     if person_weight is not None:
         weight = weight * person_weight[comparisons.person]
-    used = np.repeat(weight > 0, np.diff(comparisons.offsets))
-    raters = np.bincount(comparisons.action[used], minlength=comparisons.actions)
+    raters = comparisons.raters(weight > 0)
     counts = np.zeros((comparisons.actions, comparisons.actions), dtype=cell_type(weight[weight > 0], raters))
     add_wins(counts, comparisons, weight, threads=threads)
     return counts
@@ -174,25 +149,17 @@ def count_wins(
 
 def add_wins(counts: NDArray[Any], comparisons: Comparisons, weight: FloatArray, *, threads: Threads | None) -> None:
     """Add the wins of weighted histories to H, in chunks that fit into a core's cache."""
-    pool = threads or Threads(1)
-    layout = comparisons.offsets, comparisons.action
-    rest = comparisons.below, comparisons.through, weight.astype(counts.dtype)
+    pool, typed_weight = threads or Threads(1), weight.astype(counts.dtype)
     chosen = np.flatnonzero(weight > 0)
-    ends = np.cumsum(np.diff(comparisons.offsets)[chosen])
+    ends = np.cumsum(comparisons.lengths[chosen])
     done = taken = 0
     while done < len(chosen):
         chunk = chosen[done : int(np.searchsorted(ends, taken + CHUNK)) + 1]
         size, done = int(ends[done + len(chunk) - 1]) - taken, done + len(chunk)
-        starts = np.zeros(comparisons.actions + 1, dtype=np.int64)
-        position, owner = np.empty((2, size), dtype=np.int32)
-        kernels.group_by_action(chunk, *layout, starts, position, owner)
-        pool.run(
-            kernels.count_rows,
-            comparisons.actions,
-            *(starts, position, owner, *layout, *rest, counts),
-            blocks=16,
-            smallest=8,
-        )
+        lists = np.zeros(comparisons.actions + 1, dtype=np.int64), *np.empty((2, size), dtype=np.int32)
+        kernels.group_by_action(chunk, comparisons.histories, *lists)
+        arrays = *lists, comparisons.histories, typed_weight, counts
+        pool.run(kernels.count_rows, comparisons.actions, *arrays, blocks=16, smallest=8)
         taken += size
 
 
@@ -206,12 +173,7 @@ def cell_type(weight: FloatArray, raters: IntArray) -> type[np.generic]:
 def gather(
     counts: NDArray[Any], kept: IntArray | None = None, n_actions: int = 0, *, threads: Threads | None = None
 ) -> PairCounts:
-    """Return wins and meetings from H, which is overwritten; its rows are the `kept` of `n_actions` actions, or all.
-
-    >>> both = gather(np.array([[0, 3], [1, 0]], dtype=np.uint16))
-    >>> both.wins.tolist(), both.halves.tolist()
-    ([1.5, 0.5], [[0, 4], [4, 0]])
-    """
+    """Return wins and comparisons from H, which is overwritten; row i of H is action kept[i], or i without `kept`."""
     wins = counts.sum(axis=1, dtype=np.float64) / 2
     tiles = -(-len(counts) // TILE)
     (threads or Threads(1)).run(kernels.add_transposed, tiles, TILE, counts, blocks=8, smallest=4)
@@ -219,15 +181,8 @@ def gather(
 
 
 def count_state(comparisons: Comparisons, weight: FloatArray, *, threads: Threads | None = None) -> PairCounts:
-    """Count the comparisons of people with a weight above 0, among the actions that they rated.
-
-    >>> log = Ratings.from_arrays([0, 0, 1, 1], [0, 1, 1, 2], [3, 5, 4, 1])
-    >>> counts = count_state(compare(log), np.array([0.0, 1.0]))
-    >>> counts.wins.tolist(), counts.kept.tolist(), counts.actions
-    ([1.0, 0.0], [1, 2], 3)
-    """
-    used = np.repeat(weight[comparisons.person] > 0, np.diff(comparisons.offsets))
-    kept = rated_actions(np.bincount(comparisons.action[used], minlength=comparisons.actions))
+    """Count the comparisons of people with a weight above 0, among the actions that they rated."""
+    kept = rated_actions(comparisons.raters(weight[comparisons.person] > 0))
     counts = count_wins(comparisons.restricted(kept), weight, threads=threads)
     return gather(counts, kept, comparisons.actions, threads=threads)
 

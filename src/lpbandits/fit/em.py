@@ -1,6 +1,7 @@
 """EM estimator: a mixture of Bradley-Terry models."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -9,26 +10,23 @@ from lpbandits.data.blocks import Blocks, RatingsLike
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.fit.bradley_terry import BradleyTerry, maximise
-from lpbandits.fit.clusters import MAX_RESTARTS, Scale, cluster_people, level_warnings, variance_between
+from lpbandits.fit.clusters import MAX_RESTARTS, cluster_people, level_warnings, variance_between
 from lpbandits.fit.comparisons import Comparisons, compare, count_state
-from lpbandits.fit.estimator import Estimate, log_likelihoods, mixture, with_errors
-from lpbandits.fit.two_stage import check_settings
-from lpbandits.fit.uncertainty import scatter
+from lpbandits.fit.estimator import Estimate, Estimator, log_likelihoods, mixture, with_errors
+from lpbandits.fit.uncertainty import Scatter, scatter_sums
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
 from lpbandits.typing import FloatArray, IntArray, Json
 
-MAX_STATES = 2**31 - 1
-
 MIN_PROBABILITY = 1e-14
-"""People with a lower probability of a state do not count in it."""
+"""Probabilities of a state within this distance of 0 or 1 are rounded to 0 or 1."""
 
 MANY_ACTIONS = 3000
 """With more actions each step takes seconds: it passes over all pairs of actions several times."""
 
 
 @dataclass(frozen=True)
-class Em:
+class Em(Estimator):
     """EM for a mixture of Bradley-Terry models, from several starts.
 
     Each step weights every person's comparisons by the probability of each state; the log-posterior never decreases.
@@ -46,7 +44,7 @@ class Em:
     max_steps
         Maximum number of steps per start.
     start
-        State of each person to start from, instead of all other starts.
+        Initial state of each person; if given, it is the only start.
 
     Examples
     --------
@@ -57,42 +55,36 @@ class Em:
     ([[2, 1, 0], [0, 1, 2]], [0.6, 0.4])
     """
 
-    scale: Scale = "cosine"
-    prior_sd: float = 1.0
+    method: ClassVar[str] = "em"
     restarts: int = 3
     tolerance: float = 1e-7
     max_steps: int = 200
-    seed: int = 0
     start: tuple[int, ...] | None = None
-    shrink: bool = True
-
-    @property
-    def method(self) -> str:
-        """Name of the method."""
-        return "em"
 
     def __post_init__(self) -> None:
-        check_settings(self)
-        clean: Json = {
-            "max_steps": validate.as_count(self.max_steps, "max_steps"),
-            "restarts": validate.as_count(self.restarts, "restarts", high=MAX_RESTARTS),
-            "tolerance": validate.as_number(self.tolerance, "tolerance", low=0),
-        }
-        if self.start is not None:
-            clean["start"] = tuple(validate.as_states(self.start, "start", low=0, states=MAX_STATES).tolist())
-        for name, value in clean.items():
-            object.__setattr__(self, name, value)
+        super().__post_init__()
+        start = self.start
+        if start is not None:
+            start = tuple(validate.as_states(start, "start", low=0, states=2**31 - 1).tolist())
+        self._set(
+            restarts=validate.as_count(self.restarts, "restarts", high=MAX_RESTARTS),
+            tolerance=validate.as_number(self.tolerance, "tolerance", low=0),
+            max_steps=validate.as_count(self.max_steps, "max_steps"),
+            start=start,
+        )
 
     def settings(self) -> Json:
         """Return the settings as a JSON object."""
-        return {**asdict(self), "start": None if self.start is None else "given"}
+        return {**super().settings(), "start": None if self.start is None else "given"}
 
     def among(self, people: IntArray) -> "Em":
         """Return the estimator with the `start` of these people."""
         if self.start is None:
             return self
         if people.max(initial=-1) >= len(self.start):
-            raise InvalidInput(f"start must have one label per person, got {len(self.start)} for more people")
+            raise InvalidInput(
+                f"start must have one label per person; it has {len(self.start)} labels, and the log has more people"
+            )
         return replace(self, start=tuple(np.array(self.start)[people].tolist()))
 
     def __call__(
@@ -105,27 +97,36 @@ class Em:
         watch: Stopwatch,
     ) -> Estimate:
         """Run EM from each start and keep the highest log-posterior; the log is loaded into memory."""
-        del holdout  # leaving people out changes every step: it takes a second fit
-        people = len(log.log.people)
+        del holdout  # not used: leaving people out needs a second fit
+        people, threads = len(log.log.people), log.pool
         if states > people:
             raise InvalidInput(f"states must be at most the number of people, {people}, got {states}")
         with watch.part("sort"):
             ratings = log.subset(np.arange(people))
-            comparisons = compare(ratings, pairs_per_person=pairs_per_person, seed=self.seed, threads=log.pool)
-        runs = range(self.restarts if self.start is None else 1)
-        ends = (self._run(ratings, comparisons, states, run, watch, log.pool) for run in runs)
-        best = _drop_empty(max(ends, key=lambda end: end.history[-1]))
-        notes = level_warnings(*variance_between(log, best.labels), self.scale)
-        return self._with_errors(replace(best, warnings=(*best.warnings, *notes)), comparisons, watch, log.pool)
-
-    def _with_errors(
-        self, estimate: Estimate, comparisons: Comparisons, watch: Stopwatch, threads: Threads
-    ) -> Estimate:
-        """Add standard errors clustered by person, weighted by membership, and shrink."""
+            comparisons = compare(ratings, pairs_per_person=pairs_per_person, seed=self.seed, threads=threads)
+        n_runs, ends = self.restarts if self.start is None else 1, []
+        for run in range(n_runs):
+            with watch.part("cluster", run, n_runs):
+                membership = np.eye(states)[self._labels(ratings, states, run, threads)]
+            ends.append(self._run(comparisons, membership, f"EM, start {run + 1}", watch, threads))
+        fits, shares, membership, history = max(ends, key=lambda end: end[3][-1])
+        kept = np.flatnonzero(shares * people >= 0.5)
+        place = np.zeros(states, dtype=np.int64)
+        place[kept] = np.arange(len(kept))
+        labels = place[membership.argmax(axis=1)]
+        notes = []
+        if len(history) > self.max_steps:
+            notes.append(f"EM stopped after max_steps={self.max_steps} steps; increase max_steps")
+        if len(kept) < states:
+            notes.append(f"{states - len(kept)} of {states} states became empty; use fewer states")
+            fits, shares, membership = [fits[z] for z in kept], shares[kept] / shares[kept].sum(), membership[:, kept]
+        notes += level_warnings(*variance_between(log, labels), self.scale)
         scatters = []
-        for z, (fit, weight) in enumerate(zip(estimate.fits, _membership(estimate).T, strict=True)):
-            with watch.part("errors", z, len(estimate.fits)):
-                scatters.append(scatter(comparisons, rounded(weight), fit.utilities, threads=threads))
+        for z, fit in enumerate(fits):
+            with watch.part("errors", z, len(fits)):
+                weight = rounded(membership[:, z])
+                scatters.append(Scatter.of(scatter_sums(comparisons, weight, fit.utilities, threads=threads)))
+        estimate = Estimate(tuple(fits), shares, labels, tuple(notes), tuple(history), membership=membership)
         return with_errors(estimate, scatters, prior_sd=self.prior_sd, shrink=self.shrink)
 
     def _labels(self, ratings: Ratings, states: int, run: int, threads: Threads) -> IntArray:
@@ -144,38 +145,35 @@ class Em:
         return rng.permutation(np.arange(len(ratings.people)) % states)
 
     def _run(
-        self, ratings: Ratings, comparisons: Comparisons, states: int, run: int, watch: Stopwatch, threads: Threads
-    ) -> Estimate:
-        """Alternate both steps from one start until a step gains less than `tolerance` per comparison."""
-        n_runs = self.restarts if self.start is None else 1
-        with watch.part("cluster", run, n_runs):
-            membership = np.eye(states)[self._labels(ratings, states, run, threads)]
-        min_gain = self.tolerance * float(comparisons.pairs.sum())
-        fits: tuple[BradleyTerry, ...] = ()
+        self, comparisons: Comparisons, membership: FloatArray, stage: str, watch: Stopwatch, threads: Threads
+    ) -> tuple[list[BradleyTerry], FloatArray, FloatArray, list[float]]:
+        """Alternate both steps from one start until a step gains less than `tolerance` per comparison.
+
+        Return the fits, the shares, the membership, and the log-posterior of the fit to the initial labels and after
+        each step.
+        """
+        states = membership.shape[1]
+        min_gain, total = self.tolerance * float(comparisons.pairs.sum()), (self.max_steps + 1) * (states + 1)
+        fits: list[BradleyTerry] = []
         history: list[float] = []
-        stage, total = f"EM, start {run + 1}", (self.max_steps + 1) * (states + 1)
         for step in range(self.max_steps + 1):
             done = step * (states + 1)
             last = step == self.max_steps or (step > 1 and history[-1] - history[-2] <= min_gain)
-            shares = membership.mean(axis=0)
-            updated = []
-            for z, weight in enumerate(membership.T):
+            options: Json = {"tolerance": 1e-6 if last else 1e-4, "threads": threads}
+            shares, before, fits = membership.mean(axis=0), fits, []
+            for z, weight in enumerate(membership.T):  # M step
                 with watch.part(stage, done + z, total):
-                    start = fits[z].utilities if fits else None
-                    fit = maximisation(
-                        comparisons, weight, prior_sd=self.prior_sd, start=start, final=last, threads=threads
-                    )
-                    updated.append(fit)
-            fits = tuple(updated)
-            with watch.part(stage, done + states, total):
-                membership, value = expectation(comparisons, fits, shares, prior_sd=self.prior_sd, threads=threads)
-                history.append(value)
+                    start = before[z].utilities if before else None
+                    counts = count_state(comparisons, rounded(weight), threads=threads)
+                    fits.append(maximise(counts, prior_sd=self.prior_sd, start=start, **options))
+            with watch.part(stage, done + states, total):  # E step
+                utilities = np.stack([fit.utilities for fit in fits])
+                person, membership = mixture(log_likelihoods(comparisons, utilities, threads=threads), shares)
+                history.append(float(person.sum() - 0.5 * np.sum(utilities**2) / self.prior_sd**2))
             if last:
                 break
         watch.skip_to_end(stage, total)
-        cut_short = step == self.max_steps
-        notes = (f"EM stopped after max_steps={self.max_steps} steps; increase max_steps",) if cut_short else ()
-        return Estimate(fits, shares, membership.argmax(axis=1), notes, tuple(history), membership=membership)
+        return fits, shares, membership, history
 
 
 def slow_note(ratings: RatingsLike) -> str | None:
@@ -188,40 +186,6 @@ def slow_note(ratings: RatingsLike) -> str | None:
     )
 
 
-def expectation(
-    comparisons: Comparisons,
-    fits: tuple[BradleyTerry, ...],
-    shares: FloatArray,
-    *,
-    prior_sd: float,
-    threads: Threads,
-) -> tuple[FloatArray, float]:
-    """E step: return each person's probabilities of the states, and the log-posterior of fits and shares."""
-    utilities = np.stack([fit.utilities for fit in fits])
-    total, membership = mixture(log_likelihoods(comparisons, utilities, threads=threads), shares)
-    return membership, float(total.sum() - 0.5 * np.sum(utilities**2) / prior_sd**2)
-
-
-def maximisation(
-    comparisons: Comparisons,
-    weight: FloatArray,
-    *,
-    prior_sd: float,
-    start: FloatArray | None,
-    final: bool,
-    threads: Threads,
-) -> BradleyTerry:
-    """M step for one state: fit it to all comparisons, weighted by the probability of the state."""
-    return maximise(
-        count_state(comparisons, rounded(weight), threads=threads),
-        prior_sd=prior_sd,
-        tolerance=1e-6 if final else 1e-4,
-        start=start,
-        errors=False,
-        threads=threads,
-    )
-
-
 def rounded(weight: FloatArray) -> FloatArray:
     """Round weights within 1e-14 of 0 or 1: whole weights are counted at a quarter of the cost.
 
@@ -231,26 +195,3 @@ def rounded(weight: FloatArray) -> FloatArray:
     weight = np.where(weight > MIN_PROBABILITY, weight, 0.0)
     weight[weight > 1 - MIN_PROBABILITY] = 1.0
     return weight
-
-
-def _drop_empty(estimate: Estimate) -> Estimate:
-    """Drop states with less than half a person."""
-    membership, states = _membership(estimate), len(estimate.shares)
-    kept = np.flatnonzero(estimate.shares * len(membership) >= 0.5)
-    if len(kept) == states:
-        return estimate
-    place = np.zeros(states, dtype=np.int64)
-    place[kept] = np.arange(len(kept))
-    return replace(
-        estimate,
-        fits=tuple(estimate.fits[z] for z in kept.tolist()),
-        shares=estimate.shares[kept] / estimate.shares[kept].sum(),
-        labels=place[estimate.labels],
-        warnings=(*estimate.warnings, f"{states - len(kept)} of {states} states lost all people; use fewer states"),
-        membership=membership[:, kept],
-    )
-
-
-def _membership(estimate: Estimate) -> FloatArray:
-    assert estimate.membership is not None  # noqa: S101 - an estimate of EM has one
-    return estimate.membership

@@ -1,31 +1,31 @@
 """`Estimator` and `Estimate`: the interface of fitting methods, their result, and its likelihood."""
 
+import abc
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-from scipy.special import expit, logsumexp
+from scipy.special import logsumexp
 
+from lpbandits import validate
 from lpbandits.data.blocks import Blocks
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
-from lpbandits.fit.bradley_terry import BradleyTerry
+from lpbandits.fit.bradley_terry import BradleyTerry, as_prior_sd
+from lpbandits.fit.clusters import MAX_RESTARTS, Scale
 from lpbandits.fit.comparisons import Comparisons, compare, compared
 from lpbandits.fit.kernels.comparisons import history_log_likelihoods
-from lpbandits.fit.shrinkage import Shrunk
-from lpbandits.fit.shrinkage import shrink as shrink_utilities
+from lpbandits.fit.shrinkage import shrink_states
 from lpbandits.fit.uncertainty import Scatter
-from lpbandits.model import MAX_LOGIT_ERROR, PreferenceModel
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
 from lpbandits.text import pluralize
-from lpbandits.typing import BoolArray, FloatArray, IntArray, Json, Label
-from lpbandits.validate import short_repr
+from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
 
 States = int | Literal["auto"]
 
-ROUNDS = 500
+FACTORS_PER_LOG = 500
 """Maximum number of factors that are multiplied before a logarithm is taken."""
 
 
@@ -39,23 +39,23 @@ class Estimate:
     """Likeliest state of each person."""
     warnings: tuple[str, ...] = ()
     history: tuple[float, ...] = ()
-    """Log-posterior after each EM step."""
+    """EM's log-posterior of the fit to the initial labels and after each step."""
     excluding_holdout: "Estimate | None" = None
     """The same states, fitted without the held-out people."""
-    shrunk: Shrunk | None = None
-    """Utilities and errors shrunk over states, which replace those of the fits."""
+    shrunk: tuple[FloatArray, FloatArray] | None = None
+    """m×k utilities and errors shrunk over states, which replace those of the fits."""
     membership: FloatArray | None = None
     """people × states: probability of each state; None: 1 for the likeliest state."""
 
     @property
     def utilities(self) -> FloatArray:
         """m×k utilities: shrunk ones, or the fits' centred β."""
-        return np.stack([fit.utilities for fit in self.fits]) if self.shrunk is None else self.shrunk.utilities
+        return np.stack([fit.utilities for fit in self.fits]) if self.shrunk is None else self.shrunk[0]
 
     @property
     def errors(self) -> FloatArray:
         """m×k standard deviations of the utilities."""
-        return np.stack([fit.standard_errors for fit in self.fits]) if self.shrunk is None else self.shrunk.errors
+        return np.stack([fit.standard_errors for fit in self.fits]) if self.shrunk is None else self.shrunk[1]
 
     @property
     def never_compared(self) -> BoolArray:
@@ -78,28 +78,46 @@ class Estimate:
         return np.stack([np.lexsort((-fit.utilities, -utility, unknown)) for unknown, utility, fit in rows])
 
 
-class Estimator(Protocol):
-    """A fitting method: frozen settings, called with the data and the number of states.
+@dataclass(frozen=True)
+class Estimator(abc.ABC):
+    """A fitting method: frozen settings (see `TwoStage`), called with the data and the number of states.
 
     The result must depend on settings and arguments only, have shares that sum to 1 and finite standard errors
-    (`uncertainty.scatter` computes them), and may have fewer states than requested, with a warning. The data are blocks
+    (`uncertainty.Scatter` computes them), and may have fewer states than requested, with a warning. The data are blocks
     of people; a method that needs all people at once calls `log.subset(all people)`.
     """
 
-    @property
-    def method(self) -> str:
-        """Name of the method."""
+    method: ClassVar[str]
+    scale: Scale = "cosine"
+    prior_sd: float = 1.0
+    restarts: int | None = None
+    seed: int = 0
+    shrink: bool = True
 
-    @property
-    def seed(self) -> int:
-        """Random seed."""
+    def __post_init__(self) -> None:
+        restarts = self.restarts
+        self._set(
+            scale=validate.as_choice(self.scale, "scale", get_args(Scale)),
+            prior_sd=as_prior_sd(self.prior_sd),
+            restarts=None if restarts is None else validate.as_count(restarts, "restarts", high=MAX_RESTARTS),
+            seed=validate.as_seed(self.seed),
+            shrink=validate.as_flag(self.shrink, "shrink"),
+        )
+
+    def _set(self, **checked: Any) -> None:
+        """Replace settings by their checked values."""
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     def settings(self) -> Json:
         """Return the settings as a JSON object."""
+        return asdict(self)
 
-    def among(self, people: IntArray) -> "Estimator":
+    def among(self, people: IntArray) -> "Estimator":  # noqa: ARG002
         """Return the estimator for a subset of the people (indices): per-person settings are subset, too."""
+        return self
 
+    @abc.abstractmethod
     def __call__(
         self,
         log: Blocks,
@@ -114,31 +132,18 @@ class Estimator(Protocol):
 
 def as_estimator(value: Any) -> Estimator:
     """Check that `value` is an estimator."""
-    names = ("method", "seed", "settings", "among", "__call__")
-    if isinstance(value, type) or not all(hasattr(value, name) for name in names):
-        raise InvalidInput(f"estimator must be TwoStage(…), Em(…) or one like them, got {short_repr(value)}")
-    estimator: Estimator = value
-    return estimator
+    if not isinstance(value, Estimator):
+        raise InvalidInput(f"estimator must be TwoStage(…) or Em(…), got {validate.short_repr(value)}")
+    return value
 
 
 def log_likelihoods(comparisons: Comparisons, utilities: FloatArray, *, threads: Threads | None = None) -> FloatArray:
-    """Return people × states: the log-probability of each person's comparisons under each state's utilities.
-
-    >>> log = Ratings.from_arrays([0, 0], [0, 1], [5, 1])
-    >>> log_likelihoods(compare(log), np.array([[0.0, 0.0], [1.0, -1.0]])).round(4).tolist()
-    [[-0.6931, -0.1269]]
-    """
+    """Return people × states: the log-probability of each person's comparisons under each state's utilities."""
     shifted = np.ascontiguousarray(utilities - utilities.max(axis=1, keepdims=True))
     spread = max(float(-shifted.min()), 1.0)
     out = np.empty((len(comparisons.person), len(utilities)))
-    (threads or Threads(1)).run(
-        history_log_likelihoods,
-        len(comparisons.person),
-        *(comparisons.offsets, comparisons.action, comparisons.below, comparisons.through),
-        *(shifted, np.exp(shifted), int(np.clip(600 / spread, 1, ROUNDS)), out),
-        blocks=16,
-        smallest=16,
-    )
+    arrays = comparisons.histories, shifted, np.exp(shifted), int(np.clip(600 / spread, 1, FACTORS_PER_LOG)), out
+    (threads or Threads(1)).run(history_log_likelihoods, len(out), *arrays, blocks=16, smallest=16)
     if len(out) == comparisons.people:
         return out * comparisons.weight[:, None]
     columns = [
@@ -152,10 +157,6 @@ def mixture(values: FloatArray, shares: FloatArray) -> tuple[FloatArray, FloatAr
     """Return each person's log-likelihood under the mixture, and the probabilities of the states.
 
     `values` are the log-likelihoods of people (rows) under each state.
-
-    >>> total, membership = mixture(np.log([[0.2, 0.6]]), np.array([0.5, 0.5]))
-    >>> np.exp(total).round(6).tolist(), membership.round(6).tolist()
-    ([0.4], [[0.25, 0.75]])
     """
     with np.errstate(divide="ignore"):  # a state may have share 0
         joint = values + np.log(shares)
@@ -165,21 +166,11 @@ def mixture(values: FloatArray, shares: FloatArray) -> tuple[FloatArray, FloatAr
 
 @dataclass(frozen=True)
 class FitScore:
-    """Log-likelihood of comparisons, with their number and the number of ties."""
+    """Mean log-likelihood per comparison, number of comparisons, and share of ties among them."""
 
-    log_likelihood: float
+    mean: float
     pairs: float
-    ties: float
-
-    @property
-    def mean(self) -> float:
-        """Mean log-likelihood per comparison."""
-        return self.log_likelihood / self.pairs
-
-    @property
-    def tie_share(self) -> float:
-        """Share of comparisons that are ties."""
-        return self.ties / self.pairs
+    tie_share: float
 
 
 def score_comparisons(
@@ -194,8 +185,9 @@ def score_comparisons(
     people = len(log.log.people)
     per_person = (np.arange(people), np.ones(people, dtype=np.bool_) if only is None else only)
     common = (estimate.utilities, estimate.shares, pairs_per_person, seed)
-    sums = list(log.map(_score_block, *common, per_person=per_person))
-    return FitScore(*(float(sum(one)) for one in zip(*sums, strict=True)))
+    blocks = log.map(_score_block, *common, per_person=per_person)
+    total, pairs, ties = (float(sum(values)) for values in zip(*blocks, strict=True))
+    return FitScore(total / pairs, pairs, ties / pairs)
 
 
 def _score_block(
@@ -218,48 +210,35 @@ def _score_block(
 
 
 def with_errors(estimate: Estimate, scatters: Sequence[Scatter], *, prior_sd: float, shrink: bool) -> Estimate:
-    """Set the standard errors of the fits and, if `shrink`, shrink their utilities over states.
-
-    `excluding_holdout` is shrunk with the same scatter.
-    """
+    """Set the standard errors of the fits and, if `shrink`, shrink the utilities (also of `excluding_holdout`)."""
     pairs = zip(estimate.fits, scatters, strict=True)
     estimate = replace(estimate, fits=tuple(replace(fit, standard_errors=one.errors(prior_sd)) for fit, one in pairs))
     if not shrink:
         return estimate
     fewer = estimate.excluding_holdout
-    return replace(
-        estimate,
-        shrunk=_shrunk(estimate, scatters, prior_sd),
-        excluding_holdout=None if fewer is None else replace(fewer, shrunk=_shrunk(fewer, scatters, prior_sd)),
-    )
-
-
-def _shrunk(estimate: Estimate, scatters: Sequence[Scatter], prior_sd: float) -> Shrunk:
-    return shrink_utilities(estimate.utilities, ~estimate.never_compared, scatters, prior_sd=prior_sd)
+    if fewer is not None:
+        shrunk = shrink_states(fewer.utilities, ~fewer.never_compared, scatters, prior_sd=prior_sd)
+        fewer = replace(fewer, shrunk=shrunk)
+    shrunk = shrink_states(estimate.utilities, ~estimate.never_compared, scatters, prior_sd=prior_sd)
+    return replace(estimate, shrunk=shrunk, excluding_holdout=fewer)
 
 
 def distinct(estimate: Estimate) -> Estimate:
     """Sort states by share, largest first, and join states with equal orderings: a model holds each ordering once."""
-    order = np.lexsort((np.arange(len(estimate.shares)), -estimate.shares)).tolist()
-    places: dict[bytes, int] = {}
-    kept: list[int] = []
-    new = np.empty(len(order), dtype=np.int64)
-    orderings = estimate.orderings
-    for z in order:
-        key = orderings[z].tobytes()
-        if key not in places:
-            places[key] = len(kept)
-            kept.append(z)
-        new[z] = places[key]
-    notes = estimate.warnings
-    if len(kept) < len(order):
+    keys = [ordering.tobytes() for ordering in estimate.orderings]
+    first: dict[bytes, int] = {}
+    for z in np.argsort(-estimate.shares, kind="stable").tolist():
+        first.setdefault(keys[z], z)
+    kept, places = list(first.values()), {key: place for place, key in enumerate(first)}
+    new = np.array([places[key] for key in keys])
+    notes, shrunk, membership = estimate.warnings, estimate.shrunk, estimate.membership
+    if len(kept) < len(keys):
         notes += (
-            f"{len(order)} states have only {pluralize(len(kept), 'different ordering')}; states with equal orderings "
+            f"{len(keys)} states have only {pluralize(len(kept), 'different ordering')}; states with equal orderings "
             "were joined: use fewer states",
         )
-    shrunk, membership = estimate.shrunk, estimate.membership
     if shrunk is not None:
-        shrunk = Shrunk(shrunk.utilities[kept], shrunk.errors[kept])
+        shrunk = shrunk[0][kept], shrunk[1][kept]
     if membership is not None:
         membership = np.stack([membership[:, new == z].sum(axis=1) for z in range(len(kept))], axis=1)
     return replace(
@@ -270,23 +249,4 @@ def distinct(estimate: Estimate) -> Estimate:
         warnings=notes,
         shrunk=shrunk,
         membership=membership,
-    )
-
-
-def to_model(estimate: Estimate, actions: Sequence[Label], **others: Any) -> PreferenceModel:
-    """Return the model: orderings, the sigmoid of the utilities, their errors, and shares as prior.
-
-    An unknown action comes last and gets the lowest utility of those known.
-    """
-    utilities = expit(estimate.utilities)
-    for row, unknown in zip(utilities, estimate.unknown, strict=True):
-        if not unknown.all():
-            row[unknown] = row[~unknown].min()
-    return PreferenceModel(
-        estimate.orderings,
-        actions=actions,
-        prior=estimate.shares,
-        utilities=utilities,
-        errors=np.minimum(estimate.errors, MAX_LOGIT_ERROR),
-        **others,
     )

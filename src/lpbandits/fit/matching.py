@@ -19,8 +19,8 @@ class Matching:
     Parameters
     ----------
     assignment
-        The fitted state matched to each true state. With fewer fitted than true states, the remaining true states take
-        the nearest.
+        The fitted state matched to each true state. With fewer fitted than true states, each remaining true state is
+        matched to its nearest fitted state.
     error
         Mean over true states of 1 − Kendall's τ: 0 for equal orderings, 1 for unrelated ones, 2 for reversed ones.
     errors
@@ -53,26 +53,18 @@ def match_orderings(true_model: PreferenceModel, fitted_model: PreferenceModel, 
     as_model(fitted_model, "fitted_model")
     missing = [label for label in true_model.actions if label not in fitted_model.index]
     if missing or fitted_model.n_actions != true_model.n_actions:
-        detail = f"action {missing[0]!r} is only in true_model" if missing else "fitted_model has further actions"
+        detail = f"action {missing[0]!r} is only in true_model" if missing else "fitted_model has additional actions"
         raise InvalidInput(f"both models must have the same actions: {detail}")
     places = fitted_model.ranks[:, [fitted_model.index[label] for label in true_model.actions]]
-    loss = kendall_losses(true_model.orderings, places)
+    k, inverted = true_model.n_actions, np.empty((true_model.n_states, fitted_model.n_states))
+    work = np.empty(k, dtype=np.int64)
+    for y, ordering in enumerate(true_model.orderings):
+        inverted[y] = [inversions(np.ascontiguousarray(rank[ordering]), work) for rank in places]
+    loss = 2 * inverted / max(k * (k - 1) / 2, 1)  # 1 − τ
     assignment = loss.argmin(axis=1)
     rows, columns = linear_sum_assignment(loss)
     assignment[rows] = columns
     errors = loss[np.arange(len(loss)), assignment]
-    best = min(validate.as_count(top, "top"), true_model.n_actions)
+    best = min(validate.as_count(top, "top"), k)
     shared = (true_model.ranks < best) & (places[assignment] < best)
     return Matching(assignment, float(errors.mean()), errors, float(shared.sum(axis=1).mean() / best))
-
-
-def kendall_losses(orderings: IntArray, ranks: IntArray) -> FloatArray:
-    """Return 1 − Kendall's τ between each ordering and each row of ranks, in n log n time each."""
-    k = orderings.shape[1]
-    pairs = max(k * (k - 1) / 2, 1)
-    work = np.empty(k, dtype=np.int64)
-    loss = np.empty((len(orderings), len(ranks)))
-    for y, ordering in enumerate(orderings):
-        for z, rank in enumerate(ranks):
-            loss[y, z] = 2 * inversions(np.ascontiguousarray(rank[ordering]), work) / pairs
-    return loss

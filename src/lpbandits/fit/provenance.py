@@ -1,15 +1,15 @@
 """`Provenance`: how a model was fitted, as kept in its file: settings, report, versions and a sketch of its people.
 
 The sketch tells whether people were in the training data without storing their labels: it holds the 1,024 smallest
-64-bit hashes of labels. Hashes are uniform, so among people with hashes in the range of the sketch, the share that
-occurs in it estimates the share that was in the fit.
+64-bit hashes of labels. Of the people whose hashes are at most the largest of these, the share found in the sketch
+estimates the share that was in the fit.
 """
 
 import hashlib
 import heapq
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any, Literal
 
 from lpbandits import validate
@@ -21,34 +21,17 @@ from lpbandits.model import PreferenceModel, as_model
 from lpbandits.typing import Json, Label
 
 METHODS: dict[str, type[TwoStage] | type[Em]] = {"two-stage": TwoStage, "em": Em}
-PACKAGES = ("lpbandits", "numba", "numpy", "scikit-learn", "scipy")
 
 SKETCH_SIZE = 1_024
 MIN_LOOKED_UP = 100
 """With this many people looked up and none found, fewer than 3 % were in the fit (95 % confidence)."""
 
 MAX_NUMBER = 10**9
-HASH = re.compile("[0-9a-f]{16}")
-
-Reader = Callable[[Any, str], Any]
-"""Check a JSON value; the text is its name in errors."""
-
-
-@dataclass(frozen=True)
-class CurveRow:
-    """Held-out score of one number of states; see `StateCurve`."""
-
-    states: int
-    heldout_log_likelihood: float
-    score: float
-    below_best: float
-    standard_error: float
-    chosen: bool = False
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """How a model was fitted; empty fields for a model that was not fitted.
+    """How a model was fitted; empty fields for what its file does not say. See `FitReport` for numbers of the fit.
 
     Examples
     --------
@@ -60,110 +43,62 @@ class Provenance:
 
     settings: Json | None = None
     """Arguments of the fit: `method`, those of the estimator and those of `fit_states`."""
-    data_sha256: str | None = None
-    versions: Mapping[str, str] = field(default_factory=dict)
-    never_compared: tuple[tuple[int, ...], ...] = ()
+    versions: Mapping[str, Any] = field(default_factory=dict)
+    never_compared: Sequence[Sequence[int]] = ()
     """Per state, the indices of the actions without comparisons in it."""
-    people_sketch: tuple[str, ...] | None = None
-    report: Json = field(default_factory=dict)
-    """`FitReport` without times and memory."""
+    people_sketch: Sequence[str] | None = None
+    method: str | None = None
+    people: int | None = None
+    state_people: Sequence[int] = ()
+    heldout_log_likelihood: float | None = None
+    heldout_people: int | None = None
+    ties: float | None = None
+    warnings: Sequence[str] = ()
+    curve: Sequence[Json] = ()
 
     @classmethod
     def of(cls, model: PreferenceModel) -> "Provenance":
-        """Read the provenance of a model."""
-        return cls.from_dict(as_model(model).provenance, model.n_states, model.n_actions)
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any], n_states: int, n_actions: int) -> "Provenance":
-        """Read the JSON object that `to_dict` returns; keys may be missing."""
-        absent = _list_of(_list_of(_within(validate.as_count, 0, n_actions - 1)), n_states)
-        readers: dict[str, Reader] = {
-            "data_sha256": validate.as_text,
-            "versions": _versions,
-            "never_compared": lambda value, name: tuple(map(tuple, absent(value, name))),
-            "people_sketch": _sketch,
-            "report": _report_reader(n_states),
+        """Read the provenance of a model; its keys may be missing."""
+        content = as_model(model).provenance
+        settings, report = content.get("settings"), content.get("report")
+        count = partial(validate.as_count, low=0, high=MAX_NUMBER)
+        actions = partial(_list, read=partial(validate.as_count, low=0, high=model.n_actions - 1))
+        readers: dict[str, Callable[[Any, str], Any]] = {
+            "versions": _object,
+            "never_compared": partial(_list, read=actions, length=model.n_states),
+            "people_sketch": partial(_list, read=validate.as_text),
+            "report.method": validate.as_text,
+            "report.people": count,
+            "report.state_people": partial(_list, read=count, length=model.n_states),
+            "report.heldout_log_likelihood": partial(validate.as_number, low=-MAX_NUMBER, high=0),
+            "report.heldout_people": count,
+            "report.ties": partial(validate.as_number, low=0, high=1),
+            "report.warnings": partial(_list, read=validate.as_text),
+            "report.curve": partial(_list, read=_curve_row),
         }
-        settings = content.get("settings")
+        checked = {}
         try:
-            checked = {key: read(content[key], key) for key, read in readers.items() if content.get(key) is not None}
+            parents = {"": content, "report": {} if report is None else _object(report, "report")}
+            for path, read in readers.items():
+                parent, _, key = path.rpartition(".")
+                if (value := parents[parent].get(key)) is not None:
+                    checked[key] = read(value, path)
         except InvalidInput as error:
             raise FileFormatError(f"provenance is invalid: {error}; fit the model again, or remove the key") from None
-        return cls(settings=settings if isinstance(settings, dict) else None, **checked)
-
-    def to_dict(self) -> Json:
-        """Return the provenance as a JSON object; equal data and settings give an equal object."""
-        return {
-            "made_by": f"recovery, {self.report['method']}",
-            "data_sha256": self.data_sha256,
-            "settings": self.settings,
-            "versions": dict(self.versions),
-            "never_compared": [list(row) for row in self.never_compared],
-            "people_sketch": list(self.people_sketch or ()),
-            "report": self.report,
-        }
-
-    @property
-    def people(self) -> int | None:
-        """Number of people in the fit."""
-        return self.report.get("people")
-
-    @property
-    def state_people(self) -> tuple[int, ...]:
-        """Per state, the number of people whose likeliest state it is."""
-        return tuple(self.report.get("state_people") or ())
-
-    @property
-    def heldout(self) -> float | None:
-        """Held-out log-likelihood per comparison."""
-        return self.report.get("heldout_log_likelihood")
-
-    @property
-    def heldout_people(self) -> int | None:
-        """Number of held-out people."""
-        return self.report.get("heldout_people")
-
-    @property
-    def ties(self) -> float | None:
-        """Share of comparisons that are ties."""
-        return self.report.get("ties")
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Warnings of the fit."""
-        return tuple(self.report.get("warnings") or ())
-
-    @property
-    def curve(self) -> tuple[CurveRow, ...]:
-        """Scores by number of states, if the fit chose it."""
-        names = [one.name for one in fields(CurveRow)]
-        rows = self.report.get("curve") or ()
-        return tuple(CurveRow(**{name: row[name] for name in names if name in row}) for row in rows)
+        return cls(settings if isinstance(settings, dict) else None, **checked)
 
     def refit_settings(self) -> tuple[Estimator, int | Literal["auto"], Json] | None:
         """Return estimator, states and options, so that `fit_states(log, estimator, states=states, **options)` refits.
 
         None without settings of a known method, or if EM started from given labels.
-
-        Examples
-        --------
-        >>> from lpbandits import Ratings, fit_states
-        >>> log = Ratings.from_arrays(*zip(*[(n, a, a if n < 6 else -a) for n in range(10) for a in range(3)]))
-        >>> model = fit_states(log, TwoStage(seed=1, prior_sd=2.0), states=2, taste=False).model
-        >>> estimator, states, options = Provenance.of(model).refit_settings()
-        >>> estimator, states, options["taste"]
-        (TwoStage(scale='cosine', prior_sd=2.0, restarts=None, seed=1, shrink=True), 2, False)
-        >>> fit_states(log, estimator, states=states, **options).model == model
-        True
         """
         recorded = self.settings or {}
-        method = recorded.get("method", self.report.get("method"))
-        if not recorded or not isinstance(method, str) or method not in METHODS or recorded.get("start") is not None:
+        kind = METHODS.get(str(recorded.get("method", self.method)))  # older models have the method in the report
+        if not recorded or kind is None or recorded.get("start") is not None:
             return None
-        kind = METHODS[method]
         try:
             states: Any = recorded.get("states")
-            if not validate.is_exactly(states, "auto"):
+            if states != "auto":
                 states = validate.as_count(states, "states")
             options: Json = {
                 "heldout": validate.as_number(recorded.get("heldout", 0.1), "heldout", low=0, high=0.9),
@@ -178,14 +113,7 @@ class Provenance:
         return estimator, states, options
 
     def none_in_training(self, people: Sequence[Label]) -> bool | None:
-        """Return True if (almost) none of `people` were in the training data, None if unknown.
-
-        Examples
-        --------
-        >>> provenance = Provenance(people_sketch=sketch(["ann", "bo", "eve"]))
-        >>> provenance.none_in_training(["ian", "joe"]), provenance.none_in_training(["ian", "bo"])
-        (True, False)
-        """
+        """Return True if (almost) none of `people` were in the training data, None if unknown."""
         if self.people_sketch is None:
             return None
         hashes, exact = {_hash(label) for label in people}, len(self.people_sketch) < SKETCH_SIZE
@@ -209,58 +137,20 @@ def _hash(label: Label) -> str:
     return hashlib.sha256(str(label).encode()).hexdigest()[:16]
 
 
-def _sketch(value: Any, name: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(one, str) and HASH.fullmatch(one) for one in value):
-        raise InvalidInput(f"{name} must be a list of hashes, got {validate.short_repr(value)}")
-    if not 0 < len(value) <= SKETCH_SIZE:
-        raise InvalidInput(f"{name} must have 1 to {SKETCH_SIZE} hashes, got {len(value)}")
-    return tuple(sorted(set(value)))
+def _curve_row(value: Any, name: str) -> Json:
+    """Check one row of `StateCurve.rows`."""
+    for key in ("states", "heldout_log_likelihood", "score", "below_best", "standard_error"):
+        validate.as_number(_object(value, name).get(key), f"{name}.{key}", low=-MAX_NUMBER, high=MAX_NUMBER)
+    return _object(value, name)
 
 
-def _versions(value: Any, name: str) -> dict[str, str]:
-    return {key: validate.as_text(text, f"{name}.{key}") for key, text in _object({})(value, name).items()}
+def _object(value: Any, name: str) -> Json:
+    if not isinstance(value, dict):
+        raise validate.invalid(name, "an object", value)
+    return value
 
 
-def _report_reader(n_states: int) -> Reader:
-    """Return the check of the report's fields that `Provenance` has as properties."""
-    count = _within(validate.as_count, 0, MAX_NUMBER)
-    scores = ("heldout_log_likelihood", "score", "below_best", "standard_error")
-    row = {
-        "states": validate.as_count,
-        **dict.fromkeys(scores, _within(validate.as_number, -MAX_NUMBER, MAX_NUMBER)),
-        "chosen": validate.as_flag,
-    }
-    return _object(
-        {
-            "people": count,
-            "heldout_people": count,
-            "heldout_log_likelihood": _within(validate.as_number, -MAX_NUMBER, 0),
-            "ties": _within(validate.as_number, 0, 1),
-            "state_people": _list_of(count, n_states),
-            "warnings": _list_of(validate.as_text),
-            "curve": _list_of(_object(row, required=("states", *scores))),
-        }
-    )
-
-
-def _within(check: Callable[..., Any], low: int, high: int) -> Reader:
-    return lambda value, name: check(value, name, low=low, high=high)
-
-
-def _list_of(read: Reader, length: int | None = None) -> Reader:
-    def read_list(value: Any, name: str) -> list[Any]:
-        if not isinstance(value, list) or len(value) != (len(value) if length is None else length):
-            raise validate.invalid(name, "a list" if length is None else f"a list of {length} entries", value)
-        return [read(one, f"{name}[{i}]") for i, one in enumerate(value)]
-
-    return read_list
-
-
-def _object(readers: Mapping[str, Reader], required: Sequence[str] = ()) -> Reader:
-    def read_object(value: Any, name: str) -> Json:
-        if not isinstance(value, dict):
-            raise validate.invalid(name, "an object", value)
-        keys = [key for key in readers if key in required or value.get(key) is not None]
-        return value | {key: readers[key](value.get(key), f"{name}.{key}") for key in keys}
-
-    return read_object
+def _list(value: Any, name: str, read: Callable[[Any, str], Any], length: int | None = None) -> tuple[Any, ...]:
+    if not isinstance(value, list) or length not in (None, len(value)):
+        raise validate.invalid(name, "a list" if length is None else f"a list of {length} entries", value)
+    return tuple(read(entry, f"{name}[{i}]") for i, entry in enumerate(value))

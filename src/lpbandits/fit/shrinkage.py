@@ -1,43 +1,29 @@
 """Shrink utilities towards the other states (empirical Bayes).
 
-Per action the utilities of all states are one draw from N(mean, Σ), seen with the errors D of the log's scatter:
+The utilities of one action in all states are modelled as a draw from N(mean, Σ), observed with error variances D:
 E = mean + Σ(Σ + D)⁻¹(b − mean) and P² = diag(Σ − Σ(Σ + D)⁻¹Σ), mean and Σ being those of all actions.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from lpbandits.fit.bradley_terry import MAX_UTILITY
 from lpbandits.fit.uncertainty import Scatter
 from lpbandits.typing import BoolArray, FloatArray
-
-MAX_UTILITY = 300.0
-"""Maximum absolute utility, as in Bradley-Terry fits."""
 
 CELLS = 2**20
 """Cells of m×m matrices that are solved at a time."""
 
 
-@dataclass(frozen=True, eq=False)
-class Shrunk:
-    """m×k posterior means and standard deviations of the utilities."""
+def shrink_states(
+    utilities: FloatArray, known: BoolArray, scatters: Sequence[Scatter], *, prior_sd: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return m×k posterior means and standard deviations of utilities; those not `known` carry no information.
 
-    utilities: FloatArray
-    errors: FloatArray
-
-
-def shrink(utilities: FloatArray, known: BoolArray, scatters: Sequence[Scatter], *, prior_sd: float) -> Shrunk:
-    """Shrink m×k utilities; those not `known` carry no information.
-
-    The prior of the fit pulled β̂ towards 0 by H / (H + λ). N(mean, Σ) replaces it, so this is undone first:
+    The prior of the fit multiplied β̂ by H / (H + λ). N(mean, Σ) replaces it, so this is undone first:
     b = β̂ (H + λ) / H, with the variance G / H². In one state with mean 0, Σ = s² and G = H the result is β̂ itself. An
     action that always won or lost, with vanishing curvature under a very weak prior, is kept unchanged.
-
-    >>> one = [Scatter(np.full(3, 10.0), np.full(3, 10.0))]
-    >>> shrunk = shrink(np.array([[1.0, 0.0, -1.0]]), np.ones((1, 3), dtype=bool), one, prior_sd=1.0)
-    >>> shrunk.utilities.round(3).tolist(), shrunk.errors.round(3).tolist()
-    ([[0.964, 0.0, -0.964]], [[0.296, 0.296, 0.296]])
     """
     squares = np.stack([part.squares for part in scatters])
     curvature = np.stack([part.curvature for part in scatters])
@@ -51,15 +37,15 @@ def shrink(utilities: FloatArray, known: BoolArray, scatters: Sequence[Scatter],
     extreme = known & ~informative
     plain = np.stack([part.errors(prior_sd) for part in scatters])
     shrunk = np.where(extreme, utilities, np.clip(mean[:, None] + centred, -MAX_UTILITY, MAX_UTILITY))
-    return Shrunk(shrunk, np.where(extreme, plain, errors))
+    return shrunk, np.where(extreme, plain, errors)
 
 
 def _population(values: FloatArray, root: FloatArray, prior_sd: float) -> tuple[FloatArray, FloatArray]:
     """Return mean and Σ over actions: Σ = cov(b) − diag(mean D), eigenvalues clipped at 0.
 
     Actions have the weight 1 / (v + D), v a robust variance of b plus the median D, so that the noise of actions with
-    few raters does not dominate. With n actions a variance is at least √(2/n) of the mean D, which noise alone could
-    hide, and the covariances of m states are multiplied by n / (n + m + 1).
+    few raters does not dominate. Each variance is at least √(2/n) times the mean D, because a smaller one cannot be
+    told from the noise of n actions. The covariances of m states are multiplied by n / (n + m + 1).
     """
     m = len(values)
     known = root > 0

@@ -2,13 +2,12 @@
 
 The mean of action a in state z is that of its n ratings by the state's people, shrunken by `PSEUDO_RATERS` towards the
 prediction α_z + β_z x_za from the state's utilities x, the regression line through its means. Isotonic regression puts
-the means into the state's order, and the predictions separate those that it makes equal.
+the means into the state's order; means that it makes equal are separated again in proportion to the predictions.
 """
 
 import math
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from lpbandits.data.blocks import Blocks, as_blocks, parallel_sum, reduce_add, s
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.estimator import Estimate
-from lpbandits.fit.kernels.state_sums import add_cells, add_squares
+from lpbandits.fit.kernels.rating_sums import add_cells, add_squares
 from lpbandits.kernels.isotonic import isotonic as isotonic_kernel
 from lpbandits.parallel import Threads
 from lpbandits.typing import FloatArray, IntArray
@@ -26,17 +25,16 @@ PSEUDO_RATERS = 5.0
 """Raters at the predicted mean that are added to each action's raters."""
 
 EDGE = 1e-4
-"""Minimum mean of counts, and minimum distance to 1 of a mean of zeros and ones: unseen events stay possible."""
+"""Means of counts are at least this, those of zeros and ones at most 1 minus this: no outcome has probability 0."""
 
 DIGITS = 5
-"""Digits of a mean after the first digit of the interquartile range of ratings."""
+"""Means are rounded to this many digits below the leading digit of the ratings' interquartile range."""
 
 MIN_NOISE = 1e-3
 """Minimum noise, as a share of the range of ratings."""
 
 
-@dataclass(frozen=True, eq=False)
-class StateMeans:
+class StateMeans(NamedTuple):
     """m×k means, non-increasing along the state's ordering, and the standard deviation of ratings about them."""
 
     means: FloatArray
@@ -44,24 +42,13 @@ class StateMeans:
 
 
 def state_means(log: Ratings | Blocks, estimate: Estimate, threads: Threads | None = None) -> StateMeans:
-    """Return the means of an estimate's states, within the range of all ratings.
-
-    Examples
-    --------
-    >>> from lpbandits.fit import TwoStage
-    >>> from lpbandits.data.blocks import MemoryBlocks
-    >>> from lpbandits.progress import Stopwatch
-    >>> log = Ratings.from_arrays(*zip(*[(n, a, 3 - a + (n % 3) / 10) for n in range(60) for a in range(3)]))
-    >>> with Threads(1) as pool:
-    ...     estimate = TwoStage()(MemoryBlocks(log, pool), 1, watch=Stopwatch())
-    >>> result = state_means(log, estimate)
-    >>> result.means.tolist(), round(result.noise, 3)
-    ([[3.1, 2.1, 1.1]], 0.082)
-    """
+    """Return the means of an estimate's states, within the range of all ratings."""
     blocks = as_blocks(log, threads)
     ranges = list(blocks.map(_block_range))
     lowest, highest = min(one[0] for one in ranges), max(one[1] for one in ranges)
-    low, high = _bounds(lowest, highest, counts=all(one[2] for one in ranges))
+    low, high = lowest, highest  # bounds of means
+    if all(are_counts for _, _, are_counts in ranges):
+        low, high = (EDGE, 1 - EDGE) if high <= 1 else (low or EDGE, high)
     m, k = estimate.utilities.shape
     membership = np.empty((len(estimate.labels), 0)) if estimate.membership is None else estimate.membership
     per_person = estimate.labels, np.ascontiguousarray(membership)
@@ -87,36 +74,24 @@ def state_means(log: Ratings | Blocks, estimate: Estimate, threads: Threads | No
     return StateMeans(means, min(max(noise, MIN_NOISE * ((high - low) or 1.0)), validate.MAX_ABS_VALUE))
 
 
-def _block_range(block: Ratings, threads: Threads) -> tuple[float, float, bool]:
+def _block_range(block: Ratings, _: Threads) -> tuple[float, float, bool]:
     """Return the lowest and the highest rating, and whether all could be counts."""
-    del threads
     low, high = float(block.rating.min(initial=np.inf)), float(block.rating.max(initial=-np.inf))
     return low, high, low >= 0 and bool((block.rating == np.rint(block.rating)).all())
-
-
-def _bounds(low: float, high: float, *, counts: bool) -> tuple[float, float]:
-    """Return the bounds of means: the range of ratings, slightly inside 0 (and 1) for counts.
-
-    >>> _bounds(1.0, 1.0, counts=True), _bounds(0.0, 7.0, counts=True), _bounds(-1.0, 2.5, counts=False)
-    ((0.0001, 0.9999), (0.0001, 7.0), (-1.0, 2.5))
-    """
-    if counts and high <= 1:
-        return EDGE, 1 - EDGE
-    return (EDGE if counts and low == 0 else low), high
 
 
 def _state_sums(
     block: Ratings, threads: Threads, shape: tuple[int, int, int], labels: IntArray, membership: FloatArray
 ) -> FloatArray:
     """Return m×k numbers of raters and sums of ratings."""
-    return parallel_sum(add_cells, block, threads, shape, block.rating, labels, membership)
+    return parallel_sum(add_cells, block, threads, shape, labels, membership)
 
 
 def _squares(
     block: Ratings, threads: Threads, means: FloatArray, labels: IntArray, membership: FloatArray
 ) -> FloatArray:
     """Return Σ (rating − mean in the person's state)², weighted by membership."""
-    return parallel_sum(add_squares, block, threads, (), block.rating, labels, membership, means)
+    return parallel_sum(add_squares, block, threads, (), labels, membership, means)
 
 
 def _predicted(utilities: FloatArray, counts: FloatArray, sums: FloatArray, overall: float) -> FloatArray:
@@ -132,11 +107,7 @@ def _predicted(utilities: FloatArray, counts: FloatArray, sums: FloatArray, over
 
 
 def _separate(fitted: FloatArray, predicted: FloatArray, weight: FloatArray, low: float, high: float) -> FloatArray:
-    """Separate equal means as predicted, within a third of the gap on each side, keeping each block's mean.
-
-    >>> _separate(np.array([4.0, 2.0, 2.0]), np.array([4.0, 2.2, 1.8]), np.ones(3), 1.0, 5.0).tolist()
-    [4.0, 2.2, 1.8]
-    """
+    """Separate equal means as predicted, within a third of the gap on each side, keeping each block's mean."""
     out = fitted.copy()
     edges = [0, *(np.flatnonzero(np.diff(fitted)) + 1).tolist(), len(fitted)]
     for start, end in pairwise(edges):

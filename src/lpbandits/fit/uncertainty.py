@@ -1,6 +1,6 @@
 """Uncertainty of utilities and orderings.
 
-**Standard errors clustered by person**: the comparisons of one person are one opinion, not many. For action a of a
+**Standard errors clustered by person**: the comparisons of one person are not independent. For action a of a
 state, person p of weight w_p (1 or 0, or EM's probability of the state) has the residual
 g_pa = w_p (wins_pa − Σ_{j∈p} σ(β_a − β_j)); G = Σ_p g², and H = Σ_p w_p Σ_j σ(1 − σ) is the curvature. The *sandwich*
 G / H² is the variance of β_a given the log; it equals 1/H only where comparisons are independent.
@@ -23,7 +23,10 @@ PARTS = 64
 """Number of parts that histories are summed in, for any number of threads."""
 
 PSEUDO_RATERS = 5.0
-"""Raters of the pool that smooth each action's G: one or two people who agree are not certainty."""
+"""Weight, in raters, of the state's average G / H when each action's G is smoothed.
+
+Otherwise two raters who agree would give a G, and a standard error, that are far too small.
+"""
 
 LEVEL = 0.9
 """Coverage of rank intervals."""
@@ -32,16 +35,12 @@ DRAWS = 1000
 """Orderings drawn for an interval."""
 
 MAX_PAIRED = 1000
-"""Maximum number of actions, evenly spaced along the ordering, with all pairs judged."""
+"""With more actions, pairs are evaluated among this many, evenly spaced along the ordering."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scatter:
-    """Per action of one state: G, smoothed, and H; both 0 for an action never compared.
-
-    >>> Scatter(np.array([4.0, 0.0]), np.array([2.0, 0.0])).errors(prior_sd=2.0).round(3).tolist()
-    [0.916, 2.0]
-    """
+    """Per action of one state: G, smoothed, and H; both 0 for an action never compared."""
 
     squares: FloatArray
     curvature: FloatArray
@@ -50,8 +49,8 @@ class Scatter:
     def of(cls, sums: FloatArray) -> "Scatter":
         """Return the scatter for a state's sums over people.
 
-        The pool's G / H, the factor by which people differ more than independent comparisons would, is that of all
-        actions of the state, and at least 1: G ← (n G + 5 (pool) H) / (n + 5), for n raters.
+        G ← (n G + 5 (pool) H) / (n + 5) for n raters. The pool is ΣG / ΣH over all actions of the state, at least 1: by
+        how much the variance exceeds that of independent comparisons.
         """
         curvature = np.maximum(sums[CURVATURE], 0.0)
         pool = max(float(sums[SQUARES].sum() / max(curvature.sum(), 1e-300)), 1.0)
@@ -68,19 +67,6 @@ class Scatter:
         return np.sqrt(self.squares + precision) / (self.curvature + precision)
 
 
-def scatter(comparisons: Comparisons, weight: FloatArray, utilities: FloatArray, *, threads: Threads) -> Scatter:
-    """Return one state's scatter around its utilities, with one weight per person.
-
-    >>> from lpbandits.fit.comparisons import compare
-    >>> from lpbandits.data.ratings import Ratings
-    >>> log = Ratings.from_arrays([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [3, 2, 1, 3, 2, 1])
-    >>> both = scatter(compare(log), np.ones(2), np.zeros(3), threads=Threads(1))
-    >>> both.squares.tolist(), both.curvature.tolist()  # G = [2, 0, 2], H = 1 everywhere, pool 4/3
-    ([1.5238095238095237, 0.9523809523809523, 1.5238095238095237], [1.0, 1.0, 1.0])
-    """
-    return Scatter.of(scatter_sums(comparisons, weight, utilities, threads=threads))
-
-
 def scatter_sums(
     comparisons: Comparisons, weight: FloatArray, utilities: FloatArray, *, threads: Threads
 ) -> FloatArray:
@@ -89,33 +75,19 @@ def scatter_sums(
     edges = np.linspace(0, len(comparisons.person), parts + 1).astype(np.int64)
     sums = np.empty((parts, 3, comparisons.actions))
     people = weight[comparisons.person]
-    threads.run(
-        scatter_parts,
-        parts,
-        *(edges, comparisons.offsets, comparisons.action, comparisons.below, comparisons.through),
-        *(people, people * comparisons.weight, np.exp(utilities), sums),
-        blocks=PARTS,
-    )
-    total: FloatArray = sums.sum(axis=0)
-    return total
+    arrays = edges, comparisons.histories, people, people * comparisons.weight, np.exp(utilities), sums
+    threads.run(scatter_parts, parts, *arrays, blocks=PARTS)
+    return np.asarray(sums.sum(axis=0))
 
 
 def probability_above(utilities: FloatArray, errors: FloatArray, one: int, other: int) -> float:
-    """Return the probability that one action is above another: Φ((β₁ − β₂) / √(s₁² + s₂²)).
-
-    >>> round(probability_above(np.array([1.0, 0.0]), np.array([0.3, 0.4]), 0, 1), 3)
-    0.977
-    """
+    """Return the probability that one action is above another: Φ((β₁ − β₂) / √(s₁² + s₂²))."""
     away = utilities[one] - utilities[other]
     return float(_phi(away, np.hypot(errors[one], errors[other])))
 
 
 def expected_pairs_right(utilities: FloatArray, errors: FloatArray) -> float | None:
-    """Return the expected share of pairs of actions in the right order; None without pairs.
-
-    >>> round(expected_pairs_right(np.array([1.0, 0.0, -1.0]), np.array([0.3, 0.4, 0.3])), 3)
-    0.985
-    """
+    """Return the expected share of pairs of actions in the right order; None without pairs."""
     if len(utilities) < 2:
         return None
     if len(utilities) > MAX_PAIRED:
@@ -128,12 +100,7 @@ def expected_pairs_right(utilities: FloatArray, errors: FloatArray) -> float | N
 
 
 def rank_intervals(utilities: FloatArray, errors: FloatArray, actions: IntArray) -> IntArray:
-    """Return the 90 % interval of each action's rank, from a thousand drawn orderings.
-
-    >>> centres, errors = np.array([3.0, 2.0, 1.9, 0.0]), np.array([0.1, 0.3, 0.3, 0.1])
-    >>> rank_intervals(centres, errors, np.array([0, 1, 3])).tolist()
-    [[1, 1], [2, 3], [4, 4]]
-    """
+    """Return the 90 % interval of each action's rank, from a thousand drawn orderings."""
     rng = np.random.default_rng(0)
     ranks = np.empty((DRAWS, len(actions)), dtype=np.int64)
     for row in ranks:
@@ -144,6 +111,6 @@ def rank_intervals(utilities: FloatArray, errors: FloatArray, actions: IntArray)
 
 
 def _phi(away: FloatArray, spread: FloatArray) -> FloatArray:
-    """Return Φ(away / spread); without spread a difference is certain, and no difference a coin toss."""
+    """Return Φ(away / spread); if spread is 0: 1 or 0 by the sign of `away`, ½ if `away` is 0."""
     known = spread > 0
     return np.where(known, ndtr(away / np.where(known, spread, 1.0)), 0.5 + 0.5 * np.sign(away))

@@ -1,5 +1,6 @@
 """Differences between the states of a model: distances, ranks, and informative pairs of actions."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -8,8 +9,9 @@ from scipy.special import entr
 
 from lpbandits.fit.provenance import Provenance
 from lpbandits.inspection.questions import Pair, PairSearch, Trait
+from lpbandits.kernels.kendall import kendall_distances
 from lpbandits.model import EDGE, PreferenceModel
-from lpbandits.typing import BoolArray, FloatArray, IntArray, Json, Label
+from lpbandits.typing import BoolArray, FloatArray, Label
 
 TIES, NEVER = "ties", "never compared"
 """Reasons why a state has no known preferences."""
@@ -23,7 +25,7 @@ class Disagreement:
     ranks: tuple[int | None, ...]
     """None in a state where the action is unknown."""
     spread: float
-    """Distance between the best and the worst rank, as a share of the known ranks of each state."""
+    """Difference between the highest and the lowest relative rank: 0 for the first, 1 for the last known action."""
 
 
 @dataclass(frozen=True)
@@ -69,32 +71,9 @@ class Contrasts:
             traits=tuple(trait for trait in self.traits if trait.state < most),
         )
 
-    def to_dict(self) -> Json:
-        """Return the contrasts as a JSON object."""
-        lists = {name: [vars(one) for one in getattr(self, name)] for name in ("pairs", "traits", "disagreements")}
-        return {"kendall": self.kendall, "bits": self.bits, **lists}
-
-
-def known_actions(model: PreferenceModel, fit: Provenance) -> BoolArray:
-    """Return the m×k mask of actions compared in the state; all True without provenance.
-
-    >>> model = PreferenceModel([[1, 0, 2]], provenance={"never_compared": [[2]]})
-    >>> known_actions(model, Provenance.of(model)).tolist()
-    [[True, True, False]]
-    """
-    known = np.ones((model.n_states, model.n_actions), dtype=np.bool_)
-    for z, absent in enumerate(fit.never_compared):
-        known[z, list(absent)] = False
-    return known
-
 
 def silences(model: PreferenceModel, known: BoolArray, fit: Provenance) -> tuple[str | None, ...]:
-    """Return, for each state, the reason why it has no known preferences; None if it has.
-
-    >>> model = PreferenceModel([[0, 1], [1, 0]], utilities=[[0.5, 0.5], [0.2, 0.8]])
-    >>> silences(model, np.ones((2, 2), dtype=bool), Provenance.of(model))
-    ('ties', None)
-    """
+    """Return, for each state, the reason why it has no known preferences; None if it has."""
     values = model.means if model.utilities is None else model.utilities
     out: list[str | None] = []
     for z, there in enumerate(known):
@@ -105,24 +84,14 @@ def silences(model: PreferenceModel, known: BoolArray, fit: Provenance) -> tuple
 
 def _distances(model: PreferenceModel, known: BoolArray) -> tuple[tuple[float | None, ...], ...]:
     if known.all():
-        return tuple(tuple(float(x) for x in row) for row in model.kendall)
-    from lpbandits.kernels.kendall import kendall_distances  # noqa: PLC0415 - compiled code only when needed
-
+        return tuple(tuple(row) for row in model.kendall.tolist())
     table: list[list[float | None]] = [[0.0] * model.n_states for _ in range(model.n_states)]
-    for y in range(model.n_states):
-        for z in range(y + 1, model.n_states):
-            both = known[y] & known[z]
-            pairs = int(both.sum()) * (int(both.sum()) - 1) // 2
-            orders = np.stack([_renumbered(model.orderings[s], both) for s in (y, z)])
-            differ = int(kendall_distances(orders, np.argsort(orders, axis=1))[0, 1])
-            table[y][z] = table[z][y] = differ / pairs if pairs else None
+    for y, z in itertools.combinations(range(model.n_states), 2):
+        orders = np.argsort(model.ranks[[y, z]][:, known[y] & known[z]], axis=1)
+        pairs = orders.shape[1] * (orders.shape[1] - 1) // 2
+        differ = int(kendall_distances(orders, np.argsort(orders, axis=1))[0, 1])
+        table[y][z] = table[z][y] = differ / pairs if pairs else None
     return tuple(tuple(row) for row in table)
-
-
-def _renumbered(order: IntArray, kept: BoolArray) -> IntArray:
-    """Return the order of the kept actions, renumbered from 0."""
-    number = np.cumsum(kept) - 1
-    return number[order[kept[order]]]
 
 
 def _disagreements(

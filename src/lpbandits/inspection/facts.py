@@ -6,7 +6,6 @@ The evaluation and `TasteModel.about` are arbitrary JSON objects: unexpected val
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -25,9 +24,9 @@ COIN = math.log(0.5)
 """Log-likelihood of a comparison under a coin toss."""
 
 MIN_GAIN = 1e-4
-"""A smaller gain over a coin toss is invisible in the digits shown."""
+"""Gains over a coin toss below this round to 0 in the output."""
 
-TASTE_RULE = "People who like one end of a factor more than average like the other end less."
+TASTE_RULE = "People who like one end of a factor more than average tend to like the other end less."
 
 
 @dataclass(frozen=True)
@@ -58,49 +57,37 @@ class TasteView:
             high, low = (tuple((names[a], float(loadings[a])) for a in end[:ends]) for end in (order, order[::-1]))
             if ends and high[0][1] > low[0][1]:
                 directions.append(Direction(factor + 1, high, low))
-        numbers = {key: float(value) for key, value in taste.about.items() if _is_number(value)}
+        numbers = {key: float(x) for key, x in taste.about.items() if type(x) in (int, float) and abs(x) < 1e15}
         return cls(taste.n_factors, numbers, tuple(directions))
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """The verdict of an evaluation; None for missing parts."""
+def verdict_lines(evaluation: Json | None) -> list[str]:
+    """Return the verdict of an evaluation as sentences; none without a verdict.
 
-    sentence: str | None
-    best: str | None
-    policies: tuple[str, ...]
-
-    @classmethod
-    def of(cls, evaluation: Json | None) -> "Verdict":
-        """Read an evaluation.
-
-        >>> Verdict.of({"verdict": "Helps.", "best": 3, "policies": {"taste": {}}})
-        Verdict(sentence='Helps.', best=None, policies=('taste',))
-        """
-        content = evaluation or {}
-        policies = content.get("policies")
-        names = tuple(policies) if isinstance(policies, dict) else ()
-        return cls(_words(content.get("verdict")), _words(content.get("best")), names)
-
-    def lines(self) -> list[str]:
-        """Return the verdict as sentences; none without a verdict."""
-        out = [f"Verdict: {display(self.sentence, LINE)}"] if self.sentence else []
-        if self.best:
-            tried = f" (tried: {', '.join(map(display, self.policies[:20]))})" if self.policies else ""
-            out.append(f"Best policy on held-out people: {display(self.best)}{tried}.")
-        return out
+    >>> verdict_lines({"verdict": "Helps.", "best": "taste", "policies": {"taste": {}}})
+    ['Verdict: Helps.', 'Best policy on held-out people: taste (tried: taste).']
+    """
+    content = evaluation or {}
+    sentence, best, policies = (content.get(key) for key in ("verdict", "best", "policies"))
+    out = []
+    if isinstance(sentence, str) and sentence.strip():
+        out.append(f"Verdict: {display(sentence, LINE)}")
+    if isinstance(best, str) and best.strip():
+        tried = f" (tried: {', '.join(map(display, list(policies)[:20]))})" if isinstance(policies, dict) else ""
+        out.append(f"Best policy on held-out people: {display(best)}{tried}.")
+    return out
 
 
 def fit_lines(fit: Provenance) -> list[str]:
     """Return sentences about the held-out log-likelihood and the share of ties."""
-    out = []
-    if fit.heldout is not None:
+    out, score = [], fit.heldout_log_likelihood
+    if score is not None:
         who = "held-out people"
         if fit.heldout_people is not None:
             who = pluralize(fit.heldout_people, "held-out person", "held-out people")
-        out.append(f"Log-likelihood per comparison of {who}: {fit.heldout:.4f} (a coin toss: {COIN:.4f}; certainty: 0)")
-        if fit.heldout < COIN + MIN_GAIN:
-            out.append("This is no better than a coin toss: the states do not predict other people.")
+        out.append(f"Log-likelihood per comparison of {who}: {score:.4f} (a coin toss: {COIN:.4f}; certainty: 0)")
+        if score < COIN + MIN_GAIN:
+            out.append("This is no better than a coin toss: the states do not predict other people's preferences.")
     if fit.ties is not None and fit.ties > 0:
         out.append(f"{fit.ties:.0%} of the comparisons in the log are ties.")
     return out
@@ -114,10 +101,9 @@ def warning_lines(fit: Provenance) -> list[str]:
 
 
 def noise_line(noise: float | None) -> list[str]:
-    """Return a sentence about the noise."""
-    if noise is None:
-        return []
-    return [f"Noise: rewards have a standard deviation of {noise:.3g} about the means of their state."]
+    """Return a sentence about the noise, if it is known."""
+    text = "Noise: rewards have a standard deviation of {:.3g} about the means of their state."
+    return [] if noise is None else [text.format(noise)]
 
 
 def taste_lines(taste: TasteView | None) -> list[str]:
@@ -149,11 +135,3 @@ def taste_table(taste: TasteView) -> tuple[list[str], list[list[str]]]:
         for d in taste.directions
     ]
     return ["factor", "one end", "other end"], rows
-
-
-def _words(value: Any) -> str | None:
-    return value if isinstance(value, str) and value.strip() else None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e15

@@ -10,10 +10,10 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import translate_errors
-from lpbandits.fit.provenance import CurveRow, Provenance
+from lpbandits.fit.provenance import Provenance
 from lpbandits.fit.uncertainty import LEVEL, expected_pairs_right, probability_above, rank_intervals
-from lpbandits.inspection.contrasts import NEVER, TIES, Contrasts, known_actions, silences
-from lpbandits.inspection.facts import TasteView, Verdict
+from lpbandits.inspection.contrasts import NEVER, TIES, Contrasts, silences
+from lpbandits.inspection.facts import TasteView
 from lpbandits.inspection.tables import percent
 from lpbandits.model import PreferenceModel
 from lpbandits.text import display, share_text
@@ -53,7 +53,7 @@ class Certainty:
     """Uncertainty of a state's ordering of its known actions."""
 
     places: tuple[tuple[int, int], ...]
-    """90 % interval of the rank of each action in `top`."""
+    """Interval, with coverage `LEVEL`, of the rank of each action in `top`."""
     first_above_second: float | None
     """Probability that the first action is above the second; None without a second."""
     pairs_right: float | None
@@ -76,11 +76,6 @@ class Inspection:
     evaluation: Json | None = None
 
     @property
-    def verdict(self) -> Verdict:
-        """Verdict of the evaluation."""
-        return Verdict.of(self.evaluation)
-
-    @property
     def silence(self) -> str | None:
         """Message if no state has known preferences, else None."""
         reasons = {state.silent for state in self.states}
@@ -100,8 +95,8 @@ class Inspection:
             "actions": self.actions,
             "people": fit.people,
             "states": [asdict(state) for state in self.states],
-            **self.contrasts.to_dict(),
-            "heldout": fit.heldout,
+            **asdict(self.contrasts),
+            "heldout": fit.heldout_log_likelihood,
             "heldout_people": fit.heldout_people,
             "ties": fit.ties,
             "noise": self.noise,
@@ -142,7 +137,9 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
     defaults = model.actions if model.names is None else model.names
     action_names = [(names or {}).get(str(label), name) for label, name in zip(model.actions, defaults, strict=True)]
     fit = Provenance.of(model)
-    known = known_actions(model, fit)
+    known = np.ones((model.n_states, model.n_actions), dtype=np.bool_)  # compared in the state
+    for z, never_compared in enumerate(fit.never_compared):
+        known[z, list(never_compared)] = False
     unknown = model.n_actions - known.sum(axis=1)
     silent = silences(model, known, fit)
     known[[reason is not None for reason in silent]] = False
@@ -196,7 +193,9 @@ def state_table(inspection: Inspection) -> tuple[list[str], list[list[str]]]:
     columns = {"state": [str(s.state) for s in states], "share": [share_text(s.share) for s in states]}
     if any(s.people is not None for s in states):
         columns["people"] = ["–" if s.people is None else f"{s.people:,}" for s in states]
-    columns[COMPLETE if complete else "prefers"] = list(map(_first, states))
+    columns[COMPLETE if complete else "prefers"] = [
+        f"unknown: {WHY[s.silent]}" if s.silent else _listed(s.top if s.between else s.top + s.bottom) for s in states
+    ]
     if not complete:
         columns["likes least"] = ["… " + _listed(s.bottom) if s.between else "" for s in states]
     if any(s.means for s in states):
@@ -230,30 +229,23 @@ def place_rule(inspection: Inspection) -> str:
     text = f"{LEVEL:.0%} intervals of ranks among known actions; probability that the first is above the second."
     places = [place for state in inspection.states if state.certainty for place in enumerate(state.certainty.places, 1)]
     if any(low > rank for rank, (low, _) in places):
-        text += " An interval below the action's own rank means that some of the many uncertain actions are better."
+        text += " Where an interval lies below the action's own rank, some of the many uncertain actions are better."
     return text
 
 
-def curve_table(curve: Sequence[CurveRow]) -> tuple[list[str], list[list[str]]]:
+def curve_table(curve: Sequence[Json]) -> tuple[list[str], list[list[str]]]:
     """Return the held-out scores by number of states as columns and rows."""
     rows = [
         [
-            str(row.states),
-            f"{row.heldout_log_likelihood:.4f}",
-            f"{row.score:.4f}",
-            f"{row.below_best:.4f} ± {row.standard_error:.4f}",
-            "← chosen" if row.chosen else "",
+            str(row["states"]),
+            f"{row['heldout_log_likelihood']:.4f}",
+            f"{row['score']:.4f}",
+            f"{row['below_best']:.4f} ± {row['standard_error']:.4f}",
+            "← chosen" if row.get("chosen") else "",
         ]
         for row in curve
     ]
     return ["states", "held-out", "score", "below best", ""], rows
-
-
-def _first(state: State) -> str:
-    """Return the first actions of a state, all if they are few, or the reason why none are known."""
-    if state.silent:
-        return f"unknown: {WHY[state.silent]}"
-    return _listed(state.top if state.between else state.top + state.bottom)
 
 
 def _listed(actions: tuple[object, ...]) -> str:

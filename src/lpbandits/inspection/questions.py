@@ -25,7 +25,7 @@ from lpbandits.typing import BoolArray, FloatArray, IntArray, Label
 CANDIDATES = 300
 """Number of actions with all pairs considered: those with the most different ranks relative to their uncertainty.
 
-In MovieLens fits (1,132 and 1,297 actions, 5 and 50 states) the best five of all pairs are among them.
+In fits to MovieLens (1,132 and 1,297 actions, 5 and 50 states) the five best pairs lie among these.
 """
 MAX_CELLS = 5_000_000
 """Maximum number of pairs times states; a model with very many states has fewer candidates."""
@@ -131,7 +131,7 @@ class PairSearch:
         usable = (mass > EDGE) & (self.known[state] > 0)
         inside = self.answers[state]
         others = np.where(usable, first / np.where(mass > EDGE, mass, 1.0), inside)
-        bits = _coin((inside + others) / 2) - (_coin(inside) + _coin(others)) / 2
+        bits = _entropy((inside + others) / 2) - (_entropy(inside) + _entropy(others)) / 2
         if bits.max(initial=0.0) < _NEAR:
             return None
         best = self._best(bits)
@@ -147,7 +147,7 @@ class PairSearch:
     @cached_property
     def _conditional_entropy(self) -> FloatArray:
         """Entropy of each answer given the state, in bits."""
-        return np.asarray(self.model.prior @ (self.known * _coin(self.answers)))
+        return np.asarray(self.model.prior @ (self.known * _entropy(self.answers)))
 
     def _information(self, joint: FloatArray) -> FloatArray:
         """Return the bits that each pair adds to the answers behind `joint`."""
@@ -155,7 +155,7 @@ class PairSearch:
         for start in range(0, len(joint), ROWS):
             rows = joint[start : start + ROWS]
             mass = rows @ self.known
-            bits += (mass * _coin(rows @ self.answers / np.where(mass > 0, mass, 1.0))).sum(axis=0)
+            bits += (mass * _entropy(rows @ self.answers / np.where(mass > 0, mass, 1.0))).sum(axis=0)
         return bits
 
     def _answered(self, joint: FloatArray, pair: int) -> FloatArray:
@@ -184,12 +184,12 @@ class PairSearch:
 
 
 def _contest(model: PreferenceModel, known: BoolArray) -> FloatArray:
-    """Return the variance of each action's height between states, relative to its error."""
-    heights = model.logits if model.logits is not None else -model.ranks.astype(np.float64)
+    """Return the variance of each action's utility between states, relative to its standard error."""
+    utilities = model.logits if model.logits is not None else -model.ranks.astype(np.float64)
     weight = model.prior[:, None] * known
     mass = np.maximum(weight.sum(axis=0), EDGE)
-    mean = (weight * heights).sum(axis=0) / mass
-    spread = (weight * (heights - mean) ** 2).sum(axis=0) / mass
+    mean = (weight * utilities).sum(axis=0) / mass
+    spread = (weight * (utilities - mean) ** 2).sum(axis=0) / mass
     error = 0.0 if model.errors is None else (weight * model.errors**2).sum(axis=0) / mass
     return np.asarray(spread / (error + EDGE))
 
@@ -198,10 +198,10 @@ def _answers(model: PreferenceModel, first: IntArray, second: IntArray) -> Float
     """Return m×c probabilities that a person of the state prefers the first."""
     if model.utilities is None:
         return (model.ranks[:, first] < model.ranks[:, second]).astype(np.float64)
-    heights = logit(np.clip(model.utilities, EDGE, 1.0 - EDGE))
-    errors = np.zeros_like(heights) if model.errors is None else model.errors
+    utilities = logit(np.clip(model.utilities, EDGE, 1.0 - EDGE))
+    errors = np.zeros_like(utilities) if model.errors is None else model.errors
     variance = errors[:, first] ** 2 + errors[:, second] ** 2
-    return np.asarray(expit((heights[:, first] - heights[:, second]) / np.sqrt(1.0 + np.pi * variance / 8.0)))
+    return np.asarray(expit((utilities[:, first] - utilities[:, second]) / np.sqrt(1.0 + np.pi * variance / 8.0)))
 
 
 def _sure(model: PreferenceModel, one: int, other: int) -> FloatArray:
@@ -215,7 +215,7 @@ def _where(known: BoolArray, chances: FloatArray) -> tuple[float | None, ...]:
     return tuple(chance if there else None for chance, there in zip(chances.tolist(), known.tolist(), strict=True))
 
 
-def _coin(chance: FloatArray) -> FloatArray:
+def _entropy(chance: FloatArray) -> FloatArray:
     """Return the binary entropy in bits."""
     inside = np.clip(chance, 0.0, 1.0)
     return np.asarray((entr(inside) + entr(1.0 - inside)) / np.log(2.0))

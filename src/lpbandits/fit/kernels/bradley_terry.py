@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lpbandits.kernels.compiler import jit
-from lpbandits.typing import FloatArray, IntArray
+from lpbandits.typing import FloatArray
 
 BLOCK = 512  # columns per block: their accumulators stay in the fastest cache
 
@@ -39,7 +39,7 @@ def expect(low: int, high: int, halves: Any, p: FloatArray, wins: FloatArray, cu
 
 @jit
 def neighbours(low: int, high: int, halves: Any, p: FloatArray, v: FloatArray, out: FloatArray) -> None:
-    """Fill out[i] = Σ_j w_ij P(i) P(j) v_j: the part of the Hessian off its diagonal, times v."""
+    """Fill out[i] = Σ_j w_ij P(i) P(j) v_j: the off-diagonal part of the Hessian times v."""
     for start in range(low, high, BLOCK):
         end = min(start + BLOCK, high)
         columns_p = p[start:end].copy()
@@ -72,28 +72,3 @@ def squared_neighbours(low: int, high: int, halves: Any, p: FloatArray, v: Float
                 total[i] += part * part * pull
         for i in range(end - start):
             out[start + i] = total[i]
-
-
-@jit
-def pieces(halves: Any) -> IntArray:
-    """Return the connected component of the comparison graph of each action, numbered from 0."""
-    k = len(halves)
-    label = np.full(k, -1, dtype=np.int64)
-    queue = np.empty(k, dtype=np.int64)
-    component = 0
-    for seed in range(k):
-        if label[seed] >= 0:
-            continue
-        label[seed] = component
-        queue[0] = seed
-        head, tail = 0, 1
-        while head < tail:
-            row = halves[queue[head]]
-            head += 1
-            for j in range(k):
-                if row[j] > 0 and label[j] < 0:
-                    label[j] = component
-                    queue[tail] = j
-                    tail += 1
-        component += 1
-    return label

@@ -7,7 +7,7 @@ run of ties, `through` its end, both as positions in the array of all histories.
 Counts are H = 2 × wins + ties, so a tie is half a win each way and small integers suffice.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,16 @@ from lpbandits.kernels.random import below as below_
 from lpbandits.kernels.random import uniform
 from lpbandits.typing import FloatArray, IntArray
 
-PARTS = 100  # purpose of a draw: the split of a long history into groups
+SPLIT = 100  # purpose of a random draw: to split a long history into groups
+
+
+class SortedHistories(NamedTuple):
+    """Sorted histories one after another: history g is at positions offsets[g]..offsets[g + 1]−1."""
+
+    offsets: IntArray
+    action: Any
+    below: Any
+    through: Any
 
 
 @jit
@@ -84,7 +93,7 @@ def split_histories(
             kept = extra * size + groups * (size * (size - 1) // 2)
             scale = (n * (n - 1) // 2) / kept
             for i in range(n - 1, 0, -1):
-                j = below_(uniform(seed, first_person + person, i, PARTS, 0), i + 1)
+                j = below_(uniform(seed, first_person + person, i, SPLIT, 0), i + 1)
                 order[i], order[j] = order[j], order[i]
         taken = 0
         for group in range(groups):
@@ -100,17 +109,9 @@ def split_histories(
 
 
 @jit
-def sort_histories(
-    low: int,
-    high: int,
-    offsets: IntArray,
-    action: Any,
-    rating: FloatArray,
-    out_action: Any,
-    below: Any,
-    through: Any,
-) -> None:
-    """Sort histories low..high−1 by rating, first_person first, and mark each position's run of ties."""
+def sort_histories(low: int, high: int, action: Any, rating: FloatArray, out: SortedHistories) -> None:
+    """Sort histories low..high−1 by rating, the lowest first, and mark each position's run of ties."""
+    offsets, out_action, below, through = out
     for g in range(low, high):
         start = offsets[g]
         n = offsets[g + 1] - start
@@ -126,10 +127,12 @@ def sort_histories(
 
 
 @jit
-def group_by_action(
-    chosen: IntArray, offsets: IntArray, action: Any, starts: IntArray, position: Any, owner: Any
-) -> None:
-    """List each action's positions in the chosen histories, and the histories (`starts`: k + 1 zeros)."""
+def group_by_action(chosen: IntArray, histories: SortedHistories, starts: IntArray, position: Any, owner: Any) -> None:
+    """Fill, action by action, `position` with its positions in the chosen histories and `owner` with those histories.
+
+    `starts`, k + 1 zeros, receives where the entries of each action begin.
+    """
+    offsets, action, _, _ = histories
     k = len(starts) - 1
     for g in chosen:
         for at in range(offsets[g], offsets[g + 1]):
@@ -152,10 +155,7 @@ def count_rows(
     starts: IntArray,
     position: Any,
     owner: Any,
-    offsets: IntArray,
-    action: Any,
-    below: Any,
-    through: Any,
+    histories: SortedHistories,
     weight: Any,
     counts: Any,
 ) -> None:
@@ -164,6 +164,7 @@ def count_rows(
     One row at a time stays in the fast cache. `weight` has the type of `counts`: integers wide enough for twice the
     number of raters of i, or floats.
     """
+    offsets, action, below, through = histories
     for i in range(low, high):
         row = counts[i]
         for o in range(starts[i], starts[i + 1]):
@@ -198,10 +199,7 @@ def add_transposed(low: int, high: int, tile: int, counts: Any) -> None:
 def history_log_likelihoods(
     low: int,
     high: int,
-    offsets: IntArray,
-    action: Any,
-    below: Any,
-    through: Any,
+    histories: SortedHistories,
     utilities: FloatArray,
     strengths: FloatArray,
     rounds: int,
@@ -212,6 +210,7 @@ def history_log_likelihoods(
     Σ wins_i β_i − Σ_{i<j} log(p_i + p_j), with strengths p = exp(β): `rounds` factors are multiplied before a logarithm
     is taken. The caller chooses `rounds`, and shifts β, so that no product leaves the range of a float.
     """
+    offsets, action, below, through = histories
     longest = 0
     for g in range(low, high):
         longest = max(longest, offsets[g + 1] - offsets[g])

@@ -2,37 +2,19 @@
 
 import numpy as np
 
+from lpbandits.kernels import taste as posterior
 from lpbandits.kernels.compiler import jit_in_place, kernel
-from lpbandits.kernels.taste import (
-    ALONG,
-    CALIBRATION,
-    COMMON,
-    LEVEL,
-    SCALE,
-    SCALES,
-    TASTE_REWARD,
-    TINY,
-    VARIANCE,
-    WEIGHT,
-    expected_reward,
-    foreseen_sd,
-    lean,
-    project,
-    replace_along,
-    slope,
-    update_posterior,
-)
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 
 @kernel
 def bring_best(table: FloatArray, own: FloatArray, at: int, end: int, actions: Int32Array, rewards: FloatArray) -> None:
-    """Swap the action with the highest expected reward among at..end−1, a greedy policy's choice, to place `at`."""
+    """Swap to position `at` the action of at..end−1 that a greedy policy would choose."""
     best = at
     highest = -np.inf
-    lean(table, own)
+    posterior.lean(table, own)
     for i in range(at, end):
-        value = expected_reward(table, own, actions[i])
+        value = posterior.expected_reward(table, own, actions[i])
         if value > highest:
             best = i
             highest = value
@@ -72,20 +54,20 @@ def predict_sequence(
             if greedily:
                 bring_best(table, own, at, end, actions, rewards)
             action = actions[at]
-            reward = rewards[at] - table[COMMON, LEVEL]
-            by_reward = project(table, own, action, TASTE_REWARD)
-            lean(table, own)
-            means[at] = expected_reward(table, own, action)
-            sds[at] = table[COMMON, CALIBRATION] * foreseen_sd(table, own, action, 0.0)
-            by_taste = project(table, own, action, ALONG)  # foreseen_sd left Λ⁻¹F in ALONG
-            variance = table[VARIANCE, action] + by_taste
-            by_mean = slope(table, own, action)
+            reward = rewards[at] - table[posterior.COMMON, posterior.LEVEL]
+            by_reward = posterior.project(table, own, action, posterior.TASTE_REWARD)
+            posterior.lean(table, own)
+            means[at] = posterior.expected_reward(table, own, action)
+            sds[at] = table[posterior.COMMON, posterior.CALIBRATION] * posterior.foreseen_sd(table, own, action, 0.0)
+            by_taste = posterior.project(table, own, action, posterior.ALONG)  # foreseen_sd left Λ⁻¹F in ALONG
+            variance = table[posterior.VARIANCE, action] + by_taste
+            by_mean = posterior.slope(table, own, action)
             density = 0.0
-            for j in range(SCALES):
-                s = own[SCALE, j]
+            for j in range(posterior.SCALES):
+                s = own[posterior.SCALE, j]
                 away = (reward - by_reward) / s - by_mean
-                density += own[WEIGHT, j] * np.exp(-0.5 * away * away / variance) / s
-            logs[at] = np.log(max(density, TINY)) - 0.5 * np.log(2.0 * np.pi * variance)
+                density += own[posterior.WEIGHT, j] * np.exp(-0.5 * away * away / variance) / s
+            logs[at] = np.log(max(density, posterior.TINY)) - 0.5 * np.log(2.0 * np.pi * variance)
             if greedily or greedy == 0:
-                replace_along(table, own, action, by_taste, 0.0, 0.0, 1.0, reward)
-                update_posterior(table, own)
+                posterior.replace_part(table, own, action, by_taste, 0.0, 0.0, 1.0, reward)
+                posterior.update_posterior(table, own)

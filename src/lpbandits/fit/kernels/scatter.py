@@ -4,10 +4,9 @@ With β the utilities, p = exp(β) and n ratings in a history, action a of it ha
 g = w · (wins_a − Σ_j p_a / (p_a + p_j)), ties half wins, and the curvature w · Σ_j p_a p_j / (p_a + p_j)².
 """
 
-from typing import Any
-
 import numpy as np
 
+from lpbandits.fit.kernels.comparisons import SortedHistories
 from lpbandits.kernels.compiler import jit
 from lpbandits.typing import FloatArray, IntArray
 
@@ -19,22 +18,20 @@ def scatter_parts(
     low: int,
     high: int,
     edges: IntArray,
-    offsets: IntArray,
-    action: Any,
-    below: Any,
-    through: Any,
+    histories: SortedHistories,
     people: FloatArray,
     weight: FloatArray,
     p: FloatArray,
     sums: FloatArray,
 ) -> None:
-    """Fill sums[part, ·, a] over histories edges[part]..edges[part + 1]−1: Σ g², Σ curvature, Σ people.
+    """Fill sums[part, ·, a] over histories edges[part]..edges[part + 1]−1: Σ g², Σ curvature, Σ `people`.
 
     `people` is the probability that a history's person is in the state, `weight` this times the weight of the history's
     comparisons. An action is in one history per person only, so residuals of people are those of histories. Parts do
     not depend on the number of threads. Each pair is visited twice, so that the inner loop has no reduction and is
     vectorised.
     """
+    offsets, action, below, through = histories
     longest = 0
     for g in range(edges[low], edges[high]):
         longest = max(longest, offsets[g + 1] - offsets[g])

@@ -5,13 +5,14 @@ are 0. Both add people in the same order for any number of threads.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lpbandits.data.blocks import split_people
-from lpbandits.fit.kernels.gram import group_rows, product_rows
+from lpbandits.fit.kernels.rating_sums import product_rows
 from lpbandits.parallel import Threads, one_thread
 from lpbandits.typing import FloatArray, IntArray
 
@@ -19,7 +20,7 @@ MAX_COVARIANCE_ACTIONS = 2_000
 """Maximum number of actions with covariances. Beyond it the most rated actions have them."""
 
 SPARSE = 0.055
-"""Maximum density, in pairs per person and c², of a block whose pairs are visited one by one.
+"""Visit pairs one by one if a person's pairs are on average at most this share of c².
 
 A pair takes about 0.9 ns; the dense products take 0.037 ns per cell (docs/taste.md).
 """
@@ -60,10 +61,14 @@ class Residuals:
         """Compute the sums pair by pair."""
         c, size = self.actions, len(self.place)
         parts = 1 + size // CHUNK
-        starts = np.empty((parts, c + 1), dtype=np.int64)
-        position, end = np.empty((2, size), dtype=np.uint32)
-        edges = split_people(self.offsets, parts)
-        threads.run(group_rows, parts, edges, self.offsets, self.place, starts, position, end, blocks=4)
+        starts, position = np.zeros((parts, c + 1), dtype=np.int64), np.empty(size, dtype=np.uint32)
+        edges = self.offsets[split_people(self.offsets, parts)]
+        for part, (low, high) in enumerate(pairwise(edges.tolist())):
+            place = self.place[low:high]
+            position[low:high] = low + np.argsort(place, kind="stable")
+            starts[part, 1:] = np.cumsum(np.bincount(place, minlength=c))
+        starts += edges[:-1, None]
+        end = np.repeat(self.offsets[1:].astype(np.uint32), np.diff(self.offsets))[position]
         products, raters = np.empty(c * (c + 1) // 2), np.empty(c * (c + 1) // 2, dtype=np.uint32)
         threads.run(
             product_rows, c, starts, position, end, self.place, self.residual, products, raters, blocks=16, smallest=8
@@ -94,11 +99,7 @@ def _panels(low: int, high: int, dense: FloatArray, rated: Floats32, products: F
 
 
 def mirrored(packed: NDArray[Any], c: int) -> FloatArray:
-    """Return the symmetric c×c matrix with this upper triangle.
-
-    >>> mirrored(np.array([1.0, 2.0, 3.0]), 2).tolist()
-    [[1.0, 2.0], [2.0, 3.0]]
-    """
+    """Return the symmetric c×c matrix with this upper triangle."""
     full = np.empty((c, c))
     full[np.triu_indices(c)] = packed
     lower = np.tril_indices(c, -1)

@@ -8,17 +8,15 @@ is q_a·q_b.
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lpbandits.data.blocks import Blocks, iadd, parallel_sum
+from lpbandits.data.blocks import Blocks, iadd_each, parallel_sum
 from lpbandits.data.memory import BYTES_PER_SENT_PAIR
 from lpbandits.data.ratings import Ratings
-from lpbandits.fit.kernels.popularity import NOWHERE, count_placed, residuals
-from lpbandits.fit.kernels.symmetric import symmetric_times
+from lpbandits.fit.kernels.rating_sums import NOWHERE, residuals
 from lpbandits.fit.taste.cross_products import MAX_COVARIANCE_ACTIONS, Residuals, mirrored
 from lpbandits.fit.taste.popularity import PSEUDO_RATERS, ItemMeans, Scales, StandardizedRatings, as_standardized
 from lpbandits.parallel import Threads, one_thread
@@ -32,7 +30,7 @@ SETTLED = 1e-3
 """Stop these updates when the explained share changes by less on average."""
 
 FLOOR = 0.6
-"""Share of the smallest eigenvalue that is treated as noise and subtracted from all of them."""
+"""The smallest kept eigenvalue times this is taken as noise and subtracted from every kept eigenvalue."""
 
 TINY = 1e-300
 DENSE = 200
@@ -71,46 +69,34 @@ def moments(
 
 def moments_of(ratings: StandardizedRatings, groups: Sequence[IntArray]) -> list[Moments]:
     """Return the moments of several groups of people, sharing the passes over the log."""
-    scale = ratings.scales
-    masks = [np.isin(np.arange(len(scale.counts)), people) for people in groups]
-    parts = [_Group(mask, items) for mask, items in zip(masks, ratings.item_means(*masks), strict=True)]
-    return [_moments(scale, part, sums) for part, sums in zip(parts, _sums(ratings, parts), strict=True)]
+    masks = [np.isin(np.arange(len(ratings.scales.counts)), people) for people in groups]
+    items = ratings.item_means(*masks)
+    most_rated = [np.sort(np.argsort(-one.raters, kind="stable")[:MAX_COVARIANCE_ACTIONS]) for one in items]
+    common = []
+    for one, actions in zip(items, most_rated, strict=True):
+        place = np.full(len(one.means), NOWHERE, dtype=np.uint16)
+        place[actions] = np.arange(len(actions))
+        common.append((one.means, place))
+    log = ratings.log
+    if not log.budget.shared(BYTES_PER_SENT_PAIR * sum(len(actions) ** 2 for actions in most_rated), in_order=True):
+        log = log.local
+    per_person = (ratings.scales.means, ratings.scales.spreads, *masks)
+    sums = functools.reduce(_add_each, log.fold_runs(_add_block, common, per_person=per_person))
+    return [_moments(ratings.scales, *group) for group in zip(masks, items, most_rated, sums, strict=True)]
 
 
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """A group of people, as a mask, and its item means."""
-
-    mask: BoolArray
-    items: ItemMeans
-
-    @cached_property
-    def covariance_actions(self) -> IntArray:
-        """The actions that most people of the group rated, in ascending order."""
-        return np.sort(np.argsort(-self.items.raters, kind="stable")[:MAX_COVARIANCE_ACTIONS])
-
-    @property
-    def places(self) -> NDArray[np.uint16]:
-        """Each action's place among `covariance_actions`, or NOWHERE."""
-        place = np.full(len(self.items.means), NOWHERE, dtype=np.uint16)
-        place[self.covariance_actions] = np.arange(len(self.covariance_actions))
-        return place
-
-
-def _moments(scale: Scales, group: _Group, sums: "_Sums") -> Moments:
-    mask, items, chosen = group.mask, group.items, group.covariance_actions
+def _moments(scales: Scales, mask: BoolArray, items: ItemMeans, actions: IntArray, sums: "_Sums") -> Moments:
     typical = float(sums.squares.sum() / items.raters.sum())
     variances = (sums.squares + PSEUDO_RATERS * typical) / (items.raters + PSEUDO_RATERS)
-    every_offset = np.concatenate(sums.offsets)
-    offsets, spread, mean, counts = (v[mask] for v in (every_offset, scale.spreads, scale.means, scale.counts))
+    offsets, spread, mean, counts = (v[mask] for v in (sums.offsets, scales.spreads, scales.means, scales.counts))
     level = float(mean.mean())
     logs = np.log(spread)
     noise = float(np.mean(0.5 / (counts - 1)))  # sampling variance of the log of a standard deviation
     return Moments(
         means=items.means,
-        covariance_actions=chosen,
-        products=mirrored(sums.products, len(chosen)),
-        raters=mirrored(sums.raters, len(chosen)),
+        covariance_actions=actions,
+        products=mirrored(sums.products, len(actions)),
+        raters=mirrored(sums.raters, len(actions)),
         variances=np.maximum(variances, MIN_VARIANCE),
         offset=float(np.var(offsets + (mean - level) / np.maximum(spread, 0.5 * np.median(spread)))),
         level=level,
@@ -119,40 +105,22 @@ def _moments(scale: Scales, group: _Group, sums: "_Sums") -> Moments:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Sums:
-    """Sums of residuals: cross-products of pairs of actions, squares per action, offsets per person."""
+class _Sums(NamedTuple):
+    """Sums of residuals: cross-products of pairs of actions, squares per action, and the offset of each person."""
 
     products: FloatArray
     raters: NDArray[np.uint32]
     squares: FloatArray
-    offsets: list[FloatArray]
-    """One array per block; joined once, at the end."""
-
-    def add(self, more: "_Sums") -> "_Sums":
-        """Add the sums of the people who follow."""
-        self.offsets.extend(more.offsets)
-        return _Sums(
-            iadd(self.products, more.products),
-            iadd(self.raters, more.raters),
-            iadd(self.squares, more.squares),
-            self.offsets,
-        )
-
-
-def _sums(ratings: StandardizedRatings, groups: Sequence[_Group]) -> list[_Sums]:
-    """Sum the residuals of each group, in the order of the people."""
-    common = [(group.items.means, group.places) for group in groups]
-    masks = [group.mask for group in groups]
-    log, pairs = ratings.log, sum(len(group.covariance_actions) ** 2 for group in groups)
-    if not log.budget.shared(BYTES_PER_SENT_PAIR * pairs, in_order=True):
-        log = log.local
-    per_person = (ratings.scales.means, ratings.scales.spreads, *masks)
-    return functools.reduce(_add_each, log.fold_runs(_add_block, common, per_person=per_person))
+    offsets: FloatArray
 
 
 def _add_each(totals: list[_Sums], more: list[_Sums]) -> list[_Sums]:
-    return [total.add(one) for total, one in zip(totals, more, strict=True)]
+    """Add the sums of the next people to the totals of each group, and append their offsets."""
+    sums = []
+    for total, one in zip(totals, more, strict=True):
+        products, raters, squares = iadd_each(total[:3], one[:3])
+        sums.append(_Sums(products, raters, squares, np.append(total.offsets, one.offsets)))
+    return sums
 
 
 def _add_block(
@@ -164,41 +132,27 @@ def _add_block(
     spreads: FloatArray,
     *masks: BoolArray,
 ) -> list[_Sums]:
-    sums = [
-        _block_sums(block, threads, items, place, mask, means, spreads)
-        for (items, place), mask in zip(common, masks, strict=True)
-    ]
+    """Add the residuals of a block's people to the sums of each group."""
+    sums, people = [], len(block.people)
+    for (items, place), mask in zip(common, masks, strict=True):
+        placed_before = np.concatenate([[0], np.cumsum(place[block.action] != NOWHERE, dtype=np.int32)])
+        counts, offsets = np.diff(placed_before[block.offsets]) * mask, np.empty(people)
+        upto = np.cumsum(counts)
+        placed = np.empty(int(upto[-1]), dtype=np.uint16), np.empty(int(upto[-1]))
+        arrays = mask, means, spreads, items, place, upto - counts, *placed, offsets
+        squares = parallel_sum(residuals, block, threads, (len(items),), *arrays)
+        kept = np.concatenate([[0], upto[counts > 0]])
+        pairs = Residuals(kept, *placed, int(np.count_nonzero(place != NOWHERE))).cross_products(threads)
+        sums.append(_Sums(*pairs, squares, offsets))
     return sums if totals is None else _add_each(totals, sums)
-
-
-def _block_sums(
-    block: Ratings,
-    threads: Threads,
-    items: FloatArray,
-    place: NDArray[np.uint16],
-    mask: BoolArray,
-    means: FloatArray,
-    spreads: FloatArray,
-) -> _Sums:
-    people = len(block.people)
-    counts, offsets = np.empty(people, dtype=np.int64), np.empty(people)
-    layout = block.offsets, block.action.view(np.uint32)
-    threads.run(count_placed, people, *layout, mask, place, counts, blocks=4, smallest=1024)
-    upto = np.cumsum(counts)
-    placed = np.empty(int(upto[-1]), dtype=np.uint16), np.empty(int(upto[-1]))
-    arrays = block.rating, mask, means, spreads, items, place, upto - counts, *placed, offsets
-    squares = parallel_sum(residuals, block, threads, (len(items),), *arrays)
-    kept = np.concatenate([[0], upto[counts > 0]])
-    products, raters = Residuals(kept, *placed, int(np.count_nonzero(place != NOWHERE))).cross_products(threads)
-    return _Sums(products, raters, squares, [offsets])
 
 
 def leading_factors(moments: Moments, count: int, shrinkage: float) -> FloatArray:
     """Return c×count factors q, strongest first, from covariances shrunken by `shrinkage` pseudo-people.
 
     The diagonal holds the explained variances h_a = |q_a|², which depend on the factors, so both are updated in turn.
-    Noise alone has large eigenvalues too: `FLOOR` times the smallest is subtracted from all, so that extra factors do
-    little harm.
+    Noise alone has large eigenvalues too: `FLOOR` times the smallest of the `count` largest is subtracted from each of
+    them, so that extra factors do little harm.
     """
     shrunken = moments.products / (moments.raters + shrinkage)
     variances = moments.variances[moments.covariance_actions]
@@ -235,14 +189,15 @@ def taste_with(moments: Moments, factors: FloatArray, **others: Any) -> TasteMod
 
 def _leading(matrix: FloatArray, count: int) -> FloatArray:
     """Return E √w for the `count` largest eigenvalues w, clipped at 0; each column's largest entry is positive."""
-    from scipy.linalg import eigh  # noqa: PLC0415 - heavy, and only fits need it
+    from scipy.linalg import blas, eigh  # noqa: PLC0415 - heavy, and only fits need it
     from scipy.sparse.linalg import LinearOperator, eigsh  # noqa: PLC0415
 
     k = len(matrix)
     if k <= DENSE or count > k // 4:
         values, vectors = eigh(matrix, subset_by_index=(k - count, k - 1))
     else:
-        times = LinearOperator((k, k), matvec=lambda x: symmetric_times(matrix, x.ravel()), dtype=np.float64)
+        # `dsymv` reads half of the matrix; transposed, a matrix in rows is not copied.
+        times = LinearOperator((k, k), matvec=lambda x: blas.dsymv(1.0, matrix.T, x), dtype=np.float64)
         values, vectors = eigsh(times, count, which="LA", v0=np.ones(k))
     order = np.argsort(-values)
     vectors = vectors[:, order] * np.sqrt(np.maximum(values[order], 0.0))

@@ -1,13 +1,13 @@
 """Item means on standardized ratings: each person's mean and standard deviation, u per action, popular ordering."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from lpbandits.data.blocks import LARGE_LOG, Blocks, as_blocks, parallel_sum, reduce_add
+from lpbandits.data.blocks import MAX_EXACT_RATINGS, Blocks, as_blocks, parallel_sum, reduce_add
 from lpbandits.data.ratings import Ratings
-from lpbandits.fit.kernels import popularity as kernels
+from lpbandits.fit.clusters import raters_of
+from lpbandits.fit.kernels import rating_sums as kernels
 from lpbandits.parallel import Threads
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
@@ -15,7 +15,7 @@ SWEEPS = 20
 """Maximum number of alternating updates of item means and person offsets."""
 
 SETTLED = 1e-7
-"""On an enormous log, stop when all item means of a group move by the same amount up to this."""
+"""With more than `MAX_EXACT_RATINGS` ratings, stop when the changes of a group's item means agree to within this."""
 
 PSEUDO_RATERS = 20
 """Shrinkage: raters with the average opinion added to each action's raters, for its mean and its variance."""
@@ -43,36 +43,26 @@ class Scales:
 
     @property
     def informative(self) -> BoolArray:
-        """True for people from whom a taste can be learned: enough ratings, with enough variance."""
+        """True for people from whom a taste model can learn: enough ratings, with enough variance."""
         apart = (self.counts >= MIN_RATINGS) & self.differ
         median = float(np.median(self.spreads[apart])) if apart.any() else 0.0
         return apart & (self.spreads >= MIN_SPREAD * median)
 
 
 def scales(log: Ratings | Blocks) -> Scales:
-    """Return each person's mean and standard deviation.
-
-    >>> person_scales = scales(Ratings.from_arrays([0, 0, 1], [0, 1, 0], [5, 3, 2]))
-    >>> person_scales.means.tolist(), person_scales.spreads.tolist()
-    ([4.0, 2.0], [1.0, 0.0])
-    """
+    """Return each person's mean and standard deviation."""
     blocks = as_blocks(log)
-    means, spreads = np.concatenate([np.empty((2, 0)), *blocks.map(_scales)], axis=1)
-    return Scales(blocks.log.counts, means, spreads)
+    return Scales(blocks.log.counts, *np.concatenate([np.empty((2, 0)), *blocks.map(_scales)], axis=1))
 
 
-def _scales(block: Ratings, threads: Threads) -> FloatArray:
-    out = np.empty((2, len(block.people)))
-    threads.run(kernels.person_scales, len(block.people), block.offsets, block.rating, *out, blocks=4, smallest=1024)
-    return out
+def _scales(block: Ratings, _: Threads) -> FloatArray:
+    away = block.rating - block.means[block.owner]
+    squares = np.bincount(block.owner, weights=away**2, minlength=len(block.people))
+    return np.stack([block.means, np.sqrt(squares / np.maximum(block.counts, 1))])
 
 
 def informative(log: Ratings | Blocks) -> IntArray:
-    """Return the indices of the people from whom a taste can be learned.
-
-    >>> informative(Ratings.from_arrays([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [5, 3, 1, 2, 2, 2])).tolist()
-    [0]
-    """
+    """Return the indices of the people from whom a taste model can learn."""
     return np.flatnonzero(scales(log).informative)
 
 
@@ -89,29 +79,14 @@ class StandardizedRatings:
 
     Groups requested together share their passes over the log. With `popular`, the means behind the popular ordering are
     computed together with the first request.
-
-    Examples
-    --------
-    >>> ratings = StandardizedRatings(as_blocks(Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [1, 5, 2, 8])))
-    >>> (items,) = ratings.item_means(ratings.scales.differ)
-    >>> items.raters.tolist(), items.means.round(3).tolist()
-    ([2.0, 2.0], [-0.091, 0.091])
     """
 
     def __init__(self, log: Blocks, *, popular: bool = False) -> None:
-        self.log, self._popular = log, popular
+        self.log, self.scales, self._popular = log, scales(log), popular
         self._cache: dict[bytes, ItemMeans] = {}
-
-    @cached_property
-    def scales(self) -> Scales:
-        """Mean and standard deviation of each person."""
-        return scales(self.log)
-
-    @cached_property
-    def voters(self) -> BoolArray:
-        """People who define the popular ordering: the informative ones or, if there are none, all who `differ`."""
         able = self.scales.informative
-        return able if able.any() else self.scales.differ
+        self.voters = able if able.any() else self.scales.differ
+        """People who define the popular ordering: the informative ones or, if there are none, all who `differ`."""
 
     def item_means(self, *groups: BoolArray) -> list[ItemMeans]:
         """Return the item means of groups of people, given as masks."""
@@ -127,7 +102,7 @@ def as_standardized(log: Ratings | Blocks | StandardizedRatings, threads: Thread
 
 
 def _item_means(log: Blocks, scale: Scales, groups: list[BoolArray]) -> list[ItemMeans]:
-    """Alternate between item means u and person offsets, each the mean of what the other leaves.
+    """Alternate between item means u and person offsets, each the mean residual given the other.
 
     The number of sweeps of a group does not depend on the other groups.
     """
@@ -141,7 +116,7 @@ def _item_means(log: Blocks, scale: Scales, groups: list[BoolArray]) -> list[Ite
         levels = reduce_add(log.map(_level_sums, means[active], per_person=[groups[g] for g in active]))
         before = means.copy()
         means[active] = (totals[active] + levels) / (raters[active] + PSEUDO_RATERS)
-        if len(log.log) > LARGE_LOG:
+        if len(log.log) > MAX_EXACT_RATINGS:
             active = [g for g in active if np.ptp((means[g] - before[g])[raters[g] > 0]) >= SETTLED]
             if not active:
                 break
@@ -152,36 +127,22 @@ def _rating_sums(
     block: Ratings, threads: Threads, means: FloatArray, spreads: FloatArray, *groups: BoolArray
 ) -> FloatArray:
     shape = (2, len(block.actions))
-    return np.stack(
-        [parallel_sum(kernels.add_ratings, block, threads, shape, block.rating, g, means, spreads) for g in groups]
-    )
+    return np.stack([parallel_sum(kernels.add_ratings, block, threads, shape, g, means, spreads) for g in groups])
 
 
 def _level_sums(block: Ratings, threads: Threads, means: FloatArray, *groups: BoolArray) -> FloatArray:
-    shape = (len(block.actions),)
-    return np.stack(
-        [parallel_sum(kernels.add_levels, block, threads, shape, *both) for both in zip(groups, means, strict=True)]
-    )
+    shape, pairs = (len(block.actions),), zip(groups, means, strict=True)
+    return np.stack([parallel_sum(kernels.add_levels, block, threads, shape, *pair) for pair in pairs])
 
 
 def popular_ordering(log: Ratings | Blocks | StandardizedRatings, threads: Threads | None = None) -> IntArray | None:
-    """Order all actions by their item means, highest first; None if all people rate everything alike.
+    """Order all actions by their item means, highest first; None if each person rates everything alike.
 
     Unrated actions come last.
-
-    >>> popular_ordering(Ratings.from_arrays([0, 0, 1, 1], [0, 1, 0, 2], [1, 5, 2, 8], actions=range(4))).tolist()
-    [1, 2, 0, 3]
     """
     ratings = as_standardized(log, threads)
     if not ratings.voters.any():
         return None
-    unrated = ~np.logical_or.reduce(list(ratings.log.map(_rated)))
+    unrated = raters_of(ratings.log, np.zeros(len(ratings.voters), dtype=np.int64), 1)[0] == 0
     (items,) = ratings.item_means(ratings.voters)
     return np.lexsort((-items.means, unrated))
-
-
-def _rated(block: Ratings, threads: Threads) -> BoolArray:
-    del threads
-    rated = np.zeros(len(block.actions), dtype=np.bool_)
-    rated[block.action] = True
-    return rated

@@ -2,11 +2,11 @@
 
 A fifth of the people are held out. Each of their ratings, in random order, is predicted from the ones before it by
 models fitted without these people, and scored by its log density. Among all settings within two standard errors (over
-people) of the best score, the one with most factors wins: policies that pick the few best actions gain from fine
-distinctions that a mean over all ratings hardly shows. The final model is fitted to all people.
+people) of the best score, the one with most factors is chosen: more factors help to identify the few best actions even
+where the mean score hardly changes. The final model is fitted to all people.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri
@@ -19,7 +19,7 @@ from lpbandits.fit.selection import split_people
 from lpbandits.fit.taste.cross_products import MAX_COVARIANCE_ACTIONS
 from lpbandits.fit.taste.moments import Moments, leading_factors, moments_of, taste_with
 from lpbandits.fit.taste.popularity import StandardizedRatings, as_standardized
-from lpbandits.parallel import Threads, one_thread
+from lpbandits.parallel import Threads, one_thread, thread_map
 from lpbandits.progress import Stopwatch
 from lpbandits.taste_model import TasteModel
 from lpbandits.text import pluralize
@@ -33,12 +33,14 @@ HOLDOUT = 0.2
 LEVEL = 0.8
 """Nominal coverage of prediction intervals."""
 
-MIN_PEOPLE = 20
+MIN_TASTE_PEOPLE = 20
+"""Minimum number of informative people (see `Scales.informative`) from whom a taste model is fitted."""
+
 MAX_PREDICTED = 100
 """Maximum number of predicted ratings per held-out person."""
 
 MAX_CALIBRATED = 1_000
-"""The same for the calibration after greedy rounds."""
+"""Maximum number of ratings per held-out person that calibrate intervals after greedy rounds."""
 
 GREEDY = 20
 """Rounds of a greedy policy (at most half of a person's ratings) after which coverage is measured, too."""
@@ -71,12 +73,8 @@ class TasteReport:
     coverage_greedy: float
     """Coverage of the remaining ratings after the 20 (at most half) that a greedy policy would play."""
     calibration: float
-    """Factor that widens intervals: the mean of the widths that suit both orders."""
+    """Factor that widens intervals: the mean of those that suit random and greedy order."""
     curve: list[Json]
-
-    def to_dict(self) -> Json:
-        """Return the report as a JSON object."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,14 +84,6 @@ class TasteFit:
     taste: TasteModel | None = None
     report: TasteReport | None = None
     warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Predictions:
-    """Errors |rating − mean| in half-widths of the prediction interval, and log densities, per rating."""
-
-    errors: FloatArray
-    logs: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,15 +108,18 @@ class HeldOutRatings:
         offsets = np.concatenate([[0], np.cumsum(np.minimum(ratings.counts, max_ratings))]).astype(np.int64)
         return cls(offsets, ratings.action[kept], ratings.rating[kept])
 
-    def predict(self, taste: TasteModel, threads: Threads, greedy: int = 0) -> Predictions:
-        """Predict each rating from the ones before it, or from the `greedy` first choices of a greedy policy."""
+    def predict(self, taste: TasteModel, threads: Threads, greedy: int = 0) -> tuple[FloatArray, FloatArray]:
+        """Predict each rating from the ones before it, or from the `greedy` first choices of a greedy policy.
+
+        Return the errors |rating − mean| divided by the half-width of the prediction interval, and the log densities.
+        """
         people, start = self.people, taste.start()
         rating = self.rating.copy()
         means, sds, logs = np.empty((3, len(rating)))
         arrays = (taste.table(), start, np.empty((people, *start.shape)), self.offsets, self.action.copy(), rating)
         threads.run(predict_sequence, people, greedy, *arrays, means, sds, logs, smallest=8)
         half = float(ndtri(0.5 + LEVEL / 2)) * sds
-        return Predictions(np.abs(rating - means) / half, logs)
+        return np.abs(rating - means) / half, logs
 
     def as_good_as_best(self, logs: list[FloatArray]) -> list[int]:
         """Return the indices of the scores at most two standard errors, over people, below the best."""
@@ -148,7 +141,10 @@ def _width(errors: FloatArray) -> float:
 
 
 def _calibrate(orders: list[tuple[FloatArray, FloatArray]]) -> tuple[float, list[float]]:
-    """Return the widening factor, and each order's coverage when one half of the people sets the other's width."""
+    """Return the widening factor, and the coverage in each order.
+
+    Coverage is measured on each half of the people with the widening factor of the other half.
+    """
     width = float(np.mean([_width(np.concatenate(halves)) for halves in orders]))
     swapped = [float(np.mean([_width(halves[part]) for halves in orders])) for part in (1, 0)]
     covered = [sum((errors <= w).sum() for errors, w in zip(halves, swapped, strict=True)) for halves in orders]
@@ -171,22 +167,16 @@ def fit_taste(
         Random seed of the split and of the order of held-out ratings.
     chosen
         Report of an earlier fit. Its factors, shrinkage and calibration are reused instead of chosen.
-
-    Examples
-    --------
-    >>> n, a = np.divmod(np.arange(300), 5)
-    >>> log = Ratings.from_arrays(n, a, np.where(n % 2, 1, -1) * (a - 2) + 0.3 * ((5 * n + 3 * a) % 7))
-    >>> with Threads(1) as pool:
-    ...     fit = fit_taste(log, seed=0, watch=Stopwatch(), threads=pool)
-    >>> fit.taste, fit.report.score > fit.report.score_without, fit.warnings
-    (<TasteModel: 5 actions, 2 factors>, True, ())
     """
     ratings = as_standardized(log, threads)
     blocks, k = ratings.log, len(ratings.log.log.actions)
     people = np.flatnonzero(ratings.scales.informative)
-    if len(people) < MIN_PEOPLE:
+    if len(people) < MIN_TASTE_PEOPLE:
         able = pluralize(len(people), "person has", "people have")
-        return _no_taste(f"{able} three ratings that are not all equal; at least {MIN_PEOPLE} are needed")
+        return _no_taste(
+            f"only {able} three or more ratings that are not all (nearly) equal; at least "
+            f"{MIN_TASTE_PEOPLE} such people are needed"
+        )
     c = min(k, MAX_COVARIANCE_ACTIONS)
     people = _sample(people, ratings.scales.counts, c, seed)
     used, unused = split_people(len(people), HOLDOUT, seed)
@@ -201,17 +191,15 @@ def fit_taste(
         with watch.part("taste"):
             most = max(*_candidates(moments, len(people)), report.factors)
             factors = leading_factors(moments, most, report.shrinkage)[:, : report.factors]
-            about = {"states": 1} | {name: value for name, value in report.to_dict().items() if name != "curve"}
+            about = {"states": 1} | {name: value for name, value in vars(report).items() if name != "curve"}
             taste = taste_with(moments, factors, calibration=report.calibration, about=about)
     except InvalidInput as error:  # the orderings do not depend on the taste
         return _no_taste(str(error))
-    notes = []
-    if c < k:
-        notes.append(
-            f"the taste has factors for the {c:,} most rated of {k:,} actions and only means for the others; "
-            "keep only actions with more ratings (--min-action)"
-        )
-    return TasteFit(taste, report, tuple(notes))
+    note = (
+        f"the taste has factors for the {c:,} most rated of {k:,} actions and only means for the others; "
+        "keep only actions with more ratings (--min-action)"
+    )
+    return TasteFit(taste, report, (note,) if c < k else ())
 
 
 def _no_taste(reason: str) -> TasteFit:
@@ -222,7 +210,7 @@ def _sample(people: IntArray, counts: IntArray, c: int, seed: int) -> IntArray:
     """Return all people, or a random sample with at most `MAX_PAIRS` pairs of actions."""
     order = np.random.default_rng([seed, 3]).permutation(people)
     pairs = np.cumsum(np.minimum(counts[order], c).astype(np.float64) ** 2)
-    return np.sort(order[: max(int(np.searchsorted(pairs, MAX_PAIRS, side="right")), MIN_PEOPLE)])
+    return np.sort(order[: max(int(np.searchsorted(pairs, MAX_PAIRS, side="right")), MIN_TASTE_PEOPLE)])
 
 
 def _candidates(moments: Moments, people: int) -> list[int]:
@@ -230,31 +218,29 @@ def _candidates(moments: Moments, people: int) -> list[int]:
     return [d for d in FACTORS if d <= min(len(moments.covariance_actions) - 1, people // 2)]
 
 
-def _factors(low: int, high: int, moments: Moments, count: int, out: list[FloatArray]) -> None:
-    for i in range(low, high):
-        out[i] = leading_factors(moments, count, SHRINKAGES[i])
-
-
 def _choose(moments: Moments, people: int, heldout: Ratings, seed: int, threads: Threads) -> TasteReport:
-    """Score all numbers of factors and shrinkages on held-out people; the first of many factors stand for fewer."""
+    """Score all numbers of factors and shrinkages on held-out people, and choose one.
+
+    Factors are ordered by strength, so a model with fewer factors uses the first columns of the largest one.
+    """
     short = HeldOutRatings.of(heldout, seed, MAX_PREDICTED)
     long = HeldOutRatings.of(heldout, seed, MAX_CALIBRATED)
     numbers = _candidates(moments, people)
     curve: list[Json] = []
-    tried: list[tuple[TasteModel, Predictions]] = []
-    by_shrinkage: list[FloatArray] = [np.empty(0)] * len(SHRINKAGES)
+    tried: list[tuple[TasteModel, FloatArray, FloatArray]] = []
+    jobs = [(moments, numbers[-1], shrinkage) for shrinkage in SHRINKAGES]
     with one_thread("blas"):  # around all of them: each call restores the libraries' threads at its end
-        threads.run(_factors, len(SHRINKAGES), moments, numbers[-1], by_shrinkage, blocks=len(SHRINKAGES))
+        by_shrinkage = list(thread_map(leading_factors, jobs, threads=threads.count))
     for shrinkage, factors in zip(SHRINKAGES, by_shrinkage, strict=True):
         for d in numbers if shrinkage == SHRINKAGES[0] else numbers[1:]:
             taste = taste_with(moments, factors[:, :d])
-            tried.append((taste, short.predict(taste, threads)))
-            curve.append({"factors": d, "shrinkage": shrinkage, "score": float(tried[-1][1].logs.mean())})
-    good = short.as_good_as_best([predictions.logs for _, predictions in tried])
+            tried.append((taste, *short.predict(taste, threads)))
+            curve.append({"factors": d, "shrinkage": shrinkage, "score": float(tried[-1][2].mean())})
+    good = short.as_good_as_best([logs for _, _, logs in tried])
     chosen = max(good, key=lambda i: (curve[i]["factors"], curve[i]["score"]))
-    taste, predictions = tried[chosen]
-    after_greedy = long.halves(long.predict(taste, threads, GREEDY).errors, GREEDY)
-    calibration, (coverage, coverage_greedy) = _calibrate([short.halves(predictions.errors), after_greedy])
+    taste, errors, _ = tried[chosen]
+    after_greedy = long.halves(long.predict(taste, threads, GREEDY)[0], GREEDY)
+    calibration, (coverage, coverage_greedy) = _calibrate([short.halves(errors), after_greedy])
     return TasteReport(
         **curve[chosen],
         score_without=curve[0]["score"],

@@ -1,0 +1,179 @@
+"""Sums over people of their ratings: for item means, residuals and their products, and per state and action.
+
+Person i's rating of action a in standard units is y = (rating − mean_i) / sd_i. Its residual is e = y − u_a − α_i, with
+the item mean u_a and the offset α_i that makes the mean residual of the person 0.
+
+Sums are made per part: `people` is (edges, offsets, action, rating), and part p holds the people edges[p] up to
+edges[p + 1]. Parts do not depend on the number of threads.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from lpbandits.kernels.compiler import jit_in_place
+from lpbandits.typing import BoolArray, FloatArray, IntArray
+
+RATERS, TOTAL = 0, 1  # rows of a part's sums: number of raters of an action, and Σ y or Σ rating
+NOWHERE = 2**16 - 1  # the place of an action that has no row in the matrix of covariances
+
+
+@jit_in_place
+def add_ratings(
+    low: int, high: int, people: Any, used: BoolArray, means: FloatArray, spreads: FloatArray, sums: FloatArray
+) -> None:
+    """Fill sums[part, ·, a] over the people in use who rated a: their number, and Σ y."""
+    edges, offsets, action, rating = people
+    for part in range(low, high):
+        raters, totals = sums[part, RATERS], sums[part, TOTAL]
+        raters[:] = 0.0
+        totals[:] = 0.0
+        for i in range(edges[part], edges[part + 1]):
+            if used[i]:
+                rated = action[offsets[i] : offsets[i + 1]]
+                values = rating[offsets[i] : offsets[i + 1]]
+                for t in range(len(rated)):
+                    raters[rated[t]] += 1.0
+                    totals[rated[t]] += (values[t] - means[i]) / spreads[i]
+
+
+@jit_in_place
+def add_levels(low: int, high: int, people: Any, used: BoolArray, items: FloatArray, sums: FloatArray) -> None:
+    """Fill sums[part, a] = Σ −α_i over the people in use who rated a; −α_i is the mean of u over what i rated."""
+    edges, offsets, action, _ = people
+    for part in range(low, high):
+        levels = sums[part]
+        levels[:] = 0.0
+        for i in range(edges[part], edges[part + 1]):
+            rated = action[offsets[i] : offsets[i + 1]]
+            if used[i] and len(rated):
+                total = 0.0
+                for t in range(len(rated)):
+                    total += items[rated[t]]
+                level = total / len(rated)
+                for t in range(len(rated)):
+                    levels[rated[t]] += level
+
+
+@jit_in_place
+def residuals(
+    low: int,
+    high: int,
+    people: Any,
+    used: BoolArray,
+    means: FloatArray,
+    spreads: FloatArray,
+    items: FloatArray,
+    place: Any,
+    out_offsets: IntArray,
+    out_place: Any,
+    out_residual: FloatArray,
+    alpha: FloatArray,
+    sums: FloatArray,
+) -> None:
+    """Fill each person's α, the residuals e of actions with a place, and sums[part, a] = Σ e² of all actions."""
+    edges, offsets, action, rating = people
+    for part in range(low, high):
+        squares = sums[part]
+        squares[:] = 0.0
+        for i in range(edges[part], edges[part + 1]):
+            alpha[i] = 0.0
+            rated = action[offsets[i] : offsets[i + 1]]
+            values = rating[offsets[i] : offsets[i + 1]]
+            if not used[i] or not len(rated):
+                continue
+            total = 0.0
+            for t in range(len(rated)):
+                total += (values[t] - means[i]) / spreads[i] - items[rated[t]]
+            alpha[i] = total / len(rated)
+            at = out_offsets[i]
+            for t in range(len(rated)):
+                a = rated[t]
+                e = (values[t] - means[i]) / spreads[i] - items[a] - alpha[i]
+                squares[a] += e * e
+                if place[a] != NOWHERE:
+                    out_place[at] = place[a]
+                    out_residual[at] = e
+                    at += 1
+
+
+@jit_in_place
+def product_rows(
+    low: int,
+    high: int,
+    starts: IntArray,
+    position: Any,
+    end: Any,
+    place: Any,
+    residual: FloatArray,
+    products: FloatArray,
+    raters: Any,
+) -> None:
+    """Fill rows low..high−1 of Σ_i e_ia e_ib, for b ≥ a, and of the number of people who rated both.
+
+    Rows are stored one after the other: row a begins at a (2c − a + 1) / 2. From starts[part, a] on, `position` lists
+    the residuals of action a in a part, and `end` the ends of their people's runs. A person's actions ascend, so b ≥ a
+    are the rest of the run. A part's runs stay in the fast cache while all rows pass through it. A cell's terms are
+    added in the order of the people, for any number of threads.
+    """
+    c = starts.shape[1] - 1
+    for a in range(low, high):
+        first = a * (2 * c - a + 1) // 2
+        products[first : first + c - a] = 0.0
+        raters[first : first + c - a] = 0
+    for part in range(len(starts)):
+        for a in range(low, high):
+            zero = a * (2 * c - a + 1) // 2 - a
+            row, count = products[zero : zero + c], raters[zero : zero + c]
+            for o in range(starts[part, a], starts[part, a + 1]):
+                e_a = residual[position[o]]
+                actions, e_b = place[position[o] : end[o]], residual[position[o] : end[o]]
+                for t in range(len(actions)):
+                    b = actions[t]
+                    row[b] += e_a * e_b[t]
+                    count[b] += np.uint32(1)
+
+
+@jit_in_place
+def add_cells(low: int, high: int, people: Any, labels: IntArray, membership: FloatArray, sums: FloatArray) -> None:
+    """Fill sums[part, ·, z, a]: number and sum of the ratings of a by the part's people of state z.
+
+    A person counts in the state of the label or, if `membership` (people × states) has columns, in each state by its
+    probability.
+    """
+    edges, offsets, action, rating = people
+    states = membership.shape[1]
+    for part in range(low, high):
+        raters, total = sums[part, RATERS], sums[part, TOTAL]
+        raters[:] = 0.0
+        total[:] = 0.0
+        for i in range(edges[part], edges[part + 1]):
+            rated = action[offsets[i] : offsets[i + 1]]
+            values = rating[offsets[i] : offsets[i + 1]]
+            first, last = (0, states) if states else (labels[i], labels[i] + 1)
+            for z in range(first, last):
+                weight = membership[i, z] if states else 1.0
+                for t in range(len(rated)):
+                    raters[z, rated[t]] += weight
+                    total[z, rated[t]] += weight * values[t]
+
+
+@jit_in_place
+def add_squares(
+    low: int, high: int, people: Any, labels: IntArray, membership: FloatArray, means: FloatArray, sums: FloatArray
+) -> None:
+    """Fill sums[part]: Σ (rating − mean in the person's state)² over the part's people."""
+    edges, offsets, action, rating = people
+    states = membership.shape[1]
+    for part in range(low, high):
+        total = 0.0
+        for i in range(edges[part], edges[part + 1]):
+            rated = action[offsets[i] : offsets[i + 1]]
+            values = rating[offsets[i] : offsets[i + 1]]
+            first, last = (0, states) if states else (labels[i], labels[i] + 1)
+            for z in range(first, last):
+                weight = membership[i, z] if states else 1.0
+                for t in range(len(rated)):
+                    away = values[t] - means[z, rated[t]]
+                    total += weight * (away * away)
+        sums[part] = total
