@@ -1,4 +1,4 @@
-"""`Agent`: the decisions of one person. Ask for an action, tell its reward."""
+"""`Agent`: decides for one person. Ask for an action, tell its reward."""
 
 import warnings
 from collections.abc import Hashable, Sequence
@@ -7,16 +7,16 @@ from typing import Any, Never
 from lpbandits import validate
 from lpbandits.agent.explain import Explanation, explain
 from lpbandits.agent.outcomes import OutcomeLog
-from lpbandits.agent.persistence import restored, written
+from lpbandits.agent.persistence import agent_from_json, agent_to_json
 from lpbandits.errors import InvalidInput, LockInWarning, NotSupported
 from lpbandits.kernels import layout
-from lpbandits.kernels.calls import flat_choose, flat_tell
+from lpbandits.kernels.calls import choose_with, flat, tell_with
+from lpbandits.kernels.choices import apply_exploration_floor, apply_exploration_floor_to_pair
 from lpbandits.kernels.compiler import NumbaError, compile_error
-from lpbandits.kernels.exploring import apply_exploration_floor, apply_exploration_floor_to_pair
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Belief, Policy
-from lpbandits.rng import as_person, stream_id
-from lpbandits.typing import FloatArray, IntArray, Label
+from lpbandits.rng import stream_id
+from lpbandits.typing import FloatArray, Label
 from lpbandits.validate import CONVERSION_ERRORS, MAX_ABS_VALUE
 
 PLUGIN_ERRORS = (IndexError, NumbaError)
@@ -31,13 +31,13 @@ class Agent:
     policy
         Any policy, such as `LpbTS(model)`.
     seed
-        Random seed. Every decision is a function of (seed, person, number of the ask).
+        Random seed. Every decision is a function of (seed, person, number of earlier asks) and the belief.
     person
         Label of the person, text or a whole number; people who share a seed have different random streams.
     asked
         Number of earlier asks, from which the random stream continues.
     belief
-        Initial belief, such as `Belief.unpack(policy, data)`; it is copied. By default nothing is known.
+        Initial belief, such as `Belief.unpack(policy, data)`; it is copied. By default that of a new person.
 
     Notes
     -----
@@ -67,20 +67,21 @@ class Agent:
             )
         self.policy = policy
         self.seed = validate.as_seed(seed)
-        self.person = as_person(person)
+        self.person = validate.as_label(person, "person")
         self.asked = validate.as_count(asked, "asked", low=0, high=2**32 - 1)
         self._stream = stream_id(self.person)
         self._index, self._labels = policy.model.index, policy.model.actions
         self._all_actions = policy.offer(None)
-        self._explores, self._locks_in = policy.explore > 0.0, not policy.rule.handles_repeats
+        self._explores = policy.explore > 0.0
+        self._locks_in = not policy.rule.handles_repeats and not self._explores
         self._duels = policy.feedback == "duels"
         self._any_float = policy.rewards.family == "gaussian" and not self._duels
-        self._choose = flat_choose(policy.choose)
-        self._tell = flat_tell(policy.tell)
+        self._choose = flat(choose_with, policy.choose)
+        self._tell = flat(tell_with, policy.tell)
         self._start(policy.new_belief() if belief is None else Belief.copied(policy, belief))
 
     def _start(self, belief: Belief) -> None:
-        """Begin with a belief whose outcomes, if it has any, are not kept."""
+        """Start from a belief; outcomes already in it cannot be retracted."""
         self._hold(belief)
         self.log = OutcomeLog(self.policy, self.rounds)
 
@@ -101,22 +102,14 @@ class Agent:
         """
         if self._duels:
             _only_duels()
-        offered = self._all_actions if allowed is None else self.policy.offer(allowed)
-        floor = self._floor(allowed) if self._explores else None
-        try:
-            index: int = self._choose(*self._arrays, self._belief.tried, offered, self.seed, self._stream, self.asked)
-        except PLUGIN_ERRORS as error:
-            raise _plugin_error(error, self.policy.rule.choose) from None
-        if floor is not None:
-            index = apply_exploration_floor(index, *floor)
-        elif self._locks_in and index in self._belief.actions:
+        index: int = self._choice(allowed)
+        if self._locks_in and index in self._belief.actions:
             warnings.warn(
                 f"the rule '{self.policy.rule.kind}' plays {self._labels[index]!r} again and may never play another "
                 "action; pass the actions not yet given: ask(allowed=…)",
                 LockInWarning,
                 stacklevel=2,
             )
-        self.asked += 1
         return self._labels[index]
 
     def tell(self, action: Label, reward: float, *, id: Hashable = None) -> None:  # noqa: A002 - the public name
@@ -154,16 +147,26 @@ class Agent:
         """
         if not self._duels:
             _only_rewards()
-        offered = self._all_actions if allowed is None else self.policy.offer(allowed)
-        floor = self._floor(allowed) if self._explores else None
+        first, second = self._choice(allowed)
+        return self._labels[first], self._labels[second]
+
+    def _choice(self, allowed: Sequence[Label] | None) -> Any:
+        """Return the next action or pair; with N allowed actions each is random with probability N · `explore`."""
+        policy = self.policy
+        offered = self._all_actions if allowed is None else policy.offer(allowed)
+        address = self.seed, self._stream, self.asked
+        if self._explores:
+            indices = policy.indices(allowed)
+            policy.check_floor(len(policy.allowed(indices)))
         try:
-            pair = self._choose(*self._arrays, self._belief.tried, offered, self.seed, self._stream, self.asked)
+            play = self._choose(*self._arrays, self._belief.tried, offered, *address)
         except PLUGIN_ERRORS as error:
-            raise _plugin_error(error, self.policy.rule.choose) from None
-        if floor is not None:
-            pair = apply_exploration_floor_to_pair(pair, *floor)
+            raise _plugin_error(error, policy.rule.choose) from None
+        if self._explores:
+            floor = apply_exploration_floor_to_pair if self._duels else apply_exploration_floor
+            play = floor(play, policy.explore, policy.model.n_actions, indices, *address)
         self.asked += 1
-        return self._labels[pair[0]], self._labels[pair[1]]
+        return play
 
     def tell_duel(self, winner: Label, loser: Label, *, id: Hashable = None) -> None:  # noqa: A002 - as for tell
         """Report the winner of a duel, whether it was asked for or not.
@@ -180,7 +183,7 @@ class Agent:
         self._add(self.policy.index_of(winner), self.policy.index_of(loser), id)
 
     def _add(self, action: int, outcome: float, id_: Hashable = None) -> None:
-        """Add a validated outcome, a reward or the loser of a duel, unless its id is known."""
+        """Add a validated outcome (the reward, or the index of a duel's loser), unless one has this id."""
         if id_ is not None and self.log.is_repeat(id_, action, outcome):
             return
         belief = self._belief
@@ -193,16 +196,10 @@ class Agent:
             raise _plugin_error(error, self.policy.evidence.tell) from None
         self.log.add(action, outcome, id_)
 
-    def _floor(self, allowed: Sequence[Label] | None) -> tuple[float, int, IntArray, int, int, int]:
-        """Return the arguments of `apply_exploration_floor`; raise if `explore` is too large for `allowed`."""
-        policy, indices = self.policy, self.policy.indices(allowed)
-        policy.check_floor(len(policy.allowed(indices)))
-        return policy.explore, policy.model.n_actions, indices, self.seed, self._stream, self.asked
-
     def retract(self, action: Label, reward: float, *, id: Hashable = None) -> None:  # noqa: A002 - as for tell
         """Remove a reported outcome; the belief is then, to the last bit, as if it had not been reported.
 
-        A reward that this action did not get, or not with this `id`, is an error. The other outcomes are added again in
+        An outcome that was not reported, or not with this `id`, is an error. The other outcomes are added again in
         order, so the cost grows with their number (about half a second for a million).
 
         Examples
@@ -255,7 +252,7 @@ class Agent:
         return self.policy.probabilities(self._belief, self.policy.indices(allowed))
 
     def explain(self) -> Explanation:
-        """Return the probability of each state and its expected reward of each action."""
+        """Return the probability of each state and the expected reward of each action in it."""
         return explain(self.policy, self._belief)
 
     def with_model(self, model: PreferenceModel) -> tuple["Agent", dict[Label, int]]:
@@ -290,12 +287,12 @@ class Agent:
         grow with their number (except for ids), and a restored agent cannot retract any.
         """
         with_model = validate.as_flag(with_model, "with_model")
-        return written(self, with_model=with_model, outcomes=validate.as_flag(outcomes, "outcomes"))
+        return agent_to_json(self, with_model=with_model, outcomes=validate.as_flag(outcomes, "outcomes"))
 
     @classmethod
     def from_json(cls, text: str, *, model: PreferenceModel | None = None) -> "Agent":
         """Return the agent that `to_json` wrote."""
-        return restored(cls, text, model)
+        return agent_from_json(cls, text, model)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle without the compiled functions."""

@@ -5,12 +5,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from lpbandits.errors import InvalidInput
+from lpbandits import validate
 from lpbandits.kernels import layout
 from lpbandits.policies import Belief, Policy
 from lpbandits.text import display
 from lpbandits.typing import FloatArray, Json, Label
-from lpbandits.validate import short_repr
 
 QUANTILE = 1.2815515655446004
 """Half-width of an 80 % interval of the normal distribution, in standard deviations."""
@@ -35,8 +34,8 @@ class StateFit:
     active
         Number of order constraints that hold with equality: tried actions minus blocks.
     intervals
-        For evidences that fit an order: the (lowest, highest) mean of each untried action that its tried neighbours
-        allow; None is unbounded.
+        For evidences that fit an order: per untried action, the (lowest, highest) mean that its tried neighbours in the
+        order allow; None is unbounded.
     """
 
     state: int
@@ -60,8 +59,9 @@ class Forecast:
 class Explanation:
     """An explained belief: tried actions with count and mean reward, and the states, most probable first.
 
-    A predictive evidence without states has forecasts of all actions instead, best first. For duels, the count is the
-    number of appearances (two if an action duels itself), and the mean the share of wins.
+    For a policy without states that predicts rewards, such as `Taste`, `forecasts` of all actions, best first, replace
+    the states. For duels, the count is the number of appearances (two if an action duels itself), and the mean the
+    share of wins.
 
     >>> from lpbandits import Agent, LpbTS, PreferenceModel
     >>> agent = Agent(LpbTS(PreferenceModel([[0, 1], [1, 0]])), seed=1)
@@ -122,7 +122,7 @@ def expected(policy: Policy, belief: Belief) -> FloatArray:
     [[0.0, 0.0], [0.0, 0.0]]
     """
     if not isinstance(policy, Policy):
-        raise InvalidInput(f"policy must be a Policy, got {short_repr(policy)}; give one such as LpbTS(model)")
+        raise validate.invalid("policy", "a Policy", policy, "give one such as LpbTS(model)")
     return policy.expected(Belief.copied(policy, belief))
 
 

@@ -1,10 +1,10 @@
-"""`OutcomeLog`: the outcomes of an agent in order, so that any of them can be retracted exactly."""
+"""`OutcomeLog`: an agent's outcomes in order, so that any can be retracted. `pair_up`: turn rewards into duels."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput, NotSupported
+from lpbandits.errors import InvalidInput, NotSupported, translate_errors
 from lpbandits.policies import Policy
 from lpbandits.typing import Label
 
@@ -82,7 +82,10 @@ class OutcomeLog:
             )
 
     def without(self, row: Row, id_: Hashable = None) -> tuple[list[Row], dict[Hashable, tuple[int, int, float]]]:
-        """Return all rows and ids except one: that of the id, or else the latest equal row, preferably without id."""
+        """Return all rows and ids without one outcome.
+
+        It is the one with this id; without an id, the latest equal row, preferably one that has no id.
+        """
         self.require_all("none can be retracted exactly")
         rows = self.rows()
         tagged = {place: key for key, (place, *_) in self.ids.items()}
@@ -93,7 +96,8 @@ class OutcomeLog:
             recorded = [self._described(other) for other in rows if other[0] == row[0]]
             text = (", ".join(recorded[:5]) + (" …" if len(recorded) > 5 else "")) or "none"
             which = "" if id_ is None else f" with id {validate.short_repr(id_)}"
-            raise InvalidInput(f"cannot retract {self._described(row)}{which}: its recorded outcomes are {text}")
+            recorded_of = f"the recorded {'wins' if self._duels else 'rewards'} of {self.named(row)[0]!r}"
+            raise InvalidInput(f"cannot retract {self._described(row)}{which}: {recorded_of} are {text}")
         removed = max([place for place in places if place not in tagged] or places)
         ids = {
             key: (place - (place > removed), action, outcome)  # later ones move up
@@ -104,15 +108,9 @@ class OutcomeLog:
 
     def restore_ids(self, ids: Sequence[Any]) -> None:
         """Restore saved ids of outcomes given by labels."""
-        places: set[int] = set()
         for key, place, label, outcome in ids:
             row = self.checked(label, outcome)
-            at = -1 if self.missing else validate.as_count(place, "place", low=0, high=max(len(self.actions) - 1, 0))
-            if _checked_id(key) in self.ids or at in places:
-                raise InvalidInput(f"id {validate.short_repr(key)}, or outcome {at}, appears twice")
-            places |= set() if self.missing else {at}
-            if at >= len(self.actions):
-                raise InvalidInput(f"id {validate.short_repr(key)} points to an outcome that does not exist")
+            at = -1 if self.missing else validate.as_count(place, "place", low=0, high=len(self.actions) - 1)
             if at >= 0 and (self.actions[at], self.outcomes[at]) != row:
                 raise InvalidInput(f"id {key!r} points to outcome {at}, which is a different outcome")
             self.ids[_checked_id(key)] = (at, *row)
@@ -129,3 +127,23 @@ def _checked_id(id_: Any) -> Hashable:
         return validate.as_count(id_, "id", low=-(2**63), high=2**63 - 1)
     except InvalidInput:
         raise InvalidInput(f"id must be text or a whole number, got {validate.short_repr(id_)}") from None
+
+
+@translate_errors("pairing up")
+def pair_up(actions: Any, rewards: Any) -> list[tuple[Label, Label]]:
+    """Return (winner, loser) of consecutive pairs of plays: first and second, third and fourth, and so on.
+
+    No play is in two pairs, so the duels are independent (the paper's appendix on absolute to relative feedback). Pairs
+    of equal rewards and a last unpaired play are dropped.
+
+    >>> pair_up(["a", "b", "c", "a", "b"], [1.0, 2.0, 5.0, 3.0, 9.0])
+    [('b', 'a'), ('c', 'a')]
+    """
+    values = validate.as_floats(rewards, "rewards", shape=(None,))
+    items = validate.as_list(actions, "actions", "actions", max_length=len(values) + 1)
+    labels = [validate.as_label(label, f"actions[{i}]") for i, label in enumerate(items)]
+    if len(labels) != len(values):
+        raise InvalidInput(f"rewards must have one value per action ({len(labels)}), got {len(values)}")
+    plays = zip(values.tolist(), labels, strict=True)
+    duels = [((r, a), (s, b)) for (r, a), (s, b) in zip(plays, plays, strict=False) if r != s]
+    return [(a, b) if r > s else (b, a) for (r, a), (s, b) in duels]

@@ -1,1 +1,1 @@
-"""Compiled code: arrays in, arrays out, no checks. Nothing outside this package imports numba."""
+"""Compiled code that several folders use: arrays in, arrays out, no checks. Only kernels import numba."""

@@ -1,4 +1,7 @@
-"""Allowed actions: `offered` holds them in ascending order, and is empty if all are allowed."""
+"""Choices among the allowed actions: `offered` holds them in ascending order, and is empty if all are allowed.
+
+Also the exploration floor, and the checks of what plug-ins return.
+"""
 
 from typing import Any
 
@@ -6,7 +9,7 @@ import numpy as np
 
 from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.layout import POSTERIOR, Arrays
-from lpbandits.kernels.random import below
+from lpbandits.kernels.random import EXPLORE, below, uniform
 from lpbandits.typing import FloatArray, Int32Array, IntArray, SlotArray
 
 
@@ -35,11 +38,11 @@ def pick(b: Arrays, offered: IntArray, u: float) -> int:
 
 
 @kernel
-def largest(values: FloatArray, k: int, offered: IntArray) -> int:
-    """Return the allowed action with the largest value (of all k if `offered` is empty); ties go to the first."""
+def largest(values: FloatArray, offered: IntArray) -> int:
+    """Return the allowed action with the largest of all actions' values; ties go to the first."""
     action = -1
     best = -np.inf
-    for i in range(k if len(offered) == 0 else len(offered)):
+    for i in range(len(values) if len(offered) == 0 else len(offered)):
         a = i if len(offered) == 0 else offered[i]
         if action < 0 or values[a] > best:
             action = a
@@ -89,7 +92,7 @@ def favourites(ranks: Int32Array, offered: IntArray, size: int, out: IntArray) -
 
 @kernel
 def filled(row: IntArray) -> int:
-    """Return the size of a set without its trailing -1."""
+    """Return the number of entries before the padding of -1."""
     size = len(row)
     while size > 0 and row[size - 1] < 0:
         size -= 1
@@ -106,31 +109,63 @@ def favourite_sets(ranks: Int32Array, offered: IntArray, out: IntArray) -> None:
                 out[p, t, i] = -1
 
 
+@kernel
+def apply_exploration_floor(
+    play: int, explore: float, k: int, allowed: IntArray, seed: int, person: int, round_: int
+) -> int:
+    """Return each of N allowed actions (all k if `allowed` is empty) with probability `explore`, otherwise `play`.
+
+    An action with probability p then has explore + (1 − N · explore) p. N · explore is at most 1.
+    """
+    return _explored(play, explore, k, allowed, uniform(seed, person, round_, EXPLORE, 0))
+
+
+@kernel
+def apply_exploration_floor_to_pair(
+    play: tuple[int, int], explore: float, k: int, allowed: IntArray, seed: int, person: int, round_: int
+) -> tuple[int, int]:
+    """Apply the floor to both actions of a pair independently."""
+    one = _explored(play[0], explore, k, allowed, uniform(seed, person, round_, EXPLORE, 0))
+    return one, _explored(play[1], explore, k, allowed, uniform(seed, person, round_, EXPLORE, 1))
+
+
+@kernel
+def _explored(play: int, explore: float, k: int, allowed: IntArray, u: float) -> int:
+    size = k if len(allowed) == 0 else len(allowed)
+    if u >= size * explore:
+        return play
+    i = min(int(u / explore), size - 1)
+    return i if len(allowed) == 0 else allowed[i]
+
+
 def choose(*_: Any) -> Any:
-    """Stand in for a plug-in rule's function."""
+    """Stand in for a plug-in's function."""
+
+
+tell = choose
+
+
+@kernel
+def is_allowed(b: Arrays, offered: IntArray, chosen: float) -> bool:
+    """Return whether a value is an allowed action."""
+    action = int(chosen)
+    return action == chosen and 0 <= action < b.ranks.shape[1] and position(offered, action) >= 0
 
 
 def validated_action(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
     """Choose, and raise if the action is not allowed: kernels index arrays with it."""
     chosen = choose(b, n, offered, seed, person, round_)
-    action = int(chosen)
-    if action != chosen or action < 0 or action >= b.ranks.shape[1] or position(offered, action) < 0:
+    if not is_allowed(b, offered, chosen):
         raise IndexError("choose returned an action that is not allowed")
-    return action
+    return int(chosen)
 
 
 def validated_pair(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> tuple[int, int]:
     """Choose a pair, and raise if an action is not allowed."""
     first, second = choose(b, n, offered, seed, person, round_)
-    for chosen in (first, second):
-        action = int(chosen)
-        if action != chosen or action < 0 or action >= b.ranks.shape[1] or position(offered, action) < 0:
-            raise IndexError("choose returned an action that is not allowed")
+    if not (is_allowed(b, offered, first) and is_allowed(b, offered, second)):
+        raise IndexError("choose returned an action that is not allowed")
     return int(first), int(second)
-
-
-def tell(*_: Any) -> Any:
-    """Stand in for a plug-in evidence's function."""
 
 
 def validated_tell(b: Arrays, n: int, action: int, outcome: float) -> int:

@@ -70,12 +70,8 @@ class _Cache:
         finally:
             config.CACHE_DIR = before
 
-    @property
-    def cache_path(self) -> Any:
-        return self._opened.cache_path
-
-    def flush(self) -> None:
-        self._opened.flush()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._opened, name)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -179,5 +175,6 @@ def compile_error(error: NumbaError, *functions: Callable[..., Any]) -> InvalidI
 
 
 def name_of(kind: str, functions: Mapping[str, Callable[..., Any]]) -> str:
-    """Return a name for a function built around others: the kind, then module and name of each."""
-    return "_".join([kind, *(f"{(f.__module__ or '').rpartition('.')[2]}_{f.__name__}" for f in functions.values())])
+    """Return a name for a function built around others: the kind and a hash of their names, as file names are short."""
+    text = " ".join(f"{function.__module__}.{function.__qualname__}" for function in functions.values())
+    return f"{kind}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"

@@ -45,57 +45,12 @@ def pool(b: Arrays, row: int, n: int) -> int:
 
 
 @kernel
-def fitted_means(b: Arrays, n: int, state: int, out: FloatArray) -> None:
-    """Write the mean of every action under a state: the isotonic fit, interpolated by rank for untried actions.
+def fitted_at(b: Arrays, n: int, state: int, action: int) -> float:
+    """Return the mean of one action in the latest fit of `pool`, which is that of this state.
 
-    Untried actions before the first or after the last tried one get its mean. If nothing was tried, all are 0.
+    The mean of an untried action is interpolated by rank between its tried neighbours; before the first and after the
+    last tried action it is constant.
     """
-    row = 1 + state
-    k = b.ranks.shape[1]
-    if n == 0:
-        for a in range(k):
-            out[a] = 0.0
-        return
-    pool(b, row, n)
-    block = 0
-    remaining = b.work[BLOCK_COUNT, 0]
-    for i in range(n):
-        if remaining <= 0.0:
-            block += 1
-            remaining = b.work[BLOCK_COUNT, block]
-        slot = b.order[row, i]
-        remaining -= b.slots[COUNT, slot]  # counts are whole, so this subtraction is exact
-        out[b.order[0, slot]] = b.work[BLOCK_SUM, block] / b.work[BLOCK_COUNT, block]
-    for a in range(k):
-        rank = b.ranks[state, a]
-        low = 0  # becomes the first tried action at or behind this rank
-        high = n
-        while low < high:
-            middle = (low + high) // 2
-            if b.ranks[state, b.order[0, b.order[row, middle]]] < rank:
-                low = middle + 1
-            else:
-                high = middle
-        behind = b.order[0, b.order[row, min(low, n - 1)]]
-        before = b.order[0, b.order[row, max(low - 1, 0)]]
-        if behind == a:
-            continue
-        if low == 0:
-            out[a] = out[behind]
-        elif low == n:
-            out[a] = out[before]
-        else:
-            share = (rank - b.ranks[state, before]) / (b.ranks[state, behind] - b.ranks[state, before])
-            out[a] = out[before] + share * (out[behind] - out[before])
-
-
-@kernel
-def fitted_one(b: Arrays, n: int, state: int, action: int) -> float:
-    """Return `fitted_means` of one action; NaN if nothing was tried."""
-    if n == 0:
-        return np.nan
-    row = 1 + state
-    pool(b, row, n)
     rank = b.ranks[state, action]
     block = 0
     remaining = b.work[BLOCK_COUNT, 0]
@@ -105,8 +60,8 @@ def fitted_one(b: Arrays, n: int, state: int, action: int) -> float:
         if remaining <= 0.0:
             block += 1
             remaining = b.work[BLOCK_COUNT, block]
-        slot = b.order[row, i]
-        remaining -= b.slots[COUNT, slot]
+        slot = b.order[1 + state, i]
+        remaining -= b.slots[COUNT, slot]  # counts are whole, so this subtraction is exact
         behind = b.ranks[state, b.order[0, slot]]
         if behind >= rank:
             mean = b.work[BLOCK_SUM, block] / b.work[BLOCK_COUNT, block]
@@ -118,6 +73,21 @@ def fitted_one(b: Arrays, n: int, state: int, action: int) -> float:
         before = block
         rank_before = behind
     return b.work[BLOCK_SUM, block] / b.work[BLOCK_COUNT, block]
+
+
+@kernel
+def fitted_means(b: Arrays, n: int, state: int, out: FloatArray) -> None:
+    """Write the mean of every action in the isotonic fit of a state; 0 if nothing was tried."""
+    pool(b, 1 + state, n)
+    for action in range(b.ranks.shape[1]):
+        out[action] = fitted_at(b, n, state, action) if n > 0 else 0.0
+
+
+@kernel
+def fitted_one(b: Arrays, n: int, state: int, action: int) -> float:
+    """Return the mean of one action in the isotonic fit of a state; NaN if nothing was tried."""
+    pool(b, 1 + state, n)
+    return fitted_at(b, n, state, action) if n > 0 else np.nan
 
 
 @jit

@@ -1,7 +1,7 @@
-"""The arrays of kernels: a policy's constants and one person's belief, named by their index.
+"""The arrays of kernels: a policy's constants and one person's belief; constants name their rows and columns.
 
 A belief holds one *slot* per tried action, so its size and the cost of a decision grow with the number n of tried
-actions, never with the number k of all actions. The arrays travel together as `Arrays`.
+actions, never with the number k of all actions. They are passed together as `Arrays`.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ class Arrays(NamedTuple):
     settings  3×any  numbers of the rewards, the evidence and the rule: rows REWARDS, EVIDENCE, RULE
     slots     3×room rows COUNT, SUM, SPREAD per tried action
     states    4×m    rows SCORE, POSTERIOR, LOG_PRIOR, BEST per state; 4×0 without states
-    own       any    the evidence's state
+    own       any    the evidence's own statistics
     order     any×room  row 0: the action of each slot; row 1+z: the slots in the order of state z, best first, if the
                         evidence is `ordered` (without states, row 1: in the order of the actions)
     work      any×any   scratch: rows BLOCK_COUNT and BLOCK_SUM for the latest fit; from row RULE_WORK on the rule's
@@ -41,7 +41,7 @@ SPREAD = 2  # Σ (reward − mean)² if the noise is unknown, else 0
 SLOT_ROWS = 3
 
 # rows of states; the last two never change
-SCORE = 0  # log evidence plus log prior, up to a common constant
+SCORE = 0  # log-likelihood plus log prior, up to a common constant
 POSTERIOR = 1
 LOG_PRIOR = 2
 BEST = 3  # the state's best action

@@ -2,19 +2,9 @@
 
 import numpy as np
 
+from lpbandits.kernels import layout
 from lpbandits.kernels.compiler import kernel
-from lpbandits.kernels.layout import (
-    BERNOULLI,
-    COUNT,
-    FAMILY,
-    GAUSSIAN_UNKNOWN,
-    GUESS_WEIGHT,
-    NOISE,
-    REWARDS,
-    SPREAD,
-    SUM,
-    Arrays,
-)
+from lpbandits.kernels.layout import BERNOULLI, COUNT, FAMILY, GAUSSIAN_UNKNOWN, NOISE, REWARDS, SPREAD, SUM, Arrays
 
 ROUNDING = 1e-18  # of squares
 
@@ -70,9 +60,10 @@ def guessed_square(b: Arrays, n: int) -> float:
 def unknown_noise(b: Arrays, squares: float, count: float, guess: float) -> float:
     """Return the log evidence of a sum of squared residuals when the noise is integrated out.
 
-    −½ (w + n) log(w σ₀² + squares): the prior on σ² is inverse gamma, worth w observations of spread σ₀² (`guess`).
+    −½ (w + n) log(w σ₀² + squares): the prior on σ² is inverse gamma, equivalent to w observations with variance σ₀²,
+    the `guess`.
     """
-    weight = b.settings[REWARDS, GUESS_WEIGHT]
+    weight = b.settings[REWARDS, layout.GUESS_WEIGHT]
     return -0.5 * (weight + count) * np.log(weight * guess + squares)
 
 
@@ -84,7 +75,7 @@ def noise_of(b: Arrays, n: int) -> float:
     """
     if b.settings[REWARDS, FAMILY] != GAUSSIAN_UNKNOWN:
         return b.settings[REWARDS, NOISE]
-    weight = b.settings[REWARDS, GUESS_WEIGHT]
+    weight = b.settings[REWARDS, layout.GUESS_WEIGHT]
     squares = weight * guessed_square(b, n)
     for slot in range(n):
         squares += b.slots[SPREAD, slot]

@@ -146,32 +146,47 @@ def below(u: float, n: int) -> int:
     return min(int(u * n), n - 1)
 
 
+_AS_241 = np.array(
+    """
+    2.5090809287301226727e3 3.3430575583588128105e4 6.7265770927008700853e4 4.5921953931549871457e4
+    1.3731693765509461125e4 1.9715909503065514427e3 1.3314166789178437745e2 3.387132872796366608
+    5.226495278852545925e3 2.8729085735721942674e4 3.9307895800092710610e4 2.1213794301586595867e4
+    5.3941960214247511077e3 6.8718700749205790830e2 4.2313330701600911252e1 1.0
+
+    7.74545014278341407640e-4 2.27238449892691845833e-2 2.41780725177450611770e-1 1.27045825245236838258
+    3.64784832476320460504 5.76949722146069140550 4.63033784615654529590 1.42343711074968357734
+    1.05075007164441684324e-9 5.475938084995344946e-4 1.51986665636164571966e-2 1.48103976427480074590e-1
+    6.89767334985100004550e-1 1.67638483018380384940 2.05319162663775882187 1.0
+
+    2.01033439929228813265e-7 2.71155556874348757815e-5 1.24266094738807843860e-3 2.65321895265761230930e-2
+    2.96560571828504891230e-1 1.78482653991729133580 5.46378491116411436990 6.65790464350110377720
+    2.04426310338993978564e-15 1.42151175831644588870e-7 1.84631831751005468180e-5 7.86869131145613259100e-4
+    1.48753612908506148525e-2 1.36929880922735805310e-1 5.99832206555887937690e-1 1.0
+    """.split(),
+    dtype=np.float64,
+).reshape(3, 2, 8)
+"""Wichura's AS 241, PPND16: for each of three ranges, a numerator and a denominator, highest power first."""
+CENTRE, TAIL_NEAR, TAIL_FAR = range(3)
+
+
+@kernel
+def rational(part: int, r: float, factor: float) -> float:
+    """Return factor · p(r) / q(r) with the polynomials of one range."""
+    top = 0.0
+    low = 0.0
+    for i in range(8):
+        top = top * r + _AS_241[part, 0, i]
+        low = low * r + _AS_241[part, 1, i]
+    return factor * top / low
+
+
 @kernel
 def normal_quantile(p: float) -> float:
-    """Return the standard normal quantile of p in (0, 1): Wichura's AS 241, PPND16, about 16 digits."""
+    """Return the standard normal quantile of p in (0, 1), to about 16 digits."""
     q = p - 0.5
     if abs(q) <= 0.425:
-        r = 0.180625 - q * q
-        top = 2.5090809287301226727e3
-        top = top * r + 3.3430575583588128105e4
-        top = top * r + 6.7265770927008700853e4
-        top = top * r + 4.5921953931549871457e4
-        top = top * r + 1.3731693765509461125e4
-        top = top * r + 1.9715909503065514427e3
-        top = top * r + 1.3314166789178437745e2
-        top = top * r + 3.387132872796366608
-        low = 5.226495278852545925e3
-        low = low * r + 2.8729085735721942674e4
-        low = low * r + 3.9307895800092710610e4
-        low = low * r + 2.1213794301586595867e4
-        low = low * r + 5.3941960214247511077e3
-        low = low * r + 6.8718700749205790830e2
-        low = low * r + 4.2313330701600911252e1
-        low = low * r + 1.0
-        return q * top / low
-    tail = p if q < 0.0 else 1.0 - p
-    value = upper_quantile(tail)
-    return -value if q < 0.0 else value
+        return rational(CENTRE, 0.180625 - q * q, q)
+    return -upper_quantile(p) if q < 0.0 else upper_quantile(1.0 - p)
 
 
 @jit_in_place
@@ -179,42 +194,8 @@ def upper_quantile(tail: float) -> float:
     """Return x with P(Z > x) = tail for a tail below 0.075, accurate even if 1 − tail rounds to 1."""
     r = np.sqrt(-np.log(tail))
     if r <= 5.0:
-        r -= 1.6
-        top = 7.74545014278341407640e-4
-        top = top * r + 2.27238449892691845833e-2
-        top = top * r + 2.41780725177450611770e-1
-        top = top * r + 1.27045825245236838258
-        top = top * r + 3.64784832476320460504
-        top = top * r + 5.76949722146069140550
-        top = top * r + 4.63033784615654529590
-        top = top * r + 1.42343711074968357734
-        low = 1.05075007164441684324e-9
-        low = low * r + 5.475938084995344946e-4
-        low = low * r + 1.51986665636164571966e-2
-        low = low * r + 1.48103976427480074590e-1
-        low = low * r + 6.89767334985100004550e-1
-        low = low * r + 1.67638483018380384940
-        low = low * r + 2.05319162663775882187
-        low = low * r + 1.0
-        return top / low
-    r -= 5.0
-    top = 2.01033439929228813265e-7
-    top = top * r + 2.71155556874348757815e-5
-    top = top * r + 1.24266094738807843860e-3
-    top = top * r + 2.65321895265761230930e-2
-    top = top * r + 2.96560571828504891230e-1
-    top = top * r + 1.78482653991729133580
-    top = top * r + 5.46378491116411436990
-    top = top * r + 6.65790464350110377720
-    low = 2.04426310338993978564e-15
-    low = low * r + 1.42151175831644588870e-7
-    low = low * r + 1.84631831751005468180e-5
-    low = low * r + 7.86869131145613259100e-4
-    low = low * r + 1.48753612908506148525e-2
-    low = low * r + 1.36929880922735805310e-1
-    low = low * r + 5.99832206555887937690e-1
-    low = low * r + 1.0
-    return top / low
+        return rational(TAIL_NEAR, r - 1.6, 1.0)
+    return rational(TAIL_FAR, r - 5.0, 1.0)
 
 
 @jit_in_place

@@ -28,22 +28,16 @@ def place(ranks: Int32Array, order: SlotArray, n: int, action: int) -> None:
 
 
 @kernel
-def open_slot(b: Arrays, n: int, action: int) -> tuple[int, int]:
-    """Return the number of tried actions including `action`, and its slot (zeroed if new)."""
-    slot = find(b.order, n, action)
-    if slot < 0:
-        place(b.ranks, b.order, n, action)
-        b.slots[COUNT, n] = 0.0
-        b.slots[SUM, n] = 0.0
-        b.slots[SPREAD, n] = 0.0
-        return n + 1, n
-    return n, slot
-
-
-@kernel
 def record(b: Arrays, n: int, action: int, reward: float) -> tuple[int, int]:
     """Add one outcome; return the number of tried actions and its slot. The spread is kept if the noise is unknown."""
-    n, slot = open_slot(b, n, action)
+    slot = find(b.order, n, action)
+    if slot < 0:
+        slot = n
+        place(b.ranks, b.order, n, action)
+        b.slots[COUNT, slot] = 0.0
+        b.slots[SUM, slot] = 0.0
+        b.slots[SPREAD, slot] = 0.0
+        n += 1
     b.slots[COUNT, slot] += 1.0
     b.slots[SUM, slot] += reward
     if b.settings[REWARDS, FAMILY] == GAUSSIAN_UNKNOWN:

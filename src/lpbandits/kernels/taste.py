@@ -34,9 +34,9 @@ TASTE_MEAN = -7  # Λ⁻¹ PULL_MEAN: given s, the taste is TASTE_REWARD / s −
 WEIGHT = -8  # p(s | rewards)
 MEAN_SUMS = -9
 ROWS = 9
-# columns of the row SUMS: Σ ρ̄²/D; number of rewards; Σ (reward − mean)² within actions, / ψ (1 − L); E s²
-REWARDS_TWICE, COUNT, WITHIN, SCALE_2 = range(4)
-# columns of the row MEAN_SUMS: Σ ρ̄u/D, Σ u²/D; E s and E s²; scratch
+# columns of the row SUMS: Σ ρ̄²/D; number of rewards; Σ (reward − mean)² within actions, / ψ (1 − L)
+REWARDS_TWICE, COUNT, WITHIN = range(3)
+# columns of the row MEAN_SUMS: Σ ρ̄u/D and Σ u²/D; E s and E s²
 REWARDS_MEANS, MEANS_TWICE, OF_SCALE, OF_SCALE_2 = range(4)
 
 
@@ -81,13 +81,31 @@ def along(table: FloatArray, own: FloatArray, action: int) -> float:
 
 
 @kernel
-def take_in(
-    table: FloatArray, own: FloatArray, action: int, variance: float, weight: float, pull: float, squares: float
+def replace_part(
+    table: FloatArray,
+    own: FloatArray,
+    action: int,
+    variance: float,
+    count: float,
+    mean: float,
+    new_count: float,
+    new_mean: float,
 ) -> None:
-    """Add to an action's 1/D, ρ̄/D and ρ̄²/D: Λ += δFFᵀ, so Λ⁻¹ −= κ g gᵀ with g = Λ⁻¹F, κ = δ/(1 + δ F·g).
+    """Replace an action's count and mean (minus r0) in all sums; count 0 means that it was untried.
 
-    ALONG holds g, and `variance` is F·g.
+    ALONG holds g = Λ⁻¹F and `variance` is F·g, as `along` leaves them: the most expensive part. With the changes δ of
+    1/D and of ρ̄/D, Λ += δFFᵀ, so Λ⁻¹ −= κ g gᵀ with κ = δ/(1 + δ F·g).
     """
+    lasting = table[COMMON, LASTING]
+    weight = 1.0 / (table[VARIANCE, action] * (lasting + (1.0 - lasting) / new_count))
+    old = 0.0
+    if count > 0.0:
+        old = 1.0 / (table[VARIANCE, action] * (lasting + (1.0 - lasting) / count))
+    else:
+        own[SUMS, COUNT] += 1.0
+    pull = weight * new_mean - old * mean
+    own[SUMS, REWARDS_TWICE] += weight * new_mean * new_mean - old * mean * mean
+    weight -= old
     size = dimensions(table)
     kappa = weight / (1.0 + weight * variance)
     by_reward = pull - kappa * (project(table, own, action, TASTE_REWARD) + variance * pull)
@@ -98,46 +116,14 @@ def take_in(
         row = own[i]
         for j in range(size):
             row[j] -= step * own[ALONG, j]
-    own[SUMS, REWARDS_TWICE] += squares
-    mean = table[MEAN, action]
-    by_mean = mean * weight
+    action_mean = table[MEAN, action]
+    by_mean = action_mean * weight
     by_mean -= kappa * (project(table, own, action, TASTE_MEAN) + variance * by_mean)
     for i in range(size):
         own[TASTE_MEAN, i] += own[ALONG, i] * by_mean
-        own[PULL_MEAN, i] += table[FACTOR + i, action] * mean * weight
-    own[MEAN_SUMS, REWARDS_MEANS] += mean * pull
-    own[MEAN_SUMS, MEANS_TWICE] += mean * mean * weight
-
-
-@kernel
-def replace_part(
-    table: FloatArray, own: FloatArray, action: int, count: float, mean: float, new_count: float, new_mean: float
-) -> None:
-    """Replace an action's count and mean (minus r0) in all sums; count 0 means that it was untried."""
-    replace_along(table, own, action, along(table, own, action), count, mean, new_count, new_mean)
-
-
-@kernel
-def replace_along(
-    table: FloatArray,
-    own: FloatArray,
-    action: int,
-    variance: float,
-    count: float,
-    mean: float,
-    new_count: float,
-    new_mean: float,
-) -> None:
-    """Do the same with Λ⁻¹F already in ALONG and F·Λ⁻¹F passed as `variance`; these are the most expensive part."""
-    lasting = table[COMMON, LASTING]
-    weight = 1.0 / (table[VARIANCE, action] * (lasting + (1.0 - lasting) / new_count))
-    old = 0.0
-    if count > 0.0:
-        old = 1.0 / (table[VARIANCE, action] * (lasting + (1.0 - lasting) / count))
-    pull = weight * new_mean - old * mean
-    take_in(table, own, action, variance, weight - old, pull, weight * new_mean * new_mean - old * mean * mean)
-    if count == 0.0:
-        own[SUMS, COUNT] += 1.0
+        own[PULL_MEAN, i] += table[FACTOR + i, action] * action_mean * weight
+    own[MEAN_SUMS, REWARDS_MEANS] += action_mean * pull
+    own[MEAN_SUMS, MEANS_TWICE] += action_mean * action_mean * weight
 
 
 @kernel
@@ -177,27 +163,6 @@ def update_posterior(table: FloatArray, own: FloatArray) -> None:
         weights[j] /= total
         moments[OF_SCALE] += weights[j] * own[SCALE, j]
         moments[OF_SCALE_2] += weights[j] * own[SCALE, j] ** 2
-    sums[SCALE_2] = moments[OF_SCALE_2]
-
-
-@kernel
-def over_actions(table: FloatArray, own: FloatArray, level: float, place: int, k: int, out: FloatArray) -> None:
-    """Write level + c u + F·w, with c in column `place` of MEAN_SUMS and w in ALONG; four rows of F at a time."""
-    by_mean, means = own[MEAN_SUMS, place], table[MEAN]
-    for a in range(k):
-        out[a] = level + by_mean * means[a]
-    size = dimensions(table)
-    i = 0
-    while i + 4 <= size:
-        w0, w1, w2, w3 = own[ALONG, i], own[ALONG, i + 1], own[ALONG, i + 2], own[ALONG, i + 3]
-        f0, f1, f2, f3 = table[FACTOR + i], table[FACTOR + i + 1], table[FACTOR + i + 2], table[FACTOR + i + 3]
-        for a in range(k):
-            out[a] += (w0 * f0[a] + w1 * f1[a]) + (w2 * f2[a] + w3 * f3[a])
-        i += 4
-    while i < size:
-        for a in range(k):
-            out[a] += own[ALONG, i] * table[FACTOR + i, a]
-        i += 1
 
 
 @kernel
@@ -209,9 +174,23 @@ def lean(table: FloatArray, own: FloatArray) -> None:
 
 @kernel
 def expect_untried(table: FloatArray, own: FloatArray, k: int, out: FloatArray) -> None:
-    """Write r0 + E[s] u + F·w of all actions, with w of `lean`."""
+    """Write r0 + E[s] u + F·w of all actions, with w of `lean`; four rows of F at a time."""
     lean(table, own)
-    over_actions(table, own, table[COMMON, LEVEL], OF_SCALE, k, out)
+    level, scale, means, w = table[COMMON, LEVEL], own[MEAN_SUMS, OF_SCALE], table[MEAN], own[ALONG]
+    for a in range(k):
+        out[a] = level + scale * means[a]
+    size = dimensions(table)
+    i = 0
+    while i + 4 <= size:
+        w0, w1, w2, w3 = w[i], w[i + 1], w[i + 2], w[i + 3]
+        f0, f1, f2, f3 = table[FACTOR + i], table[FACTOR + i + 1], table[FACTOR + i + 2], table[FACTOR + i + 3]
+        for a in range(k):
+            out[a] += (w0 * f0[a] + w1 * f1[a]) + (w2 * f2[a] + w3 * f3[a])
+        i += 4
+    while i < size:
+        for a in range(k):
+            out[a] += w[i] * table[FACTOR + i, a]
+        i += 1
 
 
 @kernel
@@ -246,5 +225,5 @@ def foreseen_sd(table: FloatArray, own: FloatArray, action: int, count: float) -
     mean = own[MEAN_SUMS, OF_SCALE] * rise
     square = own[MEAN_SUMS, OF_SCALE_2] * rise * rise
     square = share * share * max(square - mean * mean, 0.0)
-    square += own[SUMS, SCALE_2] * (share * share * along(table, own, action) + residual)
+    square += own[MEAN_SUMS, OF_SCALE_2] * (share * share * along(table, own, action) + residual)
     return np.sqrt(max(square, 0.0))

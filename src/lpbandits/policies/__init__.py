@@ -1,6 +1,6 @@
 """Policies: an evidence (how probable is each state) × a rule (which action to play), registered by name.
 
-`base` describes the two seams, `named` lists the named policies.
+`base` defines the two interfaces, `Evidence` and `Rule`; `named` lists the named policies.
 """
 
 from lpbandits.policies.base import Evidence, Feedback, Rule

@@ -1,36 +1,39 @@
-"""The two seams of a policy: `Evidence` (how probable is each state) and `Rule` (which action to play).
+"""The two interfaces of a policy: `Evidence` (how probable is each state) and `Rule` (which action to play).
 
-Each is a frozen dataclass of settings with compiled functions. All functions take `b`, the arrays of
-`kernels.layout.Arrays`, and `n`, the number of tried actions.
+An *evidence* (the package's own term) is an object that computes, from a person's outcomes, how probable each state is
+and the expected reward of each action. Evidences and rules are frozen dataclasses of settings with compiled functions.
+All functions take `b`, the arrays of a belief, and `n`, the number of tried actions. `kernels.layout.Arrays` describes
+these arrays; a *slot*, a column of `b.slots`, holds the count, sum and spread of the rewards of one tried action.
 
     n = tell(b, n, action, reward)                        evidence: add an outcome
-    n = tell(b, n, winner, loser)                         … of a duel
+    n = tell(b, n, winner, loser)                         the same for a duel
     expected_rewards(b, n, state, out)                    evidence: write the expected reward of every action
-    predictive_sd(b, n, out)                              evidence: write its standard deviation (default 0)
+    predictive_sd(b, n, out)                              evidence: write a standard deviation per action (default 0)
     update_posterior(b, n)                                evidence, optional: recompute scores and posterior
-    reward = expected_reward(b, n, state, action)         evidence, optional: the same for one action
-    sd = predictive_sd_one(b, n, action)                  evidence, optional: the same for one action
+    reward = expected_reward(b, n, state, action)         evidence, optional: expected reward of a single action
+    sd = predictive_sd_one(b, n, action)                  evidence, optional: `predictive_sd` of one action
     action = choose(b, n, offered, seed, person, round_)  rule: `offered` is sorted, and empty if all are allowed
-    first, second = choose(…)                             … for duels
-    p = probability(b, n, offered, play, action)          rule, optional: probability of playing an action
+    first, second = choose(…)                             the same for a duel
+    p = probability(b, n, offered, play, action)          rule, optional: probability of an action, after `choose`
     state = sampled_state(b, n, seed, person, round_)     rule, optional: the state it follows
 
-`tell` records the outcome (`kernels.tally.record`) and leaves the normalised posterior in row POSTERIOR of `b.states`;
-it may store more in `b.own`. When a saved belief is restored, `update_posterior` recomputes scores and posterior from
-the slots and `b.own` (and all of `b.own` if the evidence is `derived`), and `check_own` validates the rest. `choose`
-changes only scratch, and draws random numbers with `kernels.random.uniform(seed, person, round_, …)`. A rule with
+`tell` records the outcome (`kernels.tally.record`) and writes the normalised posterior to row POSTERIOR of `b.states`;
+it may keep further statistics in `b.own`. When a saved belief is restored, `update_posterior` recomputes scores and
+posterior from the slots and `b.own` (and all of `b.own` if the evidence is `derived`). `choose` may change only
+`b.work`, and draws random numbers with `kernels.random.uniform(seed, person, round_, …)`. A rule with
 `needs_expectations = True` may call `expected_rewards` and `predictive_sd`, imported from this module, and so works
 with any evidence. The optional functions make `lpb.decide` faster. Functions decorated with `lpbandits.kernel` run at
 full speed; plain Python works too.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from lpbandits.errors import InvalidInput, NotSupported
+from lpbandits.kernels.choices import position
 from lpbandits.kernels.compiler import kernel
 from lpbandits.model import PreferenceModel
 from lpbandits.typing import FloatArray, IntArray
@@ -65,6 +68,14 @@ def deterministic(b: Any, n: int, offered: IntArray, play: int, action: int) -> 
     return 1.0 if action == play else 0.0
 
 
+@kernel
+def equal_probability(b: Any, n: int, offered: IntArray, play: int, action: int) -> float:
+    """Return the same probability for every allowed action, 0 for the others."""
+    if position(offered, action) < 0:
+        return 0.0
+    return 1.0 / (b.ranks.shape[1] if len(offered) == 0 else len(offered))
+
+
 Feedback = Literal["rewards", "duels"]
 """Outcomes that a policy learns from: rewards of actions, or winners of duels."""
 
@@ -73,6 +84,12 @@ def set_frozen(part: Any, **settings: Any) -> None:
     """Set validated fields of a frozen dataclass."""
     for name, value in settings.items():
         object.__setattr__(part, name, value)
+
+
+def numbers_of(part: Any) -> tuple[float, ...]:
+    """Return the fields of an evidence or a rule that are numbers, in order."""
+    values = (getattr(part, field.name) for field in fields(part))
+    return tuple(float(value) for value in values if isinstance(value, int | float))
 
 
 @dataclass(frozen=True)
@@ -98,19 +115,19 @@ class Evidence:
     probabilistic: ClassVar[bool] = True
     """Whether the posterior holds probabilities; False: it only marks the states still possible."""
     derived: ClassVar[bool] = False
-    """Whether `b.own` follows from the slots; `update_posterior` then recomputes it, and it is not saved."""
+    """Whether `update_posterior` recomputes `b.own` from the slots; it is then not saved."""
     predictive: ClassVar[bool] = False
     """Whether `predictive_sd` is the standard deviation of the next reward, noise included."""
     fitted: ClassVar[bool] = False
-    """Whether expected rewards of tried actions follow the state's order, and so bound the untried ones."""
+    """Whether expected rewards of tried actions follow the state's order; then they bound those of untried actions."""
     ordered: ClassVar[bool] = True
-    """Whether slots are kept sorted by every state's order, as isotonic fits need."""
+    """Whether `b.order` keeps the slots sorted by every state's order, as isotonic fits need."""
     batchable: ClassVar[bool] = False
-    """Whether `tell` is exactly `record` then `update_posterior`, so that many outcomes need one update."""
+    """Whether `tell` equals `record` followed by `update_posterior`; many outcomes then need a single update."""
     tell: ClassVar[Callable[..., int]]
     expected_rewards: ClassVar[Callable[..., None]]
     predictive_sd: ClassVar[Callable[..., None]] = staticmethod(zero_sd)
-    """Standard deviation of each action's deviation from its expected reward."""
+    """Standard deviation of each action's mean reward around the expected one; if `predictive`, of its next reward."""
     update_posterior: ClassVar[Callable[..., None] | None] = None
     """None: the posterior of a saved belief is used as it is."""
     expected_reward: ClassVar[Callable[..., float] | None] = None
@@ -126,15 +143,12 @@ class Evidence:
         """Return the initial matrix `b.own` of a belief."""
         return np.zeros((0, 0))
 
-    def check_own(self, model: PreferenceModel, own: FloatArray, outcomes: int) -> None:
-        """Raise `InvalidInput` if a saved `b.own` is impossible after this number of outcomes."""
-
     def settings(self) -> tuple[float, ...]:
-        """Return the numbers that kernels find in row EVIDENCE of `b.settings`."""
-        return ()
+        """Return the numbers in row EVIDENCE of `b.settings`: by default the fields that are numbers."""
+        return numbers_of(self)
 
     def work(self, model: PreferenceModel) -> tuple[int, int]:
-        """Return the shape of the scratch of `tell` and `update_posterior`, from row RULE_WORK of `b.work` on."""
+        """Return (rows, columns) of scratch for `tell` and `update_posterior` in `b.work`, from row RULE_WORK on."""
         return (0, 0)
 
 
@@ -156,14 +170,16 @@ class Rule:
     latent: ClassVar[bool | None] = True
     """Whether it needs a posterior over states; None: it works with and without."""
     handles_repeats: ClassVar[bool] = True
-    """Whether it keeps learning when actions repeat; False: it locks in, and is for actions given once."""
+    """False for a rule that may repeat one action for ever; it is meant for actions that a person gets only once."""
     needs_expectations: ClassVar[bool] = False
     """Whether it calls `expected_rewards` or `predictive_sd`."""
+    work_rows: ClassVar[int] = 0
+    """Number of rows of scratch, with a column per action."""
     choose: ClassVar[Callable[..., Any]]
     probability: ClassVar[Callable[..., float] | None] = None
     """Exact probability of an action, called right after `choose` returned `play`; None: `probabilities` is called."""
     sampled_state: ClassVar[Callable[..., int] | None] = None
-    """The drawn state if the play is its first allowed action, else -1."""
+    """The state that was drawn; -1 if the action is not that state's best allowed one."""
 
     @property
     def top(self) -> bool:
@@ -171,21 +187,26 @@ class Rule:
         return False
 
     def settings(self) -> tuple[float, ...]:
-        """Return the numbers that kernels find in row RULE of `b.settings`."""
-        return ()
+        """Return the numbers in row RULE of `b.settings`: by default the fields that are numbers."""
+        return numbers_of(self)
 
     def work(self, model: PreferenceModel) -> tuple[int, int]:
-        """Return the shape of its scratch, from row RULE_WORK of `b.work` on."""
-        return (0, 0)
+        """Return (rows, columns) of scratch for the rule in `b.work`, from row RULE_WORK on."""
+        return (self.work_rows, model.n_actions if self.work_rows else 0)
 
     def check(self, policy: "Policy") -> None:
         """Raise `InvalidInput` for an incompatible evidence; called when a policy is built."""
 
     def probabilities(self, policy: "Policy", belief: "Belief", offered: IntArray) -> FloatArray:
         """Return the exact probability of each of the k actions at the next ask."""
-        if self.probability is not deterministic:
+        probability = policy.probability
+        if probability is None:
             raise NotSupported(f"the rule '{self.kind}' has no exact probabilities")
-        return policy.equally(np.array([policy.choice(belief, offered)]))
+        play = policy.choice(belief, offered)
+        out = np.zeros(policy.model.n_actions)
+        for action in [play] if self.probability is deterministic else policy.allowed(offered).tolist():
+            out[action] = policy.call(probability, belief, offered, play, action)
+        return out
 
 
 def require(policy: "Policy", condition: bool, need: str, partners: str) -> None:
@@ -198,10 +219,10 @@ def require(policy: "Policy", condition: bool, need: str, partners: str) -> None
 
 
 def expected_rewards(b: Any, n: int, state: int, out: FloatArray) -> None:
-    """Stand in for the evidence's `expected_rewards` in a rule with `needs_expectations = True`."""
+    """Stand in for the evidence's function, which replaces it in a rule with `needs_expectations = True`."""
     raise NotSupported("only a rule with needs_expectations = True may call expected_rewards")
 
 
 def predictive_sd(b: Any, n: int, out: FloatArray) -> None:
-    """Stand in for the evidence's `predictive_sd` in a rule with `needs_expectations = True`."""
+    """Stand in for the evidence's function, which replaces it in a rule with `needs_expectations = True`."""
     raise NotSupported("only a rule with needs_expectations = True may call predictive_sd")

@@ -1,6 +1,7 @@
 """Policies without latent states: bandit baselines, popularity, and the taste model.
 
-All of them take `explore`, the smallest probability of every allowed action (see `Policy`).
+All of them take a `model`, whose orderings matter only to `top` and `Popular`, and `explore`, the minimum probability
+of each allowed action (see `Policy`). `rewards` is as in `LpbTS`.
 """
 
 from lpbandits.model import PreferenceModel
@@ -15,13 +16,11 @@ class TS(Policy):
 
     Parameters
     ----------
-    model
-        Names the actions; its orderings are not used, unless `top`.
     noise
-        Standard deviation of rewards (of any family; 0.5 is a bound for Bernoulli).
+        Standard deviation of rewards of any family; 0.5, the largest possible value, for Bernoulli rewards.
     prior_mean, prior_sd
-        The normal prior of every action's mean. A prior much narrower than the level of rewards locks onto the first
-        action tried; the default is weak.
+        The normal prior of every action's mean. If it is much narrower than the typical size of rewards, the policy
+        repeats the first action it tried; the default is weak.
     top
         Only play actions that are best in some state (the paper's top-action subset, Proposition 1).
 
@@ -40,8 +39,8 @@ class TS(Policy):
         *,
         noise: float | None = None,
         rewards: str | Rewards = "gaussian",
-        prior_mean: float = 0.0,
-        prior_sd: float = 100.0,
+        prior_mean: float = Thompson.prior_mean,
+        prior_sd: float = Thompson.prior_sd,
         top: bool = False,
         explore: float = 0.0,
     ) -> None:
@@ -52,7 +51,7 @@ class TS(Policy):
 class UCB(Policy):
     """UCB1: play the largest ȳ + σ √(2 log t / n), untried actions first, without latent states.
 
-    The parameters are those of `TS`, without the prior.
+    The parameters are as in `TS`, without the prior.
 
     Examples
     --------
@@ -78,14 +77,7 @@ class UCB(Policy):
 class DoubleTS(Policy):
     """Double Thompson sampling on duels, without latent states.
 
-    Parameters
-    ----------
-    model
-        Names the actions; its orderings are not used, unless `top`.
-    alpha
-        Width of the confidence limits, more than ½.
-    top
-        Only play actions that are best in some state.
+    `alpha` (above ½) is α of the confidence limits p̂ ± √(α log t / n); `top` is as in `TS`.
 
     Examples
     --------
@@ -103,18 +95,16 @@ class DoubleTS(Policy):
 class Taste(Policy):
     """Play the action with the largest expected reward for this person's taste, level and scale.
 
-    For people with a log, and actions that each person gets once (films, books, exercises). It uses `model.taste`, not
-    the orderings: continuous tastes, learned from other people's ratings by `lpb fit`. `agent.explain()` gives a
-    prediction interval for every action. Where actions repeat it locks in; pass `allowed` to `ask`.
+    For use with a log of other people's ratings, where each person gets each action once (films, books, exercises). It
+    uses `model.taste`, not the orderings: continuous tastes, learned by `lpb fit`. `agent.explain()` gives a prediction
+    interval for every action. If actions may repeat, it may play one for ever; pass the remaining ones as `allowed`.
+    Rewards of any family are treated as Gaussian with unknown noise.
 
     Parameters
     ----------
-    model
-        With a `taste`, as a fit from a log writes it.
-    rewards
-        "gaussian", "bernoulli" or "poisson" (all treated as Gaussian); or `Rewards(…)`. The noise is not used.
     lasting
-        Share of the residual variance that is a lasting preference for the action, not noise; see `TasteEvidence`.
+        Share of the residual variance that is a lasting preference for the action, from 0 (all noise) to 0.99; the
+        model's by default. It matters only if actions repeat.
 
     Examples
     --------

@@ -1,31 +1,22 @@
 """Policies over latent states: each is an evidence × a rule with its settings (the table is in `named.py`).
 
-All of them take `explore`, the smallest probability of every allowed action (see `Policy`).
+All of them take a `model` of the possible orderings and `explore`, the minimum probability of each allowed action
+(see `Policy`). `noise`, `noise_known`, `rewards` and `first` are as in `LpbTS`, unless they are described again.
 """
 
 from collections.abc import Callable
 
 from lpbandits import validate
 from lpbandits.model import PreferenceModel
+from lpbandits.policies import evidences, rules
 from lpbandits.policies.base import Evidence
-from lpbandits.policies.evidences import (
-    Consistency,
-    Incremental,
-    Inversions,
-    KnownMeans,
-    Marginal,
-    Paired,
-    Refit,
-    Utility,
-)
 from lpbandits.policies.policy import Policy
-from lpbandits.policies.rules import BestExpected, InformationDirected, Optimism, Sample, TwoStates
 from lpbandits.rewards import Rewards, rewards_of, rewards_with_guess
 
 LIKELIHOODS: dict[str, Callable[[Rewards], Evidence]] = {
-    "refit": Refit,
-    "incremental": Incremental,
-    "marginal": Marginal,
+    "refit": evidences.Refit,
+    "incremental": evidences.Incremental,
+    "marginal": evidences.Marginal,
 }
 
 
@@ -38,8 +29,6 @@ class LpbTS(Policy):
 
     Parameters
     ----------
-    model
-        The possible orderings.
     noise
         Standard deviation of Gaussian rewards, 1 by default.
     noise_known
@@ -49,7 +38,7 @@ class LpbTS(Policy):
     likelihood
         "refit" scores a state by all data at its refitted means, an upper bound of its marginal likelihood;
         "incremental" adds only the newest reward's term each round, as in the paper's expanded algorithm; "marginal" is
-        the marginal likelihood itself, with about a fifth less regret at some hundred times the cost.
+        the marginal likelihood itself, with about a fifth less regret at about 100 times the cost.
     first
         "prior" draws the first state from the prior, "uniform" plays a uniformly random first action. In the paper's
         synthetic world the uniform first action has 1 to 2 % less regret, because it can distinguish states with the
@@ -77,13 +66,14 @@ class LpbTS(Policy):
         explore: float = 0.0,
     ) -> None:
         evidence = LIKELIHOODS[validate.as_choice(likelihood, "likelihood", LIKELIHOODS)]
-        super().__init__(model, evidence(rewards_of(rewards, noise, noise_known)), Sample(first), explore)
+        super().__init__(model, evidence(rewards_of(rewards, noise, noise_known)), rules.Sample(first), explore)
 
 
 class LpbPaired(Policy):
     """lpbTS on rewards that are only compared in consecutive pairs (the paper's absolute to relative feedback).
 
-    It shows the cost of comparing rewards instead of using them. Like lpbTS it plays single actions.
+    It shows the cost of comparing rewards instead of using them. Like lpbTS it plays single actions. `margin` is as
+    in `LpbDuel`.
 
     Examples
     --------
@@ -103,30 +93,27 @@ class LpbPaired(Policy):
         first: str = "prior",
         explore: float = 0.0,
     ) -> None:
-        super().__init__(model, Paired(margin, rewards_of(rewards)), Sample(first), explore)
+        super().__init__(model, evidences.Paired(margin, rewards_of(rewards)), rules.Sample(first), explore)
 
 
 class LpbUtility(Policy):
-    """Draw a state and play the action with its largest expected reward; the states' utilities may be wrong.
+    """Draw a state and play the action with the largest expected reward in it; the utilities need not be exact.
 
     Utilities say how much better one action is than another. Each person has a level and a scale, and deviates from the
     utilities by about their standard errors (`model.errors`). The state is therefore learned from few rewards, and a
-    best action with disappointing rewards is abandoned. A model without errors is read as equally spaced ranks.
+    state's best action is dropped if its rewards are lower than expected. Without `model.errors`,
+    utilities are replaced by equally spaced ranks.
 
     Parameters
     ----------
-    model
-        The states, preferably with `utilities` and `errors` as a fit writes them.
     noise
-        Standard deviation of rewards: a guess worth five rewards, which each person's rewards correct. By default the
-        guess is the spread of all of the person's rewards.
+        Standard deviation of rewards of any family: a prior guess that counts as five rewards. By default the guess is
+        the spread of all of the person's rewards.
     noise_known
         True: the noise is exact.
-    rewards
-        "gaussian", "bernoulli" or "poisson" (all treated as Gaussian); or `Rewards(…)`, in place of the two above.
     slack
-        Variance of each person's deviation from the utilities, in units of the utilities' spread; for equally spaced
-        ranks of k actions it is multiplied by 10/k.
+        Variance of each person's deviation from the utilities, in units of the squared spread of the utilities; for
+        equally spaced ranks of k actions it is multiplied by 10/k.
     isotonic
         The weight of lpbTS's isotonic fits in the log-likelihood, from 0 to 1.
 
@@ -151,21 +138,16 @@ class LpbUtility(Policy):
         isotonic: float = 0.5,
         explore: float = 0.0,
     ) -> None:
-        evidence = Utility(rewards_with_guess(rewards, noise, noise_known), slack=slack, isotonic=isotonic)
-        super().__init__(model, evidence, BestExpected(), explore)
+        family = rewards_with_guess(rewards, noise, noise_known)
+        super().__init__(model, evidences.Utility(family, slack, isotonic), rules.BestExpected(), explore)
 
 
 class LpbIDS(Policy):
     """Play the action with the smallest ratio of squared regret to information about the person's state.
 
-    The evidence is that of `LpbUtility`. The rule tries an action on which the states disagree if the information is
-    worth its cost.
-
-    Parameters
-    ----------
-    hope
-        Weight of the uncertainty of each action, both as optimism and as information gained by trying it; 0 trusts the
-        utilities. The other parameters are those of `LpbUtility`.
+    The evidence and its parameters are as in `LpbUtility`. The rule tries an action on which the states disagree if
+    the information is worth its cost. `hope` weights the uncertainty of each action, both as optimism and as
+    information gained by trying it; 0 trusts the utilities.
 
     Examples
     --------
@@ -189,19 +171,14 @@ class LpbIDS(Policy):
         hope: float = 0.6,
         explore: float = 0.0,
     ) -> None:
-        evidence = Utility(rewards_with_guess(rewards, noise, noise_known), slack=slack, isotonic=isotonic)
-        super().__init__(model, evidence, InformationDirected(hope), explore)
+        family = rewards_with_guess(rewards, noise, noise_known)
+        super().__init__(model, evidences.Utility(family, slack, isotonic), rules.InformationDirected(hope), explore)
 
 
 class LpbDuel(Policy):
     """lpbTS for duels: a posterior over states from counted inversions; the best actions of two drawn states meet.
 
-    Parameters
-    ----------
-    model
-        The possible orderings.
-    margin
-        ρ of the paper: the preferred action of any pair wins with probability at least ½ + ρ. None: unknown.
+    `margin` is ρ of the paper: the preferred action of any pair wins with probability at least ½ + ρ. None: unknown.
 
     Examples
     --------
@@ -216,15 +193,14 @@ class LpbDuel(Policy):
     """
 
     def __init__(self, model: PreferenceModel, *, margin: float | None = None, explore: float = 0.0) -> None:
-        super().__init__(model, Inversions(margin), TwoStates(), explore)
+        super().__init__(model, evidences.Inversions(margin), rules.TwoStates(), explore)
 
 
 class MTS(Policy):
     """Thompson sampling for the fully known latent bandit (Hong et al. 2020).
 
-    States are weighted by the likelihood of the rewards at `model.means`; one is drawn and its best action played. Hard
-    to beat where the means are exact for every person, misled where people of one state rate on different scales. The
-    parameters are those of `LpbTS`.
+    States are weighted by the likelihood of the rewards at `model.means`; one is drawn and its best action played. It
+    is hard to beat if the means are exact for every person, but fails if people of one state rate on different scales.
 
     Examples
     --------
@@ -246,22 +222,21 @@ class MTS(Policy):
         first: str = "prior",
         explore: float = 0.0,
     ) -> None:
-        super().__init__(model, KnownMeans(rewards_of(rewards, noise, noise_known)), Sample(first), explore)
+        family = rewards_of(rewards, noise, noise_known)
+        super().__init__(model, evidences.KnownMeans(family), rules.Sample(first), explore)
 
 
 class MUCB(Policy):
     """Upper confidence bounds for the fully known latent bandit (Hong et al. 2020).
 
     Among the states consistent with the rewards it plays the action with the largest known mean. A state is dropped
-    when the rewards of the rounds in which it was the optimistic one fall short of its means by more than
+    when the rewards of the rounds in which it had the largest mean fall short of its means by more than
     σ √(6 N log T). The policy is deterministic.
 
     Parameters
     ----------
-    model
-        The orderings and `means`.
     noise
-        Standard deviation of rewards (of any family; 0.5 is a bound for Bernoulli).
+        Standard deviation of rewards of any family; 0.5, the largest possible value, for Bernoulli rewards.
     horizon
         The planned number T of rounds.
     slack
@@ -290,4 +265,4 @@ class MUCB(Policy):
         explore: float = 0.0,
     ) -> None:
         family = rewards_of(rewards, noise, noise_of_all=True)
-        super().__init__(model, Consistency(family, horizon=horizon, slack=slack), Optimism(), explore)
+        super().__init__(model, evidences.Consistency(family, horizon, slack), rules.Optimism(), explore)

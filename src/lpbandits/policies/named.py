@@ -1,4 +1,4 @@
-"""The tables of named policies: how each is built for a run, its title, what it knows and what it assumes."""
+"""The tables of named policies: how each is built, its title, what it knows, and what it assumes or does."""
 
 from collections.abc import Callable
 

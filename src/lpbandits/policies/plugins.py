@@ -18,60 +18,48 @@ from lpbandits.rewards import Rewards
 from lpbandits.typing import Json
 from lpbandits.validate import short_repr
 
-_KINDS: dict[str, type[Evidence | Rule]] = {"evidence": Evidence, "rule": Rule}
-_EXAMPLES = {"evidence": "Refit()", "rule": "Sample()"}
-_FUNCTIONS = {"evidence": ("tell", "expected_rewards", "predictive_sd"), "rule": ("choose",)}
-_OPTIONAL = {
-    "evidence": ("update_posterior", "expected_reward", "predictive_sd_one"),
-    "rule": ("probability", "sampled_state"),
+_KINDS: dict[str, tuple[type[Evidence | Rule], str]] = {"evidence": (Evidence, "Refit()"), "rule": (Rule, "Sample()")}
+_FUNCTIONS: dict[str, dict[str, str]] = {
+    "evidence": {
+        "tell": "b, n, action, outcome",
+        "expected_rewards": "b, n, state, out",
+        "predictive_sd": "b, n, out",
+        "update_posterior": "b, n",
+        "expected_reward": "b, n, state, action",
+        "predictive_sd_one": "b, n, action",
+    },
+    "rule": {
+        "choose": "b, n, offered, seed, person, round_",
+        "probability": "b, n, offered, play, action",
+        "sampled_state": "b, n, seed, person, round_",
+    },
 }
-_ARGUMENTS = {
-    "tell": ("b", "n", "action", "outcome"),
-    "expected_rewards": ("b", "n", "state", "out"),
-    "predictive_sd": ("b", "n", "out"),
-    "update_posterior": ("b", "n"),
-    "expected_reward": ("b", "n", "state", "action"),
-    "predictive_sd_one": ("b", "n", "action"),
-    "choose": ("b", "n", "offered", "seed", "person", "round_"),
-    "probability": ("b", "n", "offered", "play", "action"),
-    "sampled_state": ("b", "n", "seed", "person", "round_"),
-}
+"""Arguments of the functions of an evidence and a rule."""
 
 
 def check_part(part: Any, name: Literal["evidence", "rule"]) -> None:
     """Raise `InvalidInput` unless `part` is a complete evidence or rule with settings that JSON can hold."""
-    if not isinstance(part, _KINDS[name]):
-        raise InvalidInput(
-            f"{name} must be a {_KINDS[name].__name__}, got {short_repr(part)}; give one such as {_EXAMPLES[name]}"
-        )
+    base, example = _KINDS[name]
+    if not isinstance(part, base):
+        raise InvalidInput(f"{name} must be a {base.__name__}, got {short_repr(part)}; give one such as {example}")
     owner = f"the {name} {type(part).__name__}"
     for member in ("kind", *_FUNCTIONS[name]):
         if not hasattr(type(part), member):
             raise InvalidInput(f"{owner} has no {member}; see lpbandits.policies.base")
     validate.as_choice(part.feedback, f"the feedback of {owner}", get_args(Feedback))
-    optional = [member for member in _OPTIONAL[name] if getattr(part, member) is not None]
-    for member in (*_FUNCTIONS[name], *optional):
-        _check_function(getattr(part, member), member, owner)
+    for member, arguments in _FUNCTIONS[name].items():
+        function: Any = getattr(part, member)
+        if function is not None and is_plugin(function):
+            try:
+                inspect.signature(getattr(function, "py_func", function)).bind(*arguments.split(", "))
+            except TypeError:
+                raise InvalidInput(
+                    f"{member} of {owner} must be a function of ({arguments}); see lpbandits.policies.base"
+                ) from None
     try:
         json.dumps(settings_of(part), allow_nan=False)
     except validate.CONVERSION_ERRORS:
         raise InvalidInput(f"the settings of {owner} must be plain JSON values") from None
-
-
-def _check_function(function: Any, member: str, owner: str) -> None:
-    if not callable(function):
-        raise InvalidInput(f"{member} of {owner} must be a function, got {short_repr(function)}")
-    if not is_plugin(function):
-        return
-    wanted = _ARGUMENTS[member]
-    try:
-        inspect.signature(getattr(function, "py_func", function)).bind(*wanted)
-    except TypeError:
-        raise InvalidInput(
-            f"{member} of {owner} must take ({', '.join(wanted)}); see lpbandits.policies.base"
-        ) from None
-    except ValueError:
-        return  # no signature to inspect
 
 
 def settings_of(part: Any) -> Json:

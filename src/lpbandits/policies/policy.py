@@ -19,7 +19,6 @@ from lpbandits.kernels import layout
 from lpbandits.kernels.choices import favourite_sets
 from lpbandits.kernels.compiler import NumbaError, compile_error, is_plugin
 from lpbandits.kernels.layout import Arrays
-from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.policies.base import Evidence, Feedback, Rule, require
 from lpbandits.policies.belief import Belief
@@ -43,9 +42,9 @@ class Policy:
     evidence, rule
         How probable each state is, and which action to play.
     explore
-        Smallest probability of every allowed action, as trials need it for their analysis: each of N allowed actions is
-        played with probability `explore`, and the rule decides with probability 1 − N · explore. It also holds for
-        policies limited to top actions, and for both actions of a duel. At most 1/N.
+        Minimum probability of each allowed action, so that a randomised trial can be analysed: each of N allowed
+        actions is played with probability `explore`, and the rule decides with probability 1 − N · explore. It also
+        holds for policies limited to top actions, and for both actions of a duel. At most 1/N.
 
     Examples
     --------
@@ -98,7 +97,7 @@ class Policy:
 
     @cached_property
     def ranks(self) -> Int32Array:
-        """Ranks for the kernels; without latent states, the order of the actions."""
+        """Ranks of the actions for the kernels, m×k; without latent states one row, 0 to k − 1."""
         ranks = self.model.ranks if self.evidence.latent else np.arange(self.model.n_actions)[None, :]
         return np.array(ranks, dtype=np.int32, order="C")
 
@@ -141,7 +140,8 @@ class Policy:
     @cached_property
     def id(self) -> bytes:
         """Eight bytes that identify evidence, rule and model; beliefs carry them."""
-        content = json.dumps([_as_floats(self._parts()), self.model.sha256], sort_keys=True)
+        parts = json.loads(json.dumps(self._parts()), parse_int=float)  # equal settings give equal ids
+        content = json.dumps([parts, self.model.sha256], sort_keys=True)
         return hashlib.sha256(content.encode()).digest()[:8]
 
     @property
@@ -153,6 +153,14 @@ class Policy:
         return checked_choose(choose, self.feedback) if is_plugin(choose) else choose
 
     @property
+    def probability(self) -> Callable[..., float] | None:
+        """The rule's function, bound to the evidence's expectations if needed; None if it has none."""
+        probability = self.rule.probability
+        if probability is None or not self.rule.needs_expectations:
+            return probability
+        return bind_expectations(probability, self.evidence.expected_rewards, self.evidence.predictive_sd)
+
+    @property
     def tell(self) -> Callable[..., int]:
         """The evidence's function, checked if it is a plug-in's."""
         tell = self.evidence.tell
@@ -160,10 +168,6 @@ class Policy:
 
     def new_belief(self, room: int = 8) -> Belief:
         """Return the belief about a new person, with room for `room` tried actions."""
-        room = validate.as_count(room, "room")
-        if room > self.model.n_actions:
-            size = room * (60 + 4 * self.model.n_states)
-            check_resources(f"room for {room:,} tried actions", "it grows by itself", size=size)
         return Belief.new(self, room)
 
     def arrays(self, belief: Belief) -> Arrays:
@@ -172,7 +176,7 @@ class Policy:
         return Arrays(self.ranks, self.table, self.settings, b.slots, b.states, b.own, b.order, b.work)
 
     def offer(self, allowed: Sequence[Label] | None) -> IntArray:
-        """Return the allowed actions as ascending indices, reduced to top actions if the rule is; empty means all."""
+        """Return ascending indices of the allowed actions, only top ones if the rule plays only these; empty: all."""
         return self.limited(self.indices(allowed))
 
     def indices(self, allowed: Sequence[Label] | None) -> IntArray:
@@ -232,32 +236,25 @@ class Policy:
         out[actions] = 1.0 / len(actions)
         return out
 
-    def candidates(self, belief: Belief, offered: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Return the allowed actions that were tried, their slots, and the allowed ones that were not."""
-        allowed = self.allowed(offered)
-        slot_of = {action: slot for slot, action in enumerate(belief.actions.tolist())}
-        tried = np.array([a for a in allowed.tolist() if a in slot_of], dtype=np.int64)
-        slots = np.array([slot_of[a] for a in tried.tolist()], dtype=np.int64)
-        return tried, slots, np.setdiff1d(allowed, tried)
-
     def expected(self, belief: Belief) -> FloatArray:
         """Return m×k: the expected reward of each action under each state; 1×k without latent states."""
         out = np.empty((max(belief.states.shape[1], 1), self.model.n_actions))
         for z in range(len(out)):
-            self._call(self.evidence.expected_rewards, belief, z, out[z])
+            self.call(self.evidence.expected_rewards, belief, z, out[z])
         return out
 
     def predictive_sd(self, belief: Belief) -> FloatArray:
-        """Return the standard deviation of each action's deviation from its expected reward."""
+        """Return the standard deviation of each action that `Evidence.predictive_sd` defines."""
         out = np.empty(self.model.n_actions)
-        self._call(self.evidence.predictive_sd, belief, out)
+        self.call(self.evidence.predictive_sd, belief, out)
         return out
 
     def choice(self, belief: Belief, offered: IntArray) -> int:
-        """Return the rule's action for random stream 0; its scratch stays in the belief."""
-        return int(self._call(self.choose, belief, offered, 0, 0, 0))
+        """Return the action of `choose` for seed, person and round 0; `b.work` keeps its results, for `probability`."""
+        return int(self.call(self.choose, belief, offered, 0, 0, 0))
 
-    def _call(self, function: Callable[..., Any], belief: Belief, *arguments: Any) -> Any:
+    def call(self, function: Callable[..., Any], belief: Belief, *arguments: Any) -> Any:
+        """Call a function of the evidence or the rule on a belief."""
         try:
             return function(self.arrays(belief), belief.tried, *arguments)
         except NumbaError as error:
@@ -279,7 +276,7 @@ class Policy:
         return Policy(model, self.evidence, self.rule, self.explore)
 
     def exploring(self, explore: float) -> "Policy":
-        """Return this policy with another smallest probability of allowed actions.
+        """Return this policy with another minimum probability of allowed actions.
 
         Examples
         --------
@@ -312,19 +309,9 @@ class Policy:
 
 def _matrix(values: Any, name: str) -> FloatArray:
     array = validate.as_array(values, name)
-    if array.ndim != 2:
-        raise InvalidInput(f"{name} must be a matrix, got shape {array.shape}")
-    try:
-        return np.array(array, dtype=np.float64, order="C")
-    except validate.CONVERSION_ERRORS:
-        raise InvalidInput(f"{name} must be a matrix of numbers") from None
-
-
-def _as_floats(content: Any) -> Any:
-    """Return a JSON object with all integers as floats, so that equal settings give equal ids."""
-    if isinstance(content, dict):
-        return {key: _as_floats(value) for key, value in content.items()}
-    return float(content) if isinstance(content, int) and not isinstance(content, bool) else content
+    if array.ndim != 2 or array.dtype.kind not in "biuf":
+        raise validate.invalid(name, "a matrix of numbers", values)
+    return np.array(array, dtype=np.float64, order="C")
 
 
 def _described(part: Any) -> str:

@@ -29,8 +29,8 @@ def normalise(b: Arrays) -> None:
 
 
 @kernel
-def counted_states(b: Arrays) -> tuple[float, float]:
-    """Return the smallest posterior of the states that rules average over, and their total mass."""
+def averaging_threshold(b: Arrays) -> tuple[float, float]:
+    """Return the probability below which rules skip a state, and the total probability of the other states."""
     least = 0.0
     for z in range(b.states.shape[1]):
         least = max(least, NEGLIGIBLE * b.states[POSTERIOR, z])

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.policies.base import Feedback
+from lpbandits.policies.base import Feedback, set_frozen
 from lpbandits.policies.evidences import EVIDENCES
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.rules import RULES
@@ -21,7 +21,9 @@ GROUP = "lpbandits"
 
 @dataclass(frozen=True)
 class Setting:
-    """The information that a policy is built from: model, rewards, horizon and first action.
+    """What a policy is built from: model, rewards, number of rounds and first action.
+
+    The `settings()` of an evidence or a rule are its own numbers, not a `Setting`.
 
     >>> Setting(PreferenceModel([[0, 1]]), Rewards(noise=2.0)).rewards.noise
     2.0
@@ -35,13 +37,13 @@ class Setting:
     def __post_init__(self) -> None:
         as_model(self.model)
         as_rewards(self.rewards)
-        object.__setattr__(self, "rounds", validate.as_count(self.rounds, "rounds"))
-        object.__setattr__(self, "first", validate.as_choice(self.first, "first", ("prior", "uniform")))
+        first = validate.as_choice(self.first, "first", ("prior", "uniform"))
+        set_frozen(self, rounds=validate.as_count(self.rounds, "rounds"), first=first)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A named policy: how it is built, its title, what it knows and what it assumes.
+    """A named policy: how it is built, its title, what it knows, and what it assumes or does.
 
     >>> from lpbandits import LpbTS
     >>> Entry("mine", lambda s: LpbTS(s.model), "Mine", "the possible orderings", "as lpbts").feedback
@@ -56,17 +58,16 @@ class Entry:
     feedback: Feedback = "rewards"
 
     def __post_init__(self) -> None:
-        for name in ("name", "title", "knows", "assumes"):
-            object.__setattr__(self, name, validate.as_text(getattr(self, name), name))
+        texts = {name: validate.as_text(getattr(self, name), name) for name in ("name", "title", "knows", "assumes")}
         if not callable(self.build):
             raise InvalidInput(
                 f"build must be a function, got {validate.short_repr(self.build)}; give lambda s: LpbTS(s.model)"
             )
-        object.__setattr__(self, "feedback", validate.as_choice(self.feedback, "feedback", get_args(Feedback)))
+        set_frozen(self, feedback=validate.as_choice(self.feedback, "feedback", get_args(Feedback)), **texts)
 
     @property
     def rung(self) -> int | None:
-        """Rung on the ladder of knowledge: 1 knows the possible means, 5 nothing; None: something else.
+        """Amount of prior knowledge, from 1 (the possible means) to 5 (nothing); None if it is not comparable.
 
         >>> POLICIES["lpbts"].rung
         3

@@ -1,33 +1,24 @@
-"""Evidences: how probable each state is. A new one is one file and two lines here."""
+"""Evidences: objects that compute how probable each state is (see `policies.base`).
+
+To add one: a module here and two lines below; see CONTRIBUTING.md.
+"""
 
 from lpbandits.policies.base import Evidence
-from lpbandits.policies.evidences.consistency import Consistency as Consistency
-from lpbandits.policies.evidences.incremental import Incremental as Incremental
-from lpbandits.policies.evidences.inversions import Inversions as Inversions
-from lpbandits.policies.evidences.inversions import Paired as Paired
+from lpbandits.policies.evidences.counts import Standing as Standing
+from lpbandits.policies.evidences.counts import Tally as Tally
+from lpbandits.policies.evidences.duels import Inversions as Inversions
+from lpbandits.policies.evidences.duels import Paired as Paired
+from lpbandits.policies.evidences.duels import Wins as Wins
+from lpbandits.policies.evidences.known_means import Consistency as Consistency
 from lpbandits.policies.evidences.known_means import KnownMeans as KnownMeans
 from lpbandits.policies.evidences.marginal import Marginal as Marginal
+from lpbandits.policies.evidences.refit import Incremental as Incremental
 from lpbandits.policies.evidences.refit import Refit as Refit
-from lpbandits.policies.evidences.standing import Standing as Standing
-from lpbandits.policies.evidences.tally import Tally as Tally
 from lpbandits.policies.evidences.taste import TasteEvidence as TasteEvidence
 from lpbandits.policies.evidences.utility import Utility as Utility
-from lpbandits.policies.evidences.wins import Wins as Wins
 
-_CLASSES: tuple[type[Evidence], ...] = (
-    Refit,
-    Marginal,
-    Incremental,
-    KnownMeans,
-    Utility,
-    Consistency,
-    Tally,
-    Standing,
-    TasteEvidence,
-    Inversions,
-    Paired,
-    Wins,
-)
-
-EVIDENCES: dict[str, type[Evidence]] = {evidence.kind: evidence for evidence in _CLASSES}
+_OF_REWARDS: tuple[type[Evidence], ...] = (Refit, Marginal, Incremental, KnownMeans, Utility, Consistency, Paired)
+_OF_DUELS: tuple[type[Evidence], ...] = (Inversions, Wins)
+_WITHOUT_STATES: tuple[type[Evidence], ...] = (Tally, Standing, TasteEvidence)
+EVIDENCES: dict[str, type[Evidence]] = {part.kind: part for part in (*_OF_REWARDS, *_OF_DUELS, *_WITHOUT_STATES)}
 """Evidences by their names in files; `lpbandits.register` adds others."""

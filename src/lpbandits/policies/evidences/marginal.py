@@ -1,4 +1,4 @@
-"""Marginal: the exact probability of a state's order given the rewards. The evidence of lpbts-marginal."""
+"""Marginal: the exact probability of each state's order given the rewards. The evidence of lpbts-marginal."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -12,15 +12,15 @@ from lpbandits.kernels.likelihood import noise_of
 from lpbandits.kernels.tally import record
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.base import Evidence
-from lpbandits.policies.evidences.chain import WORK_COLUMNS, WORK_ROWS, legendre_rule, log_ratio
+from lpbandits.policies.evidences.order_probability import WORK_COLUMNS, WORK_ROWS, legendre_rule, log_ratio
 from lpbandits.policies.posterior import normalise
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray
 
 NEGLIGIBLE = 36.0
-"""A state with a bound this far below the best score is not integrated."""
+"""States whose bound is this many nats below the best score are not integrated."""
 ROUNDING = 1e-13
-"""Smallest noise, relative to the largest distance of a mean from the centre."""
+"""The noise is at least this fraction of the largest distance of a mean from the centre, against rounding errors."""
 
 
 @kernel
@@ -68,14 +68,6 @@ def update_posterior(b: Arrays, n: int) -> None:
     normalise(b)
 
 
-@kernel
-def tell(b: Arrays, n: int, action: int, reward: float) -> int:
-    """Record the reward and update the posterior."""
-    n, _ = record(b, n, action, reward)
-    update_posterior(b, n)
-    return n
-
-
 @dataclass(frozen=True)
 class Marginal(Evidence):
     """The exact marginal likelihood of a state: the probability of its order given the rewards.
@@ -91,7 +83,6 @@ class Marginal(Evidence):
     kind: ClassVar[str] = "marginal"
     fitted: ClassVar[bool] = True
     batchable: ClassVar[bool] = True
-    tell = staticmethod(tell)
     expected_rewards = staticmethod(fitted_means)
     expected_reward = staticmethod(fitted_one)
     update_posterior = staticmethod(update_posterior)
@@ -103,3 +94,11 @@ class Marginal(Evidence):
     def work(self, model: PreferenceModel) -> tuple[int, int]:
         """Return scratch for the panels of an integral."""
         return WORK_ROWS, WORK_COLUMNS
+
+    @staticmethod
+    @kernel
+    def tell(b: Arrays, n: int, action: int, reward: float) -> int:
+        """Record the reward and update the posterior."""
+        n, _ = record(b, n, action, reward)
+        update_posterior(b, n)
+        return n

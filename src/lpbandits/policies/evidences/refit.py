@@ -1,30 +1,20 @@
-"""Refit: the likelihood of all rewards at each state's isotonic fit. The evidence of lpbTS."""
+"""Refit and incremental: the likelihood of rewards at each state's isotonic fit. The evidences of lpbTS."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+import numpy as np
+
+from lpbandits.errors import InvalidInput
+from lpbandits.kernels import layout
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.isotonic import fitted_means, fitted_one, pool
-from lpbandits.kernels.layout import (
-    BLOCK_COUNT,
-    BLOCK_SUM,
-    COUNT,
-    FAMILY,
-    GAUSSIAN,
-    GAUSSIAN_UNKNOWN,
-    LOG_PRIOR,
-    NOISE,
-    REWARDS,
-    SCORE,
-    SPREAD,
-    SUM,
-    Arrays,
-)
-from lpbandits.kernels.likelihood import guessed_square, own_mean_likelihood, unknown_noise
+from lpbandits.kernels.layout import BLOCK_COUNT, BLOCK_SUM, COUNT, FAMILY, NOISE, REWARDS, SCORE, SUM, Arrays
+from lpbandits.kernels.likelihood import guessed_square, log_likelihood, own_mean_likelihood, unknown_noise
 from lpbandits.kernels.tally import record
 from lpbandits.policies.base import Evidence
 from lpbandits.policies.posterior import normalise
-from lpbandits.rewards import Rewards
+from lpbandits.rewards import Rewards, as_rewards
 
 
 @kernel
@@ -37,41 +27,33 @@ def update_posterior(b: Arrays, n: int) -> None:
         count += b.slots[COUNT, slot]
         total += b.slots[SUM, slot]
     centre = total / count
-    precision = 0.5 * b.settings[REWARDS, NOISE] ** -2 if family == GAUSSIAN else 0.0
-    squares = 0.0  # of all rewards about the centre; only for unknown noise, as is the guess
+    precision = 0.5 * b.settings[REWARDS, NOISE] ** -2 if family == layout.GAUSSIAN else 0.0
+    squares = 0.0  # sum of squares of all rewards about the centre; like `guess`, used only if the noise is unknown
     guess = 0.0
-    if family == GAUSSIAN_UNKNOWN:
+    if family == layout.GAUSSIAN_UNKNOWN:
         guess = guessed_square(b, n)
         for slot in range(n):
             about = own_mean_likelihood(family, b.slots[SUM, slot], b.slots[COUNT, slot], centre)
-            squares += b.slots[SPREAD, slot] + about
+            squares += b.slots[layout.SPREAD, slot] + about
     for z in range(b.states.shape[1]):
         blocks = pool(b, 1 + z, n)
         score = 0.0
-        if family == GAUSSIAN:
+        if family == layout.GAUSSIAN:
             for i in range(blocks):
                 score += (b.work[BLOCK_SUM, i] - centre * b.work[BLOCK_COUNT, i]) ** 2 / b.work[BLOCK_COUNT, i]
             score *= precision
         else:
             for i in range(blocks):
                 score += own_mean_likelihood(family, b.work[BLOCK_SUM, i], b.work[BLOCK_COUNT, i], centre)
-            if family == GAUSSIAN_UNKNOWN:
+            if family == layout.GAUSSIAN_UNKNOWN:
                 score = unknown_noise(b, max(squares - score, 0.0), count, guess)
-        b.states[SCORE, z] = b.states[LOG_PRIOR, z] + score
+        b.states[SCORE, z] = b.states[layout.LOG_PRIOR, z] + score
     normalise(b)
-
-
-@kernel
-def tell(b: Arrays, n: int, action: int, reward: float) -> int:
-    """Record the reward and update the posterior."""
-    n, _ = record(b, n, action, reward)
-    update_posterior(b, n)
-    return n
 
 
 @dataclass(frozen=True)
 class Refit(Evidence):
-    """The likelihood of all rewards at the state's isotonic fit (Eq. `appr_posterior`).
+    """The likelihood of all rewards at the state's isotonic fit (the paper's Eq. 4).
 
     It depends only on counts, sums and spreads: outcomes may be late and in any order.
     """
@@ -80,7 +62,55 @@ class Refit(Evidence):
     kind: ClassVar[str] = "refit"
     fitted: ClassVar[bool] = True
     batchable: ClassVar[bool] = True
-    tell = staticmethod(tell)
     expected_rewards = staticmethod(fitted_means)
     expected_reward = staticmethod(fitted_one)
     update_posterior = staticmethod(update_posterior)
+
+    @staticmethod
+    @kernel
+    def tell(b: Arrays, n: int, action: int, reward: float) -> int:
+        """Record the reward and update the posterior."""
+        n, _ = record(b, n, action, reward)
+        update_posterior(b, n)
+        return n
+
+
+@dataclass(frozen=True)
+class Incremental(Evidence):
+    """The expanded algorithm: each round adds the newest reward's log-likelihood at the refitted mean.
+
+    It depends on the order of the rewards.
+    """
+
+    rewards: Rewards = field(default_factory=Rewards)
+    kind: ClassVar[str] = "incremental"
+    fitted: ClassVar[bool] = True
+    expected_rewards = staticmethod(fitted_means)
+    expected_reward = staticmethod(fitted_one)
+
+    def __post_init__(self) -> None:
+        if not as_rewards(self.rewards).noise_known:
+            raise InvalidInput("likelihood='incremental' needs a known noise; use likelihood='refit' for unknown noise")
+
+    @staticmethod
+    @kernel
+    def tell(b: Arrays, n: int, action: int, reward: float) -> int:
+        """score_z += log p(reward | the mean of `action` in z's isotonic fit of all rewards, this one included)."""
+        n, _ = record(b, n, action, reward)
+        family = int(b.settings[REWARDS, FAMILY])
+        m = b.states.shape[1]
+        largest = -np.inf
+        for z in range(m):
+            mean = fitted_one(b, n, z, action)
+            b.states[SCORE, z] += log_likelihood(family, reward, mean, b.settings[REWARDS, NOISE])
+            largest = max(largest, b.states[SCORE, z])
+        for z in range(m):
+            b.states[SCORE, z] -= largest
+        normalise(b)
+        return n
+
+    @staticmethod
+    @kernel
+    def update_posterior(b: Arrays, n: int) -> None:
+        """Keep the scores, which depend on the order of rewards, and normalise them."""
+        normalise(b)

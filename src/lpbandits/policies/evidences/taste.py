@@ -17,28 +17,8 @@ from lpbandits.typing import FloatArray
 
 
 @kernel
-def tell(b: Arrays, n: int, action: int, reward: float) -> int:
-    """Replace the action's part of the sums, and update the posterior of taste and scale."""
-    level = b.table[taste.COMMON, taste.LEVEL]
-    count = 0.0
-    mean = 0.0
-    spread = 0.0
-    slot = find(b.order, n, action)
-    if slot >= 0:
-        count = b.slots[COUNT, slot]
-        mean = b.slots[SUM, slot] / count - level
-        spread = b.slots[SPREAD, slot]
-    n, slot = record(b, n, action, reward)
-    new_mean = b.slots[SUM, slot] / b.slots[COUNT, slot] - level
-    taste.replace_part(b.table, b.own, action, count, mean, count + 1.0, new_mean)
-    add_repeats(b, action, min(count, 1.0), b.slots[SPREAD, slot] - spread)
-    taste.update_posterior(b.table, b.own)
-    return n
-
-
-@kernel
 def add_repeats(b: Arrays, action: int, repeats: float, spread: float) -> None:
-    """Add repeated rewards, with variance s² ψ (1 − L) about the action's mean, if their spread is recorded."""
+    """Add repeated rewards, with variance s² ψ (1 − L) about the action's mean, if their sum of squares is recorded."""
     if b.settings[REWARDS, FAMILY] == GAUSSIAN_UNKNOWN:
         noise = b.table[taste.VARIANCE, action] * (1.0 - b.table[taste.COMMON, taste.LASTING])
         b.own[taste.SUMS, taste.COUNT] += repeats
@@ -53,51 +33,25 @@ def update_posterior(b: Arrays, n: int) -> None:
         action = b.order[0, slot]
         count = b.slots[COUNT, slot]
         mean = b.slots[SUM, slot] / count - b.table[taste.COMMON, taste.LEVEL]
-        taste.replace_part(b.table, b.own, action, 0.0, 0.0, count, mean)
+        variance = taste.along(b.table, b.own, action)
+        taste.replace_part(b.table, b.own, action, variance, 0.0, 0.0, count, mean)
         add_repeats(b, action, count - 1.0, b.slots[SPREAD, slot])
     taste.update_posterior(b.table, b.own)
 
 
 @kernel
-def expected_rewards(b: Arrays, n: int, state: int, out: FloatArray) -> None:
-    """Write r0 + E[s (u + F·θ)]; for a tried action go the share L ψ/D of the way to its mean reward."""
-    taste.expect_untried(b.table, b.own, b.ranks.shape[1], out)
-    for slot in range(n):
-        action = b.order[0, slot]
-        count = b.slots[COUNT, slot]
-        out[action] += taste.lasting_share(b.table, count) * (b.slots[SUM, slot] / count - out[action])
-
-
-@kernel
-def predictive_sd(b: Arrays, n: int, out: FloatArray) -> None:
-    """Write the calibrated standard deviation of the next reward of each action."""
-    for action in range(b.ranks.shape[1]):
-        out[action] = taste.foreseen_sd(b.table, b.own, action, 0.0)
-    for slot in range(n):
-        action = b.order[0, slot]
-        out[action] = taste.foreseen_sd(b.table, b.own, action, b.slots[COUNT, slot])
-    for action in range(b.ranks.shape[1]):
-        out[action] *= b.table[taste.COMMON, taste.CALIBRATION]
-
-
-@kernel
-def expected_reward(b: Arrays, n: int, state: int, action: int) -> float:
-    """Return `expected_rewards` of one action, up to rounding."""
-    taste.lean(b.table, b.own)
-    mean = taste.expected_reward(b.table, b.own, action)
-    slot = find(b.order, n, action)
-    if slot < 0:
-        return mean
-    count = b.slots[COUNT, slot]
-    return float(mean + taste.lasting_share(b.table, count) * (b.slots[SUM, slot] / count - mean))
-
-
-@kernel
 def predictive_sd_one(b: Arrays, n: int, action: int) -> float:
-    """Return `predictive_sd` of one action."""
+    """Return the calibrated standard deviation of the next reward of an action."""
     slot = find(b.order, n, action)
     count = b.slots[COUNT, slot] if slot >= 0 else 0.0
     return float(taste.foreseen_sd(b.table, b.own, action, count) * b.table[taste.COMMON, taste.CALIBRATION])
+
+
+def taste_of(model: PreferenceModel) -> TasteModel:
+    """Return the model's taste; raise `InvalidInput` if it has none."""
+    if model.taste is None:
+        raise InvalidInput("taste needs a model with a taste; fit one from a log: lpb fit, or fit_states(…)")
+    return model.taste
 
 
 @dataclass(frozen=True)
@@ -106,13 +60,7 @@ class TasteEvidence(Evidence):
 
     Each person has a level, a scale and tastes, learned jointly, so that every reward is informative about every
     action. `predictive_sd` is the standard deviation of the next reward. Rewards of any family are treated as Gaussian;
-    the noise is learned with the scale.
-
-    Parameters
-    ----------
-    lasting
-        Share of the residual variance that is a lasting preference for the action, from 0 (all noise) to 0.99; the
-        model's by default. It matters only if actions repeat.
+    the noise is learned with the scale. `lasting` is as in `Taste`.
     """
 
     rewards: Rewards = field(default_factory=Rewards)
@@ -123,12 +71,8 @@ class TasteEvidence(Evidence):
     probabilistic: ClassVar[bool] = False
     derived: ClassVar[bool] = True
     predictive: ClassVar[bool] = True
-    tell = staticmethod(tell)
-    expected_rewards = staticmethod(expected_rewards)
-    predictive_sd = staticmethod(predictive_sd)
-    expected_reward = staticmethod(expected_reward)
-    predictive_sd_one = staticmethod(predictive_sd_one)
     update_posterior = staticmethod(update_posterior)
+    predictive_sd_one = staticmethod(predictive_sd_one)
 
     def __post_init__(self) -> None:
         lasting = self.lasting
@@ -144,9 +88,52 @@ class TasteEvidence(Evidence):
         """Return the prior of a new person's taste."""
         return taste_of(model).start()
 
+    @staticmethod
+    @kernel
+    def tell(b: Arrays, n: int, action: int, reward: float) -> int:
+        """Replace the action's part of the sums, and update the posterior of taste and scale."""
+        level = b.table[taste.COMMON, taste.LEVEL]
+        count = 0.0
+        mean = 0.0
+        spread = 0.0
+        slot = find(b.order, n, action)
+        if slot >= 0:
+            count = b.slots[COUNT, slot]
+            mean = b.slots[SUM, slot] / count - level
+            spread = b.slots[SPREAD, slot]
+        n, slot = record(b, n, action, reward)
+        new_mean = b.slots[SUM, slot] / b.slots[COUNT, slot] - level
+        variance = taste.along(b.table, b.own, action)
+        taste.replace_part(b.table, b.own, action, variance, count, mean, count + 1.0, new_mean)
+        add_repeats(b, action, min(count, 1.0), b.slots[SPREAD, slot] - spread)
+        taste.update_posterior(b.table, b.own)
+        return n
 
-def taste_of(model: PreferenceModel) -> TasteModel:
-    """Return the model's taste; raise `InvalidInput` if it has none."""
-    if model.taste is None:
-        raise InvalidInput("taste needs a model with a taste; fit one from a log: lpb fit, or fit_states(…)")
-    return model.taste
+    @staticmethod
+    @kernel
+    def expected_rewards(b: Arrays, n: int, state: int, out: FloatArray) -> None:
+        """Write M = r0 + E[s (u + F·θ)]; for a tried action (1 − w) M + w · its mean reward, w = L ψ/D."""
+        taste.expect_untried(b.table, b.own, b.ranks.shape[1], out)
+        for slot in range(n):
+            action = b.order[0, slot]
+            count = b.slots[COUNT, slot]
+            out[action] += taste.lasting_share(b.table, count) * (b.slots[SUM, slot] / count - out[action])
+
+    @staticmethod
+    @kernel
+    def predictive_sd(b: Arrays, n: int, out: FloatArray) -> None:
+        """Write the standard deviation of the next reward of each action."""
+        for action in range(b.ranks.shape[1]):
+            out[action] = predictive_sd_one(b, n, action)
+
+    @staticmethod
+    @kernel
+    def expected_reward(b: Arrays, n: int, state: int, action: int) -> float:
+        """Return `expected_rewards` of one action, up to rounding."""
+        taste.lean(b.table, b.own)
+        mean = taste.expected_reward(b.table, b.own, action)
+        slot = find(b.order, n, action)
+        if slot < 0:
+            return mean
+        count = b.slots[COUNT, slot]
+        return float(mean + taste.lasting_share(b.table, count) * (b.slots[SUM, slot] / count - mean))

@@ -23,14 +23,14 @@ from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray
 
 WIDTH = 0.5  # w
-GUESS_WEIGHT = 2.0  # weight, in tried actions, of the guess that g equals the noise
+GUESS_WEIGHT = 2.0  # the guess g = σ counts as this many tried actions
 NEGLIGIBLE = 10.0  # a state with a bound this far (in nats, plus log m) below the best is not refined
 
-ISOTONIC = 0  # the setting
+ISOTONIC = 1  # the second setting, after the slack
 # rows of the table, a column per action: x of each state, then t
 # rows of `own`, a column per state; u_a = σ²/n_a + g² t_a is the variance of ȳ_a about α + β x_a
 X = 0  # Σ x/u over the tried actions
-XX = 1  # Σ x²/u; in the end S_xx (w g)²
+XX = 1  # Σ x²/u; overwritten by S_xx (w g)²
 XY = 2  # Σ xȳ/u, with ȳ about the mean of all
 LEVEL = 3  # expected α
 SLOPE = 4  # expected β
@@ -66,10 +66,11 @@ def scale_of(b: Arrays, n: int, noise: float, middle: float) -> float:
 
 @kernel
 def fit(b: Arrays, n: int, middle: float) -> None:
-    """Write ½ S_xy² / S_xx for every state: log p(rewards | z) is that − ½ log(S_xx (w g)²) + a common constant.
+    """Write ½ S_xy² / S_xx for every state z.
 
-    S are sums of squares and products about the level, weighted by 1/u; the prior of β is one more observation of g
-    with variance (w g)².
+    log p(rewards | z) is this value minus ½ log(S_xx (w g)²), plus a constant common to all states. S are sums of
+    squares and products about the level, weighted by 1/u; the prior of β is one more observation of g with variance
+    (w g)².
     """
     m = b.states.shape[1]
     noise = noise_of(b, n)
@@ -113,7 +114,7 @@ def misfit(b: Arrays, state: int, n: int, middle: float, squares: float) -> floa
 def update_posterior(b: Arrays, n: int) -> None:
     """score_z = log prior_z + (1 − h) log p(rewards | z) − h · misfit_z / 2σ², with h the isotonic share.
 
-    An upper bound without the negative terms comes first; states with a negligible bound keep it.
+    An upper bound is computed first, without the negative terms; only states whose bound matters are refined.
     """
     share = b.settings[EVIDENCE, ISOTONIC]
     middle = middle_of(b, n)
@@ -140,64 +141,6 @@ def update_posterior(b: Arrays, n: int) -> None:
     normalise(b)
 
 
-@kernel
-def tell(b: Arrays, n: int, action: int, reward: float) -> int:
-    """Record the reward and update the posterior."""
-    n, _ = record(b, n, action, reward)
-    update_posterior(b, n)
-    return n
-
-
-@kernel
-def expected_rewards(b: Arrays, n: int, state: int, out: FloatArray) -> None:
-    """Write M_a = α + β x_a, and for a tried action go c n / (1 + c n) of the way to its mean reward, c = g² t / σ²."""
-    m = b.states.shape[1]
-    for a in range(b.ranks.shape[1]):
-        out[a] = b.own[LEVEL, state] + b.own[SLOPE, state] * b.table[state, a]
-    loose = (b.own[COMMON, SCALE] / b.own[COMMON, SIGMA]) ** 2
-    for slot in range(n):
-        a = b.order[0, slot]
-        c = loose * b.table[m, a]
-        out[a] = (out[a] + c * b.slots[SUM, slot]) / (1.0 + c * b.slots[COUNT, slot])
-
-
-@kernel
-def predictive_sd(b: Arrays, n: int, out: FloatArray) -> None:
-    """Write the standard deviation of g e_a given the rewards, σ √(c / (1 + c n)), c = g² t / σ²."""
-    m = b.states.shape[1]
-    loose = (b.own[COMMON, SCALE] / b.own[COMMON, SIGMA]) ** 2
-    for a in range(b.ranks.shape[1]):
-        out[a] = loose * b.table[m, a]
-    for slot in range(n):
-        a = b.order[0, slot]
-        out[a] /= 1.0 + out[a] * b.slots[COUNT, slot]
-    for a in range(b.ranks.shape[1]):
-        out[a] = b.own[COMMON, SIGMA] * np.sqrt(out[a])
-
-
-@kernel
-def expected_reward(b: Arrays, n: int, state: int, action: int) -> float:
-    """Return `expected_rewards` of one action; NaN without outcomes, because the level is unknown."""
-    if n == 0:
-        return np.nan
-    mean: float = b.own[LEVEL, state] + b.own[SLOPE, state] * b.table[state, action]
-    slot = find(b.order, n, action)
-    if slot < 0:
-        return mean
-    c: float = (b.own[COMMON, SCALE] / b.own[COMMON, SIGMA]) ** 2 * b.table[b.states.shape[1], action]
-    return float((mean + c * b.slots[SUM, slot]) / (1.0 + c * b.slots[COUNT, slot]))
-
-
-@kernel
-def predictive_sd_one(b: Arrays, n: int, action: int) -> float:
-    """Return `predictive_sd` of one action."""
-    c = (b.own[COMMON, SCALE] / b.own[COMMON, SIGMA]) ** 2 * b.table[b.states.shape[1], action]
-    slot = find(b.order, n, action)
-    if slot >= 0:
-        c /= 1.0 + c * b.slots[COUNT, slot]
-    return float(b.own[COMMON, SIGMA] * np.sqrt(c))
-
-
 def units(model: PreferenceModel) -> tuple[FloatArray, FloatArray]:
     """Return m×k utilities with mean 0 and spread 1 in every state, and per action the variance of their errors.
 
@@ -222,11 +165,8 @@ def units(model: PreferenceModel) -> tuple[FloatArray, FloatArray]:
 class Utility(Evidence):
     """The likelihood of the rewards given each state's approximate utilities, on the person's level and scale.
 
-    A person deviates from the utilities by the model's errors (averaged over states) plus `slack`, a variance in units
-    of the utilities' spread. Without errors or utilities in the model, equally spaced ranks replace them, and the slack
-    of k actions is multiplied by 10/k, because many uneven gaps average out. Rewards of any family are treated as
-    Gaussian. `isotonic` is the weight of the isotonic fits in the score, which makes it robust to rewards that follow
-    no such scale.
+    A person deviates from the utilities by the model's errors (averaged over states) plus `slack`. The isotonic fits
+    make the score robust to rewards that are not linear in the utilities. The settings are as in `LpbUtility`.
     """
 
     rewards: Rewards = field(default_factory=Rewards)
@@ -235,11 +175,6 @@ class Utility(Evidence):
     kind: ClassVar[str] = "utility"
     derived: ClassVar[bool] = True
     batchable: ClassVar[bool] = True
-    tell = staticmethod(tell)
-    expected_rewards = staticmethod(expected_rewards)
-    predictive_sd = staticmethod(predictive_sd)
-    expected_reward = staticmethod(expected_reward)
-    predictive_sd_one = staticmethod(predictive_sd_one)
     update_posterior = staticmethod(update_posterior)
 
     def __post_init__(self) -> None:
@@ -253,12 +188,66 @@ class Utility(Evidence):
         return np.vstack([x, np.maximum(error + slack, LEAST_ERROR)])
 
     def own(self, model: PreferenceModel) -> FloatArray:
-        """Return the expectations for a new person: utilities in units of the noise."""
+        """Return `b.own` of a new person: level 0, and the noise as the slope, σ and g."""
         own = np.zeros((ROWS, max(model.n_states, 2)))
         own[SLOPE, : model.n_states] = self.rewards.sd
         own[COMMON, [SIGMA, SCALE]] = self.rewards.sd
         return own
 
-    def settings(self) -> tuple[float, ...]:
-        """Return the isotonic share."""
-        return (self.isotonic,)
+    @staticmethod
+    @kernel
+    def tell(b: Arrays, n: int, action: int, reward: float) -> int:
+        """Record the reward and update the posterior."""
+        n, _ = record(b, n, action, reward)
+        update_posterior(b, n)
+        return n
+
+    @staticmethod
+    @kernel
+    def expected_rewards(b: Arrays, n: int, state: int, out: FloatArray) -> None:
+        """Write M_a = α + β x_a; for a tried action go c n / (1 + c n) of the way to its mean reward, c = g² t / σ²."""
+        m = b.states.shape[1]
+        for a in range(b.ranks.shape[1]):
+            out[a] = b.own[LEVEL, state] + b.own[SLOPE, state] * b.table[state, a]
+        loose = (b.own[COMMON, SCALE] / b.own[COMMON, SIGMA]) ** 2
+        for slot in range(n):
+            a = b.order[0, slot]
+            c = loose * b.table[m, a]
+            out[a] = (out[a] + c * b.slots[SUM, slot]) / (1.0 + c * b.slots[COUNT, slot])
+
+    @staticmethod
+    @kernel
+    def predictive_sd(b: Arrays, n: int, out: FloatArray) -> None:
+        """Write the standard deviation of g e_a given the rewards, σ √(c / (1 + c n)), c = g² t / σ²."""
+        m = b.states.shape[1]
+        loose = (b.own[COMMON, SCALE] / b.own[COMMON, SIGMA]) ** 2
+        for a in range(b.ranks.shape[1]):
+            out[a] = loose * b.table[m, a]
+        for slot in range(n):
+            a = b.order[0, slot]
+            out[a] /= 1.0 + out[a] * b.slots[COUNT, slot]
+        for a in range(b.ranks.shape[1]):
+            out[a] = b.own[COMMON, SIGMA] * np.sqrt(out[a])
+
+    @staticmethod
+    @kernel
+    def expected_reward(b: Arrays, n: int, state: int, action: int) -> float:
+        """Return `expected_rewards` of one action; NaN without outcomes, because the level is unknown."""
+        if n == 0:
+            return np.nan
+        mean: float = b.own[LEVEL, state] + b.own[SLOPE, state] * b.table[state, action]
+        slot = find(b.order, n, action)
+        if slot < 0:
+            return mean
+        c: float = (b.own[COMMON, SCALE] / b.own[COMMON, SIGMA]) ** 2 * b.table[b.states.shape[1], action]
+        return float((mean + c * b.slots[SUM, slot]) / (1.0 + c * b.slots[COUNT, slot]))
+
+    @staticmethod
+    @kernel
+    def predictive_sd_one(b: Arrays, n: int, action: int) -> float:
+        """Return `predictive_sd` of one action."""
+        c = (b.own[COMMON, SCALE] / b.own[COMMON, SIGMA]) ** 2 * b.table[b.states.shape[1], action]
+        slot = find(b.order, n, action)
+        if slot >= 0:
+            c /= 1.0 + c * b.slots[COUNT, slot]
+        return float(b.own[COMMON, SIGMA] * np.sqrt(c))

@@ -10,11 +10,8 @@ from lpbandits.kernels.choices import position
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import POSTERIOR, RULE, RULE_WORK, Arrays
 from lpbandits.kernels.random import STATE, uniform
-from lpbandits.model import PreferenceModel
 from lpbandits.policies.base import Rule, expected_rewards, predictive_sd, set_frozen
-from lpbandits.policies.belief import Belief
-from lpbandits.policies.policy import Policy
-from lpbandits.policies.posterior import counted_states
+from lpbandits.policies.posterior import averaging_threshold
 from lpbandits.typing import FloatArray, IntArray
 
 HOPE = 0  # the setting
@@ -42,16 +39,16 @@ def add_state(b: Arrays, offered: IntArray, size: int, p: float, origin: float) 
 
 
 @kernel
-def cheapest(work: FloatArray, size: int, price: float, least: int) -> int:
-    """Return the action with the smallest 2 gap − price · information, `least` unless another is clearly lower."""
-    value = 2.0 * work[GAP, least] - price * work[INFORMATION, least]
-    margin = 1e-12 * (abs(value) + work[GAP, least])
+def cheapest(work: FloatArray, size: int, price: float, current: int) -> int:
+    """Return the action with the smallest 2 gap − price · information; `current` unless one is clearly lower."""
+    value = 2.0 * work[GAP, current] - price * work[INFORMATION, current]
+    margin = 1e-12 * (abs(value) + work[GAP, current])  # beyond rounding
     for i in range(size):
         other = 2.0 * work[GAP, i] - price * work[INFORMATION, i]
         if other < value - margin:
-            least = i
+            current = i
             value = other
-    return least
+    return current
 
 
 @kernel
@@ -92,45 +89,6 @@ def best_mix(work: FloatArray, size: int) -> tuple[int, int, float]:
     return first, last, share
 
 
-@kernel
-def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
-    """Play one of the two actions of the best mix.
-
-    M_z(a) is the expected reward of action a in state z, D(a) its standard deviation, and h the `hope`. The gap of an
-    action is Σ p_z max_i (M_z(i) + h D(i)) − Σ p_z M_z(a), its information Var_p M_z(a) + h² D(a)².
-    """
-    size = b.ranks.shape[1] if len(offered) == 0 else len(offered)
-    for i in range(size):
-        b.work[GAP, i] = 0.0
-        b.work[INFORMATION, i] = 0.0
-    predictive_sd(b, n, b.work[SD])
-    least, mass = counted_states(b)
-    best = 0.0
-    origin = np.nan  # rewards are centred, so that the variance keeps its precision
-    for z in range(b.states.shape[1]):
-        if b.states[POSTERIOR, z] >= least:
-            p = b.states[POSTERIOR, z] / mass
-            expected_rewards(b, n, z, b.work[MEAN])
-            if np.isnan(origin):
-                origin = b.work[MEAN, 0]
-            best += p * add_state(b, offered, size, p, origin)
-    for i in range(size):
-        mean = b.work[GAP, i]
-        b.work[INFORMATION, i] = max(b.work[INFORMATION, i] - mean * mean, 0.0)
-        b.work[GAP, i] = max(best - mean, 0.0)
-    first, last, share = best_mix(b.work, size)
-    at = last if share > 0.0 and uniform(seed, person, round_, STATE, 0) < share else first
-    return at if len(offered) == 0 else offered[at]
-
-
-@kernel
-def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
-    """Return an action's share of the best mix, from the scratch that `choose` left."""
-    first, last, share = best_mix(b.work, b.ranks.shape[1] if len(offered) == 0 else len(offered))
-    at = position(offered, action)
-    return (1.0 - share if at == first else 0.0) + (share if at == last else 0.0)
-
-
 @dataclass(frozen=True)
 class InformationDirected(Rule):
     """Play the mix of actions with the smallest (expected regret)² / information (Russo and Van Roy 2018).
@@ -141,27 +99,48 @@ class InformationDirected(Rule):
 
     hope: float = 0.6
     kind: ClassVar[str] = "information-directed"
+    work_rows: ClassVar[int] = 4
     needs_expectations: ClassVar[bool] = True
-    choose = staticmethod(choose)
-    probability = staticmethod(probability)
 
     def __post_init__(self) -> None:
         set_frozen(self, hope=validate.as_number(self.hope, "hope", low=0, high=100))
 
-    def settings(self) -> tuple[float, ...]:
-        """Return `hope`."""
-        return (self.hope,)
+    @staticmethod
+    @kernel
+    def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
+        """Play one of the two actions of the best mix.
 
-    def work(self, model: PreferenceModel) -> tuple[int, int]:
-        """Return four rows, one column per action."""
-        return (4, model.n_actions)
+        M_z(a) is the expected reward of action a in state z, D(a) its standard deviation, and h the `hope`. The gap of
+        an action is Σ p_z max_i (M_z(i) + h D(i)) − Σ p_z M_z(a), its information Var_p M_z(a) + h² D(a)².
+        """
+        k = b.ranks.shape[1]
+        size = k if len(offered) == 0 else len(offered)
+        for i in range(size):
+            b.work[GAP, i] = 0.0
+            b.work[INFORMATION, i] = 0.0
+        predictive_sd(b, n, b.work[SD, :k])
+        least, mass = averaging_threshold(b)
+        best = 0.0
+        origin = np.nan  # rewards are centred, so that the variance keeps its precision
+        for z in range(b.states.shape[1]):
+            if b.states[POSTERIOR, z] >= least:
+                p = b.states[POSTERIOR, z] / mass
+                expected_rewards(b, n, z, b.work[MEAN, :k])
+                if np.isnan(origin):
+                    origin = b.work[MEAN, 0]
+                best += p * add_state(b, offered, size, p, origin)
+        for i in range(size):
+            mean = b.work[GAP, i]
+            b.work[INFORMATION, i] = max(b.work[INFORMATION, i] - mean * mean, 0.0)
+            b.work[GAP, i] = max(best - mean, 0.0)
+        first, last, share = best_mix(b.work, size)
+        at = last if share > 0.0 and uniform(seed, person, round_, STATE, 0) < share else first
+        return at if len(offered) == 0 else offered[at]
 
-    def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
-        """Return the shares of the best mix."""
-        policy.choice(belief, offered)  # leaves gaps and information in the belief's scratch
-        allowed = policy.allowed(offered)
-        first, last, share = best_mix(belief.work, len(allowed))
-        out = np.zeros(policy.model.n_actions)
-        out[allowed[first]] += 1.0 - share
-        out[allowed[last]] += share
-        return out
+    @staticmethod
+    @kernel
+    def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
+        """Return an action's share of the best mix, from the scratch that `choose` left."""
+        first, last, share = best_mix(b.work, b.ranks.shape[1] if len(offered) == 0 else len(offered))
+        at = position(offered, action)
+        return (1.0 - share if at == first else 0.0) + (share if at == last else 0.0)

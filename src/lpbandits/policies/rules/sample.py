@@ -1,4 +1,4 @@
-"""Sample: draw a state from the posterior, play its best action. The rule of lpbTS and mTS."""
+"""Draw states from the posterior and play what is best in them. The rules of lpbTS, mTS, lpb-utility and lpb-duel."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,48 +6,18 @@ from typing import ClassVar
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.kernels import layout
-from lpbandits.kernels.choices import pick, position
-from lpbandits.kernels.compiler import kernel
-from lpbandits.kernels.layout import POSTERIOR, RULE, Arrays
+from lpbandits.kernels.choices import largest, pick
+from lpbandits.kernels.compiler import jit_in_place, kernel
+from lpbandits.kernels.layout import COUNT, POSTERIOR, RULE, RULE_WORK, Arrays
 from lpbandits.kernels.random import FIRST, STATE, uniform
-from lpbandits.policies.base import Rule, set_frozen
+from lpbandits.policies.base import Feedback, Rule, equal_probability, expected_rewards, set_frozen
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.posterior import draw_state, favourite
-from lpbandits.typing import FloatArray, IntArray
+from lpbandits.typing import FloatArray, Int32Array, IntArray
 
-UNIFORM_FIRST = 0  # the setting: 1 if the first action is uniform
-
-
-@kernel
-def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
-    """Draw z ~ posterior, play the best allowed action of z (Algorithm 1, lines 3 and 4)."""
-    if n == 0 and b.settings[RULE, UNIFORM_FIRST] > 0.0:
-        return pick(b, offered, uniform(seed, person, round_, FIRST, 0))
-    return favourite(b, draw_state(b, uniform(seed, person, round_, STATE, 0)), offered)
-
-
-@kernel
-def sampled_state(b: Arrays, n: int, seed: int, person: int, round_: int) -> int:
-    """Return the drawn state, -1 if the first action is uniform."""
-    if n == 0 and b.settings[RULE, UNIFORM_FIRST] > 0.0:
-        return -1
-    return draw_state(b, uniform(seed, person, round_, STATE, 0))
-
-
-@kernel
-def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
-    """Return the posterior mass of the states whose best allowed action is `action`."""
-    if n == 0 and b.settings[RULE, UNIFORM_FIRST] > 0.0:
-        if position(offered, action) < 0:
-            return 0.0
-        return 1.0 / (b.ranks.shape[1] if len(offered) == 0 else len(offered))
-    out = 0.0
-    for z in range(b.states.shape[1]):
-        if favourite(b, z, offered) == action:
-            out += b.states[POSTERIOR, z]
-    return out
+UNIFORM_FIRST = 0  # the setting of `Sample`: 1 if the first action is uniform
+SAME = 1e-12  # posterior masses closer than this count as equal, so that rounding decides nothing
 
 
 @dataclass(frozen=True)
@@ -59,9 +29,6 @@ class Sample(Rule):
 
     first: str = "prior"
     kind: ClassVar[str] = "sample"
-    choose = staticmethod(choose)
-    probability = staticmethod(probability)
-    sampled_state = staticmethod(sampled_state)
 
     def __post_init__(self) -> None:
         set_frozen(self, first=validate.as_choice(self.first, "first", ("prior", "uniform")))
@@ -70,10 +37,140 @@ class Sample(Rule):
         """Return 1 if the first action is uniform."""
         return (float(self.first == "uniform"),)
 
+    @staticmethod
+    @kernel
+    def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
+        """Draw z ~ posterior, play the best allowed action of z (Algorithm 1, lines 3 and 4)."""
+        if n == 0 and b.settings[RULE, UNIFORM_FIRST] > 0.0:
+            return pick(b, offered, uniform(seed, person, round_, FIRST, 0))
+        return favourite(b, draw_state(b, uniform(seed, person, round_, STATE, 0)), offered)
+
+    @staticmethod
+    @kernel
+    def sampled_state(b: Arrays, n: int, seed: int, person: int, round_: int) -> int:
+        """Return the drawn state, -1 if the first action is uniform."""
+        if n == 0 and b.settings[RULE, UNIFORM_FIRST] > 0.0:
+            return -1
+        return draw_state(b, uniform(seed, person, round_, STATE, 0))
+
+    @staticmethod
+    @kernel
+    def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
+        """Return the posterior mass of the states whose best allowed action is `action`."""
+        if n == 0 and b.settings[RULE, UNIFORM_FIRST] > 0.0:
+            return equal_probability(b, n, offered, play, action)
+        out = 0.0
+        for z in range(b.states.shape[1]):
+            if favourite(b, z, offered) == action:
+                out += b.states[POSTERIOR, z]
+        return out
+
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
-        """Return the posterior mass of the states with each best allowed action."""
+        """Return, for each action, the probability of the states whose best allowed action it is."""
         if belief.tried == 0 and self.first == "uniform":
             return policy.equally(policy.allowed(offered))
         out = np.zeros(policy.model.n_actions)
-        np.add.at(out, policy.favourites(offered), belief.states[layout.POSTERIOR])
+        np.add.at(out, policy.favourites(offered), belief.states[POSTERIOR])
         return out
+
+
+@dataclass(frozen=True)
+class BestExpected(Rule):
+    """Draw a state from the posterior, play the action with the largest expected reward in that state.
+
+    `Sample` plays the state's first action; this rule abandons it if its rewards are lower than expected.
+    """
+
+    kind: ClassVar[str] = "best-expected"
+    work_rows: ClassVar[int] = 1
+    needs_expectations: ClassVar[bool] = True
+
+    @staticmethod
+    @kernel
+    def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
+        """Draw z ~ posterior, play argmax_a M_z(a)."""
+        means = b.work[RULE_WORK, : b.ranks.shape[1]]
+        expected_rewards(b, n, draw_state(b, uniform(seed, person, round_, STATE, 0)), means)
+        return largest(means, offered)
+
+    @staticmethod
+    @kernel
+    def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
+        """Return the probability of the states in which this action has the largest expected reward."""
+        means = b.work[RULE_WORK, : b.ranks.shape[1]]
+        out = 0.0
+        for z in range(b.states.shape[1]):
+            if b.states[POSTERIOR, z] > 0.0:
+                expected_rewards(b, n, z, means)
+                if largest(means, offered) == action:
+                    out += b.states[POSTERIOR, z]
+        return out
+
+    def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
+        """Return, for each action, the probability of the states in which it has the largest expected reward."""
+        allowed = policy.allowed(offered)
+        best = allowed[np.argmax(policy.expected(belief)[:, allowed], axis=1)]
+        out = np.zeros(policy.model.n_actions)
+        np.add.at(out, best, belief.states[POSTERIOR])
+        return out
+
+
+@jit_in_place
+def challenger(ranks: Int32Array, states: FloatArray, offered: IntArray, action: int) -> int:
+    """Return the action with the most uncertain duel against `action`: the posterior is most divided about the winner.
+
+    Ties go to the largest mean rank distance from `action`, for which a duel is most informative.
+    """
+    m, k = ranks.shape
+    chosen = action
+    largest_variance = -1.0
+    farthest = -1.0
+    for i in range(k if len(offered) == 0 else len(offered)):
+        other = i if len(offered) == 0 else offered[i]
+        if other == action:
+            continue
+        above = 0.0
+        distance = 0.0
+        for z in range(m):
+            difference = ranks[z, other] - ranks[z, action]
+            distance += states[POSTERIOR, z] * abs(difference)
+            if difference < 0:
+                above += states[POSTERIOR, z]
+        variance = above * (1.0 - above)
+        if variance > largest_variance + SAME or (variance > largest_variance - SAME and distance > farthest + SAME):
+            chosen = other
+            largest_variance = variance
+            farthest = distance
+    return chosen
+
+
+@dataclass(frozen=True)
+class TwoStates(Rule):
+    """Play the best actions of two drawn states; if these agree, the most informative challenger replaces one."""
+
+    kind: ClassVar[str] = "two-states"
+    feedback: ClassVar[Feedback] = "duels"
+
+    @staticmethod
+    @kernel
+    def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> tuple[int, int]:
+        """Draw two states; their best actions form the duel.
+
+        If both have the same best action, its opponent is the most informative challenger as long as the posterior mass
+        of states with another best action exceeds 1/(t + 2) in round t. Below that it duels itself, which costs nothing
+        if it is the best; as t grows the threshold falls, so that no pair is played for ever.
+        """
+        first = favourite(b, draw_state(b, uniform(seed, person, round_, STATE, 0)), offered)
+        second = favourite(b, draw_state(b, uniform(seed, person, round_, STATE, 1)), offered)
+        if first != second:
+            return first, second
+        other_best = 0.0
+        for z in range(b.states.shape[1]):
+            if favourite(b, z, offered) != first:
+                other_best += b.states[POSTERIOR, z]
+        rounds = 3.0
+        for slot in range(n):
+            rounds += 0.5 * b.slots[COUNT, slot]  # a duel counts for both
+        if other_best * rounds > 1.0 + SAME * rounds:
+            second = challenger(b.ranks, b.states, offered, first)
+        return first, second

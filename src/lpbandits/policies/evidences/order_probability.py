@@ -33,9 +33,9 @@ CROWD = 6
 PANELS = 192
 """Largest number of panels; if more are needed (about 150 indistinguishable actions), panels become wider."""
 STEEP = 16.0
-"""From this |G| s on, A follows its integrand, and panels may be as wide as s."""
+"""If |G| s is at least this, A varies as slowly as its integrand, and panels may be as wide as s."""
 DECAY = 24.0
-"""e^{Gx} is negligible, and A smooth, beyond this many 1/|G|."""
+"""Beyond this many multiples of 1/|G|, e^{Gx} is negligible and A is smooth."""
 STIFF = 1.5
 """Above this product of |G| and half its width, a panel is integrated by derivatives."""
 
@@ -74,13 +74,7 @@ AT_END = DERIVATIVE + NODES
 
 
 def legendre_rule() -> FloatArray:
-    """Return the Gauss-Legendre table.
-
-    >>> rule = legendre_rule()
-    >>> x = rule[NODE]
-    >>> round(float(rule[WEIGHT] @ x**4), 12), round(float(x**4 @ rule[BEYOND:DERIVATIVE, 0] + x[0] ** 5 / 5), 12)
-    (0.4, 0.2)
-    """
+    """Return the table of Gauss-Legendre integration on (−1, 1)."""
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     powers = np.arange(NODES)
     inverse = np.linalg.inv(np.vander(nodes, increasing=True))
@@ -93,7 +87,8 @@ def legendre_rule() -> FloatArray:
 def find_intervals(b: Arrays, row: int, n: int, centre: float, noise: float) -> None:
     """Write θ, s, G and the interval of each variable in the order of `b.order[row]`, given the latest fit of `pool`.
 
-    No variable is above those before it, below those behind it, or more than a few 1/|G| below the previous one.
+    Each interval is clipped: not above the earlier ones, not below the later ones, and at most a few 1/|G| below the
+    previous one.
     """
     work = b.work
     block = 0
@@ -196,8 +191,7 @@ def shape(work: FloatArray, rule: FloatArray, width: float, tilt: float) -> None
 def integrate_by_derivatives(panel: FloatArray, rule: FloatArray, stiffness: float, edge: float) -> float:
     """Replace the integrand at a panel's nodes by A, given A at its right end (`edge`); return A at its left end.
 
-    A is a polynomial plus a decaying exponential that matches `edge`; without a variable that begins here, the
-    exponential vanishes up to rounding.
+    A is a polynomial plus a decaying exponential that matches `edge`.
     """
     for j in range(NODES):
         panel[FRESH + j] = panel[j] / stiffness
@@ -240,7 +234,7 @@ def log_group(b: Arrays, start: int, end: int) -> float:
         panels = cut(work, start, end, max_width)
     total = 0.0
     first = 0
-    held = 0  # panels before this one hold the previous A; from `bottom` down it is level e^{drift (bottom − x)}
+    held = 0  # panels before this one hold the previous A; below `bottom` it equals level e^{drift (bottom − x)}
     level = 1.0
     drift = 0.0
     bottom = 0.0

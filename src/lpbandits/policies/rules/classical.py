@@ -1,0 +1,199 @@
+"""Classical bandit rules, without latent states: Thompson sampling, UCB1 and uniform choice."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from lpbandits import validate
+from lpbandits.kernels.choices import pick, pick_untried, position
+from lpbandits.kernels.compiler import kernel
+from lpbandits.kernels.layout import COUNT, NOISE, REWARDS, RULE, RULE_WORK, SUM, Arrays
+from lpbandits.kernels.random import FIRST, VALUE, largest_normal, normal, scrambled, uniform, unit, words
+from lpbandits.kernels.tally import find
+from lpbandits.model import PreferenceModel
+from lpbandits.policies.base import Rule, equal_probability, set_frozen
+from lpbandits.policies.belief import Belief
+from lpbandits.policies.policy import Policy
+from lpbandits.rewards import MIN_NOISE
+from lpbandits.typing import FloatArray, IntArray
+
+# settings of `Thompson`: its first two fields
+PRIOR_MEAN = 0
+PRIOR_SD = 1
+# its rows of scratch, per slot
+MEAN = RULE_WORK
+SD = RULE_WORK + 1
+
+
+def _probability_of_largest(mean: FloatArray, sd: FloatArray, copies: FloatArray) -> FloatArray:
+    """Return, for each normal variable, the probability that it is the largest of all.
+
+    Each takes part in `copies` independent copies, and its probability is that any of them is the largest.
+
+    Gauss-Legendre between knots on every normal's scale, so that very narrow and very wide ones are both resolved;
+    products of distribution functions are sums of logarithms. Normals entirely below another one (both cut at nine
+    standard deviations) get 0.
+    """
+    from scipy.special import log_ndtr  # noqa: PLC0415 - heavy, and not needed for decisions
+
+    out = np.zeros(len(mean))
+    present = copies > 0
+    mean = mean - mean[present].max()  # only differences matter; this keeps their precision
+    alive = np.flatnonzero(present & (mean + 9.0 * sd >= np.max((mean - 9.0 * sd)[present])))
+    mean, sd, copies = mean[alive], sd[alive], copies[alive]
+    knots = np.unique((mean[:, None] + sd[:, None] * np.linspace(-9.0, 9.0, 37)).ravel())
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    for start in range(0, len(knots) - 1, 512):  # in chunks, to bound memory
+        chunk = knots[start : start + 513]
+        half = np.diff(chunk)[:, None] / 2.0
+        x = (chunk[:-1, None] + half * (1.0 + nodes)).ravel()
+        z = (x - mean[:, None]) / sd[:, None]
+        below = log_ndtr(z)
+        others = (copies[:, None] * below).sum(axis=0) - below
+        density = copies[:, None] * np.exp(others - 0.5 * z * z) / (sd[:, None] * np.sqrt(2.0 * np.pi))
+        out[alive] += density @ (half * weights).ravel()
+    return out
+
+
+@dataclass(frozen=True)
+class Thompson(Rule):
+    """Draw every action's mean from its normal posterior, play the largest; `top`: among the states' best actions."""
+
+    prior_mean: float = 0.0
+    prior_sd: float = 100.0
+    top: bool = False
+    kind: ClassVar[str] = "thompson"
+    latent: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        mean = validate.as_number(
+            self.prior_mean, "prior_mean", low=-validate.MAX_ABS_VALUE, high=validate.MAX_ABS_VALUE
+        )
+        sd = validate.as_number(self.prior_sd, "prior_sd", low=MIN_NOISE, high=validate.MAX_ABS_VALUE)
+        set_frozen(self, prior_mean=mean, prior_sd=sd, top=validate.as_flag(self.top, "top"))
+
+    def work(self, model: PreferenceModel) -> tuple[int, int]:
+        """Return two rows, one column per tried action."""
+        return (2, 0)
+
+    @staticmethod
+    @kernel
+    def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
+        """Play the action with the largest draw from N((μ₀/s₀² + Σr/σ²)/p, 1/p), where p = 1/s₀² + n/σ².
+
+        All untried actions share one prior, so the largest of their draws is one draw of the maximum of that many
+        normals, equally likely from each: exact, at a cost that does not grow with the number of actions.
+        """
+        untried = b.ranks.shape[1] if len(offered) == 0 else len(offered)
+        prior_mean = b.settings[RULE, PRIOR_MEAN]
+        prior_precision = b.settings[RULE, PRIOR_SD] ** -2
+        reward_precision = b.settings[REWARDS, NOISE] ** -2
+        for slot in range(n):  # a separate loop, which the compiler vectorises
+            precision = prior_precision + b.slots[COUNT, slot] * reward_precision
+            b.work[MEAN, slot] = (prior_mean * prior_precision + b.slots[SUM, slot] * reward_precision) / precision
+            b.work[SD, slot] = 1.0 / np.sqrt(precision)
+        word, second_word = words(seed, person, round_, VALUE, 0)
+        action = -1
+        best = -np.inf
+        for slot in range(n):
+            tried = b.order[0, slot]
+            if len(offered) > 0 and position(offered, tried) < 0:
+                continue
+            untried -= 1
+            draw = b.work[MEAN, slot] + b.work[SD, slot] * normal(scrambled(word, tried + 1))
+            if action < 0 or draw > best:
+                action = tried
+                best = draw
+        if untried > 0:
+            z = largest_normal(unit(second_word), untried)
+            if action < 0 or prior_mean + b.settings[RULE, PRIOR_SD] * z > best:
+                action = pick_untried(b.order, n, offered, untried, uniform(seed, person, round_, FIRST, 0))
+        return action
+
+    def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
+        """Return the probability that each action's draw is the largest, by quadrature (error about 1e-10)."""
+        allowed, noise = policy.allowed(offered), policy.rewards.sd
+        tried, _, slots = np.intersect1d(allowed, belief.actions, assume_unique=True, return_indices=True)
+        untried = np.setdiff1d(allowed, tried)
+        precision = self.prior_sd**-2 + belief.slots[COUNT, slots] / noise**2
+        mean = (self.prior_mean * self.prior_sd**-2 + belief.slots[SUM, slots] / noise**2) / precision
+        copies = np.ones(len(tried) + 1)
+        copies[-1] = len(untried)
+        probability = _probability_of_largest(
+            np.append(mean, self.prior_mean), np.append(precision**-0.5, self.prior_sd), copies
+        )
+        out = np.zeros(policy.model.n_actions)
+        out[tried] = probability[:-1]
+        if len(untried):
+            out[untried] = probability[-1] / len(untried)
+        out /= out.sum()
+        return out
+
+
+@dataclass(frozen=True)
+class UpperBound(Rule):
+    """Play the largest upper confidence bound (UCB1); `top`: among the states' best actions."""
+
+    top: bool = False
+    kind: ClassVar[str] = "upper-bound"
+    latent: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        set_frozen(self, top=validate.as_flag(self.top, "top"))
+
+    @staticmethod
+    @kernel
+    def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
+        """Play the largest ȳ + σ √(2 log t / n) (UCB1); untried actions first, in random order."""
+        untried = b.ranks.shape[1] if len(offered) == 0 else len(offered)
+        rounds = 1.0
+        for slot in range(n):
+            rounds += b.slots[COUNT, slot]
+        action = -1
+        best = -np.inf
+        for i in range(n):
+            slot = b.order[1, i]
+            tried = b.order[0, slot]
+            if position(offered, tried) < 0:
+                continue
+            untried -= 1
+            count = b.slots[COUNT, slot]
+            bound = b.slots[SUM, slot] / count + b.settings[REWARDS, NOISE] * np.sqrt(2.0 * np.log(rounds) / count)
+            if action < 0 or bound > best:
+                action = tried
+                best = bound
+        if untried > 0:
+            return pick_untried(b.order, n, offered, untried, uniform(seed, person, round_, FIRST, 0))
+        return action
+
+    @staticmethod
+    @kernel
+    def probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
+        """Return equal probabilities for untried actions while there are any, then 1 for the play."""
+        untried = b.ranks.shape[1] if len(offered) == 0 else len(offered)
+        for slot in range(n):
+            if position(offered, b.order[0, slot]) >= 0:
+                untried -= 1
+        if untried == 0:
+            return 1.0 if action == play else 0.0
+        return 1.0 / untried if position(offered, action) >= 0 and find(b.order, n, action) < 0 else 0.0
+
+
+@dataclass(frozen=True)
+class AnyAction(Rule):
+    """Play any allowed action, each with equal probability."""
+
+    kind: ClassVar[str] = "any"
+    latent: ClassVar[bool] = False
+    probability = staticmethod(equal_probability)
+
+    def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
+        """Return equal probabilities."""
+        return policy.equally(policy.allowed(offered))
+
+    @staticmethod
+    @kernel
+    def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
+        """Play any allowed action, each with equal probability."""
+        return pick(b, offered, uniform(seed, person, round_, FIRST, 0))
