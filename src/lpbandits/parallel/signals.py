@@ -1,6 +1,7 @@
-"""Hold back interrupts while workers start or end and while files are written."""
+"""Defer interrupts while workers start or end and while files are written."""
 
 import contextlib
+import functools
 import signal
 import threading
 from collections.abc import Iterator
@@ -51,14 +52,20 @@ def block_sigint() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
-    from multiprocessing import resource_tracker  # noqa: PLC0415 - only worker processes need them
-
-    from joblib.externals.loky.backend import resource_tracker as loky_tracker  # noqa: PLC0415
-
-    for tracker in (resource_tracker, loky_tracker):
-        tracker.ensure_running()  # it unblocks SIGINT when it starts
+    _start_trackers()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+@functools.cache
+def _start_trackers() -> None:
+    """Start the resource trackers, which unblock SIGINT as they start; once, since each check wakes both processes."""
+    from multiprocessing import resource_tracker  # noqa: PLC0415 - only worker processes need them
+
+    from joblib.externals.loky.backend import resource_tracker as loky_tracker  # noqa: PLC0415
+
+    resource_tracker.ensure_running()
+    loky_tracker.ensure_running()

@@ -20,27 +20,17 @@ def cores() -> int:
 
 
 @functools.cache
-def _controller(loaded: tuple[bool, ...]) -> Any:
-    """Return the controller of the loaded libraries' threads; to find them takes longer than a small fit."""
-    del loaded  # the cache's key: more libraries, a new controller
+def _controller(sklearn_is_loaded: bool) -> Any:  # noqa: ARG001 - the cache's key: more libraries, a new controller
+    """Return the controller of the loaded libraries' threads; cached, since searching takes longer than a small fit."""
+    import scipy.linalg  # noqa: F401, PLC0415 - only a loaded library can be limited
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # noqa: PLC0415 - it has no types
 
     return ThreadpoolController()
 
 
 def _limit(library: str) -> Any:
-    import scipy.linalg  # noqa: F401, PLC0415 - only a loaded library can be limited
-
-    loaded = tuple(name in sys.modules for name in ("numpy", "sklearn.cluster"))
-    return _controller(loaded).limit(limits=1, user_api=library)
-
-
-def _release_openblas() -> None:
-    """Let any thread set OpenBLAS's limit: threadpoolctl 3.8 silently ignores all threads but the first."""
-    from threadpoolctl import OpenBLASController  # noqa: PLC0415
-
-    if hasattr(OpenBLASController, "clear_controlling_thread"):
-        OpenBLASController.clear_controlling_thread(force=True)
+    """Limit a library to one thread; return the context manager that restores its number of threads."""
+    return _controller("sklearn.cluster" in sys.modules).limit(limits=1, user_api=library)
 
 
 class _BlasLimit:
@@ -65,6 +55,14 @@ class _BlasLimit:
                 _release_openblas()
                 self._limit.restore_original_limits()
                 _release_openblas()
+
+
+def _release_openblas() -> None:
+    """Let any thread set OpenBLAS's limit: threadpoolctl 3.8 silently ignores all threads but the first."""
+    from threadpoolctl import OpenBLASController  # noqa: PLC0415
+
+    if hasattr(OpenBLASController, "clear_controlling_thread"):
+        OpenBLASController.clear_controlling_thread(force=True)
 
 
 _BLAS_LIMIT = _BlasLimit()

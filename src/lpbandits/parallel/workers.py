@@ -1,4 +1,4 @@
-"""`Workers`: the number, kind and address of worker processes."""
+"""`Workers`: the number, kind and address of worker processes; `executor_for`: an executor that uses them."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -6,6 +6,9 @@ from urllib.parse import urlsplit
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
+from lpbandits.parallel.cluster import DaskExecutor
+from lpbandits.parallel.executor import Executor
+from lpbandits.parallel.processes import ProcessExecutor
 from lpbandits.parallel.threads import cores, resolve_threads
 
 Backend = Literal["processes", "dask"]
@@ -38,17 +41,23 @@ class Workers:
     address: str | None = None
 
     def __post_init__(self) -> None:
-        backend = validate.as_choice(self.backend, "backend", get_args(Backend))
-        jobs = None if self.jobs is None else validate.as_count(self.jobs, "jobs", high=MAX_JOBS)
+        validate.as_choice(self.backend, "backend", get_args(Backend))
+        if self.jobs is not None:
+            object.__setattr__(self, "jobs", validate.as_count(self.jobs, "jobs", high=MAX_JOBS))
         if self.address is not None:
-            if backend != "dask":
+            if self.backend != "dask":
                 raise InvalidInput(
-                    f"address is {validate.short_repr(self.address)}, but the backend is {backend!r}; use "
+                    f"address is {validate.short_repr(self.address)}, but the backend is {self.backend!r}; use "
                     "backend='dask' (--backend dask), or leave the address out"
                 )
-            object.__setattr__(self, "address", _as_address(self.address))
-        object.__setattr__(self, "backend", backend)
-        object.__setattr__(self, "jobs", jobs)
+            try:
+                parts = urlsplit(validate.as_text(self.address, "address"))
+                valid = parts.scheme in ("tcp", "tls", "ucx") and parts.hostname and parts.port is not None
+            except ValueError:  # a port that is not a number up to 65535
+                valid = False
+            if not valid:
+                expected = "the address of a Dask scheduler, such as tcp://10.0.0.1:8786 (or tls://, ucx://)"
+                raise validate.invalid("address", expected, self.address)
 
     @property
     def n_local(self) -> int:
@@ -59,40 +68,47 @@ class Workers:
 def as_workers(jobs: Any) -> Workers | None:
     """Return the workers that `jobs` asks for; None for this process only.
 
-    Examples
-    --------
     >>> as_workers(1), as_workers(None), as_workers(2).jobs
     (None, None, 2)
     """
     if jobs is None or isinstance(jobs, Workers):
         return jobs
-    count = validate.as_count(jobs, "jobs", high=MAX_JOBS)
-    return None if count == 1 else Workers(count)
+    workers = Workers(jobs)
+    return None if workers.jobs == 1 else workers
 
 
 def concurrency(jobs: int | Workers | None, *, threads: int | None) -> int:
-    """Return the number of jobs at a time, as far as it is known without a connection to a cluster.
-
-    Examples
-    --------
-    >>> concurrency(None, threads=3), concurrency(Workers(2), threads=3)
-    (3, 2)
-    """
+    """Return the number of jobs at a time, as far as it is known without a connection to a cluster."""
     workers = as_workers(jobs)
     n_threads = resolve_threads(threads)
     return n_threads if workers is None else workers.jobs or cores()
 
 
-def _as_address(value: Any) -> str:
-    text = validate.as_text(value, "address")
-    try:
-        parts = urlsplit(text)
-        valid = parts.scheme in ("tcp", "tls", "ucx") and parts.hostname and parts.port is not None
-    except ValueError:  # a port that is not a number up to 65535
-        valid = False
-    if not valid:
-        raise InvalidInput(
-            f"address must be tcp://, tls:// or ucx://, a host and a port, got {validate.short_repr(text)}; give the "
-            "address of a Dask scheduler, such as tcp://10.0.0.1:8786"
-        )
-    return text
+def executor_for(
+    jobs: int | Workers | None = None, *, threads: int | None = None, max_jobs: int | None = None
+) -> Executor:
+    """Return an executor on workers, or, if `jobs` is None or 1, in this process.
+
+    Parameters
+    ----------
+    jobs
+        Number of worker processes, or `Workers`.
+    threads
+        Number of threads of one job; by default the workers share the cores.
+    max_jobs
+        Number of jobs, if known. No more processes are started; for 0, no cluster is contacted.
+
+    Examples
+    --------
+    >>> with executor_for(2, threads=1) as executor: executor.n_workers, executor.threads, executor.in_process
+    (2, 1, False)
+    """
+    workers = as_workers(jobs)
+    if workers is None or max_jobs == 0:
+        return Executor(threads=threads)
+    n_local = min(workers.n_local, max_jobs or MAX_JOBS)
+    if threads is None:
+        threads = max(cores() // n_local, 1) if n_local else 1
+    if workers.backend == "dask":
+        return DaskExecutor(n_local or workers.jobs, workers.address, threads=threads)
+    return ProcessExecutor(n_local, threads=threads)
