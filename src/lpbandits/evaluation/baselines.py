@@ -1,11 +1,12 @@
 """Baselines: recommenders (item kNN, EASE) and upper bounds.
 
-The recommenders use what a policy uses: ratings of the fitted people, and the rewards of the actions chosen so far.
-`ceiling` and `best_possible` also use ratings that are unknown in practice.
+The recommenders use what a policy uses: ratings of the training people, and the rewards of the actions chosen so far.
+`ceiling`, and `in_order` of the recorded ratings, also use ratings that are unknown in practice.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -31,7 +32,7 @@ class Recommender:
 
     moments: Moments
     weights: FloatArray
-    """c×c over the actions `moments.covariance_actions`: weight of a played action (row) for each action."""
+    """c×c over `moments.covariance_actions`; row: a played action, column: the action whose score it changes."""
     gain: float = 1.0
     damping: float = np.inf
     """Pseudo-count of the divisor; ∞ means no division."""
@@ -101,37 +102,35 @@ def ease(seen: Moments, ridge: float) -> Recommender:
 
 @dataclass(frozen=True)
 class Reference:
-    """A family of recommenders with two constants: one determines the weights, one is varied afterwards."""
+    """A recommender with two hyperparameters; changing the second does not need new weights."""
 
     build: Callable[[Moments, float], Recommender]
     firsts: tuple[float, ...]
-    vary: Callable[[Recommender, float], Recommender]
+    """Values to try of the first hyperparameter: the shrinkage of item kNN, the ridge of EASE."""
+    second: Literal["damping", "gain"]
     seconds: tuple[float, ...]
+    """Values to try of the second hyperparameter."""
+
+    def vary(self, built: Recommender, second: float) -> Recommender:
+        """Return a recommender with another second hyperparameter."""
+        return replace(built, **{self.second: second})  # type: ignore[arg-type] # both are floats
 
     def recommender(self, seen: Moments, first: float, second: float) -> Recommender:
-        """Return the recommender with both constants."""
+        """Return the recommender with both hyperparameters."""
         return self.vary(self.build(seen, first), second)
 
 
 REFERENCES = {
-    "item-knn": Reference(
-        item_knn,
-        (10.0, 30.0, 100.0, 300.0, 1000.0),
-        lambda recommender, damping: replace(recommender, damping=damping),
-        (0.1, 0.3, 1.0),
-    ),
-    "ease": Reference(
-        ease,
-        (30.0, 100.0, 300.0, 1000.0, 3000.0),
-        lambda recommender, gain: replace(recommender, gain=gain),
-        (1.0, 2.0, 4.0, 8.0),
-    ),
+    "item-knn": Reference(item_knn, (10.0, 30.0, 100.0, 300.0, 1000.0), "damping", (0.1, 0.3, 1.0)),
+    "ease": Reference(ease, (30.0, 100.0, 300.0, 1000.0, 3000.0), "gain", (1.0, 2.0, 4.0, 8.0)),
 }
-"""item kNN: shrinkage and damping. EASE: ridge and gain."""
 
 
 def in_order(scores: FloatArray, replay: Replay) -> FloatArray:
-    """Return the rewards, people × rounds, of playing by descending score: one per action, or people × actions."""
+    """Return the rewards (people × rounds) of playing rated actions by descending score.
+
+    `scores` has one entry per action, or is people × actions.
+    """
     available = np.where(np.isnan(replay.recorded), -np.inf, scores)
     if not replay.once:
         chosen = np.repeat(np.argmax(available, axis=1)[:, None], replay.max_rounds, axis=1)
@@ -142,7 +141,7 @@ def in_order(scores: FloatArray, replay: Replay) -> FloatArray:
 
 
 def ceiling(taste: TasteModel, replay: Replay) -> FloatArray:
-    """Return the rewards of the taste that predicts each action from all other ratings of the person."""
+    """Return the rewards of playing by the taste model's prediction of each action from all other ratings."""
     scores = np.full(replay.recorded.shape, -np.inf)
     for row, recorded in enumerate(replay.recorded):
         rated = np.flatnonzero(~np.isnan(recorded))
@@ -157,8 +156,8 @@ def leave_one_out(taste: TasteModel, rated: IntArray, rewards: FloatArray) -> Fl
     -----
     With g_a = (√offset, factors of a), M = I + Σ g gᵀ/ψ and θ = M⁻¹ Σ g y/ψ, leaving out action a reduces θ by
     M⁻¹g_a (y_a − g_a·θ) / (ψ_a − g_aᵀM⁻¹g_a). The person's level is not part of the prediction: without a high rating
-    it would be lower, which says nothing about the action. The person's scale is the most likely of nine given all
-    ratings.
+    it would be lower, which says nothing about the action. The person's scale is the most likely value of a grid of
+    nine, given all ratings.
     """
     variances = taste.variances[rated]
     factors = np.column_stack([np.full(len(rated), np.sqrt(taste.offset)), taste.factors[rated]])
@@ -177,8 +176,3 @@ def leave_one_out(taste: TasteModel, rated: IntArray, rewards: FloatArray) -> Fl
             others = person - pull * (residual / free)[:, None]
             best, predicted = log_density, means + np.einsum("ij,ij->i", factors[:, 1:], others[:, 1:])
     return predicted
-
-
-def best_possible(replay: Replay) -> FloatArray:
-    """Return the rewards, people × rounds, in descending order of the recorded ratings."""
-    return in_order(replay.recorded, replay)

@@ -4,13 +4,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from lpbandits.parallel import one_thread
-from lpbandits.statistics import t_multiplier
+from lpbandits.statistics import LEVEL, t_multiplier
 from lpbandits.typing import FloatArray
 
 DRAWS = 4_000
-LEVEL = 0.95
 SMALL_SAMPLE = 20
-"""With fewer people the interval is at least as wide as Student's."""
+"""With fewer people the interval is at least as wide as Student's t interval."""
 
 ROUNDING = 1e-9
 """Differences of scores below this are rounding errors."""
@@ -46,11 +45,11 @@ def intervals(values: FloatArray, *, seed: int) -> FloatArray:
             sample = rng.integers(0, people, (min(CHUNK, DRAWS - start), people))
             counts = np.stack([np.bincount(one, minlength=people) for one in sample]).astype(np.float64)
             draws.append(counts @ centered.T / people)
-    expansion = np.sqrt(people / (people - 1)) * t_multiplier(people, LEVEL) / ndtri(0.5 + LEVEL / 2)
+    expansion = np.sqrt(people / (people - 1)) * t_multiplier(people) / ndtri(0.5 + LEVEL / 2)
     ends = np.quantile(np.concatenate(draws), [0.5 - LEVEL / 2, 0.5 + LEVEL / 2], axis=0)
     bounds: FloatArray = means[:, None] + expansion * ends.T
     if people < SMALL_SAMPLE:
-        half = t_multiplier(people, LEVEL) * values.std(axis=1, ddof=1) / np.sqrt(people)
+        half = t_multiplier(people) * values.std(axis=1, ddof=1) / np.sqrt(people)
         bounds = np.column_stack([np.minimum(bounds[:, 0], means - half), np.maximum(bounds[:, 1], means + half)])
     return bounds
 

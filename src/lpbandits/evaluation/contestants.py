@@ -1,10 +1,8 @@
 """Contestants (policies, baselines, bounds) and their replay scores."""
 
-import itertools
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,7 +10,7 @@ import numpy as np
 from lpbandits.data.ratings import Ratings
 from lpbandits.decisions.choose_policy import choose_policy
 from lpbandits.errors import InvalidInput
-from lpbandits.evaluation.baselines import REFERENCES, best_possible, ceiling, in_order
+from lpbandits.evaluation.baselines import REFERENCES, ceiling, in_order
 from lpbandits.evaluation.replay import Game, Replay, mean_scores, warm_up
 from lpbandits.fit.taste.moments import Moments, moments
 from lpbandits.fit.taste.popularity import as_standardized, popular_ordering
@@ -39,24 +37,35 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """Training results available to the contestants: a model, moments, and the constants of references."""
+    """Training results available to the contestants: the model, the moments, and the recommenders' `constants`."""
 
     model: PreferenceModel
     moments: Moments
     popularity: FloatArray
     """Popularity score of each action; higher is more popular."""
     constants: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """The two hyperparameters of each recommender."""
 
     @classmethod
     def of(
         cls, model: PreferenceModel, log: Ratings, constants: Mapping[str, tuple[float, float]] | None = None
     ) -> "Knowledge":
-        """Derive moments and popularity (that of the policy `popular`) from the fitted people."""
+        """Compute the moments, and the popularity that `popular` plays by, from the log of the training people."""
         ratings = as_standardized(log)
         order = popular_ordering(ratings)
         popularity = np.zeros(len(log.actions)) if order is None else -np.argsort(order).astype(np.float64)
         people = np.flatnonzero(ratings.scales.informative)
         return cls(model, moments(ratings, people=people), popularity, constants or {})
+
+    def job_of(self, name: str, replay: Replay) -> tuple[Any, ...]:
+        """Return the function and the arguments that compute the rewards of popularity, a reference or a bound."""
+        if name == "popular":
+            return in_order, self.popularity, replay
+        if name == "best-possible":
+            return in_order, replay.recorded, replay
+        if name == "ceiling":
+            return ceiling, taste_of(self.model), replay
+        return reference_rewards, name, self.moments, self.constants[name], replay
 
 
 @dataclass(frozen=True)
@@ -66,8 +75,6 @@ class Contest:
     names: Sequence[str]
     seed: int
     executor: Executor
-    threads: int
-    """Threads of this process, for work that is not sent to the executor."""
 
     @property
     def personal(self) -> list[str]:
@@ -94,56 +101,47 @@ class Contest:
         """Return the contest without these contestants."""
         return replace(self, names=[name for name in self.names if name not in names])
 
-    def policy_scores(self, policies: Sequence[tuple[str, PreferenceModel]], replay: Replay) -> list[FloatArray]:
-        """Return the scores, people × rounds, of policies, each with its model."""
-        games = self._games(policies, replay)
-        with self.executor.threaded() as players:
-            return replay.scores_of_games(games, list(players.map(Game.play, ((game,) for game in games))))
+    def policy_scores(
+        self, policies: Sequence[tuple[str, PreferenceModel]], replay: Replay, watch: Stopwatch, *others: Any
+    ) -> list[FloatArray]:
+        """Return the scores (people × rounds) of each (name, model) in `policies`, then of each of `others`.
 
-    def _games(self, policies: Sequence[tuple[str, PreferenceModel]], replay: Replay) -> list[Game]:
-        """Return the games of policies, built as `lpb decide` builds them."""
-        built = [choose_policy(model, name).policy for name, model in policies]
-        games = replay.games(built, seed=self.seed)
+        Policies are built as `lpb decide` builds them. Each of `others` is a function and its arguments, which returns
+        rewards (people × rounds). `watch` reports the stage "replay".
+        """
+        games = replay.games([choose_policy(model, name).policy for name, model in policies], seed=self.seed)
         warm_up(games)
-        return games
+        jobs = [*((Game.play, game) for game in games), *others]
+        with self.executor.threaded() as players:
+            rewards = list(timed(watch, "replay", players.map(operator.call, jobs), len(jobs)))
+        played, other_rewards = rewards[: len(games)], rewards[len(games) :]
+        return [*replay.scores_of_games(games, played), *map(replay.scores, other_rewards)]
 
     def scores(
         self, names: Sequence[str], known: Knowledge, replay: Replay, watch: Stopwatch | None = None
     ) -> dict[str, FloatArray]:
-        """Return the scores of contestants, people × rounds; `watch` reports the stage "replay"."""
-        quick: dict[str, Callable[[Replay], FloatArray]] = {
-            "popular": partial(in_order, known.popularity),
-            "best-possible": best_possible,
-        }
-        policies = [name for name in names if name not in quick and kind_of(name) == "policy"]
-        others = [name for name in names if name not in quick and name not in policies]
-        games = self._games([(name, known.model) for name in policies], replay)
-        jobs = [_job_of(name, known, replay) for name in others]
-        with self.executor.threaded() as players:
-            results = itertools.chain(
-                players.map(Game.play, ((game,) for game in games)), self.executor.map(operator.call, jobs)
-            )
-            done = list(timed(watch or Stopwatch(), "replay", results, len(games) + len(jobs)))
-        scores = dict(zip(policies, replay.scores_of_games(games, done[: len(games)]), strict=True))
-        scores |= {name: replay.scores(rewards) for name, rewards in zip(others, done[len(games) :], strict=True)}
-        scores |= {name: replay.scores(rewards(replay)) for name, rewards in quick.items() if name in names}
-        return {name: scores[name] for name in names}
+        """Return the scores of contestants, people × rounds."""
+        policies = [name for name in names if name != "popular" and kind_of(name) == "policy"]
+        others = [name for name in names if name not in policies]
+        jobs = [known.job_of(name, replay) for name in others]
+        scores = self.policy_scores([(name, known.model) for name in policies], replay, watch or Stopwatch(), *jobs)
+        by_name = dict(zip([*policies, *others], scores, strict=True))
+        return {name: by_name[name] for name in names}
 
     def tune(
         self, seen: Moments, replay: Replay, watch: Stopwatch | None = None, *, first: int = 0, total: int = 0
     ) -> dict[str, tuple[float, float]]:
-        """Return the constants of each reference with the highest score.
+        """Return the hyperparameters of each recommender with the highest score.
 
-        `watch` reports parts `first` and following, of `total`, of the stage "choose policy".
+        `watch` reports the stage "choose policy", counting from part `first` of `total`.
         """
         jobs = [(name, constant, seen, replay) for name in self.references for constant in REFERENCES[name].firsts]
-        values: dict[str, dict[tuple[float, float], float]] = {name: {} for name in self.references}
-        results = timed(
-            watch or Stopwatch(), "choose policy", self.executor.map(tuning_scores, jobs), len(jobs), first, total
-        )
-        for (name, *_), scores in zip(jobs, results, strict=True):
-            values[name] |= scores
-        return {name: max(tried, key=lambda constants: tried[constants]) for name, tried in values.items()}
+        scores: dict[str, dict[tuple[float, float], float]] = {name: {} for name in self.references}
+        results = self.executor.map(tuning_scores, jobs)
+        timed_results = timed(watch or Stopwatch(), "choose policy", results, len(jobs), first, total)
+        for (name, *_), job_scores in zip(jobs, timed_results, strict=True):
+            scores[name] |= job_scores
+        return {name: max(tried, key=lambda constants: tried[constants]) for name, tried in scores.items()}
 
 
 def timed(
@@ -157,7 +155,7 @@ def timed(
 
 
 def tuning_scores(name: str, first: float, seen: Moments, replay: Replay) -> dict[tuple[float, float], float]:
-    """Return the mean score of a reference with one first constant, by both constants."""
+    """Return the mean scores of a recommender, by its two hyperparameters; `first` is fixed, the second varies."""
     reference = REFERENCES[name]
     built = reference.build(seen, first)
     return {
@@ -166,15 +164,8 @@ def tuning_scores(name: str, first: float, seen: Moments, replay: Replay) -> dic
     }
 
 
-def _job_of(name: str, known: Knowledge, replay: Replay) -> tuple[Any, ...]:
-    """Return the function and the arguments that compute the rewards of a reference or of the ceiling."""
-    if name == "ceiling":
-        return ceiling, taste_of(known.model), replay
-    return reference_rewards, name, known.moments, known.constants[name], replay
-
-
 def reference_rewards(name: str, seen: Moments, constants: tuple[float, float], replay: Replay) -> FloatArray:
-    """Return the rewards of a reference, people × rounds."""
+    """Return the rewards of a recommender, people × rounds."""
     return REFERENCES[name].recommender(seen, *constants).play(replay)
 
 
@@ -189,7 +180,7 @@ def kind_of(name: str) -> str:
     if name in BOUNDS:
         return "bound"
     if name not in YARDSTICKS and entry_of(name).feedback != "rewards":
-        raise InvalidInput(f"policy {name!r} learns from duels, and a log has none; name policies for rewards")
+        raise InvalidInput(f"policy must learn from rewards, which a log holds, got {name!r}, which learns from duels")
     return "policy"
 
 

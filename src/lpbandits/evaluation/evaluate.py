@@ -11,21 +11,19 @@ from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.evaluation.baselines import REFERENCES
 from lpbandits.evaluation.bootstrap import differences
 from lpbandits.evaluation.contestants import BOUNDS, DEFAULT, YARDSTICKS, Contest, kind_of
-from lpbandits.evaluation.fit_config import FitConfig, candidates
-from lpbandits.evaluation.replay import LEAST, Replay
+from lpbandits.evaluation.fit_config import ModelSource, settings_to_try
+from lpbandits.evaluation.replay import MIN_RATINGS_ONCE, Replay, split
 from lpbandits.evaluation.results import Evaluation
-from lpbandits.evaluation.source import Source
-from lpbandits.evaluation.split import split
-from lpbandits.evaluation.summary import best_of, gains_over, groups_of, person_table, summarize
+from lpbandits.evaluation.summary import gains_over, groups_of, person_table, summarize
 from lpbandits.evaluation.tuning import develop
-from lpbandits.evaluation.verdict import sentence
+from lpbandits.evaluation.verdict import best_of, sentence
 from lpbandits.fit.assign import states_of
+from lpbandits.fit.taste.popularity import MIN_RATINGS
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Workers, executor_for, resolve_threads
+from lpbandits.parallel import Workers, executor_for
 from lpbandits.policies import POLICIES
 from lpbandits.policies.registry import load_outside
 from lpbandits.progress import Progress, Stopwatch
-from lpbandits.typing import IntArray
 
 
 @translate_errors("evaluating policies")
@@ -46,9 +44,15 @@ def evaluate(
 ) -> Evaluation:
     """Compare policies with popularity on held-out people of a log.
 
-    About half of the people are the training set. All settings are selected on the development set. The report set is
-    then replayed once: a person is offered only the actions they rated, each once, and the reward is the recorded
-    rating. Scores are standardized by person, (rating − mean) / sd, so that all people have the same weight.
+    At least 12 people must have four or more ratings (three with `repeats`) that are not all equal; people whose
+    ratings vary by less than 5 % of the median standard deviation do not count. These people are split at random:
+    35 %, at most `people`, are the report set, and 20 %, at most 500, the development set. All other people of the log
+    are the training set.
+
+    All settings are selected on the development set, with models of the training set. A model of both sets is then
+    fitted with the selected settings, and the report set is replayed once: a person is offered only the actions they
+    rated, each once, and the reward is the recorded rating. Scores are standardized by person, (rating − mean) / sd, so
+    that all people have the same weight.
 
     Parameters
     ----------
@@ -62,11 +66,11 @@ def evaluate(
         Fix the number of states or the clustering scale.
     policies
         Names of registered policies, "random", "popular", "item-knn", "ease", "ceiling" or "best-possible"; by default
-        all of these and the main policies. The popularity baseline is always included.
+        these six and "ts-top", "lpbts", "lpb-utility", "lpb-ids" and "taste". "popular" is always included.
     rounds
         Rounds per person, limited to half of the actions they rated.
     people
-        Maximum number of report people, 2,000 by default.
+        Maximum size of the report set, 2,000 by default.
     repeats
         Allow an action to be played again, with the same reward.
     seed
@@ -89,27 +93,29 @@ def evaluate(
     """
     watch = Stopwatch(progress)
     names = contestant_names(policies)
+    validate.check_progress(progress)
     once = not validate.as_flag(repeats, "repeats")
     rounds, seed = validate.as_count(rounds, "rounds", high=10_000), validate.as_seed(seed)
     if model is not None and (states != "auto" or scale is not None):
         raise InvalidInput("states and scale cannot be combined with model, which determines both; leave them out")
-    source = Source.of(model, as_ratings(ratings))
+    source = ModelSource.of(model, as_ratings(ratings))
     log = source.log
     max_people = None if people is None else validate.as_count(people, "people")
-    parts = split(log, least=LEAST[once], seed=seed, people=max_people)
+    parts = split(log, least=MIN_RATINGS_ONCE if once else MIN_RATINGS, seed=seed, people=max_people)
     if not once:
         names = [name for name in names if name != "ceiling"]  # a repeated action's own reward is known
     with executor_for(jobs, threads=threads) as executor:
-        contest = Contest(names, seed, executor, resolve_threads(threads))
+        contest = Contest(names, seed, executor)
+        configs = settings_to_try(len(parts.fitted), states=states, scale=scale, seed=seed)
         choice = develop(
             contest,
-            source.model or fit_configs(source, len(parts.fitted), states, scale, seed),
+            source.model or ([source.fit_config] if source.fit_config else configs),
             log.subset(parts.fitted),
             Replay.of(log, parts.development, rounds=rounds, once=once),
             watch,
         )
         contest = contest.without(list(choice.left_out))
-        with watch.part("fit all others"):
+        with watch.part("fit training people"):
             known = choice.knowledge(log.subset(parts.known), contest)
         replay = Replay.of(log, parts.report, rounds=rounds, once=once)
         scores = summarize(contest.scores(contest.names, known, replay, watch), rounds=rounds, seed=seed)
@@ -117,7 +123,10 @@ def evaluate(
     shown = choice.candidate if best == "popular" else best
     against = {} if shown is None else gains_over(shown, scores, seed=seed)
     grouped_by = known.model if model is None else model  # the user's numbering of states
-    person_states = likeliest_states(grouped_by, log.subset(replay.person), contest.threads)
+    person_states = np.zeros(len(replay), dtype=np.int64)
+    if grouped_by.utilities is not None:
+        assigned = states_of(grouped_by, log.subset(replay.person), threads=threads)
+        person_states = assigned["state"].to_numpy().astype(np.int64)
     gap = differences(scores[shown or "popular"].people, scores["popular"].people)
     return Evaluation(
         verdict=sentence(
@@ -170,22 +179,3 @@ def contestant_names(policies: Sequence[str] | None) -> list[str]:
         if name not in names:
             names.append(name)
     return names
-
-
-def fit_configs(source: Source, people: int, states: int | str, scale: str | None, seed: int) -> list[FitConfig]:
-    """Return the fit settings to select from."""
-    if source.fit_config is not None:
-        return [source.fit_config]
-    if isinstance(states, str) and states != "auto":
-        raise InvalidInput(f"states must be a number or 'auto', got {validate.short_repr(states)}")
-    number = None if isinstance(states, str) else validate.as_count(states, "states")
-    if number is not None and number > people:
-        raise InvalidInput(f"states must be at most the {people:,} fitted people, got {number:,}")
-    return candidates(people, states=number, scale=scale, seed=seed)
-
-
-def likeliest_states(model: PreferenceModel, log: Ratings, threads: int) -> IntArray:
-    """Return the most likely state of each person given all their ratings; 0 if the model has no utilities."""
-    if model.utilities is None:
-        return np.zeros(len(log.people), dtype=np.int64)
-    return states_of(model, log, threads=threads)["state"].to_numpy().astype(np.int64)

@@ -1,7 +1,10 @@
-"""`FitConfig`: settings with which an evaluation fits its models."""
+"""`FitConfig`: settings with which an evaluation fits its models; `ModelSource`: these, or a model used unchanged."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from lpbandits import validate
 from lpbandits.data.ratings import Ratings
 from lpbandits.fit.estimator import Estimator, States
 from lpbandits.fit.pipeline import fit_states
@@ -9,18 +12,20 @@ from lpbandits.fit.provenance import Provenance
 from lpbandits.fit.report import Fit
 from lpbandits.fit.taste.tuning import TasteFit, TasteReport, fit_taste
 from lpbandits.fit.two_stage import TwoStage
-from lpbandits.model import PreferenceModel
+from lpbandits.model import PreferenceModel, as_model
 from lpbandits.parallel import Threads, Workers
 from lpbandits.progress import Stopwatch
+from lpbandits.text import pluralize
 from lpbandits.typing import Json
+from lpbandits.worlds.replay import align
 
 STATES = (2, 5, 10)
 SCALES = ("cosine", "raw")
 RESTARTS = 3
-"""Restarts of k-means; fewer than by default, since several candidates are fitted."""
+"""Restarts of k-means; fewer than by default, since several settings are tried."""
 
 MIN_PEOPLE_PER_STATE = 5
-"""Minimum number of fitted people per state of a candidate."""
+"""Minimum number of training people per state of the settings to try."""
 
 
 @dataclass(frozen=True)
@@ -43,18 +48,18 @@ class FitConfig:
         return cls(estimator, states, **{name: value for name, value in others.items() if name != "heldout"})
 
     def fit_taste(self, log: Ratings, chosen: TasteReport | None, threads: int) -> TasteFit:
-        """Fit a taste to a log, with the hyperparameters of `chosen` if given."""
+        """Fit a taste model to a log, with the hyperparameters of `chosen` if given."""
         if not self.taste:
             return TasteFit(warnings=("the model was fitted without a taste (--no-taste)",))
         with Threads(threads) as pool:
             return fit_taste(log, seed=self.estimator.seed, chosen=chosen, watch=Stopwatch(), threads=pool)
 
     def fit_model(self, log: Ratings, threads: int) -> PreferenceModel:
-        """Fit states to a log, without a taste."""
+        """Fit states to a log, without a taste model."""
         return self.fit(log, taste=False, threads=threads).model
 
     def fit(self, log: Ratings, *, taste: bool, threads: int | None, jobs: int | Workers | None = None) -> Fit:
-        """Fit states to a log, and a taste if both `taste` and the settings ask for one."""
+        """Fit states to a log, and a taste model if both `taste` and the settings ask for one."""
         return fit_states(
             log,
             self.estimator,
@@ -72,16 +77,60 @@ class FitConfig:
         return {"states": self.states, "method": self.estimator.method, **self.estimator.settings()}
 
 
-def candidates(people: int, *, states: int | None, scale: str | None, seed: int) -> list[FitConfig]:
-    """Return the settings to try: every number of states with every scale, unless one is given.
+def settings_to_try(
+    people: int, *, states: int | str = "auto", scale: str | None = None, seed: int = 0
+) -> list[FitConfig]:
+    """Return every number of states with every scale, or only the number or the scale that is given.
 
-    >>> [(one.states, one.estimator.settings()["scale"]) for one in candidates(60, states=None, scale=None, seed=0)]
+    >>> [(one.states, one.estimator.settings()["scale"]) for one in settings_to_try(60)]
     [(2, 'cosine'), (2, 'raw'), (5, 'cosine'), (5, 'raw'), (10, 'cosine'), (10, 'raw')]
     """
-    numbers = [m for m in STATES if MIN_PEOPLE_PER_STATE * m <= people] or [1]
-    scales = SCALES if scale is None else (scale,)
+    if states == "auto":
+        numbers = [m for m in STATES if MIN_PEOPLE_PER_STATE * m <= people] or [1]
+    else:
+        numbers = [validate.as_count(states, "states", high=people)]
     return [
         FitConfig(TwoStage(scale=one, restarts=RESTARTS, seed=seed), m)  # type: ignore[arg-type] # TwoStage checks it
-        for m in (numbers if states is None else [states])
-        for one in scales
+        for m in numbers
+        for one in (SCALES if scale is None else (scale,))
     ]
+
+
+@dataclass(frozen=True, eq=False)
+class ModelSource:
+    """A log, and the model or the fit settings to evaluate on it."""
+
+    log: Ratings
+    model: PreferenceModel | None = None
+    """A model that is evaluated unchanged; None if models are fitted."""
+    fit_config: FitConfig | None = None
+    """The settings of the fits; None if they are selected on the development set."""
+    notes: Sequence[str] = ()
+    unseen: bool = True
+    """Whether the replayed people are known not to be in the training data."""
+
+    @classmethod
+    def of(cls, model: Any, log: Ratings) -> "ModelSource":
+        """Use a model unchanged only if no person of the log is in its training data; otherwise use its settings."""
+        if model is None:
+            return cls(log)
+        model = as_model(model)
+        unseen = Provenance.of(model).none_in_training(log.people)  # None if unknown
+        config = FitConfig.of(model)
+        aligned, dropped = align(log, model)
+        notes = [f"ignored {pluralize(dropped, 'rating')} of actions that are not in the model"] if dropped else []
+        if not unseen and config is not None:
+            why = "it is unknown whether " if unseen is None else ""
+            notes.append(
+                f"{why}people of this log are in the model's training data: the model was refitted with the same "
+                "settings, without the held-out people"
+            )
+            if not validate.is_exactly(model.provenance.get("data_sha256"), log.sha256):
+                notes.append("this log is not the one that the model was fitted to")
+            return cls(aligned, None, config, notes)
+        reasons = {
+            True: ": none of these people are in its training data",
+            None: "; it is unknown whether these people are in its training data",
+            False: " although it was trained on people of this log, because it does not record its fit settings",
+        }
+        return cls(aligned, model, None, [*notes, f"the model was used as it is{reasons[unseen]}"], unseen=bool(unseen))

@@ -104,7 +104,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Group:
-    """The gain of a group of people by the candidate over popularity."""
+    """How much the candidate gains over popularity in one group of people."""
 
     name: str
     people: int
@@ -117,21 +117,24 @@ class Group:
 class Evaluation:
     """Comparison of policies with popularity on held-out people of a log.
 
-    `best` is a policy that significantly beats popularity (see `summary.best_of`), else "popular".
+    `best` is a policy that significantly beats popularity (see `verdict.best_of`), else "popular".
 
     Examples
     --------
     >>> from lpbandits import Ratings, evaluate
     >>> n, a = np.divmod(np.arange(60 * 8), 8)
     >>> log = Ratings.from_arrays(n, a, np.where(n % 2, a, 7 - a) + 0.1 * ((7 * n + 3 * a) % 5))
-    >>> evaluate(log, policies=["taste"], states=2)
+    >>> evaluation = evaluate(log, policies=["taste"], states=2)
+    >>> evaluation
     <Evaluation: On 21 held-out people (of 60), taste gains 0.689 ...
+    >>> evaluation.refit(log).evaluation["best"]
+    'taste'
     """
 
     verdict: str
     best: str
     candidate: str | None
-    """The policy that groups and people are compared under: the best, or the one selected on the development set."""
+    """The policy compared with popularity in `groups`: the best, or the one selected on the development set."""
     people: int
     """Number of report people, replayed once with the selected settings."""
     log_people: int
@@ -163,16 +166,7 @@ class Evaluation:
     def refit(
         self, ratings: Ratings, *, threads: int | None = None, jobs: int | Workers | None = None
     ) -> PreferenceModel:
-        """Fit a model to all people of a log with the selected settings; `model.evaluation` holds the verdict.
-
-        Examples
-        --------
-        >>> from lpbandits import Ratings, evaluate
-        >>> n, a = np.divmod(np.arange(60 * 8), 8)
-        >>> log = Ratings.from_arrays(n, a, np.where(n % 2, a, 7 - a) + 0.1 * ((7 * n + 3 * a) % 5))
-        >>> evaluate(log, policies=["taste"], states=2).refit(log).evaluation["best"]
-        'taste'
-        """
+        """Fit a model to all people of a log with the selected settings; `model.evaluation` holds the verdict."""
         if self.fit_config is None:
             raise InvalidInput("the model was evaluated as it is, so there are no fit settings; keep that model")
         fit = self.fit_config.fit(as_ratings(ratings), taste=True, threads=threads, jobs=jobs)

@@ -1,4 +1,4 @@
-"""Summaries of replay scores: means, intervals, groups and the best policy."""
+"""Summaries of replay scores: means, intervals and groups."""
 
 from collections.abc import Mapping
 
@@ -8,20 +8,15 @@ import polars as pl
 from lpbandits.data.ratings import Ratings
 from lpbandits.data.tables import labels_as_series
 from lpbandits.evaluation.bootstrap import differences, intervals
-from lpbandits.evaluation.contestants import YARDSTICKS, kind_of
+from lpbandits.evaluation.contestants import kind_of
 from lpbandits.evaluation.replay import Replay, mean_scores
 from lpbandits.evaluation.results import Gain, Group, Score
-from lpbandits.evaluation.tuning import Choice
 from lpbandits.model import PreferenceModel
-from lpbandits.statistics import t_multiplier
 from lpbandits.text import display
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 CHECKPOINTS = (5, 10, 20)
 """Numbers of rounds after which mean scores are reported, in addition to the last."""
-
-FAMILY_ERROR = 0.01
-"""Family-wise error rate of the policies that were not selected on the development set."""
 
 ALL = "all people"
 MIN_GROUP = 5
@@ -46,30 +41,6 @@ def summarize(scores: Mapping[str, FloatArray], *, rounds: int, seed: int) -> di
         )
         for (name, means), gap, interval in zip(person_means.items(), gaps, intervals(gaps, seed=seed), strict=True)
     }
-
-
-def best_of(choice: Choice, policies: Mapping[str, Score]) -> str:
-    """Return the policy that significantly beats popularity, else "popular".
-
-    The selected policy must beat popularity on the development set and, by its 95 % interval, on the report set.
-    Otherwise any other policy may, with a family-wise level of 99 %: the development set is small and may select badly.
-    """
-    candidate = choice.candidate
-    if candidate is None or (choice.promising and policies[candidate].vs_popularity.sign > 0):
-        return candidate or "popular"
-    popular = policies["popular"].people
-    gaps = {
-        score.name: differences(score.people, popular)
-        for score in policies.values()
-        if score.kind == "policy" and score.name not in YARDSTICKS
-    }
-    critical = t_multiplier(len(popular), 1.0 - 2 * FAMILY_ERROR / len(gaps))
-    significant = {
-        name: float(gap.mean())
-        for name, gap in gaps.items()
-        if len(popular) > 1 and gap.mean() > critical * gap.std(ddof=1) / np.sqrt(len(popular))
-    }
-    return max(significant, key=lambda name: significant[name], default="popular")
 
 
 def gains_over(candidate: str, policies: Mapping[str, Score], *, seed: int) -> dict[str, Gain]:

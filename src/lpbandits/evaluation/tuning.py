@@ -1,4 +1,4 @@
-"""Selection on the development set: fit settings, the constants of references, and the policy."""
+"""Selection on the development set: fit settings, hyperparameters of the recommenders, and the policy."""
 
 import operator
 from collections.abc import Mapping, Sequence
@@ -25,13 +25,9 @@ class Trial:
     fit_config: FitConfig
     scores: Mapping[str, FloatArray]
 
-    def value(self, who: BoolArray) -> float:
-        """Return the mean score of the best policy over some people, 0 without policies."""
-        return max((float(one[who].mean()) for one in self.scores.values()), default=0.0)
-
-    def scores_of_best(self, who: BoolArray) -> FloatArray:
-        """Return the scores of some people under the policy that is best for them, 0 without policies."""
-        return max((one[who] for one in self.scores.values()), key=np.mean, default=np.zeros(int(who.sum())))
+    def best_scores(self, people: BoolArray) -> FloatArray:
+        """Return these people's scores under the policy with the highest mean for them; zeros without policies."""
+        return max((one[people] for one in self.scores.values()), key=np.mean, default=np.zeros(int(people.sum())))
 
     def to_dict(self) -> Json:
         """Return the trial as a JSON object."""
@@ -41,11 +37,11 @@ class Trial:
         }
 
 
-def best_trial(trials: Sequence[Trial], who: BoolArray) -> Trial:
-    """Return the first trial within one standard error of the best one for some people."""
-    best = max(trials, key=lambda trial: trial.value(who))
+def best_trial(trials: Sequence[Trial], people: BoolArray) -> Trial:
+    """Return the first trial whose mean score over these people is within one standard error of the best."""
+    best = max(trials, key=lambda trial: trial.best_scores(people).mean())
     for trial in trials:
-        gap = best.scores_of_best(who) - trial.scores_of_best(who)
+        gap = best.best_scores(people) - trial.best_scores(people)
         if gap.mean() <= gap.std() / np.sqrt(max(len(gap), 1)):
             return trial
     return best
@@ -59,9 +55,9 @@ def cross_validated(trials: Sequence[Trial], people: int) -> dict[str, float]:
     """
     half = np.arange(people) % 2 == 0
     scores = {name: np.empty(people) for name in trials[0].scores}
-    for who in (half, ~half):
-        for name, values in best_trial(trials, ~who).scores.items():
-            scores[name][who] = values[who]
+    for held_out in (half, ~half):
+        for name, values in best_trial(trials, ~held_out).scores.items():
+            scores[name][held_out] = values[held_out]
     return {name: float(values.mean()) for name, values in scores.items()}
 
 
@@ -72,12 +68,13 @@ class Choice:
     source: FitConfig | PreferenceModel
     """Settings of the fit, or the model that is evaluated as it is."""
     constants: Mapping[str, tuple[float, float]]
+    """The two hyperparameters of each recommender."""
     scores: Mapping[str, float]
     """Mean scores on the development set, cross-validated for policies that depend on states."""
     candidate: str | None
     """The policy with the highest score, except popularity; None without policies."""
     taste: TasteReport | None = None
-    """Hyperparameters of the taste."""
+    """Hyperparameters of the taste model."""
     trials: Sequence[Trial] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Contestants that cannot be evaluated, and why."""
@@ -86,11 +83,6 @@ class Choice:
     def fit_config(self) -> FitConfig | None:
         """Settings of the fit; None if the model is evaluated as it is."""
         return self.source if isinstance(self.source, FitConfig) else None
-
-    @property
-    def promising(self) -> bool:
-        """Whether the candidate scores above popularity."""
-        return self.candidate is not None and self.scores[self.candidate] > self.scores["popular"]
 
     def to_dict(self) -> Json:
         """Return the selection as a JSON object."""
@@ -104,15 +96,10 @@ class Choice:
 
     def knowledge(self, log: Ratings, contest: Contest) -> Knowledge:
         """Fit a log with the selected settings, unless the model is evaluated as it is."""
-        if isinstance(self.source, PreferenceModel):
-            return Knowledge.of(self.source, log, self.constants)
-        config, threads = self.source, contest.executor.threads
-        jobs: list[tuple[Any, ...]] = [(config.fit_model, log, threads)]
-        if contest.tastes:
-            jobs.append((config.fit_taste, log, self.taste, threads))
-        model, *tastes = contest.executor.map(operator.call, jobs)
-        if tastes:
-            model = model.replace(taste=tastes[0].taste)
+        model = self.source
+        if isinstance(model, FitConfig):
+            (model,), taste = _fit_all(contest, [model], log, Stopwatch(), self.taste)
+            model = model.replace(taste=taste.taste)
         return Knowledge.of(model, log, self.constants)
 
 
@@ -152,13 +139,17 @@ def develop(
 
 
 def _fit_all(
-    contest: Contest, configs: Sequence[FitConfig], log: Ratings, watch: Stopwatch
+    contest: Contest,
+    configs: Sequence[FitConfig],
+    log: Ratings,
+    watch: Stopwatch,
+    chosen: TasteReport | None = None,
 ) -> tuple[list[PreferenceModel], TasteFit]:
-    """Fit a log with each of the settings, and one taste if a contestant needs it."""
+    """Fit a log with each of the settings, and one taste model if a contestant needs it."""
     threads = contest.executor.threads
     jobs: list[tuple[Any, ...]] = [(config.fit_model, log, threads) for config in configs]
     if contest.tastes:
-        jobs.append((configs[0].fit_taste, log, None, threads))
+        jobs.append((configs[0].fit_taste, log, chosen, threads))
     results = contest.executor.map(operator.call, jobs)
     models = list(timed(watch, "choose states", results, len(configs), total=len(configs) + 1))
     tastes = list(timed(watch, "choose taste", results, len(jobs) - len(configs)))
@@ -170,6 +161,6 @@ def _trials(
 ) -> list[Trial]:
     """Return the scores of the replayed people with each model, under each policy that depends on its states."""
     names = contest.on_states
-    played = contest.policy_scores([(name, model) for model in models for name in names], replay)
+    played = contest.policy_scores([(name, model) for model in models for name in names], replay, Stopwatch())
     scores = [mean_scores(one) for one in played]
     return [Trial(config, dict(zip(names, scores[i * len(names) :], strict=False))) for i, config in enumerate(configs)]

@@ -1,15 +1,51 @@
-"""The verdict of an evaluation as one sentence."""
+"""The verdict of an evaluation: which policy is best, and one sentence about it."""
 
 from collections.abc import Mapping
 
+import numpy as np
+
+from lpbandits.evaluation.bootstrap import differences
+from lpbandits.evaluation.contestants import YARDSTICKS
 from lpbandits.evaluation.results import Gain, Score, titled
+from lpbandits.evaluation.tuning import Choice
+from lpbandits.statistics import t_multiplier
 from lpbandits.text import pluralize
 
+FAMILY_ERROR = 0.01
+"""Family-wise error rate of the policies that were not selected on the development set."""
+
 RELEVANT_GAIN = 0.1
-"""A gain above this would justify more people, if the interval does not rule it out."""
+"""If the interval reaches above this gain, the sentence says that there are too few people."""
 
 MAX_LOSERS = 2
 """Maximum number of policies below popularity that the sentence names."""
+
+
+def best_of(choice: Choice, policies: Mapping[str, Score]) -> str:
+    """Return the policy that significantly beats popularity, else "popular".
+
+    The selected policy must beat popularity on the development set and, by its 95 % interval, on the report set.
+    Otherwise another policy is returned if it beats popularity at a family-wise error rate of 1 %, since the small
+    development set may select badly.
+    """
+    candidate = choice.candidate
+    if candidate is None:
+        return "popular"
+    if choice.scores[candidate] > choice.scores["popular"] and policies[candidate].vs_popularity.sign > 0:
+        return candidate
+    popular = policies["popular"].people
+    gaps = {
+        score.name: differences(score.people, popular)
+        for score in policies.values()
+        if score.kind == "policy" and score.name not in YARDSTICKS
+    }
+    critical = t_multiplier(len(popular), 1.0 - 2 * FAMILY_ERROR / len(gaps))
+    significant = {
+        name: float(gap.mean())
+        for name, gap in gaps.items()
+        if len(popular) > 1 and gap.mean() > critical * gap.std(ddof=1) / np.sqrt(len(popular))
+    }
+    return max(significant, key=lambda name: significant[name], default="popular")
 
 
 def sentence(
@@ -54,10 +90,10 @@ def sentence(
 
 def _not_better(candidate: str, gain: Gain, within: str) -> str:
     """Return the result of the selected policy, and whether a relevant gain is ruled out."""
-    who = f"{titled(candidate)} (selected on the development set)"
+    selected = f"{titled(candidate)} (selected on the development set)"
     if gain.mean == gain.low == gain.high == 0.0:
-        return f"{who} gives each person the same score as popularity"
-    text = f"{who} scores {gain.signed} {within}"
+        return f"{selected} gives each person the same score as popularity"
+    text = f"{selected} scores {gain.signed} {within}"
     if gain.sign > 0:
         return f"{text}, but did not beat popularity on the development set"
     high = gain.high if gain.high is not None else float("inf")

@@ -1,7 +1,8 @@
-"""Store finished cases of a reproduction on disk, and load them if they match.
+"""Store finished cases of a reproduction on disk.
 
-A case is a table (Parquet) and a record (JSON), written after it, of its settings and the table's hash. A table without
-a record, or with the record of other settings, another seed, version or content, is computed again.
+A case is a table (Parquet) and a record (JSON) of its settings and the table's hash. Both are named by the hash of
+everything that determines the case's numbers. The record is written first: a table without a matching record is
+damaged, and is computed again.
 """
 
 import hashlib
@@ -12,66 +13,49 @@ from pathlib import Path
 import polars as pl
 
 from lpbandits import __version__
-from lpbandits.datasets.movielens import fingerprint_of
 from lpbandits.errors import FileFormatError
 from lpbandits.io.atomic import as_parquet, write_bytes, write_json
-from lpbandits.io.json import MAX_BYTES, digest, read_bytes, read_json
+from lpbandits.io.json import digest, read_json
 from lpbandits.paper.spec import Case, Figure
-from lpbandits.parallel import defer_signals
 from lpbandits.typing import Json
 
-FORMAT = "lpbandits-case"
-VERSION = 1
 
-
-def place_of(folder: Path, figure: Figure, case: Case, seed: int) -> Path:
+def case_path(folder: Path, figure: Figure, case: Case, seed: int) -> Path:
     """Return the path of a case's table."""
     return folder / f"{figure.name}-{digest(_identity(figure, case, seed))[:16]}.parquet"
 
 
-def keep(folder: Path, figure: Figure, case: Case, seed: int, table: pl.DataFrame, seconds: float) -> None:
-    """Write a case's table and its record; an interrupt waits for both."""
-    place = place_of(folder, figure, case, seed)
-    data = as_parquet(table)
+def store_case(folder: Path, figure: Figure, case: Case, seed: int, table: pl.DataFrame, seconds: float) -> None:
+    """Write a case's record and its table."""
+    path, data = case_path(folder, figure, case, seed), as_parquet(table)
     record = {**_identity(figure, case, seed), "sha256": hashlib.sha256(data).hexdigest(), "seconds": seconds}
-    with defer_signals():
-        place.with_suffix(".json").unlink(missing_ok=True)  # of an older table
-        write_bytes(place, data)
-        write_json(place.with_suffix(".json"), record)
+    write_json(path.with_suffix(".json"), record)
+    write_bytes(path, data)
 
 
-def kept(folder: Path, figure: Figure, case: Case, seed: int) -> pl.DataFrame | str | None:
+def load_case(folder: Path, figure: Figure, case: Case, seed: int) -> pl.DataFrame | str | None:
     """Return the table of a case, None if there is none, or a message if it does not match its record."""
-    place = place_of(folder, figure, case, seed)
-    try:
-        return _checked(place, _identity(figure, case, seed))
-    except FileNotFoundError:
+    path = case_path(folder, figure, case, seed)
+    if not path.is_file():
         return None
-    except (FileFormatError, OSError) as error:
-        return f"{place.name} {error}"
-
-
-def _checked(place: Path, identity: Json) -> pl.DataFrame:
-    data = read_bytes(place, MAX_BYTES)
+    data = path.read_bytes()
     try:
-        record = read_json(place.with_suffix(".json"))
+        record = read_json(path.with_suffix(".json"))
     except FileFormatError:
-        raise FileFormatError("has no valid record, so it was not finished") from None
-    if not isinstance(record, dict) or digest({key: record.get(key) for key in identity}) != digest(identity):
-        raise FileFormatError("has the record of another case, seed or version")
-    if hashlib.sha256(data).hexdigest() != record.get("sha256"):
-        raise FileFormatError("does not match the hash in its record")
+        record = None
+    if not isinstance(record, dict) or record.get("sha256") != hashlib.sha256(data).hexdigest():
+        return f"{path.name} does not match the hash in its record"
     return pl.read_parquet(io.BytesIO(data))
 
 
 def _identity(figure: Figure, case: Case, seed: int) -> Json:
     """Return everything that determines a case's numbers, including the hash of its data."""
     return {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": "lpbandits-case",
+        "version": 1,
         **asdict(case),
         "figure_version": figure.version,
         "seed": seed,
-        "data": None if figure.data is None else fingerprint_of(figure.data),
+        "data": figure.data_hash,
         "lpbandits": __version__,
     }

@@ -1,12 +1,11 @@
 """The paper's MovieLens task (appendix "Details on the MovieLens experiments").
 
 Half of the people are clustered, and a Bradley-Terry model per cluster gives orderings and mean ratings in [1, 5]. The
-others get the state whose centre is nearest to their ratings: half of them are bandit people, and the simulated logs of
-the other half (offline people) are the data from which models are recovered.
+others get the state whose centre is nearest to their ratings: half of them are used to simulate bandits (bandit
+people), and simulated logs of the other half (offline people) are the data from which models are recovered.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -28,13 +27,13 @@ NOISE = float(np.sqrt(0.5))
 """Standard deviation of rewards; the paper writes N(mean, variance) with variance 0.5."""
 LOWEST, HIGHEST = 1.0, 5.0
 """Limits of the rating scale."""
-NARROWEST = 1.5
+MIN_WIDTH = 1.5
 """Minimum width ζ of a person's interval of ratings."""
-LEAST = 200
+MIN_RATINGS = 200
 """Minimum number of ratings of a person and of a movie."""
-OFFERED = 300
+N_OFFERED = 300
 """Movies offered per round."""
-LOGGED = (200, 300)
+LOG_LENGTHS = (200, 300)
 """Minimum and maximum number of movies in the log of an offline person."""
 
 
@@ -113,7 +112,7 @@ class MovieLensTask:
         rng = np.random.default_rng([self.seed, 4])
         means = self._personal(self.offline, environment, rng)
         k = self.model.n_actions
-        low, high = (min(length, k) for length in LOGGED)
+        low, high = (min(length, k) for length in LOG_LENGTHS)
         lengths = rng.integers(low, high + 1, size=len(self.offline))
         action = np.concatenate([rng.choice(k, size=n, replace=False) for n in lengths])
         person = np.repeat(np.arange(len(lengths)), lengths)
@@ -151,10 +150,14 @@ class MovieLensTask:
 
     def offered(self, people: int, rounds: int) -> IntArray:
         """Return the offered movies, people × rounds × 300 in ascending order, drawn from the genres in turn."""
-        names, starts, members, owner_starts, owners = self._genre_arrays
-        out = np.empty((people, rounds, min(OFFERED, self.model.n_actions)), dtype=np.int64)
-        stamp = np.zeros(self.model.n_actions, dtype=np.int64)
-        left, turn = np.empty(len(names), dtype=np.int64), np.empty(len(names), dtype=np.int64)
+        k, genres_per_movie = self.model.n_actions, [len(genres) for genres in self.genres]
+        names, owners = np.unique(np.concatenate(self.genres), return_inverse=True)
+        members = np.repeat(np.arange(k), genres_per_movie)[np.argsort(owners, kind="stable")]
+        starts, owner_starts = (
+            np.concatenate([[0], np.cumsum(counts)]) for counts in (np.bincount(owners), genres_per_movie)
+        )
+        out = np.empty((people, rounds, min(N_OFFERED, k)), dtype=np.int64)
+        stamp, left, turn = (np.zeros(length, dtype=np.int64) for length in (k, len(names), len(names)))
         diverse_sets(starts, members, owner_starts, owners, self.seed, 0, out, stamp, left, turn)
         return out
 
@@ -163,35 +166,20 @@ class MovieLensTask:
         means = self.means[truth]
         if environment.scale == "same":
             return np.ascontiguousarray(means)
-        low = rng.uniform(LOWEST, HIGHEST - NARROWEST, size=len(truth))
-        high = rng.uniform(low + NARROWEST, HIGHEST)
+        low = rng.uniform(LOWEST, HIGHEST - MIN_WIDTH, size=len(truth))
+        high = rng.uniform(low + MIN_WIDTH, HIGHEST)
         return np.ascontiguousarray(low[:, None] + (high - low)[:, None] * (means - LOWEST) / (HIGHEST - LOWEST))
-
-    @cached_property
-    def _genre_arrays(self) -> tuple[list[str], IntArray, IntArray, IntArray, IntArray]:
-        names = sorted({genre for genres in self.genres for genre in genres})
-        number = {genre: i for i, genre in enumerate(names)}
-        owners = [[number[genre] for genre in genres] for genres in self.genres]
-        members: list[list[int]] = [[] for _ in names]
-        for action, genres in enumerate(owners):
-            for genre in genres:
-                members[genre].append(action)
-        return names, *_flat(members), *_flat(owners)
 
 
 def read_log(folder: Path) -> tuple[Ratings, Genres]:
     """Return the ratings after the paper's filter, and the genres of the remaining movies."""
-    ratings = read_ratings(folder, min_person=LEAST, min_action=LEAST)
+    ratings = read_ratings(folder, min_person=MIN_RATINGS, min_action=MIN_RATINGS)
     genres = read_genres(folder)
     return ratings, tuple(genres.get(str(a), ("unknown",)) for a in ratings.actions)
 
 
 def split(people: int, seed: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Split people into a training half, a bandit quarter and an offline quarter (indices).
-
-    >>> [len(part) for part in split(1589, seed=0)]
-    [794, 397, 398]
-    """
+    """Split people into a training half, a bandit quarter and an offline quarter (indices)."""
     order = np.random.default_rng([seed, 1]).permutation(people)
     half = people // 2
     quarter = half + (people - half) // 2
@@ -202,8 +190,8 @@ def expected(means: FloatArray, environment: Environment) -> FloatArray:
     """Return the expected means of a state's people; on different scales E[η] = 2.25 and E[υ − η] = 2.125."""
     if environment.scale == "same":
         return means
-    low = (LOWEST + HIGHEST - NARROWEST) / 2.0
-    width = (HIGHEST + NARROWEST - low) / 2.0
+    low = (LOWEST + HIGHEST - MIN_WIDTH) / 2.0
+    width = (HIGHEST + MIN_WIDTH - low) / 2.0
     return low + width * (means - LOWEST) / (HIGHEST - LOWEST)
 
 
@@ -230,8 +218,3 @@ def _nearest(train: Ratings, labels: IntArray, others: Ratings) -> IntArray:
     centres = np.stack([features[labels == z].sum(axis=0) / sizes[z] for z in range(len(sizes))])
     products = scaled(others, "raw") @ centres.T
     return np.asarray(np.argmin((centres**2).sum(axis=1) - 2.0 * products, axis=1), dtype=np.int64)
-
-
-def _flat(lists: list[list[int]]) -> tuple[IntArray, IntArray]:
-    starts = np.concatenate([[0], np.cumsum([len(part) for part in lists])]).astype(np.int64)
-    return starts, np.array([x for part in lists for x in part], dtype=np.int64)

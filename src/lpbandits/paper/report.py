@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import polars as pl
@@ -57,11 +57,19 @@ def save_reproduction(
     seconds: float,
 ) -> Path:
     """Write the table, chart and settings of every figure, the claims and the report; return the report's path."""
-    documents: Json = {figure.name: _document(figure, size, seed) for figure in figures}
-    documents["claims"] = [asdict(claim) for claim in claims]
+    documents: Json = {"claims": [asdict(claim) for claim in claims]}
     sections = [_summary(claims)] if claims else []
     sections.append(Section("How to read the charts", [_HOW_TO_READ]))
     for figure in figures:
+        documents[figure.name] = {
+            "figure": figure.name,
+            "version": figure.version,
+            "shows": figure.shows,
+            "size": asdict(size),
+            "seed": seed,
+            "cases": [asdict(case) for case in figure.cases(size)],
+            "versions": versions(),
+        }
         text = f"{figure.shows[:1].upper()}{figure.shows[1:]}. {_settings(figure, size)}".strip()
         chart = {figure.name: figure.chart(tables[figure.name])}
         remarks = [_remark(claim) for claim in claims if claim.figures[:1] == (figure.name,)]
@@ -81,18 +89,6 @@ def save_reproduction(
         tables=tables,
         documents=documents,
     )
-
-
-def _document(figure: Figure, size: Size, seed: int) -> Json:
-    return {
-        "figure": figure.name,
-        "version": figure.version,
-        "shows": figure.shows,
-        "size": asdict(size),
-        "seed": seed,
-        "cases": [asdict(case) for case in figure.cases(size)],
-        "versions": versions(),
-    }
 
 
 def _summary(claims: Sequence[Claim]) -> Section:
@@ -127,8 +123,8 @@ def _all_claims(claims: Sequence[Claim]) -> Section:
     for claim in sorted(claims, key=lambda claim: list(SOURCES).index(claim.source)):
         first: str | Link = _link(claim)
         for part in claim.parts:
-            effect = replace(claim, parts=(part,)).effect_text
-            rows.append([first, part.verdict, claim.measure, claim.standard, part.where, effect, str(part.draws)])
+            cells = [part.verdict, claim.measure, claim.standard, part.where, part.effect_text, str(part.draws)]
+            rows.append([first, *cells])
             first = ""
     text = ["Every claim in every setting. The first setting of a claim decides."]
     return Section("All claims", text, tables=[Table(columns, rows)], anchor="all-claims")

@@ -1,5 +1,6 @@
 """Reproduce the paper: run the cases of the chosen figures, check the claims and write the report."""
 
+import math
 import platform
 import time
 from collections.abc import Sequence
@@ -9,11 +10,11 @@ from pathlib import Path
 import polars as pl
 
 from lpbandits import validate
-from lpbandits.datasets.movielens import fingerprint_of, locate, require
+from lpbandits.datasets.movielens import locate, require
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.atomic import as_folder
 from lpbandits.io.paths import as_path
-from lpbandits.paper.cases import keep, kept
+from lpbandits.paper.cases import load_case, store_case
 from lpbandits.paper.claims import check_claims
 from lpbandits.paper.claims.check import Claim
 from lpbandits.paper.figures import FIGURES
@@ -67,30 +68,40 @@ def reproduce(
     figures, skipped = _chosen(names)
     seed = validate.as_seed(seed)
     work = [(figure, case) for figure in figures for case in figure.cases(size)]
-    work.sort(key=lambda one: one[0].check(one[1]), reverse=True)  # the longest first
+    work.sort(key=lambda one: (one[0].data is not None, _cost(one[1])), reverse=True)  # the longest first
     started = time.perf_counter()
     folder = as_folder(as_path(out) / "cases")
-    stored = [kept(folder, figure, case, seed) if resume else None for figure, case in work]
-    recomputed = [message for message in stored if isinstance(message, str)]
-    missing = [which for which, table in zip(work, stored, strict=True) if not isinstance(table, pl.DataFrame)]
-    done = len(work) - len(missing)
+    finished: dict[tuple[str, str], pl.DataFrame] = {}
+    missing: list[tuple[Figure, Case]] = []
+    recomputed: list[str] = []
+    for figure, case in work:
+        stored = load_case(folder, figure, case, seed) if resume else None
+        if isinstance(stored, pl.DataFrame):
+            finished[case.figure, case.name] = stored
+        else:
+            missing.append((figure, case))
+            recomputed += [] if stored is None else [stored]
+    report = progress or (lambda *_: None)
     with executor_for(jobs, threads=threads, max_jobs=len(missing)) as executor:
-        if progress is not None:
-            progress("starting", done, len(work))
-        tasks = ((figure.name, case, seed, executor.threads, _content(figure)) for figure, case in missing)
-        for number, (table, taken) in executor.as_completed(run_case, tasks, batch=False):
+        report("starting", len(finished), len(work))
+        tasks = ((figure.name, case, seed, executor.threads, figure.data_hash) for figure, case in missing)
+        for number, (table, seconds) in executor.as_completed(run_case, tasks):
             figure, case = missing[number]
-            keep(folder, figure, case, seed, table, taken)  # at once, so that an interrupt loses no finished case
-            done += 1
-            if progress is not None:
-                progress(f"{figure.name}, {case.name}", done, len(work))
-    tables = {figure.name: _table(folder, figure, size, seed) for figure in figures}
+            store_case(folder, figure, case, seed, table, seconds)  # at once: an interrupt loses no finished case
+            finished[case.figure, case.name] = table
+            report(f"{figure.name}, {case.name}", len(finished), len(work))
+    tables = {}
+    for figure in figures:
+        named = ((case.name, finished[case.figure, case.name]) for case in figure.cases(size))
+        tables[figure.name] = pl.concat(
+            [table.with_columns(case=pl.lit(name)) for name, table in named], how="diagonal"
+        )
     claims = check_claims(tables)
     seconds = time.perf_counter() - started
-    report = save_reproduction(
+    page = save_reproduction(
         out, figures, tables, claims=claims, skipped=skipped, size=size, seed=seed, seconds=seconds
     )
-    return Reproduction(tables, claims, skipped, recomputed, seconds, report)
+    return Reproduction(tables, claims, skipped, recomputed, seconds, page)
 
 
 def run_case(name: str, case: Case, seed: int, threads: int, content: str | None) -> tuple[pl.DataFrame, float]:
@@ -101,18 +112,19 @@ def run_case(name: str, case: Case, seed: int, threads: int, content: str | None
     """
     started = time.perf_counter()
     figure = FIGURES[name]
-    if figure.data is not None and (locate(figure.data) is None or _content(figure) != content):
+    if figure.data is not None and (locate(figure.data) is None or figure.data_hash != content):
         raise InvalidInput(
             f"the worker on {platform.node()} does not have this MovieLens {figure.data}; run "
             f"`lpb data movielens {figure.data}` there, or use local workers (--backend processes)"
         )
-    table = figure.run(case, seed, threads)
-    return table, time.perf_counter() - started
+    return figure.run(case.settings, seed, threads), time.perf_counter() - started
 
 
-def _content(figure: Figure) -> str | None:
-    """Return the hash of the figure's dataset."""
-    return None if figure.data is None else fingerprint_of(figure.data)
+def _cost(case: Case) -> float:
+    """Return a rough measure of a case's time; the marginal form of lpbTS takes a hundred times as long."""
+    settings = {"states": case.settings.get("x", 5), **case.settings, **case.settings.get("world", {})}
+    sizes = [settings.get(name, 1) for name in ("people", "rounds", "draws", "repeats", "states", "actions")]
+    return float(math.prod(sizes) * (100 if settings.get("marginal") else 1))
 
 
 def listing() -> list[Json]:
@@ -140,26 +152,14 @@ def _chosen(names: Sequence[str]) -> tuple[list[Figure], dict[str, str]]:
     skipped: dict[str, str] = {}
     for name in names or GROUPS:
         validate.as_choice(name, "figure", (*GROUPS, *FIGURES))
-        if name in FIGURES:
-            chosen[name] = FIGURES[name]
-            if FIGURES[name].data is not None:
-                require(str(FIGURES[name].data))
         for figure in FIGURES.values():
-            if figure.group == name and figure.data is not None and locate(figure.data) is None:
-                skipped[figure.name] = (
-                    f"MovieLens {figure.data} is not installed; run `lpb data movielens {figure.data}`"
-                )
-            elif figure.group == name:
+            if name not in (figure.name, figure.group):
+                continue
+            if figure.data is None or locate(figure.data) is not None:
                 chosen[figure.name] = figure
+            elif name == figure.name:
+                require(figure.data)
+            else:
+                command = f"`lpb data movielens {figure.data}`"
+                skipped[figure.name] = f"MovieLens {figure.data} is not installed; run {command}"
     return list(chosen.values()), skipped
-
-
-def _table(folder: Path, figure: Figure, size: Size, seed: int) -> pl.DataFrame:
-    """Load and join the stored cases of a figure."""
-    tables = []
-    for case in figure.cases(size):
-        table = kept(folder, figure, case, seed)
-        if not isinstance(table, pl.DataFrame):
-            raise InvalidInput(f"{table or 'a finished case is missing'}: another program changed {folder}; run again")
-        tables.append(table.with_columns(case=pl.lit(case.name)))
-    return pl.concat(tables, how="diagonal")

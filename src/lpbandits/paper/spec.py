@@ -6,6 +6,7 @@ from typing import Literal, get_args
 
 import polars as pl
 
+from lpbandits.datasets.movielens import fingerprint_of
 from lpbandits.typing import Json
 from lpbandits.views.charts.base import Chart
 
@@ -41,26 +42,29 @@ class Case:
 class Figure:
     """A figure of a reproduction.
 
-    `plan(size, draws)` returns its cases, `run(case, seed, threads)` the table of a case, and `chart(table)` the chart
-    of the joined tables. A new `version` invalidates stored cases.
+    `plan(size, draws)` returns the settings of its cases by name, `run(settings, seed, threads)` the table of a case,
+    and `chart(table)` the chart of the joined tables. A new `version` invalidates stored cases.
     """
 
     name: str
-    version: int
     title: str
     shows: str
-    plan: Callable[[Size, int], list[Case]]
-    run: Callable[[Case, int, int | None], pl.DataFrame]
+    plan: Callable[[Size, int], dict[str, Json]]
+    run: Callable[[Json, int, int | None], pl.DataFrame]
     chart: Callable[[pl.DataFrame], Chart]
+    version: int = 1
     draws: int = 5
     """Default number of draws of the orderings, chosen so that the paper's claims are settled."""
     group: Group = "paper"
-    """Group of the figure."""
     data: str | None = None
     """MovieLens dataset that the figure needs."""
-    check: Callable[[Case], float] = lambda _: 0.0
-    """Rejects a case that is too large; returns its approximate number of operations."""
+
+    @property
+    def data_hash(self) -> str | None:
+        """Hash of the figure's dataset."""
+        return None if self.data is None else fingerprint_of(self.data)
 
     def cases(self, size: Size) -> list[Case]:
         """Return the cases at a size."""
-        return self.plan(size, self.draws if size.draws is None else size.draws)
+        plan = self.plan(size, self.draws if size.draws is None else size.draws)
+        return [Case(self.name, name, settings) for name, settings in plan.items()]

@@ -1,7 +1,8 @@
 """Simulation of policies: people × rounds × policies → results."""
 
+from lpbandits.simulation.kernels import Trace
 from lpbandits.simulation.results import Curve, PolicyResult, Results
 from lpbandits.simulation.run import simulate
-from lpbandits.simulation.trace import Trace, rollout
+from lpbandits.simulation.trace import rollout
 
 __all__ = ["Curve", "PolicyResult", "Results", "Trace", "rollout", "simulate"]

@@ -4,17 +4,14 @@ Partial sums are added in a fixed order, whichever worker computed them, so that
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import TypeVar
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from lpbandits.simulation.kernels import Trace
 from lpbandits.simulation.results import Curve, PolicyResult
 from lpbandits.simulation.sums import Distribution, Moments, to_bins
-from lpbandits.simulation.trace import Trace
 from lpbandits.typing import FloatArray, IntArray, UInt16Array
-
-K = TypeVar("K", int, str)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,11 +22,10 @@ class PartialSums:
     """
 
     draw: int
-    regret: Moments
-    regrets: FloatArray | UInt16Array
-    weak: Moments | None
-    weak_regrets: FloatArray | UInt16Array | None
-    means: Mapping[str, Moments]
+    regrets: Mapping[str, FloatArray | UInt16Array]
+    """Cumulative "regret", and for duels "weak_regret"."""
+    moments: Mapping[str, Moments]
+    """Moments per round of the regrets, "reward", "best_share" and "true_state"."""
     people: Mapping[str, FloatArray]
     trace: Trace | None
 
@@ -38,56 +34,48 @@ class PartialSums:
         cls, trace: Trace, truth: IntArray, draw: int, *, binned: bool = False, keep_trace: bool = False
     ) -> "PartialSums":
         """Summarise a trace; with `binned`, regrets are kept as bins."""
-        regrets = np.cumsum(trace.regret, axis=1)
         best = trace.regret <= 0.0
-        columns = {
+        regrets = {"regret": np.cumsum(trace.regret, axis=1)}
+        if trace.weak.size:
+            regrets["weak_regret"] = np.cumsum(trace.weak, axis=1)
+        rounds = {"reward": trace.rewards, "best_share": best.astype(np.float64), "true_state": trace.mass}
+        people = {
             "draw": np.full(len(truth), float(draw)),
             "state": truth.astype(np.float64),
-            "regret": regrets[:, -1].copy(),
+            "regret": regrets["regret"][:, -1].copy(),
             "reward": trace.rewards.mean(axis=1),
             "best_share": best.mean(axis=1),
             "true_state": trace.mass[:, -1].copy(),
             "active_all": trace.active[:, 0],
             "active_true": trace.active[:, 1],
             "active_other": trace.active[:, 2],
+            **{name: values[:, -1].copy() for name, values in regrets.items() if name != "regret"},
         }
-        weak = np.cumsum(trace.weak, axis=1) if trace.weak.size else None
-        if weak is not None:
-            columns["weak_regret"] = weak[:, -1].copy()
-        means = {"reward": trace.rewards, "best_share": best.astype(np.float64), "true_state": trace.mass}
         return cls(
             draw,
-            Moments.of(regrets),
-            to_bins(regrets) if binned else regrets,
-            None if weak is None else Moments.of(weak),
-            to_bins(weak) if binned and weak is not None else weak,
-            {name: Moments.of(values) for name, values in means.items()},
-            columns,
+            {name: to_bins(values) for name, values in regrets.items()} if binned else regrets,
+            {name: Moments.of(values) for name, values in (regrets | rounds).items()},
+            people,
             trace if keep_trace else None,
         )
 
 
 @dataclass
 class Accumulator:
-    """Sums of one policy over tasks; moments of regret are kept per draw."""
+    """Sums of one policy over tasks; moments of regrets are kept per draw."""
 
-    regret: dict[int, Moments] = field(default_factory=dict)
-    weak: dict[int, Moments] = field(default_factory=dict)
-    regrets: Distribution = field(default_factory=Distribution)
-    weak_regrets: Distribution = field(default_factory=Distribution)
-    means: dict[str, Moments] = field(default_factory=dict)
+    regrets: dict[str, Distribution] = field(default_factory=dict)
+    moments: dict[str, dict[int, Moments]] = field(default_factory=dict)
     people: dict[str, list[FloatArray]] = field(default_factory=dict)
     traces: list[Trace] = field(default_factory=list)
 
     def add(self, part: PartialSums) -> None:
         """Add a task; tasks come in the order of draws and people."""
-        _merge(self.regret, part.draw, part.regret)
-        self.regrets.add(part.regrets)
-        if part.weak is not None and part.weak_regrets is not None:
-            _merge(self.weak, part.draw, part.weak)
-            self.weak_regrets.add(part.weak_regrets)
-        for name, moments in part.means.items():
-            _merge(self.means, name, moments)
+        for name, regrets in part.regrets.items():
+            self.regrets.setdefault(name, Distribution()).add(regrets)
+        for name, moments in part.moments.items():
+            sums, draw = self.moments.setdefault(name, {}), part.draw if name in part.regrets else 0
+            sums[draw] = sums[draw].merge(moments) if draw in sums else moments
         for name, column in part.people.items():
             self.people.setdefault(name, []).append(column)
         if part.trace is not None:
@@ -95,20 +83,13 @@ class Accumulator:
 
     def result(self) -> PolicyResult:
         """Return the policy's result."""
-        trace = None
-        if self.traces:
-            names = [item.name for item in fields(Trace)]
-            trace = Trace(*(np.concatenate([getattr(part, name) for part in self.traces]) for name in names))
+        curves = {name: Curve.of(list(self.moments[name].values()), spread) for name, spread in self.regrets.items()}
         return PolicyResult(
-            regret=Curve.of(list(self.regret.values()), self.regrets),
-            weak=Curve.of(list(self.weak.values()), self.weak_regrets) if self.weak else None,
-            reward=self.means["reward"].mean,
-            best_share=self.means["best_share"].mean,
-            true_state=self.means["true_state"].mean,
+            regret=curves["regret"],
+            weak=curves.get("weak_regret"),
+            reward=self.moments["reward"][0].mean,
+            best_share=self.moments["best_share"][0].mean,
+            true_state=self.moments["true_state"][0].mean,
             people={name: np.concatenate(parts) for name, parts in self.people.items()},
-            trace=trace,
+            trace=Trace(*map(np.concatenate, zip(*self.traces, strict=True))) if self.traces else None,
         )
-
-
-def _merge(sums: dict[K, Moments], key: K, moments: Moments) -> None:
-    sums[key] = sums[key].merge(moments) if key in sums else moments

@@ -11,9 +11,10 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, translate_errors
+from lpbandits.io.json import finite_or_none
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.progress import Progress
-from lpbandits.simulation.growth import check_growth, copies_of, measure_growth
+from lpbandits.simulation.growth import check_growth, measure_growth
 from lpbandits.simulation.size import check_bounds
 from lpbandits.theory import LowerBound, latent_bound, lower_bound, plain_bound
 from lpbandits.theory.program import check_size, operations_of
@@ -25,7 +26,7 @@ AXES: dict[str, tuple[str, tuple[float, ...]]] = {
     "states": ("states (m)", (5, 10, 20, 50)),
     "gap": ("gap between neighbours (Δ)", (0.1, 0.2, 0.5, 1.0)),
 }
-"""Settings that bounds are studied against: a title and the default values."""
+"""Parameters that can be varied, with their titles and default values."""
 
 MAX_PEOPLE = 100_000
 
@@ -35,30 +36,50 @@ BOUNDS = ("plain", "preference", "latent")
 
 @dataclass(frozen=True)
 class PersonBounds:
-    """The three bounds of one person, and those of Theorem 1 as printed.
-
-    Bounds may be infinite. Those of the latent bandit are None if the model has no means.
-    """
+    """The bounds of one person."""
 
     draw: int
     state: int
     best: int
-    plain: float
-    latent: float | None
-    printed: float
-    latent_printed: float | None
+    values: dict[str, float]
+    """The three bounds, and "printed" and "latent_printed", the last two as Theorem 1 prints them.
+
+    The printed form does not fix the mean of the best action, which a good policy learns at no cost (see
+    `theory.lower_bound`). Bounds may be infinite. Those of the latent bandit are NaN if the model has no means.
+    """
     preference: LowerBound
     growth: dict[str, float] = field(default_factory=dict)
     """Measured growth of regret per log T from round T/10 to T, per policy."""
 
+    @classmethod
+    def of(cls, model: PreferenceModel, state: int, means: Any, noise: float, draw: int = 0) -> "PersonBounds":
+        """Compute the bounds of a person with these means."""
+        person = model, state, means, noise
+        preference = lower_bound(*person)
+        known = model.means is not None
+        values = {
+            "plain": plain_bound(*person).value,
+            "preference": preference.value,
+            "latent": latent_bound(*person).value if known else math.nan,
+            "printed": lower_bound(*person, pinned=False).value,
+            "latent_printed": latent_bound(*person, pinned=False).value if known else math.nan,
+        }
+        return cls(draw, state, int(model.orderings[state, 0]), values, preference)
+
     def to_dict(self) -> Json:
         """Return a JSON object; null for infinite and unknown bounds."""
-        out: Json = {"draw": self.draw, "state": self.state, "best": self.best, "plain": _finite(self.plain)}
-        out |= {"preference": _finite(self.preference.value), "latent": _finite(self.latent)}
-        out |= {"printed": {"preference": _finite(self.printed), "latent": _finite(self.latent_printed)}}
+        bounds = {name: finite_or_none(value) for name, value in self.values.items()}
         details = self.preference.to_dict()
         del details["value"]
-        return {**out, **details, "growth": self.growth}
+        return {
+            "draw": self.draw,
+            "state": self.state,
+            "best": self.best,
+            **{name: bounds[name] for name in BOUNDS},
+            "printed": {"preference": bounds["printed"], "latent": bounds["latent_printed"]},
+            **details,
+            "growth": self.growth,
+        }
 
 
 @dataclass(frozen=True)
@@ -83,9 +104,7 @@ class Bounds:
 
     def column(self, name: str) -> FloatArray:
         """Return one bound of every person, NaN if unknown."""
-        if name == "preference":
-            return np.array([p.preference.value for p in self.people])
-        return np.array([math.nan if getattr(p, name) is None else getattr(p, name) for p in self.people])
+        return np.array([person.values[name] for person in self.people])
 
     def growth(self) -> dict[str, FloatArray]:
         """Return the measured growth of every person's regret, per policy."""
@@ -163,7 +182,7 @@ def bound_world(
     Examples
     --------
     >>> bounds = bound_world(SyntheticWorld(states=3, actions=4), people=2)
-    >>> bool(bounds.people[0].preference.value <= bounds.people[0].plain)
+    >>> bool(bounds.column("preference")[0] <= bounds.column("plain")[0])
     True
     """
     if not isinstance(world, SyntheticWorld):
@@ -179,13 +198,15 @@ def bound_world(
     bounds = []
     for draw in range(count):
         person = world.draw(people=1, seed=seed, draw=draw)
-        bounds.append(_bounds(person.model, 0, person.means[0], person.rewards.sd, draw))
+        bounds.append(PersonBounds.of(person.model, 0, person.means[0], person.rewards.sd, draw))
         if progress is not None:
             progress("bounds", draw + 1, count)
     settings: Json = {**world.to_dict(), "people": count, "seed": seed}
     if policies:
         settings |= {"rounds": rounds, "repeats": repeats}
-        copies = [copies_of(world.draw(people=1, seed=seed, draw=draw), repeats) for draw in range(count)]
+        drawn = (world.draw(people=1, seed=seed, draw=draw) for draw in range(count))
+        same = np.zeros(repeats, dtype=np.int64)
+        copies = [replace(one, truth=same, means=one.means[same]) for one in drawn]  # of the draw's only person
         growth = measure_growth(copies, policies, rounds=rounds, seed=seed, threads=threads, progress=progress)
         bounds = [replace(p, growth={name: float(growth[name][i]) for name in policies}) for i, p in enumerate(bounds)]
     return Bounds(settings, bounds, time.perf_counter() - started, tuple(range(world.actions)))
@@ -228,7 +249,7 @@ def bound_model(
     if known is None:
         raise InvalidInput("means must be given, because the model has none; add --state 0 --means 3.1,2.5,…")
     sd = (model.noise or 1.0) if noise is None else noise
-    bounds = [_bounds(model, z, known[z], sd, 0) for z in states]
+    bounds = [PersonBounds.of(model, z, known[z], sd) for z in states]
     settings: Json = {
         "world": "means",
         "states": model.n_states,
@@ -250,59 +271,10 @@ def world_at(
     (5, 0.5)
     """
     validate.as_choice(axis, "against", AXES)
-    varied = {"size": ("states", "actions"), "states": ("states",), "gap": ("gap",)}[axis]
-    settings = {"states": states, "actions": actions, "gap": gap, "noise": noise}
-    settings |= dict.fromkeys(varied, int(value) if float(value).is_integer() and axis != "gap" else value)
-    return SyntheticWorld(**settings)  # type: ignore[arg-type] # it validates them
-
-
-@translate_errors("computing bounds")
-def bounds_against(
-    axis: str,
-    *,
-    states: int = 20,
-    actions: int = 20,
-    gap: float = 0.2,
-    noise: float = 1.0,
-    values: Sequence[float] | None = None,
-    people: int = 20,
-    seed: int = 0,
-    policies: Sequence[str] = (),
-    rounds: int = 20_000,
-    repeats: int = 10,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> list[tuple[float, Bounds]]:
-    """Return the bounds at several values of an axis of AXES; by default at the axis' default values.
-
-    >>> study = bounds_against("gap", states=3, actions=3, values=[0.5, 1.0], people=2)
-    >>> [value for value, _ in study]
-    [0.5, 1.0]
-    """
-    validate.as_choice(axis, "against", AXES)
-    chosen = AXES[axis][1] if values is None else validate.as_list(values, "values", "numbers")
-    numbers = [validate.as_number(value, "a value of " + axis) for value in chosen]
-    worlds = [world_at(axis, value, states=states, actions=actions, gap=gap, noise=noise) for value in numbers]
-    policies = list(validate.as_list(policies, "policies", "names"))
-    count = validate.as_count(people, "people", high=MAX_PEOPLE)
-    rounds, repeats, threads = check_growth(policies, rounds, repeats, threads)
-    check_bounds(worlds, people=count, policies=policies, rounds=rounds, repeats=repeats, workers=threads)
-    return [
-        (
-            float(value),
-            bound_world(
-                world,
-                people=people,
-                seed=seed,
-                policies=policies,
-                rounds=rounds,
-                repeats=repeats,
-                threads=threads,
-                progress=_at(progress, f"{axis} {value:g}"),
-            ),
-        )
-        for value, world in zip(numbers, worlds, strict=True)
-    ]
+    world = SyntheticWorld(states=states, actions=actions, gap=gap, noise=noise)
+    if axis == "gap":
+        return replace(world, gap=value)
+    return replace(world, states=int(value), actions=int(value) if axis == "size" else actions)
 
 
 def table_against(study: Sequence[tuple[float, Bounds]]) -> pl.DataFrame:
@@ -319,39 +291,13 @@ def growth_ratio(bounds: Bounds, policy: str) -> tuple[float, float]:
     """Return a policy's mean growth over the mean bound, and its standard error over people.
 
     >>> from lpbandits import SyntheticWorld
-    >>> found = bound_world(SyntheticWorld(states=3, actions=4), people=3, policies=["ts"], rounds=200, repeats=2)
-    >>> bool(growth_ratio(found, "ts")[0] > 1)
+    >>> bounds = bound_world(SyntheticWorld(states=3, actions=4), people=3, policies=["ts"], rounds=200, repeats=2)
+    >>> bool(growth_ratio(bounds, "ts")[0] > 1)
     True
     """
-    bound = [p.preference.value for p in bounds.people]
-    growth = [p.growth[policy] for p in bounds.people]
-    n, total = len(bound), sum(bound)
-    if total == 0.0:
+    bound, growth = bounds.column("preference"), bounds.growth()[policy]
+    if not bound.any():
         return math.nan, math.nan
-    ratio = sum(growth) / total
-    residuals = [g - ratio * b for g, b in zip(growth, bound, strict=True)]
-    return ratio, math.sqrt(sum(x * x for x in residuals) * n / max(n - 1, 1)) / total
-
-
-def _bounds(model: PreferenceModel, state: int, means: Any, noise: float, draw: int) -> PersonBounds:
-    known = model.means is not None
-    return PersonBounds(
-        draw=draw,
-        state=state,
-        best=int(model.orderings[state, 0]),
-        plain=plain_bound(model, state, means, noise).value,
-        latent=latent_bound(model, state, means, noise).value if known else None,
-        printed=lower_bound(model, state, means, noise, pinned=False).value,
-        latent_printed=latent_bound(model, state, means, noise, pinned=False).value if known else None,
-        preference=lower_bound(model, state, means, noise),
-    )
-
-
-def _at(progress: Progress | None, label: str) -> Progress | None:
-    if progress is None:
-        return None
-    return lambda stage, done, total: progress(f"{label}, {stage}", done, total)
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
+    ratio = growth.sum() / bound.sum()
+    se = np.sqrt(((growth - ratio * bound) ** 2).sum() * len(bound) / max(len(bound) - 1, 1)) / bound.sum()
+    return float(ratio), float(se)

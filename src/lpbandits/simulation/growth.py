@@ -15,18 +15,6 @@ from lpbandits.typing import FloatArray
 from lpbandits.worlds import Population
 
 
-def copies_of(population: Population, repeats: int) -> Population:
-    """Return `repeats` copies of a population's first person."""
-    return Population(
-        population.model,
-        np.zeros(repeats, dtype=np.int64),
-        np.tile(population.means[0], (repeats, 1)),
-        population.rewards,
-        assumed=population.assumed,
-        tails=population.tails,
-    )
-
-
 def check_growth(policies: Sequence[str], rounds: int, repeats: int, threads: int | None) -> tuple[int, int, int]:
     """Validate the settings of a measurement; return rounds, repeats and threads.
 
@@ -35,7 +23,6 @@ def check_growth(policies: Sequence[str], rounds: int, repeats: int, threads: in
     ...
     lpbandits.errors.InvalidInput: rounds must be a whole number from 10 to 2147483647, got 5
     """
-    policies = list(validate.as_list(policies, "policies", "names"))
     for i, name in enumerate(policies):
         if entry_of(name).feedback != "rewards":
             raise InvalidInput(f"policies must learn from rewards, got {name!r}, which learns from duels")
@@ -65,7 +52,6 @@ def measure_growth(
     >>> round(float(growth["uniform"][0]))
     194
     """
-    rounds, _, threads = check_growth(policies, rounds, 1, threads)
     early = rounds // 10
     jobs = [(name, i) for name in policies for i in range(len(populations))]
     first_person = np.concatenate([[0], np.cumsum([len(population) for population in populations])])

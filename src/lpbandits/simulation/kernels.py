@@ -1,4 +1,4 @@
-"""Compiled loops of the simulator: all rounds of many people, and histograms with geometric bins."""
+"""The compiled loop of the simulator: all rounds of many people."""
 
 import functools
 from collections.abc import Callable
@@ -17,12 +17,11 @@ from lpbandits.typing import FloatArray, Int32Array, IntArray, UInt16Array
 
 
 class Offers(NamedTuple):
-    """What people may choose from, in rounds: people × rounds × allowed actions in rising order, filled up with -1.
+    """Allowed actions, as in `Population.offered`: `sets` of the world, and `choices` that the policy considers.
 
-    1 in place of people or rounds: the same for all; 1×1×0: everything. `sets` is what the world allows, `choices` what
-    the policy limits itself to. Where offers depend on the past, `taken` (one per action, 0 at first; else empty) and
-    `choices` (1×2×k) are scratch, and `prefer` holds the ranks by which a policy limits itself to favourites (0×0: it
-    does not).
+    If each action is offered once, `taken` (one entry per action, initially 0) and `choices` (1×2×k) are scratch, and
+    `prefer` holds the ranks by which a policy considers only the states' favourites (0×0: it considers all actions).
+    Otherwise `taken` is empty.
     """
 
     sets: IntArray
@@ -33,7 +32,7 @@ class Offers(NamedTuple):
 
 @kernel
 def best_mean(means: FloatArray, p: int, allowed: IntArray, size: int) -> float:
-    """Return the largest mean among the first `size` allowed actions, or of all where `allowed` is empty."""
+    """Return the largest mean of the first `size` allowed actions, of all actions if `allowed` is empty."""
     value = -np.inf
     if len(allowed) == 0:
         for action in range(means.shape[1]):
@@ -46,29 +45,29 @@ def best_mean(means: FloatArray, p: int, allowed: IntArray, size: int) -> float:
 
 @kernel
 def offer_sets(offers: Offers, people: People, b: Arrays, n: int, p: int, t: int) -> tuple[int, int, int, int, float]:
-    """Offer the round's set, whatever happened before.
+    """Offer the round's set.
 
-    Every offer returns where its actions stand in `choices` (person, round and how many), how many the world allows,
-    and the best mean of those, from which regret is counted.
+    Return where its actions are in `choices` (person, round, count), the number of actions that the world allows, and
+    their best mean, which regret is relative to.
     """
     sets, choices = offers.sets, offers.choices
     allowed = sets[min(p, sets.shape[0] - 1), min(t, sets.shape[1] - 1)]
     i, j = min(p, choices.shape[0] - 1), min(t, choices.shape[1] - 1)
-    whole = filled(allowed)
-    return i, j, filled(choices[i, j]), whole, best_mean(people.means, p, allowed, whole)
+    n_allowed = filled(allowed)
+    return i, j, filled(choices[i, j]), n_allowed, best_mean(people.means, p, allowed, n_allowed)
 
 
 @kernel
 def offer_once(offers: Offers, people: People, b: Arrays, n: int, p: int, t: int) -> tuple[int, int, int, int, float]:
-    """Offer what the round's set has left: each action at most once."""
+    """Offer the actions of the round's set that were not played before; return what `offer_sets` returns."""
     sets, taken = offers.sets, offers.taken
     choices = offers.choices[0, 0]
     for slot in range(n):
         taken[b.order[0, slot]] = p + 1
     allowed = sets[min(p, sets.shape[0] - 1), min(t, sets.shape[1] - 1)]
-    whole = len(taken) if len(allowed) == 0 else filled(allowed)
+    n_allowed = len(taken) if len(allowed) == 0 else filled(allowed)
     size = 0
-    for i in range(whole):
+    for i in range(n_allowed):
         action = i if len(allowed) == 0 else allowed[i]
         if taken[action] != p + 1:
             choices[size] = action
@@ -81,7 +80,7 @@ def offer_once(offers: Offers, people: People, b: Arrays, n: int, p: int, t: int
 
 @jit_in_place
 def active_constraints(b: Arrays, n: int, state: int, out: FloatArray, p: int) -> None:
-    """Write the order constraints that hold with equality: mean over all states, the true one, mean of the others."""
+    """Write the numbers of active order constraints: mean over all states, the true state, mean over the others."""
     m = b.states.shape[1]
     total = 0.0
     for z in range(m):
@@ -93,15 +92,50 @@ def active_constraints(b: Arrays, n: int, state: int, out: FloatArray, p: int) -
     out[p, 2] = (total - out[p, 1]) / (m - 1) if m > 1 and state >= 0 else np.nan
 
 
+@jit_in_place
+def find_bins(values: FloatArray, smallest: float, log_growth: float, last: int, bins: UInt16Array) -> None:
+    """Write the bin i of each value: 0 below `smallest`, else smallest · growth^(i − 1) ≤ value; at most `last`."""
+    for p in range(values.shape[0]):
+        for t in range(values.shape[1]):
+            i = 0
+            if values[p, t] >= smallest:
+                i = min(1 + int(np.log(values[p, t] / smallest) / log_growth), last)
+            bins[p, t] = i
+
+
+@jit_in_place
+def count_bins(bins: UInt16Array, counts: IntArray) -> None:
+    """Add people × rounds `bins` to rounds × bins `counts`."""
+    for p in range(bins.shape[0]):
+        for t in range(bins.shape[1]):
+            counts[t, bins[p, t]] += 1
+
+
 def offer(*_: Any) -> Any:
-    """Stand for the function that is put in."""
+    """Hold the place of a function that `rollout_of` inserts."""
 
 
 choose = outcome = tell = apply_exploration_floor = offer
 
 
-class Records(NamedTuple):
-    """Where a rollout writes its results, by person and round (`Trace` describes the arrays)."""
+class Trace(NamedTuple):
+    """All rounds of some people, as `rollout` writes them.
+
+    Attributes
+    ----------
+    plays
+        people × rounds × 1: the action; for duels × 3: both actions and the winner.
+    rewards
+        people × rounds: the reward; for duels the mean of both actions' means.
+    regret
+        people × rounds: difference to the best allowed action; for duels the sum over both actions (strong regret).
+    weak
+        people × rounds: regret of the better action of a pair; people × 0 for rewards.
+    mass
+        people × rounds: posterior probability of the true state; NaN if there is none.
+    active
+        people × 3: active order constraints at the end: mean over all states, the true state, mean over the others.
+    """
 
     plays: Int32Array
     rewards: FloatArray
@@ -109,6 +143,11 @@ class Records(NamedTuple):
     weak: FloatArray
     mass: FloatArray
     active: FloatArray
+
+    @property
+    def actions(self) -> Int32Array:
+        """People × rounds: the action; for duels the first of the pair."""
+        return self.plays[:, :, 0]
 
 
 def rollout(
@@ -121,20 +160,20 @@ def rollout(
     explore: float,
     seed: int,
     person: int,
-    records: Records,
+    trace: Trace,
 ) -> None:
-    """Play all rounds for some people; the first of them has random stream `person`.
+    """Play all rounds with some people; the first of them has random stream `person`.
 
-    `b` is the policy and one belief, which starts as `start_states` and `start_own` for each person. `changing` says
-    whether offers depend on the round; `explore` is the smallest probability of every allowed action. A person's
-    results depend only on their random stream, so any split over threads gives the same bits.
+    `b` is the policy and one belief, which starts as `start_states` and `start_own` for each person. `changing` is
+    whether offers depend on the round; `explore` is the minimum probability of every allowed action. A person's results
+    depend only on their random stream, so any split over threads gives the same bits.
     """
     states, own, truth = b.states, b.own, people.truth
-    plays, mass, active = records.plays, records.mass, records.active
+    plays, mass, active = trace.plays, trace.mass, trace.active
     sets, choices, taken = offers.sets, offers.choices, offers.taken
     count, rounds, width = plays.shape
     m = states.shape[1]
-    zero: Any = np.int64(0)  # a literal 0 would have every kernel below compiled once more, for literals
+    zero: Any = np.int64(0)  # a literal 0 has another numba type, for which kernels would be compiled again
     for p in range(count):
         n = zero
         for row in range(states.shape[0]):
@@ -143,26 +182,28 @@ def rollout(
         for row in range(own.shape[0]):
             for i in range(own.shape[1]):
                 own[row, i] = start_own[row, i]
-        i, j, size, whole, target = offer(offers, people, b, n, p, zero)
+        i, j, size, n_allowed, target = offer(offers, people, b, n, p, zero)
         for t in range(rounds):
             if changing and t > 0:
-                i, j, size, whole, target = offer(offers, people, b, n, p, t)
+                i, j, size, n_allowed, target = offer(offers, people, b, n, p, t)
             play = choose(b, n, choices[i, j, :size], seed, person + p, t)
             if explore > 0.0:
-                allowed = sets[min(p, sets.shape[0] - 1), min(t, sets.shape[1] - 1), :whole]
+                allowed = sets[min(p, sets.shape[0] - 1), min(t, sets.shape[1] - 1), :n_allowed]
                 if len(taken) > 0:
-                    allowed = choices[0, 0, :whole]
+                    allowed = choices[0, 0, :n_allowed]
                 play = apply_exploration_floor(play, explore, people.means.shape[1], allowed, seed, person + p, t)
-            one, other, who, shown, value, loss, less = outcome(people, p, target, play, seed, person + p, t)
-            n = tell(b, n, who, shown)
-            plays[p, t, 0] = one
+            action, other, winner, observed, reward, regret, weak = outcome(
+                people, p, target, play, seed, person + p, t
+            )
+            n = tell(b, n, winner, observed)
+            plays[p, t, 0] = action
             if width > 1:
                 plays[p, t, 1] = other
-                plays[p, t, 2] = who
-            records.rewards[p, t] = value
-            records.regret[p, t] = loss
-            if records.weak.shape[1] > 0:
-                records.weak[p, t] = less
+                plays[p, t, 2] = winner
+            trace.rewards[p, t] = reward
+            trace.regret[p, t] = regret
+            if trace.weak.shape[1] > 0:
+                trace.weak[p, t] = weak
             mass[p, t] = states[POSTERIOR, truth[p]] if m > 0 and truth[p] >= 0 else np.nan
         for part in range(3):
             active[p, part] = np.nan
@@ -172,51 +213,28 @@ def rollout(
 
 @functools.cache
 def rollout_of(
-    offering: Callable[..., Any],
-    choosing: Callable[..., Any],
-    wandering: Callable[..., Any],
-    happening: Callable[..., Any],
-    telling: Callable[..., int],
+    offer: Callable[..., Any],
+    choose: Callable[..., Any],
+    apply_exploration_floor: Callable[..., Any],
+    outcome: Callable[..., Any],
+    tell: Callable[..., int],
 ) -> Callable[..., None]:
     """Return `rollout` compiled around the five functions."""
     parts = {
-        "offer": offering,
-        "choose": choosing,
-        "apply_exploration_floor": wandering,
-        "outcome": happening,
-        "tell": telling,
+        "offer": offer,
+        "choose": choose,
+        "apply_exploration_floor": apply_exploration_floor,
+        "outcome": outcome,
+        "tell": tell,
     }
-    made = specialise(rollout, name_of("rollout", parts), parts)
+    compiled = specialise(rollout, name_of("rollout", parts), parts)
 
     def play(*arguments: Any) -> None:
         try:
-            made(*arguments)
+            compiled(*arguments)
         except NumbaError as error:
-            raise compile_error(error, choosing, telling) from None
+            raise compile_error(error, choose, tell) from None
         except IndexError as error:
             raise InvalidInput(str(error)) from None
 
     return play
-
-
-@jit_in_place
-def put_in_bins(values: FloatArray, smallest: float, log_growth: float, last: int, bins: UInt16Array) -> None:
-    """Write the bin of each of people × rounds `values`: bin 0 takes what is below `smallest`, the last the rest.
-
-    Bin i > 0 holds smallest · growth^(i − 1) ≤ value < smallest · growth^i.
-    """
-    for p in range(values.shape[0]):
-        for t in range(values.shape[1]):
-            value = values[p, t]
-            i = 0
-            if value >= smallest:
-                i = min(1 + int(np.log(value / smallest) / log_growth), last)
-            bins[p, t] = i
-
-
-@jit_in_place
-def count_bins(bins: UInt16Array, counts: IntArray) -> None:
-    """Add people × rounds `bins` to rounds × bins `counts`."""
-    for p in range(bins.shape[0]):
-        for t in range(bins.shape[1]):
-            counts[t, bins[p, t]] += 1

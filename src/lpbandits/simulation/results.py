@@ -12,9 +12,10 @@ import polars as pl
 
 from lpbandits.errors import translate_errors
 from lpbandits.io.atomic import atomic_folder, write_table
+from lpbandits.io.json import finite_or_none
 from lpbandits.io.paths import as_path
+from lpbandits.simulation.kernels import Trace
 from lpbandits.simulation.sums import Distribution, Moments
-from lpbandits.simulation.trace import Trace
 from lpbandits.typing import FloatArray, Json
 from lpbandits.validate import CONVERSION_ERRORS, invalid
 
@@ -48,8 +49,8 @@ class Curve:
         return cls(total.mean, total.sd, se, *distribution.quantiles())
 
     def last(self) -> dict[str, float | None]:
-        """Return the values at the last round; None for those that one person does not have."""
-        return {name: _or_none(float(getattr(self, name)[-1])) for name in self.__dataclass_fields__}
+        """Return the values at the last round; None for statistics that are undefined for one person."""
+        return {name: finite_or_none(float(getattr(self, name)[-1])) for name in self.__dataclass_fields__}
 
     def __repr__(self) -> str:
         return f"<Curve: {len(self.mean)} rounds, ends at {self.mean[-1]:.4g} ± {self.se[-1]:.2g}>"
@@ -68,7 +69,7 @@ class PolicyResult:
     reward
         Mean reward at each round; for duels the mean of both actions' mean rewards.
     best_share
-        Share of people who got their best allowed action at each round; for duels, as both actions.
+        Share of people who got their best allowed action at each round; for duels, who got it as both actions.
     true_state
         Mean posterior probability of the true state after each round; NaN without latent states.
     people
@@ -92,7 +93,7 @@ class PolicyResult:
 
     def to_dict(self) -> Json:
         """Return the summary as a JSON object; null for values that the policy does not have."""
-        mean = {name: _or_none(float(values.mean())) for name, values in self.people.items()}
+        mean = {name: finite_or_none(float(values.mean())) for name, values in self.people.items()}
         weak = {} if self.weak is None else {"weak_regret": self.weak.last()}
         return {
             "regret": self.regret.last(),
@@ -195,7 +196,3 @@ def versions() -> dict[str, str]:
     """Return the versions of Python and of the libraries that results depend on."""
     names = ("lpbandits", "numpy", "scipy", "scikit-learn", "numba", "polars")
     return {"python": platform.python_version(), **{name: version(name) for name in names}}
-
-
-def _or_none(value: float) -> float | None:
-    return value if np.isfinite(value) else None

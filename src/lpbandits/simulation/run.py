@@ -1,5 +1,6 @@
 """Simulation of policies on the same people and the same random numbers."""
 
+import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -13,7 +14,7 @@ from lpbandits.progress import Progress
 from lpbandits.simulation import sums
 from lpbandits.simulation.accumulate import Accumulator, PartialSums
 from lpbandits.simulation.results import Results
-from lpbandits.simulation.size import check_run, people_per_task
+from lpbandits.simulation.size import TASK_DECISIONS, check_run, people_per_task
 from lpbandits.simulation.trace import check_rounds, play, warn_of_lock_in
 from lpbandits.worlds import Population, World, draw_population, world_settings
 
@@ -66,7 +67,7 @@ def simulate(
     first
         First action of policies that sample a state: "prior" or "uniform".
     explore
-        Minimum probability of every allowed action, for policies that have none.
+        Minimum probability of every allowed action, for policies that do not set their own.
     jobs
         Number of processes, or `Workers(…)` of a cluster; by default threads of this process.
     threads
@@ -88,8 +89,7 @@ def simulate(
     """
     settings = world_settings(world)
     traces = validate.as_flag(traces, "traces")
-    if progress is not None and not callable(progress):
-        raise validate.invalid("progress", "a function of (policy, done, total)", progress)
+    validate.check_progress(progress)
     builders = builders_of(policies)
     people, rounds, draws = (
         validate.as_count(value, name) for value, name in ((people, "people"), (rounds, "rounds"), (draws, "draws"))
@@ -105,7 +105,10 @@ def simulate(
     check = partial(
         check_run, builders, rounds=rounds, draws=draws, traces=traces, workers=concurrency(jobs, threads=threads)
     )
-    populations = populations_of(world, people, draws, seed, check)
+    states, actions = settings.get("states"), settings.get("actions")
+    if type(states) is int and type(actions) is int:  # known before the first draw
+        check(states, actions, people * states)
+    populations = _draw_all(world, people, draws, seed, check)
     if "states" not in settings:  # a log may have fewer people
         settings["people"] = len(populations[0])
     tasks = tasks_of(builders, populations, rounds, first, settings["explore"])
@@ -118,8 +121,11 @@ def simulate(
         play(task.policy, task.people.cut(slice(1)), rounds=1, seed=seed)
     started = time.perf_counter()
     accumulators = {name: Accumulator() for name in builders}
-    with executor_for(jobs, threads=threads, threaded=True, max_jobs=len(tasks)) as executor:
-        parts = executor.map(_play, ((task, rounds, seed, binned, traces) for task in tasks))
+    with executor_for(jobs, threads=threads, max_jobs=len(tasks)) as executor, executor.threaded() as pool:
+        # join short tasks, since sending a job costs as much as a thousand decisions; leave several jobs to each worker
+        size = max(1, min(TASK_DECISIONS // (len(tasks[0].people) * rounds), len(tasks) // (8 * pool.n_workers)))
+        groups = ((tasks[i : i + size], rounds, seed, binned, traces) for i in range(0, len(tasks), size))
+        parts = itertools.chain.from_iterable(pool.map(_play, groups))
         for done, (task, part) in enumerate(zip(tasks, parts, strict=True)):
             accumulators[task.name].add(part)
             if progress is not None:
@@ -128,19 +134,23 @@ def simulate(
     return Results(settings, {name: accumulators.pop(name).result() for name in builders}, seconds)
 
 
-def _play(task: Task, rounds: int, seed: int, binned: bool, keep_trace: bool) -> PartialSums:
-    """Play a task, in any process."""
-    trace = play(task.policy, task.people, rounds=rounds, seed=seed, first_person=task.first_person)
-    return PartialSums.of(trace, task.people.truth, task.draw, binned=binned, keep_trace=keep_trace)
+def _play(tasks: Sequence[Task], rounds: int, seed: int, binned: bool, keep_trace: bool) -> list[PartialSums]:
+    """Play some tasks, in any process."""
+    parts = []
+    for task in tasks:
+        trace = play(task.policy, task.people, rounds=rounds, seed=seed, first_person=task.first_person)
+        parts.append(PartialSums.of(trace, task.people.truth, task.draw, binned=binned, keep_trace=keep_trace))
+    return parts
 
 
 def builders_of(policies: Sequence[str] | Mapping[str, str | Build]) -> dict[str, Build]:
     """Return a builder per name, for registered names and for a user's."""
-    if isinstance(policies, str) or not isinstance(policies, Iterable):
-        raise validate.invalid("policies", "a list of names, such as ['lpbts', 'ts']", policies)
     named: Iterable[tuple[str, str | Build]]
-    listed = validate.as_list(policies, "policies", "names", max_length=10_000)
-    named = policies.items() if isinstance(policies, Mapping) else ((name, name) for name in listed)
+    if isinstance(policies, Mapping):
+        named = policies.items()
+    else:
+        listed = validate.as_list(policies, "policies", "names, such as ['lpbts', 'ts']", max_length=10_000)
+        named = ((name, name) for name in listed)
     builders: dict[str, Build] = {}
     for key, build in named:
         name = validate.as_text(key, "policy")
@@ -161,15 +171,10 @@ def _built(name: str, build: Build, setting: Setting) -> Policy:
     policy = build(setting)
     if not isinstance(policy, Policy):
         raise validate.invalid(f"the result of policy {name!r}", "a policy, such as LpbTS(model)", policy)
-    wanted, model = setting.model, policy.model
-    if model.n_actions != wanted.n_actions:
+    if policy.model.actions != setting.model.actions:
         raise InvalidInput(
-            f"policy {name!r} must have the world's {wanted.n_actions} actions, got {model.n_actions}; build it from "
-            "the setting's model"
-        )
-    if model.actions != wanted.actions:
-        raise InvalidInput(
-            f"policy {name!r} must have the world's labels in their order, got others; build it from the setting's "
+            f"policy {name!r} must have the world's {setting.model.n_actions} actions, with labels in their order, got "
+            f"{policy.model.n_actions} labels {validate.short_repr(policy.model.actions)}; build it from the setting's "
             "model, or relabel its model"
         )
     return policy
@@ -186,30 +191,27 @@ def _feedback(tasks: Sequence[Task], world: str | None) -> str:
     feedback = next(iter(names))
     if world is not None and feedback != world:
         raise InvalidInput(
-            f"policies must learn from {world}, as the world gives, got {names[feedback]!r} ({feedback}); use policies "
-            f"for {world}, or the world inside it"
+            f"the world gives {world}, but policy {names[feedback]!r} learns from {feedback}; use policies for "
+            f"{world}, or a world that gives {feedback} (--feedback {feedback})"
         )
     return feedback
 
 
-def populations_of(world: World, people: int, draws: int, seed: int, check: Callable[..., object]) -> list[Population]:
-    """Return all draws of a world; `check` refuses too large a run, if possible before the first draw."""
+def _draw_all(
+    world: World, people: int, draws: int, seed: int, check: Callable[[int, int, int], object]
+) -> list[Population]:
+    """Return all draws of a world; `check(states, actions, people per draw)` raises if the run is too large."""
     populations: list[Population] = []
-    settings = world_settings(world)
-    states, actions = settings.get("states"), settings.get("actions")
-    if type(states) is int and type(actions) is int:
-        check(states=states, actions=actions, people=people * states)
     for draw in range(draws):
         population = draw_population(world, people=people, seed=seed, draw=draw)
-        if populations and len(population) != len(populations[0]):
+        if not populations:
+            check(population.model.n_states, population.model.n_actions, len(population))
+        elif len(population) != len(populations[0]):
             raise InvalidInput(
-                f"all draws of a world must have as many people, got {len(populations[0])} in draw 0 and "
+                f"all draws of a world must have the same number of people, got {len(populations[0])} in draw 0 and "
                 f"{len(population)} in draw {draw}"
             )
         populations.append(population)
-        if draw == 0:
-            model = population.model
-            check(states=model.n_states, actions=model.n_actions, people=len(population))
     return populations
 
 
@@ -220,10 +222,7 @@ def tasks_of(
     first: str = "prior",
     explore: float = 0.0,
 ) -> list[Task]:
-    """Return all tasks, sorted by people.
-
-    Tasks of the same people are neighbours: batches of tasks then take about as long as each other, and share people.
-    """
+    """Return all tasks, by policy, draw and people."""
     tasks: list[Task] = []
     size = people_per_task(rounds)
     for name, build in builders.items():
@@ -234,4 +233,4 @@ def tasks_of(
             for start in range(0, len(population), size):
                 part = population.cut(slice(start, start + size))
                 tasks.append(Task(name, policy, part, draw, draw * len(population) + start))
-    return sorted(tasks, key=lambda task: task.first_person)
+    return tasks

@@ -26,10 +26,10 @@ def people_per_task(rounds: int) -> int:
 
 def check_run(
     builders: Mapping[str, Callable[..., object]],
-    *,
     states: int,
     actions: int,
     people: int,
+    *,
     rounds: int,
     draws: int = 1,
     traces: bool = False,

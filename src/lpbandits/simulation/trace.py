@@ -1,52 +1,17 @@
 """Rollouts: all rounds of one policy with some people."""
 
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, LockInWarning, translate_errors
-from lpbandits.kernels.exploring import apply_exploration_floor, apply_exploration_floor_to_pair
+from lpbandits.kernels.choices import apply_exploration_floor, apply_exploration_floor_to_pair
 from lpbandits.kernels.outcomes import People, duelled, rewarded
 from lpbandits.limits import check_resources
 from lpbandits.policies import Policy
-from lpbandits.simulation.kernels import Offers, Records, offer_once, offer_sets, rollout_of
-from lpbandits.typing import FloatArray, Int32Array
+from lpbandits.simulation.kernels import Offers, Trace, offer_once, offer_sets, rollout_of
 from lpbandits.worlds import COMPARISONS, Population
-
-
-@dataclass(frozen=True)
-class Trace:
-    """All rounds of some people.
-
-    Attributes
-    ----------
-    plays
-        people × rounds × 1: the action; for duels × 3: both actions and the winner.
-    rewards
-        people × rounds: the reward; for duels the mean of both actions' means.
-    regret
-        people × rounds: difference to the best allowed action; for duels the sum over both actions (strong regret).
-    weak
-        people × rounds: regret of the better action of a pair; people × 0 for rewards.
-    mass
-        people × rounds: posterior probability of the true state; NaN if there is none.
-    active
-        people × 3: active order constraints at the end: mean over all states, the true state, mean over the others.
-    """
-
-    plays: Int32Array
-    rewards: FloatArray
-    regret: FloatArray
-    weak: FloatArray
-    mass: FloatArray
-    active: FloatArray
-
-    @property
-    def actions(self) -> Int32Array:
-        """People × rounds: the action; for duels the first of the pair."""
-        return self.plays[:, :, 0]
 
 
 @translate_errors("playing rounds")
@@ -89,7 +54,7 @@ def rollout(policy: Policy, people: Population, *, rounds: int, seed: int, first
 
 
 def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_person: int = 0) -> Trace:
-    """Play like `rollout`, with valid arguments."""
+    """Play as `rollout` does, without validation."""
     count, k = len(people), policy.model.n_actions
     duels = policy.feedback == "duels"
     check_resources(
@@ -136,7 +101,7 @@ def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
         policy.explore,
         seed,
         first_person,
-        Records(trace.plays, trace.rewards, trace.regret, trace.weak, trace.mass, trace.active),
+        trace,
     )
     if not policy.evidence.probabilistic:
         trace.mass[:] = np.nan  # scores, not probabilities
@@ -155,12 +120,12 @@ def warn_of_lock_in(policy: Policy, people: Population, rounds: int) -> None:
 
 
 def check_rounds(policy: Policy, people: Population, rounds: int) -> None:
-    """Refuse more rounds than offered sets, or than actions without replacement, and too high a floor."""
+    """Raise if there are more rounds than offered sets or than actions offered once, or if `explore` is too large."""
     policy.check_floor(people.most)
     if 1 < people.offered.shape[1] < rounds:
         raise InvalidInput(
-            f"rounds must be at most {people.offered.shape[1]}, the number of offered sets, got {rounds}; or offer one "
-            "set for all rounds"
+            f"rounds must be at most {people.offered.shape[1]}, the number of offered sets, got {rounds}; play "
+            "fewer rounds, or offer one set for all rounds"
         )
     if not people.without_replacement:
         return
@@ -168,6 +133,6 @@ def check_rounds(policy: Policy, people: Population, rounds: int) -> None:
         raise InvalidInput("policy must learn from rewards where each action is offered once, got a policy for duels")
     if people.fewest < rounds:
         raise InvalidInput(
-            f"rounds must be at most {people.fewest}, the fewest actions of a person, each offered once, got {rounds}; "
-            "play fewer rounds (--rounds), or leave such people out (--least)"
+            f"rounds must be at most {people.fewest}, because each action is offered once and some person has only "
+            f"{people.fewest} of them, got {rounds}; play fewer rounds (--rounds), or leave such people out (--least)"
         )

@@ -1,7 +1,8 @@
 """Instance-specific asymptotic lower bounds on regret (Theorem 1).
 
-The regret of a policy that is consistent on all people grows at least as C log T. C depends on what the policy knows:
-nothing (`plain_bound`), the possible orderings (`lower_bound`), or the possible means (`latent_bound`).
+The regret of a policy that is consistent (its regret grows slower than any power of T for every person) grows at least
+as C log T. C depends on what the policy knows: nothing (`plain_bound`), the possible orderings (`lower_bound`), or the
+possible means (`latent_bound`).
 """
 
 from dataclasses import dataclass
@@ -11,10 +12,11 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, translate_errors
+from lpbandits.io.json import finite_or_none
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.theory.constraints import Program
-from lpbandits.theory.program import Solution, solve
-from lpbandits.typing import FloatArray, IntArray, Json
+from lpbandits.theory.constraints import Constraints
+from lpbandits.theory.program import solve
+from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +58,8 @@ class LowerBound:
         """Return a JSON object; null for infinite numbers."""
         means = self.confusing_means
         return {
-            "value": _finite(self.value),
-            "rates": [_finite(rate) for rate in self.rates.tolist()],
+            "value": finite_or_none(self.value),
+            "rates": [finite_or_none(rate) for rate in self.rates.tolist()],
             "gap": self.gap,
             "confusing_state": self.confusing_state,
             "confusing_means": None if means is None else means.tolist(),
@@ -83,9 +85,9 @@ def lower_bound(
     noise
         Standard deviation σ of the Gaussian rewards. The bound is proportional to σ².
     pinned
-        True: λ agrees with the person on the best action, because that is played without limit and other λ cost
-        nothing to rule out. False: the theorem as printed, where λ may disagree there. It is never smaller, and
-        infinite if a state differs from the true one only by the rank of the best action.
+        True: only λ with the person's mean of the best action count, since a good policy plays it so often that it
+        learns this mean at no cost. False: the theorem as printed, where λ may differ there. The printed bound is
+        never smaller, and infinite if a state differs from the true one only by the rank of the best action.
     tolerance
         Certified relative error to stop at.
 
@@ -98,19 +100,13 @@ def lower_bound(
     """
     person = _person(model, state, means, noise)
     tolerance = validate.as_number(tolerance, "tolerance", low=1e-9, high=1.0)
-    orderings = np.array(model.orderings)
-    best = person.best
-    others = np.flatnonzero(orderings[:, 0] != best)
-    if not len(others):
-        return _nothing(model)
+    others = np.flatnonzero(model.orderings[:, 0] != person.best)
+    free = np.zeros(len(others), dtype=np.bool_)
     if not validate.as_flag(pinned, "pinned"):
-        rest = orderings[others]
-        rest = rest[rest != best].reshape(len(others), -1)
-        free = np.flatnonzero((np.diff(person.means[rest], axis=1) <= 0).all(axis=1))
-        if len(free):
-            return _infinite(model, person, int(others[free[0]]), person.means)
-    solution = solve(Program(orderings, others, -person.gaps / person.scale, best, pinned), tolerance)
-    return _scaled(model, person, others, solution, person.means[best] + solution.means * person.scale)
+        rest = model.orderings[others]
+        rest = rest[rest != person.best].reshape(len(others), model.n_actions - 1)
+        free = (np.diff(person.means[rest], axis=1) <= 0).all(axis=1)
+    return _bound(model, person, others, free, tolerance, pinned=pinned)
 
 
 @translate_errors("computing a bound")
@@ -153,18 +149,9 @@ def latent_bound(
         slack = 1e-9 * person.scale + 4 * np.finfo(np.float64).eps * float(np.abs(person.means).max())
         confusable &= np.abs(known[:, best] - person.means[best]) <= slack
     others = np.flatnonzero(confusable)
-    if not len(others):
-        return _nothing(model)
     same = known[others] == person.means
     same[:, best] = True
-    free = np.flatnonzero(same.all(axis=1))
-    if len(free):
-        confused = int(others[free[0]])
-        return _infinite(model, person, confused, known[confused])
-    fitted = (known[others] - person.means[best]) / person.scale
-    program = Program(np.array(model.orderings), others, -person.gaps / person.scale, best, pinned)
-    solution = solve(program, 1e-9, fixed=fitted)
-    return _scaled(model, person, others, solution, known[others[solution.state]])
+    return _bound(model, person, others, same.all(axis=1), 1e-9, known=known)
 
 
 @dataclass(frozen=True)
@@ -180,7 +167,7 @@ class _Person:
 
 
 def _person(model: PreferenceModel, state: int, means: Any, noise: float) -> _Person:
-    """Validate a person, who must have one best action by a margin that floats can square."""
+    """Validate a person, who must have one best action, by a margin whose square does not underflow."""
     z = validate.as_count(state, "state", low=0, high=as_model(model).n_states - 1)
     values = validate.as_floats(means, "means", shape=(model.n_actions,), max_abs=validate.MAX_ABS_VALUE)
     sd = validate.as_number(noise, "noise", low=0, high=validate.MAX_ABS_VALUE, above=True)
@@ -192,53 +179,55 @@ def _person(model: PreferenceModel, state: int, means: Any, noise: float) -> _Pe
             f"means must not increase along ordering {z}, got {values[order[rises[0]]]:g} for action {a!r} and then "
             f"{values[order[rises[0] + 1]]:g} for action {b!r}"
         )
-    if model.n_actions > 1 and values[order[0]] == values[order[1]]:
-        a, b = model.actions[order[0]], model.actions[order[1]]
-        raise InvalidInput(f"means must have one best action, got {values[order[0]]:g} for both {a!r} and {b!r}")
     gaps = values[order[0]] - values
     scale = float(gaps.max())
     if model.n_actions > 1:
         least = float(gaps[order[1]])
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             rates = [2.0 * np.square(np.float64(size) / least) for size in (1.0, sd, scale)]
         if not np.isfinite(rates).all():
             a, b = model.actions[order[0]], model.actions[order[1]]
             raise InvalidInput(
-                f"means of actions {a!r} and {b!r} must differ by enough for a finite 2σ²/Δ², got Δ = {least:g}; give "
-                "means further apart"
+                f"means of the best actions {a!r} and {b!r} must differ by enough for a finite 2σ²/Δ², got Δ = "
+                f"{least:g}; give means further apart"
             )
     return _Person(z, int(order[0]), values, gaps, scale, sd)
 
 
-def _scaled(
-    model: PreferenceModel, person: _Person, others: IntArray, solution: Solution, confusing: FloatArray
+def _bound(
+    model: PreferenceModel,
+    person: _Person,
+    others: IntArray,
+    free: BoolArray,
+    tolerance: float,
+    *,
+    pinned: bool = True,
+    known: FloatArray | None = None,
 ) -> LowerBound:
-    """Return a solution in the person's units."""
+    """Return the bound, given the alternative states `others`; no rates rule out those that are `free`.
+
+    `known` are the means of every state, if the policy knows them.
+    """
     weights = np.zeros(model.n_states)
+    if not len(others):
+        return LowerBound(0.0, np.zeros(model.n_actions), 0.0, None, None, weights)
+    if free.any():  # a state has the true means of all actions but the best
+        state = int(others[np.argmax(free)])
+        weights[state] = 1.0
+        rates = np.where(np.arange(model.n_actions) == person.best, 0.0, np.inf)
+        return LowerBound(np.inf, rates, 0.0, state, np.array(person.means if known is None else known[state]), weights)
+    top, scale = person.means[person.best], person.scale
+    fixed = None if known is None else (known[others] - top) / scale
+    scaled_means = -person.gaps / scale
+    constraints = Constraints(np.array(model.orderings), others, scaled_means, person.best, pinned=pinned, fixed=fixed)
+    solution = solve(constraints, tolerance)
+    state = int(others[solution.state])
     weights[others] = solution.weights
     return LowerBound(
-        value=solution.value * person.sd**2 / person.scale,
-        rates=solution.rates * (person.sd / person.scale) ** 2,
+        value=solution.value * person.sd**2 / scale,
+        rates=solution.rates * (person.sd / scale) ** 2,
         gap=solution.gap,
-        confusing_state=int(others[solution.state]),
-        confusing_means=np.array(confusing),
+        confusing_state=state,
+        confusing_means=top + solution.means * scale if known is None else np.array(known[state]),
         weights=weights,
     )
-
-
-def _infinite(model: PreferenceModel, person: _Person, state: int, confusing: FloatArray) -> LowerBound:
-    """Return an infinite bound: a state has the true means of all actions but the best."""
-    rates = np.full(model.n_actions, np.inf)
-    rates[person.best] = 0.0
-    weights = np.zeros(model.n_states)
-    weights[state] = 1.0
-    return LowerBound(np.inf, rates, 0.0, state, np.array(confusing), weights)
-
-
-def _nothing(model: PreferenceModel) -> LowerBound:
-    """Return the bound if no other state can be confused with the true one."""
-    return LowerBound(0.0, np.zeros(model.n_actions), 0.0, None, None, np.zeros(model.n_states))
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None

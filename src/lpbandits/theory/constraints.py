@@ -5,65 +5,54 @@ where f_z is a minimum over all means that z allows, found by isotonic regressio
 its gradient g at any point is a *cut*: g · x ≥ f_z(x) for all x, with equality at that point.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from lpbandits.theory.kernels import confusing_means
 from lpbandits.typing import FloatArray, IntArray
 
 
-@dataclass(frozen=True)
-class Program:
-    """Program of one person, scaled so that the best mean is 0, the others are below, and the noise is 1."""
-
-    orderings: IntArray
-    others: IntArray
-    means: FloatArray
-    best: int
-    pinned: bool
-
-
 class Constraints:
-    """Constraints of all alternatives; `values` and `fitted` are those of the last call of `cuts`.
+    """Constraints of one person's program; `values` and `fitted` are those of the last call of `cuts`.
 
     Parameters
     ----------
-    program
-        The program.
+    orderings, others
+        The possible orderings, and the alternatives among them.
+    means, best
+        The person's means, scaled so that the best is 0, the others are below, and the noise is 1; the best action.
+    pinned
+        Whether alternatives have the same mean of the best action.
     fixed
         Means of the alternatives, if they are known; by default they are fitted.
     """
 
-    def __init__(self, program: Program, fixed: FloatArray | None = None) -> None:
-        k = len(program.means)
-        self.program = program
+    def __init__(
+        self,
+        orderings: IntArray,
+        others: IntArray,
+        means: FloatArray,
+        best: int,
+        *,
+        pinned: bool = True,
+        fixed: FloatArray | None = None,
+    ) -> None:
+        k = len(means)
+        self.means = means
         self.fixed = fixed
-        self.worse = np.flatnonzero(np.arange(k) != program.best)
-        self.gaps: FloatArray = -program.means[self.worse]
+        self.worse = np.flatnonzero(np.arange(k) != best)
+        self.gaps: FloatArray = -means[self.worse]
         self.rates = np.zeros(k)
-        self.values: FloatArray = np.empty(len(program.others))
-        self.fitted = np.empty((len(program.others), k)) if fixed is None else fixed
-        self._scratch = np.empty((3, k))
-        rest = program.orderings[program.others]
-        self._order: IntArray = rest[rest != program.best].reshape(len(program.others), k - 1)
+        self.values: FloatArray = np.empty(len(others))
+        self.fitted = np.empty((len(others), k)) if fixed is None else fixed
+        self._kernel_arguments = orderings, others, means, best, pinned, self.rates, np.empty((3, k))
+        rest = orderings[others]
+        self._order: IntArray = rest[rest != best].reshape(len(others), k - 1)
 
     def cuts(self, costs: FloatArray) -> FloatArray:
         """Fit every alternative at these costs; return a cut per alternative: row · x ≥ 1 for all feasible x."""
-        p = self.program
         self.rates[self.worse] = costs / self.gaps
         if self.fixed is None:
-            confusing_means(
-                p.orderings,
-                p.others,
-                p.means,
-                p.best,
-                p.pinned,
-                self.rates,
-                self._scratch,
-                self.fitted,
-                self.values,
-            )
+            confusing_means(*self._kernel_arguments, self.fitted, self.values)
         rows: FloatArray = (self.fitted[:, self.worse] + self.gaps) ** 2 / (2.0 * self.gaps)
         if self.fixed is not None:
             self.values = rows @ costs
@@ -75,7 +64,7 @@ class Constraints:
         Each block of actions pooled to one level λ gives a row: c_a (μ_a − λ) / √Σ c for its actions and 0 elsewhere.
         Actions at the best mean, 0, are not fitted and have no curvature.
         """
-        difference = self.program.means - self.fitted
+        difference = self.means - self.fitted
         level, residual = (np.take_along_axis(array, self._order, axis=1) for array in (self.fitted, difference))
         rates = self.rates[self._order]
         first = np.ones(level.shape, dtype=bool)
@@ -86,7 +75,7 @@ class Constraints:
         shares = np.repeat(weights, level.shape[1])[pooled] / np.maximum(total[block[pooled]], 1e-300)
         row = np.cumsum(first.ravel()[pooled]) - 1
         action = self._order.ravel()[pooled]
-        rows: FloatArray = np.zeros((int(row[-1]) + 1 if len(row) else 0, len(self.program.means)))
+        rows: FloatArray = np.zeros((int(row[-1]) + 1 if len(row) else 0, len(self.means)))
         rows[row, action] = np.sqrt(shares) * rates.ravel()[pooled] * residual.ravel()[pooled]
         return rows[:, self.worse]
 

@@ -24,7 +24,7 @@ SHRINK = 0.3
 
 @dataclass(frozen=True)
 class InteriorPoint:
-    """Feasible `costs`, the `cuts` near them, and dual feasible `multipliers` (for other cuts)."""
+    """Feasible `costs`, the `cuts` near them, and dual feasible `multipliers` (of earlier cuts)."""
 
     costs: FloatArray
     cuts: FloatArray
@@ -43,7 +43,8 @@ def solve_interior(constraints: Constraints, start: FloatArray, tolerance: float
     y, v = s / slack, s / x
     best = InteriorPoint(start, cuts, scale_to_feasible(cuts, y))
     for _ in range(MAX_STEPS):
-        best = _better(best, x / constraints.values.min(), cuts, scale_to_feasible(cuts, y))
+        costs, multipliers = x / constraints.values.min(), scale_to_feasible(cuts, y)
+        best = InteriorPoint(min(best.costs, costs, key=np.sum), cuts, max(best.multipliers, multipliers, key=np.sum))
         cost = float(best.costs.sum())
         if cost - float(best.multipliers.sum()) <= tolerance * cost:
             break
@@ -65,14 +66,6 @@ def solve_interior(constraints: Constraints, start: FloatArray, tolerance: float
             break
         x, y, v = point
     return best
-
-
-def _better(old: InteriorPoint, costs: FloatArray, cuts: FloatArray, multipliers: FloatArray) -> InteriorPoint:
-    return InteriorPoint(
-        costs if costs.sum() < old.costs.sum() else old.costs,
-        cuts,
-        multipliers if multipliers.sum() > old.multipliers.sum() else old.multipliers,
-    )
 
 
 def _direction(

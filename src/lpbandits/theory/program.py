@@ -3,7 +3,7 @@
 First `interior` approaches the optimum to the tolerance. Then a linear program over its cuts gives the nearest vertex,
 where zero costs and weights are exactly 0. If near-ties stopped the first step early, Kelley's cutting-plane method
 continues: every round adds a cut for each violated alternative, at the vertex and halfway to the best feasible costs,
-where cuts are deeper. Costs scaled to feasibility bound the value from above, multipliers from below.
+where cuts exclude more. Costs scaled to feasibility bound the value from above, multipliers from below.
 """
 
 import math
@@ -14,14 +14,14 @@ from scipy.optimize import linprog
 
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import check_resources
-from lpbandits.theory.constraints import Constraints, Program, scale_to_feasible
+from lpbandits.theory.constraints import Constraints, scale_to_feasible
 from lpbandits.theory.interior import solve_interior
 from lpbandits.typing import FloatArray
 
 MAX_ROUNDS = 300
 
 MAX_HOURS = 10
-"""Time limit of bounds, by their estimate: they use one core, and nothing is saved before the end."""
+"""Maximum estimated time of bounds; less than usual, because they use one core and nothing is saved before the end."""
 
 
 def check_size(states: int, actions: int, what: str = "a bound", operations: int | None = None) -> None:
@@ -63,13 +63,12 @@ class Solution:
     weights: FloatArray
 
 
-def solve(program: Program, tolerance: float, *, fixed: FloatArray | None = None) -> Solution:
-    """Solve the program; `fixed` are the alternatives' means, if they are known.
+def solve(inner: Constraints, tolerance: float) -> Solution:
+    """Minimise the costs under the constraints, to a certified relative error.
 
     Every alternative must differ from the true means in an action other than the best.
     """
-    check_size(len(program.others), len(program.means))
-    inner = Constraints(program, fixed)
+    check_size(len(inner.values), len(inner.means))
     start = 2.0 / inner.gaps  # the plain bandit's costs, feasible if the best action is pinned
     cuts = inner.cuts(start)
     least = float(inner.values.min())
@@ -77,7 +76,7 @@ def solve(program: Program, tolerance: float, *, fixed: FloatArray | None = None
         raise InvalidInput("means must differ by more than rounding errors; give means further apart")
     feasible = start / least
     weights: FloatArray = np.zeros(len(cuts))
-    if fixed is None:  # with known means, the program is linear
+    if inner.fixed is None:  # with known means, the program is linear
         near = solve_interior(inner, feasible, 0.5 * tolerance)
         feasible, cuts, weights = near.costs, near.cuts, near.multipliers
     low = float(weights.sum())
@@ -90,7 +89,7 @@ def solve(program: Program, tolerance: float, *, fixed: FloatArray | None = None
         if mix.sum() > low:
             low = float(mix.sum())
             weights = np.bincount(owners, weights=mix, minlength=len(inner.values)).astype(np.float64)
-        fresh = []
+        added = []
         for share in (0.0, 0.5):
             point = vertex + share * (feasible - vertex)
             new = inner.cuts(point)
@@ -98,11 +97,11 @@ def solve(program: Program, tolerance: float, *, fixed: FloatArray | None = None
             if worst > 0.0 and point.sum() < worst * feasible.sum():
                 feasible = point / worst
             violated = np.flatnonzero(new @ vertex < 1.0 - 1e-9)
-            fresh.append((new[violated], violated))
-        if feasible.sum() - low <= tolerance * feasible.sum() or not any(len(who) for _, who in fresh):
+            added.append((new[violated], violated))
+        if feasible.sum() - low <= tolerance * feasible.sum() or not any(len(states) for _, states in added):
             break
-        cuts = np.concatenate([cuts, *(rows for rows, _ in fresh)])
-        owners = np.concatenate([owners, *(who for _, who in fresh)])
+        cuts = np.concatenate([cuts, *(rows for rows, _ in added)])
+        owners = np.concatenate([owners, *(states for _, states in added)])
     inner.cuts(feasible)
     value = float(feasible.sum())
     state = int(np.argmax(weights))

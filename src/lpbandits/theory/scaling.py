@@ -2,7 +2,7 @@
 
 import math
 from fractions import Fraction
-from functools import cache
+from itertools import accumulate
 
 from lpbandits import validate
 from lpbandits.limits import check_resources
@@ -42,20 +42,11 @@ def inversion_counts(actions: int) -> tuple[int, ...]:
     >>> inversion_counts(4)
     (1, 3, 5, 6, 5, 3, 1)
     """
-    return _mahonian(validate.as_count(actions, "actions", low=1, high=200))
-
-
-@cache
-def _mahonian(k: int) -> tuple[int, ...]:
     counts = [1]
-    for length in range(2, k + 1):
-        longer = [0] * (len(counts) + length - 1)
-        running = 0
-        for i in range(len(longer)):
-            running += counts[i] if i < len(counts) else 0
-            running -= counts[i - length] if i >= length else 0
-            longer[i] = running
-        counts = longer
+    for length in range(2, validate.as_count(actions, "actions", low=1, high=200) + 1):
+        # the next action adds 0 to length − 1 inversions: sums of `length` neighbouring counts
+        sums = [0] * length + list(accumulate(counts + [0] * (length - 1)))
+        counts = [high - low for low, high in zip(sums, sums[length:], strict=False)]
     return tuple(counts)
 
 
@@ -85,7 +76,6 @@ def nearest_inversions(states: int, actions: int) -> Fraction:
     return Fraction(ways, math.perm(possible, others))
 
 
-@cache
 def _derangements(n: int) -> int:
     """Return the number of permutations of n without a fixed point."""
     count, sign = 1, 1

@@ -6,22 +6,12 @@ from pathlib import Path
 from lpbandits.simulation.bounds import AXES, Bounds, growth_ratio, table_against
 from lpbandits.simulation.results import versions
 from lpbandits.typing import Json
+from lpbandits.views.charts import bounds as charts_of
 from lpbandits.views.charts.base import Chart, deferred_validation
-from lpbandits.views.charts.bounds import (
-    Study,
-    against_chart,
-    growth_ratio_chart,
-    neighbour_chart,
-    people_chart,
-    rates_chart,
-)
+from lpbandits.views.charts.bounds import Study
 from lpbandits.views.folder import footer, save_report
-from lpbandits.views.names import name_of
 from lpbandits.views.page import Section, Table
-from lpbandits.views.tables import gaps_of, noise_of
-
-FORMAT = "lpbandits-bounds"
-VERSION = 1
+from lpbandits.views.tables import gaps_of, name_of, noise_of
 
 _BOUNDS = {
     "plain": ("plain bandit", "knows nothing"),
@@ -59,16 +49,16 @@ def bound_table(bounds: Bounds) -> tuple[list[str], list[list[str]]]:
 def save_bounds(bounds: Bounds, studies: Mapping[str, Study], folder: str | Path) -> Path:
     """Write tables (Parquet), a manifest, charts (PNG and SVG) and an HTML report; return the report's path."""
     tables = {"people": bounds.table()}
-    charts: dict[str, Chart] = {"people": people_chart(bounds), "rates": rates_chart(bounds)}
+    charts: dict[str, Chart] = {"people": charts_of.people_chart(bounds), "rates": charts_of.rates_chart(bounds)}
     sections = [Section("Three bounds", _HOW_TO_READ, charts, [Table(*bound_table(bounds))])]
     for axis, study in studies.items():
         name = f"against-{axis}"
         tables[name] = table_against(study)
-        charts = {name: against_chart(tables[name], axis)}
+        charts = {name: charts_of.against_chart(tables[name], axis)}
         if "lpbts" in study[0][1].growth():
-            charts[f"room-{axis}"] = growth_ratio_chart(study, axis)
+            charts[f"room-{axis}"] = charts_of.growth_ratio_chart(study, axis)
         sections.append(Section(f"Bounds against {AXES[axis][0]}", findings(study), charts))
-    sections.append(Section("Why many actions help", _WHY, {"neighbour": neighbour_chart()}))
+    sections.append(Section("Why many actions help", _WHY, {"neighbour": charts_of.neighbour_chart()}))
     return save_report(
         folder,
         title="Lower bounds on regret",
@@ -76,7 +66,7 @@ def save_bounds(bounds: Bounds, studies: Mapping[str, Study], folder: str | Path
         sections=sections,
         foot=footer(bounds.seconds + sum(at.seconds for study in studies.values() for _, at in study)),
         tables=tables,
-        manifest={"format": FORMAT, "version": VERSION, **content_of(bounds, studies), "versions": versions()},
+        manifest={"format": "lpbandits-bounds", "version": 1, **content_of(bounds, studies), "versions": versions()},
     )
 
 
@@ -99,11 +89,9 @@ def described(bounds: Bounds) -> str:
     '3 states, 4 actions, gap 0.2, noise 1, 2 people, seed 0'
     """
     s = bounds.settings
-    words = [f"{s['states']} states", f"{s['actions']} actions"]
-    words += [gaps_of(s)] if "gap" in s else []
-    words += [noise_of(s), f"{s['people']} people"]
-    words += [f"seed {s['seed']}"] if "seed" in s else []
-    return ", ".join(words)
+    words = [f"{s['states']} states", f"{s['actions']} actions", gaps_of(s) if "gap" in s else "", noise_of(s)]
+    words += [f"{s['people']} people", f"seed {s['seed']}" if "seed" in s else ""]
+    return ", ".join(filter(None, words))
 
 
 def findings(study: Study) -> list[str]:

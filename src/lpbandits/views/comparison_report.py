@@ -1,20 +1,27 @@
-"""Charts, files and HTML report of one simulation."""
+"""Reports of simulations: of one comparison of policies, and of the demo, the paper's main comparison."""
 
 from pathlib import Path
 
-from lpbandits.simulation import Results
-from lpbandits.views.charts.base import Chart, deferred_validation
-from lpbandits.views.charts.lines import regret_chart, state_chart
-from lpbandits.views.charts.spread import final_chart
+from lpbandits.errors import translate_errors
+from lpbandits.io.paths import as_path
+from lpbandits.progress import Progress
+from lpbandits.simulation import Results, simulate
+from lpbandits.statistics import t_multiplier
+from lpbandits.text import pluralize
+from lpbandits.views.charts.base import Chart, deferred_validation, hstack
+from lpbandits.views.charts.policies import final_chart, regret_chart, state_chart, top_of
 from lpbandits.views.folder import footer, save_report
 from lpbandits.views.page import Section, Table
-from lpbandits.views.tables import comparison, described
+from lpbandits.views.tables import comparison, described, number
+from lpbandits.worlds import SyntheticWorld
 
 HOW_TO_READ = (
     "Regret is the reward that a person lost by not receiving their best action in every round; lower is better. Lines "
     "are means over people, bands one standard deviation, and bars at the line ends one standard error of the mean "
     "(over draws of the orderings, if there are several). All policies face the same people and the same random draws."
 )
+DEMO_POLICIES = ("lpbts", "mts", "ts", "ts-top")
+SCALES = {"same": "Same scale: people of a state share mean rewards", "different": "Different scales: one per person"}
 STATE_NOTE = "The posterior probability that each policy gives to the person's true state, averaged over people."
 
 
@@ -48,3 +55,80 @@ def save_comparison(results: Results, folder: str | Path) -> Path:
         tables=results.tables(),
         manifest=results.manifest(),
     )
+
+
+@translate_errors("running the demo")
+@deferred_validation
+def run_demo(
+    folder: str | Path, *, seed: int = 0, draws: int = 10, progress: Progress | None = None
+) -> dict[str, Results]:
+    """Compare lpbTS, mTS, TS and TS on the top actions and write a report; return the results by scale.
+
+    There are 5 states, 10 actions, 50 people per state and 200 rounds.
+    """
+    out = as_path(folder)
+    results: dict[str, Results] = {}
+    for scale in SCALES:
+        world = SyntheticWorld(states=5, actions=10, scale=scale)
+        results[scale] = simulate(world, DEMO_POLICIES, draws=draws, seed=seed, progress=progress)
+        results[scale].save(out / scale)
+    save_report(
+        out,
+        title="Latent preference bandits",
+        lead="Each person has one of a few latent states, and each state is a preference ordering of the actions. How "
+        "much does a policy lose that knows the orderings but not how a person rates?",
+        sections=_sections(results),
+        foot=footer(sum(result.seconds for result in results.values())),
+    )
+    return results
+
+
+def findings(results: dict[str, Results]) -> list[str]:
+    """Summarize the results in sentences."""
+    same, different = (
+        {name: number(float(results[scale][name].regret.mean[-1])) for name in DEMO_POLICIES} for scale in SCALES
+    )
+    draws = results["different"].people()["draw"].n_unique()
+    gap, error = results["different"].difference("lpbts", "mts")
+    top_gap, top_error = results["different"].difference("lpbts", "ts-top")
+    if abs(top_gap) <= t_multiplier(draws) * top_error:
+        verdict = (
+            f"not significant with {pluralize(draws, 'draw')} of the orderings. Full orderings help with more states: "
+            "lpb simulate --states 20 --actions 20 --draws 10"
+        )
+    else:
+        verdict = "so knowing the full orderings helps" if top_gap < 0 else "so the full orderings do not help here"
+    return [
+        f"Same scale: regret is {same['mts']} for mTS, which knows the mean rewards of every state, {same['lpbts']} "
+        f"for lpbTS, which knows only the orderings, and {same['ts']} for TS, which knows nothing.",
+        f"Different scales: regret is {different['lpbts']} for lpbTS and {different['mts']} for mTS, because the means "
+        f"that mTS knows no longer fit each person (lpbTS − mTS = {_signed(gap)} ± {number(error)}).",
+        f"Different scales: regret is {different['ts-top']} for TS limited to the best action of each state "
+        f"(lpbTS − TS, top actions = {_signed(top_gap)} ± {number(top_error)}, {verdict}).",
+    ]
+
+
+def _signed(value: float) -> str:
+    return number(value).replace("-", "−")
+
+
+def _sections(results: dict[str, Results]) -> list[Section]:
+    """Return one section with the regret on both scales, and one with further charts per scale."""
+    limit = top_of(*(result.curves() for result in results.values()))
+    charts = {
+        scale: charts_of(result, title=f"{scale.capitalize()} scale{'s' * (scale == 'different')}", limit=limit)
+        for scale, result in results.items()
+    }
+    regret = hstack(*(charts[scale].pop("regret") for scale in SCALES))
+    return [
+        Section("Cumulative regret", [HOW_TO_READ, *findings(results)], {"regret": regret}),
+        *(
+            Section(
+                title,
+                [described(results[scale]) + "."],
+                {f"{name}-{scale}": chart for name, chart in charts[scale].items()},
+                [Table(*comparison(results[scale]))],
+            )
+            for scale, title in SCALES.items()
+        ),
+    ]

@@ -11,8 +11,6 @@ from lpbandits.views.folder import footer, save_report
 from lpbandits.views.page import Section, Table
 from lpbandits.views.tables import number
 
-FORMAT = "lpbandits-evaluation"
-VERSION = 1
 REMARKS = {
     "item-knn": "recommender, for reference",
     "ease": "recommender, for reference",
@@ -101,7 +99,7 @@ def save_evaluation(evaluation: Evaluation, folder: str | Path, *, source: str) 
         sections=sections,
         foot=f"{display(source)}: {describe(evaluation)}. {footer(sum(evaluation.seconds.values()))}",
         tables={"people": evaluation.table},
-        manifest={"format": FORMAT, "version": VERSION, **evaluation.to_dict(), "versions": versions()},
+        manifest={"format": "lpbandits-evaluation", "version": 1, **evaluation.to_dict(), "versions": versions()},
     )
 
 

@@ -19,11 +19,9 @@ from lpbandits.typing import Json
 from lpbandits.views.charts.base import Chart, styled
 from lpbandits.views.page import Drawing, Panel, Section, page
 
-FORMAT = "lpbandits-report"
-VERSION = 1
 DIGITS = 5
 """Significant digits of the numbers in a chart."""
-AROUND = 140
+PANEL_MARGIN = 140
 """Pixels for the axis and the labels of a panel, in addition to its plot."""
 
 
@@ -43,7 +41,7 @@ def save_report(
 
     The files are tables (Parquet), documents (JSON), the charts of all sections (PNG and SVG), the page and a manifest.
     """
-    about = manifest or {"format": FORMAT, "version": VERSION, "title": title, "versions": versions()}
+    about = manifest or {"format": "lpbandits-report", "version": 1, "title": title, "versions": versions()}
     with atomic_folder(folder, about) as place:
         for name, table in (tables or {}).items():
             write_table(place / f"{name}.parquet", table)
@@ -57,7 +55,7 @@ def save_report(
 
 
 def save_chart(chart: Chart, path: Path) -> Drawing:
-    """Write a chart as `path`.svg and `path`.png; return the same chart for the page."""
+    """Write a chart as `path`.svg and `path`.png; return it in the form that the page uses."""
     with alt.data_transformers.enable("default", max_rows=None):  # charts limit their own rows
         spec = slim(_printable(styled(chart).to_dict()))
     svg = vl_convert.vegalite_to_svg(spec)
@@ -93,26 +91,20 @@ def _panel(spec: Json) -> Panel:
     if isinstance(width, int):
         spec = {**spec, "width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
     text = json.dumps(spec, separators=(",", ":")).replace("<", "\\u003c")  # a label cannot end the script element
-    return Panel(text, width + AROUND if isinstance(width, int) else None)
+    return Panel(text, width + PANEL_MARGIN if isinstance(width, int) else None)
 
 
 def slim(spec: Json) -> Json:
-    """Drop columns that a specification never names, and round its data to DIGITS significant digits.
-
-    >>> slim({"encoding": {"x": {"field": "a"}}, "datasets": {"d": [{"a": 1 / 3, "b": 2}]}})["datasets"]
-    {'d': [{'a': 0.33333}]}
-    """
+    """Drop columns that a specification never names, and round its data to DIGITS significant digits."""
     rest = {key: value for key, value in spec.items() if key != "datasets"}
     named = set(re.findall(r"\w+", json.dumps(rest)))
-    data = {
-        name: [{key: _rounded(value) for key, value in row.items() if key in named} for row in rows]
-        for name, rows in spec.get("datasets", {}).items()
-    }
+
+    def short(row: Json) -> Json:
+        kept = {key: value for key, value in row.items() if key in named}
+        return {key: float(f"{x:.{DIGITS}g}") if isinstance(x, float) else x for key, x in kept.items()}
+
+    data = {name: [short(row) for row in rows] for name, rows in spec.get("datasets", {}).items()}
     return {**rest, "datasets": data} if data else rest
-
-
-def _rounded(value: object) -> object:
-    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def _printable(content: Any) -> Any:

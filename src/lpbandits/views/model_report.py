@@ -3,30 +3,12 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from lpbandits.inspection.facts import TASTE_RULE, fit_lines, noise_line, taste_lines, taste_table, warning_lines
-from lpbandits.inspection.inspect import (
-    CURVE_RULE,
-    PAIR_RULE,
-    Inspection,
-    curve_table,
-    place_rule,
-    place_table,
-    state_table,
-)
-from lpbandits.inspection.tables import ASK, TRAIT_RULE, TRAITS, pair_rule, pair_table, trait_table
+from lpbandits.inspection import facts, tables
+from lpbandits.inspection import inspect as summary
+from lpbandits.inspection.inspect import Inspection
 from lpbandits.text import display, pluralize
+from lpbandits.views.charts import models as charts
 from lpbandits.views.charts.base import Chart, deferred_validation
-from lpbandits.views.charts.models import (
-    DOTS,
-    MOST,
-    PLACES,
-    curve_chart,
-    disagreement_chart,
-    kendall_chart,
-    place_chart,
-    share_chart,
-)
-from lpbandits.views.charts.pairs import pair_chart, taste_chart
 from lpbandits.views.folder import save_report
 from lpbandits.views.page import Section, Table
 
@@ -53,43 +35,45 @@ def save_inspection(seen: Inspection, folder: str | Path, *, source: str) -> Pat
 
 
 def _sections(seen: Inspection) -> Iterator[Section]:
-    if seen.verdict.lines():
-        yield Section("Does it help people?", seen.verdict.lines())
-    few = seen.first(MOST)
-    shares: dict[str, Chart] = {"shares": share_chart(few)}
+    if verdict := facts.verdict_lines(seen.evaluation):
+        yield Section("Does it help people?", verdict)
+    few = seen.first(charts.MAX_SHOWN)
+    shares: dict[str, Chart] = {"shares": charts.share_chart(few)}
     if len(seen.states) > 1 and not seen.silence:
-        shares["kendall"] = kendall_chart(few)
-    yield Section("States", _state_notes(seen), shares, [Table(*state_table(seen))])
+        shares["kendall"] = charts.kendall_chart(few)
+    yield Section("States", _state_notes(seen), shares, [Table(*summary.state_table(seen))])
     if seen.fit.warnings:
-        yield Section("Warnings of the fit", warning_lines(seen.fit))
+        yield Section("Warnings of the fit", facts.warning_lines(seen.fit))
     if seen.contrasts.pairs:
-        text = pair_rule(seen.contrasts, actions=seen.actions, largest=max(s.share for s in seen.states))
-        yield Section(ASK, [text], {"pairs": pair_chart(few)}, [Table(*pair_table(seen.contrasts))])
+        text = tables.pair_rule(seen.contrasts, actions=seen.actions, largest=max(s.share for s in seen.states))
+        yield Section(
+            tables.ASK, [text], {"pairs": charts.pair_chart(few)}, [Table(*tables.pair_table(seen.contrasts))]
+        )
     if seen.contrasts.traits:
-        yield Section(TRAITS, [TRAIT_RULE], tables=[Table(*trait_table(seen.contrasts))])
-    columns, rows = place_table(seen)
+        yield Section(tables.TRAITS, [tables.TRAIT_RULE], tables=[Table(*tables.trait_table(seen.contrasts))])
+    columns, rows = summary.place_table(seen)
     if rows:
-        chart = {"places": place_chart(seen.first(DOTS))}
-        yield Section("How sure are the first places?", [place_rule(seen)], chart, [Table(columns, rows)])
+        chart = {"places": charts.place_chart(seen.first(charts.MAX_DOT_STATES))}
+        yield Section("How sure are the first places?", [summary.place_rule(seen)], chart, [Table(columns, rows)])
     if seen.contrasts.disagreements:
-        yield Section(PLACES, [PLACE_NOTE], {"disagreements": disagreement_chart(few)})
+        yield Section(charts.PLACES, [PLACE_NOTE], {"disagreements": charts.disagreement_chart(few)})
     if seen.taste is not None and seen.taste.directions:
-        chart, table = {"tastes": taste_chart(seen.taste)}, Table(*taste_table(seen.taste))
-        yield Section("Taste factors", [*taste_lines(seen.taste), TASTE_RULE], chart, [table])
+        chart, table = {"tastes": charts.taste_chart(seen.taste)}, Table(*facts.taste_table(seen.taste))
+        yield Section("Taste factors", [*facts.taste_lines(seen.taste), facts.TASTE_RULE], chart, [table])
     elif seen.taste is not None:
-        yield Section("Taste", taste_lines(seen.taste))
+        yield Section("Taste", facts.taste_lines(seen.taste))
     if seen.fit.curve:
-        chart = {"how-many-states": curve_chart(seen)}
-        yield Section("How many states?", [CURVE_RULE], chart, [Table(*curve_table(seen.fit.curve))])
+        chart = {"how-many-states": charts.curve_chart(seen)}
+        yield Section("How many states?", [summary.CURVE_RULE], chart, [Table(*summary.curve_table(seen.fit.curve))])
 
 
 def _state_notes(seen: Inspection) -> list[str]:
     text = [seen.silence or "Each state is an ordering of all actions, most preferred first."]
-    text += [*fit_lines(seen.fit), *noise_line(seen.noise)]
+    text += [*facts.fit_lines(seen.fit), *facts.noise_line(seen.noise)]
     if any(s.certainty and s.top for s in seen.states):
-        text.append(PAIR_RULE)
+        text.append(summary.PAIR_RULE)
     if any(s.unknown for s in seen.states):
         text.append("Actions without comparisons in a state are unknown there and excluded from lists and distances.")
-    if len(seen.states) > MOST:
-        text.append(f"Charts show the first {MOST} states.")
+    if len(seen.states) > charts.MAX_SHOWN:
+        text.append(f"Charts show the first {charts.MAX_SHOWN} states.")
     return text

@@ -70,7 +70,8 @@ class Table:
     def numeric(self) -> list[bool]:
         """Whether each column holds only numbers and empty cells."""
         rows = [row for row in self.rows if len(row) == len(self.columns)]
-        return [all(_is_number(row[i]) for row in rows) for i in range(len(self.columns))]
+        firsts = [[cell[:1] if isinstance(cell, str) else "link" for cell in row] for row in rows]
+        return [all(first[i] in "-–−+0123456789" for first in firsts) for i in range(len(self.columns))]
 
 
 @dataclass(frozen=True)
@@ -96,10 +97,15 @@ class Section:
 
 def page(*, title: str, lead: str, sections: Sequence[Section], foot: str, drawings: Mapping[str, Drawing]) -> str:
     """Return the HTML page; `drawings` holds the chart of each name in the sections."""
+    placed = []
+    for section in sections:
+        widths = [drawings[name].width for name in section.charts]
+        beside = bool(widths and section.remarks) and max(widths) <= SIDE_BY_SIDE
+        placed.append((section, beside))
     return _template().render(
         title=title,
         lead=lead,
-        sections=[(section, _beside(section, drawings)) for section in sections],
+        sections=placed,
         foot=foot,
         drawings=drawings,
         vega=vega_scripts() if drawings else "",
@@ -141,13 +147,3 @@ def _template() -> jinja2.Template:
 def _displayed(value: object) -> object:
     """Replace control characters of text; markup that the template made is unchanged."""
     return display(value, None) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _beside(section: Section, drawings: Mapping[str, Drawing]) -> bool:
-    """Return whether a section's remarks are placed to the right of its charts."""
-    widths = [drawings[name].width for name in section.charts]
-    return bool(widths and section.remarks) and max(widths) <= SIDE_BY_SIDE
-
-
-def _is_number(content: str | Link) -> bool:
-    return isinstance(content, str) and (content == "" or content[0].isdigit() or content[0] in "-–−+")

@@ -1,10 +1,33 @@
-"""Tables and one-line descriptions of simulation results."""
+"""Names of policies, tables and one-line descriptions of simulation results."""
 
-from lpbandits.policies import POLICIES
+from collections.abc import Iterable
+
+from lpbandits.policies import POLICIES, title_of
 from lpbandits.simulation import Results
-from lpbandits.text import display, pluralize
+from lpbandits.text import display, pluralize, unique_labels
 from lpbandits.typing import Json
-from lpbandits.views.names import name_of
+
+NAME_WIDTH = 40
+"""Maximum number of characters of a policy's name."""
+
+
+def name_of(policy: str) -> str:
+    """Return the name of a policy in tables.
+
+    >>> name_of("ts-top")
+    'TS, top actions'
+    """
+    return display(title_of(policy), NAME_WIDTH)
+
+
+def names_of(policies: Iterable[str]) -> dict[str, str]:
+    """Return a unique name for each policy, independent of their order.
+
+    >>> names_of(["lpbts", "ts", "lpbTS"])
+    {'lpbTS': 'lpbTS', 'lpbts': 'lpbTS (2)', 'ts': 'TS'}
+    """
+    ordered = sorted(set(policies))
+    return dict(zip(ordered, unique_labels(map(title_of, ordered), NAME_WIDTH), strict=True))
 
 
 def comparison(results: Results) -> tuple[list[str], list[list[str]]]:
@@ -22,7 +45,7 @@ def comparison(results: Results) -> tuple[list[str], list[list[str]]]:
                 *(number(end[part]) for part in ("mean", "se", "sd", "p50")),
                 f"{number(end['p05'], 0)}-{number(end['p95'], 0)}",
                 *([number(summary["weak_regret"]["mean"])] if results.duels else []),
-                *(share(summary[part]) for part in ("best_share", "true_state")),
+                *("–" if part is None else f"{part:.0%}" for part in (summary["best_share"], summary["true_state"])),
             ]
         )
     return columns, rows
@@ -35,7 +58,9 @@ def described(results: Results) -> str:
     if "scale" in s:
         words += [f"{s['scale']} scale{'s' if s['scale'] == 'different' else ''}", gaps_of(s)]
     words += [noise_of(s)] if "noise" in s else []
-    words += _misspecified(s)
+    words += ["Student's t noise"] if s.get("noise_family") == "student" else []
+    violated = ("assumed_noise", "swap", "model_error")  # assumptions of the paper
+    words += [f"{name.replace('_', ' ')} {s[name]:g}" for name in violated if s.get(name)]
     words.append(pluralize(s["people"], "person", "people") + (" per state" if "states" in s else ""))
     words.append(pluralize(s["rounds"], "round"))
     words += [pluralize(s["draws"], "draw")] if s["draws"] > 1 else []
@@ -64,13 +89,6 @@ def gaps_of(settings: Json) -> str:
     return f"gap {settings['gap']:g}" if family == "paper" else f"{family} gaps"
 
 
-def _misspecified(settings: Json) -> list[str]:
-    """Describe which of the paper's assumptions a world violates."""
-    words = ["Student's t noise"] if settings.get("noise_family") == "student" else []
-    names = ("assumed_noise", "swap", "model_error")
-    return words + [f"{name.replace('_', ' ')} {settings[name]:g}" for name in names if settings.get(name)]
-
-
 def number(value: float | None, digits: int = 1) -> str:
     """Format a number; None is a dash, and a rounded zero has no sign.
 
@@ -78,8 +96,3 @@ def number(value: float | None, digits: int = 1) -> str:
     ('2.2', '0.0', '–')
     """
     return "–" if value is None else f"{value:z.{digits}f}"
-
-
-def share(value: float | None) -> str:
-    """Format a share as a percentage; None is a dash."""
-    return "–" if value is None else f"{value:.0%}"

@@ -3,7 +3,6 @@
 A world draws a `Population`, which the simulator plays. `World` states what every world must do.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
@@ -24,12 +23,7 @@ TAILS = {"normal": GAUSSIAN, "student": STUDENT}
 """Distribution of Gaussian rewards' noise, with the code in the kernels."""
 
 MAX_STUDENT_NOISE = 1e96
-"""Maximum noise with Student's tails, whose rewards lie up to ten thousand standard deviations out."""
-
-
-def all_actions() -> IntArray:
-    """Return `Population.offered` for all actions in all rounds."""
-    return np.empty((1, 1, 0), dtype=np.int64)
+"""Maximum noise with Student's tails, whose rewards lie up to 10,000 standard deviations from the mean."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +45,7 @@ class Population:
         to all of them; otherwise there must be as many rounds as are played. 1×1×0 allows all actions. If `replayed`,
         the default is the actions with a recorded reward.
     without_replacement
-        Whether each action is offered until it is played.
+        Whether an action is removed once it has been played.
     replayed
         Whether `means` are recorded rewards, to which no noise is added.
     comparison
@@ -76,7 +70,7 @@ class Population:
     truth: IntArray
     means: FloatArray
     rewards: Rewards
-    offered: IntArray = field(default_factory=all_actions)
+    offered: IntArray = field(default_factory=lambda: np.empty((1, 1, 0), dtype=np.int64))
     without_replacement: bool = False
     replayed: bool = False
     comparison: str = "rewards"
@@ -113,22 +107,13 @@ class Population:
         if self.assumed is not None and as_rewards(self.assumed).family not in (family, "gaussian"):
             raise InvalidInput(f"assumed must be of the family {family} or gaussian, got {self.assumed.family}")
         if self.tails != "normal":
-            self._check_tails()
+            if family != "gaussian" or replayed or self.comparison != "rewards":
+                what = "replayed, Bernoulli and Poisson rewards and bradley-terry duels, which have no Gaussian noise"
+                raise validate.invalid("tails", f"'normal' for {what}", self.tails)
+            validate.as_number(self.rewards.sd, "noise with Student's tails", high=MAX_STUDENT_NOISE)
 
     def __len__(self) -> int:
         return len(self.truth)
-
-    def _check_tails(self) -> None:
-        """Refuse Student's tails where there is no Gaussian noise, and where rewards would be too large."""
-        noiseless = {
-            f"{self.rewards.family} rewards": self.rewards.family != "gaussian",
-            "replayed rewards": self.replayed,
-            "duels drawn by bradley-terry": self.comparison == "bradley-terry",
-        }
-        for what, applies in noiseless.items():
-            if applies:
-                raise validate.invalid("tails", f"'normal' for {what}, which have no noise", self.tails)
-        validate.as_number(self.rewards.sd, "noise with Student's tails", high=MAX_STUDENT_NOISE)
 
     @property
     def assumed_rewards(self) -> Rewards:
@@ -145,18 +130,12 @@ class Population:
     @property
     def fewest(self) -> int:
         """Size of the smallest offered set: the maximum number of rounds without replacement."""
-        return self._set_sizes()[0]
+        return int((self.offered >= 0).sum(axis=2).min()) or self.model.n_actions
 
     @property
     def most(self) -> int:
         """Size of the largest offered set."""
-        return self._set_sizes()[1]
-
-    def _set_sizes(self) -> tuple[int, int]:
-        if self.offered.shape[2] == 0:
-            return self.model.n_actions, self.model.n_actions
-        sizes = (self.offered >= 0).sum(axis=2)
-        return int(sizes.min()), int(sizes.max())
+        return int((self.offered >= 0).sum(axis=2).max()) or self.model.n_actions
 
     def cut(self, part: slice) -> "Population":
         """Return a slice of the people, without validating again."""
@@ -179,21 +158,21 @@ def _as_offered(values: Any, means: FloatArray, *, replayed: bool) -> IntArray:
     if offered.shape[2] and (offered[:, :, 0].min() < 0 or offered.max() >= k or not ascending):
         raise InvalidInput(f"offered sets must hold actions 0 to {k - 1} in ascending order, padded with -1")
     if replayed:
-        for p, rounds in enumerate(np.broadcast_to(offered, (people, *offered.shape[1:]))):
-            actions = np.unique(rounds[rounds >= 0])
-            missing = actions[np.isnan(means[p, actions])]
-            if len(missing):
-                raise InvalidInput(f"offered must hold actions with a reward, got {missing[0]} for person {p}")
+        unrecorded = (offered >= 0) & np.isnan(means[np.arange(people)[:, None, None], offered])
+        if unrecorded.any():
+            p, t, i = np.argwhere(unrecorded)[0]
+            action = np.broadcast_to(offered, unrecorded.shape)[p, t, i]
+            raise InvalidInput(f"offered must hold actions with a reward, got {action} for person {p}")
     return offered
 
 
 def _recorded_actions(means: FloatArray) -> IntArray:
     """Return people × 1 × the actions with a recorded reward, padded with -1."""
     known = ~np.isnan(means)
-    if not known.any(axis=1).all():
-        raise InvalidInput(f"person {int(np.argmin(known.any(axis=1)))} has no rewards; leave such people out")
-    width = int(known.sum(axis=1).max())
-    order = np.argsort(~known, axis=1, kind="stable")[:, :width]
+    counts = known.sum(axis=1)
+    if not counts.all():
+        raise InvalidInput(f"person {int(np.argmin(counts))} has no rewards; leave such people out")
+    order = np.argsort(~known, axis=1, kind="stable")[:, : counts.max()]
     return np.where(np.take_along_axis(known, order, axis=1), order, -1)[:, None, :].astype(np.int64)
 
 
@@ -234,11 +213,7 @@ class World(Protocol):
 
 def as_world(world: Any) -> World:
     """Return `world` if it has the methods of `World`."""
-    try:
-        complete = all(callable(getattr(world, name, None)) for name in ("draw", "to_dict"))
-    except validate.CONVERSION_ERRORS:
-        complete = False
-    if isinstance(world, type) or not complete:
+    if isinstance(world, type) or not all(callable(getattr(world, name, None)) for name in ("draw", "to_dict")):
         raise validate.invalid(
             "world", "a world with draw and to_dict, such as SyntheticWorld(states=5, actions=10)", world
         )
@@ -248,10 +223,7 @@ def as_world(world: Any) -> World:
 
 def world_settings(world: World) -> Json:
     """Return a world's settings, as plain JSON values."""
-    settings: Any = as_world(world).to_dict()
-    if not isinstance(settings, Mapping):
-        raise validate.invalid(f"to_dict() of {type(world).__name__}", "a dict of plain values", settings)
-    return validate.as_json(settings, f"to_dict() of {type(world).__name__}")
+    return validate.as_json(as_world(world).to_dict(), f"to_dict() of {type(world).__name__}")
 
 
 def draw_population(world: World, *, people: int, seed: int, draw: int) -> Population:
@@ -290,7 +262,7 @@ class DuellingWorld:
     def __post_init__(self) -> None:
         object.__setattr__(self, "comparison", validate.as_choice(self.comparison, "comparison", COMPARISONS))
         if isinstance(as_world(self.world), DuellingWorld):
-            raise InvalidInput("world must be a world without duels, got a DuellingWorld; give the world inside it")
+            raise InvalidInput("world must not be a DuellingWorld; give the world inside it")
 
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:
         """Return people of the inner world, with this comparison."""

@@ -1,7 +1,6 @@
 """Misspecified models: orderings that differ from those of the people by a given expected amount."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,14 +12,6 @@ from lpbandits.worlds.kernels import mistakes
 DRAWS_PER_STATE = 200
 EXTRA_DRAWS = 50_000
 """Limit on draws, for worlds with nearly as many states as orderings."""
-
-
-class NoisyModel(NamedTuple):
-    """m×k orderings, utilities, and standard errors of the utilities' logits."""
-
-    orderings: IntArray
-    utilities: FloatArray
-    errors: FloatArray
 
 
 def expected_error(noise: float, actions: int) -> float:
@@ -53,14 +44,14 @@ def noise_for(error: float, actions: int) -> float:
     return math.exp(bisect(lambda log: expected_error(math.exp(log), actions) - error, low, high, xtol=1e-14))
 
 
-def noisy_model(orderings: IntArray, error: float, *, seed: int, draw: int) -> NoisyModel:
-    """Return distinct orderings whose expected 1 − τ to the true ones is `error`.
+def noisy_model(orderings: IntArray, error: float, *, seed: int, draw: int) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return distinct orderings whose expected 1 − τ to the true ones is `error`, with utilities and their errors.
 
     Noisy utilities x̂ of noise η are shrunk as by a fit that knows η: utilities x̂ / (1 + η²) with standard errors
     η / √(1 + η²), on the logit scale.
 
-    >>> noisy = noisy_model(np.array([[0, 1, 2], [2, 1, 0]]), 0.1, seed=0, draw=0)
-    >>> noisy.orderings.tolist(), noisy.errors.shape
+    >>> orderings, utilities, errors = noisy_model(np.array([[0, 1, 2], [2, 1, 0]]), 0.1, seed=0, draw=0)
+    >>> orderings.tolist(), errors.shape
     ([[0, 1, 2], [2, 1, 0]], (2, 3))
     """
     from scipy.special import expit  # noqa: PLC0415 - as above
@@ -70,15 +61,15 @@ def noisy_model(orderings: IntArray, error: float, *, seed: int, draw: int) -> N
     true = np.empty((m, k))
     np.put_along_axis(true, orderings, np.tile(even_utilities(k), (m, 1)), axis=1)
     noisy = _with_distinct_orderings(true, noise, seed, draw)
-    return NoisyModel(
-        orderings=np.argsort(-noisy, axis=1, kind="stable").astype(np.int64),
-        utilities=expit(noisy / (1.0 + noise**2)),
-        errors=np.full((m, k), noise / math.sqrt(1.0 + noise**2)),
+    return (
+        np.argsort(-noisy, axis=1, kind="stable").astype(np.int64),
+        expit(noisy / (1.0 + noise**2)),
+        np.full((m, k), noise / math.sqrt(1.0 + noise**2)),
     )
 
 
 def _with_distinct_orderings(true: FloatArray, noise: float, seed: int, draw: int) -> FloatArray:
-    """Add noise to each state's utilities, redrawn until its ordering differs from those of the states before.
+    """Add noise to each state's utilities, redrawn until its ordering differs from those of earlier states.
 
     With nearly as many states as orderings, the last states may find no free ordering: then all states start again.
     """

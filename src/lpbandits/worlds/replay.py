@@ -91,7 +91,7 @@ def recorded_rewards(log: Ratings) -> FloatArray:
     """
     people, actions = len(log.people), len(log.actions)
     check_resources(
-        f"to replay {people:,} people with {actions:,} actions",
+        f"replaying {people:,} people with {actions:,} actions",
         "replay fewer people (--people), or leave out actions with few ratings (--min-action)",
         size=40 * people * actions,
     )

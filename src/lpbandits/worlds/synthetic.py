@@ -24,7 +24,7 @@ GAPS = {
 """Families of gaps between neighbouring actions, with their codes in the kernels."""
 
 MAX_SETTING = 1e80
-"""Means are up to a few times the number of actions larger, and must lie within ±1e100."""
+"""Maximum of gap, jitter, base and spread; means are larger by a few times k and must stay within ±1e100."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,9 +32,9 @@ class SyntheticWorld:
     """Random distinct orderings, and Gaussian rewards with means that decrease along them.
 
     Same scale: the people of a state share its means, with the best from U(base + Δk, base + Δk + 1), and mTS is given
-    them. Different scales: each person has own means, with the best from U(base + Δk, base + Δk + spread·k), and mTS
-    is given their expectation. Each next action is lower by gap + U(0, jitter). The options from `gaps` on break the
-    paper's assumptions.
+    them. Different scales: each person has their own means, with the best from U(base + Δk, base + Δk + spread·k), and
+    mTS is given their expectation. The mean of each next action is lower by gap + U(0, jitter). The options from `gaps`
+    on break the paper's assumptions.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class SyntheticWorld:
         return {"world": self.name, **asdict(self)}
 
     def _check_size(self, people: int) -> None:
-        """Refuse more orderings and people than fit in memory; drawing distinct orderings would never end."""
+        """Raise if orderings and people do not fit in memory."""
         m, k = self.states, self.actions
         check_resources(
             f"{m:,} states × {k:,} actions" + (f" with {people:,} people per state" if people else ""),

@@ -1,20 +1,18 @@
-"""Registry of claims of the paper and beyond it. A new claim is a function and an entry of a module's CHECKS."""
+"""Registry of the checked claims. A new claim is a `yield` in the function of its figures, or a `regret_ratio`."""
 
 from dataclasses import replace
 
 import numpy as np
 
-from lpbandits.paper.claims import beyond, curves, data, sweeps, theory
+from lpbandits.paper.claims import beyond, curves, data, sweeps
 from lpbandits.paper.claims.check import Check, Claim, Tables
+from lpbandits.paper.figures import FIGURES
 
-CHECKS: tuple[Check, ...] = (
-    *curves.CHECKS,
-    *sweeps.CHECKS,
-    *theory.CHECKS,
-    *data.CHECKS,
-    *beyond.CHECKS,
+CHECKS: list[Check] = sorted(
+    (*curves.CHECKS, *sweeps.CHECKS, *data.CHECKS, *beyond.CHECKS),
+    key=lambda check: list(FIGURES).index(check.needs[0]),
 )
-"""All checks, in the order of the report."""
+"""All checks, in the order of the figures."""
 
 
 def check_claims(tables: Tables) -> list[Claim]:
@@ -25,7 +23,8 @@ def check_claims(tables: Tables) -> list[Claim]:
     """
     with np.errstate(divide="ignore", invalid="ignore"):  # a ratio to a regret of 0 is not a number
         return [
-            replace(check.run(tables), figures=check.needs, headline=check.headline)
+            replace(claim, figures=check.needs)
             for check in CHECKS
             if all(name in tables for name in check.needs)
+            for claim in check.run(tables)
         ]

@@ -11,8 +11,8 @@ the constants.
 """
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -55,29 +55,20 @@ class Part:
     draws: int
     verdict: Verdict
 
+    @property
+    def effect_text(self) -> str:
+        """The effect with its interval, such as "−2.50 [−3.46, −1.54]"."""
+        text = "–" if self.effect is None else _number(self.effect)
+        return text if self.low is None or self.high is None else f"{text} [{_number(self.low)}, {_number(self.high)}]"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A checked claim.
+    """A checked claim: its sentence, the verdict, the measured effect and the range in which it holds.
 
-    Attributes
-    ----------
-    claim
-        The sentence; `source` is the paper or beyond it.
-    verdict
-        "holds", "does not hold" or "not settled".
-    measure, standard
-        The measured effect, and the range in which the claim holds, as text.
-    above, below
-        Limits of the range; None is unbounded.
-    parts
-        All settings; the first one decides.
-    detail
-        Supporting numbers.
-    figures
-        Figures that the claim needs; it is shown at the first.
-    headline
-        Whether the summary includes it.
+    `above` and `below` are the limits of the range (None is unbounded), and `standard` says it in words. The first of
+    the `parts` decides. The claim is shown at the first of its `figures`, and in the summary if it is a `headline`.
+    `source` is the paper or beyond it, and `detail` has supporting numbers.
     """
 
     claim: str
@@ -89,15 +80,13 @@ class Claim:
     parts: tuple[Part, ...]
     detail: str
     source: Literal["paper", "beyond"] = "paper"
-    figures: tuple[str, ...] = field(default=())
+    figures: tuple[str, ...] = ()
     headline: bool = False
 
     @property
     def effect_text(self) -> str:
-        """The deciding effect with its interval, such as "−2.50 [−3.46, −1.54]"."""
-        part = self.parts[0]
-        text = "–" if part.effect is None else _number(part.effect)
-        return text if part.low is None or part.high is None else f"{text} [{_number(part.low)}, {_number(part.high)}]"
+        """The deciding effect with its interval."""
+        return self.parts[0].effect_text
 
     @property
     def where_text(self) -> str:
@@ -111,11 +100,10 @@ class Claim:
 
 @dataclass(frozen=True)
 class Check:
-    """A claim to check: the figures that it needs, and the function that judges it."""
+    """Claims that need the same figures, and the function that judges them."""
 
     needs: tuple[str, ...]
-    run: Callable[[Tables], Claim]
-    headline: bool = False
+    run: Callable[[Tables], Iterable[Claim]]
 
 
 def judge(
@@ -128,6 +116,7 @@ def judge(
     below: float = math.inf,
     detail: str = "",
     beyond: bool = False,
+    headline: bool = False,
 ) -> Claim:
     """Judge whether a measure lies between `above` and `below`, from one value per draw and setting.
 
@@ -141,12 +130,17 @@ def judge(
     'not settled'
     """
     named = parts if isinstance(parts, Mapping) else {"": parts}
-    judged = [_part(where, values, kind, (above, below), len(named)) for where, values in named.items()]
-    verdict = next(word for word in _ORDER if any(part.verdict == word for part in judged))
-    judged.sort(key=lambda part: (_ORDER.index(part.verdict), _room(part, above, below)))
+    judged = [_part(where, values, kind, above, below, len(named)) for where, values in named.items()]
+
+    def order(part: Part) -> tuple[int, float]:
+        """Sort by verdict, then by how far inside the range the interval lies (negative outside)."""
+        inside = -math.inf if part.low is None or part.high is None else min(part.low - above, below - part.high)
+        return ("does not hold", "not settled", "holds").index(part.verdict), inside
+
+    judged.sort(key=order)
     return Claim(
         claim=claim,
-        verdict=verdict,
+        verdict=judged[0].verdict,
         measure=measure,
         standard=_range(above, below),
         above=None if math.isinf(above) else above,
@@ -154,6 +148,7 @@ def judge(
         parts=tuple(judged),
         detail=detail,
         source="beyond" if beyond else "paper",
+        headline=headline,
     )
 
 
@@ -178,16 +173,13 @@ def compare(
     return judge(claim, effects, measure=measure, detail=detail + note, **options)
 
 
-_ORDER: tuple[Verdict, ...] = ("does not hold", "not settled", "holds")
-
-
-def _part(where: str, values: FloatArray, kind: Kind, ends: tuple[float, float], among: int) -> Part:
-    above, below = ends
+def _part(where: str, values: FloatArray, kind: Kind, above: float, below: float, among: int) -> Part:
+    """Judge one setting `among` several."""
     draws = len(values)
     wide = 1.0 - (1.0 - LEVEL) / among
     if not np.all(np.isfinite(values)) or (kind == "ratio" and values.min() <= 0):
         return Part(where, None, None, None, wide, draws, "not settled")
-    effect = _mean(values, kind)
+    effect = float(np.exp(np.log(values).mean()) if kind == "ratio" else values.mean())
     if draws < 2:
         return Part(where, effect, None, None, wide, draws, "not settled")
     low, high = interval(values, LEVEL, kind)
@@ -200,20 +192,8 @@ def _part(where: str, values: FloatArray, kind: Kind, ends: tuple[float, float],
     return Part(where, effect, wide_low, wide_high, wide, draws, "not settled")
 
 
-def _mean(values: FloatArray, kind: Kind) -> float:
-    return float(np.exp(np.log(values).mean()) if kind == "ratio" else values.mean())
-
-
 def interval(values: FloatArray, level: float = LEVEL, kind: Kind = "difference") -> tuple[float, float]:
-    """Return the confidence interval of a mean of at least two values: Student's t, or exact for shares.
-
-    >>> low, high = interval(np.array([1.0, 2.0, 3.0]))
-    >>> round(low, 3), round(high, 3)
-    (-0.484, 4.484)
-    >>> low, high = interval(np.array([1.0, 1.0, 1.0]), kind="share")
-    >>> round(low, 3), high
-    (0.292, 1.0)
-    """
+    """Return the confidence interval of a mean of at least two values: Student's t, or exact for shares."""
     if kind == "share":
         from scipy.stats import binomtest  # noqa: PLC0415 - slow to import, and rarely needed
 
@@ -227,24 +207,13 @@ def interval(values: FloatArray, level: float = LEVEL, kind: Kind = "difference"
     return mean - away, mean + away
 
 
-def _room(part: Part, above: float, below: float) -> float:
-    """Return how far inside the range an interval lies; negative outside."""
-    if part.low is None or part.high is None:
-        return -math.inf
-    return min(part.low - above, below - part.high)
-
-
 def _range(above: float, below: float) -> str:
-    """Return a range in words.
-
-    >>> _range(-math.inf, 0.0), _range(0.8, 1.25)
-    ('below 0', 'between 0.8 and 1.25')
-    """
+    """Return a range in words, such as "between 0.8 and 1.25"."""
     if math.isinf(above):
         return f"below {below:g}"
     return f"above {above:g}" if math.isinf(below) else f"between {above:.3g} and {below:g}"
 
 
 def _number(value: float) -> str:
-    text = f"{value:.3f}" if abs(value) < 0.1 else f"{value:.2f}" if abs(value) < 100 else f"{value:.0f}"
-    return text.replace("-", "−")
+    digits = 3 if abs(value) < 0.1 else 2 if abs(value) < 100 else 0
+    return f"{value:.{digits}f}".replace("-", "−")

@@ -1,16 +1,20 @@
-"""Claims about the regret curves: five states and ten actions, on both scales."""
+"""Claims about regret by round, with five states and ten actions: rewards on both scales, duels and pairs."""
 
-from functools import partial
+from collections.abc import Iterator
 
 from lpbandits.paper.claims.check import COMPARABLE, CONSTANT, VASTLY, Check, Claim, Tables, compare, judge
 from lpbandits.paper.claims.numbers import means_text, per_draw
+from lpbandits.paper.figures.curves import COMPARISONS, PAIRED, SCALES
 from lpbandits.paper.figures.sweeps import NARROW
 from lpbandits.typing import FloatArray
 
-WORDS = {"same": "Same scale", "different": "Different scales"}
 TITLES = {"lpbts": "lpbTS", "mts": "mTS", "ts": "TS", "ts-top": "TS top actions", NARROW: "TS with N(0, 1)"}
 NEARLY_ALWAYS = 0.95
-"""Share of draws from which one policy nearly always loses less."""
+"""One policy nearly always loses less than another if it does so in at least this share of draws."""
+ON = 0.9
+"""Probability from which a posterior has identified a state."""
+INEFFICIENT = 2.0
+"""Rewards are used very inefficiently if the ratio of regrets is above this factor."""
 
 
 def ends(tables: Tables, policy: str, scale: str, column: str = "regret") -> FloatArray:
@@ -18,57 +22,43 @@ def ends(tables: Tables, policy: str, scale: str, column: str = "regret") -> Flo
     return per_draw(tables["regret-curves"], policy, column, kind="final", scale=scale)
 
 
-def _named(tables: Tables, scale: str, *policies: str, column: str = "regret") -> dict[str, FloatArray]:
-    """Return the final values of policies per draw, by title."""
-    return {TITLES[policy]: ends(tables, policy, scale, column) for policy in policies}
-
-
 def gap_closed(lpbts: FloatArray, mts: FloatArray, ts: FloatArray) -> str:
     """Return the share of the gap from TS to mTS that lpbTS closes, as text."""
-    return (
-        f": lpbTS closes {float((ts.mean() - lpbts.mean()) / (ts.mean() - mts.mean())):.0%} of the gap from TS to mTS"
-    )
+    share = float((ts.mean() - lpbts.mean()) / (ts.mean() - mts.mean()))
+    return f": lpbTS closes {share:.0%} of the gap from TS to mTS"
 
 
-def lpbts_is_comparable(tables: Tables) -> Claim:
-    regret = _named(tables, "same", "lpbts", "mts", "ts")
+def curve_claims(tables: Tables) -> Iterator[Claim]:
+    def named(scale: str, *policies: str, column: str = "regret") -> dict[str, FloatArray]:
+        return {TITLES[policy]: ends(tables, policy, scale, column) for policy in policies}
+
+    claim = "Same scale: mTS, which knows the means, loses less than lpbTS."
+    yield compare(claim, {"": named("same", "mts", "lpbts")}, below=0, headline=True)
     claim = "Same scale: lpbTS is comparable to mTS."
-    return compare(claim, {"": regret}, kind="ratio", below=COMPARABLE, note=gap_closed(*regret.values()))
-
-
-def loses_less(tables: Tables, claim: str, scale: str, one: str, other: str) -> Claim:
-    return compare(claim, {"": _named(tables, scale, one, other)}, below=0)
-
-
-def varies_less(tables: Tables, scale: str, one: str, other: str) -> Claim:
-    claim = f"{WORDS[scale]}: {TITLES[one]} varies less over people than {TITLES[other]}."
-    spread = _named(tables, scale, one, other, column="regret_sd")
-    return compare(claim, {"": spread}, measure=f"sd of {TITLES[one]} − of {TITLES[other]}", below=0)
-
-
-def vastly_better_than_ts(tables: Tables, scale: str) -> Claim:
-    claim = f"{WORDS[scale]}: knowing the orderings is vastly better than plain TS."
-    return compare(claim, {"": _named(tables, scale, "lpbts", "ts", NARROW)}, kind="ratio", below=VASTLY)
-
-
-def mts_is_vastly_better(tables: Tables, scale: str) -> Claim:
-    regret = _named(tables, scale, "mts", "ts", "ts-top")
-    mts, *others = regret
-    claim = f"{WORDS[scale]}: mTS is vastly better than TS, also than TS limited to the top actions."
-    ratios = {name: regret[mts] / regret[name] for name in others}
-    return judge(claim, ratios, kind="ratio", measure="mTS / TS", below=VASTLY, detail=means_text(regret))
-
-
-def top_actions_lose_more(tables: Tables) -> Claim:
+    regret = named("same", "lpbts", "mts", "ts")
+    yield compare(claim, {"": regret}, kind="ratio", below=COMPARABLE, note=gap_closed(*regret.values()), headline=True)
+    for scale, title in SCALES.items():
+        claim = f"{title}: knowing the orderings is vastly better than plain TS."
+        regret = named(scale, "lpbts", "ts", NARROW)
+        yield compare(claim, {"": regret}, kind="ratio", below=VASTLY, headline=scale == "different")
     claim = "m = 5, k = 10: lpbTS loses less than TS limited to the actions that are best in some state."
-    regret = {title.lower(): _named(tables, scale, "lpbts", "ts-top") for scale, title in WORDS.items()}
-    return compare(claim, regret, below=0)
-
-
-def ts_prior_decides(tables: Tables) -> Claim:
-    return compare(
+    by_scale = {title.lower(): named(scale, "lpbts", "ts-top") for scale, title in SCALES.items()}
+    yield compare(claim, by_scale, below=0, headline=True)
+    claim = "Different scales: lpbTS loses less than mTS."
+    yield compare(claim, {"": named("different", "lpbts", "mts")}, below=0, headline=True)
+    for scale, policies in (("same", ("mts", "lpbts")), ("different", ("lpbts", "mts"))):
+        one, other = (TITLES[policy] for policy in policies)
+        claim = f"{SCALES[scale]}: {one} varies less over people than {other}."
+        spread = named(scale, *policies, column="regret_sd")
+        yield compare(claim, {"": spread}, measure=f"sd of {one} − of {other}", below=0)
+    for scale, title in SCALES.items():
+        claim = f"{title}: mTS is vastly better than TS, also than TS limited to the top actions."
+        regret = named(scale, "mts", "ts", "ts-top")
+        ratios = {name: regret["mTS"] / regret[name] for name in ("TS", "TS top actions")}
+        yield judge(claim, ratios, kind="ratio", measure="mTS / TS", below=VASTLY, detail=means_text(regret))
+    yield compare(
         "What plain TS loses hinges on its Gaussian prior.",
-        {"": _named(tables, "same", NARROW, "ts")},
+        {"": named("same", NARROW, "ts")},
         kind="ratio",
         measure="TS with N(0, 1) / TS with N(0, 100²)",
         above=CONSTANT,
@@ -77,9 +67,9 @@ def ts_prior_decides(tables: Tables) -> Claim:
     )
 
 
-def one_draw_is_not_enough(tables: Tables) -> Claim:
+def one_draw_is_not_enough(tables: Tables) -> Iterator[Claim]:
     gaps = ends(tables, "lpbts", "different") - ends(tables, "ts-top", "different")
-    return judge(
+    yield judge(
         "m = 5, k = 10: one draw of the orderings is not enough to rank lpbTS and TS on the top actions.",
         (gaps < 0).astype(float),
         kind="share",
@@ -91,21 +81,38 @@ def one_draw_is_not_enough(tables: Tables) -> Claim:
     )
 
 
-_NEEDS = ("regret-curves",)
-_KNOWS_MEANS = "Same scale: mTS, which knows the means, loses less than lpbTS."
-_FAILS = "Different scales: lpbTS loses less than mTS."
+def duel_claims(tables: Tables) -> Iterator[Claim]:
+    duels = tables["duels"]
+    titles = {"lpb-duel": "lpb-duel", "double-ts": "double TS", "double-ts-top": "double TS top actions"}
+    regret = {
+        words.lower(): {title: per_draw(duels, name, kind="final", comparison=how) for name, title in titles.items()}
+        for how, words in COMPARISONS.items()
+    }
+    claim = "Relative feedback: lpb-duel's strong regret is below double Thompson sampling's."
+    yield compare(claim, regret, below=0, beyond=True)
+    ends = duels.filter(kind="final", policy="lpb-duel", comparison="rewards").sort("draw")
+    alone = ends["true_state_alone"].drop_nulls().to_numpy()
+    words = f"{alone.mean():.2f} for people whose best action no other state shares: " if len(alone) else ""
+    yield judge(
+        "Relative feedback: lpb-duel's posterior ends on the true state.",
+        ends["true_state"].to_numpy(),
+        measure="its probability, over everyone",
+        above=ON,
+        detail=f"{words}duels with the best action do not separate states that share it",
+        beyond=True,
+    )
+
+
+def pairing_costs(tables: Tables) -> Iterator[Claim]:
+    titles = {PAIRED: "lpbTS on pairs", "lpbts": "lpbTS", "lpb-duel": "lpb-duel"}
+    regret = {title: per_draw(tables["pairing"], name, kind="final") for name, title in titles.items()}
+    claim = "Rewards compared in consecutive pairs are used very inefficiently."
+    yield compare(claim, {"": regret}, kind="ratio", above=INEFFICIENT)
+
 
 CHECKS = [
-    Check(_NEEDS, partial(loses_less, claim=_KNOWS_MEANS, scale="same", one="mts", other="lpbts"), headline=True),
-    Check(_NEEDS, lpbts_is_comparable, headline=True),
-    Check(_NEEDS, partial(varies_less, scale="same", one="mts", other="lpbts")),
-    Check(_NEEDS, partial(vastly_better_than_ts, scale="same")),
-    Check(_NEEDS, partial(vastly_better_than_ts, scale="different"), headline=True),
-    Check(_NEEDS, top_actions_lose_more, headline=True),
-    Check(_NEEDS, partial(loses_less, claim=_FAILS, scale="different", one="lpbts", other="mts"), headline=True),
-    Check(_NEEDS, partial(varies_less, scale="different", one="lpbts", other="mts")),
-    Check(_NEEDS, partial(mts_is_vastly_better, scale="same")),
-    Check(_NEEDS, partial(mts_is_vastly_better, scale="different")),
-    Check(_NEEDS, ts_prior_decides),
-    Check(_NEEDS, one_draw_is_not_enough),
+    Check(("regret-curves",), curve_claims),
+    Check(("regret-curves",), one_draw_is_not_enough),
+    Check(("duels",), duel_claims),
+    Check(("pairing",), pairing_costs),
 ]

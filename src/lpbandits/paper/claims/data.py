@@ -1,6 +1,6 @@
 """Claims about MovieLens and the recovery of orderings."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -12,7 +12,6 @@ from lpbandits.paper.figures.movielens import NOTHING, RECOVERED, SHRUNK, TRUE
 from lpbandits.paper.movielens import ENVIRONMENTS
 from lpbandits.typing import FloatArray
 
-DATASETS = ("1m", "20m", "32m")
 RAW, FREE = RECOVERED
 RIVALS = {"mts": "mTS", "ts-top": "TS on its top actions"}
 WORDS = {name: environment.title.lower() for name, environment in ENVIRONMENTS.items()}
@@ -22,44 +21,35 @@ LOW = 28.0
 """Maximum regret of lpb-ids with a recovered model."""
 
 
-def _ends(tables: Tables, name: str, policy: str, level: str, environment: str, column: str = "regret") -> FloatArray:
-    """Return one value per draw; recovered models are in the first draws only."""
-    return per_draw(tables[name], policy, column, kind="final", level=level, environment=environment)
-
-
-def comparable(tables: Tables, name: str, title: str) -> Claim:
-    regret = {
-        called: _ends(tables, name, policy, TRUE, "same") for policy, called in (("lpbts", "lpbTS"), ("mts", "mTS"))
-    }
-    regret["TS"] = _ends(tables, name, "ts", NOTHING, "same")
-    claim = f"{title}, same scale: lpbTS is comparable to mTS."
-    return compare(claim, {"": regret}, kind="ratio", below=COMPARABLE, note=gap_closed(*regret.values()))
-
-
-def mts_is_worse(tables: Tables, name: str, title: str) -> Claim:
-    lpb, mts, common = (_ends(tables, name, p, TRUE, "different") for p in ("lpbts", "mts", "mts-common"))
+def movielens_claims(tables: Tables, dataset: str) -> Iterator[Claim]:
+    """Judge the paper's claims about a dataset; recovered models are in its first draws only."""
+    title = f"MovieLens {dataset.upper()}"
+    ends = partial(per_draw, tables[f"movielens-{dataset}"], kind="final")
+    lpbts, mts = (ends(policy, level=TRUE, environment="same") for policy in ("lpbts", "mts"))
+    regret = {"lpbTS": lpbts, "mTS": mts, "TS": ends("ts", level=NOTHING, environment="same")}
+    claim, note = f"{title}, same scale: lpbTS is comparable to mTS.", gap_closed(*regret.values())
+    yield compare(claim, {"": regret}, kind="ratio", below=COMPARABLE, note=note, headline=True)
+    lpbts, *others = (ends(p, level=TRUE, environment="different") for p in ("lpbts", "mts", "mts-common"))
+    by_means = zip(("expected means", "common means"), others, strict=True)
     claim = f"{title}, different scales: with the true model, mTS is worse than lpbTS."
-    regret = {"expected means": {"lpbTS": lpb, "mTS": mts}, "common means": {"lpbTS": lpb, "mTS": common}}
-    return compare(claim, regret, below=0)
-
-
-def recovered_is_competitive(tables: Tables, name: str, title: str, environment: str) -> Claim:
-    raw, free = (_ends(tables, name, "lpbts", level, environment) for level in RECOVERED)
-    true, _ = both(_ends(tables, name, "lpbts", TRUE, environment), raw)
-    plain, _ = both(_ends(tables, name, "ts", NOTHING, environment), raw)
-    return compare(
-        f"{title}, {WORDS[environment]}: recovered orderings are competitive with the true ones.",
-        {"": {"recovered": raw, "true": true, "recovered scale-free": free, "plain TS": plain}},
-        kind="ratio",
-        measure="lpbTS, recovered / true",
-        below=COMPARABLE,
-        beyond=environment == "different-noisy",
-    )
-
-
-def recovered_is_biased(tables: Tables, name: str, title: str) -> Claim:
-    same, plain, noisy = (_ends(tables, name, "lpbts", RAW, environment, "error") for environment in ENVIRONMENTS)
-    return judge(
+    yield compare(claim, {means: {"lpbTS": lpbts, "mTS": mts} for means, mts in by_means}, below=0, headline=True)
+    ratios = {}
+    for environment, words in WORDS.items():
+        raw, free = (ends("lpbts", level=level, environment=environment) for level in RECOVERED)
+        true, _ = both(ends("lpbts", level=TRUE, environment=environment), raw)
+        plain, _ = both(ends("ts", level=NOTHING, environment=environment), raw)
+        ratios[environment] = raw / true
+        yield compare(
+            f"{title}, {words}: recovered orderings are competitive with the true ones.",
+            {"": {"recovered": raw, "true": true, "recovered scale-free": free, "plain TS": plain}},
+            kind="ratio",
+            measure="lpbTS, recovered / true",
+            below=COMPARABLE,
+            beyond=environment == "different-noisy",
+            headline=environment == "same",
+        )
+    same, plain, noisy = (ends("lpbts", "error", level=RAW, environment=environment) for environment in ENVIRONMENTS)
+    yield judge(
         f"{title}: recovered orderings are further from the true ones when ratings are on different scales.",
         {"no noise": plain / same, "noisy": noisy / same},
         kind="ratio",
@@ -67,127 +57,88 @@ def recovered_is_biased(tables: Tables, name: str, title: str) -> Claim:
         above=1,
         detail=f"same scale {same.mean():.2f}, different {plain.mean():.2f}, noisy {noisy.mean():.2f}",
     )
-
-
-def varying_scales_teach_better(tables: Tables, name: str, title: str) -> Claim:
-    lost = {}
-    for environment in ENVIRONMENTS:
-        learned, true = both(*(_ends(tables, name, "lpbts", level, environment) for level in (RAW, TRUE)))
-        lost[environment] = learned / true
-    return judge(
+    costs = {"noise on the same scale only": ratios["different"], "noise on both": ratios["different-noisy"]}
+    yield judge(
         f"{title}: a model learned from different scales is more robust: it costs less than one from the same scale.",
-        {
-            "noise on the same scale only": lost["different"] / lost["same"],
-            "noise on both": lost["different-noisy"] / lost["same"],
-        },
+        {where: cost / ratios["same"] for where, cost in costs.items()},
         kind="ratio",
         measure="recovered / true, different scales / same scale",
         below=1,
         detail="regret with the recovered model / with the true one: "
-        + means_text({WORDS[environment]: ratio for environment, ratio in lost.items()}),
+        + means_text({WORDS[environment]: ratio for environment, ratio in ratios.items()}),
     )
 
 
-def lpbts_leads(tables: Tables, name: str, title: str, environment: str, rival: str) -> Claim:
-    """Compare lpbTS with a rival that has the same model."""
-    titles = {"lpbts": "lpbTS", rival: RIVALS[rival]}
-    regret = {
-        level: {called: _ends(tables, name, policy, level, environment) for policy, called in titles.items()}
-        for level in (TRUE, *RECOVERED)
-    }
-    claim = f"{title}, {WORDS[environment]}: with the same model, true or recovered, lpbTS loses less than"
-    return compare(f"{claim} {RIVALS[rival]}.", regret, below=0, beyond=True)
-
-
-def means_matter_little(tables: Tables, name: str, title: str) -> Claim:
-    titles = {"mts-common": "common", "mts": "expected"}
-    regret = {
+def claims_beyond(tables: Tables, dataset: str) -> Iterator[Claim]:
+    """Judge further claims: policies with the same model, and a recovered model with shrunk utilities."""
+    title = f"MovieLens {dataset.upper()}"
+    ends = partial(per_draw, tables[f"movielens-{dataset}"], kind="final")
+    for environment, words in WORDS.items():
+        for rival, name in RIVALS.items():
+            titles = {"lpbts": "lpbTS", rival: name}
+            levels = {
+                level: {titles[policy]: ends(policy, level=level, environment=environment) for policy in titles}
+                for level in (TRUE, *RECOVERED)
+            }
+            claim = f"{title}, {words}: with the same model, true or recovered, lpbTS loses less than {name}."
+            yield compare(claim, levels, below=0, beyond=True)
+    means = {
         WORDS[environment]: {
-            called: _ends(tables, name, policy, TRUE, environment) for policy, called in titles.items()
+            name: ends(policy, level=TRUE, environment=environment)
+            for policy, name in (("mts-common", "common"), ("mts", "expected"))
         }
         for environment in ("different", "different-noisy")
     }
     claim = f"{title}: with the common means, mTS loses about as much as with the expected means."
-    return compare(claim, regret, kind="ratio", above=1 / ALIKE, below=ALIKE, beyond=True)
-
-
-def shrunk_is_enough(tables: Tables, name: str, title: str) -> Claim:
-    noisy = [key for key, environment in ENVIRONMENTS.items() if environment.noise]
-    regret = {WORDS[key]: _ends(tables, name, "lpb-ids", SHRUNK, key) for key in noisy}
+    yield compare(claim, means, kind="ratio", above=1 / ALIKE, below=ALIKE, beyond=True)
+    shrunk = {words: ends("lpb-ids", level=SHRUNK, environment=name) for name, words in WORDS.items()}
+    noisy_only = {WORDS[name]: shrunk[WORDS[name]] for name, environment in ENVIRONMENTS.items() if environment.noise}
     claim = f"{title}: with the recovered model, shrunk, the regret of lpb-ids stays below {LOW:g}."
-    return judge(claim, regret, measure="regret of lpb-ids", below=LOW, detail=means_text(regret), beyond=True)
-
-
-def shrunk_beats_scale_free(tables: Tables, name: str, title: str) -> Claim:
-    models = {"lpb-ids": SHRUNK, "lpbts": FREE}
-    regret = {
-        WORDS[key]: {policy: _ends(tables, name, policy, level, key) for policy, level in models.items()}
-        for key in ENVIRONMENTS
+    detail = means_text(noisy_only)
+    yield judge(claim, noisy_only, measure="regret of lpb-ids", below=LOW, detail=detail, beyond=True)
+    pairs = {
+        words: {"lpb-ids": shrunk[words], "lpbts": ends("lpbts", level=FREE, environment=name)}
+        for name, words in WORDS.items()
     }
     claim = f"{title}: lpb-ids with the recovered model, shrunk, is below lpbTS with the scale-free one."
-    return compare(claim, regret, measure="lpb-ids, shrunk − lpbTS, scale-free", below=0, beyond=True)
+    yield compare(claim, pairs, measure="lpb-ids, shrunk − lpbTS, scale-free", below=0, beyond=True)
 
 
-def _errors(tables: Tables, method: str, people: int) -> dict[str, FloatArray]:
-    """Return the error of a method with a number of people per draw, by log and scale."""
-    table = tables["recovery"].filter(method=method, people=people).sort("draw")
-    return {
-        f"{log} logs, {scale} scale": table.filter(log=log, scale=scale)["error"].to_numpy().astype(np.float64)
-        for log in ("complete", "incomplete")
-        for scale in ("same", "different")
-    }
+def recovery_claims(tables: Tables) -> Iterator[Claim]:
+    table = tables["recovery"].sort("draw")
+    few, *_, many = sorted(set(table["people"].to_list()))
 
+    def errors(method: str, people: int) -> dict[str, FloatArray]:
+        rows = table.filter(method=method, people=people)
+        return {
+            f"{log} logs, {scale} scale": rows.filter(log=log, scale=scale)["error"].to_numpy().astype(np.float64)
+            for log in ("complete", "incomplete")
+            for scale in ("same", "different")
+        }
 
-def recovery_improves(tables: Tables, method: str, called: str, *, beyond: bool = False) -> Claim:
-    few, *_, many = sorted(set(tables["recovery"]["people"].to_list()))
-    first, last = (_errors(tables, method, people) for people in (few, many))
-    falls = {where: last[where] - first[where] for where in first}
-    claim = f"The error of {called} falls as people grow."
-    detail = "; ".join(f"{where} {first[where].mean():.2f} → {last[where].mean():.2f}" for where in first)
-    measure = f"error with {many} people − with {few}"
-    return judge(claim, falls, measure=measure, below=0, detail=detail, beyond=beyond)
+    def improves(method: str, name: str, *, beyond: bool = False) -> Claim:
+        first, last = (errors(method, people) for people in (few, many))
+        falls = {where: last[where] - first[where] for where in first}
+        detail = "; ".join(f"{where} {first[where].mean():.2f} → {last[where].mean():.2f}" for where in first)
+        claim, measure = f"The error of {name} falls as people grow.", f"error with {many} people − with {few}"
+        return judge(claim, falls, measure=measure, below=0, detail=detail, beyond=beyond)
 
-
-def two_stage_against_em(tables: Tables) -> Claim:
-    most = max(tables["recovery"]["people"].to_list())
-    ours, em = (_errors(tables, method, most) for method in ("two-stage", "em"))
+    yield improves("two-stage", "two-stage recovery, raw ratings,")
+    yield improves("em", "EM")
+    ours, em = (errors(method, many) for method in ("two-stage", "em"))
     gaps = {where: ours[where] - em[where] for where in ours}
     claim = "Two-stage recovery, clustering raw ratings, is about as good as EM."
     detail = "; ".join(f"{where} {gap.mean():+.3f}" for where, gap in gaps.items())
-    return judge(claim, gaps, measure=f"error − that of EM, {most} people", below=NEAR, detail=detail)
+    measure = f"error − that of EM, {many} people"
+    yield judge(claim, gaps, measure=measure, below=NEAR, detail=detail, headline=True)
+    yield improves("two-stage-cosine", "two-stage recovery, scale-free,", beyond=True)
 
-
-_HEADLINES: list[Callable[..., Claim]] = [
-    comparable,
-    mts_is_worse,
-    partial(recovered_is_competitive, environment="same"),
-]
-_OTHERS: list[Callable[..., Claim]] = [
-    partial(recovered_is_competitive, environment="different"),
-    recovered_is_biased,
-    varying_scales_teach_better,
-    partial(recovered_is_competitive, environment="different-noisy"),
-    *(partial(lpbts_leads, environment=name, rival=rival) for name in ENVIRONMENTS for rival in RIVALS),
-    means_matter_little,
-    shrunk_is_enough,
-    shrunk_beats_scale_free,
-]
-_RECOVERY = ("recovery",)
-_SCALE_FREE = "two-stage recovery, scale-free,"
 
 CHECKS = [
     *(
-        Check(
-            (f"movielens-{dataset}",),
-            partial(check, name=f"movielens-{dataset}", title=f"MovieLens {dataset.upper()}"),
-            headline=check in _HEADLINES,
-        )
-        for dataset in DATASETS
-        for check in (*_HEADLINES, *_OTHERS)
+        Check((f"movielens-{dataset}",), partial(claims, dataset=dataset))
+        for dataset in ("1m", "20m", "32m")
+        for claims in (movielens_claims, claims_beyond)
     ),
-    Check(_RECOVERY, partial(recovery_improves, method="two-stage", called="two-stage recovery, raw ratings,")),
-    Check(_RECOVERY, partial(recovery_improves, method="em", called="EM")),
-    Check(_RECOVERY, two_stage_against_em, headline=True),
-    Check(_RECOVERY, partial(recovery_improves, method="two-stage-cosine", called=_SCALE_FREE, beyond=True)),
+    Check(("recovery",), recovery_claims),
 ]
-"""In the order of the paper."""

@@ -1,19 +1,19 @@
-"""Registry of figures. A new figure is a module with FIGURES, listed here twice, or an entry of SWEEPS."""
+"""Registry of figures. A new figure is a module with FIGURES, listed here twice, or a call of `sweep` or `ladder`."""
 
-from lpbandits.paper.figures import (
-    ladder,
-    looseness,
-    lower_bound,
-    movielens,
-    recovery,
-    regret_curves,
-    relative,
-    simplex,
-    sweeps,
-)
+from lpbandits.paper.figures import curves, ladder, looseness, lower_bound, movielens, recovery, simplex, sweeps
 from lpbandits.paper.spec import Figure
 
-_FILES = (simplex, regret_curves, sweeps, lower_bound, relative, recovery, movielens, looseness, ladder)
+_LISTS = (
+    simplex.FIGURES,
+    curves.REGRET_CURVES,
+    sweeps.FIGURES,
+    lower_bound.FIGURES,
+    curves.RELATIVE_FEEDBACK,
+    recovery.FIGURES,
+    movielens.FIGURES,
+    looseness.FIGURES,
+    ladder.FIGURES,
+)
 
-FIGURES: dict[str, Figure] = {figure.name: figure for file in _FILES for figure in file.FIGURES}
+FIGURES: dict[str, Figure] = {figure.name: figure for figures in _LISTS for figure in figures}
 """All figures by name, in the order of the report."""

@@ -7,13 +7,13 @@ import polars as pl
 
 from lpbandits.agent import Agent
 from lpbandits.kernels.layout import SCORE
-from lpbandits.paper.figures.sweeps import check_case
-from lpbandits.paper.spec import Case, Figure, Size
+from lpbandits.paper.figures.sweeps import points
+from lpbandits.paper.spec import Figure, Size
 from lpbandits.policies.latent import LpbTS
 from lpbandits.simulation import rollout
-from lpbandits.typing import FloatArray
+from lpbandits.typing import FloatArray, Json
 from lpbandits.views.charts.base import Chart, hstack, vstack
-from lpbandits.views.charts.lines import line_chart
+from lpbandits.views.charts.policies import line_chart
 from lpbandits.worlds import SyntheticWorld
 
 SIZES = ((5, 10), (10, 20))
@@ -26,29 +26,28 @@ _EVERY = 10
 _SEEN = 0.01  # minimum share of rounds of a number of tried actions in the chart
 
 
-def _plan(size: Size, draws: int) -> list[Case]:
+def _plan(size: Size, draws: int) -> dict[str, Json]:
     run = {"people": max(size.people // 5, 2), "rounds": size.rounds, "draws": draws}
-    return [Case("looseness", f"m={m} k={k}", {"world": {"states": m, "actions": k}, **run}) for m, k in SIZES]
+    return {f"m={m} k={k}": {"world": {"states": m, "actions": k}, **run} for m, k in SIZES}
 
 
-def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
+def _run(settings: Json, seed: int, threads: int | None) -> pl.DataFrame:
     """Return the probability of the true state by round, and the looseness by number of tried actions, per draw.
 
-    lpbTS plays, and both evidences observe its rewards. `share` is the share of the draw's rounds behind a number; the
-    measure "all rounds" is over all of them.
+    lpbTS plays, and both policies observe its rewards. `share` is the share of the draw's rounds on which a value is
+    based; the measure "all rounds" is based on all of them.
     """
     del threads
-    s = case.settings
-    world = SyntheticWorld(scale="different", **s["world"])
+    world = SyntheticWorld(scale="different", **settings["world"])
     rows = []
-    for draw in range(s["draws"]):
-        crowd = world.draw(people=s["people"], seed=seed, draw=draw)
+    for draw in range(settings["draws"]):
+        crowd = world.draw(people=settings["people"], seed=seed, draw=draw)
         policies = [LpbTS(crowd.model, rewards=crowd.rewards, likelihood=form) for form in ("refit", "marginal")]
-        trace = rollout(policies[0], crowd, rounds=s["rounds"], seed=seed, first_person=draw * len(crowd))
+        trace = rollout(policies[0], crowd, rounds=settings["rounds"], seed=seed, first_person=draw * len(crowd))
         values: dict[tuple[str, str, int], list[float]] = defaultdict(list)
         for person, truth in enumerate(crowd.truth.tolist()):
             agents = [Agent(policy, seed=seed) for policy in policies]
-            for t in range(s["rounds"]):
+            for t in range(settings["rounds"]):
                 for name, agent in zip((BOUND, EXACT), agents, strict=True):
                     agent.tell(int(trace.actions[person, t]), float(trace.rewards[person, t]))
                     if (t + 1) % _EVERY == 0 or t == 0:
@@ -56,13 +55,15 @@ def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
                 for name, value in zip((GAP, ODDS), looseness(*agents), strict=True):
                     values["looseness", name, agents[0].belief.tried].append(value)
                     values["all rounds", name, 0].append(value)
-        n_rounds = len(crowd) * s["rounds"]
+        n_rounds = len(crowd) * settings["rounds"]
         rows += [
             (measure, name, draw, float(x), _mean(numbers), len(numbers) / n_rounds)
             for (measure, name, x), numbers in values.items()
         ]
     columns = ["measure", "policy", "draw", "x", "value", "share"]
-    return pl.DataFrame(rows, schema=columns, orient="row").with_columns(size=pl.lit(case.name))
+    return pl.DataFrame(rows, schema=columns, orient="row").with_columns(
+        size=pl.lit(f"m={world.states} k={world.actions}")
+    )
 
 
 def looseness(bound: Agent, exact: Agent) -> tuple[float, float]:
@@ -85,7 +86,7 @@ def _chart(table: pl.DataFrame) -> Chart:
     for m, k in SIZES:
         part = table.filter(size=f"m={m} k={k}")
         probability = line_chart(
-            _points(part.filter(measure="true state")),
+            points(part.filter(measure="true state"), "value", "policy", "x"),
             x="round",
             y="probability of the true state",
             title=f"Probability of the true state, {m} states, {k} actions",
@@ -93,7 +94,7 @@ def _chart(table: pl.DataFrame) -> Chart:
             limit=1.0,
         )
         loose = line_chart(
-            _points(part.filter(pl.col("share") >= _SEEN, measure="looseness")),
+            points(part.filter(pl.col("share") >= _SEEN, measure="looseness"), "value", "policy", "x"),
             x="tried actions",
             y="looseness (nats)",
             title=f"Looseness of the paper's bound, {m} states, {k} actions",
@@ -103,16 +104,9 @@ def _chart(table: pl.DataFrame) -> Chart:
     return vstack(*rows)
 
 
-def _points(table: pl.DataFrame) -> pl.DataFrame:
-    groups = table.drop_nulls("value").group_by("policy", "x", maintain_order=True)
-    points = groups.agg(y=pl.col("value").mean(), se=pl.col("value").std() / pl.len().sqrt())
-    return points.sort("x", maintain_order=True)
-
-
 FIGURES = [
     Figure(
         name="looseness",
-        version=1,
         title="Looseness of the paper's bound",
         shows="the likelihood at refitted means and the marginal likelihood, which it bounds, on the same rewards",
         plan=_plan,
@@ -120,6 +114,5 @@ FIGURES = [
         chart=_chart,
         draws=10,
         group="beyond",
-        check=check_case,
     )
 ]

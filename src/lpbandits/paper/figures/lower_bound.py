@@ -5,10 +5,9 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from lpbandits import validate
-from lpbandits.paper.spec import Case, Figure, Size
-from lpbandits.simulation.bounds import AXES, MAX_PEOPLE, bound_world, world_at
-from lpbandits.simulation.size import check_bounds
+from lpbandits.paper.spec import Figure, Size
+from lpbandits.simulation.bounds import AXES, bound_world, world_at
+from lpbandits.typing import Json
 from lpbandits.views.charts.base import Chart
 from lpbandits.views.charts.bounds import against_chart
 
@@ -16,37 +15,21 @@ POLICIES = ("lpbts", "ts-top", "ts")
 _RANGES = {"size": "k = m = 5 to 50", "states": "m = 5 to 50 at k = 20", "gap": "gaps Δ = 0.1 to 1 at k = m = 20"}
 
 
-def _plan(size: Size, draws: int, axis: str) -> list[Case]:
+def _plan(size: Size, draws: int, axis: str) -> dict[str, Json]:
     """Return a case per value of the axis; a draw is a person with a new model."""
     run = {"people": draws, "rounds": 100 * size.rounds, "repeats": 2 if size.quick else 5}
-    return [Case(f"bound-{axis}", f"{axis} {x:g}", {"axis": axis, "x": x, **run}) for x in AXES[axis][1]]
+    return {f"{axis} {x:g}": {"axis": axis, "x": x, **run} for x in AXES[axis][1]}
 
 
-def _check(case: Case) -> int:
-    s = case.settings
-    world = world_at(s["axis"], s["x"])
-    validate.as_count(s["people"], "draws", high=MAX_PEOPLE)
-    return check_bounds([world], people=s["people"], policies=POLICIES, rounds=s["rounds"], repeats=s["repeats"])
-
-
-def _run(case: Case, seed: int, threads: int | None) -> pl.DataFrame:
+def _run(settings: Json, seed: int, threads: int | None) -> pl.DataFrame:
     """Return a row per person and quantity: a bound, or the measured growth of a policy."""
-    s = case.settings
-    bounds = bound_world(
-        world_at(s["axis"], s["x"]),
-        people=s["people"],
-        seed=seed,
-        policies=POLICIES,
-        rounds=s["rounds"],
-        repeats=s["repeats"],
-        threads=threads,
-    )
+    world = world_at(settings["axis"], settings["x"])
+    run = {name: settings[name] for name in ("people", "rounds", "repeats")}
+    kinds = bound_world(world, **run, policies=POLICIES, seed=seed, threads=threads).by_kind()
     return pl.concat(
-        [
-            pl.DataFrame({"policy": [kind] * len(values), "draw": np.arange(len(values)), "value": values})
-            for kind, values in bounds.by_kind().items()
-        ]
-    ).with_columns(x=pl.lit(float(s["x"])))
+        pl.DataFrame({"policy": [kind] * len(values), "draw": np.arange(len(values)), "value": values})
+        for kind, values in kinds.items()
+    ).with_columns(x=pl.lit(float(settings["x"])))
 
 
 def _chart(axis: str, table: pl.DataFrame) -> Chart:
@@ -66,7 +49,6 @@ FIGURES = [
         run=_run,
         chart=partial(_chart, axis),
         draws=16 if axis == "size" else 8,
-        check=_check,
     )
     for axis in AXES
 ]

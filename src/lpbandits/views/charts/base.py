@@ -3,18 +3,14 @@
 A policy has one colour and one name in every chart. Lines are labelled at their ends.
 """
 
-import functools
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from typing import ParamSpec, TypeAlias, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 import altair as alt
 import polars as pl
 
-from lpbandits.views.names import names_of
-
-P = ParamSpec("P")
-R = TypeVar("R")
+from lpbandits.views.tables import names_of
 
 COLOURS = {
     "lpbts": "#0b6e99",
@@ -87,19 +83,8 @@ def _with_own_colours(combined: Chart) -> Chart:
     return out
 
 
-def deferred_validation(make: Callable[P, R]) -> Callable[P, R]:
-    """Make altair validate the charts of a function once, when they are saved, and not part by part.
-
-    >>> deferred_validation(lambda: alt.utils.schemapi.DEBUG_MODE)()
-    False
-    """
-
-    @functools.wraps(make)
-    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        with alt.utils.schemapi.debug_mode(False):
-            return make(*args, **kwargs)
-
-    return wrapper
+deferred_validation = alt.utils.schemapi.debug_mode(False)
+"""Decorator: altair validates the charts of the function once, when they are saved, and not part by part."""
 
 
 def styled(chart: Chart) -> Chart:
@@ -142,8 +127,14 @@ def titled(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(name=pl.col("policy").replace_strict(names_of(frame["policy"].unique())))
 
 
-def colour_of(policies: list[str]) -> alt.Color:
-    """Return the colour encoding of named policies, without a legend."""
-    named = names_of(policies)
-    scale = alt.Scale(domain=[named[p] for p in policies], range=colours_of(policies))
-    return alt.Color("name:N", scale=scale, legend=None)
+def colour_of(policies: Iterable[str]) -> alt.Color:
+    """Return the colour encoding of policies by name, without a legend."""
+    ordered = list(dict.fromkeys(policies))
+    named = names_of(ordered)
+    return colour_scale("name", {named[p]: c for p, c in zip(ordered, colours_of(ordered), strict=True)})
+
+
+def colour_scale(field: str, colours: Mapping[str, str], legend: alt.Legend | None = None) -> alt.Color:
+    """Return the colour encoding of a field with the colour of each value."""
+    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
+    return alt.Color(f"{field}:N", sort=None, scale=scale, legend=legend)

@@ -10,10 +10,9 @@ import polars as pl
 from lpbandits.simulation.bounds import AXES, Bounds, growth_ratio
 from lpbandits.text import display, unique_labels
 from lpbandits.theory import differ_probability, nearest_inversions
-from lpbandits.typing import FloatArray
-from lpbandits.views.charts.base import INK, LOG_TICKS, QUIET, Chart, colours_of, heading, tooltips
-from lpbandits.views.charts.labels import leaders, placed_labels
-from lpbandits.views.names import name_of, names_of
+from lpbandits.views.charts.base import INK, LOG_TICKS, QUIET, Chart, colour_scale, colours_of, heading, tooltips
+from lpbandits.views.charts.labels import end_labels
+from lpbandits.views.tables import name_of, names_of
 
 BOUND_COLOURS = {"bound-plain": "#9aa0a8", "bound-preference": INK}
 _TITLES = {"bound-plain": "bound, knowing nothing", "bound-preference": "bound, knowing the orderings"}
@@ -28,70 +27,60 @@ _ROWS = {
     "latent_printed": "knows the means, as printed",
 }
 _HEIGHT = 330
+_PER_LOG_T = "regret per log T"
 TICKS = 1000
 """Maximum number of people with a tick."""
 
 
 def against_chart(table: pl.DataFrame, axis: str) -> Chart:
     """Return a chart of bounds and measured growth of regret against one axis; `table` is from `table_against`."""
-    frame = table.with_columns(name=pl.col("kind").replace_strict({**names_of(table["kind"].unique()), **_TITLES}))
-    colour, dash = _looks(frame)
-    x = alt.X(
-        "x:Q",
-        title=AXES[axis][0],
-        scale=alt.Scale(type="log" if axis == "gap" else "linear", nice=False, padding=14, zero=False),
-        axis=alt.Axis(values=sorted(set(table["x"].to_list())), format="~g" if axis == "gap" else "d"),
+    kinds = table["kind"].unique(maintain_order=True).to_list()
+    named = {**names_of(kinds), **_TITLES}
+    frame = table.with_columns(name=pl.col("kind").replace_strict(named))
+    policies = [kind for kind in kinds if kind not in BOUND_COLOURS]
+    colours = {**BOUND_COLOURS, **dict(zip(policies, colours_of(policies), strict=True))}
+    colour = colour_scale("name", {named[kind]: colours[kind] for kind in kinds})
+    patterns = [[6, 4] if kind in BOUND_COLOURS else [1, 0] for kind in kinds]
+    dash = alt.StrokeDash(
+        "name:N", scale=alt.Scale(domain=[named[kind] for kind in kinds], range=patterns), legend=None
     )
-    low, high = _limits(frame)
-    y = alt.Y(
-        "mean:Q",
-        title="regret per log T",
-        scale=alt.Scale(type="log", domain=[low, high], nice=False, clamp=True),
-        axis=alt.Axis(values=[tick for tick in LOG_TICKS if low <= tick <= high], format="~g"),
-    )
-    base = alt.Chart(frame)
-    bands = (
-        base.transform_calculate(low=f"max(datum.mean - 2 * datum.se, {low})", high="datum.mean + 2 * datum.se")
-        .mark_area(opacity=0.13, clip=True)
-        .encode(x, alt.Y("low:Q", title="regret per log T"), alt.Y2("high:Q"), colour)
-    )
+    along = AXES[axis][0]
+    scale = alt.Scale(type="log" if axis == "gap" else "linear", nice=False, padding=14, zero=False)
+    values = alt.Axis(values=sorted(set(table["x"].to_list())), format="~g" if axis == "gap" else "d")
+    base = alt.Chart(frame).encode(alt.X("x:Q", title=along, scale=scale, axis=values), colour)
+    means = [mean for mean in frame["mean"].to_list() if mean > 0]
+    low, high = (0.7 * min(means), 1.4 * max(means)) if means else (0.1, 10.0)
+    log_scale = alt.Scale(type="log", domain=[low, high], nice=False, clamp=True)
+    ticks = alt.Axis(values=[tick for tick in LOG_TICKS if low <= tick <= high], format="~g")
+    ends = {"low": f"max(datum.mean - 2 * datum.se, {low})", "high": "datum.mean + 2 * datum.se"}
+    bands = base.transform_calculate(**ends).mark_area(opacity=0.13, clip=True)
+    tips = [alt.Tooltip("name:N", title=" "), alt.Tooltip("x:Q", title=along), alt.Tooltip("mean:Q", format=".3g")]
+    tips += tooltips({"se": "± standard error", "sd": "spread over people"}, ".2g")
     lines = base.mark_line(strokeWidth=2.5, point=alt.OverlayMarkDef(size=45)).encode(
-        x,
-        y,
-        colour,
-        strokeDash=dash,
-        tooltip=[
-            alt.Tooltip("name:N", title=" "),
-            alt.Tooltip("x:Q", title=AXES[axis][0]),
-            alt.Tooltip("mean:Q", format=".3g"),
-            *tooltips({"se": "± standard error", "sd": "spread over people"}, ".2g"),
-        ],
+        alt.Y("mean:Q", title=_PER_LOG_T, scale=log_scale, axis=ticks), strokeDash=dash, tooltip=tips
     )
-    placed = placed_labels(frame, value="mean", along="x", limits=(low, high), height=_HEIGHT, log=True)
-    labels = leaders(placed, along="x", end="mean", at="label_at", colour=colour)
+    labels = end_labels(frame, value="mean", along="x", limits=(low, high), colour=colour, height=_HEIGHT, log=True)
     title = heading(
-        f"Growth of regret against {AXES[axis][0]}",
+        f"Growth of regret against {along}",
         "bounds, and the policies' growth from round T/10 to T; bands: ± 2 standard errors",
     )
-    return alt.layer(bands, lines, *labels).properties(width=430, height=_HEIGHT, title=title)
+    layers = (bands.encode(alt.Y("low:Q", title=_PER_LOG_T), alt.Y2("high:Q")), lines, *labels)
+    return alt.layer(*layers).properties(width=430, height=_HEIGHT, title=title)
 
 
 def growth_ratio_chart(study: Study, axis: str, policy: str = "lpbts") -> Chart:
     """Return a chart of a policy's growth of regret as a multiple of its bound, per value of the axis."""
-    ratios = [(x, *growth_ratio(bounds, policy)) for x, bounds in study]
-    ratios = [(x, ratio, se) for x, ratio, se in ratios if math.isfinite(ratio)]
-    rows = [(f"{x:g}", ratio, se, f"{ratio:.1f}×") for x, ratio, se in ratios]
-    columns = {"x": pl.String, "ratio": pl.Float64, "se": pl.Float64, "label": pl.String}
-    frame = pl.DataFrame(rows, schema=columns, orient="row")
+    rows = [(f"{x:g}", *growth_ratio(bounds, policy)) for x, bounds in study]
+    schema = {"x": pl.String, "ratio": pl.Float64, "se": pl.Float64}
+    ratio, se = pl.col("ratio"), pl.col("se")
+    frame = pl.DataFrame(rows, schema=schema, orient="row").filter(ratio.is_finite())
+    frame = frame.with_columns(low=ratio - se, high=ratio + se, label=pl.Series([f"{r:.1f}×" for r in frame["ratio"]]))
     base = alt.Chart(frame).encode(alt.X("x:N", title=AXES[axis][0], sort=None, axis=alt.Axis(labelAngle=0)))
-    top = 1.15 * max((ratio + se for _, ratio, se in ratios), default=1.0)
-    y = alt.Y("ratio:Q", title="growth of regret / bound", scale=alt.Scale(domain=[0, max(top, 1.3)]))
+    of = "growth of regret / bound"
+    top = 1.15 * max(frame["high"].to_list(), default=1.0)
+    y = alt.Y("ratio:Q", title=of, scale=alt.Scale(domain=[0, max(top, 1.3)]))
     bars = base.mark_bar(size=34, color=colours_of([policy])[0], opacity=0.85).encode(y)
-    errors = (
-        base.transform_calculate(low="datum.ratio - datum.se", high="datum.ratio + datum.se")
-        .mark_rule(color=INK, strokeWidth=1.5)
-        .encode(alt.Y("low:Q", title="growth of regret / bound"), alt.Y2("high:Q"))
-    )
+    errors = base.mark_rule(color=INK, strokeWidth=1.5).encode(alt.Y("low:Q", title=of), alt.Y2("high:Q"))
     text = base.mark_text(dy=-10, dx=16, align="left", fontSize=13, color=INK).encode(y, text="label:N")
     line = alt.Chart(pl.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[5, 4], color=INK).encode(y="one:Q")
     title = heading(f"Growth of regret over the bound: {name_of(policy)}", "1 (dashed) is the best possible")
@@ -115,11 +104,11 @@ def neighbour_chart(sizes: Sequence[int] = (5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 3
             alt.Tooltip("swap:N", title="probability that two states differ by one swap"),
         ],
     )
-    half = alt.Chart(pl.DataFrame({"y": [0.5], "word": ["any other state, on average"]}))
-    rule = half.mark_rule(strokeDash=[5, 4], color="#9aa0a8").encode(alt.Y("y:Q", scale=scale))
-    word = half.mark_text(align="left", dx=4, dy=-8, x=0, color=QUIET, fontSize=12).encode(
-        alt.Y("y:Q", scale=scale), text="word:N"
+    half = alt.Chart(pl.DataFrame({"y": [0.5], "word": ["any other state, on average"]})).encode(
+        alt.Y("y:Q", scale=scale)
     )
+    rule = half.mark_rule(strokeDash=[5, 4], color="#9aa0a8")
+    word = half.mark_text(align="left", dx=4, dy=-8, x=0, color=QUIET, fontSize=12).encode(text="word:N")
     title = heading("Distance of the nearest other state", "the nearest of k random states, exact")
     return alt.layer(rule, word, line).properties(width=430, height=_HEIGHT, title=title)
 
@@ -131,81 +120,55 @@ def people_chart(bounds: Bounds) -> Chart:
     """
     known = {name: bounds.column(name) for name in _ROWS}
     known = {name: values for name, values in known.items() if not np.isnan(values).any()}
-    rows = [_row_label(_ROWS[name], values) for name, values in known.items()]
+    rows = []
+    for name, values in known.items():
+        counts = {"infinite": int(np.isinf(values).sum()), "zero": int((values == 0).sum())}
+        words = ", ".join(f"{count} of {len(values)} {word}" for word, count in counts.items() if count)
+        rows.append(f"{_ROWS[name]} ({words})" if words else _ROWS[name])
     finite = np.isfinite(np.stack(list(known.values()))).all(axis=0)
+    means = [float(values[finite].mean()) if finite.any() else 0.0 for values in known.values()]
     columns = {"bound": pl.String, "value": pl.Float64}
     points = [(row, value) for row, values in zip(rows, known.values(), strict=True) for value in values[:TICKS]]
-    ticks_frame = pl.DataFrame(points, schema=columns, orient="row").filter(
-        pl.col("value").is_finite(), pl.col("value") > 0
+    axis = alt.Axis(labelFontSize=13, labelLimit=320)
+    ticks, diamonds = (
+        alt.Chart(
+            pl.DataFrame(values, schema=columns, orient="row").filter(pl.col("value").is_finite(), pl.col("value") > 0)
+        ).encode(
+            alt.X("value:Q", title="bound on regret per log T", scale=alt.Scale(type="log", nice=False, padding=20)),
+            alt.Y("bound:N", title=None, sort=rows, scale=alt.Scale(domain=rows), axis=axis),
+        )
+        for values in (points, list(zip(rows, means, strict=True)))
     )
-    means = [float(values[finite].mean()) if finite.any() else 0.0 for values in known.values()]
-    means_frame = pl.DataFrame({"bound": rows, "value": means}, schema=columns).filter(pl.col("value") > 0)
-    y = alt.Y(
-        "bound:N", title=None, sort=rows, scale=alt.Scale(domain=rows), axis=alt.Axis(labelFontSize=13, labelLimit=320)
-    )
-    x = alt.X("value:Q", title="bound on regret per log T", scale=alt.Scale(type="log", nice=False, padding=20))
-    ticks = alt.Chart(ticks_frame).mark_tick(thickness=2, height=18, opacity=0.45, color="#0b6e99").encode(x, y)
-    diamonds = (
-        alt.Chart(means_frame)
-        .mark_point(size=90, filled=True, shape="diamond", color=INK, opacity=1)
-        .encode(x, y, tooltip=["bound:N", alt.Tooltip("value:Q", title="mean", format=".3g")])
+    layers = (
+        ticks.mark_tick(thickness=2, height=18, opacity=0.45, color="#0b6e99"),
+        diamonds.mark_point(size=90, filled=True, shape="diamond", color=INK, opacity=1).encode(
+            tooltip=["bound:N", alt.Tooltip("value:Q", title="mean", format=".3g")]
+        ),
     )
     of = "" if finite.all() else f" over the {int(finite.sum())} people without an infinite bound"
     shown = f" (first {TICKS:,})" if len(bounds.people) > TICKS else ""
     title = heading("Bounds per person", f"one tick per person{shown}; diamond: mean{of}")
-    return alt.layer(ticks, diamonds).properties(width=430, height=alt.Step(36), title=title)
+    return alt.layer(*layers).properties(width=430, height=alt.Step(36), title=title)
 
 
-def rates_chart(bounds: Bounds, person: int = 0, most: int = 25) -> Chart:
+def rates_chart(bounds: Bounds, most: int = 25) -> Chart:
     """Return a chart of how often an optimal policy that knows the orderings plays each suboptimal action."""
-    shown = bounds.people[person]
+    shown = bounds.people[0]
     names = unique_labels(bounds.actions)
     rates = pl.DataFrame({"action": names, "rate": shown.preference.rates})
     others = rates.filter(pl.int_range(pl.len()) != shown.best)
     frame = others.sort("rate", descending=True, maintain_order=True)
     angle = 0 if max(map(len, names)) <= 2 else -45
-    bars = (
-        alt.Chart(frame.head(most))
-        .mark_bar(color="#0b6e99", opacity=0.85)
-        .encode(
-            alt.X("action:N", title="action", sort=None, axis=alt.Axis(labelAngle=angle, labelLimit=120)),
-            alt.Y("rate:Q", title="plays per log T"),
-            tooltip=["action:N", alt.Tooltip("rate:Q", format=".3g")],
-        )
+    bars = alt.Chart(frame.head(most)).mark_bar(color="#0b6e99", opacity=0.85)
+    chart = bars.encode(
+        alt.X("action:N", title="action", sort=None, axis=alt.Axis(labelAngle=angle, labelLimit=120)),
+        alt.Y("rate:Q", title="plays per log T"),
+        tooltip=["action:N", alt.Tooltip("rate:Q", format=".3g")],
     )
     cut = f"; the {most} most played of {len(frame)} others" if len(frame) > most else ""
     best = display(names[shown.best], 40)
     title = heading(
         "Exploration of an optimal policy",
-        f"person {person}; the best action, {best}, is played without limit and omitted{cut}",
+        f"person 0; the best action, {best}, is played without limit and omitted{cut}",
     )
-    return alt.layer(bars).properties(width=alt.Step(24), height=200, title=title)
-
-
-def _row_label(title: str, values: FloatArray) -> str:
-    """Return a row's title with the counts of infinite and zero values.
-
-    >>> _row_label("as printed", np.array([1.0, np.inf, 0.0]))
-    'as printed (1 of 3 infinite, 1 of 3 zero)'
-    """
-    counts = {"infinite": int(np.isinf(values).sum()), "zero": int((values == 0).sum())}
-    words = ", ".join(f"{count} of {len(values)} {word}" for word, count in counts.items() if count)
-    return f"{title} ({words})" if words else title
-
-
-def _limits(frame: pl.DataFrame) -> tuple[float, float]:
-    """Return the limits of a logarithmic axis that holds all lines."""
-    means = frame["mean"].to_numpy()
-    means = means[means > 0]
-    return (0.7 * float(means.min()), 1.4 * float(means.max())) if len(means) else (0.1, 10.0)
-
-
-def _looks(frame: pl.DataFrame) -> tuple[alt.Color, alt.StrokeDash]:
-    kinds = frame["kind"].unique(maintain_order=True).to_list()
-    policies = [kind for kind in kinds if kind not in BOUND_COLOURS]
-    colours = {**BOUND_COLOURS, **dict(zip(policies, colours_of(policies), strict=True))}
-    named = {**names_of(kinds), **_TITLES}
-    names = [named[kind] for kind in kinds]
-    scale = alt.Scale(domain=names, range=[colours[kind] for kind in kinds])
-    dashes = alt.Scale(domain=names, range=[[6, 4] if kind in BOUND_COLOURS else [1, 0] for kind in kinds])
-    return alt.Color("name:N", scale=scale, legend=None), alt.StrokeDash("name:N", scale=dashes, legend=None)
+    return alt.layer(chart).properties(width=alt.Step(24), height=200, title=title)

@@ -5,8 +5,9 @@ import numpy as np
 import polars as pl
 
 from lpbandits.evaluation.results import Evaluation, Gain, titled
-from lpbandits.views.charts.base import COLOURS, INK, Chart, heading
-from lpbandits.views.charts.labels import leaders, placed_labels
+from lpbandits.views.charts.base import COLOURS, INK, Chart, colour_scale, heading
+from lpbandits.views.charts.labels import end_labels
+from lpbandits.views.charts.policies import HEIGHT
 
 _OTHERS = {
     "random": "#9a9a9a",
@@ -19,9 +20,8 @@ _OTHERS = {
 _SPARE = "#955251"
 BETTER, WORSE = "#2a9d4a", "#c43c6b"
 SIDES = {"worse off": WORSE, "the same": "#9a9a9a", "better off": BETTER}
-HEIGHT = 320
 BINS = 41
-FAR = ("random", "best-possible")
+OMITTED = ("random", "best-possible")
 """Contestants that are omitted, since their distance would hide the differences between the others."""
 
 
@@ -30,14 +30,14 @@ def gain_chart(evaluation: Evaluation) -> Chart:
     rows = [
         (titled(name), score.vs_popularity, _colour(name))
         for name, score in evaluation.policies.items()
-        if name not in ("popular", *FAR)
+        if name not in ("popular", *OMITTED)
     ]
     rows.sort(key=lambda row: -row[1].mean)
     return _forest(rows, "Gain over popularity", "after all rounds, in standard deviations of the person's ratings")
 
 
 def group_chart(evaluation: Evaluation) -> Chart:
-    """Draw the gains of groups of people by the candidate."""
+    """Draw the candidate's gain over popularity in each group of people."""
     rows = [
         (f"{group.name}: {group.people:,} people", group.gain, WORSE if group.gain.sign < 0 else BETTER)
         for group in evaluation.groups
@@ -66,8 +66,8 @@ def _forest(rows: list[tuple[str, Gain, str]], title: str, subtitle: str) -> Cha
 
 
 def curve_chart(evaluation: Evaluation) -> Chart:
-    """Draw the mean score after each round, without the contestants in `FAR`."""
-    names = [name for name in evaluation.policies if name not in FAR]
+    """Draw the mean score after each round, without the contestants in `OMITTED`."""
+    names = [name for name in evaluation.policies if name not in OMITTED]
     rows = [
         {"name": titled(name), "round": t, "score": score}
         for name in names
@@ -76,60 +76,44 @@ def curve_chart(evaluation: Evaluation) -> Chart:
     frame = pl.DataFrame(rows)
     low, high = float(np.min(frame["score"].to_numpy())), float(np.max(frame["score"].to_numpy()))
     room = 0.04 * (high - low) or 0.1
-    ends = (low - room, high + room)
-    colour = alt.Color(
-        "name:N",
-        scale=alt.Scale(domain=[titled(name) for name in names], range=[_colour(name) for name in names]),
-        legend=None,
+    limits = (low - room, high + room)
+    scale = alt.Scale(domain=list(limits), nice=False, zero=False)
+    colour = colour_scale("name", {titled(name): _colour(name) for name in names})
+    lines = alt.Chart(frame).mark_line(strokeWidth=2.5)
+    chart = lines.encode(
+        alt.X("round:Q", title="round", scale=alt.Scale(nice=False), axis=alt.Axis(tickMinStep=1, format="d")),
+        alt.Y("score:Q", title="mean score so far", scale=scale),
+        colour,
+        tooltip=["name:N", "round:Q", alt.Tooltip("score:Q", format=".3f")],
     )
-    x = alt.X("round:Q", title="round", scale=alt.Scale(nice=False), axis=alt.Axis(tickMinStep=1, format="d"))
-    lines = (
-        alt.Chart(frame)
-        .mark_line(strokeWidth=2.5)
-        .encode(
-            x,
-            alt.Y("score:Q", title="mean score so far", scale=alt.Scale(domain=list(ends), nice=False, zero=False)),
-            colour,
-            tooltip=["name:N", "round:Q", alt.Tooltip("score:Q", format=".3f")],
-        )
-    )
-    placed = placed_labels(frame, value="score", along="round", limits=ends, height=HEIGHT)
-    labels = leaders(placed, along="round", end="score", at="label_at", colour=colour)
+    labels = end_labels(frame, value="score", along="round", limits=limits, colour=colour, height=HEIGHT)
     title = heading("Mean score by round", "0 is a person's mean rating, 1 is one standard deviation above it")
-    return alt.layer(lines, *labels).properties(width=420, height=HEIGHT, title=title)
+    return alt.layer(chart, *labels).properties(width=420, height=HEIGHT, title=title)
 
 
 def people_chart(evaluation: Evaluation) -> Chart:
-    """Draw the distribution of the gain by the candidate over people."""
+    """Draw the distribution of the candidate's gain over people."""
     gap = evaluation.gaps
     reach = float(np.quantile(np.abs(gap), 0.99)) or 1.0  # values beyond the 99th percentile are clipped
     edges = np.linspace(-reach, reach, BINS)  # an even number of bars: none spans 0
+    who = zip(SIDES, (gap < 0, gap == 0, gap > 0), strict=True)
+    counts = {side: np.histogram(np.clip(gap[people], -reach, reach), edges)[0] for side, people in who}
     frame = pl.concat(
-        pl.DataFrame(
-            {
-                "from": edges[:-1],
-                "to": edges[1:],
-                "people": np.histogram(np.clip(gap[who], -reach, reach), edges)[0],
-                "side": [side] * (BINS - 1),
-            }
-        )
-        for side, who in zip(SIDES, (gap < 0, gap == 0, gap > 0), strict=True)
+        pl.DataFrame({"from": edges[:-1], "to": edges[1:], "people": people, "side": side})
+        for side, people in counts.items()
     )
-    bars = (
-        alt.Chart(frame)
-        .mark_bar()
-        .encode(
-            alt.X("from:Q", bin="binned", title="gain per person", axis=alt.Axis(tickCount=8, format="+.1~f")),
-            alt.X2("to:Q"),
-            alt.Y("people:Q", title="people", axis=alt.Axis(tickMinStep=1)),
-            alt.Color("side:N", scale=alt.Scale(domain=list(SIDES), range=list(SIDES.values())), title=None),
-            tooltip=[*(alt.Tooltip(f"{end}:Q", format="+.2f") for end in ("from", "to")), "people:Q"],
-        )
+    bars = alt.Chart(frame).mark_bar()
+    chart = bars.encode(
+        alt.X("from:Q", bin="binned", title="gain per person", axis=alt.Axis(tickCount=8, format="+.1~f")),
+        alt.X2("to:Q"),
+        alt.Y("people:Q", title="people", axis=alt.Axis(tickMinStep=1)),
+        alt.Color("side:N", scale=alt.Scale(domain=list(SIDES), range=list(SIDES.values())), title=None),
+        tooltip=[*(alt.Tooltip(f"{end}:Q", format="+.2f") for end in ("from", "to")), "people:Q"],
     )
     share = (
         f"{(gap < 0).mean():.0%} would have been better off with popularity, {(gap == 0).mean():.0%} equally well off"
     )
-    return alt.layer(bars).properties(width=420, height=220, title=heading("Distribution of gains", share))
+    return alt.layer(chart).properties(width=420, height=220, title=heading("Distribution of gains", share))
 
 
 def _colour(name: str) -> str:

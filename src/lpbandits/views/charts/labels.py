@@ -9,35 +9,33 @@ import polars as pl
 ROOM = 17
 """Pixels between two labels."""
 CLOSE = 0.012
-"""Lines that are closer than this share of the chart's height overlap ..."""
+"""Two lines are close where their distance is below this share of the chart's height."""
 LONG = 0.4
-"""... if they do so for this share of their length."""
+"""A line covers another if they are close for at least this share of their length."""
 DASH = [7, 4]
 
 
 def end_labels(
-    frame: pl.DataFrame, *, value: str, along: str, top: float, colour: alt.Color, height: int
+    frame: pl.DataFrame,
+    *,
+    value: str,
+    along: str,
+    limits: tuple[float, float],
+    colour: alt.Color,
+    height: int,
+    log: bool = False,
 ) -> list[alt.Chart]:
     """Return each line's name at its end, with a leader line where labels are moved apart.
 
-    `frame` has a column "name"; `top` is the top of a linear axis that begins at 0.
+    `frame` has a column "name"; `limits` are those of a linear or logarithmic axis of `height` pixels.
     """
-    ends = frame.with_columns(end=pl.col(value).clip(0.0, top))
-    placed = placed_labels(ends, value="end", along=along, limits=(0.0, top), height=height)
-    return leaders(placed, along=along, end="end", at="label_at", colour=colour)
-
-
-def placed_labels(
-    frame: pl.DataFrame, *, value: str, along: str, limits: tuple[float, float], height: int, log: bool = False
-) -> pl.DataFrame:
-    """Return the end of each line and the height of its label, moved apart, on a linear or logarithmic axis."""
-    ends = frame.filter(pl.col(along) == pl.col(along).max()).sort(value)
-    values = ends[value].clip(*limits)
+    ends = frame.filter(pl.col(along) == pl.col(along).max()).with_columns(end=pl.col(value).clip(*limits)).sort("end")
     low, high = (math.log(limit) for limit in limits) if log else limits
     reach = (high - low) or 1.0
-    shares = [(y - low) / reach for y in (values.log() if log else values).to_list()]
+    shares = [(y - low) / reach for y in (ends["end"].log() if log else ends["end"]).to_list()]
     at = pl.Series([low + reach * share for share in apart(shares, height)], dtype=pl.Float64)
-    return ends.select(along, "name", value, label_at=at.exp() if log else at)
+    placed = ends.select(along, "name", "end", label_at=at.exp() if log else at)
+    return leaders(placed, along=along, end="end", at="label_at", colour=colour)
 
 
 def leaders(ends: pl.DataFrame, *, along: str, end: str, at: str, colour: alt.Color) -> list[alt.Chart]:
@@ -62,28 +60,17 @@ def dashes(frame: pl.DataFrame, *, value: str, along: str, top: float) -> alt.St
 
 
 def covering(frame: pl.DataFrame, *, value: str, along: str, top: float) -> set[str]:
-    """Return the names of lines that would hide an earlier one.
-
-    >>> frame = pl.DataFrame({"name": ["a", "a", "b", "b", "c", "c"], "x": [1, 2] * 3, "y": [1, 5, 1, 5, 9, 1]})
-    >>> covering(frame, value="y", along="x", top=10.0)
-    {'b'}
-    """
-    lines: dict[str, dict[float, float]] = {}
-    for name, x, y in frame.select("name", along, value).iter_rows():
-        lines.setdefault(name, {})[x] = y
+    """Return the names of lines that would hide an earlier one."""
     over: set[str] = set()
-    solid: list[dict[float, float]] = []
-    for name, line in lines.items():
-        if any(_overlap(line, other, CLOSE * top) for other in solid):
-            over.add(name)
+    solid: list[pl.DataFrame] = []
+    for (name,), line in frame.group_by("name", maintain_order=True):
+        pairs = [line.join(other, on=along) for other in solid]
+        gaps = [np.abs(pair[value].to_numpy() - pair[f"{value}_right"].to_numpy()) for pair in pairs]
+        if any(len(gap) and np.mean(gap < CLOSE * top) >= LONG for gap in gaps):
+            over.add(str(name))
         else:
             solid.append(line)
     return over
-
-
-def _overlap(one: dict[float, float], other: dict[float, float], near: float) -> bool:
-    close = [abs(one[x] - other[x]) < near for x in one.keys() & other.keys()]
-    return bool(close) and float(np.mean(close)) >= LONG
 
 
 def apart(shares: list[float], height: int) -> list[float]:

@@ -1,13 +1,14 @@
-"""Charts of a model: shares of states, distances between states, ranks of actions, number of states."""
+"""Charts of a model: shares of states and distances between them, ranks and pairs of actions, and taste factors."""
 
-from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 import polars as pl
 
+from lpbandits.inspection.facts import TasteView
 from lpbandits.inspection.inspect import Inspection
 from lpbandits.text import share_text, unique_labels
-from lpbandits.views.charts.base import INK, Chart, heading
+from lpbandits.views.charts.base import INK, Chart, colour_scale, heading
 
 STATE_COLOURS = [
     *("#0b6e99", "#d9822b", "#4d8b57", "#c43c6b", "#7a4fa3", "#8a6d3b", "#3aa6a0", "#6b7280"),
@@ -15,13 +16,18 @@ STATE_COLOURS = [
     *("#1b5e20", "#7b0f3b", "#3b1f6b", "#c9b000"),
 ]
 """Colours of states; with more states than colours, all bars have one colour."""
-DOTS = 8
+MAX_DOT_STATES = 8
 """Maximum number of states whose ranks are shown as dots; the ranks of more states are a heat map."""
-NUMBERED = 12
+MAX_NUMBERED_STATES = 12
 """Maximum number of states with numbers in the cells of heat maps."""
-MOST = 60
+MAX_SHOWN = 60
 """Maximum number of states and actions in a chart."""
 PLACES = "Actions that states rank most differently"
+LEFT, EVEN, RIGHT = "#5b3a98", "#f1f1f4", "#c2651a"
+"""Colours of the first action of a pair, of a tie, and of the second action."""
+PAIR_HEIGHT = 30
+"""Height of a pair in pixels."""
+_LEGEND = alt.Legend(title=None, orient="top", symbolSize=110, labelFontSize=12)
 
 
 def share_chart(seen: Inspection) -> Chart:
@@ -48,12 +54,11 @@ def kendall_chart(seen: Inspection) -> Chart:
         for z in range(len(names))
         if seen.contrasts.kendall[y][z] is not None
     ]
-    numbered = len(names) <= NUMBERED
+    numbered = len(names) <= MAX_NUMBERED_STATES
     side = max(34 if numbered else 18, min(64, 420 // len(names)))
-    base = alt.Chart(pl.DataFrame(rows)).encode(
-        alt.X("other:N", title=None, sort=None, axis=alt.Axis(orient="top", labelAngle=0 if len(names) < 9 else -60)),
-        alt.Y("one:N", title=None, sort=None),
-    )
+    axis = alt.Axis(orient="top", labelAngle=0 if len(names) < 9 else -60)
+    x, y = alt.X("other:N", title=None, sort=None, axis=axis), alt.Y("one:N", title=None, sort=None)
+    base = alt.Chart(pl.DataFrame(rows)).encode(x, y)
     cells = base.mark_rect().encode(
         alt.Color("distance:Q", scale=alt.Scale(scheme="blues", domain=[0, 0.7], clamp=True), legend=None),
         tooltip=["one", "other", alt.Tooltip("distance:Q", format=".1%", title="pairs ordered differently")],
@@ -67,33 +72,27 @@ def kendall_chart(seen: Inspection) -> Chart:
 
 
 def place_chart(seen: Inspection) -> Chart:
-    """Return the 90 % intervals of the ranks of each state's first actions."""
-    far = max((high for s in seen.states if s.certainty for _, high in s.certainty.places), default=2)
-    panels = [
-        _intervals(s.state, unique_labels(s.top[:MOST]), s.certainty.places[:MOST], max(far, 2), colour)
-        for s, colour in zip(seen.states, STATE_COLOURS, strict=False)
-        if s.certainty and s.top
-    ]
+    """Return the 90 % intervals of the ranks of each state's first actions; all states share the axis."""
+    last = max((high for s in seen.states if s.certainty for _, high in s.certainty.places), default=2)
+    panels = []
+    for s, colour in zip(seen.states, STATE_COLOURS, strict=False):
+        if s.certainty and s.top:
+            names = unique_labels(s.top[:MAX_SHOWN])
+            low, high = zip(*s.certainty.places[:MAX_SHOWN], strict=True)
+            frame = pl.DataFrame({"action": names, "place": range(1, len(names) + 1), "low": low, "high": high})
+            y = alt.Y("action:N", title=None, sort=None, axis=alt.Axis(labelLimit=220))
+            ends = [alt.Tooltip("low:Q", title="from"), alt.Tooltip("high:Q", title="to")]
+            base = alt.Chart(frame).encode(y, tooltip=["action:N", "place:Q", *ends])
+            bars = base.mark_rule(color=colour, strokeWidth=4, opacity=0.45)
+            dots = base.mark_point(filled=True, opacity=1, size=80, color=colour)
+            layers = (
+                bars.encode(_ranks("low", "place", last), alt.X2("high:Q")),
+                dots.encode(_ranks("place", "place", last)),
+            )
+            panels.append(alt.layer(*layers).properties(width=250, height=alt.Step(26), title=state_name(s.state)))
     title = heading("How sure are the first places?", "bars: 90 % intervals of the place; 1 is best")
     chart: Chart = alt.concat(*panels, columns=2, title=title).resolve_scale(y="independent")
     return chart
-
-
-def _intervals(state: int, names: Sequence[str], places: Sequence[tuple[int, int]], far: int, colour: str) -> Chart:
-    """Return the intervals of one state; all states share the limits of the axis."""
-    rows = [(name, place, low, high) for place, (name, (low, high)) in enumerate(zip(names, places, strict=True), 1)]
-    frame = pl.DataFrame(rows, schema=["action", "place", "low", "high"], orient="row")
-    scale = alt.Scale(domain=[1, far], nice=False, zero=False, padding=8)
-    axis = _rank_axis(far)
-    base = alt.Chart(frame).encode(alt.Y("action:N", title=None, sort=None, axis=alt.Axis(labelLimit=220)))
-    tips = ["action:N", "place:Q", alt.Tooltip("low:Q", title="from"), alt.Tooltip("high:Q", title="to")]
-    bars = base.mark_rule(color=colour, strokeWidth=4, opacity=0.45).encode(
-        alt.X("low:Q", title="place", scale=scale, axis=axis), alt.X2("high:Q"), tooltip=tips
-    )
-    dots = base.mark_point(filled=True, opacity=1, size=80, color=colour).encode(
-        alt.X("place:Q", title="place", scale=scale, axis=axis), tooltip=tips
-    )
-    return alt.layer(bars, dots).properties(width=250, height=alt.Step(26), title=state_name(state))
 
 
 def disagreement_chart(seen: Inspection) -> Chart:
@@ -106,7 +105,7 @@ def disagreement_chart(seen: Inspection) -> Chart:
         if rank is not None
     ]
     frame = pl.DataFrame(rows, schema=["action", "state", "number", "rank"])
-    few = len(seen.states) <= DOTS
+    few = len(seen.states) <= MAX_DOT_STATES
     axis = alt.Axis(labelLimit=260, labelFontSize=13)
     gap = alt.Scale(paddingInner=0.4 if few else 0.0, paddingOuter=0.2 if few else 0.0)
     base = alt.Chart(frame).encode(alt.Y("action:N", title=None, sort=None, axis=axis, scale=gap))
@@ -115,20 +114,18 @@ def disagreement_chart(seen: Inspection) -> Chart:
 
 def _dots(seen: Inspection, base: alt.Chart) -> Chart:
     """Return the ranks of each action as dots with a colour and a vertical offset per state."""
-    places = alt.Scale(domain=[1, max(seen.actions, 2)], nice=False, zero=False, padding=8)
-    axis = _rank_axis(max(seen.actions, 2))
     title = "place in the ordering (1 is best)"
-    lines = base.mark_rule(color="#c9ced6", strokeWidth=2).encode(
-        alt.X("min(rank):Q", title=title, scale=places, axis=axis), alt.X2("max(rank):Q")
-    )
+    lines = base.mark_rule(color="#c9ced6", strokeWidth=2)
+    names = [state_name(s.state) for s in seen.states]
     dots = base.mark_point(size=80, filled=True, opacity=1).encode(
-        alt.X("rank:Q", title=title, scale=places, axis=axis),
+        _ranks("rank", title, seen.actions),
         state_colour(seen, legend=True),
-        yOffset=alt.YOffset("state:N", sort=None, scale=alt.Scale(domain=[state_name(s.state) for s in seen.states])),
+        yOffset=alt.YOffset("state:N", sort=None, scale=alt.Scale(domain=names)),
         tooltip=["action:N", "state:N", "rank:Q"],
     )
+    spans = lines.encode(_ranks("min(rank)", title, seen.actions), alt.X2("max(rank):Q"))
     height = alt.Step(max(32, 9 * len(seen.states)), **{"for": "position"})
-    return alt.layer(lines, dots).properties(width=460, height=height, title=heading(PLACES))
+    return alt.layer(spans, dots).properties(width=460, height=height, title=heading(PLACES))
 
 
 def _places(seen: Inspection, base: alt.Chart) -> Chart:
@@ -146,32 +143,32 @@ def _places(seen: Inspection, base: alt.Chart) -> Chart:
     return alt.layer(cells, text).properties(width=alt.Step(wide), height=alt.Step(26), title=title)
 
 
-def _rank_axis(last: int) -> alt.Axis:
+def _ranks(field: str, title: str, last: int) -> alt.X:
     """Return an axis of ranks with whole numbers; a short axis has a tick for each rank."""
-    if last <= DOTS:
-        return alt.Axis(format="d", values=list(range(1, last + 1)))
-    return alt.Axis(format="d", tickMinStep=1)
+    last = max(last, 2)
+    ticks: dict[str, Any] = {"values": list(range(1, last + 1))} if last <= MAX_DOT_STATES else {"tickMinStep": 1}
+    scale = alt.Scale(domain=[1, last], nice=False, zero=False, padding=8)
+    return alt.X(f"{field}:Q", title=title, scale=scale, axis=alt.Axis(format="d", **ticks))
 
 
 def curve_chart(seen: Inspection) -> Chart:
     """Return the held-out score of each number of states, with one standard error and the choice marked."""
-    rows = [(r.states, r.score, r.standard_error, "chosen" if r.chosen else "tried") for r in seen.fit.curve]
+    rows = [
+        (row["states"], row["score"], row["standard_error"], "chosen" if row.get("chosen") else "tried")
+        for row in seen.fit.curve
+    ]
     score, error = pl.col("score"), pl.col("error")
     frame = pl.DataFrame(rows, schema=["states", "score", "error", "chosen"], orient="row").with_columns(
         low=score - error, high=score + error
     )
-    base = alt.Chart(frame).encode(
-        alt.X("states:Q", title="states", axis=alt.Axis(values=frame["states"].to_list(), format="d", grid=False))
-    )
-    height = alt.Y("score:Q", title="score on held-out people", scale=alt.Scale(zero=False))
-    colour = alt.Color(
-        "chosen:N",
-        scale=alt.Scale(domain=["tried", "chosen"], range=STATE_COLOURS[:2]),
-        legend=alt.Legend(title=None, orient="top", symbolSize=110, labelFontSize=12),
-    )
+    axis = alt.Axis(values=frame["states"].to_list(), format="d", grid=False)
+    base = alt.Chart(frame).encode(alt.X("states:Q", title="states", axis=axis))
+    of = "score on held-out people"
+    height = alt.Y("score:Q", title=of, scale=alt.Scale(zero=False))
+    colours = dict(zip(("tried", "chosen"), STATE_COLOURS, strict=False))
     line = base.mark_line(color=STATE_COLOURS[0]).encode(height)
-    bars = base.mark_rule(color=STATE_COLOURS[0]).encode(alt.Y("low:Q", title="score on held-out people"), y2="high:Q")
-    dots = base.mark_point(filled=True, opacity=1, size=110).encode(height, colour)
+    bars = base.mark_rule(color=STATE_COLOURS[0]).encode(alt.Y("low:Q", title=of), y2="high:Q")
+    dots = base.mark_point(filled=True, opacity=1, size=110).encode(height, colour_scale("chosen", colours, _LEGEND))
     title = heading("How many states?", "bars: one standard error of the difference from the best score")
     return alt.layer(line, bars, dots).properties(width=420, height=260, title=title)
 
@@ -181,12 +178,77 @@ def state_colour(seen: Inspection, *, legend: bool = False) -> alt.Color | alt.C
     names = [state_name(s.state) for s in seen.states]
     if len(names) > len(STATE_COLOURS):
         return alt.ColorValue(STATE_COLOURS[0])
-    look = alt.Legend(title=None, orient="top", symbolSize=110, labelFontSize=12) if legend else None
-    return alt.Color(
-        "state:N", sort=None, scale=alt.Scale(domain=names, range=STATE_COLOURS[: len(names)]), legend=look
-    )
+    return colour_scale("state", dict(zip(names, STATE_COLOURS, strict=False)), _LEGEND if legend else None)
 
 
 def state_name(state: int) -> str:
     """Return the name of a state in charts."""
     return f"state {state}"
+
+
+def pair_chart(seen: Inspection) -> Chart:
+    """Return the preferences of states in pairs of actions: a row per pair and a column per state."""
+    pairs = seen.contrasts.pairs
+    left, right = (unique_labels(getattr(pair, side) for pair in pairs) for side in ("first", "second"))
+    frame = pl.DataFrame(
+        [
+            {"left": left[i], "right": right[i], "state": str(z), "share": share, "most": max(share, 1.0 - share)}
+            for i, pair in enumerate(pairs)
+            for z, share in enumerate(pair.says_first)
+            if share is not None
+        ],
+        schema={"left": pl.String, "right": pl.String, "state": pl.String, "share": pl.Float64, "most": pl.Float64},
+    )
+    side = 44 if len(seen.states) <= MAX_NUMBERED_STATES else 24
+    states = alt.Scale(domain=[str(s.state) for s in seen.states])
+    top = alt.Axis(orient="top", labelAngle=0, ticks=False, domain=False)
+    base = alt.Chart(frame).encode(alt.X("state:N", title="state", sort=None, scale=states, axis=top))
+    tint = alt.Scale(domain=[0, 0.5, 1], range=[RIGHT, EVEN, LEFT], interpolate="rgb")
+    tips = [
+        alt.Tooltip("left:N", title="either"),
+        alt.Tooltip("right:N", title="or"),
+        "state:N",
+        alt.Tooltip("share:Q", format=".0%", title="say the first"),
+    ]
+    cells = base.mark_rect(stroke="white", strokeWidth=2).encode(
+        _names("left", left, LEFT), alt.Color("share:Q", scale=tint, legend=None), tooltip=tips
+    )
+    dark = alt.condition("datum.most > 0.8", alt.value("white"), alt.value(INK))
+    numbered = len(seen.states) <= MAX_NUMBERED_STATES and not seen.contrasts.deterministic
+    text = base.mark_text(fontSize=12, opacity=1.0 if numbered else 0.0).encode(
+        _names("right", right, RIGHT), text=alt.Text("most:Q", format=".0%"), color=dark, tooltip=tips
+    )
+    title = heading("Which of two do they prefer?", "purple: the action on the left; orange: the action on the right")
+    chart: Chart = (
+        alt.layer(cells, text)
+        .resolve_scale(y="independent")
+        .properties(width=alt.Step(side), height=PAIR_HEIGHT * len(pairs), title=title)
+    )
+    return chart
+
+
+def _names(side: str, names: list[str], colour: str) -> alt.Y:
+    look: dict[str, Any] = {"orient": side, "labelColor": colour, "labelFontSize": 13, "labelLimit": 280}
+    axis = alt.Axis(ticks=False, domain=False, **look)
+    return alt.Y(f"{side}:N", title=None, sort=None, scale=alt.Scale(domain=names), axis=axis)
+
+
+def taste_chart(taste: TasteView) -> Chart:
+    """Return the actions with the largest loadings on each of the strongest taste factors; all share the axis."""
+    far = max(abs(loading) for d in taste.directions for _, loading in (*d.one_end, *d.other_end))
+    panels = []
+    for direction in taste.directions:
+        actions, loadings = zip(*direction.one_end, *reversed(direction.other_end), strict=True)
+        ends = ["one"] * len(direction.one_end) + ["other"] * len(direction.other_end)
+        frame = pl.DataFrame({"action": unique_labels(actions), "loading": loadings, "end": ends})
+        bars = alt.Chart(frame).mark_bar(height=14)
+        panel = bars.encode(
+            alt.Y("action:N", title=None, sort=None, axis=alt.Axis(labelLimit=240, ticks=False, domain=False)),
+            alt.X("loading:Q", title=None, scale=alt.Scale(domain=[-far, far]), axis=alt.Axis(tickCount=4)),
+            colour_scale("end", {"one": LEFT, "other": RIGHT}),
+            tooltip=["action:N", alt.Tooltip("loading:Q", format=".2f")],
+        )
+        panels.append(panel.properties(width=240, height=alt.Step(22), title=f"taste {direction.factor}"))
+    title = heading("Taste factors", "bars: loadings of actions")
+    chart: Chart = alt.concat(*panels, columns=2, title=title).resolve_scale(y="independent")
+    return chart

@@ -1,0 +1,123 @@
+"""Regret by round, with 5 states and 10 actions: rewards on both scales, duels, and rewards compared in pairs."""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from lpbandits.paper.figures import sweeps
+from lpbandits.paper.figures.sweeps import simulate_settings
+from lpbandits.paper.spec import Figure, Size
+from lpbandits.simulation import Results
+from lpbandits.typing import Json
+from lpbandits.views.charts.base import Chart, hstack
+from lpbandits.views.charts.policies import regret_chart, top_of
+from lpbandits.worlds import DuellingWorld, SyntheticWorld
+
+SCALES = {"same": "Same scale", "different": "Different scales"}
+WORLD = SyntheticWorld(states=5, actions=10, scale="different")
+DUELS = ("lpb-duel", "double-ts", "double-ts-top")
+PAIRED = "lpb-paired"
+COMPARISONS = {"rewards": "Noisy rewards compared", "bradley-terry": "Bradley-Terry"}
+
+
+def _with_curves(results: Results, ends: pl.DataFrame) -> pl.DataFrame:
+    """Return curves (kind "curve") and final values per policy and draw (kind "final")."""
+    tables = {"curve": results.curves(), "final": ends}
+    return pl.concat([table.with_columns(kind=pl.lit(kind)) for kind, table in tables.items()], how="diagonal")
+
+
+def _plan(size: Size, draws: int, *, parameter: str, values: Iterable[str], halves: int = 2) -> dict[str, Json]:
+    """Return a case per value of a parameter, with `halves` times half the rounds of the size."""
+    run = {"people": size.people, "rounds": size.rounds * halves // 2, "draws": draws}
+    return {value: {parameter: value, **run} for value in values}
+
+
+def _panels(curves: pl.DataFrame, parameter: str, titles: Mapping[str, str], **options: Any) -> Chart:
+    parts = {title: curves.filter(pl.col(parameter) == value) for value, title in titles.items()}
+    return hstack(*(regret_chart(part, title=title, **options) for title, part in parts.items()))
+
+
+def _run_regret(settings: Json, seed: int, threads: int | None) -> pl.DataFrame:
+    world = SyntheticWorld(states=5, actions=10, scale=settings["scale"])
+    results = simulate_settings(settings, world, {**sweeps.POLICIES, sweeps.NARROW: sweeps.narrow_ts}, seed, threads)
+    return _with_curves(results, sweeps.finals(results)).with_columns(scale=pl.lit(settings["scale"]))
+
+
+def _regret_chart(table: pl.DataFrame) -> Chart:
+    curves = table.filter(pl.col("policy").is_in(sweeps.SHOWN), kind="curve")
+    return _panels(curves, "scale", SCALES, limit=top_of(curves))
+
+
+def _run_duels(settings: Json, seed: int, threads: int | None) -> pl.DataFrame:
+    comparison = settings["comparison"]
+    results = simulate_settings(settings, DuellingWorld(WORLD, comparison), DUELS, seed, threads)
+    return _with_found_states(results, settings, seed).with_columns(comparison=pl.lit(comparison))
+
+
+def _with_found_states(results: Results, settings: Json, seed: int) -> pl.DataFrame:
+    """Return curves and final values; `true_state_alone` is over people whose best action no other state shares."""
+    alone: list[bool] = []
+    for draw in range(settings["draws"]):
+        crowd = WORLD.draw(people=settings["people"], seed=seed, draw=draw)
+        tops = crowd.model.orderings[:, 0]
+        alone += [bool(np.sum(tops == tops[z]) == 1) for z in crowd.truth]
+    people = results.people().with_columns(pl.Series("alone", alone * len(results.policies)))
+    ends = people.group_by("policy", "draw", maintain_order=True).agg(
+        pl.col("regret", "true_state").mean(), true_state_alone=pl.col("true_state").filter("alone").mean()
+    )
+    return _with_curves(results, ends)
+
+
+def _duel_chart(table: pl.DataFrame) -> Chart:
+    options = {"along": "duel", "of": "cumulative strong regret"}
+    return _panels(table.filter(kind="curve"), "comparison", COMPARISONS, **options)
+
+
+def _run_pairing(settings: Json, seed: int, threads: int | None) -> pl.DataFrame:
+    """Return regret by number of plays; a duel is two plays."""
+    single = simulate_settings(settings, WORLD, ["lpbts", PAIRED], seed, threads)
+    duels = simulate_settings(settings, WORLD, ["lpb-duel"], seed, threads, rounds=settings["rounds"] // 2)
+    halves = _with_found_states(duels, settings, seed).with_columns(round=2 * pl.col("round"))
+    return pl.concat([_with_found_states(single, settings, seed), halves], how="diagonal")
+
+
+def _pairing_chart(table: pl.DataFrame) -> Chart:
+    title = "Rewards, rewards in pairs, duels: regret by plays"
+    return regret_chart(table.filter(kind="curve"), title=title, along="play (a duel is two)")
+
+
+REGRET_CURVES = [
+    Figure(
+        name="regret-curves",
+        version=2,
+        title="Cumulative regret",
+        shows="cumulative regret of each policy by round, m = 5, k = 10, same and different scales",
+        plan=partial(_plan, parameter="scale", values=SCALES),
+        run=_run_regret,
+        chart=_regret_chart,
+        draws=48,
+    )
+]
+RELATIVE_FEEDBACK = [
+    Figure(
+        name="duels",
+        title="Relative feedback",
+        shows="strong regret of lpb-duel and of double Thompson sampling by duel, m = 5, k = 10",
+        plan=partial(_plan, parameter="comparison", values=COMPARISONS, halves=5),
+        run=_run_duels,
+        chart=_duel_chart,
+        draws=14,
+    ),
+    Figure(
+        name="pairing",
+        title="Cost of comparing rewards",
+        shows="regret by plays of lpbTS on rewards, on rewards in consecutive pairs, and of lpb-duel, m = 5, k = 10",
+        plan=lambda size, draws: {"m = 5, k = 10": {"people": size.people, "rounds": 2 * size.rounds, "draws": draws}},
+        run=_run_pairing,
+        chart=_pairing_chart,
+        draws=20,
+    ),
+]
