@@ -7,8 +7,7 @@
     agent.tell(action, 3.2)
     agent.posterior
 
-The public names stand in `__init__.pyi`. They are loaded when first used, so that importing the package costs next to
-nothing.
+The public names are listed in `__init__.pyi`. They are loaded when first used, so that importing the package is quick.
 """
 
 import lazy_loader

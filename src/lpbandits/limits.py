@@ -1,6 +1,6 @@
 """Limits of memory and time, checked against estimates before a long call starts.
 
-Estimates are rough lower bounds. They refuse work that cannot end; they do not plan it.
+Estimates are rough lower bounds, used only to refuse work that could not finish.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from pathlib import Path
 from lpbandits.errors import InvalidInput
 
 MAX_BYTES = 64 * 2**30
-"""Memory limit of one call on any machine."""
+"""Maximum memory of one call, even on a larger machine."""
 
 MAX_HOURS = 300
 """Time limit of one call."""
@@ -25,11 +25,7 @@ _CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_
 
 @cache
 def memory_limit() -> int:
-    """Return the memory limit of one call in bytes: three quarters of the machine's, at most `MAX_BYTES`.
-
-    >>> 0 < memory_limit() <= MAX_BYTES
-    True
-    """
+    """Return the memory limit of one call in bytes: three quarters of the machine's, at most `MAX_BYTES`."""
     sizes = [MAX_BYTES * 4 // 3]
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sizes.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -40,11 +36,7 @@ def memory_limit() -> int:
 
 
 def peak_bytes() -> int | None:
-    """Return the peak memory of this process in bytes; None if the system does not report it.
-
-    >>> peak_bytes() is None or peak_bytes() > 10**6
-    True
-    """
+    """Return the peak memory of this process in bytes; None if the system does not report it."""
     with contextlib.suppress(OSError, ValueError, StopIteration):  # the peak of getrusage includes the parent's
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
@@ -76,10 +68,6 @@ def check_resources(
 
 
 def _rounded(number: float) -> str:
-    """Return an estimate with two significant digits.
-
-    >>> _rounded(0.0123), _rounded(17.25), _rounded(123456.0), _rounded(1e40)
-    ('0.012', '17', '120,000', '1e+40')
-    """
+    """Return an estimate with two significant digits."""
     text = f"{number:.2g}"
     return text if number < 100 or number > 1e15 else f"{float(text):,.0f}"

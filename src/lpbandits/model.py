@@ -13,7 +13,7 @@ from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput, translate_errors
 from lpbandits.io.atomic import write_text
 from lpbandits.io.json import digest, read_json
-from lpbandits.limits import check_resources
+from lpbandits.orderings import as_orderings, as_prior, check_ordered
 from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray, IntArray, Json, Label
 
@@ -30,8 +30,11 @@ release.
 MAX_LOGIT_ERROR = 100.0
 """Largest standard error of a utility's logit."""
 
-PARTS = ("actions", "prior", "means", "utilities", "errors", "taste", "noise", "names", "popular", "provenance")
-"""Fields of a model besides its orderings."""
+FIELDS = ("actions", "orderings", "prior", "means", "utilities", "errors", "taste", "noise", "names", "popular")
+"""Fields of a model besides its records, `provenance` and `evaluation`."""
+
+ALWAYS_STORED = ("means", "utilities")
+"""Fields of version 1, which are stored even if they are None."""
 
 EDGE = 1e-12
 """Utilities are clipped to [EDGE, 1 − EDGE] before their logit is taken."""
@@ -98,23 +101,24 @@ class PreferenceModel:
         evaluation: Mapping[str, Any] | None = None,
     ) -> None:
         with translate_errors("making a model"):
-            self.orderings: IntArray = _frozen(validate.as_orderings(orderings))
+            self.orderings: IntArray = _frozen(as_orderings(orderings))
             m, k = self.orderings.shape
             self.actions: tuple[Label, ...] = validate.as_labels(actions, k)
-            self.prior: FloatArray = _frozen(validate.as_prior(prior, m))
+            self.prior: FloatArray = _frozen(as_prior(prior, m))
             self.means = _as_matrix(means, "means", (m, k), validate.MAX_ABS_VALUE)
             if self.means is not None:
-                validate.check_ordered(self.means, self.orderings)
-            self.utilities = _as_matrix(utilities, "utilities", (m, k))
-            if self.utilities is not None:
-                validate.check_unit(self.utilities)
+                check_ordered(self.means, self.orderings)
+            self.utilities = u = _as_matrix(utilities, "utilities", (m, k))
+            if u is not None:
+                validate.check_entries(u, "utilities", (u < 0) | (u > 1), "lie in [0, 1]")
             self.errors = _as_matrix(errors, "errors", (m, k), MAX_LOGIT_ERROR)
             if self.errors is not None:
-                validate.check_errors(self.errors, self.utilities)
+                validate.check_entries(self.errors, "errors", self.errors < 0, "be a standard deviation, 0 or more")
+                if u is None:
+                    raise InvalidInput("errors are the standard errors of the utilities; give utilities as well")
             self.taste: TasteModel | None = _as_taste(taste, k)
-            self.noise: float | None = None
-            if noise is not None:
-                self.noise = validate.as_number(noise, "noise", low=0, high=validate.MAX_ABS_VALUE)
+            high = validate.MAX_ABS_VALUE
+            self.noise = None if noise is None else validate.as_number(noise, "noise", low=0, high=high)
             self.names: tuple[str, ...] | None = None if names is None else _as_names(names, k)
             self.popular: IntArray | None = None if popular is None else _as_popular(popular, k)
             self.provenance: Json = {} if provenance is None else validate.as_json(provenance, "provenance")
@@ -167,14 +171,7 @@ class PreferenceModel:
         """m×m: Kendall distance, the share of action pairs that two states order differently (1: reversed)."""
         from lpbandits.kernels.kendall import kendall_distances  # noqa: PLC0415 - compiled code on first use
 
-        m, k = self.n_states, self.n_actions
-        check_resources(
-            f"distances between {m:,} states with {k:,} actions",
-            "use a model of fewer states",
-            size=16 * m * m,
-            operations=3 * m * m * k * k.bit_length(),
-        )
-        pairs = max(k * (k - 1) // 2, 1)
+        pairs = max(math.comb(self.n_actions, 2), 1)
         return _frozen(kendall_distances(np.array(self.orderings), np.array(self.ranks)) / pairs)
 
     @cached_property
@@ -187,12 +184,12 @@ class PreferenceModel:
         return np.array([self.index.get(label, -1) for label in labels], dtype=np.int64)
 
     def replace(self, **parts: Any) -> "PreferenceModel":
-        """Return a copy with other fields, such as `actions=…`, `names=…` or `evaluation=…`.
+        """Return a copy with some fields replaced, such as `actions=…` or `names=…`.
 
         >>> PreferenceModel([[0, 1]]).replace(actions=["tea", "jam"]).best_actions
         ('tea',)
         """
-        fields: dict[str, Any] = {name: getattr(self, name) for name in ("orderings", *PARTS, "evaluation")}
+        fields: dict[str, Any] = {name: getattr(self, name) for name in (*FIELDS, "provenance", "evaluation")}
         for name in parts:
             validate.as_choice(name, "the field", fields)
         return PreferenceModel(**fields | parts)
@@ -207,59 +204,38 @@ class PreferenceModel:
 
     def to_dict(self) -> Json:
         """Return a JSON object with the format, version and content hash."""
-        extras = {name: part for name, part in self._extras().items() if part is not None}
-        version = max((v for v, names in VERSIONS.items() if set(names) & set(extras)), default=1)
-        content: Json = {
-            "format": FORMAT,
-            "version": version,
-            "actions": list(self.actions),
-            "orderings": self.orderings.tolist(),
-            "prior": self.prior.tolist(),
-            "means": None if self.means is None else self.means.tolist(),
-            "utilities": None if self.utilities is None else self.utilities.tolist(),
-            **extras,
-            "provenance": self.provenance,
-        }
-        evaluation: Json = {} if self.evaluation is None else {"evaluation": self.evaluation}
+        parts = {name: _plain(getattr(self, name)) for name in FIELDS}
+        parts = {name: part for name, part in parts.items() if part is not None or name in ALWAYS_STORED}
+        version = max((v for v, names in VERSIONS.items() if set(names) & set(parts)), default=1)
+        content = {"format": FORMAT, "version": version, **parts, "provenance": self.provenance}
+        evaluation = {} if self.evaluation is None else {"evaluation": self.evaluation}
         return {**content, "sha256": digest(content), **evaluation}
-
-    def _extras(self) -> Json:
-        return {
-            "errors": None if self.errors is None else self.errors.tolist(),
-            "taste": None if self.taste is None else self.taste.to_dict(),
-            "noise": self.noise,
-            "names": None if self.names is None else list(self.names),
-            "popular": None if self.popular is None else self.popular.tolist(),
-        }
 
     @classmethod
     def from_dict(cls, content: Any, *, source: str = "the model") -> "PreferenceModel":
         """Return the model that `to_dict` described; `source` names it in errors."""
-        stored = content if isinstance(content, dict) else {}
+        stored = dict(content) if isinstance(content, dict) else {}
         if not validate.is_exactly(stored.get("format"), FORMAT):
             got = validate.short_repr(stored.get("format"))
             raise FileFormatError(f"{source} is not a preference model: 'format' must be '{FORMAT}', got {got}")
         if not any(validate.is_exactly(stored.get("version"), known) for known in VERSIONS):
+            got = validate.short_repr(stored.get("version"))
             raise FileFormatError(
-                f"{source}: version must be from {min(VERSIONS)} to {max(VERSIONS)}, got "
-                f"{validate.short_repr(stored.get('version'))}; install the lpbandits that wrote it"
+                f"{source}: version must be from {min(VERSIONS)} to {max(VERSIONS)}, got {got}; use the version of "
+                "lpbandits that wrote it"
             )
         missing = [key for key in ("actions", "orderings", "prior", "sha256") if key not in stored]
         if missing:
             raise FileFormatError(f"{source} is incomplete: '{missing[0]}' is missing")
-        body = {key: value for key, value in stored.items() if key not in ("sha256", "evaluation")}
+        evaluation, sha256 = stored.pop("evaluation", None), stored.pop("sha256")
         try:
-            sha256 = digest(body)
-        except validate.CONVERSION_ERRORS:
-            raise FileFormatError(f"{source} is not valid JSON; give what to_dict returned") from None
-        if not validate.is_exactly(stored["sha256"], sha256):
-            raise FileFormatError(f"{source} was altered after it was saved: its content does not match its sha256")
-        try:
-            parts = {name: body.get(name) for name in PARTS}
+            if not validate.is_exactly(sha256, digest(stored)):
+                raise FileFormatError("it was altered after it was saved: its content does not match its sha256")
+            parts = {name: stored.get(name) for name in (*FIELDS, "provenance")}
             if parts["taste"] is not None:
                 parts["taste"] = TasteModel.from_dict(parts["taste"])
-            return cls(body["orderings"], **parts, evaluation=stored.get("evaluation"))
-        except (InvalidInput, FileFormatError) as error:
+            return cls(**parts, evaluation=evaluation)
+        except (TypeError, ValueError) as error:  # values that are not JSON, or not valid
             raise FileFormatError(f"{source}: {error}") from None
 
     @translate_errors("saving a model")
@@ -286,7 +262,7 @@ class PreferenceModel:
         return hash(self.sha256)
 
     def __repr__(self) -> str:
-        extras = [name for name in PARTS[2:-1] if getattr(self, name) is not None]
+        extras = [name for name in FIELDS[3:] if getattr(self, name) is not None]
         known = f", with {' and '.join(extras)}" if extras else ""
         return f"<PreferenceModel: {self.n_states} states, {self.n_actions} actions{known}>"
 
@@ -302,13 +278,7 @@ def even_utilities(actions: int) -> FloatArray:
 
 
 def as_model(value: Any, name: str = "model") -> PreferenceModel:
-    """Return `value` if it is a model.
-
-    >>> as_model("x")
-    Traceback (most recent call last):
-    ...
-    lpbandits.errors.InvalidInput: model must be a PreferenceModel, such as PreferenceModel([[0, 1], [1, 0]]), got 'x'
-    """
+    """Return `value` if it is a model."""
     if not isinstance(value, PreferenceModel):
         raise validate.invalid(name, "a PreferenceModel, such as PreferenceModel([[0, 1], [1, 0]])", value)
     return value
@@ -317,6 +287,13 @@ def as_model(value: Any, name: str = "model") -> PreferenceModel:
 def _frozen(array: T) -> T:
     array.flags.writeable = False
     return array
+
+
+def _plain(part: Any) -> Any:
+    """Return a field of a model as a JSON value."""
+    if isinstance(part, np.ndarray):
+        return part.tolist()
+    return part.to_dict() if isinstance(part, TasteModel) else list(part) if isinstance(part, tuple) else part
 
 
 def _as_matrix(values: Any, name: str, shape: tuple[int, int], max_abs: float = math.inf) -> FloatArray | None:
@@ -332,14 +309,14 @@ def _as_taste(taste: Any, actions: int) -> TasteModel | None:
 
 
 def _as_names(names: Any, actions: int) -> tuple[str, ...]:
-    texts = list(validate.as_list(names, "names", "texts", max_length=actions + 1))
+    texts = validate.as_list(names, "names", "texts", max_length=actions + 1)
     if len(texts) != actions:
         raise InvalidInput(f"names must have one entry for each of the {actions} actions, got {len(texts)}")
     return tuple(validate.as_text(text, f"names[{i}]") for i, text in enumerate(texts))
 
 
 def _as_popular(popular: Any, actions: int) -> IntArray:
-    order = validate.as_orderings([popular])
+    order = as_orderings([popular])
     if order.shape[1] != actions:
         raise InvalidInput(f"popular must name each of the {actions} actions once, got {order.shape[1]}")
     return _frozen(order[0])

@@ -12,12 +12,13 @@ from lpbandits.worlds import WORLDS
 T = TypeVar("T")
 
 
-def register(thing: T) -> T:
+def register(component: T) -> T:
     """Register an evidence, a rule, a world or a policy by its name, and return it; also usable as a class decorator.
 
     Saved agents restore evidences and rules by their `kind`; `lpb simulate` finds policies (`Entry`) and worlds by
     `name`. Registering twice changes nothing; a name that belongs to another object is an error. An installed package
-    registers by an entry point of the group "lpbandits" that names the module which calls `register`.
+    registers its components through an entry point in the group "lpbandits" that points to the module calling
+    `register`.
 
     >>> from lpbandits import LpbTS
     >>> from lpbandits.policies.evidences import Refit
@@ -27,7 +28,7 @@ def register(thing: T) -> T:
     'mine'
     >>> del POLICIES["mine"]
     """
-    added: Any = thing
+    added: Any = component
     registry: dict[str, Any]
     attribute = "name"
     if isinstance(added, Entry):
@@ -38,20 +39,17 @@ def register(thing: T) -> T:
     elif isinstance(added, type) and callable(getattr(added, "draw", None)) and hasattr(added, "name"):
         registry = WORLDS
     else:
-        raise InvalidInput(
-            f"register takes an Evidence or Rule class, a world class with name and draw, or an Entry, got "
-            f"{short_repr(added)}"
-        )
+        kinds = "an Evidence or Rule class, a world class with name and draw, or an Entry"
+        raise InvalidInput(f"register takes {kinds}, got {short_repr(added)}")
     name = as_text(getattr(added, attribute, None), attribute)
-    known = registry.get(name)
-    if known is not None and known is not added and not _is_edited(known, added):
+    known = registry.get(name, added)
+    if known is not added and _definition(known) != _definition(added):
         raise InvalidInput(f"{attribute} must be unique, got {name!r}, which belongs to {short_repr(known)}")
     registry[name] = added
-    return thing
+    return component
 
 
-def _is_edited(known: Any, added: Any) -> bool:
-    """Return whether `added` is a newer version of `known`, as when a notebook's cell is run again."""
-    one, other = (getattr(x, "build", x) for x in (known, added))
-    names = [[getattr(x, name, None) for name in ("__module__", "__qualname__")] for x in (one, other)]
-    return names[0] == names[1] != [None, None]
+def _definition(thing: Any) -> tuple[str, str]:
+    """Return the module and the name of a class, or of an entry's function: equal if a notebook's cell is run again."""
+    source = thing.build if isinstance(thing, Entry) else thing
+    return source.__module__, getattr(source, "__qualname__", repr(source))

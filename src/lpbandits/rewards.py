@@ -13,11 +13,19 @@ from lpbandits.typing import FloatArray
 
 Family = Literal["gaussian", "bernoulli", "poisson"]
 
+_CODES = {"gaussian": layout.GAUSSIAN, "bernoulli": layout.BERNOULLI, "poisson": layout.POISSON}
+_MEAN_RANGES = {
+    "gaussian": (-validate.MAX_ABS_VALUE, validate.MAX_ABS_VALUE),
+    "bernoulli": (0.0, 1.0),
+    "poisson": (0.0, 500.0),
+}
+"""Range of means per family; the cost of a Poisson draw grows with its mean."""
+
 MIN_NOISE = 1e-50
 """Smaller noise would overflow when rewards are divided by it and squared."""
 
 GUESS_WEIGHT = 5.0
-"""Number of observations that a guessed noise is worth to policies that learn the noise of each person."""
+"""Weight of a guessed noise, in observations, for policies that estimate each person's noise."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +40,8 @@ class Rewards:
         Standard deviation of Gaussian rewards, 1 by default. For the other families it is the noise that Gaussian
         policies (ts, ucb, mucb) assume: by default 0.5 for Bernoulli, its maximum, and 1 for Poisson.
     noise_known
-        False: `noise` is a guess, worth `weight` observations, which a person's rewards correct. Without `noise` the
-        guess is the standard deviation of their rewards.
+        False: `noise` is a prior guess that counts as `weight` observations. Without `noise` the guess is the standard
+        deviation of a person's rewards.
     weight
         Number of observations that the guess is worth.
 
@@ -49,11 +57,11 @@ class Rewards:
     weight: float = 2.0
 
     def __post_init__(self) -> None:
-        family = validate.as_choice(self.family, "rewards", ("gaussian", "bernoulli", "poisson"))
-        object.__setattr__(self, "family", family)
-        object.__setattr__(self, "noise_known", validate.as_flag(self.noise_known, "noise_known"))
+        validate.as_choice(self.family, "rewards", _CODES)
+        known = validate.as_flag(self.noise_known, "noise_known")
         noise = as_noise(self.sd)
-        object.__setattr__(self, "noise", None if self.noise is None and not self.noise_known else noise)
+        object.__setattr__(self, "noise_known", known)
+        object.__setattr__(self, "noise", noise if known or self.noise is not None else None)
         object.__setattr__(self, "weight", validate.as_number(self.weight, "weight", low=0, above=True))
         if not self.noise_known and self.family != "gaussian":
             raise InvalidInput(f"noise_known must be True for {self.family} rewards, got False; leave it out")
@@ -66,8 +74,7 @@ class Rewards:
     @property
     def code(self) -> int:
         """The family's number in compiled code."""
-        codes = {"gaussian": layout.GAUSSIAN, "bernoulli": layout.BERNOULLI, "poisson": layout.POISSON}
-        return codes[self.family]
+        return _CODES[self.family]
 
     @property
     def as_known(self) -> "Rewards":
@@ -76,11 +83,7 @@ class Rewards:
 
     @property
     def as_guess(self) -> "Rewards":
-        """These rewards with a Gaussian noise as a guess, for policies that learn it.
-
-        >>> Rewards(noise=2.0).as_guess.noise_known, Rewards("bernoulli").as_guess.noise_known
-        (False, True)
-        """
+        """These rewards with a Gaussian noise as a guess, for policies that learn it."""
         return self if self.family != "gaussian" else replace(self, noise_known=False, weight=GUESS_WEIGHT)
 
     def check(self, reward: Any) -> float:
@@ -91,59 +94,30 @@ class Rewards:
         ...
         lpbandits.errors.InvalidInput: reward must be 0 or 1 (bernoulli), got 2
         """
-        if type(reward) is not float:
-            if isinstance(reward, bool | np.bool_):
-                reward = int(reward)
-            reward = validate.as_number(reward, "reward")
+        if type(reward) is not float or not math.isfinite(reward):
+            reward = validate.as_number(int(reward) if isinstance(reward, bool | np.bool_) else reward, "reward")
         if not -validate.MAX_ABS_VALUE <= reward <= validate.MAX_ABS_VALUE:
-            if math.isfinite(reward):
-                raise InvalidInput(f"reward must lie within ±1e100, got {reward:g}; use other units")
-            raise InvalidInput(f"reward must be a finite number, got {reward}")
+            raise InvalidInput(f"reward must lie within ±1e100, got {reward:g}; use other units")
         if self.family == "bernoulli" and reward not in (0.0, 1.0):
             raise InvalidInput(f"reward must be 0 or 1 (bernoulli), got {reward:g}")
         if self.family == "poisson" and (reward < 0 or reward != math.floor(reward)):
-            raise InvalidInput(f"reward must be a whole number of 0 or more (poisson), got {reward:g}")
+            raise InvalidInput(f"reward must be 0 or a positive whole number (poisson), got {reward:g}")
         return float(reward)
 
     def check_means(self, means: FloatArray) -> None:
-        """Refuse mean rewards that the family does not allow; NaN is a missing mean.
-
-        >>> Rewards("poisson").check_means(np.array([[2.0, -1.0]]))
-        Traceback (most recent call last):
-        ...
-        lpbandits.errors.InvalidInput: means[0, 1] must lie in [0, 500] (poisson), got -1
-        """
+        """Raise if mean rewards are not possible in the family; NaN is a missing mean."""
         low, high = _MEAN_RANGES[self.family]
-        outside = np.argwhere((means < low) | (means > high))
-        if len(outside):
-            row, action = (int(i) for i in outside[0])
-            raise InvalidInput(
-                f"means[{row}, {action}] must lie in [{low:g}, {high:g}] ({self.family}), got {means[row, action]:g}"
-            )
-
-
-_MEAN_RANGES = {
-    "bernoulli": (0.0, 1.0),
-    "poisson": (0.0, 500.0),
-    "gaussian": (-validate.MAX_ABS_VALUE, validate.MAX_ABS_VALUE),
-}
-"""Range of means per family; the cost of a Poisson draw grows with its mean."""
+        must = f"lie in [{low:g}, {high:g}] ({self.family})"
+        validate.check_entries(means, "means", (means < low) | (means > high), must)
 
 
 def as_noise(noise: Any, name: str = "noise") -> float:
     """Return a positive standard deviation of rewards."""
-    validate.as_number(noise, name, low=0, above=True)
     return validate.as_number(noise, name, low=MIN_NOISE, high=validate.MAX_ABS_VALUE)
 
 
 def as_rewards(value: Any) -> Rewards:
-    """Return `value` if it is `Rewards`.
-
-    >>> as_rewards("poisson")
-    Traceback (most recent call last):
-    ...
-    lpbandits.errors.InvalidInput: rewards must be Rewards(…), such as Rewards("bernoulli"), got 'poisson'
-    """
+    """Return `value` if it is `Rewards`."""
     if not isinstance(value, Rewards):
         raise validate.invalid("rewards", 'Rewards(…), such as Rewards("bernoulli")', value)
     return value
@@ -152,30 +126,17 @@ def as_rewards(value: Any) -> Rewards:
 def rewards_of(
     rewards: "str | Rewards", noise: float | None = None, noise_known: bool = True, *, noise_of_all: bool = False
 ) -> Rewards:
-    """Return the `Rewards` that a policy's arguments describe.
+    """Return the `Rewards` that a policy's arguments describe; `rewards` is `Rewards` or a family.
 
-    Parameters
-    ----------
-    rewards
-        `Rewards`, or a family.
-    noise, noise_known
-        As in `Rewards`; not allowed if `rewards` is `Rewards`.
-    noise_of_all
-        Whether the policy treats all rewards as Gaussian, so that noise is allowed for every family.
+    `noise_of_all` says that the policy treats all rewards as Gaussian, so that noise is allowed for every family.
 
-    Examples
-    --------
     >>> rewards_of("poisson").family, rewards_of(Rewards(noise=2.0)).noise
     ('poisson', 2.0)
-    >>> rewards_of(Rewards(noise=2.0), 1.0)
-    Traceback (most recent call last):
-    ...
-    lpbandits.errors.InvalidInput: noise must be left out if rewards is Rewards(…), got 1.0
     """
     if isinstance(rewards, Rewards):
-        if noise is not None or not validate.as_flag(noise_known, "noise_known"):
-            name, value = ("noise", noise) if noise is not None else ("noise_known", False)
-            raise validate.invalid(name, "left out if rewards is Rewards(…)", value)
+        for name, value, default in (("noise", noise, None), ("noise_known", noise_known, True)):
+            if value is not default:
+                raise validate.invalid(name, "left out if rewards is Rewards(…)", value)
         return rewards
     described = Rewards(rewards, noise, noise_known)  # type: ignore[arg-type] # Rewards validates the family
     if not noise_of_all and described.family != "gaussian" and noise is not None:
@@ -184,11 +145,7 @@ def rewards_of(
 
 
 def rewards_with_guess(rewards: "str | Rewards", noise: float | None = None, noise_known: bool = False) -> Rewards:
-    """Return the `Rewards` of a policy that learns the noise: `noise` is a guess unless `noise_known`.
-
-    >>> rewards_with_guess("gaussian", 2.0).noise_known, rewards_with_guess("gaussian").noise
-    (False, None)
-    """
+    """Return the `Rewards` of a policy that learns the noise: `noise` is a guess unless `noise_known`."""
     described = rewards_of(rewards, noise, noise_of_all=True)
     known = isinstance(rewards, Rewards) or validate.as_flag(noise_known, "noise_known")
     if known or described.family != "gaussian":

@@ -5,7 +5,7 @@ import math
 from scipy.special import stdtrit
 
 LEVEL = 0.95
-"""Confidence level of all intervals."""
+"""Default confidence level."""
 
 
 def t_multiplier(draws: int, level: float = LEVEL) -> float:

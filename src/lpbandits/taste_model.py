@@ -18,6 +18,17 @@ MIN_VARIANCE = 10.0**-DIGITS
 MAX_LASTING = 0.99
 MAX_FACTORS = 1000
 
+_ARRAYS = ("means", "factors", "variances")
+_RANGES = {
+    "offset": (0, MAX_ENTRY),
+    "level": (-validate.MAX_ABS_VALUE, validate.MAX_ABS_VALUE),
+    "log_scale": (-100, 100),
+    "log_scale_sd": (0, 10),
+    "lasting": (0, MAX_LASTING),
+    "calibration": (0, 100),
+}
+"""Range of each number; the calibration must be greater than 0."""
+
 
 @dataclass(frozen=True, eq=False)
 class TasteModel:
@@ -28,7 +39,7 @@ class TasteModel:
     Parameters
     ----------
     means
-        k: average opinion of each action, in units of a person's standard deviation.
+        k: average standardized rating of each action, in units of a person's standard deviation.
     factors
         k×d: loadings of each action; d may be 0.
     variances
@@ -80,21 +91,15 @@ class TasteModel:
         variances = validate.as_floats(self.variances, "variances", shape=(k,), max_abs=MAX_ENTRY)
         if variances.min() < MIN_VARIANCE:
             raise InvalidInput(f"variances must be at least {MIN_VARIANCE:g}, got {variances.min():g}")
-        for name, values in (("means", means), ("factors", factors), ("variances", variances)):
+        for name, values in zip(_ARRAYS, (means, factors, variances), strict=True):
             rounded = np.round(values, DIGITS) + 0.0  # no −0
             rounded.flags.writeable = False
             object.__setattr__(self, name, rounded)
-        numbers = {
-            "offset": validate.as_number(self.offset, "offset", low=0, high=MAX_ENTRY),
-            "level": validate.as_number(self.level, "level", low=-validate.MAX_ABS_VALUE, high=validate.MAX_ABS_VALUE),
-            "log_scale": validate.as_number(self.log_scale, "log_scale", low=-100, high=100),
-            "log_scale_sd": validate.as_number(self.log_scale_sd, "log_scale_sd", low=0, high=10),
-            "lasting": validate.as_number(self.lasting, "lasting", low=0, high=MAX_LASTING),
-            "calibration": validate.as_number(self.calibration, "calibration", low=0, high=100, above=True),
-            "about": validate.as_json(self.about, "about"),
-        }
-        for name, value in numbers.items():
-            object.__setattr__(self, name, value)
+        for name, (low, high) in _RANGES.items():
+            above = name == "calibration"
+            number = validate.as_number(getattr(self, name), name, low=low, high=high, above=above)
+            object.__setattr__(self, name, number)
+        object.__setattr__(self, "about", validate.as_json(self.about, "about"))
 
     @property
     def n_actions(self) -> int:
@@ -122,7 +127,7 @@ class TasteModel:
         return table
 
     def start(self) -> FloatArray:
-        """Return the kernels' knowledge of a person without outcomes."""
+        """Return the kernels' belief about a person without outcomes."""
         from lpbandits.kernels import taste as layout  # noqa: PLC0415
 
         d, table = 1 + self.n_factors, self.table()
@@ -135,17 +140,15 @@ class TasteModel:
 
     def to_dict(self) -> Json:
         """Return the model as a JSON object."""
-        arrays = {name: getattr(self, name).tolist() for name in ("means", "factors", "variances")}
-        return {**arrays, **{name: getattr(self, name) for name in _NUMBERS}, "about": dict(self.about)}
+        arrays = {name: getattr(self, name).tolist() for name in _ARRAYS}
+        return {**arrays, **{name: getattr(self, name) for name in _RANGES}, "about": dict(self.about)}
 
     @classmethod
     def from_dict(cls, content: Any) -> "TasteModel":
         """Read the JSON object that `to_dict` returns."""
-        names = ("means", "factors", "variances", *_NUMBERS, "about")
-        if isinstance(content, dict) and "prior" in content:
-            raise FileFormatError("taste has several states, which are no longer supported; fit the model again")
+        names = (*_ARRAYS, *_RANGES, "about")
         if not isinstance(content, dict) or set(content) != set(names):
-            raise FileFormatError(f"taste must be an object with the keys {', '.join(names)}")
+            raise FileFormatError(f"taste must be an object with the keys {', '.join(names)}; fit the model again")
         try:
             factors = content["factors"]
             if isinstance(factors, list) and not any(factors):
@@ -162,6 +165,3 @@ class TasteModel:
 
     def __repr__(self) -> str:
         return f"<TasteModel: {self.n_actions} actions, {self.n_factors} factors>"
-
-
-_NUMBERS = ("offset", "level", "log_scale", "log_scale_sd", "lasting", "calibration")

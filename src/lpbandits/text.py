@@ -13,7 +13,7 @@ LINE = 1000
 """Maximum width of a displayed error, warning or path."""
 
 _JOINERS = "\u200c\u200d"
-"""Invisible joiners, which Persian, the languages of India and some emoji need."""
+"""Invisible joiners, needed by Persian, several Indian scripts and some emoji."""
 
 
 def display(text: object, width: int | None = LABEL) -> str:

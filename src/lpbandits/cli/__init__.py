@@ -11,17 +11,16 @@ from typing import Never, TextIO
 import typer
 
 from lpbandits import __version__
-from lpbandits.cli.arguments import Command
 from lpbandits.cli.bound import bound
 from lpbandits.cli.data import data
 from lpbandits.cli.decide import decide
-from lpbandits.cli.demo import demo
 from lpbandits.cli.evaluate import evaluate
 from lpbandits.cli.fit import fit
 from lpbandits.cli.inspect import inspect
+from lpbandits.cli.options import Command
 from lpbandits.cli.policies import policies
 from lpbandits.cli.reproduce import reproduce
-from lpbandits.cli.simulate import simulate
+from lpbandits.cli.simulate import demo, simulate
 from lpbandits.errors import LpbError, fault_of, reason
 from lpbandits.text import LINE, display
 
@@ -45,7 +44,7 @@ def _show_version(wanted: bool) -> None:
 
 
 @app.callback()
-def options(
+def root(
     version: bool = typer.Option(False, "--version", help="Show the version.", callback=_show_version, is_eager=True),
     debug: bool = typer.Option(False, "--debug", help="Show tracebacks."),
 ) -> None:
@@ -105,16 +104,11 @@ def _end(message: str | None, code: int, error: BaseException | None = None) -> 
         if message is not None:
             typer.echo(f"lpb: {display(message, LINE)}", err=True)
         sys.stderr.flush()
-    _silence(sys.stdout)
+    with contextlib.suppress(OSError, ValueError), open(os.devnull, "w") as null:  # noqa: PTH123 - not a user's path
+        os.dup2(null.fileno(), sys.stdout.fileno())  # discard what Python would still write to a failed stream
     for number in (signal.SIGINT, signal.SIGTERM):  # the work is done; `_stop` would print a traceback
         signal.signal(number, signal.SIG_IGN)
     sys.exit(code)
-
-
-def _silence(stream: TextIO) -> None:
-    """Discard what Python would still write to a failed stream at exit."""
-    with contextlib.suppress(OSError, ValueError), open(os.devnull, "w") as null:  # noqa: PTH123 - not a user's path
-        os.dup2(null.fileno(), stream.fileno())
 
 
 def _writable(stream: TextIO | None) -> TextIO:

@@ -5,79 +5,83 @@ from typing import Any
 
 import typer
 
-from lpbandits.cli.arguments import is_given, split_list
-from lpbandits.cli.screen import print_json, print_table, progress_bar, say
-from lpbandits.text import display
+from lpbandits.cli import options
+from lpbandits.cli.screen import print_json, print_report, print_table, progress_bar, say
+from lpbandits.errors import InvalidInput
 
-NUMBERS = {"mean", "± se", "sd", "median", "as printed"}
+NUMBERS = ("mean", "± se", "sd", "median", "as printed")
+NOT_OF_MODELS = ("states", "actions", "people", "gap", "seed", "policies", "rounds", "repeats", "against", "threads")
+"""Options of random people."""
 
 
 def bound(
     context: typer.Context,
     states: int = typer.Option(20, help="Latent states (m)."),
     actions: int = typer.Option(20, help="Actions (k)."),
-    people: int = typer.Option(20, help="Random people, each with new orderings."),
+    people: int = typer.Option(20, help="Number of random people; new orderings are drawn for each."),
     gap: float = typer.Option(0.2, help="Minimum gap between consecutive means (Δ)."),
     noise: float | None = typer.Option(
         None, show_default="1; with --model, the model's", help="Standard deviation of rewards (σ)."
     ),
-    seed: int = typer.Option(0, help="Random seed."),
-    policies: str = typer.Option("", help="Policies whose growth of regret is measured, separated by commas."),
-    rounds: int = typer.Option(20_000, help="Rounds of the measurement (T)."),
-    repeats: int = typer.Option(10, help="Runs per person of the measurement."),
+    seed: options.Seed = 0,
+    policies: str = typer.Option("", help="Policies to simulate and compare with the bounds, separated by commas."),
+    rounds: int = typer.Option(20_000, help="Rounds of a simulated run (T, with --policies)."),
+    repeats: int = typer.Option(10, help="Simulated runs per person (with --policies)."),
     against: str = typer.Option(
-        "", help="Also compute against **size** (k = m), **states** or **gap**, separated by commas."
+        "", help="Also vary **size** (k = m), **states** or **gap** over a range of values; comma-separated if several."
     ),
     model: Path | None = typer.Option(None, help="Model file; one person per state replaces the random people."),
     state: int | None = typer.Option(None, help="Only the person of this state (with --model)."),
     means: str = typer.Option("", help="Means of the person, separated by commas (with --model and --state)."),
     threads: int | None = typer.Option(None, help="Threads; default all cores. Results do not depend on it."),
-    out: Path | None = typer.Option(None, help="Output folder for tables, charts and an HTML report."),
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a table."),
+    out: options.ReportFolder = None,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Compute lower bounds on regret for policies that know nothing, the orderings or the means.
+    """Compute lower bounds on regret for policies without prior knowledge, with known orderings, and with known means.
 
     Example: `lpb bound --states 10 --actions 20 --policies lpbts,ts --against size --out bounds`
     """
     from lpbandits import validate
     from lpbandits.io.atomic import as_folder
     from lpbandits.model import PreferenceModel
-    from lpbandits.simulation.bounds import AXES, MAX_PEOPLE, bound_model, bound_world, bounds_against, world_at
+    from lpbandits.simulation.bounds import AXES, MAX_PEOPLE, bound_model, bound_world, world_at
     from lpbandits.simulation.growth import check_growth
     from lpbandits.simulation.size import check_bounds
     from lpbandits.views.bound_report import bound_table, content_of, described, save_bounds
     from lpbandits.worlds import SyntheticWorld
 
-    axes = [validate.as_choice(axis, "against", AXES) for axis in split_list(against)]
-    names = split_list(policies)
-    _reject_unused(context, model is not None, bool(names))
-    workers = check_growth(names, rounds, repeats, threads)[2]
+    axes = [validate.as_choice(axis, "against", AXES) for axis in options.split_list(against)]
+    names = options.split_list(policies)
+    try:
+        own_means = [float(word) for word in options.split_list(means)]
+    except ValueError:
+        raise InvalidInput(f"means must be numbers separated by commas, such as 3.5,2,1, got {means!r}") from None
+    if model is not None:
+        options.reject(context, NOT_OF_MODELS, "has no effect with --model; remove it")
+    else:
+        options.reject(context, ("state", "means"), "needs --model; add it, or remove it")
+        if not names:
+            options.reject(context, ("rounds", "repeats"), "needs --policies; add them, or remove it")
     sizes: dict[str, Any] = {"states": states, "actions": actions, "gap": gap, "noise": 1.0 if noise is None else noise}
-    worlds = [] if model is not None else [SyntheticWorld(**sizes)]
-    worlds += [world_at(axis, value, **sizes) for axis in axes for value in AXES[axis][1]]
+    measured: dict[str, Any] = {"policies": names, "rounds": rounds, "repeats": repeats}
+    run: dict[str, Any] = {"people": people, "seed": seed, **measured, "threads": threads}
+    worlds = {(axis, value): world_at(axis, value, **sizes) for axis in axes for value in AXES[axis][1]}
+    plain = [] if model is not None else [SyntheticWorld(**sizes)]
     n_people = validate.as_count(people, "people", high=MAX_PEOPLE)
-    check_bounds(worlds, people=n_people, policies=names, rounds=rounds, repeats=repeats, workers=workers)
+    workers = check_growth(**measured, threads=threads)[2]
+    check_bounds([*worlds.values(), *plain], people=n_people, **measured, workers=workers)  # before the first of them
     if out is not None:
         as_folder(out)
-    run: dict[str, Any] = {
-        "people": people,
-        "seed": validate.as_seed(seed),
-        "policies": names,
-        "rounds": rounds,
-        "repeats": repeats,
-    }
-    studies = {}
     with progress_bar("computing") as report:
+        computed = {at: bound_world(world, **run, progress=report) for at, world in worlds.items()}
+        studies = {axis: [(value, computed[axis, value]) for value in AXES[axis][1]] for axis in axes}
         if model is not None:
-            bounds = bound_model(PreferenceModel.load(model), state=state, means=_numbers(means), noise=noise)
+            bounds = bound_model(PreferenceModel.load(model), state=state, means=own_means or None, noise=noise)
         else:
-            bounds = bound_world(worlds[0], **run, threads=threads, progress=report)
-        for axis in axes:
-            studies[axis] = bounds_against(axis, **sizes, **run, threads=threads, progress=report)
-    written = None
+            bounds = bound_world(plain[0], **run, progress=report)
     if out is not None:
         with progress_bar("drawing charts"):
-            written = save_bounds(bounds, studies, out)
+            save_bounds(bounds, studies, out)
     if as_json:
         print_json(content_of(bounds, studies))
         return
@@ -86,33 +90,5 @@ def bound(
         for value, at in study:
             print_table(f"\n{AXES[axis][0]}: {value:g}", *bound_table(at), right=NUMBERS)
     error = bounds.summary()["largest_gap"]
-    say(f"\ncertified to a relative error of {error:.0e}; {bounds.seconds:.1f} s", style="dim")
-    if written is not None:
-        say(f"Report: {display(written, None)}")
-
-
-def _numbers(text: str) -> list[float] | None:
-    from lpbandits.errors import InvalidInput
-
-    try:
-        return [float(word) for word in split_list(text)] or None
-    except ValueError:
-        raise InvalidInput(f"means must be numbers separated by commas, such as 3.5,2,1, got {text!r}") from None
-
-
-def _reject_unused(context: typer.Context, has_model: bool, is_measured: bool) -> None:
-    """Reject options that have no effect."""
-    from lpbandits.errors import InvalidInput
-
-    if has_model:
-        idle = dict.fromkeys(
-            ["states", "actions", "people", "gap", "seed", "policies", "rounds", "repeats", "against", "threads"],
-            "has no effect with --model;",
-        )
-    else:
-        idle = dict.fromkeys(("state", "means"), "needs --model; add it, or")
-        if not is_measured:
-            idle |= dict.fromkeys(("rounds", "repeats"), "needs --policies; add them, or")
-    for name, why in idle.items():
-        if is_given(context, name):
-            raise InvalidInput(f"--{name} {why} remove it")
+    say(f"\nrelative error at most {error:.0e} (certified); {bounds.seconds:.1f} s", style="dim")
+    print_report(out)

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import typer
 
+from lpbandits.cli import options
 from lpbandits.cli.screen import print_json, progress_bar, say
+from lpbandits.errors import InvalidInput
 from lpbandits.text import display
 
 
@@ -15,14 +17,13 @@ def data(
         None, "--from", help="Zip file or folder to install from, instead of a download."
     ),
     out: Path | None = typer.Option(None, show_default="lpb-example", help="Folder for the example."),
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
+    as_json: options.AsJson = False,
 ) -> None:
     """Write a small example log, or install a dataset in your cache folder, by download or from a file.
 
     Example: `lpb data example`, or `lpb data movielens 1m --from ml-1m.zip`
     """
     from lpbandits import validate
-    from lpbandits.errors import InvalidInput
 
     validate.as_choice(family, "family", ("example", "movielens"))
     for option, value, for_example in (("NAME", name, False), ("--from", source, False), ("--out", out, True)):
@@ -54,15 +55,15 @@ def _example(folder: Path, as_json: bool) -> None:
 
 def _movielens(name: str | None, source: Path | None, as_json: bool) -> None:
     from lpbandits import validate
-    from lpbandits.datasets.movielens import DATASETS, checked, install
-    from lpbandits.errors import InvalidInput
+    from lpbandits.datasets.movielens import DATASETS, install, stored_checks
 
     if name is None:
         raise InvalidInput(f"NAME is missing; give one of {', '.join(DATASETS)}, such as lpb data movielens 1m")
     validate.as_choice(name, "dataset", DATASETS)
     with progress_bar(f"MovieLens {name}") as report:
         folder = install(name, source, progress=report)
+    checks, terms = stored_checks(folder), DATASETS[name].terms
     if as_json:
-        print_json({"dataset": name, "folder": str(folder), "checked": checked(folder), "terms": DATASETS[name].terms})
-        return
-    typer.echo(f"MovieLens {name}: {display(folder, None)}\nChecked: {checked(folder)}\n{DATASETS[name].terms}")
+        print_json({"dataset": name, "folder": folder, "checked": checks, "terms": terms})
+    else:
+        typer.echo(f"MovieLens {name}: {display(folder, None)}\nChecked: {checks}\n{terms}")

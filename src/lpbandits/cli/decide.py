@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lpbandits.cli import workers
+from lpbandits.cli import options
 from lpbandits.cli.screen import notes, print_json, print_table, progress_bar, say
 from lpbandits.text import display
 
 if TYPE_CHECKING:
     from lpbandits.decisions.files import Summary
 
-NUMBERS = {"probability", "expected", "low", "high", "people", "share"}
+NUMBERS = ("probability", "expected", "low", "high", "people", "share")
 
 
 def decide(
@@ -23,8 +23,8 @@ def decide(
     out: Path | None = typer.Option(None, help="File for the decisions, **.parquet** or **.csv**."),
     policy: str = typer.Option(
         "auto",
-        help="Name of a policy (`lpb policies`). **auto**: the best policy of the model's evaluation, or the one that "
-        "suits the model.",
+        help="Name of a policy (`lpb policies`). **auto**: the best policy of the model's evaluation; without one, "
+        "taste if the model has a taste model, else lpbts.",
     ),
     exclude_seen: bool = typer.Option(False, "--exclude-seen", help="Exclude the actions of a person's history."),
     allowed: str | None = typer.Option(
@@ -38,18 +38,20 @@ def decide(
     unknown: str = typer.Option("error", help="Outcomes of actions that are not in the model: **error** or **skip**."),
     rewards: str = typer.Option("gaussian", help="Family of the rewards: gaussian, bernoulli or poisson."),
     noise: float | None = typer.Option(
-        None, show_default="the model's", help="Standard deviation of Gaussian rewards, as a prior guess."
+        None,
+        show_default="the model's",
+        help="Standard deviation of Gaussian rewards; a first guess for policies that estimate each person's noise.",
     ),
-    explore: float = typer.Option(0.0, help="Minimum probability of every allowed action, as trials need it."),
-    person: str | None = typer.Option(None, help="Column of the person; detected by default."),
-    action: str | None = typer.Option(None, help="Column of the action; detected by default."),
-    rating: str | None = typer.Option(None, help="Column of the reward; detected by default."),
-    seed: int = typer.Option(0, help="Random seed."),
-    jobs: workers.Jobs = None,
-    backend: workers.Backend = "processes",
-    address: workers.Address = None,
-    threads: workers.Threads = None,
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a summary."),
+    explore: float = typer.Option(0.0, help="Minimum probability of each allowed action, as in a randomised trial."),
+    person: str | None = typer.Option(None, help="Column of the person; found by its name by default."),
+    action: str | None = typer.Option(None, help="Column of the action; found by its name by default."),
+    rating: str | None = typer.Option(None, help="Column of the reward; found by its name by default."),
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    backend: options.Backend = "processes",
+    address: options.Address = None,
+    threads: options.Threads = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Decide for each person of a history: the next action, its probability, the runner-up and a forecast.
 
@@ -59,11 +61,11 @@ def decide(
     from lpbandits.decisions.files import decide_file
     from lpbandits.model import PreferenceModel
 
-    chosen_workers = workers.workers_of(jobs, backend, address)
+    chosen_workers = options.workers_of(jobs, backend, address)
     chosen = choose_policy(PreferenceModel.load(model), policy, rewards=rewards, noise=noise, explore=explore)
     if policy == "auto" and not as_json:
         typer.echo(f"note: {chosen.name}: {display(chosen.why, None)}", err=True)
-    with notes(), progress_bar("deciding (the first run compiles)") as report:
+    with notes(), progress_bar("deciding (the first run also compiles)") as report:
         summary = decide_file(
             chosen,
             history,
@@ -80,8 +82,8 @@ def decide(
         )
     if as_json:
         print_json(summary.to_dict())
-        return
-    _show(summary)
+    else:
+        _show(summary)
 
 
 def _show(summary: "Summary") -> None:
@@ -93,7 +95,7 @@ def _show(summary: "Summary") -> None:
     rows = [[display(one["name"]), f"{one['people']:,}", f"{one['share']:.1%}"] for one in summary.chosen]
     title = f"{summary.decided:,} of {summary.people:,} people, by {summary.policy}"
     print_table(title, ["most chosen", "people", "share"], rows, right=NUMBERS)
-    counts = {"without history": summary.without_history, "without allowed action": summary.nothing_left}
+    counts = {"without history": summary.without_history, "no action left": summary.nothing_left}
     counts |= {f"skipped {what}": count for what, count in summary.skipped.items()}
     parts = [f"{what}: {count:,}" for what, count in counts.items() if count]
     if summary.mean_probability is not None:

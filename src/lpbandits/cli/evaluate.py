@@ -5,25 +5,21 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from lpbandits.cli import reading, workers
-from lpbandits.cli.arguments import split_list
-from lpbandits.cli.screen import print_json, print_table, progress_bar, say, stage_bars
+from lpbandits.cli import options
+from lpbandits.cli.screen import print_json, print_report, print_table, progress_bar, say
 from lpbandits.text import LINE, display
 
 if TYPE_CHECKING:
     from lpbandits.evaluation import Evaluation
 
-MODEL = "model.json"
-"""File name of the model that is written next to a report."""
-
 
 def evaluate(
     context: typer.Context,
-    ratings: Path = typer.Argument(help=reading.KINDS),
+    ratings: Path = typer.Argument(help=options.KINDS),
     model: Path | None = typer.Option(
         None,
-        help="Model file to evaluate. It is refitted with the same settings without the held-out people, or used as it "
-        "is if none of these people are in its training data. The verdict is written into it, for `lpb decide`.",
+        help="Model file to evaluate. It is refitted with the same settings without the held-out people, or used "
+        "unchanged if none of these people are in its training data. The verdict is written into it, for `lpb decide`.",
     ),
     states: str = typer.Option("auto", help="Number of latent states, or **auto**: select on the development set."),
     scale: str | None = typer.Option(
@@ -37,29 +33,31 @@ def evaluate(
         help="Comma-separated names of policies (`lpb policies`), **random**, **item-knn**, **ease**, **ceiling** or "
         "**best-possible**. The popularity baseline is always included.",
     ),
-    people: int | None = typer.Option(None, show_default="2000", help="Maximum number of people to replay."),
+    people: int | None = typer.Option(None, show_default="2000", help="Maximum number of people in the report set."),
     repeats: bool = typer.Option(False, "--repeats", help="Allow actions to be played again, with the same reward."),
-    layout: reading.Layout = "auto",
-    person: reading.Person = None,
-    action: reading.Action = None,
-    rating: reading.Rating = None,
-    rank: reading.Rank = None,
-    duplicates: reading.Duplicates = "error",
-    decimal_comma: reading.DecimalComma = False,
-    min_person: reading.MinPerson = 0,
-    min_action: reading.MinAction = 0,
-    unpack_limit: reading.UnpackLimit = None,
+    layout: options.Layout = "auto",
+    person: options.Person = None,
+    action: options.Action = None,
+    rating: options.Rating = None,
+    rank: options.Rank = None,
+    duplicates: options.Duplicates = "error",
+    decimal_comma: options.DecimalComma = False,
+    min_person: options.MinPerson = 0,
+    min_action: options.MinAction = 0,
+    unpack_limit: options.UnpackLimit = None,
     seed: int = typer.Option(0, help="Random seed of the split and the policies."),
-    jobs: workers.Jobs = None,
-    backend: workers.Backend = "processes",
-    address: workers.Address = None,
-    threads: workers.Threads = None,
+    jobs: options.Jobs = None,
+    backend: options.Backend = "processes",
+    address: options.Address = None,
+    threads: options.Threads = None,
     out: Path | None = typer.Option(
         None, help="Folder for tables, manifest, charts, an HTML report and, without --model, a model."
     ),
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of tables."),
+    as_json: options.AsJson = False,
 ) -> None:
     """Compare policies with popularity by replaying held-out people of a log.
+
+    At least 12 people must have four or more ratings (three with --repeats) that are not all equal.
 
     Example: `lpb evaluate ratings.csv --model model.json --out verdict`
     """
@@ -67,20 +65,20 @@ def evaluate(
     from lpbandits.io.atomic import as_folder, check_writable
     from lpbandits.model import PreferenceModel
 
-    chosen_workers = workers.workers_of(jobs, backend, address)
+    chosen_workers = options.workers_of(jobs, backend, address)
     loaded = None if model is None else PreferenceModel.load(model)
     if model is not None:
         check_writable(model)
     if out is not None:
         as_folder(out)
-    log, seconds = reading.read_log(ratings, **reading.options_of(context))
-    with stage_bars() as report:
+    log, seconds = options.read_log(ratings, **options.read_options(context))
+    with progress_bar() as report:
         evaluation = run(
             log,
             model=loaded,
-            states=reading.number_of_states(states),
+            states=options.number_of_states(states),
             scale=scale,
-            policies=None if policies is None else split_list(policies),
+            policies=None if policies is None else options.split_list(policies),
             rounds=rounds,
             people=people,
             repeats=repeats,
@@ -91,44 +89,40 @@ def evaluate(
         )
     if loaded is not None and model is not None:
         loaded.replace(evaluation=evaluation.note()).save(model)
-    report_path = None
     if out is not None:
         from lpbandits.views.evaluation_report import save_evaluation
 
         with progress_bar("drawing charts"):
-            report_path = save_evaluation(evaluation, out, source=ratings.name)
+            save_evaluation(evaluation, out, source=ratings.name)
         if model is None:
+            model = out / "model.json"
             with progress_bar("refitting the model to all people"):
-                evaluation.refit(log, threads=threads, jobs=chosen_workers).save(out / MODEL)
-            model = out / MODEL
+                evaluation.refit(log, threads=threads, jobs=chosen_workers).save(model)
     if as_json:
         times = {"read": round(seconds, 3), **evaluation.seconds}
-        paths = {"report": report_path, "model": model}
-        files = {name: None if path is None else str(path) for name, path in paths.items()}
+        files = {"report": None if out is None else out / "report.html", "model": model}
         print_json({**evaluation.to_dict(), "seconds": times, **files})
-        return
-    _show(evaluation, report_path, model)
+    else:
+        _show(evaluation, out, model)
 
 
-def _show(evaluation: "Evaluation", report: Path | None, model: Path | None) -> None:
+def _show(evaluation: "Evaluation", out: Path | None, model: Path | None) -> None:
     from lpbandits.evaluation.results import titled
-    from lpbandits.views.evaluation_report import GAIN, describe, group_table, loss_summary, score_table
+    from lpbandits.views.evaluation_report import describe, group_table, loss_summary, score_table
 
+    rule = "Scores: 0 is a person's mean rating, 1 is one standard deviation above it."
     columns, rows = score_table(evaluation)
-    print_table(describe(evaluation), columns, rows, right={*columns[1:-2], GAIN})
-    say("Scores: 0 is a person's mean rating, 1 is one standard deviation above it.", style="dim")
+    print_table(describe(evaluation), columns, rows, right=columns[1:-1], note=rule)
     if evaluation.candidate is not None:
-        columns, rows = group_table(evaluation)
         title = f"\nGain of {titled(evaluation.candidate)} by group"
-        print_table(title, columns, rows, right=set(columns[1:]))
-        say(loss_summary(evaluation), style="dim")
+        columns, rows = group_table(evaluation)
+        print_table(title, columns, rows, right=columns[1:], note=loss_summary(evaluation))
     for note in evaluation.warnings:
         say(f"note: {display(note, LINE)}", style="yellow")
     for name, why in evaluation.left_out.items():
-        say(f"left out: {titled(name)}: {display(why, LINE)}", style="yellow")
+        say(f"not evaluated: {titled(name)}: {display(why, LINE)}", style="yellow")
     say(f"\n{evaluation.verdict}", style="bold")
-    if report is not None:
-        say(f"Report: {display(report, None)}")
+    print_report(out)
     if model is not None:
         path = display(model, None)
         say(f"Model: {path} (next: lpb decide --model {path} history.csv)")

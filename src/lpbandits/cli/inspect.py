@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from lpbandits.cli.screen import print_json, print_table, progress_bar, say
-from lpbandits.text import LINE, display, unique_labels
+from lpbandits.cli import options
+from lpbandits.cli.screen import print_json, print_report, print_table, progress_bar, say
+from lpbandits.text import LINE, display, pluralize, unique_labels
 
 if TYPE_CHECKING:
     from lpbandits.inspection.inspect import Inspection
@@ -17,37 +18,38 @@ MAX_COLUMNS = 12
 
 def inspect(
     model: Path = typer.Argument(help="Model file of `lpb fit`."),
-    top: int = typer.Option(5, help="Number of actions at each end, of pairs and of disagreements."),
+    top: int = typer.Option(
+        5, help="Length of each list: first and last actions, informative pairs, and actions on which states disagree."
+    ),
     names: Path | None = typer.Option(
         None, help="CSV of labels and names, or a MovieLens folder; by default the names in the model."
     ),
     out: Path | None = typer.Option(None, help="Folder for charts and an HTML report."),
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of tables."),
+    as_json: options.AsJson = False,
 ) -> None:
     """Show the states of a model, their uncertainty, the most informative pairs of actions, and the taste.
 
     Example: `lpb inspect model.json --out report`
     """
-    from lpbandits.data.names import read_names, unmatched
-    from lpbandits.inspection.facts import warning_lines
+    from lpbandits.data.names import name_actions, read_names
+    from lpbandits.inspection.facts import verdict_lines, warning_lines
     from lpbandits.inspection.inspect import inspect_model
     from lpbandits.model import PreferenceModel
 
     new_names = None if names is None else read_names(names)
     loaded = PreferenceModel.load(model)
     inspection = inspect_model(loaded, top=top, names=new_names)
-    if new_names is not None and (note := unmatched(new_names, loaded.actions)):
+    for note in name_actions(loaded.actions, new_names).warnings:
         typer.echo(f"warning: {display(note, LINE)}", err=True)
-    written = None
     if out is not None:
         from lpbandits.views.model_report import save_inspection
 
         with progress_bar("drawing charts"):
-            written = save_inspection(inspection, out, source=model.name)
+            save_inspection(inspection, out, source=model.name)
     if as_json:
         print_json(inspection.to_dict())
         return
-    for line in inspection.verdict.lines():
+    for line in verdict_lines(inspection.evaluation):
         say(line, style="bold")
     _show_states(inspection, display(model, None))
     if not inspection.silence:
@@ -55,19 +57,19 @@ def inspect(
     _show_taste(inspection)
     for warning in warning_lines(inspection.fit):
         say(f"warning: {warning}", style="yellow")
-    if written is not None:
-        say(f"\nReport: {display(written, None)}")
+    if out is not None:
+        say("")
+    print_report(out)
 
 
 def _show_states(inspection: "Inspection", source: str) -> None:
     from lpbandits.inspection.facts import fit_lines, noise_line
     from lpbandits.inspection.inspect import FIRST, MEANS, PAIRS, place_rule, place_table, state_table
-    from lpbandits.text import pluralize
 
     sizes = f"{pluralize(len(inspection.states), 'state')}, {pluralize(inspection.actions, 'action')}"
     if inspection.fit.people is not None:
         sizes += f", fitted to {pluralize(inspection.fit.people, 'person', 'people')}"
-    print_table(f"{source}: {sizes}", *state_table(inspection), right={"share", "people", MEANS, PAIRS})
+    print_table(f"{source}: {sizes}", *state_table(inspection), right=("share", "people", MEANS, PAIRS))
     if any(s.unknown for s in inspection.states):
         say("Actions never compared in a state are left out of its lists and of everything below.", style="dim")
     if inspection.silence:
@@ -77,8 +79,7 @@ def _show_states(inspection: "Inspection", source: str) -> None:
     few = inspection.first(MAX_COLUMNS)
     columns, rows = place_table(few)
     if rows:
-        print_table("\nUncertainty of the first ranks", columns, rows, right={FIRST})
-        say(place_rule(few), style="dim")
+        print_table("\nUncertainty of the first ranks", columns, rows, right=(FIRST,), note=place_rule(few))
 
 
 def _show_contrasts(inspection: "Inspection") -> None:
@@ -87,17 +88,18 @@ def _show_contrasts(inspection: "Inspection") -> None:
     part = f", for the first {MAX_COLUMNS} (all: --json)" if len(inspection.states) > MAX_COLUMNS else ""
     few = inspection.first(MAX_COLUMNS).contrasts
     if few.pairs:
-        print_table(f"\n{pairs.ASK}", *pairs.pair_table(inspection.contrasts), right={pairs.TELLS, pairs.GUESSED})
         largest = max(s.share for s in inspection.states)
-        say(pairs.pair_rule(inspection.contrasts, actions=inspection.actions, largest=largest), style="dim")
+        rule = pairs.pair_rule(inspection.contrasts, actions=inspection.actions, largest=largest)
+        numeric = (pairs.TELLS, pairs.GUESSED)
+        print_table(f"\n{pairs.ASK}", *pairs.pair_table(inspection.contrasts), right=numeric, note=rule)
     if few.traits:
-        print_table(f"\n{pairs.TRAITS}{part}", *pairs.trait_table(few), right={pairs.MEMBERS, pairs.OTHERS})
-        say(pairs.TRAIT_RULE, style="dim")
+        numeric = (pairs.MEMBERS, pairs.OTHERS)
+        print_table(f"\n{pairs.TRAITS}{part}", *pairs.trait_table(few), right=numeric, note=pairs.TRAIT_RULE)
     numbers = [str(s.state) for s in inspection.states[:MAX_COLUMNS]]
     if len(numbers) > 1:
         rows = [[numbers[z], *("–" if x is None else f"{x:.0%}" for x in row)] for z, row in enumerate(few.kendall)]
         title = f"\nShare of action pairs that two states order differently{part}"
-        print_table(title, ["state", *numbers], rows, right=set(numbers))
+        print_table(title, ["state", *numbers], rows, right=numbers)
     if disagreements := inspection.contrasts.disagreements:
         rows = [
             [name, f"{d.spread:.0%}", *("–" if r is None else str(r) for r in d.ranks[:MAX_COLUMNS])]
@@ -105,7 +107,7 @@ def _show_contrasts(inspection: "Inspection") -> None:
         ]
         columns = ["action", "spread", *(f"in {name}" for name in numbers)]
         title = f"\nActions with the most different ranks (1 is best, – unknown){part}"
-        print_table(title, columns, rows, right=set(columns[1:]))
+        print_table(title, columns, rows, right=columns[1:])
 
 
 def _show_taste(inspection: "Inspection") -> None:
@@ -115,5 +117,4 @@ def _show_taste(inspection: "Inspection") -> None:
         return
     say("\n" + "\n".join(taste_lines(inspection.taste)))
     if inspection.taste.directions:
-        print_table("\nStrongest factors of the taste", *taste_table(inspection.taste))
-        say(TASTE_RULE, style="dim")
+        print_table("\nStrongest taste factors", *taste_table(inspection.taste), note=TASTE_RULE)

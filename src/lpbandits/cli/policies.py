@@ -2,15 +2,16 @@
 
 import typer
 
+from lpbandits.cli import options
 from lpbandits.cli.screen import print_json, print_table
 from lpbandits.text import LINE, display
 
 
 def policies(
     feedback: str | None = typer.Option(None, help="List only policies that learn from **rewards** or **duels**."),
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a table."),
+    as_json: options.AsJson = False,
 ) -> None:
-    """List the policies with what each knows before the first round, most first, and what it assumes.
+    """List the policies, those with most prior knowledge first, with what each knows, and what it assumes or does.
 
     Example: `lpb policies --feedback duels`
     """
@@ -27,6 +28,7 @@ def policies(
         print_json({entry.name: {key: getattr(entry, key) for key in keys} for entry in entries})
         return
     columns = ["knows", "name", "assumes"]
+    headings = [*columns[:-1], "assumes / does"]
     for outcomes in ("rewards", "duels"):
         rows, previous = [], ""
         for entry in sorted(entries, key=lambda entry: entry.place):
@@ -35,4 +37,4 @@ def policies(
                 rows.append(["" if knows == previous else knows, *others])
                 previous = knows
         if rows:
-            print_table(f"Learning from {outcomes}", columns, rows)
+            print_table(f"Learning from {outcomes}", headings, rows)

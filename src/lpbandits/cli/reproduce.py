@@ -2,11 +2,11 @@
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from lpbandits.cli import workers
+from lpbandits.cli import options
 from lpbandits.cli.screen import print_json, print_table, progress_bar, say
 from lpbandits.text import LINE, display
 
@@ -17,26 +17,23 @@ def reproduce(
     ),
     show: bool = typer.Option(False, "--list", help="List the figures and exit."),
     quick: bool = typer.Option(
-        False,
-        help="Run fewer people, settings and draws: about a minute, too few to settle claims.",
+        False, help="Run fewer people, settings and draws: takes about a minute, but leaves most claims unsettled."
     ),
     draws: int | None = typer.Option(None, help="Draws of the orderings; default 3 to 48 by figure, 2 with --quick."),
     people: int | None = typer.Option(None, help="People per state; default 50, 10 with --quick."),
     rounds: int = typer.Option(200, help="Rounds per person."),
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            show_default="one per core",
-            help="Parallel workers: processes, or tasks on a cluster. Results do not depend on it.",
-        ),
-    ] = None,
-    backend: workers.Backend = "processes",
-    address: workers.Address = None,
-    threads: workers.Threads = None,
-    seed: int = typer.Option(0, help="Random seed."),
+    jobs: int | None = typer.Option(
+        None,
+        show_default="one per core",
+        help="Number of processes, or of tasks on a cluster. Does not change results.",
+    ),
+    backend: options.Backend = "processes",
+    address: options.Address = None,
+    threads: options.Threads = None,
+    seed: options.Seed = 0,
     out: Path = typer.Option(Path("results"), help="Output folder for report, claims, figures and tables."),
     resume: bool = typer.Option(False, help="Skip cases that an interrupted run has finished."),
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
+    as_json: options.AsJson = False,
 ) -> None:
     """Reproduce the figures of the paper, and further ones (**beyond**), and check the claims.
 
@@ -52,12 +49,12 @@ def reproduce(
         _show_list(listing(), as_json=as_json)
         return
     by_default = (jobs, backend, address) == (None, "processes", None)
-    chosen_workers = Workers() if by_default else workers.workers_of(jobs, backend, address)
-    size = replace(QUICK if quick else FULL, rounds=validate.as_count(rounds, "rounds"))
-    if draws is not None:
-        size = replace(size, draws=validate.as_count(draws, "draws"))
-    if people is not None:
-        size = replace(size, people=validate.as_count(people, "people"))
+    chosen_workers = Workers() if by_default else options.workers_of(jobs, backend, address)
+    sizes = {"rounds": rounds, "draws": draws, "people": people}
+    counts: dict[str, Any] = {
+        name: validate.as_count(value, name) for name, value in sizes.items() if value is not None
+    }
+    size = replace(QUICK if quick else FULL, **counts)
     with progress_bar("reproducing") as report:
         done = run(
             figures or [],
@@ -70,17 +67,15 @@ def reproduce(
             progress=report,
         )
     for why in done.recomputed:
-        typer.echo(f"note: computed again: {display(why, LINE)}", err=True)
+        typer.echo(f"note: recomputed: {display(why, LINE)}", err=True)
     if as_json:
-        claims = {"claims": [asdict(claim) for claim in done.claims], "skipped": done.skipped}
-        print_json({**claims, "recomputed": done.recomputed, "seconds": done.seconds, "report": str(done.report)})
+        names = ("skipped", "recomputed", "seconds", "report")
+        claims = {"claims": [asdict(claim) for claim in done.claims]}
+        print_json(claims | {name: getattr(done, name) for name in names})
         return
     for source, title in (("paper", "Claims of the paper"), ("beyond", "Beyond the paper")):
-        rows = [
-            [claim.verdict, claim.claim, claim.measure, claim.effect_text]
-            for claim in done.claims
-            if claim.source == source
-        ]
+        claims_of = [claim for claim in done.claims if claim.source == source]
+        rows = [[claim.verdict, claim.claim, claim.measure, claim.effect_text] for claim in claims_of]
         if rows:
             print_table(title, ["verdict", "claim", "measure", "effect [95 %]"], rows)
     for name, why in done.skipped.items():
@@ -94,15 +89,11 @@ def _show_list(figures: list[dict[str, Any]], *, as_json: bool) -> None:
         return
     columns = ["name", "shows", "settings", "draws", "data"]
     for group, title in (("paper", "Figures of the paper"), ("beyond", "Beyond the paper")):
-        rows = [
-            [figure["name"], figure["shows"], str(len(figure["settings"])), str(figure["draws"]), _needs(figure)]
-            for figure in figures
-            if figure["group"] == group
-        ]
-        print_table(title, columns, rows, right={"settings", "draws"})
-
-
-def _needs(figure: dict[str, Any]) -> str:
-    if figure["needs_data"] is None:
-        return "–"
-    return f"MovieLens {figure['needs_data']}" + ("" if figure["data_here"] else " (not installed)")
+        rows = []
+        for figure in figures:
+            if figure["group"] == group:
+                data = "–" if figure["needs_data"] is None else f"MovieLens {figure['needs_data']}"
+                data += "" if figure["data_here"] else " (not installed)"
+                sizes = [str(len(figure["settings"])), str(figure["draws"])]
+                rows.append([figure["name"], figure["shows"], *sizes, data])
+        print_table(title, columns, rows, right=("settings", "draws"))

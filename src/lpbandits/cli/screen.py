@@ -4,9 +4,11 @@ Labels, names and paths are printed literally: markup, emoji codes and control c
 """
 
 import json
+import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -14,51 +16,35 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from lpbandits import progress
 from lpbandits.errors import LockInWarning
 from lpbandits.text import LINE, display
-
-Report = Callable[[str, int, int], None]
 
 STAGE = 40
 """Maximum number of characters of a stage's name."""
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Report]:
-    """Show one progress bar."""
-    with _bars() as progress:
-        task = progress.add_task(what, total=None)
-
-        def report(stage: str, done: int, total: int) -> None:
-            progress.update(task, description=f"{what}: {display(stage, STAGE)}", completed=done, total=total)
-
-        yield report
-
-
-@contextmanager
-def stage_bars() -> Iterator[Report]:
-    """Show a progress bar per stage."""
-    with _bars() as progress:
-        tasks: dict[str, TaskID] = {}
-
-        def report(stage: str, done: int, total: int) -> None:
-            if stage not in tasks:
-                tasks[stage] = progress.add_task(display(stage, STAGE), total=total)
-            progress.update(tasks[stage], completed=done, total=total)
-
-        yield report
-
-
-def _bars() -> Progress:
-    """Return progress bars on stderr, disabled if it is not a terminal."""
-    console = _plain_console(stderr=True)
+def progress_bar(what: str = "") -> Iterator[progress.Progress]:
+    """Show one progress bar with a name, or without a name one per stage, on stderr if it is a terminal."""
     columns = (
         TextColumn("{task.description:<18}", markup=False),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
         TimeElapsedColumn(),
     )
-    return Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
+    console = _console(stderr=True)
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bars:
+        tasks: dict[str, TaskID] = {what: bars.add_task(what, total=None)} if what else {}
+
+        def report(stage: str, done: int, total: int) -> None:
+            name = display(stage, STAGE)
+            if not what and stage not in tasks:
+                tasks[stage] = bars.add_task(name, total=total)
+            text = f"{what}: {name}" if what else name
+            bars.update(tasks[what or stage], description=text, completed=done, total=total)
+
+        yield report
 
 
 @contextmanager
@@ -72,8 +58,8 @@ def notes() -> Iterator[None]:
 
 
 def print_json(content: Any) -> None:
-    """Print one JSON object."""
-    typer.echo(json.dumps(content, allow_nan=False))
+    """Print one JSON object; paths are text."""
+    typer.echo(json.dumps(content, allow_nan=False, default=os.fspath))
 
 
 def say(text: str, *, style: str = "") -> None:
@@ -81,25 +67,31 @@ def say(text: str, *, style: str = "") -> None:
     _console().print("\n".join(display(line, None) for line in text.split("\n")), style=style)
 
 
-def print_table(title: str, columns: list[str], rows: list[list[str]], *, right: set[str] | None = None) -> None:
-    """Print a table; columns in `right` are aligned to the right."""
+def print_table(
+    title: str, columns: list[str], rows: list[list[str]], *, right: Collection[str] = (), note: str = ""
+) -> None:
+    """Print a table and a note; columns in `right` are aligned to the right."""
     table = Table(header_style="bold", box=None, pad_edge=False, show_edge=False)
     for name in columns:
-        number = name in (right or set())
+        number = name in right
         table.add_column(display(name, None), justify="right" if number else "left", no_wrap=number, overflow="fold")
     for row in rows:
         table.add_row(*(display(cell, None) for cell in row))
     say(title, style="bold")
     _console().print(table)
+    if note:
+        say(note, style="dim")
 
 
-def _console() -> Console:
-    """Return the console for stdout; its width is 120 columns if stdout is not a terminal."""
-    console = _plain_console()
-    if not console.is_terminal:
+def print_report(folder: Path | None) -> None:
+    """Print the path of the report in a folder, if one was written."""
+    if folder is not None:
+        say(f"Report: {display(folder / 'report.html', None)}")
+
+
+def _console(*, stderr: bool = False) -> Console:
+    """Return a console; stdout has 120 columns if it is not a terminal."""
+    console = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    if not (stderr or console.is_terminal):
         console.width = 120
     return console
-
-
-def _plain_console(*, stderr: bool = False) -> Console:
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)

@@ -1,23 +1,23 @@
-"""`lpb simulate`: compare policies in simulation."""
+"""`lpb simulate` and `lpb demo`: compare policies in simulation."""
 
+import inspect
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lpbandits.cli import workers
-from lpbandits.cli.arguments import is_given, split_list
-from lpbandits.cli.reading import read_log
-from lpbandits.cli.screen import notes, print_json, print_table, progress_bar, say
+from lpbandits.cli import options
+from lpbandits.cli.screen import notes, print_json, print_report, print_table, progress_bar, say
+from lpbandits.errors import InvalidInput
 from lpbandits.text import display
 
 if TYPE_CHECKING:
-    from lpbandits.simulation import Results
     from lpbandits.worlds import World
 
-NUMBERS = {"regret", "± se", "sd", "median", "5-95 %", "best action", "true state", "weak regret", "both best"}
+NUMBERS = ("regret", "± se", "sd", "median", "5-95 %", "best action", "true state", "weak regret", "both best")
 DEFAULT = {"rewards": "lpbts,mts,ts,ts-top", "duels": "lpb-duel,double-ts"}
-OF_WORLDS = (
+WORLD_OPTIONS = (
     *("states", "actions", "scale", "gap", "jitter", "noise", "base", "spread", "gaps", "swap"),
     *("model_error", "assumed_noise", "noise_family", "model", "rewards", "log", "least"),
 )
@@ -31,7 +31,9 @@ def simulate(
     people: int = typer.Option(50, help="People per state; with --log, people in total."),
     rounds: int | None = typer.Option(None, show_default="200; --least with --log", help="Rounds per person (T)."),
     scale: str = typer.Option(
-        "same", help="**same**: people of a state share mean rewards; **different**: each person has own means."
+        "same",
+        help="**same**: people of a state share mean rewards; **different**: each person has their own, in the state's "
+        "order.",
     ),
     gap: float = typer.Option(0.2, help="Minimum gap between consecutive means (Δ)."),
     noise: float | None = typer.Option(
@@ -43,15 +45,17 @@ def simulate(
         help="Policies, separated by commas; see `lpb policies`. Default **lpbts,mts,ts,ts-top**; for duels "
         "**lpb-duel,double-ts**.",
     ),
-    feedback: str = typer.Option("rewards", help="Feedback: **rewards**, or **duels** (the winner of two actions)."),
+    feedback: str = typer.Option("rewards", help="Observed: **rewards**, or **duels** (the winner of two actions)."),
     comparison: str = typer.Option("rewards", help="Winner of a duel: by noisy **rewards** or **bradley-terry**."),
-    seed: int = typer.Option(0, help="Random seed."),
+    seed: options.Seed = 0,
     first: str = typer.Option("prior", help="First action of sampling policies: **prior** or **uniform**."),
     jitter: float = typer.Option(0.05, help="Random part of the gaps (ε)."),
     base: float | None = typer.Option(
         None, help="Level of the means (C); default 9 on the same scale, 6 on different scales."
     ),
-    spread: float = typer.Option(0.4, help="Spread of people's levels on different scales, divided by k (γ)."),
+    spread: float = typer.Option(
+        0.4, help="With --scale different: range of people's levels, divided by the number of actions (γ)."
+    ),
     gaps: str = typer.Option(
         "paper",
         help="Gaps between consecutive means: **paper** (--gap and --jitter); **exponential** (mean 0.225); **cliff** "
@@ -77,12 +81,12 @@ def simulate(
     settings: list[str] = typer.Option(
         [], "--set", help="Further setting of the world as name=value; can be repeated."
     ),
-    jobs: workers.Jobs = None,
-    backend: workers.Backend = "processes",
-    address: workers.Address = None,
-    threads: workers.Threads = None,
-    out: Path | None = typer.Option(None, help="Output folder for tables, charts and an HTML report."),
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a table."),
+    jobs: options.Jobs = None,
+    backend: options.Backend = "processes",
+    address: options.Address = None,
+    threads: options.Threads = None,
+    out: options.ReportFolder = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Compare policies on the same people and the same random draws.
 
@@ -93,24 +97,21 @@ def simulate(
     from lpbandits.simulation import simulate as run
     from lpbandits.worlds import DuellingWorld
 
-    chosen_workers = workers.workers_of(jobs, backend, address)
+    chosen_workers = options.workers_of(jobs, backend, address)
     validate.as_choice(feedback, "feedback", DEFAULT)
     duels = feedback == "duels"
-    options = {name: context.params[name] for name in context.params if is_given(context, name)}
-    _refuse(options, "first" if duels else "comparison", f"has no effect for {feedback}")
-    if duels:
-        _refuse(options, "assumed_noise", "has no effect for duels")
+    unused = ("first", "assumed_noise") if duels else ("comparison",)
+    options.reject(context, unused, f"has no effect for {feedback}; remove it")
     chosen = world or ("replay" if log is not None else "means" if model is not None else "synthetic")
-    place = world_of(chosen, {name: options[name] for name in OF_WORLDS if name in options}, settings)
+    place = world_of(chosen, {k: v for k, v in options.given(context).items() if k in WORLD_OPTIONS}, settings)
     if duels:
         place = DuellingWorld(place, comparison)
     if out is not None:
         as_folder(out)
-    names = split_list(DEFAULT[feedback] if policies is None else policies)
-    with notes(), progress_bar("simulating (a first run also compiles)") as report:
+    with notes(), progress_bar("simulating (the first run also compiles)") as report:
         results = run(
             place,
-            names,
+            options.split_list(DEFAULT[feedback] if policies is None else policies),
             people=people,
             rounds=(least if chosen == "replay" else 200) if rounds is None else rounds,
             draws=draws,
@@ -121,24 +122,55 @@ def simulate(
             threads=threads,
             progress=report,
         )
-    written = None
     if out is not None:
         from lpbandits.views.comparison_report import save_comparison
 
         with progress_bar("drawing charts"):
-            written = save_comparison(results, out)
+            save_comparison(results, out)
     if as_json:
         print_json(results.to_dict())
         return
-    _show(results, written)
+    from lpbandits.views.tables import comparison as table_of
+    from lpbandits.views.tables import described
+
+    print_table(described(results), *table_of(results), right=NUMBERS)
+    people = len(next(iter(results.policies.values())).people["regret"])
+    decisions = people * results.settings["rounds"] * len(results.policies)
+    say(f"\n{decisions:,} decisions in {results.seconds:.2f} s", style="dim")
+    print_report(out)
 
 
-def world_of(name: str, options: dict[str, Any], settings: list[str]) -> "World":
+def demo(
+    out: Path = typer.Option(Path("lpb-demo"), help="Output folder for tables, charts and the HTML report."),
+    seed: options.Seed = 0,
+    draws: int = typer.Option(10, help="Independent draws of the orderings."),
+    as_json: options.AsJson = False,
+) -> None:
+    """Compare lpbTS with mTS and TS on simulated people, on the same scale and on different scales.
+
+    Example: `lpb demo --out my-demo --seed 1`
+    """
+    from lpbandits.io.atomic import as_folder
+    from lpbandits.views.comparison_report import findings, run_demo
+    from lpbandits.views.tables import comparison, described
+
+    as_folder(out)
+    with progress_bar("simulating (the first run also compiles)") as report:
+        by_scale = run_demo(out, seed=seed, draws=draws, progress=report)
+    if as_json:
+        print_json({scale: results.to_dict() for scale, results in by_scale.items()})
+        return
+    for results in by_scale.values():
+        print_table(described(results), *comparison(results), right=NUMBERS)
+        say("")
+    for sentence in findings(by_scale):
+        say(f"• {sentence}")
+    say(f"\nPicture: {display(out / 'regret.png', None)}\nReport:  {display(out / 'report.html', None)}")
+
+
+def world_of(name: str, chosen: dict[str, Any], settings: list[str]) -> "World":
     """Build a world from options; an option that the world does not have is an error."""
-    import inspect
-
     from lpbandits import validate
-    from lpbandits.errors import InvalidInput
     from lpbandits.model import PreferenceModel
     from lpbandits.policies.registry import load_outside
     from lpbandits.worlds import WORLDS
@@ -154,23 +186,23 @@ def world_of(name: str, options: dict[str, Any], settings: list[str]) -> "World"
                 f"--set {validate.short_repr(pair)} is not a setting of the world {name!r}; it has {', '.join(takes)}"
                 + validate.did_you_mean(key, takes)
             )
-        if key in options:
+        if key in chosen:
             raise InvalidInput(f"{key} is set twice, once by --set {validate.short_repr(pair)}; set it once")
-        options[key] = Path(value) if key in ("model", "log") else _value(value)
-    understood = {*takes, "noise"} if "rewards" in takes else takes
-    for key in options:
-        _refuse(options if key not in understood else {}, key, f"is not a setting of the world {name!r}")
-    for key, option in (("model", "--model model.json"), ("log", "--log ratings.csv")):
-        if key in takes and key not in options:
-            raise InvalidInput(f"the world {name!r} needs a {key}; add {option}")
-    if isinstance(options.get("model"), Path):
-        options["model"] = PreferenceModel.load(options["model"])
+        chosen[key] = Path(value) if key in ("model", "log") else _value(value)
+    accepted = {*takes, "noise"} if "rewards" in takes else takes
+    if unknown := [key.replace("_", "-") for key in chosen if key not in accepted]:
+        raise InvalidInput(f"--{unknown[0]} is not a setting of the world {name!r}; remove it")
+    files = {"model": "model.json", "log": "ratings.csv"}
+    if missing := [key for key in files if key in takes and key not in chosen]:
+        raise InvalidInput(f"the world {name!r} needs a {missing[0]}; add --{missing[0]} {files[missing[0]]}")
+    if "model" in chosen:
+        chosen["model"] = PreferenceModel.load(chosen["model"])
     if "rewards" in takes:
-        _set_rewards(options, factory)
-    if isinstance(options.get("log"), Path):
-        options["log"], _ = read_log(options["log"])
+        _set_rewards(chosen, factory)
+    if "log" in chosen:
+        chosen["log"], _ = options.read_log(chosen["log"])
     try:
-        world: World = factory(**options)
+        world: World = factory(**chosen)
     except TypeError as error:
         if "argument" not in str(error):
             raise
@@ -180,48 +212,23 @@ def world_of(name: str, options: dict[str, Any], settings: list[str]) -> "World"
     return world
 
 
-def _set_rewards(options: dict[str, Any], factory: Any) -> None:
+def _set_rewards(chosen: dict[str, Any], factory: Any) -> None:
     """Combine the family and the noise to `Rewards`; the default noise of the world "means" is the model's."""
     from lpbandits.model import as_model
     from lpbandits.rewards import Rewards
     from lpbandits.worlds import MeansWorld
     from lpbandits.worlds.means import model_rewards
 
-    if not {"rewards", "noise"} & set(options):
+    if not {"rewards", "noise"} & set(chosen):
         return
-    family, noise = options.get("rewards", "gaussian"), options.pop("noise", None)
+    family, noise = chosen.get("rewards", "gaussian"), chosen.pop("noise", None)
     from_model = noise is None and factory is MeansWorld
-    options["rewards"] = model_rewards(as_model(options["model"]), family) if from_model else Rewards(family, noise)
+    chosen["rewards"] = model_rewards(as_model(chosen["model"]), family) if from_model else Rewards(family, noise)
 
 
 def _value(text: str) -> Any:
     """Parse the value of a setting as JSON, or return the text."""
-    import json
-
-    from lpbandits.errors import InvalidInput
-
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
-        return text
     except (ValueError, RecursionError):
-        raise InvalidInput("the value of --set has too many digits or brackets") from None
-
-
-def _refuse(options: dict[str, Any], name: str, why: str) -> None:
-    """Reject an option that has no effect."""
-    from lpbandits.errors import InvalidInput
-
-    if name in options:
-        raise InvalidInput(f"--{name.replace('_', '-')} {why}; remove it")
-
-
-def _show(results: "Results", written: Path | None) -> None:
-    from lpbandits.views.tables import comparison, described
-
-    print_table(described(results), *comparison(results), right=NUMBERS)
-    people = len(next(iter(results.policies.values())).people["regret"])
-    decisions = people * results.settings["rounds"] * len(results.policies)
-    say(f"\n{decisions:,} decisions in {results.seconds:.2f} s", style="dim")
-    if written is not None:
-        say(f"Report: {display(written, None)}")
+        return text

@@ -1,0 +1,180 @@
+"""Options that several commands share: workers, output and the log of ratings, with the calls that read it."""
+
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from typer.core import TyperCommand
+
+from lpbandits.cli.screen import progress_bar
+from lpbandits.errors import InvalidInput
+from lpbandits.text import display
+
+if TYPE_CHECKING:
+    from lpbandits.data import ChunkedRatings, Ratings
+    from lpbandits.parallel import Workers
+
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        show_default="this process only",
+        help="Number of worker processes; on a cluster, number of jobs at a time. Does not change results.",
+    ),
+]
+Backend = Annotated[
+    str,
+    typer.Option(
+        help="**processes** of this machine, or **dask**: the cluster at --address, or without it a temporary one on "
+        "this machine (pip install 'lpbandits[dask]')."
+    ),
+]
+Address = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://10.0.0.1:8786.")]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        show_default="the cores, shared among --jobs", help="Number of threads per process. Does not change results."
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Random seed.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+ReportFolder = Annotated[Path | None, typer.Option(help="Output folder for tables, charts and an HTML report.")]
+
+KINDS = (
+    "CSV or TSV (may be gzipped), Parquet or many of them (**'ratings/*.parquet'**), Excel, PrefLib rankings, or a "
+    "MovieLens folder or zip."
+)
+
+Layout = Annotated[
+    str,
+    typer.Option(
+        help="Layout of the table: **long** (one rating per row), **wide** (a column per action), **rankings** "
+        "(actions in order of preference), or **auto**: detect."
+    ),
+]
+Person = Annotated[str | None, typer.Option(help="Column that holds the person; found by its name by default.")]
+Action = Annotated[str | None, typer.Option(help="Column that holds the action; found by its name by default.")]
+Rating = Annotated[str | None, typer.Option(help="Column that holds the rating; found by its name by default.")]
+Rank = Annotated[str | None, typer.Option(help="Column that holds a rank, 1 the best, instead of a rating.")]
+Duplicates = Annotated[
+    str,
+    typer.Option(help="A person's second rating of an action: **error**, keep the **last** row, or the **mean**."),
+]
+DecimalComma = Annotated[bool, typer.Option("--decimal-comma", help="Read 4,5 as 4.5.")]
+MinPerson = Annotated[int, typer.Option(help="Keep people with at least this many ratings.")]
+MinAction = Annotated[int, typer.Option(help="Then keep actions with at least this many ratings.")]
+UnpackLimit = Annotated[
+    str | None,
+    typer.Option(
+        help="Maximum decompressed size, such as **50GB**; default: 200 times the file's size, within 64 MiB and 20 GB."
+    ),
+]
+
+
+def workers_of(jobs: int | None, backend: str, address: str | None) -> "int | Workers | None":
+    """Validate the options, before a command reads files, and return what the library takes as `jobs`."""
+    from lpbandits.parallel import Workers
+
+    if backend == "processes" and address is None:
+        if jobs is not None:
+            Workers(jobs)
+        return jobs
+    return Workers(jobs, backend, address)  # type: ignore[arg-type] # validated there
+
+
+def split_list(text: str) -> list[str]:
+    """Return the items of a comma-separated list.
+
+    >>> split_list("lpbts, ts,")
+    ['lpbts', 'ts']
+    """
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def given(context: typer.Context) -> dict[str, Any]:
+    """Return the options that are on the command line."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name: context.params[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"}
+
+
+def reject(context: typer.Context, names: Iterable[str], why: str) -> None:
+    """Raise if one of these options is on the command line."""
+    for name in names:
+        if name in given(context):
+            raise InvalidInput(f"--{name.replace('_', '-')} {why}")
+
+
+_LAYOUTS = {
+    "wide": "a column per action",
+    "rankings": "each person's actions in order of preference; ratings stand for ranks, and only their order counts",
+}
+
+
+def read_log(source: Path, **options: Any) -> "tuple[Ratings, float]":
+    """Return a log in memory and the seconds that reading took."""
+    from lpbandits.data import read_ratings
+
+    start = time.perf_counter()
+    with progress_bar("reading"):
+        log = read_ratings(source, **options)
+    _note_layout(log.layout, options.get("layout", "auto"))
+    return log, time.perf_counter() - start
+
+
+@contextmanager
+def open_log(source: Path, **options: Any) -> "Iterator[tuple[Ratings | ChunkedRatings, float]]":
+    """Yield a log in memory or on disk, and the seconds that reading took."""
+    from lpbandits.data import open_ratings
+
+    start = time.perf_counter()
+    with ExitStack() as stack:
+        with progress_bar() as report:
+            log = stack.enter_context(open_ratings(source, progress=report, **options))
+        _note_layout(log.layout, options["layout"])
+        yield log, time.perf_counter() - start
+
+
+def _note_layout(layout: str, requested: str) -> None:
+    """Print the detected layout to stderr if it is not one rating per row."""
+    if requested == "auto" and layout in _LAYOUTS:
+        typer.echo(f"note: read as {layout}: {_LAYOUTS[layout]} (see --layout)", err=True)
+
+
+def read_options(context: typer.Context) -> dict[str, Any]:
+    """Return the options of `ReadOptions` from a command line."""
+    from lpbandits import validate
+    from lpbandits.data import ReadOptions
+
+    options = {field.name: context.params[field.name] for field in fields(ReadOptions)}
+    if options["unpack_limit"] is not None:
+        options["unpack_limit"] = validate.as_bytes(options["unpack_limit"], "--unpack-limit")
+    return options
+
+
+def number_of_states(text: str) -> "int | Literal['auto']":
+    """Return the value of `--states`."""
+    from lpbandits import validate
+
+    if text == "auto":
+        return "auto"
+    return validate.as_count(int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else text, "states", high=10_000)
+
+
+class Command(TyperCommand):
+    """A command that explains how to pass many files when the shell has expanded a pattern."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reject extra arguments with a hint."""
+        ctx.allow_extra_args = True
+        extra = super().parse_args(ctx, args)
+        if extra and not ctx.resilient_parsing:
+            more = f" and {len(extra) - 1:,} more" if len(extra) > 1 else ""
+            shell_pattern = any(map(os.path.exists, extra))
+            hint = "; pass many files as one quoted pattern: 'ratings/*.parquet'" if shell_pattern else ""
+            ctx.fail(f"Got unexpected extra argument(s) ({display(extra[0])}{more}){hint}")
+        return extra
