@@ -10,9 +10,10 @@ import polars as pl
 
 from lpbandits.paper.claims.check import Tables
 from lpbandits.paper.claims.sweeps import SAME_SWEEPS
-from lpbandits.paper.figures.ladder import LADDER, MARGINAL, VIOLATIONS
+from lpbandits.paper.figures.ladder import FIGURES, LADDER, MARGINAL
 from lpbandits.paper.figures.looseness import BOUND, EXACT, GAP, ODDS, SIZES
 from lpbandits.paper.figures.movielens import NOTHING, RECOVERED, SHRUNK, TRUE
+from lpbandits.paper.spec import FULL
 
 DRAWS = 6
 
@@ -74,15 +75,9 @@ def flat(level: float) -> Callable[[int, float], float]:
 
 
 def duels() -> list[Row]:
+    shares = {"kind": "final", "true_state": 0.95, "true_state_alone": 0.99}
     return [
-        {
-            "kind": "final",
-            "comparison": comparison,
-            "policy": policy,
-            "regret": regret,
-            "true_state": 0.95,
-            "true_state_alone": 0.99,
-        }
+        {**shares, "comparison": comparison, "policy": policy, "regret": regret}
         for comparison in ("rewards", "bradley-terry")
         for policy, regret in (("lpb-duel", 50.0), ("double-ts", 300.0), ("double-ts-top", 100.0))
     ]
@@ -100,23 +95,19 @@ def recovery() -> list[Row]:
 
 def movielens() -> list[Row]:
     rows = []
-    for environment in ("same", "different", "different-noisy"):
-        lpb, mts = (12.0, 14.0) if environment == "same" else (14.0, 20.0)
-        learned = {"same": 1.3, "different": 1.2, "different-noisy": 1.1}[environment]
-        error = {"same": 0.3, "different": 0.5, "different-noisy": 0.6}[environment]
-        for policy, level, regret in (
-            ("lpbts", TRUE, lpb),
-            ("mts", TRUE, mts),
-            ("mts-common", TRUE, mts + 1),
-            ("ts-top", TRUE, 30.0),
-            ("ts", NOTHING, 300.0),
-            ("lpb-ids", SHRUNK, 8.0),
-            *(
-                (p, level, learned * r)
-                for level in RECOVERED
-                for p, r in (("lpbts", lpb), ("mts", mts), ("ts-top", 30))
-            ),
-        ):
+    for environment, lpb, mts, learned, error in (
+        ("same", 12.0, 14.0, 1.3, 0.3),
+        ("different", 14.0, 20.0, 1.2, 0.5),
+        ("different-noisy", 14.0, 20.0, 1.1, 0.6),
+    ):
+        regrets = {("lpbts", TRUE): lpb, ("mts", TRUE): mts, ("mts-common", TRUE): mts + 1, ("ts-top", TRUE): 30.0}
+        regrets |= {
+            (policy, level): learned * regrets[policy, TRUE]
+            for level in RECOVERED
+            for policy in ("lpbts", "mts", "ts-top")
+        }
+        regrets |= {("ts", NOTHING): 300.0, ("lpb-ids", SHRUNK): 8.0}
+        for (policy, level), regret in regrets.items():
             row = {"kind": "final", "environment": environment, "policy": policy, "level": level, "regret": regret}
             rows.append({**row, "error": error if level in (*RECOVERED, SHRUNK) else 0.0})
     return rows
@@ -140,24 +131,15 @@ def looseness() -> list[Row]:
 
 def ladder() -> dict[str, list[Row]]:
     """Return tables of the ladder: less knowledge loses more, but mTS loses most, and wrong orderings hurt lpbTS."""
-    regrets = {
-        "mts": 90.0,
-        "lpb-utility": 14.0,
-        "lpb-ids": 10.0,
-        MARGINAL: 14.0,
-        "lpbts": 20.0,
-        "ts-top": 30.0,
-        "ts": 60,
-    }
-    assert list(regrets) == list(LADDER)
+    regrets = dict(zip(LADDER, (90.0, 14.0, 10.0, 14.0, 20.0, 30.0, 60.0), strict=True))
     rows: dict[str, list[Row]] = {}
-    for violation in VIOLATIONS:
-        places = [(size, setting) for size, worlds in violation.worlds.items() for setting in worlds]
-        rows[violation.name] = [
-            {"size": size, "setting": setting, "policy": policy, **_spread(violation.name, setting, policy, regret)}
-            for size, setting in places
+    for figure in FIGURES:
+        rows[figure.name] = [
+            {"size": s["size"], "setting": s["setting"], "policy": policy}
+            | _spread(figure.name, s["setting"], policy, regret)
+            for s in (case.settings for case in figure.cases(FULL))
             for policy, regret in regrets.items()
-            if violation.marginal or policy != MARGINAL
+            if s["marginal"] or policy != MARGINAL
         ]
     return rows
 

@@ -134,18 +134,7 @@ def taste_for(k: int, seed: int = 1, **settings: Any) -> TasteModel:
 
 def with_taste(model: PreferenceModel) -> PreferenceModel:
     """Return the model with a random taste model, if it has none."""
-    if model.taste is not None:
-        return model
-    return PreferenceModel(
-        model.orderings,
-        actions=model.actions,
-        prior=model.prior,
-        means=model.means,
-        utilities=model.utilities,
-        errors=model.errors,
-        taste=taste_for(model.n_actions),
-        provenance=model.provenance,
-    )
+    return model if model.taste is not None else model.replace(taste=taste_for(model.n_actions))
 
 
 def model_for(rewards: Rewards, m: int = 4, k: int = 6, seed: int = 1) -> PreferenceModel:
@@ -158,10 +147,8 @@ def population_for(
     policy_model: PreferenceModel, rewards: Rewards, people: int = 2, offered: IntArray | None = None
 ) -> Population:
     """Return `people` people per state, with the model's means."""
-    people_ = MeansWorld(policy_model, rewards=rewards).draw(people=people, seed=0)
-    if offered is None:
-        return people_
-    return replace(people_, offered=offered)
+    drawn = MeansWorld(policy_model, rewards=rewards).draw(people=people, seed=0)
+    return drawn if offered is None else replace(drawn, offered=offered)
 
 
 @dataclass(frozen=True)
@@ -192,7 +179,7 @@ class Case:
 
 
 def _possible(case: Case) -> bool:
-    """Say whether a policy can be built for such rewards: some need to know the noise, and say so."""
+    """Return whether a policy can be built for such rewards: some need to know the noise, and say so."""
     try:
         case.policy()
     except InvalidInput as error:
@@ -204,28 +191,27 @@ def _possible(case: Case) -> bool:
 
 ON_REWARDS = [name for name, entry in POLICIES.items() if entry.feedback == "rewards"]
 ON_DUELS = [name for name, entry in POLICIES.items() if entry.feedback == "duels"]
-"""The registered policies, by what they learn from."""
-
+"""Registered policies, by feedback."""
 FROM_A_LOG = {name for name, entry in POLICIES.items() if entry.knows == TASTES}
-"""Those that need a model with a taste, which no world but one of a log has."""
+"""Policies that need a taste model, which only the world of a log has."""
 ANYWHERE = [name for name in ON_REWARDS if name not in FROM_A_LOG]
-"""Those for rewards that play in every world."""
-
-_PLAYED = [make_policy(name, Setting(model_for(REWARDS["gaussian"]), REWARDS["gaussian"])) for name in ON_REWARDS]
-_KINDS: list[Any] = [*EVIDENCES.values(), *RULES.values()]
-_PARTS = [part for part in _KINDS if part.latent is not False and part.feedback == "rewards"]
-UNPLAYED = [
-    part.kind
-    for part in _PARTS
-    if part.kind not in {played.kind for policy in _PLAYED for played in (policy.evidence, policy.rule)}
-]
-"""Parts of no registered policy: an evidence is tested with the rule `sample`, a rule with `refit`."""
-
-_NAMES = itertools.product([*ON_REWARDS, *UNPLAYED], REWARDS)
-CASES = [case for case in itertools.starmap(Case, _NAMES) if _possible(case)]
-"""Every registered policy for rewards, and every other part, with every family of rewards it supports."""
+"""Policies for rewards that play in every world."""
 
 _GAUSSIAN = REWARDS["gaussian"]
+_PLAYED = [make_policy(name, Setting(model_for(_GAUSSIAN), _GAUSSIAN)) for name in ON_REWARDS]
+_PLAYED_KINDS = {part.kind for policy in _PLAYED for part in (policy.evidence, policy.rule)}
+_PARTS: list[Any] = [*EVIDENCES.values(), *RULES.values()]
+_UNPLAYED = [
+    part.kind
+    for part in _PARTS
+    if part.latent is not False and part.feedback == "rewards" and part.kind not in _PLAYED_KINDS
+]
+_ALL_CASES = itertools.starmap(Case, itertools.product([*ON_REWARDS, *_UNPLAYED], REWARDS))
+CASES = [case for case in _ALL_CASES if _possible(case)]
+"""Every registered policy for rewards, and every part of no such policy, with every family of rewards it supports.
+
+An evidence of no policy is tested with the rule `sample`, a rule with the evidence `refit`.
+"""
 
 SOME_RATINGS = np.where(np.arange(30).reshape(5, 6) % 4 == 1, np.nan, np.arange(30).reshape(5, 6) % 7 + 1.0)
 """Ratings of six actions by five people, with different gaps."""
@@ -241,14 +227,12 @@ WORLDS_BY_NAME: dict[str, list[Callable[[], World]]] = {
         lambda: MeansWorld(model_for(REWARDS["bernoulli"]), rewards=REWARDS["bernoulli"]),
         lambda: MeansWorld(model_for(REWARDS["poisson"]), rewards=REWARDS["poisson"]),
     ],
+    "replay": [lambda: ReplayWorld(model_for(_GAUSSIAN), SOME_RATINGS, least=3, rewards=_GAUSSIAN)],
 }
 """Examples of every registered world."""
-
-WORLDS_BY_NAME["replay"] = [lambda: ReplayWorld(model_for(_GAUSSIAN), SOME_RATINGS, least=3, rewards=_GAUSSIAN)]
-
 for _name in set(WORLDS) - set(WORLDS_BY_NAME):  # a new world with these two parameters needs no line here
-    _made: Any = WORLDS[_name]
-    WORLDS_BY_NAME[_name] = [partial(_made, states=4, actions=6)]
+    _world: Any = WORLDS[_name]
+    WORLDS_BY_NAME[_name] = [partial(_world, states=4, actions=6)]
 
 EXAMPLE_WORLDS = [make for name, makes in WORLDS_BY_NAME.items() if name != "replay" for make in makes]
 """Worlds whose people have known states and means."""

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -28,11 +28,10 @@ import polars as pl
 import psutil  # type: ignore[import-untyped] # distributed brings it, without types
 
 import lpbandits as lpb
-from lpbandits.io.atomic import UNFINISHED
+from lpbandits.io.atomic import UNFINISHED, sha256
 from tests.parallel.processes import until
 
 LPB = [sys.executable, "-m", "lpbandits"]
-_ENDS = {".png": b"IEND\xaeB`\x82", ".html": b"</html>", ".svg": b"</svg>"}
 
 
 def log(path: Path, people: int = 400, seed: int = 0) -> Path:
@@ -51,31 +50,23 @@ def run(command: str, **settings: str) -> subprocess.CompletedProcess[str]:
 
 def hashes(folder: Path) -> dict[str, str]:
     files = sorted(file for file in folder.rglob("*") if file.is_file() and file.name != "filler")
-    return {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+    return {str(file.relative_to(folder)): sha256(file) for file in files}
 
 
 def broken(folder: Path) -> list[str]:
     """Return the files below a folder that are incomplete or do not match their checksum."""
     wrong = []
-    paths = [path for path in folder.rglob("*") if path.is_file() and not _unfinished(path, folder)]
-    for path in paths:
-        if path.name == "manifest.json":
-            for name, wanted in json.loads(path.read_text())["files"].items():
-                if hashlib.sha256((path.parent / name).read_bytes()).hexdigest() != wanted:
-                    wrong.append(f"{path.parent / name} does not match its manifest")
-        if path.parent.name == "cases" and path.suffix == ".json":
-            data = path.with_suffix(".parquet").read_bytes()
-            if hashlib.sha256(data).hexdigest() != json.loads(path.read_text())["sha256"]:
-                wrong.append(f"{path} does not match its table")
+    for path in [path for path in folder.rglob("*") if path.is_file() and not _unfinished(path, folder)]:
         try:
+            content = json.loads(path.read_text()) if path.suffix == ".json" else {}
+            files = {path.with_suffix(".parquet").name: content["sha256"]} if path.match("cases/*.json") else {}
+            for name, wanted in {**files, **content.get("files", {})}.items():
+                if sha256(path.parent / name) != wanted:
+                    wrong.append(f"{path.parent / name} does not match its checksum in {path.name}")
             if path.name == "model.json":
                 lpb.PreferenceModel.load(path)
-            elif path.suffix == ".json":
-                json.loads(path.read_text())
             elif path.suffix == ".parquet":
                 pl.read_parquet(path)
-            elif (end := _ENDS.get(path.suffix)) is not None and not path.read_bytes().rstrip().endswith(end):
-                wrong.append(f"{path} is cut off")
         except Exception as error:
             wrong.append(f"{path}: {error}")
     return wrong
@@ -90,11 +81,6 @@ def small_disk(size: str) -> Iterator[Path]:
             yield Path(place)
         finally:
             subprocess.run(["umount", place], check=True)
-
-
-def fill(disk: Path, free: int) -> None:
-    excess = shutil.disk_usage(disk).free - free
-    (disk / "filler").write_bytes(b"\0" * max(excess, 0))
 
 
 def try_full_disk() -> bool:
@@ -124,7 +110,8 @@ def try_full_disk() -> bool:
                 environment = {"XDG_CACHE_HOME": f"{disk}/cache"} if name == "data" else {}
                 first = run(command.format(disk=disk, seed=0), **environment)
                 old = hashes(disk)
-                fill(disk, 2048 if name == "fit" else 8192)
+                free = 2048 if name == "fit" else 8192
+                (disk / "filler").write_bytes(b"\0" * max(shutil.disk_usage(disk).free - free, 0))
                 again = run(command.format(disk=disk, seed=1), **environment)
                 same = {name: sha for name, sha in hashes(disk).items() if name in old} == old
                 more = [str(name) for name in hashes(disk) if name not in old]
@@ -138,37 +125,23 @@ def try_full_disk() -> bool:
     return good
 
 
-def kill(process: psutil.Process) -> bool:
-    """Kill a command with its workers."""
-    os.killpg(process.pid, signal.SIGKILL)
-    return True
+FAULTS: dict[str, tuple[int, str] | None] = {"kill": None, "interrupt": (130, "lpb: stopped\n"), "crash": (0, "")}
+"""Faults, and the exit code and standard error that must follow."""
 
 
-def interrupt(process: psutil.Process) -> bool:
-    """Send SIGINT to a command and its workers, as a terminal does at Ctrl-C."""
-    os.killpg(process.pid, signal.SIGINT)
-    return True
-
-
-def kill_worker(process: psutil.Process) -> bool:
-    """Kill one of the workers of a command, if there are any."""
+def cause(fault: str, process: psutil.Process) -> bool:
+    """Kill or interrupt a command with its workers, or kill one of its workers; return whether there was one."""
+    if fault != "crash":
+        os.killpg(process.pid, signal.SIGKILL if fault == "kill" else signal.SIGINT)
+        return True
     workers = [child for child in process.children() if "popen_loky" in " ".join(child.cmdline())]
     for worker in workers[:1]:
         worker.kill()
     return bool(workers)
 
 
-FAULTS: dict[str, tuple[Callable[[psutil.Process], bool], tuple[int, str] | None]] = {
-    "kill": (kill, None),
-    "interrupt": (interrupt, (130, "lpb: stopped\n")),
-    "crash": (kill_worker, (0, "")),
-}
-"""What happens to a command, and the exit code and standard error that must follow."""
-
-
 def disturbed(command: str, fault: str, after: float) -> tuple[bool, list[str]]:
     """Start a command and cause a fault after some seconds; return whether it was still running, and what is wrong."""
-    cause, expected = FAULTS[fault]
     process = psutil.Popen(
         [*LPB, *command.split()], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -177,11 +150,11 @@ def disturbed(command: str, fault: str, after: float) -> tuple[bool, list[str]]:
         _, error = process.communicate(timeout=after)
     except subprocess.TimeoutExpired:
         with suppress(ProcessLookupError, psutil.NoSuchProcess):  # it has just ended
-            happened = cause(process)
+            happened = cause(fault, process)
         _, error = process.communicate()
     wrong = []
     ended = process.returncode, "".join(line for line in error.splitlines(True) if not line.startswith("note: "))
-    if happened and expected is not None and ended not in (expected, (0, "")):
+    if happened and FAULTS[fault] is not None and ended not in (FAULTS[fault], (0, "")):
         wrong.append(f"exit code {process.returncode}: {error[-300:]}")
     with suppress(AssertionError):
         until(lambda: not _group(process.pid), seconds=10)

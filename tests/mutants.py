@@ -15,89 +15,71 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
 COPIED = ("src", "tests", "benchmarks", "docs", "pyproject.toml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 
-EVIDENCES = "tests/policies/test_evidences.py"
-RULES = "tests/policies/test_rules.py"
-DUELS = "tests/policies/test_duel_policies.py"
-TASTE = "tests/policies/test_taste.py"
-UTILITY = "tests/policies/test_utility.py"
-ISOTONIC = "tests/fit/test_isotonic.py"
-KENDALL = "tests/kernels/test_kendall.py"
-RANDOM = "tests/kernels/test_random.py"
-COMPARISONS = "tests/fit/test_comparisons.py"
-BRADLEY_TERRY = "tests/fit/test_bradley_terry.py"
-SCATTER = "tests/fit/test_scatter.py"
-ROLLOUT = "tests/simulation/test_rollout.py"
-WORLDS = "tests/worlds/test_worlds.py"
-MISSPECIFIED = "tests/worlds/test_misspecified.py"
-BOUNDS = "tests/theory/test_bounds.py"
-DECIDE = "tests/decisions/test_decide.py"
+FAULTS = {
+    "tests/policies/test_evidences.py": (
+        ("isotonic.pool", "A * B <= C * D", "A * B >= C * D"),
+        ("likelihood.log_likelihood", "2.0 * A * B", "A * B"),
+        ("likelihood.log_likelihood", "np.log1p(-A)", "np.log(A)"),
+        ("likelihood.own_mean_likelihood", "(A - B * C) ** 2 / C", "(A - B * C) ** 2"),
+        ("likelihood.own_mean_likelihood", "(A - B) * np.log1p(-B / A)", "0.0"),
+        ("likelihood.guessed_square", "A / (B - 1.0)", "A / B"),
+        ("likelihood.unknown_noise", "-0.5 * (A + B)", "-0.5 * B"),
+        ("refit.update_posterior", "A + B", "B"),
+        ("refit.tell", "A += B", "A -= B"),
+        ("known_means.tell", "(A - B) ** 2", "abs(A - B)"),
+        ("known_means.mark_consistent", "6.0 * A", "2.0 * A"),
+        ("known_means.tell", "A - B - C", "A - B + C"),
+        ("tally.record", "(A - B) * (A - C)", "(A - C) ** 2"),
+        ("isotonic.fitted_at", "A + B * (C - D)", "A"),
+        ("duels.expected_rewards", "A + 1.0", "A"),
+    ),
+    "tests/decisions/test_decide.py": (("deciding.reward_forecast", "(A - B) ** 2", "0.0"),),
+    "tests/fit/test_isotonic.py": (("isotonic.isotonic", "A + (B - C) * (D / E)", "A + (B - C) * 0.5"),),
+    "tests/kernels/test_kendall.py": (
+        ("kendall.inversions", "A[B] <= A[C]", "A[B] < A[C]"),
+        ("kendall.inversions", "A += B - C", "A += 1"),
+    ),
+    "tests/policies/test_duel_policies.py": (("duels.invert", "A < B", "A > B"),),
+    "tests/policies/test_utility.py": (
+        ("utility.scale_of", "1.0 - 1.0 / A", "1.0"),
+        ("utility.fit", "A - B * C + D", "A + D"),
+        ("utility.misfit", "(A - B * C) ** 2 / D", "A ** 2 / D"),
+    ),
+    "tests/policies/test_rules.py": (("tally.place", "A[B, C] > D", "A[B, C] < D"),),
+    "tests/policies/test_taste.py": (
+        ("taste.replace_part", "A / (1.0 + A * B)", "A"),
+        ("taste.replace_part", "A -= B * C", "pass"),
+        ("taste.replace_part", "A + (1.0 - A) / B", "1.0 / B"),
+    ),
+    "tests/simulation/test_rollout.py": (
+        ("outcomes.rewarded", "A - B", "A"),
+        ("outcomes.duelled", "0.5 * (A + B)", "A"),
+        ("outcomes.first_wins", "A > B", "A < B"),
+    ),
+    "tests/agent/test_exploration.py": (("choices._explored", "A >= B * C", "A >= 0.5 * B * C"),),
+    "tests/worlds/test_worlds.py": (("worlds.gap_at", "A + B * C", "A"),),
+    "tests/worlds/test_misspecified.py": (("worlds.swap_neighbours", "A < B", "A > B"),),
+    "tests/fit/test_bradley_terry.py": (
+        ("bradley_terry.expect", "0.5 * A * B", "A * B"),
+        ("bradley_terry.neighbours", "A * (B * B) * C", "A * B * C"),
+    ),
+    "tests/fit/test_comparisons.py": (("comparisons.split_histories", "A / B", "1.0"),),
+    "tests/fit/test_scatter.py": (
+        ("scatter.scatter_parts", "0.5 * (A - B)", "0.5"),
+        ("scatter.scatter_parts", "A * (A * B)", "A * B"),
+    ),
+    "tests/theory/test_bounds.py": (("theory.confusing_means", "0.5 * A", "A"),),
+}
+"""Chosen faults, which cosmic-ray cannot reach, by the tests that must notice them: function, expression, replacement.
 
-
-@dataclass(frozen=True)
-class Fault:
-    """An expression of a function, its faulty replacement, and the tests that must notice it."""
-
-    function: str
-    """Name of the function, after its module where several have the name: `refit.tell`."""
-    expression: str
-    replacement: str
-    tests: str
-
-
-FAULTS = (
-    Fault("isotonic.pool", "A * B <= C * D", "A * B >= C * D", EVIDENCES),
-    Fault("isotonic.fitted_means", "A + B * (C - D)", "A", "tests/policies/test_expected_rewards.py"),
-    Fault("isotonic.fitted_one", "A + B * (C - D)", "A", DECIDE),
-    Fault("isotonic.isotonic", "A + (B - C) * (D / E)", "A + (B - C) * 0.5", ISOTONIC),
-    Fault("kendall.inversions", "A[B] <= A[C]", "A[B] < A[C]", KENDALL),
-    Fault("kendall.inversions", "A += B - C", "A += 1", KENDALL),
-    Fault("likelihood.log_likelihood", "2.0 * A * B", "A * B", EVIDENCES),
-    Fault("likelihood.log_likelihood", "np.log1p(-A)", "np.log(A)", EVIDENCES),
-    Fault("likelihood.own_mean_likelihood", "(A - B * C) ** 2 / C", "(A - B * C) ** 2", EVIDENCES),
-    Fault("likelihood.own_mean_likelihood", "(A - B) * np.log1p(-B / A)", "0.0", EVIDENCES),
-    Fault("likelihood.guessed_square", "A / (B - 1.0)", "A / B", EVIDENCES),
-    Fault("likelihood.unknown_noise", "-0.5 * (A + B)", "-0.5 * B", EVIDENCES),
-    Fault("refit.update_posterior", "A + B", "B", EVIDENCES),
-    Fault("incremental.tell", "A += B", "A -= B", EVIDENCES),
-    Fault("known_means.tell", "(A - B) ** 2", "abs(A - B)", EVIDENCES),
-    Fault("consistency.update_posterior", "6.0 * A", "2.0 * A", EVIDENCES),
-    Fault("consistency.tell", "A - B - C", "A - B + C", EVIDENCES),
-    Fault("inversions.invert", "A < B", "A > B", DUELS),
-    Fault("wins.expected_rewards", "A + 1.0", "A", "tests/policies/test_expected_rewards.py"),
-    Fault("utility.scale_of", "1.0 - 1.0 / A", "1.0", UTILITY),
-    Fault("utility.fit", "A - B * C + D", "A + D", UTILITY),
-    Fault("utility.misfit", "(A - B * C) ** 2 / D", "A ** 2 / D", UTILITY),
-    Fault("tally.record", "(A - B) * (A - C)", "(A - C) ** 2", EVIDENCES),
-    Fault("tally.place", "A[B, C] > D", "A[B, C] < D", RULES),
-    Fault("taste.take_in", "A / (1.0 + A * B)", "A", TASTE),
-    Fault("taste.take_in", "A -= B * C", "pass", TASTE),
-    Fault("taste.replace_along", "A + (1.0 - A) / B", "1.0 / B", TASTE),
-    Fault("outcomes.rewarded", "A - B", "A", ROLLOUT),
-    Fault("outcomes.duelled", "0.5 * (A + B)", "A", ROLLOUT),
-    Fault("outcomes.first_wins", "A > B", "A < B", ROLLOUT),
-    Fault("exploring._explored", "A >= B * C", "A >= 0.5 * B * C", "tests/agent/test_exploration.py"),
-    Fault("worlds.gap_at", "A + B * C", "A", WORLDS),
-    Fault("worlds.swap_neighbours", "A < B", "A > B", MISSPECIFIED),
-    Fault("bradley_terry.expect", "0.5 * A * B", "A * B", BRADLEY_TERRY),
-    Fault("bradley_terry.neighbours", "A * (B * B) * C", "A * B * C", BRADLEY_TERRY),
-    Fault("comparisons.split_histories", "A / B", "1.0", COMPARISONS),
-    Fault("scatter.scatter_parts", "0.5 * (A - B)", "0.5", SCATTER),
-    Fault("scatter.scatter_parts", "A * B - 0.25", "A * B", SCATTER),
-    Fault("theory.confusing_means", "0.5 * A", "A", BOUNDS),
-    Fault("deciding.reward_forecast", "(A - B) ** 2", "0.0", DECIDE),
-)
-"""Chosen faults in compiled code, which cosmic-ray cannot reach."""
-
-
-def _is_variable(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and bool(re.fullmatch("[A-Z]", node.id))
+A function stands after its module or folder, as in `refit.tell`.
+"""
 
 
 def matches(pattern: Any, node: Any, bound: dict[str, Any]) -> bool:
@@ -109,11 +91,10 @@ def matches(pattern: Any, node: Any, bound: dict[str, Any]) -> bool:
     >>> ast.unparse(bound["B"])
     'y[1]'
     """
-    if isinstance(pattern, ast.AST) and _is_variable(pattern):
-        name = pattern.id  # type: ignore[attr-defined] # a Name
-        if name in bound:
-            return ast.dump(bound[name]) == ast.dump(node)
-        bound[name] = node
+    if isinstance(pattern, ast.Name) and re.fullmatch("[A-Z]", pattern.id):
+        if pattern.id in bound:
+            return ast.dump(bound[pattern.id]) == ast.dump(node)
+        bound[pattern.id] = node
         return isinstance(node, ast.expr)
     if isinstance(pattern, ast.AST):
         names = [name for name in pattern._fields if name != "ctx"]
@@ -125,50 +106,40 @@ def matches(pattern: Any, node: Any, bound: dict[str, Any]) -> bool:
     return bool(pattern == node)
 
 
-class _Substitute(ast.NodeTransformer):
-    def __init__(self, bound: dict[str, Any]) -> None:
-        self.bound = bound
+def faulty(source: str, function: str, expression: str, replacement: str) -> str | None:
+    """Return source with an expression of a function replaced; None where it does not occur.
 
-    def visit_Name(self, node: ast.Name) -> Any:
-        return self.bound.get(node.id, node)
-
-
-def faulty(source: str, fault: Fault) -> str | None:
-    """Return source with a fault in it; None where the function or the expression does not occur.
-
-    >>> fault = Fault("f", "A + B", "A - B", "")
-    >>> print(faulty("def f(x):\\n    return 2 * (x + 1)", fault))
+    >>> print(faulty("def f(x):\\n    return 2 * (x + 1)", "f", "A + B", "A - B"))
     def f(x):
-        return 2 * ((x - 1))
+        return 2 * (((x) - (1)))
     """
-    pattern, replacement = (ast.parse(text).body[0] for text in (fault.expression, fault.replacement))
-    expression = isinstance(pattern, ast.Expr)
-    name = fault.function.rpartition(".")[2]
-    for function in ast.walk(ast.parse(source)):
-        if not isinstance(function, ast.FunctionDef) or function.name != name:
-            continue
-        for node in ast.walk(function):
-            bound: dict[str, Any] = {}
-            if matches(pattern.value if isinstance(pattern, ast.Expr) else pattern, node, bound):
-                text = ast.unparse(_Substitute(bound).visit(replacement))
-                return _replaced(source, node, f"({text})" if expression else text)
+    pattern = ast.parse(expression).body[0]
+    whole = pattern.value if isinstance(pattern, ast.Expr) else pattern
+    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
+    for node in [node for one in functions if one.name == function for node in ast.walk(one)]:
+        bound: dict[str, Any] = {}
+        if matches(whole, node, bound):
+            parts = {name: f"({ast.unparse(part)})" for name, part in bound.items()}
+            text = re.sub(r"\b[A-Z]\b", lambda name: parts[name[0]], replacement)  # noqa: B023 - called at once
+            return _replaced(source, node, f"({text})" if isinstance(pattern, ast.Expr) else text)
     return None
 
 
 def _replaced(source: str, node: Any, text: str) -> str:
+    """Return source with the text of a node replaced; columns of nodes count bytes."""
     lines = [line.encode() for line in source.splitlines(keepends=True)]
     before = b"".join(lines[: node.lineno - 1]) + lines[node.lineno - 1][: node.col_offset]
     after = lines[node.end_lineno - 1][node.end_col_offset :] + b"".join(lines[node.end_lineno :])
-    content: bytes = before + text.encode() + after
-    return content.decode()
+    replaced: bytes = before + text.encode() + after
+    return replaced.decode()
 
 
-def find(tree: Path, fault: Fault) -> tuple[Path, str] | None:
+def find(tree: Path, place: str, expression: str, replacement: str) -> tuple[Path, str] | None:
     """Return the file of a fault and its faulty content."""
-    stem = fault.function.rpartition(".")[0]
+    stem, _, function = place.rpartition(".")
     for path in sorted((tree / "src").rglob("*.py")):
-        if not stem or stem in (path.stem, path.parent.name):
-            content = faulty(path.read_text(encoding="utf-8"), fault)
+        if stem in ("", path.stem, path.parent.name):
+            content = faulty(path.read_text(encoding="utf-8"), function, expression, replacement)
             if content is not None:
                 return path, content
     return None
@@ -191,28 +162,22 @@ def run_tests(tree: Path, tests: str) -> bool:
 def try_kernels(tree: Path, only: str) -> bool:
     """Try every chosen fault, and print a row each."""
     good = True
-    passing: dict[str, bool] = {}
     print(f"{'':12} {'function':34} fault")
-    for fault in FAULTS:
-        if only and only not in fault.function:
-            continue
-        located = find(tree, fault) if (tree / fault.tests).is_file() else None
-        if fault.tests not in passing and located:
-            passing[fault.tests] = run_tests(tree, fault.tests)
-        if not located:
-            outcome = "NOT FOUND"
-        elif not passing[fault.tests]:
-            outcome = "TESTS FAIL"
-        else:
-            path, content = located
-            kept = path.read_text(encoding="utf-8")
-            path.write_text(content, encoding="utf-8")
-            try:
-                outcome = "NOT NOTICED" if run_tests(tree, fault.tests) else "noticed"
-            finally:
+    for tests, faults in FAULTS.items():
+        chosen = [fault for fault in faults if only in fault[0]]
+        passing = bool(chosen) and run_tests(tree, tests)
+        for place, expression, replacement in chosen:
+            located = find(tree, place, expression, replacement)
+            if not located or not passing:
+                outcome = "TESTS FAIL" if located else "NOT FOUND"
+            else:
+                path, content = located
+                kept = path.read_text(encoding="utf-8")
+                path.write_text(content, encoding="utf-8")
+                outcome = "NOT NOTICED" if run_tests(tree, tests) else "noticed"
                 path.write_text(kept, encoding="utf-8")
-        good &= outcome == "noticed"
-        print(f"{outcome:12} {fault.function:34} {fault.expression}  ->  {fault.replacement}", flush=True)
+            good &= outcome == "noticed"
+            print(f"{outcome:12} {place:34} {expression}  ->  {replacement}", flush=True)
     return good
 
 

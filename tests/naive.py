@@ -16,30 +16,7 @@ from numpy.typing import NDArray
 from scipy.integrate import cumulative_simpson, quad
 from scipy.special import ndtri, stdtrit, xlog1py, xlogy
 
-from lpbandits.policies import Policy
-from lpbandits.policies.evidences import (
-    Consistency,
-    Incremental,
-    KnownMeans,
-    Marginal,
-    Paired,
-    Refit,
-    Standing,
-    Tally,
-    TasteEvidence,
-    Utility,
-)
-from lpbandits.policies.rules import (
-    AnyAction,
-    BestExpected,
-    Greedy,
-    InformationDirected,
-    Optimism,
-    Popularity,
-    Sample,
-    Thompson,
-    UpperBound,
-)
+from lpbandits.policies import Policy, evidences, rules
 from lpbandits.taste_model import TasteModel
 
 Floats = NDArray[np.float64]
@@ -238,20 +215,6 @@ def play_information(expected: Floats, weights: Floats, unsure: Any, allowed: Se
         return {allowed[int(i)] for i in np.flatnonzero(gap <= gap.min() + 1e-9 * (1 + abs(gap.min())))}
     near = [mix for mix in mixes if mix[0] <= best * (1 + 1e-7) + 1e-12]
     return {allowed[j if u < share else i] for _, i, j, share in near}
-
-
-def play_sample(orderings: Ints, weights: Floats, allowed: Sequence[int], draw: Draw, uniform_first: bool) -> int:
-    """Draw a state, play its best allowed action; `uniform_first`: any allowed action."""
-    if uniform_first:
-        return pick(allowed, unit(draw(FIRST, 0)[0]))
-    return best_allowed(orderings[drawn_state(weights, draw)], allowed)
-
-
-def play_optimism(orderings: Ints, means: Floats, weights: Floats, allowed: Sequence[int]) -> int:
-    """The largest mean over possible states and their best allowed actions."""
-    possible = np.flatnonzero(weights > 0)
-    best = max(possible, key=lambda z: means[z, best_allowed(orderings[z], allowed)])
-    return best_allowed(orderings[best], allowed)
 
 
 def play_thompson(
@@ -530,7 +493,7 @@ class UtilityTwin:
 def utility_of(policy: Policy, history: History) -> UtilityTwin:
     """The twin of the utility evidence, for a policy."""
     model, evidence = policy.model, policy.evidence
-    assert isinstance(evidence, Utility)
+    assert isinstance(evidence, evidences.Utility)
     m, k = model.n_states, model.n_actions
     x, slack = np.empty((m, k)), np.full(k, evidence.slack * 10 / k)
     for z in range(m):
@@ -563,19 +526,19 @@ def posterior_of(policy: Policy, kind: str, history: History) -> Floats:
     means = np.empty((0, 0)) if model.means is None else model.means
     guess = guess_of(history, rewards.noise) if history else rewards.sd
     match policy.evidence:
-        case Refit():
+        case evidences.Refit():
             return refit(model.orderings, model.prior, history, kind, guess, rewards.weight)
-        case Utility():
+        case evidences.Utility():
             return utility_of(policy, history).posterior(model.prior)
-        case Marginal():
+        case evidences.Marginal():
             return marginal(model.orderings, model.prior, history, noise_for(policy, history))
-        case Incremental():
+        case evidences.Incremental():
             return incremental(model.orderings, model.prior, history, kind, rewards.sd)
-        case KnownMeans():
+        case evidences.KnownMeans():
             return known_means(means, model.prior, history, kind, guess, rewards.weight)
-        case Consistency(horizon=horizon, slack=slack):
+        case evidences.Consistency(horizon=horizon, slack=slack):
             return consistency(means, model.prior, history, rewards.sd, horizon, slack)
-        case Paired(margin=factor):
+        case evidences.Paired(margin=factor):
             return paired(model.orderings, model.prior, history, factor)
     raise NotImplementedError(policy.evidence.kind)
 
@@ -590,27 +553,29 @@ def actions_of(policy: Policy, kind: str, history: History, allowed: Sequence[in
     weights = posterior_of(policy, kind, history) if policy.evidence.latent else np.ones(1)
     expected = [expected_of(policy, history, z) for z in range(len(weights))] if rule.needs_expectations else []
     match rule:
-        case Sample(first=first):
-            uniform_first = first == "uniform" and not history
-            return {play_sample(model.orderings, weights, candidates, draw, uniform_first)}
-        case Optimism():
-            assert model.means is not None
-            return {play_optimism(model.orderings, model.means, weights, candidates)}
-        case Thompson(prior_mean=mean, prior_sd=sd):
+        case rules.Sample(first=first):
+            if first == "uniform" and not history:
+                return {pick(candidates, unit(draw(FIRST, 0)[0]))}
+            return {best_allowed(model.orderings[drawn_state(weights, draw)], candidates)}
+        case rules.Optimism():
+            means = np.array(model.means)
+            best = {int(z): best_allowed(model.orderings[z], candidates) for z in np.flatnonzero(weights > 0)}
+            return {best[max(best, key=lambda z: means[z, best[z]])]}
+        case rules.Thompson(prior_mean=mean, prior_sd=sd):
             return {play_thompson(history, candidates, draw, noise=noise, prior_mean=mean, prior_sd=sd)}
-        case UpperBound():
+        case rules.UpperBound():
             return {play_upper_bound(history, candidates, draw, noise)}
-        case AnyAction():
+        case rules.AnyAction():
             return {pick(candidates, unit(draw(FIRST, 0)[0]))}
-        case BestExpected():
+        case rules.BestExpected():
             return best_of(expected[drawn_state(weights, draw)], candidates)
-        case Greedy():
+        case rules.Greedy():
             known = weights >= 1e-3 * weights.max()
             return best_of(weights[known] @ np.array(expected)[known], candidates)
-        case InformationDirected(hope=hope):
-            doubts = utility_of(policy, history).doubts() if isinstance(policy.evidence, Utility) else 0.0
+        case rules.InformationDirected(hope=hope):
+            doubts = utility_of(policy, history).doubts() if isinstance(policy.evidence, evidences.Utility) else 0.0
             return play_information(np.array(expected), weights, hope * doubts, candidates, unit(draw(STATE, 0)[0]))
-        case Popularity():
+        case rules.Popularity():
             return best_of(standing(policy), candidates)
     raise NotImplementedError(rule.kind)
 
@@ -663,19 +628,13 @@ def taste_forecast(taste: TasteModel, lasting: float, history: History, spreads:
     return mean, taste.calibration * np.sqrt(variances), weights
 
 
-def taste_settings(policy: Policy) -> tuple[TasteModel, float, bool]:
-    """The taste model of a policy, the lasting share, and whether it records the spread within actions."""
+def taste_of(policy: Policy, history: History) -> tuple[Floats, Floats, Floats]:
+    """The twin of the taste evidence; it records the spread within actions of Gaussian rewards."""
     taste, evidence = policy.model.taste, policy.evidence
     assert taste is not None
-    assert isinstance(evidence, TasteEvidence)
+    assert isinstance(evidence, evidences.TasteEvidence)
     lasting = taste.lasting if evidence.lasting is None else evidence.lasting
-    return taste, lasting, policy.rewards.family == "gaussian"
-
-
-def taste_of(policy: Policy, history: History) -> tuple[Floats, Floats, Floats]:
-    """The twin of the taste evidence, for a policy."""
-    taste, lasting, spreads = taste_settings(policy)
-    return taste_forecast(taste, lasting, history, spreads)
+    return taste_forecast(taste, lasting, history, policy.rewards.family == "gaussian")
 
 
 def between_neighbours(ordering: Ints, fit: dict[int, float]) -> Floats:
@@ -692,18 +651,18 @@ def expected_of(policy: Policy, history: History, z: int) -> Floats:
     model = policy.model
     k = model.n_actions
     match policy.evidence:
-        case Refit() | Incremental() | Marginal():
+        case evidences.Refit() | evidences.Incremental() | evidences.Marginal():
             return between_neighbours(model.orderings[z], fitted_means(model.orderings[z], history))
-        case KnownMeans() | Consistency():
+        case evidences.KnownMeans() | evidences.Consistency():
             assert model.means is not None
             return np.array(model.means[z])
-        case TasteEvidence():
+        case evidences.TasteEvidence():
             return taste_of(policy, history)[0]
-        case Utility():
+        case evidences.Utility():
             return utility_of(policy, history).expected(z)
-        case Tally() | Standing():
+        case evidences.Tally() | evidences.Standing():
             rewards = rewards_by_action(history)
             return np.array([np.mean(rewards[a]) if a in rewards else np.nan for a in range(k)])
-        case Paired():
+        case evidences.Paired():
             return np.array([(k - 1 - model.ranks[z, a]) / max(k - 1, 1) for a in range(k)])
     raise NotImplementedError(policy.evidence.kind)

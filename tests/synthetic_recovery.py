@@ -1,4 +1,4 @@
-"""Generate logs of people with known states."""
+"""Generate logs of people with known states, and fit them."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -6,13 +6,37 @@ from typing import Any
 import numpy as np
 
 from lpbandits.data import Ratings
+from lpbandits.data.blocks import MemoryBlocks
+from lpbandits.fit import Fit, TwoStage, fit_states
+from lpbandits.fit.estimator import Estimate, Estimator
 from lpbandits.model import PreferenceModel
+from lpbandits.parallel import Threads
+from lpbandits.progress import Stopwatch
 from lpbandits.typing import FloatArray, IntArray
 
 
 def log_from(rows: Iterable[tuple[Any, Any, Any]], **options: Any) -> Ratings:
     """Return the log with these (person, action, rating) rows."""
     return Ratings.from_arrays(*zip(*rows, strict=True), **options)
+
+
+def quick_fit(log: Ratings, estimator: Estimator | None = None, states: int = 1, **options: Any) -> Fit:
+    """Fit states, by default without a held-out score and a taste."""
+    return fit_states(log, estimator or TwoStage(), states=states, **{"heldout": 0, "taste": False, **options})
+
+
+def estimate_of(estimator: Estimator, log: Ratings, states: int) -> Estimate:
+    """Return the states of an estimator, in its order."""
+    return estimator(MemoryBlocks(log, Threads(1)), states, watch=Stopwatch())
+
+
+def arrays_of(fit: Fit) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the utilities, errors and means of a fitted model."""
+    utilities, errors, means = fit.model.utilities, fit.model.errors, fit.model.means
+    assert utilities is not None
+    assert errors is not None
+    assert means is not None
+    return utilities, errors, means
 
 
 def paper_world(

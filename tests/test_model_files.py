@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpbandits.errors import FileFormatError, InvalidInput
+from lpbandits.errors import FileFormatError
 from lpbandits.io.json import digest
 from lpbandits.model import PreferenceModel
-from tests.conftest import models
+from tests.conftest import models, taste_for
 
 LABELS: list[str | int] = [
     *('say "hi"', "a, b", "two\nlines", "π ⪰ ζ", "\t\\", "", " "),
@@ -81,27 +81,17 @@ def refused(path: Path, *parts: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.99])
-def test_a_truncated_file_is_refused(path: Path, share: float) -> None:
-    text = path.read_text(encoding="utf-8")
-    path.write_text(text[: int(share * (len(text) - 3))], encoding="utf-8")
-    refused(path, "JSON", "line")
-
-
 @pytest.mark.parametrize(
     ("content", "part"),
     [
-        (b"[]", "'format'"),
-        (b"3", "'format'"),
-        (b"null", "'format'"),
-        (b"{}", "'format'"),
-        (b'{"format": "other", "version": 1}', "'format'"),
+        *((content, "'format'") for content in (b"[]", b"3", b"null", b"{}", b'{"format": "other", "version": 1}')),
+        (b'{"format": "lpbandits-model", "version": 1}', "'actions'"),
         (b"a,b\n1,2\n", "JSON"),
         (b"\x89PNG\r\n\x1a\n\xff\xfe", "UTF-8"),
-        (b'{"format": "lpbandits-model", "version": 1}', "'actions'"),
+        *((json.dumps(MODEL.to_dict()).encode()[:length], "JSON (line 1") for length in (0, 1, 500, 1000)),
     ],
 )
-def test_a_foreign_file_is_refused(tmp_path: Path, content: bytes, part: str) -> None:
+def test_a_truncated_or_foreign_file_is_refused(tmp_path: Path, content: bytes, part: str) -> None:
     (tmp_path / "foreign").write_bytes(content)
     refused(tmp_path / "foreign", part)
 
@@ -111,41 +101,25 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     refused(tmp_path)
 
 
-def rewritten(path: Path, **changes: Any) -> None:
-    content = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps({**content, **changes}), encoding="utf-8")
-
-
 @pytest.mark.parametrize(
-    "changes",
+    ("changes", "part"),
     [
-        {"prior": [0.5, 0.5]},
-        {"orderings": [list(range(14))]},
-        {"actions": list(range(14))},
-        {"utilities": None},
-        {"provenance": {}},
-        {"sha256": "0" * 64},
-        {"extra": 1},
+        *(({"version": version}, f"from 1 to 3, got {version!r}") for version in (4, 0, None, "1")),
+        ({"prior": [0.5, 0.5]}, "sha256"),
+        ({"orderings": [list(range(14))]}, "sha256"),
+        ({"actions": list(range(14))}, "sha256"),
+        ({"utilities": None}, "sha256"),
+        ({"provenance": {}}, "sha256"),
+        ({"sha256": "0" * 64}, "sha256"),
+        ({"extra": 1}, "sha256"),
+        *(({key: ...}, f"'{key}' is missing") for key in ("actions", "orderings", "prior", "sha256")),
     ],
-    ids=lambda changes: next(iter(changes)),
+    ids=repr,
 )
-def test_an_altered_file_is_refused(path: Path, changes: dict[str, Any]) -> None:
-    rewritten(path, **changes)
-    refused(path, "sha256")
-
-
-@pytest.mark.parametrize("version", [4, 0, None, "1"])
-def test_a_file_of_another_version_is_refused(path: Path, version: object) -> None:
-    rewritten(path, version=version)
-    refused(path, f"{version!r}", "1 to 3")
-
-
-@pytest.mark.parametrize("key", ["actions", "orderings", "prior", "sha256"])
-def test_a_file_without_a_field_is_refused(path: Path, key: str) -> None:
-    content = json.loads(path.read_text(encoding="utf-8"))
-    del content[key]
-    path.write_text(json.dumps(content), encoding="utf-8")
-    refused(path, f"'{key}'")
+def test_an_altered_file_is_refused(path: Path, changes: dict[str, Any], part: str) -> None:
+    content = {**json.loads(path.read_text(encoding="utf-8")), **changes}
+    path.write_text(json.dumps({key: value for key, value in content.items() if value is not ...}), encoding="utf-8")
+    refused(path, part)
 
 
 def test_an_invalid_model_with_a_correct_hash_is_refused_with_its_source() -> None:
@@ -156,32 +130,32 @@ def test_an_invalid_model_with_a_correct_hash_is_refused_with_its_source() -> No
         PreferenceModel.from_dict(content, source="my file")
 
 
-def test_a_label_that_utf8_cannot_hold_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"actions\[0\]"):
-        PreferenceModel([[0, 1]], actions=["\ud800", "b"])
-
-
-def test_standard_errors_raise_the_format_version(path: Path) -> None:
-    plain = PreferenceModel([[0, 1], [1, 0]], utilities=[[0.7, 0.4], [0.3, 0.6]])
-    unsure = PreferenceModel([[0, 1], [1, 0]], utilities=[[0.7, 0.4], [0.3, 0.6]], errors=[[0.1, 0.2], [0.3, 0.4]])
-    assert (plain.to_dict()["version"], unsure.to_dict()["version"]) == (1, 2)
-    assert "errors" not in plain.to_dict()
-    unsure.save(path)
-    again = PreferenceModel.load(path)
-    assert again == unsure != plain
-    assert again.errors is not None
-    np.testing.assert_array_equal(again.errors, [[0.1, 0.2], [0.3, 0.4]])
+ERRORS = {"utilities": [[0.7, 0.4], [0.3, 0.6]], "errors": [[0.1, 0.2], [0.3, 0.4]]}
 
 
 @pytest.mark.parametrize(
-    ("errors", "utilities", "match"),
+    ("parts", "version"),
     [
-        ([[0.1, 0.2]], None, "utilities"),
-        ([[0.1, -0.2]], [[0.7, 0.4]], r"errors\[0, 1\].*-0.2"),
-        ([[0.1, 1e9]], [[0.7, 0.4]], "errors"),
-        ([[0.1]], [[0.7, 0.4]], "shape"),
+        ({"utilities": ERRORS["utilities"]}, 1),
+        (ERRORS, 2),
+        ({"taste": taste_for(2)}, 2),
+        ({"noise": 0.5}, 3),
+        ({"names": ("Heat", "Up")}, 3),
+        ({"popular": [1, 0]}, 3),
+        ({"evaluation": {"best": "taste"}}, 1),
     ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else None,
 )
-def test_invalid_standard_errors_are_refused(errors: object, utilities: object, match: str) -> None:
-    with pytest.raises(InvalidInput, match=match):
-        PreferenceModel([[0, 1]], utilities=utilities, errors=errors)
+def test_a_model_is_stored_in_the_lowest_version_with_its_fields(
+    parts: dict[str, Any], version: int, path: Path
+) -> None:
+    plain = PreferenceModel([[0, 1], [1, 0]], actions=[10, 20])
+    model = plain.replace(**parts)
+    model.save(path)
+    again = PreferenceModel.load(path)
+    assert (again, again.to_dict()["version"]) == (model, version)
+    assert (again == plain) == ("evaluation" in parts), "an evaluation does not change the hash"
+    for name, value in parts.items():
+        stored = getattr(again, name)
+        assert stored.tolist() == value if isinstance(stored, np.ndarray) else stored == value
+        assert name not in plain.to_dict() or plain.to_dict()[name] is None

@@ -16,37 +16,24 @@ from typer.testing import CliRunner
 
 import lpbandits as lpb
 from lpbandits.cli import app
-from lpbandits.cli.screen import progress_bar, stage_bars
+from lpbandits.cli.screen import progress_bar
 from lpbandits.inspection.inspect import inspect_model
 from lpbandits.text import LABEL, display, unique_labels
-from lpbandits.views.comparison_report import save_comparison
 from lpbandits.views.folder import save_chart
 from lpbandits.views.model_report import save_inspection
-from lpbandits.views.names import names_of
+from lpbandits.views.tables import names_of
 
 runner = CliRunner()
 
-PLAIN = [
-    "[/red] closed",
-    "[bold]x",
-    "Film [1999]",
-    "<!--<script>",
-    "</script><b>&amp;",
-    ":smile: {0} %s \\n",
+PLAIN = (
+    *("[/red] closed", "[bold]x", "Film [1999]", "<!--<script>", "</script><b>&amp;", ":smile: {0} %s \\n"),
     "é 日本 🎬",
-]
+)
 """Labels that are displayed unchanged."""
-UNSAFE = [
-    "a\x1b[31mred",
-    "two\nlines",
-    "nul\x00",
-    "bell\x07\b",
-    "\u202eturned\u2066",
-    "\ufffe",
-    "\x9b1m",
-    "\u2028",
+UNSAFE = (
+    *("a\x1b[31mred", "two\nlines", "nul\x00", "bell\x07\b", "\u202eturned\u2066", "\ufffe", "\x9b1m", "\u2028"),
     "ta\tb",
-]
+)
 """Labels with terminal control codes, or characters that XML cannot hold."""
 LONG = ["x" * 20_000, "x" * 20_001]
 LABELS: list[str | int] = [*PLAIN, *UNSAFE, *LONG, 7, "7"]
@@ -91,24 +78,17 @@ def test_displayed_text_is_one_safe_line(text: str, width: int) -> None:
     assert display(display(text, None), None) == display(text, None)
 
 
-@pytest.mark.parametrize("text", PLAIN)
-def test_plain_text_is_displayed_unchanged(text: str) -> None:
-    assert display(text) == text
-
-
-def test_long_text_keeps_both_ends() -> None:
+def test_plain_text_is_displayed_unchanged_and_long_text_keeps_both_ends() -> None:
+    assert tuple(map(display, PLAIN)) == PLAIN
     assert display("a" * 10**6 + "b" * 10**6, 7) == "aaa…bbb"
     assert display("caf\u00a0é") == "caf é"
+    assert unique_labels(["a"] * 100_000)[-1] == "a (100000)", "in linear time"
 
 
 @given(st.lists(st.sampled_from(["a", "a (2)", "a (3)", "b", "\x00", "\\x00"]), max_size=8))
 def test_equal_labels_are_numbered(texts: list[str]) -> None:
     names = unique_labels(texts)
     assert len(set(names)) == len(names) == len(texts)
-
-
-def test_many_equal_labels_are_numbered_in_linear_time() -> None:
-    assert unique_labels(["a"] * 100_000)[-1] == "a (100000)"
 
 
 def test_an_error_is_one_safe_line() -> None:
@@ -204,11 +184,9 @@ def test_bounds_with_unsafe_labels_are_drawn(tmp_path: Path) -> None:
     _check_charts(tmp_path / "out", {"people", "rates", "neighbour"})
 
 
-def test_progress_bars_do_not_interpret_markup(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_bars_do_not_interpret_markup(monkeypatch: Any, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
-    for bars in (progress_bar("working"), stage_bars()):
+    for bars in (progress_bar("working"), progress_bar()):
         with bars as report:
             report("[/red]\x1b[2J" + "z" * 20_000, 1, 2)
     err = capsys.readouterr().err
@@ -239,49 +217,6 @@ def test_an_explanation_is_safe_to_print() -> None:
     assert len(text) < 500
 
 
-def test_a_long_run_is_drawn(tmp_path: Path) -> None:
-    world = lpb.SyntheticWorld(states=2, actions=3)
-    results = lpb.simulate(world, ["lpbts", "mts", "ts", "uniform"], people=1, rounds=1500)
-    save_comparison(results, tmp_path)
-    assert (tmp_path / "regret.png").is_file()
-
-
-CURVE_ROW: dict[str, Any] = {
-    "states": 2,
-    "heldout_log_likelihood": -0.5,
-    "score": -0.5,
-    "below_best": 0,
-    "standard_error": 0.1,
-    "chosen": True,
-}
-
-
-@pytest.mark.parametrize(
-    ("provenance", "path"),
-    [
-        ({"report": "x"}, "report"),
-        ({"report": {"curve": [3]}}, "report.curve[0]"),
-        ({"report": {"curve": [CURVE_ROW, {}]}}, "report.curve[1].states"),
-        ({"report": {"curve": [{**CURVE_ROW, "score": 1e300}]}}, "report.curve[0].score"),
-        ({"report": {"curve": [{**CURVE_ROW, "states": 1.5}]}}, "report.curve[0].states"),
-        ({"report": {"curve": [{**CURVE_ROW, "chosen": "yes"}]}}, "report.curve[0].chosen"),
-        ({"report": {"warnings": [3]}}, "report.warnings[0]"),
-        ({"report": {"people": 10**30}}, "report.people"),
-        ({"report": {"state_people": [3]}}, "state_people"),
-        ({"report": {"heldout_log_likelihood": 0.1}}, "report.heldout_log_likelihood"),
-        ({"report": {"heldout_people": True}}, "report.heldout_people"),
-        ({"report": {"ties": 1.5}}, "report.ties"),
-        ({"versions": {"numpy": 2}}, "versions.numpy"),
-        ({"never_compared": [[1]]}, "never_compared"),
-        ({"never_compared": [[True], []]}, "never_compared[0][0]"),
-    ],
-)
-def test_malformed_provenance_is_refused_with_its_path(provenance: dict[str, Any], path: str) -> None:
-    model = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], provenance=provenance)
-    with pytest.raises(lpb.errors.FileFormatError, match=re.escape(path)):
-        inspect_model(model)
-
-
 @pytest.mark.parametrize("options", [[], ["--out", "out"], ["--json"]])
 def test_malformed_provenance_prints_nothing(options: list[str], tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
@@ -297,10 +232,3 @@ def test_a_model_without_fit_record_can_be_inspected(provenance: dict[str, Any],
     assert [state.unknown for state in inspection.states] == [0, 0]
     assert inspection.contrasts.kendall == ((0.0, 1.0), (1.0, 0.0))
     assert save_inspection(inspection, tmp_path, source="it").is_file()
-
-
-def test_the_selection_curve_is_drawn(tmp_path: Path) -> None:
-    report = {"curve": [CURVE_ROW, {**CURVE_ROW, "states": 3, "chosen": False}]}
-    inspection = inspect_model(lpb.PreferenceModel([[0, 1], [1, 0]], provenance={"report": report}))
-    save_inspection(inspection, tmp_path, source="it")
-    assert (tmp_path / "how-many-states.png").is_file()

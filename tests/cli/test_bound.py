@@ -1,4 +1,4 @@
-"""`lpb bound` and `lpb simulate --feedback duels`: output, files and errors."""
+"""`lpb bound`: output and files."""
 
 import json
 import re
@@ -8,8 +8,7 @@ import polars as pl
 import pytest
 
 import lpbandits as lpb
-from lpbandits.errors import FileFormatError, InvalidInput
-from tests.cli.invoke import error_of, json_output, output
+from tests.cli.invoke import json_output, output
 
 SMALL = ["--states", "3", "--actions", "4", "--people", "3"]
 
@@ -71,53 +70,3 @@ def test_bound_writes_charts_and_a_report(tmp_path: Path) -> None:
     report = (out / "report.html").read_text()
     assert "Growth of regret over the bound" in report
     assert not re.search(r'(src|href)="https?:', report)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--against", "noise"], "against.*size, states, gap.*'noise'"),
-        (["--state", "1"], "--state needs --model"),
-        (["--model", "missing.json"], "missing.json"),
-        (["--model", "m.json", "--policies", "ts"], "--policies has no effect with --model"),
-        (["--model", "m.json", "--states", "3"], "--states has no effect with --model"),
-        (["--rounds", "50"], "--rounds needs --policies"),
-        (["--policies", "ts", "--rounds", "5"], "rounds.*10.*got 5"),
-        (["--policies", "ts", "--repeats", "-1"], "repeats.*-1"),
-        (["--threads", "0"], "threads.*0"),
-        (["--policies", "ts,lpbts,ts"], "'ts' twice"),
-        (["--policies", "nope"], "'nope'"),
-        (["--policies", "lpb-duel"], "'lpb-duel'.*duels"),
-        (["--people", "0"], "people.*0"),
-    ],
-)
-def test_invalid_options_of_bound_are_rejected(arguments: list[str], words: str) -> None:
-    with pytest.raises((InvalidInput, FileFormatError), match=words):
-        raise error_of("bound", *arguments)
-
-
-def test_duels_json_equals_the_library() -> None:
-    content = json_output("simulate", "--feedback", "duels", *SMALL, "--rounds", "20", "--seed", "3")
-    assert list(content["policies"]) == ["lpb-duel", "double-ts"]
-    world = lpb.SyntheticWorld(states=3, actions=4)
-    results = lpb.simulate(world, ["lpb-duel", "double-ts"], people=3, rounds=20, seed=3)
-    assert content["policies"] == results.to_dict()["policies"]
-    for result in content["policies"].values():
-        assert set(result["weak_regret"]) == set(result["regret"]) == {"mean", "sd", "se", "p05", "p50", "p95"}
-        assert result["weak_regret"]["mean"] <= result["regret"]["mean"]
-        assert len(result["curve"]) == 20
-
-
-def test_duels_write_a_report(tmp_path: Path) -> None:
-    duels = ["simulate", "--feedback", "duels", "--comparison", "bradley-terry"]
-    assert "weak regret" in output(*duels, *SMALL, "--rounds", "20", "--out", tmp_path)
-    assert "weak_regret" in pl.read_parquet(tmp_path / "people.parquet").columns
-    assert json.loads((tmp_path / "manifest.json").read_text())["settings"]["comparison"] == "bradley-terry"
-    assert "weak regret" in (tmp_path / "report.html").read_text()
-
-
-def test_example_in_theory_page_runs() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "theory.md").read_text()
-    names: dict[str, object] = {}
-    exec(compile(text.split("```python\n")[1].split("```")[0], "theory.md", "exec"), names)  # noqa: S102 - ours
-    assert isinstance(names["b"], lpb.theory.LowerBound)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import lpbandits as lpb
-from tests.cli.invoke import error_of, json_output, output
+from tests.cli.invoke import json_output, output
 from tests.logs import log_of
 
 
@@ -63,22 +63,6 @@ def test_report_and_model_are_written(folder: Path, tmp_path: Path) -> None:
     assert model.evaluation["verdict"] in (out / "report.html").read_text()
     assert "← best" in text
     assert "Gain of taste by group" in text
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "words"),
-    [
-        ("--policies", "no-such", "no-such"),
-        ("--policies", "lpb-duel", "lpb-duel"),
-        ("--states", "many", "states.*many"),
-        ("--scale", "loud", "scale.*loud"),
-        ("--rounds", "0", "rounds.*0"),
-        ("--people", "0", "people.*0"),
-    ],
-)
-def test_invalid_options_are_rejected(folder: Path, option: str, value: str, words: str) -> None:
-    with pytest.raises(lpb.InvalidInput, match=words):
-        raise error_of("evaluate", folder / "log.csv", option, value)
 
 
 def test_example_is_deterministic(tmp_path: Path) -> None:

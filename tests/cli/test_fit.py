@@ -14,20 +14,6 @@ from tests.fuzz.commands import run
 COSINE = ["--states", "2", "--scale", "cosine"]
 
 
-@pytest.fixture
-def log(tmp_path: Path) -> Path:
-    """Write ratings of forty people of two opposite states on different scales."""
-    rng = np.random.default_rng(5)
-    lines = ["userId,movieId,rating"]
-    for person in range(40):
-        order = (0, 1, 2, 3) if person % 2 else (3, 2, 1, 0)
-        scale, level = rng.uniform(0.5, 2.0), rng.uniform(-3, 3)
-        lines += [f"{person},{10 + action},{level - scale * place:.3f}" for place, action in enumerate(order)]
-    path = tmp_path / "log.csv"
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
 def test_fit_recovers_the_states(log: Path, tmp_path: Path) -> None:
     content = json_output("fit", log, *COSINE, "--out", tmp_path / "model.json")
     keys = "people actions ratings dropped states shares log_likelihood heldout_log_likelihood"
@@ -41,13 +27,17 @@ def test_fit_recovers_the_states(log: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", ["two-stage", "em"])
-def test_fit_prints_a_summary(log: Path, method: str) -> None:
-    text = output("fit", log, "--states", "auto", "--method", method, "--scale", "cosine")
+def test_fit_and_inspect_show_how_states_were_chosen(log: Path, method: str, tmp_path: Path) -> None:
+    path, out = tmp_path / "model.json", tmp_path / "out"
+    text = output("fit", log, "--states", "auto", "--method", method, "--scale", "cosine", "--out", path)
     for words in ("160 ratings by 40 people of 4 actions", "How many states?", "the fewest states"):
         assert words in text
     assert [line.split()[0] for line in text.splitlines() if "← chosen" in line] == ["2"]
     assert f"2 states, by {method}" in text
     assert "(fitted to 32 people, scored on 8 others)" in text.replace("\n", " ")
+    output("inspect", path, "--out", out)
+    assert (out / "how-many-states.png").read_bytes().startswith(b"\x89PNG")
+    assert "How many states?" in (out / "report.html").read_text()
 
 
 def test_fit_reports_uncertainty_and_shrinks_by_default(log: Path, tmp_path: Path) -> None:
@@ -164,35 +154,6 @@ def test_detected_layout_is_reported(tmp_path: Path) -> None:
     assert run([*args, "--layout", "wide"])[2] == ""
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--states", "many"], ["states must", "got 'many'"]),
-        (["--states", "0"], ["states must", "got 0"]),
-        (["--method", "magic"], ["'magic'", "two-stage, em"]),
-        (["--scale", "odd"], ["'odd'", "raw, centered, standardized, cosine"]),
-        (["--person", "who"], ["'who'", "userId"]),
-        (["--person", "usrId"], ["did you mean 'userId'?"]),
-        (["--layout", "tall"], ["layout must", "got 'tall'"]),
-        (["--duplicates", "first"], ["duplicates must", "got 'first'"]),
-        (["--rank", "place"], ["no column 'place' for the rank"]),
-        (["--min-person", "100"], ["min_person 100", "lower"]),
-        (["--out", "nowhere/model.json"], ["nowhere", "nowhere"]),
-        (["--out", "."], ["cannot write .: it is a folder", "model.json"]),
-        (["--prior-sd", "0"], ["prior_sd must", "got 0"]),
-        (["--assignments", "people.xlsx"], ["people.xlsx", ".parquet or .csv"]),
-        (["--names", "nowhere.csv"], ["nowhere.csv", "name a file"]),
-        (["--max-states", "3"], ["max_states", "--states auto"]),
-        (["--states", "auto", "--max-states", "0"], ["max_states must", "got 0"]),
-    ],
-)
-def test_fit_errors_are_one_line(log: Path, arguments: list[str], words: list[str]) -> None:
-    code, out, error = run(["fit", str(log), *arguments])
-    assert (code, out, error.count("\n")) == (2, "", 1)
-    for word in words:
-        assert word in error
-
-
 def test_inspect_shows_states_distances_and_disagreements(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     model = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"], prior=[0.25, 0.75])
@@ -207,13 +168,6 @@ def test_inspect_shows_states_distances_and_disagreements(tmp_path: Path) -> Non
     assert content == json.loads(json.dumps(inspect_model(model).to_dict()))
     assert content["kendall"][0][1] == 1.0
     assert content["disagreements"][0] == {"action": "rest", "ranks": [1, 3], "spread": 1.0}
-
-
-def test_inspect_shows_names(tmp_path: Path) -> None:
-    path, names = tmp_path / "model.json", tmp_path / "names.csv"
-    lpb.PreferenceModel([[0, 1], [1, 0]], actions=[10, 20]).save(path)
-    names.write_text('movieId,title\n10,"Heat, The"\n')
-    assert json_output("inspect", path, "--names", names)["states"][0]["top"] == ["Heat, The", 20]
 
 
 def test_unknown_places_are_excluded_from_lists_and_distances(tmp_path: Path) -> None:
@@ -235,30 +189,3 @@ def test_unknown_places_are_excluded_from_lists_and_distances(tmp_path: Path) ->
     assert "2 unknown" in shown
     assert "<1%" in shown
     assert (tmp_path / "out" / "kendall.png").is_file()
-
-
-def test_inspect_of_one_state(tmp_path: Path) -> None:
-    path = tmp_path / "model.json"
-    lpb.PreferenceModel([[0, 1]]).save(path)
-    assert "model.json: 1 state, 2 actions" in output("inspect", path).replace("\n", " ")
-
-
-def test_inspect_draws_the_scores_by_number_of_states(log: Path, tmp_path: Path) -> None:
-    path, out = tmp_path / "model.json", tmp_path / "out"
-    output("fit", log, "--states", "auto", "--scale", "cosine", "--out", path)
-    output("inspect", path, "--out", out)
-    assert (out / "how-many-states.png").read_bytes().startswith(b"\x89PNG")
-    assert "How many states?" in (out / "report.html").read_text()
-
-
-def test_saving_to_a_folder_raises(tmp_path: Path) -> None:
-    with pytest.raises(lpb.InvalidInput, match=tmp_path.name):
-        lpb.PreferenceModel([[0, 1]]).save(tmp_path)
-
-
-def test_inspect_of_states_without_comparisons(tmp_path: Path) -> None:
-    path = tmp_path / "model.json"
-    provenance = {"never_compared": [[0, 1]]}
-    lpb.PreferenceModel([[0, 1]], utilities=[[0.6, 0.4]], errors=[[1.0, 1.0]], provenance=provenance).save(path)
-    assert "How sure" not in output("inspect", path, "--out", tmp_path / "out")
-    assert not (tmp_path / "out" / "places.png").exists()

@@ -13,11 +13,10 @@ from lpbandits.data import Ratings
 from lpbandits.data.blocks import Blocks, MemoryBlocks, as_blocks, block_edges, parallel_sum, split_people, subsample
 from lpbandits.fit import Em, TwoStage
 from lpbandits.fit.estimator import Estimate, Estimator
-from lpbandits.fit.kernels.symmetric import symmetric_times
 from lpbandits.fit.state_means import _squares, _state_sums, state_means
 from lpbandits.fit.taste.cross_products import Residuals, mirrored
 from lpbandits.fit.taste.moments import Moments, moments
-from lpbandits.fit.taste.popularity import StandardizedRatings, informative, popular_ordering, scales
+from lpbandits.fit.taste.popularity import StandardizedRatings, informative, scales
 from lpbandits.fit.taste.tuning import TasteFit, _sample, fit_taste
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
@@ -223,25 +222,6 @@ def test_tastes_do_not_depend_on_threads_or_storage(small_blocks: Patch) -> None
     np.testing.assert_allclose(unsplit.means, moments(log.subset(people)).means, rtol=1e-12)
 
 
-@settings(max_examples=25)
-@given(logs(), st.integers(2, 40))
-def test_sums_do_not_depend_on_blocks(log: Ratings, size: int) -> None:
-    scattered = Scattered(log, size, 1)
-    scale, unsplit = scales(scattered), scales(log)
-    np.testing.assert_array_equal(scale.spreads, unsplit.spreads)
-    used = scale.informative
-    if not used.any():
-        return
-    one, other = moments(scattered, people=np.flatnonzero(used)), moments(log, people=np.flatnonzero(used))
-    for name, value in vars(other).items():
-        np.testing.assert_allclose(getattr(one, name), value, rtol=1e-10, atol=1e-10, err_msg=name)
-    u = StandardizedRatings(as_blocks(log)).item_means(used)[0].means
-    for order in (popular_ordering(scattered), popular_ordering(log)):  # ties may be broken by rounding
-        assert order is not None
-        rated = order[: np.count_nonzero(np.isin(np.arange(len(u)), log.action))]
-        assert np.all(np.diff(u[rated]) <= 1e-9)
-
-
 def test_parts_have_about_equal_sizes() -> None:
     offsets = np.concatenate([[0], np.cumsum(np.random.default_rng(0).integers(0, 9, 1000))])
     edges = split_people(offsets, 16)
@@ -294,12 +274,3 @@ def test_large_logs_are_tuned_on_a_sample(monkeypatch: Patch) -> None:
     assert _sample(people, counts, 10, 1).tolist() != sample.tolist()
     monkeypatch.setattr("lpbandits.fit.taste.tuning.MAX_PAIRS", 1)
     assert len(_sample(people, counts, 10, 0)) == 20
-
-
-@settings(max_examples=20)
-@given(st.integers(1, 60), st.integers(0, 99))
-def test_symmetric_products_equal_numpy(n: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    matrix, vector = rng.normal(size=(n, n)), rng.normal(size=2 * n)[::2]
-    matrix += matrix.T
-    np.testing.assert_allclose(symmetric_times(matrix, vector), matrix @ vector, rtol=1e-12, atol=1e-12)

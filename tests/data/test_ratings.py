@@ -18,15 +18,6 @@ from lpbandits.errors import InvalidInput
 ROWS = [(1, 10, 4.5), (1, 20, 3.0), (2, 10, 5.0), (3, 10, 1.0), (3, 20, 2.0), (3, 30, 2.5)]
 
 
-def movielens(name: str) -> Path:
-    """Return the folder of a data set, or skip the test."""
-    shared = Path(__file__).resolve().parents[3] / "shared" / "data"
-    folder = Path(os.environ.get("LPB_DATA", shared)) / name
-    if not folder.is_dir():
-        pytest.skip(f"no {name} here; set LPB_DATA to a folder that holds it")
-    return folder
-
-
 def text(separator: str = ",", header: str | None = "userId,movieId,rating,timestamp") -> str:
     lines = [separator.join(map(str, (*row, 99))) for row in ROWS]
     return "\n".join(([header.replace(",", separator)] if header else []) + lines) + "\n"
@@ -98,10 +89,19 @@ def test_the_hash_depends_on_the_content_not_on_the_order(tmp_path: Path) -> Non
     assert first.sha256 != third.sha256
 
 
-def test_labels_keep_their_spelling(tmp_path: Path) -> None:
-    log = read_ratings(write(tmp_path, "a.csv", "person,action,rating\n007,ä b,1\n7,ä b,2\n"))
-    assert log.people == ("007", "7")
-    assert log.actions == ("ä b",)
+@pytest.mark.parametrize(
+    ("content", "people", "actions"),
+    [
+        ("person,action,rating\n007,ä b,1\n7,ä b,2\n", ("007", "7"), ("ä b",)),
+        ("user,item,rating\n1.0,10.0,5\n1.0,20.0,3\n2.0,10.0,4\n", (1, 2), (10, 20)),
+        ("user,item,rating\n1.0,10.5,5\n1.0,20.0,3\n2.0,x,4\n", (1, 2), ("10.5", "20.0", "x")),
+    ],
+)
+def test_labels_are_integers_or_keep_their_spelling(
+    tmp_path: Path, content: str, people: tuple[Any, ...], actions: tuple[Any, ...]
+) -> None:
+    log = read_ratings(write(tmp_path, "a.csv", content))
+    assert (log.people, log.actions) == (people, actions)
 
 
 def test_named_columns(tmp_path: Path) -> None:
@@ -169,6 +169,7 @@ def test_invalid_options_and_paths_raise(tmp_path: Path) -> None:
         (write(tmp_path, "a.parquet.gz", "x"), {}, r"a\.parquet\.gz is gzipped Parquet.* gunzip"),
         (tmp_path / "latin.csv", {}, r"latin\.csv, line 3: .*UTF-8"),
         (tmp_path / "pipe.csv", {}, r"pipe\.csv is not a regular file"),
+        (write(tmp_path, "u.data", "1\t10\t3\t99\n"), {"layout": "wide"}, r"layout is 'wide'.*u\.data"),
     ]
     for source, options, message in cases:
         with pytest.raises(InvalidInput, match=message):
@@ -190,40 +191,42 @@ def test_a_damaged_gzip_file_raises(tmp_path: Path) -> None:
         read_ratings(path)
 
 
-def test_from_arrays() -> None:
-    columns: list[tuple[list[Any], list[Any] | None, str]] = [
-        ([[1, 1], ["b", "b"], [1, 2]], None, "person 1 rated action 'b'"),
-        ([[1], [1, 2], [1, 2]], None, "equal length"),
-        ([[1], [9], [1]], [1, 2], "action 9 is not among the 2"),
-        ([[], [], []], None, "there are no ratings"),
-    ]
-    for arrays, actions, message in columns:
-        with pytest.raises(InvalidInput, match=message):
-            Ratings.from_arrays(*arrays, actions=actions)
+@pytest.mark.parametrize(
+    ("build", "arguments", "labels", "message"),
+    [
+        (Ratings.from_arrays, ([1, 1], ["b", "b"], [1, 2]), {}, "person 1 rated action 'b'"),
+        (Ratings.from_arrays, ([1], [1, 2], [1, 2]), {}, "equal length"),
+        (Ratings.from_arrays, ([1], [9], [1]), {"actions": [1, 2]}, "action 9 is not among the 2"),
+        (Ratings.from_arrays, ([], [], []), {}, "there are no ratings"),
+        (Ratings.from_matrix, ([[1, 2]],), {"people": ["a", "b"]}, "people must have 1 label"),
+        (Ratings.from_matrix, ([[1, 2]],), {"actions": ["a", "a"]}, "label 'a' is given to actions 0 and 1"),
+        (Ratings.from_matrix, ([1, 2],), {}, "any×any"),
+        (Ratings.from_matrix, ([[np.nan]],), {}, "there are no ratings"),
+        (Ratings.from_matrix, ([[np.inf]],), {}, "must be a finite number"),
+        (Ratings, ([0, 2], [1, 0], [1, 2], ["ann"], [0, 1]), {}, "action must increase"),
+        (Ratings, ([0, 1], [0], [1], ["ann"], [0]), {"layout": "tall"}, "layout.*'tall'"),
+    ],
+)
+def test_invalid_arrays_raise(build: Any, arguments: Any, labels: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        build(*arguments, **labels)
+
+
+def test_arrays_and_matrices_are_logs() -> None:
     log = Ratings.from_arrays([2, 1, 1], [1, 1, 0], [5, 4, 3], actions=[0, 1, 2])
     part = log.subset(np.array([1]))
-    assert part.people == (2,)
-    assert part.actions == log.actions
-    assert part.rating.tolist() == [5.0]
+    assert (part.people, part.actions, part.rating.tolist()) == ((2,), log.actions, [5.0])
     np.testing.assert_array_equal(log.matrix().toarray(), [[3, 4, 0], [0, 5, 0]])
+    log = Ratings.from_matrix([[5, np.nan], [np.nan, np.nan], [1, 2]], people=["cy", "bo", "ann"], actions=["x", "y"])
+    assert (log.people, log.actions, log.layout) == (("cy", "bo", "ann"), ("x", "y"), "wide")
+    assert log.counts.tolist() == [1, 0, 2]
+    np.testing.assert_array_equal(log.matrix().toarray(), [[5, 0], [0, 0], [1, 2]])
 
 
 def test_reading_does_not_import_numba_or_sklearn() -> None:
     code = "import sys, lpbandits.data.reader; print([m for m in ('sklearn', 'numba') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_movielens_1m_matches_the_paper() -> None:
-    log = read_ratings(movielens("ml-1m"), min_person=200, min_action=200)
-    assert (len(log.people), len(log.actions), len(log)) == (1_589, 1_132, 498_677)
-    assert log.dropped["people_below_min_person"] == 6_040 - 1_589
-    assert log.dropped["ratings_of_people_below_min_person"] + len(log) < 1_000_209
-
-
-def test_movielens_small() -> None:
-    log = read_ratings(movielens("ml-latest-small"))
-    assert (len(log.people), len(log.actions), len(log)) == (610, 9_724, 100_836)
 
 
 def test_a_matrix_does_not_share_memory_with_the_log() -> None:
@@ -233,11 +236,3 @@ def test_a_matrix_does_not_share_memory_with_the_log() -> None:
     matrix.data[:] = 9
     assert log.action.tolist() == [0, 1]
     assert log.rating.tolist() == [0.0, 1.0]
-
-
-def test_integers_written_as_floats_are_integers(tmp_path: Path) -> None:
-    (tmp_path / "log.csv").write_text("user,item,rating\n1.0,10.0,5\n1.0,20.0,3\n2.0,10.0,4\n")
-    log = read_ratings(tmp_path / "log.csv")
-    assert (log.people, log.actions) == ((1, 2), (10, 20))
-    (tmp_path / "log.csv").write_text("user,item,rating\n1.0,10.5,5\n1.0,20.0,3\n2.0,x,4\n")
-    assert read_ratings(tmp_path / "log.csv").actions == ("10.5", "20.0", "x")

@@ -11,12 +11,8 @@ from typer.testing import CliRunner
 
 import lpbandits as lpb
 from lpbandits.cli import app
-from lpbandits.decisions import history_files
-from lpbandits.decisions.allowed import ActionIndex
 from lpbandits.decisions.choose_policy import choose_policy
 from lpbandits.decisions.files import Summary, decide_file
-from lpbandits.decisions.history_files import open_history
-from lpbandits.decisions.output import TableParts
 from lpbandits.io.atomic import UNFINISHED
 from tests.conftest import taste_for
 
@@ -70,44 +66,6 @@ def test_files_equal_the_library_for_every_batch_size(tmp_path: Path, rows: int,
     assert table.equals(by_library(frame))
     assert table["person"].to_list() == frame["person"].unique(maintain_order=True).to_list()
     assert not [file for file in tmp_path.iterdir() if file.name.startswith(UNFINISHED)]
-
-
-def test_grouped_rows_are_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    frames = {"grouped": outcomes(), "sorted": outcomes().sort("person"), "apart": pl.concat([outcomes(), outcomes()])}
-    for name, frame in frames.items():
-        frame.write_parquet(tmp_path / f"{name}.parquet")
-        for size in (2, 7, 50):
-            with open_history(tmp_path / f"{name}.parquet", {}, ActionIndex(MODEL.actions)) as past:
-                assert past.is_grouped(size) == (name != "apart")
-                monkeypatch.setattr(history_files, "MAX_RUNS", 3)
-                assert past.is_grouped(size) == (name == "sorted")
-                monkeypatch.undo()
-
-
-def test_a_slice_of_a_parquet_file_is_read_without_the_rows_before_it(tmp_path: Path) -> None:
-    outcomes().write_parquet(tmp_path / "history.parquet")
-    with open_history(tmp_path / "history.parquet", {}, ActionIndex(MODEL.actions)) as past:
-        plan = past.table.slice(20, 10).explain()
-    assert "SLICE: Positive { offset: 20, len: 10 }" in plan  # a property of the scan
-    assert "FILTER" not in plan
-
-
-def test_csv_files_hold_the_same_decisions(tmp_path: Path) -> None:
-    frame = outcomes()
-    frame.write_csv(tmp_path / "history.csv")
-    decide_file(choose_policy(MODEL), tmp_path / "history.csv", out=tmp_path / "out.csv")
-    table = pl.read_csv(tmp_path / "out.csv", schema_overrides={"action": pl.String, "runner_up": pl.String})
-    expected = by_library(frame)
-    assert table.columns == expected.columns
-    assert table["action"].to_list() == expected["action"].to_list()
-    np.testing.assert_array_equal(table["probability"], expected["probability"])
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-def test_a_full_temporary_folder_raises(tmp_path: Path) -> None:
-    (tmp_path / "0.parquet").symlink_to("/dev/full")
-    with pytest.raises(lpb.InvalidInput, match=rf"{tmp_path.parent}.*TMPDIR"):
-        TableParts(tmp_path, 9).add(pl.DataFrame({"person": [1]}))
 
 
 def test_names_of_actions_are_columns(tmp_path: Path) -> None:
@@ -183,40 +141,31 @@ def test_unknown_actions_raise_or_are_skipped(tmp_path: Path, rows: int) -> None
     assert (summary.skipped["outcomes"], summary.without_history) == (3, 1)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"allowed": "gin"}, "action 'gin' of --allowed"),
-        ({"allowed": " , "}, "--allowed"),
-        ({"unknown": "maybe"}, "unknown.*'maybe'"),
-        ({"out": "out.xlsx"}, r"\.parquet.*out\.xlsx"),
-        ({"out": "nowhere/out.csv"}, "nowhere"),
-        ({"people": "missing.csv"}, "missing.csv"),
-        ({"columns": {"person": "who"}}, "'who'"),
-        ({"seed": -1}, "seed.*-1"),
-    ],
-)
-def test_invalid_arguments_raise(tmp_path: Path, settings: Any, message: str) -> None:
-    outcomes().write_parquet(tmp_path / "history.parquet")
-    with pytest.raises(lpb.InvalidInput, match=message):
-        decide_file(choose_policy(MODEL), tmp_path / "history.parquet", **settings)
+HISTORY = "person,action,reward\n1,tea,2\n"
+RANKINGS = "# NUMBER ALTERNATIVES: 2\n# NUMBER VOTERS: 1\n# NUMBER UNIQUE ORDERS: 1\n1: 1,2\n"
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "message"),
+    ("name", "text", "settings", "message"),
     [
-        ("history.csv", "person,action,reward\n1,tea,2\n1,jam,much\n", r"history\.csv, line 3.*'much'"),
-        (
-            "x.soc",
-            "# NUMBER ALTERNATIVES: 2\n# NUMBER VOTERS: 1\n# NUMBER UNIQUE ORDERS: 1\n1: 1,2\n",
-            r"x\.soc holds rankings",
-        ),
+        ("h.csv", HISTORY, {"allowed": "gin"}, "action 'gin' of --allowed"),
+        ("h.csv", HISTORY, {"allowed": " , "}, "--allowed"),
+        ("h.csv", HISTORY, {"unknown": "maybe"}, "unknown.*'maybe'"),
+        ("h.csv", HISTORY, {"out": "out.xlsx"}, r"\.parquet.*out\.xlsx"),
+        ("h.csv", HISTORY, {"out": "nowhere/out.csv"}, "nowhere"),
+        ("h.csv", HISTORY, {"people": "missing.csv"}, "missing.csv"),
+        ("h.csv", HISTORY, {"columns": {"person": "who"}}, "'who'"),
+        ("h.csv", HISTORY, {"seed": -1}, "seed.*-1"),
+        ("h.csv", HISTORY + "1,jam,much\n", {}, r"h\.csv, line 3.*'much'"),
+        ("x.soc", RANKINGS, {}, r"x\.soc holds rankings"),
     ],
 )
-def test_invalid_histories_raise(tmp_path: Path, name: str, text: str, message: str) -> None:
+def test_invalid_files_and_arguments_raise(
+    tmp_path: Path, name: str, text: str, settings: dict[str, Any], message: str
+) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(lpb.InvalidInput, match=message):
-        decide_file(choose_policy(MODEL), tmp_path / name)
+        decide_file(choose_policy(MODEL), tmp_path / name, **settings)
 
 
 def test_an_empty_history(tmp_path: Path) -> None:
@@ -257,14 +206,11 @@ def test_auto_selects_the_policy_that_suits_the_model(changes: dict[str, Any], n
     assert why in chosen.why
 
 
-def test_policy_names_of_evaluations() -> None:
-    assert choose_policy(MODEL, "random").name == "uniform"
+def test_the_policy_has_the_named_rule_and_the_noise_of_the_model_as_a_prior_guess() -> None:
+    assert choose_policy(MODEL, "random").name == "uniform"  # its name in evaluations
     for name in ("ease", "lpb-duel"):
         with pytest.raises(lpb.InvalidInput, match=name):
             choose_policy(MODEL, name)
-
-
-def test_the_noise_of_the_model_is_a_prior_guess() -> None:
     assert choose_policy(MODEL).policy.rewards == lpb.Rewards(noise=0.8).as_guess
     assert choose_policy(MODEL, noise=2.0).policy.rewards.noise == 2.0
     assert choose_policy(MODEL, "lpbts-incremental").policy.rewards == lpb.Rewards(noise=0.8, weight=5.0)

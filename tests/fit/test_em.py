@@ -1,4 +1,4 @@
-"""Compare EM with its plain implementation: both steps, shares, starts and the best start."""
+"""Compare EM with its plain implementation: steps, shares, errors and the best of several starts."""
 
 from dataclasses import replace
 
@@ -6,17 +6,11 @@ import numpy as np
 import pytest
 
 from lpbandits.data import Ratings
-from lpbandits.data.blocks import MemoryBlocks
 from lpbandits.fit import Em, cluster_people
-from lpbandits.fit.bradley_terry import BradleyTerry
-from lpbandits.fit.comparisons import Comparisons, compare
-from lpbandits.fit.em import expectation, maximisation
 from lpbandits.fit.estimator import Estimate
-from lpbandits.parallel import Threads
-from lpbandits.progress import Stopwatch
 from lpbandits.typing import IntArray
 from tests import naive_recovery as naive
-from tests.synthetic_recovery import log_from
+from tests.synthetic_recovery import estimate_of, log_from
 
 STATES = 3
 PRIOR_SD = 0.8
@@ -36,8 +30,7 @@ def small(seed: int) -> Ratings:
 
 
 def fitted(em: Em, log: Ratings) -> Estimate:
-    with Threads(1) as threads:
-        return replace(em, shrink=False)(MemoryBlocks(log, threads), STATES, watch=Stopwatch())
+    return estimate_of(replace(em, shrink=False), log, STATES)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -51,40 +44,6 @@ def test_em_equals_its_twin_from_the_same_start(seed: int, steps: int) -> None:
     np.testing.assert_allclose(real.utilities, betas, atol=5e-3)
     np.testing.assert_array_equal(real.labels, chance.argmax(axis=1))
     assert np.abs(real.shares - np.bincount(UNEVEN) / 30).max() > 0.01
-
-
-def test_shares_matter_beyond_the_tolerances_of_the_comparison() -> None:
-    log = small(0)
-    betas, shares, chance, _ = naive.em(log, UNEVEN, STATES, prior_sd=PRIOR_SD, steps=6)
-    even, _ = naive.responsibilities(log, betas, np.full(STATES, 1 / STATES))
-    assert np.abs(even - chance).max() > 0.02
-    assert np.abs(shares - 1 / STATES).max() > 0.02
-
-
-def _steps(log: Ratings) -> tuple[Comparisons, tuple[BradleyTerry, ...], Threads]:
-    threads = Threads(1)
-    comparisons = compare(log, threads=threads)
-    rng = np.random.default_rng(4)
-    chance = rng.dirichlet(np.ones(STATES), size=len(log.people))
-    fits = []
-    for z in range(STATES):
-        fit = maximisation(comparisons, chance[:, z], prior_sd=PRIOR_SD, start=None, final=True, threads=threads)
-        beta, _ = naive.bradley_terry(naive.halves_won(log, chance[:, z]) / 2, PRIOR_SD)
-        np.testing.assert_allclose(fit.utilities, beta, atol=1e-5)
-        fits.append(fit)
-    return comparisons, tuple(fits), threads
-
-
-def test_each_step_equals_its_twin() -> None:
-    log = small(5)
-    comparisons, fits, threads = _steps(log)
-    shares = np.array([0.7, 0.25, 0.05])
-    chance, value = expectation(comparisons, fits, shares, prior_sd=PRIOR_SD, threads=threads)
-    betas = np.stack([fit.utilities for fit in fits])
-    twin, likelihood = naive.responsibilities(log, betas, shares)
-    np.testing.assert_allclose(chance, twin, atol=1e-10)
-    np.testing.assert_allclose(chance.sum(axis=1), 1.0)
-    np.testing.assert_allclose(value, likelihood - np.sum(betas**2) / (2 * PRIOR_SD**2))
 
 
 def test_em_ends_at_a_fixed_point() -> None:

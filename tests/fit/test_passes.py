@@ -6,7 +6,7 @@ import tracemalloc
 import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -21,44 +21,11 @@ from lpbandits.fit.taste.moments import moments, moments_of
 from lpbandits.fit.taste.popularity import StandardizedRatings, informative, popular_ordering
 from lpbandits.fit.two_stage import count_states
 from lpbandits.parallel import Threads
-from tests.fit.test_bradley_terry import contest
 from tests.guards.kernels import allocating, looked_on
 from tests.logs import log_of
 
-SWEEPS = ("expect", "neighbours", "squared_neighbours")
-AROUND = 3
-"""Passes of a state besides those of its fit: counting, adding the transpose, the components of the graph."""
-
-
-@pytest.mark.parametrize("spread", [0.3, 1.0, 2.0])
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("k", [3, 30, 300])
-def test_dense_counts_take_few_passes(k: int, seed: int, spread: float) -> None:
-    wins = contest(seed, k, 20, spread)
-    fit = lpb.fit.fit_bradley_terry(wins)
-    assert fit.converged
-    assert fit.passes <= 30
-    wins[k // 2] = 0  # never wins
-    loser = lpb.fit.fit_bradley_terry(wins)
-    assert loser.converged
-    assert loser.passes <= 40
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_every_sweep_is_counted_as_a_pass(threads: int) -> None:
-    swept: list[int] = []
-
-    def note(name: str, call: Any, args: Any) -> Any:
-        if name.endswith(SWEEPS):
-            low, high = args[:2]
-            swept.append(high - low)
-        return call()
-
-    wins = contest(3, 600, 5)
-    with looked_on(allocating(), note):
-        fit = lpb.fit.fit_bradley_terry(wins, threads=threads)
-    assert sum(swept) == fit.passes * 600
-    assert len(swept) == fit.passes * threads
+AROUND = 2
+"""Passes of a state besides those of its fit: counting and adding the transpose."""
 
 
 def squares(args: Any) -> list[Any]:
@@ -75,7 +42,7 @@ def test_a_fit_makes_few_passes_over_counts_and_holds_few_matrices(
 ) -> None:
     monkeypatch.setattr("lpbandits.fit.two_stage.CELLS", 1)  # one matrix per pass
     if quick:  # counts of held-out people are subtracted from those of all
-        monkeypatch.setattr("lpbandits.fit.pipeline.HUGE", 0)
+        monkeypatch.setattr("lpbandits.fit.pipeline.SLOW_KMEANS_RATINGS", 0)
     passes, most = 0, 0
     held: dict[int, Any] = {}
 
@@ -105,11 +72,11 @@ def test_counting_and_fitting_need_one_matrix() -> None:
     comparisons = compare(log_of(40, k, share=0.5))
     weight = np.ones(40)
     threads = Threads(1)
-    maximise(count_state(comparisons, weight), prior_sd=1.0, errors=False, threads=threads)  # compiles
-    ratings = len(comparisons.action)
+    maximise(count_state(comparisons, weight), prior_sd=1.0, threads=threads)  # compiles
+    ratings = len(comparisons.histories.action)
     tracemalloc.start()
     counts = count_state(comparisons, weight, threads=threads)
-    maximise(counts, prior_sd=1.0, errors=False, threads=threads)
+    maximise(counts, prior_sd=1.0, threads=threads)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert counts.halves.itemsize == 2
@@ -140,22 +107,17 @@ class Wire:
 
 
 @pytest.fixture
-def wire() -> Wire:
-    return Wire()
-
-
-def in_twenty_blocks(log: lpb.Ratings, wire: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> DiskBlocks:
+def wired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[lpb.Ratings, Any, DiskBlocks]:
+    """Return a log, and its twenty blocks behind a wire."""
+    log, wire = log_of(400, 80, share=0.5, states=2), cast(Any, Wire())
     monkeypatch.setattr("lpbandits.data.blocks.RATINGS_PER_BLOCK", len(log) // 20)
-    blocks = DiskBlocks(write_chunks(log, folder), wire, Threads(1))
+    blocks = DiskBlocks(write_chunks(log, tmp_path), wire, Threads(1))
     assert len(blocks.edges) - 1 in (19, 20)
-    return blocks
+    return log, wire, blocks
 
 
-def test_covariances_are_sent_once_per_run_of_blocks(
-    wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log = log_of(400, 80, share=0.5, states=2)
-    blocks = in_twenty_blocks(log, wire, tmp_path, monkeypatch)
+def test_covariances_are_sent_once_per_run_of_blocks(wired: tuple[lpb.Ratings, Any, DiskBlocks]) -> None:
+    log, wire, blocks = wired
     parallel = moments(blocks, people=informative(log))
     matrix = 12 * 80 * 81 // 2  # bytes: a product and a number of people per pair
     assert wire.matrices(matrix) == 10
@@ -167,10 +129,9 @@ def test_covariances_are_sent_once_per_run_of_blocks(
 
 @pytest.mark.parametrize("cap", [None, 40])
 def test_counts_are_sent_once_per_share_of_the_blocks(
-    cap: int | None, wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cap: int | None, wired: tuple[lpb.Ratings, Any, DiskBlocks]
 ) -> None:
-    log = log_of(400, 80, share=0.5, states=2)
-    blocks = in_twenty_blocks(log, wire, tmp_path, monkeypatch)
+    log, wire, blocks = wired
     labels = np.arange(len(log.people)) % 2
     counts = list(count_states(blocks, labels, 2, pairs_per_person=cap))
     matrix = 80 * 80 * counts[0][0].halves.itemsize
@@ -203,7 +164,7 @@ def test_groups_of_people_share_the_passes_over_a_log(monkeypatch: pytest.Monkey
     groups = [people[::2], people[:50]]
     together = moments_of(ratings, groups)
     popular = popular_ordering(ratings)
-    assert blocks.passes == {"_scales": 1, "_rating_sums": 1, "_level_sums": 19, "_add_block": 1, "_rated": 1}
+    assert blocks.passes == {"_scales": 1, "_rating_sums": 1, "_level_sums": 19, "_add_block": 1}
     for group, shared in zip(groups, together, strict=True):
         alone = moments(log, people=group)
         for name, value in vars(alone).items():
@@ -212,7 +173,7 @@ def test_groups_of_people_share_the_passes_over_a_log(monkeypatch: pytest.Monkey
 
 
 def test_sweeps_of_a_group_do_not_depend_on_other_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lpbandits.fit.taste.popularity.LARGE_LOG", 100)
+    monkeypatch.setattr("lpbandits.fit.taste.popularity.MAX_EXACT_RATINGS", 100)
     log = log_of(300, 20, share=0.4, states=3)
     many, few = np.arange(300) >= 0, np.arange(300) < 20
     used = StandardizedRatings(MemoryBlocks(log, Threads(1))).scales.informative

@@ -7,15 +7,18 @@ from hypothesis import strategies as st
 from scipy.special import logit, ndtr
 
 from lpbandits.data import Ratings
-from lpbandits.fit import Em, TwoStage, fit_states
-from lpbandits.fit.bradley_terry import maximise
-from lpbandits.fit.comparisons import compare, count_state
-from lpbandits.fit.uncertainty import Scatter, scatter
+from lpbandits.fit import Em, TwoStage, fit_bradley_terry
+from lpbandits.fit.comparisons import Comparisons, compare, count_wins
+from lpbandits.fit.uncertainty import Scatter, scatter_sums
 from lpbandits.parallel import Threads
 from lpbandits.typing import BoolArray, FloatArray
 from tests import naive_recovery as naive
 from tests.fit.test_comparisons import logs
-from tests.synthetic_recovery import log_from, raters, readers
+from tests.synthetic_recovery import arrays_of, log_from, quick_fit, raters, readers
+
+
+def scatter(comparisons: Comparisons, weight: FloatArray, utilities: FloatArray) -> Scatter:
+    return Scatter.of(scatter_sums(comparisons, weight, utilities, threads=Threads(1)))
 
 
 @pytest.mark.jitless
@@ -25,32 +28,15 @@ def test_scatter_equals_an_enumeration_of_pairs(log: Ratings, seed: int, spread:
     rng = np.random.default_rng(seed)
     weight = rng.choice([0.0, 0.25, 1.0, 0.7], len(log.people))
     beta = rng.normal(0, spread, len(log.actions))
-    found = scatter(compare(log), weight, beta, threads=Threads(1))
+    found = scatter(compare(log), weight, beta)
     squares, curvature = naive.scatter(log, weight, beta)
     np.testing.assert_allclose(found.squares, squares, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(found.curvature, curvature, rtol=1e-9, atol=1e-9)
 
 
-def test_results_do_not_depend_on_threads() -> None:
-    log, _ = readers(1, people=301, actions=90, states=2)
-    rng = np.random.default_rng(2)
-    weight, beta = rng.uniform(size=301), rng.normal(size=90)
-    found = []
-    for count in (1, 2, 3):
-        with Threads(count) as threads:
-            comparisons = compare(log, pairs_per_person=200, threads=threads)
-            found.append(scatter(comparisons, weight, beta, threads=threads))
-    for other in found[1:]:
-        np.testing.assert_array_equal(found[0].squares, other.squares)
-        np.testing.assert_array_equal(found[0].curvature, other.curvature)
-
-
 def test_a_cap_on_pairs_keeps_the_curvature_and_increases_errors() -> None:
     log, _ = readers(4, people=400, actions=50, states=1)
-    beta = np.zeros(50)
-    full, capped = (
-        scatter(compare(log, pairs_per_person=cap), np.ones(400), beta, threads=Threads(1)) for cap in (None, 20)
-    )
+    full, capped = (scatter(compare(log, pairs_per_person=cap), np.ones(400), np.zeros(50)) for cap in (None, 20))
     assert abs(capped.curvature.sum() / full.curvature.sum() - 1) < 1e-9  # at β = 0 all pairs have the same curvature
     ratio = float(np.median(capped.errors(1.0) / full.errors(1.0)))
     assert 1.05 < ratio < 2.5
@@ -68,17 +54,8 @@ def test_one_rater_is_not_certain() -> None:
     rng = np.random.default_rng(0)
     rows = [(n, a, r) for n in range(39) for a, r in enumerate(rng.permutation(9).tolist())]
     rows += [(39, a, a if a < 9 else 3.5) for a in range(10)]
-    log = log_from(rows, actions=range(10))
-    fit = fit_states(log, TwoStage(shrink=False), states=1, heldout=0, taste=False)
-    assert fit.model.errors is not None
-    assert fit.model.errors[0, 9] > 2 * fit.model.errors[0, :9].max()
-
-
-def curvature_errors(log: Ratings) -> FloatArray:
-    """Return standard errors for independent comparisons."""
-    with Threads(1) as threads:
-        counts = count_state(compare(log), np.ones(len(log.people)))
-        return maximise(counts, prior_sd=1.0, threads=threads).standard_errors
+    _, errors, _ = arrays_of(quick_fit(log_from(rows, actions=range(10)), TwoStage(shrink=False)))
+    assert errors[0, 9] > 2 * errors[0, :9].max()
 
 
 def pairs_of(utilities: FloatArray, errors: FloatArray, truth: FloatArray) -> tuple[FloatArray, BoolArray]:
@@ -108,12 +85,11 @@ def test_clustered_errors_are_calibrated_and_independent_errors_are_not() -> Non
     independent: list[tuple[FloatArray, BoolArray]] = []
     for seed in range(20):
         truth, log, _ = raters(seed, people=60, actions=40, rated=25)
-        with Threads(1) as threads:
-            comparisons = compare(log)
-            fit = maximise(count_state(comparisons, np.ones(60)), prior_sd=1.0, threads=threads)
-            errors = scatter(comparisons, np.ones(60), fit.utilities, threads=threads).errors(1.0)
+        comparisons = compare(log)
+        fit = fit_bradley_terry(count_wins(comparisons) / 2)
+        errors = scatter(comparisons, np.ones(60), fit.utilities).errors(1.0)
         clustered.append(pairs_of(fit.utilities, errors, truth[0]))
-        independent.append(pairs_of(fit.utilities, curvature_errors(log), truth[0]))
+        independent.append(pairs_of(fit.utilities, fit.standard_errors, truth[0]))
     gaps, independent_gaps = (
         miscalibration(*(np.concatenate(x) for x in zip(*pairs, strict=True))) for pairs in (clustered, independent)
     )
@@ -132,10 +108,8 @@ def test_errors_of_models_with_states_are_calibrated(method: str) -> None:
     for seed in range(10):
         truth, log, state = raters(seed, people=180, actions=40, rated=25, states=3, likeness=0.5)
         estimator = Em(start=tuple(state.tolist()), max_steps=20) if method == "em" else TwoStage(scale="cosine")
-        model = fit_states(log, estimator, states=3, heldout=0, taste=False).model
-        assert model.utilities is not None
-        assert model.errors is not None
-        for row, errors in zip(logit(model.utilities), model.errors, strict=True):
+        utilities, spreads, _ = arrays_of(quick_fit(log, estimator, states=3))
+        for row, errors in zip(logit(utilities), spreads, strict=True):
             z = int(np.argmax([np.corrcoef(row, known)[0, 1] for known in truth]))
             found.append(pairs_of(row, errors, truth[z]))
     sure, right = (np.concatenate(x) for x in zip(*found, strict=True))

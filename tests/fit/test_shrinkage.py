@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpbandits.data import Ratings
-from lpbandits.fit import Em, TwoStage, fit_states
+from lpbandits.fit import Em, TwoStage
 from lpbandits.fit import shrinkage as module
 from lpbandits.fit.estimator import Estimator
-from lpbandits.fit.shrinkage import shrink
+from lpbandits.fit.shrinkage import shrink_states
 from lpbandits.fit.uncertainty import Scatter
 from lpbandits.typing import FloatArray
 from tests import naive_recovery as naive
-from tests.synthetic_recovery import log_from, raters
+from tests.synthetic_recovery import arrays_of, log_from, quick_fit, raters
 
 
 @settings(max_examples=40, deadline=None)
@@ -23,12 +23,12 @@ def test_equal_errors_give_the_formulas(m: int, k: int, seed: int, variance: flo
     rng = np.random.default_rng(seed)
     values = rng.normal(0, 1, (m, m)) @ rng.normal(0, 1, (m, k))
     part = Scatter(np.full(k, 1 / variance), np.full(k, 1 / variance))
-    found = shrink(values, np.ones((m, k), dtype=np.bool_), [part] * m, prior_sd=1e6)
+    shrunk, spreads = shrink_states(values, np.ones((m, k), dtype=np.bool_), [part] * m, prior_sd=1e6)
     mean, cov = naive.even_population(values, variance)
     for a in range(k):
         wanted, errors = naive.conditional(values[:, a], np.full(m, variance), mean, cov)
-        np.testing.assert_allclose(found.utilities[:, a], wanted, atol=1e-6 * (1 + np.abs(values).max()))
-        np.testing.assert_allclose(found.errors[:, a], errors, atol=1e-6 * (1 + np.abs(values).max()))
+        np.testing.assert_allclose(shrunk[:, a], wanted, atol=1e-6 * (1 + np.abs(values).max()))
+        np.testing.assert_allclose(spreads[:, a], errors, atol=1e-6 * (1 + np.abs(values).max()))
 
 
 @pytest.mark.parametrize("at_once", [1, 2**20])
@@ -54,32 +54,11 @@ def test_the_shrinkage_of_the_prior_is_undone() -> None:
     seen = rng.normal(0, 1, k) + rng.normal(0, np.sqrt(1 / bend), k)
     fitted = seen * bend / (bend + 1)  # a prior of sd 1
     part = Scatter(np.full(k, bend), np.full(k, bend))
-    found = shrink(fitted[None], np.ones((1, k), dtype=np.bool_), [part], prior_sd=1.0)
-    slope = float(found.utilities[0] @ fitted / (fitted @ fitted))
+    shrunk, errors = shrink_states(fitted[None], np.ones((1, k), dtype=np.bool_), [part], prior_sd=1.0)
+    slope = float(shrunk[0] @ fitted / (fitted @ fitted))
     # In 30 other draws the sd of the slope was 0.006, of the error 0.0018: these are four.
     assert abs(slope - 1) < 4 * 0.006
-    np.testing.assert_allclose(found.errors, np.sqrt(1 / 3), atol=4 * 0.0018)
-
-
-def _gap(log: Ratings, truth: FloatArray, *, shrunk: bool) -> float:
-    """Return the share of pairs in the wrong order, with states matched by correlation."""
-    model = fit_states(log, TwoStage(scale="cosine", shrink=shrunk), states=3, heldout=0, taste=False).model
-    assert model.utilities is not None
-    first, second = np.triu_indices(truth.shape[1], 1)
-    wrong = []
-    for row in model.utilities:
-        known = truth[int(np.argmax([np.corrcoef(row, t)[0, 1] for t in truth]))]
-        wrong.append(np.mean((row[first] > row[second]) != (known[first] > known[second])))
-    return float(np.mean(wrong))
-
-
-def test_shrinkage_improves_orderings_of_similar_states() -> None:
-    """In 40 other logs the gain was 0.021 with an sd of 0.005 over logs: four are 4 standard errors above 0.01."""
-    gains = []
-    for seed in range(4):
-        truth, log, _ = raters(seed, people=90, actions=60, rated=15, states=3, likeness=0.7)
-        gains.append(_gap(log, truth, shrunk=False) - _gap(log, truth, shrunk=True))
-    assert np.mean(gains) > 0.01
+    np.testing.assert_allclose(errors, np.sqrt(1 / 3), atol=4 * 0.0018)
 
 
 def _halves() -> Ratings:
@@ -92,18 +71,16 @@ def _halves() -> Ratings:
 
 @pytest.mark.parametrize("estimator", [TwoStage(scale="cosine"), Em(scale="cosine", restarts=1)])
 def test_never_compared_actions_are_ranked_by_other_states_or_last(estimator: Estimator) -> None:
-    fit = fit_states(_halves(), estimator, states=2, heldout=0, taste=False)
+    fit = quick_fit(_halves(), estimator, states=2)
     model = fit.model
     assert model.provenance["never_compared"] == [[5, 6], [6]]
     assert model.orderings[:, -1].tolist() == [6, 6]  # unknown in all states
     assert model.orderings[1].tolist() == [0, 1, 5, 2, 3, 4, 6]
     place = int(model.ranks[0, 5])
     assert 0 < place < 5
-    assert model.errors is not None
-    assert model.errors[0, 5] > 1.5 * model.errors[0, :5].max()
-    assert "state 0: 2 of 7 actions were never compared; they are ranked by the other states, or last" in (
-        fit.report.warnings
-    )
+    _, errors, _ = arrays_of(fit)
+    assert errors[0, 5] > 1.5 * errors[0, :5].max()
+    assert any("state 0: 2 of 7 actions were never compared; they are ranked" in text for text in fit.report.warnings)
     assert "state 1: 1 of 7 actions were never compared and come last" in fit.report.warnings
 
 
@@ -111,8 +88,27 @@ def test_never_compared_actions_are_ranked_by_other_states_or_last(estimator: Es
 def test_without_shrinkage_never_compared_actions_have_the_error_of_the_prior(
     method: type[TwoStage | Em],
 ) -> None:
-    model = fit_states(_halves(), method(shrink=False, prior_sd=0.8), states=2, heldout=0, taste=False).model
-    assert model.orderings[0].tolist() == [4, 3, 2, 1, 0, 5, 6]
-    assert model.errors is not None
-    np.testing.assert_allclose(model.errors[0, 5:], 0.8)
-    assert model.provenance["settings"]["shrink"] is False
+    fit = quick_fit(_halves(), method(shrink=False, prior_sd=0.8), states=2)
+    assert fit.model.orderings[0].tolist() == [4, 3, 2, 1, 0, 5, 6]
+    np.testing.assert_allclose(arrays_of(fit)[1][0, 5:], 0.8)
+    assert fit.model.provenance["settings"]["shrink"] is False
+
+
+def _gap(log: Ratings, truth: FloatArray, *, shrunk: bool) -> float:
+    """Return the share of pairs in the wrong order, with states matched by correlation."""
+    utilities, _, _ = arrays_of(quick_fit(log, TwoStage(shrink=shrunk), states=3))
+    first, second = np.triu_indices(truth.shape[1], 1)
+    wrong = []
+    for row in utilities:
+        known = truth[int(np.argmax([np.corrcoef(row, t)[0, 1] for t in truth]))]
+        wrong.append(np.mean((row[first] > row[second]) != (known[first] > known[second])))
+    return float(np.mean(wrong))
+
+
+def test_shrinkage_improves_orderings_of_similar_states() -> None:
+    """In 40 other logs the gain was 0.021 with an sd of 0.005 over logs: four are 4 standard errors above 0.01."""
+    gains = []
+    for seed in range(4):
+        truth, log, _ = raters(seed, people=90, actions=60, rated=15, states=3, likeness=0.7)
+        gains.append(_gap(log, truth, shrunk=False) - _gap(log, truth, shrunk=True))
+    assert np.mean(gains) > 0.01

@@ -8,17 +8,15 @@ import pytest
 
 import lpbandits as lpb
 from lpbandits.data import Ratings
-from lpbandits.data.blocks import MemoryBlocks
-from lpbandits.fit import Em, TwoStage, fit_states, match_orderings
+from lpbandits.fit import Em, TwoStage, match_orderings
 from lpbandits.fit.estimator import Estimate, Estimator, distinct
 from lpbandits.fit.state_means import state_means
 from lpbandits.fit.taste.popularity import popular_ordering
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Threads
-from lpbandits.progress import Stopwatch
 from lpbandits.simulation.bounds import bound_model
 from lpbandits.typing import FloatArray, IntArray
 from tests import naive, naive_recovery
+from tests.synthetic_recovery import arrays_of, estimate_of, quick_fit
 
 ESTIMATORS: list[Estimator] = [TwoStage(), Em(restarts=1)]
 ZERO_ONE, COUNTS = "zeros and ones", "counts"
@@ -42,19 +40,8 @@ def planted(
         drawn = rng.poisson(drawn)
     else:
         drawn = rng.random(len(drawn)) < drawn
-    values = drawn.astype(np.float64)
-    return (
-        means,
-        Ratings.from_codes(person, action, values, people=tuple(range(people)), actions=tuple(range(actions))),
-        state,
-    )
-
-
-def matched(model: PreferenceModel, means: FloatArray) -> FloatArray:
-    """Return the model's means, with states in the order of the true ones."""
-    truth = PreferenceModel(np.argsort(-means, axis=1))
-    assert model.means is not None
-    return model.means[match_orderings(truth, model).assignment]
+    labels: dict[str, Any] = {"people": tuple(range(people)), "actions": tuple(range(actions))}
+    return means, Ratings.from_codes(person, action, drawn.astype(np.float64), **labels), state
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: one.method)
@@ -62,11 +49,12 @@ def matched(model: PreferenceModel, means: FloatArray) -> FloatArray:
 def test_planted_means_are_recovered_within_their_errors(kind: str, estimator: Estimator) -> None:
     """In units of the standard error of a plain mean, whose mean square is 1 for known states."""
     means, log, state = planted(3, people=1500, actions=40, rated=20, kind=kind)
-    fit = fit_states(log, estimator, states=3, heldout=0, taste=False)
+    fit = quick_fit(log, estimator, states=3)
+    matched = match_orderings(PreferenceModel(np.argsort(-means, axis=1)), fit.model).assignment
     count = np.zeros_like(means)
     np.add.at(count, (state[log.owner], log.action), 1)
     variance = {"normal": np.full_like(means, 0.5), ZERO_ONE: means * (1 - means), COUNTS: means}[kind]
-    away = (matched(fit.model, means) - means) / np.sqrt(variance / count)
+    away = (arrays_of(fit)[2][matched] - means) / np.sqrt(variance / count)
     # 120 means: their squares' mean has sd √(2/120) = 0.13 about 1, and few people are in a wrong state.
     assert np.mean(away**2) < 1 + 4 * 0.13
     assert abs(away.mean()) < 4 / math.sqrt(120)
@@ -92,8 +80,7 @@ def naive_means(log: Ratings, weight: FloatArray, utilities: FloatArray, orderin
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: one.method)
 def test_means_and_noise_equal_their_definition(estimator: Estimator) -> None:
     _, log, _ = planted(5, people=60, actions=8, rated=5, states=2)
-    with Threads(1) as pool:
-        estimate = distinct(estimator(MemoryBlocks(log, pool), 2, watch=Stopwatch()))
+    estimate = distinct(estimate_of(estimator, log, 2))
     result = state_means(log, estimate)
     weights = np.eye(2)[estimate.labels] if estimate.membership is None else estimate.membership
     squares, blocks = 0.0, 0
@@ -112,8 +99,7 @@ def test_means_and_noise_equal_their_definition(estimator: Estimator) -> None:
 
 def test_memberships_of_em_are_joined_with_their_states() -> None:
     _, log, _ = planted(6, people=80, actions=6, rated=4, states=2)
-    with Threads(1) as pool:
-        estimate = Em(restarts=1)(MemoryBlocks(log, pool), 2, watch=Stopwatch())
+    estimate = estimate_of(Em(restarts=1), log, 2)
     chance = estimate.membership
     assert chance is not None
     np.testing.assert_allclose(chance.sum(axis=1), 1.0)
@@ -128,77 +114,59 @@ def test_memberships_of_em_are_joined_with_their_states() -> None:
     np.testing.assert_allclose(joined.membership, chance[:, np.argsort(-estimate.shares)])
 
 
-def log_of(values: Any) -> Ratings:
-    """Return the log of a people × actions matrix, with NaN for absent ratings."""
-    matrix = np.array(values, dtype=np.float64)
-    person, action = np.nonzero(~np.isnan(matrix))
-    people, actions = (tuple(range(n)) for n in matrix.shape)
-    return Ratings.from_codes(person, action, matrix[person, action], people=people, actions=actions)
-
-
-def test_means_of_zeros_and_ones_are_probabilities_inside_0_and_1() -> None:
-    certain = log_of([[1, 1, 0, 0]] * 15 + [[0, 0, 1, 1]] * 15)
-    everything, nothing = log_of(np.ones((12, 3))), log_of(np.zeros((12, 3)))
-    for log in (certain, everything, nothing, planted(1, people=90, actions=6, rated=4, kind=ZERO_ONE)[1]):
-        model = fit_states(log, TwoStage(), states=2, heldout=0, taste=False).model
-        assert model.means is not None
-        assert 0 < model.means.min() <= model.means.max() < 1
-        world = lpb.MeansWorld(model, rewards=lpb.Rewards("bernoulli"))
-        lpb.simulate(world, ["mts"], people=2, rounds=3, threads=1)
-
-
-def test_means_of_counts_are_positive() -> None:
-    rng = np.random.default_rng(0)
-    log = log_of(np.hstack([rng.poisson(3, (40, 4)), np.zeros((40, 1))]))
-    model = fit_states(log, TwoStage(), states=1, heldout=0, taste=False).model
-    assert model.means is not None
-    assert 0 < model.means[0, 4] < 0.5
-    lpb.simulate(lpb.MeansWorld(model, rewards=lpb.Rewards("poisson")), ["mts"], people=2, rounds=3, threads=1)
+def test_means_of_zeros_and_ones_and_of_counts_are_possible_rewards() -> None:
+    binary = [
+        Ratings.from_matrix([[1, 1, 0, 0]] * 15 + [[0, 0, 1, 1]] * 15),
+        Ratings.from_matrix(np.ones((12, 3))),
+        Ratings.from_matrix(np.zeros((12, 3))),
+        planted(1, people=90, actions=6, rated=4, kind=ZERO_ONE)[1],
+    ]
+    counts = np.hstack([np.random.default_rng(0).poisson(3, (40, 4)), np.zeros((40, 1))])
+    cases = [(log, lpb.Rewards("bernoulli"), 1.0) for log in binary]
+    for log, rewards, limit in [*cases, (Ratings.from_matrix(counts), lpb.Rewards("poisson"), counts.max())]:
+        fit = quick_fit(log, states=2)
+        means = arrays_of(fit)[2]
+        assert 0 < means.min() <= means.max() < limit
+        lpb.simulate(lpb.MeansWorld(fit.model, rewards=rewards), ["mts"], people=2, rounds=3, threads=1)
 
 
 def test_an_outlier_does_not_change_the_rounding_of_means() -> None:
     rng = np.random.default_rng(0)
     values = rng.integers(1, 6, (61, 5)).astype(np.float64)
     values[60] = (1, 2, 10**9, 3, 4)
-    model = fit_states(log_of(values), TwoStage(), states=2, heldout=0, taste=False).model
-    assert model.means is not None
-    np.testing.assert_allclose(model.means[0], values[:60].mean(axis=0), atol=0.5)
-    assert len(np.unique(model.means[0])) == 5
+    _, _, means = arrays_of(quick_fit(Ratings.from_matrix(values), states=2))
+    np.testing.assert_allclose(means[0], values[:60].mean(axis=0), atol=0.5)
+    assert len(np.unique(means[0])) == 5
 
 
 @pytest.mark.parametrize("factor", [1e-12, 1.0, 1e9])
 def test_means_follow_the_units_of_ratings(factor: float) -> None:
     _, log, _ = planted(2, people=60, actions=6, rated=4)
     moved = Ratings(log.offsets, log.action, (log.rating - 7) * factor, log.people, log.actions)
-    one, other = (fit_states(each, TwoStage(), states=2, heldout=0, taste=False).model for each in (log, moved))
-    assert one.means is not None
-    assert other.means is not None
-    np.testing.assert_allclose(other.means / factor, one.means - 7, atol=3e-5)
-    assert other.noise == pytest.approx(one.noise * factor, rel=1e-4)  # type: ignore[operator] # a fit has one
+    one, other = (quick_fit(each, states=2) for each in (log, moved))
+    np.testing.assert_allclose(arrays_of(other)[2] / factor, arrays_of(one)[2] - 7, atol=3e-5)
+    assert other.report.noise == pytest.approx(one.report.noise * factor, rel=1e-4)
 
 
 def test_unknown_actions_have_the_lowest_mean() -> None:
     nan = math.nan
-    log = log_of([[5, 3, 1, nan, nan]] * 12 + [[nan, nan, nan, nan, 5]])
-    model = fit_states(log, TwoStage(), states=1, heldout=0, taste=False).model
-    assert model.means is not None
-    np.testing.assert_array_equal(model.means[0, 3:], model.means[0, 2])
-    assert model.means[0, 2] == model.means.min()
+    _, _, means = arrays_of(quick_fit(Ratings.from_matrix([[5, 3, 1, nan, nan]] * 12 + [[nan, nan, nan, nan, 5]])))
+    np.testing.assert_array_equal(means[0, 3:], means[0, 2])
+    assert means[0, 2] == means.min()
 
 
-def test_a_fitted_model_works_in_worlds_policies_and_bounds() -> None:
+def test_worlds_and_bounds_have_the_noise_of_a_fitted_model() -> None:
     _, log, _ = planted(4, people=200, actions=8, rated=5)
-    model = fit_states(log, TwoStage(), states=3, taste=False).model
-    world = lpb.MeansWorld(model)
-    assert world.rewards.noise == model.noise
-    assert world.to_dict()["noise_of_model"]
-    assert not lpb.MeansWorld(model, rewards=lpb.Rewards(noise=2.0)).to_dict()["noise_of_model"]
+    model = quick_fit(log, states=3).model
+    assert lpb.MeansWorld(model).rewards.noise == bound_model(model).settings["noise"] == model.noise
     assert lpb.MeansWorld(model.replace(noise=None)).rewards.noise == 1.0
-    results = lpb.simulate(world, ["mts", "mucb", "lpbts", "popular"], people=5, rounds=20)
-    assert results["mts"].regret.mean[-1] < results["popular"].regret.mean[-1]
     plain, noisy = (bound_model(model, noise=noise).column("plain") for noise in (None, 2 * (model.noise or 0)))
     np.testing.assert_allclose(noisy, 4 * plain)
-    assert bound_model(model).settings["noise"] == model.noise
+
+
+def popular_order(values: Any) -> list[int] | None:
+    order = popular_ordering(Ratings.from_matrix(values))
+    return None if order is None else order.tolist()
 
 
 def test_popular_is_the_order_of_shrunken_standardised_means() -> None:
@@ -206,11 +174,10 @@ def test_popular_is_the_order_of_shrunken_standardised_means() -> None:
     values = np.where(rng.random((80, 12)) < 0.5, rng.normal(rng.normal(0, 1, 12), 1.0, (80, 12)), np.nan)
     values = values[(~np.isnan(values)).sum(axis=1) >= 3]
     scaled = values * rng.uniform(0.1, 9, (len(values), 1)) + rng.normal(0, 50, (len(values), 1))
-    popular = popular_ordering(log_of(scaled))
-    item_means = naive_recovery.likings(log_of(values), np.ones(len(values), dtype=np.bool_))
-    assert popular is not None
-    assert popular.tolist() == np.argsort(-item_means, kind="stable").tolist()
-    model = fit_states(log_of(scaled), TwoStage(), states=2, heldout=0, taste=False).model
+    item_means = naive_recovery.likings(Ratings.from_matrix(values), np.ones(len(values), dtype=np.bool_))
+    popular = np.argsort(-item_means, kind="stable").tolist()
+    assert popular_order(scaled) == popular
+    model = quick_fit(Ratings.from_matrix(scaled), states=2).model
     np.testing.assert_array_equal(model.popular, popular)
     assert lpb.Agent(lpb.Popular(model), seed=0).ask() == popular[0]
 
@@ -219,12 +186,7 @@ def test_popular_ignores_constant_raters_and_puts_unrated_actions_last() -> None
     nan = math.nan
     informative = [[1, 2, 3, nan], [1, 3, 2, nan], [2, 1, 9, nan]]
     constant = [[7, 7, 7, nan]] * 30
-    assert popular_ordering(log_of(constant)) is None
-    one, other = (popular_ordering(log_of(values)) for values in (informative, informative + constant))
-    assert one is not None
-    assert other is not None
-    assert one.tolist() == other.tolist() == [2, 1, 0, 3]
-    pairs = popular_ordering(log_of([[1, 2, nan], [nan, 1, 2], [1, nan, 5]]))  # no person has three ratings
-    assert pairs is not None
-    assert pairs.tolist() == [2, 1, 0]
-    assert fit_states(log_of(constant), TwoStage(), states=1, heldout=0).model.popular is None
+    assert popular_order(constant) is None
+    assert popular_order(informative) == popular_order(informative + constant) == [2, 1, 0, 3]
+    assert popular_order([[1, 2, nan], [nan, 1, 2], [1, nan, 5]]) == [2, 1, 0]  # no person has three ratings
+    assert quick_fit(Ratings.from_matrix(constant)).model.popular is None

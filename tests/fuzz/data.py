@@ -6,40 +6,8 @@ from typing import Any
 import numpy as np
 
 import lpbandits as lpb
-from tests.fuzz.shared import ACTIONS, DUELLING, FLAGS, POLICIES
-from tests.fuzz.values import (
-    Code,
-    anything,
-    array,
-    calls,
-    floats,
-    integers,
-    kwargs,
-    listed,
-    mostly,
-    number,
-    one_of,
-    text,
-)
-
-
-def make_ratings(value: Any) -> Any:
-    kind, arguments = value
-    make: Any = {
-        "arrays": lpb.Ratings.from_arrays,
-        "matrix": lpb.Ratings.from_matrix,
-        "ratings": lpb.Ratings,
-        "histories": lpb.Histories.from_arrays,
-    }[kind]
-    log = make(**arguments)
-    repr(log)
-    if kind == "histories":
-        return log.reward
-    log.matrix()
-    if np.any(log.counts > 1):
-        lpb.fit_states(log, lpb.TwoStage(restarts=1), states=1, heldout=0, threads=1)
-    return log.rating, log.means, log.sha256
-
+from tests.fuzz.shared import ACTIONS, DUELLING, POLICIES, target
+from tests.fuzz.values import anything, array, calls, floats, integers, kwargs, listed, mostly, number, one_of, text
 
 _PEOPLE = mostly(one_of("['ann', 'ann', 'bo']", "[1, 1, 2]", "np.array(['a', 'a', 'b'])"), array())
 _LABELS = mostly(one_of("['tea', 'jam', 'milk']", "[1, 2]", "('ann', 'bo')"), listed(text(), text()))
@@ -72,26 +40,36 @@ IN_MEMORY = calls(
 )
 
 
-def fit_states(value: Any) -> Any:
-    kind, estimator, settings, arguments = value
-    fitted = estimator(**settings)
-    if kind == "choose":
-        return lpb.choose_states(estimator=fitted, **arguments).rows()
-    fit = lpb.fit_states(estimator=fitted, **arguments)
-    return fit.model.utilities, json.loads(json.dumps(fit.model.to_dict(), allow_nan=False))
+@target("ratings", IN_MEMORY, 3)
+def make_ratings(value: Any) -> Any:
+    kind, arguments = value
+    make: Any = {
+        "arrays": lpb.Ratings.from_arrays,
+        "matrix": lpb.Ratings.from_matrix,
+        "ratings": lpb.Ratings,
+        "histories": lpb.Histories.from_arrays,
+    }[kind]
+    log = make(**arguments)
+    repr(log)
+    if kind == "histories":
+        return log.reward
+    log.matrix()
+    if np.any(log.counts > 1):
+        lpb.fit_states(log, lpb.TwoStage(restarts=1), states=1, heldout=0, threads=1)
+    return log.rating, log.means, log.sha256
 
 
 _RATINGS = mostly(one_of("LOG", "LOG", "lpb.Ratings.from_arrays([0, 0], [0, 1], [1, 2])"))
-_SHARED: dict[str, Code] = {
+_SHARED: dict[str, Any] = {
     "ratings_": _RATINGS,
     "pairs_per_person": integers(1, 9),
     "heldout": floats(0, 0.9),
     "threads_": integers(1, 2),
 }
-_ESTIMATOR: dict[str, Code] = {
+_ESTIMATOR: dict[str, Any] = {
     "scale": one_of("'raw'", "'centered'", "'standardized'", "'cosine'"),
     "prior_sd": mostly(floats(0.1, 9), floats(1e-300, 1e6)),
-    "shrink": FLAGS,
+    "shrink": one_of("True", "False"),
     "seed": integers(0, 2**63 - 1),
     "restarts_": integers(1, 2),
 }
@@ -119,14 +97,18 @@ FITS = listed(
 )
 
 
-def run_evaluation(arguments: Any) -> Any:
-    evaluation = lpb.evaluate(**arguments)
-    repr(evaluation)
-    assert evaluation.table.height == evaluation.people
-    return json.loads(json.dumps([evaluation.to_dict(), evaluation.note()], allow_nan=False))
+@target("fit", FITS)
+def fit_states(value: Any) -> Any:
+    kind, estimator, settings, arguments = value
+    fitted = estimator(**settings)
+    if kind == "choose":
+        return lpb.choose_states(estimator=fitted, **arguments).rows()
+    fit = lpb.fit_states(estimator=fitted, **arguments)
+    return fit.model.utilities, json.loads(json.dumps(fit.model.to_dict(), allow_nan=False))
 
 
 EVALUATIONS = kwargs(
+    "repeats seed threads_",
     ratings_=mostly(one_of("CROWD", "CROWD", "LOG", "lpb.Ratings.from_arrays([0, 0], [0, 1], [1, 2])")),
     model=mostly(one_of("None", "MODEL", "FITTED")),
     states_=mostly(integers(1, 3), one_of("'auto'", "13")),
@@ -134,12 +116,38 @@ EVALUATIONS = kwargs(
     policies_=mostly(one_of("['lpbts']", "['uniform', 'ease']", "['popular']", "[]"), listed(text(), text())),
     rounds=mostly(integers(1, 3), integers(0, 10**6)),
     people=integers(1, 9),
-    repeats=FLAGS,
-    seed=integers(0, 2**63 - 1),
-    threads_=integers(1, 2),
 )
 
 
+@target("evaluate", EVALUATIONS)
+def run_evaluation(arguments: Any) -> Any:
+    evaluation = lpb.evaluate(**arguments)
+    repr(evaluation)
+    assert evaluation.table.height == evaluation.people
+    return json.loads(json.dumps([evaluation.to_dict(), evaluation.note()], allow_nan=False))
+
+
+DECISIONS = calls(
+    decide=kwargs(
+        "exclude_seen seed",
+        policy_=POLICIES | DUELLING | one_of("lpb.Taste(MODEL)", "lpb.LpbTS(MODEL, explore=0.2)"),
+        histories_=one_of("PAST", "lpb.Ratings.from_arrays(['a', 'a'], ['tea', 7], [1, 0])"),
+        allowed=mostly(
+            one_of("['tea']", "['jam', 7, 'jam']", "{'ann': ['tea'], 3: []}", "{}", "{'ann': 3}"),
+            listed(mostly(ACTIONS), anything()),
+        ),
+        threads=one_of("1", "2"),
+        progress=one_of("None", "print"),
+    ),
+    states_of=kwargs(
+        "threads",
+        model_=mostly(one_of("FITTED", "MODEL", "BARE", "FITTED.relabelled(['a', 'b', 'c', 'd'])")),
+        ratings_=mostly(one_of("LOG", "lpb.Ratings.from_arrays([0, 0, 1], [0, 9, 9], [1, 2, 3])", "LOG.rating")),
+    ),
+)
+
+
+@target("decide", DECISIONS, 2)
 def run_decision(value: Any) -> Any:
     kind, arguments = value
     if kind == "states_of":
@@ -151,24 +159,3 @@ def run_decision(value: Any) -> Any:
     for values in (decisions.expected, decisions.low, decisions.high):
         assert not np.isinf(values).any()
     return decisions.action, decisions.runner_up, decisions.probability[decided]
-
-
-DECISIONS = calls(
-    decide=kwargs(
-        policy_=POLICIES | DUELLING | one_of("lpb.Taste(MODEL)", "lpb.LpbTS(MODEL, explore=0.2)"),
-        histories_=one_of("PAST", "lpb.Ratings.from_arrays(['a', 'a'], ['tea', 7], [1, 0])"),
-        allowed=mostly(
-            one_of("['tea']", "['jam', 7, 'jam']", "{'ann': ['tea'], 3: []}", "{}", "{'ann': 3}"),
-            listed(mostly(ACTIONS), anything()),
-        ),
-        exclude_seen=FLAGS,
-        seed=integers(0, 2**63 - 1),
-        threads=one_of("1", "2"),
-        progress=one_of("None", "print"),
-    ),
-    states_of=kwargs(
-        model_=mostly(one_of("FITTED", "MODEL", "BARE", "FITTED.relabelled(['a', 'b', 'c', 'd'])")),
-        ratings_=mostly(one_of("LOG", "lpb.Ratings.from_arrays([0, 0, 1], [0, 9, 9], [1, 2, 3])", "LOG.rating")),
-        threads=integers(1, 2),
-    ),
-)

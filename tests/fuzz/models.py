@@ -7,44 +7,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 import lpbandits as lpb
-from lpbandits.simulation.bounds import bound_model, bounds_against
-from tests.fuzz.shared import (
-    FLAGS,
-    MODEL,
-    MODELS,
-    NOISES,
-    public,
-)
-from tests.fuzz.values import (
-    Code,
-    anything,
-    array,
-    calls,
-    floats,
-    integers,
-    kwargs,
-    listed,
-    mostly,
-    number,
-    one_of,
-    text,
-)
-
-
-def make_model(value: Any) -> Any:
-    kind, arguments = value
-    if kind == "relabelled":
-        return MODEL.relabelled(arguments).to_dict()
-    if kind == "from_dict":
-        return lpb.PreferenceModel.from_dict(arguments).to_dict()
-    model = lpb.PreferenceModel(**arguments)
-    repr(model)
-    content = json.loads(json.dumps(model.to_dict(), allow_nan=False))
-    again = lpb.PreferenceModel.from_dict(content)
-    assert again == model
-    assert hash(again) == hash(model)
-    return model.prior, model.means, model.utilities, model.kendall, [model.index[a] for a in model.best_actions]
-
+from lpbandits.simulation.bounds import bound_model, bound_world
+from tests.fuzz.shared import MODEL, MODELS, public, target
+from tests.fuzz.values import anything, array, calls, floats, integers, kwargs, listed, mostly, number, one_of, text
 
 MODEL_CALLS = calls(
     new=kwargs(
@@ -61,14 +26,20 @@ MODEL_CALLS = calls(
 )
 
 
-def make_taste(arguments: Any) -> Any:
-    taste = lpb.TasteModel(**arguments)
-    repr(taste)
-    assert lpb.TasteModel.from_dict(json.loads(json.dumps(taste.to_dict(), allow_nan=False))) == taste
-    agent = lpb.Agent(lpb.Taste(lpb.PreferenceModel([range(taste.n_actions)], taste=taste)), seed=0)
-    agent.tell(0, 1.0)
-    agent.ask()
-    return taste.means, taste.factors, json.loads(json.dumps(agent.explain().to_dict(), allow_nan=False))
+@target("model", MODEL_CALLS, 2)
+def make_model(value: Any) -> Any:
+    kind, arguments = value
+    if kind == "relabelled":
+        return MODEL.relabelled(arguments).to_dict()
+    if kind == "from_dict":
+        return lpb.PreferenceModel.from_dict(arguments).to_dict()
+    model = lpb.PreferenceModel(**arguments)
+    repr(model)
+    content = json.loads(json.dumps(model.to_dict(), allow_nan=False))
+    again = lpb.PreferenceModel.from_dict(content)
+    assert again == model
+    assert hash(again) == hash(model)
+    return model.prior, model.means, model.utilities, model.kendall, [model.index[a] for a in model.best_actions]
 
 
 TASTES = kwargs(
@@ -84,6 +55,24 @@ TASTES = kwargs(
 )
 
 
+@target("taste", TASTES)
+def make_taste(arguments: Any) -> Any:
+    taste = lpb.TasteModel(**arguments)
+    repr(taste)
+    assert lpb.TasteModel.from_dict(json.loads(json.dumps(taste.to_dict(), allow_nan=False))) == taste
+    agent = lpb.Agent(lpb.Taste(lpb.PreferenceModel([range(taste.n_actions)], taste=taste)), seed=0)
+    agent.tell(0, 1.0)
+    agent.ask()
+    return taste.means, taste.factors, json.loads(json.dumps(agent.explain().to_dict(), allow_nan=False))
+
+
+REWARD_VALUES = listed(
+    kwargs("noise noise_known", family=one_of("'gaussian'", "'poisson'"), weight=floats(0, 9)),
+    st.lists(mostly(number()), max_size=4).map(lambda values: f"[{', '.join(values)}]"),
+)
+
+
+@target("rewards", REWARD_VALUES)
 def make_rewards(value: Any) -> Any:
     arguments, rewards = value
     family = lpb.Rewards(**arguments)
@@ -93,19 +82,6 @@ def make_rewards(value: Any) -> Any:
         with contextlib.suppress(lpb.InvalidInput):
             checked.append(family.check(reward))
     return family.noise, family.weight, checked
-
-
-REWARD_VALUES = listed(
-    kwargs(family=one_of("'gaussian'", "'poisson'"), noise=NOISES, noise_known=FLAGS, weight=floats(0, 9)),
-    st.lists(mostly(number()), max_size=4).map(lambda values: f"[{', '.join(values)}]"),
-)
-
-
-def call_function(value: Any) -> Any:
-    name, arguments = value
-    returned = public(name)(**arguments)
-    repr(returned)
-    return returned
 
 
 FUNCTION_CALLS = calls(
@@ -121,11 +97,11 @@ FUNCTION_CALLS = calls(
         belief_=mostly(one_of("lpb.LpbTS(MODEL).new_belief()", "lpb.TS(MODEL).new_belief()")),
     ),
     fit_bradley_terry=kwargs(
+        "threads",
         wins_=mostly(one_of("[[0, 3], [1, 0]]", "np.zeros((3, 3))", "[[0, 1e100], [1e-100, 0]]"), array()),
         prior_sd=mostly(floats(0.1, 9), floats(1e-320, 1e6)),
         tolerance=mostly(floats(1e-9, 1), floats(1e-320, 1e308)),
         max_passes=integers(1, 50),
-        threads=integers(1, 2),
     ),
     Workers=kwargs(
         jobs=mostly(integers(1, 1024)),
@@ -135,38 +111,39 @@ FUNCTION_CALLS = calls(
 )
 
 
-def make_bound(value: Any) -> Any:
-    kind, arguments = value
-    if kind == "against":
-        return [json.loads(json.dumps(bounds.to_dict(), allow_nan=False)) for _, bounds in bounds_against(**arguments)]
-    functions: dict[str, Any] = {
-        "lower": lpb.theory.lower_bound,
-        "plain": lpb.theory.plain_bound,
-        "latent": lpb.theory.latent_bound,
-    }
-    bound = (functions | {"model": bound_model})[kind](**arguments)
-    return json.loads(json.dumps(bound.to_dict(), allow_nan=False))
+@target("function", FUNCTION_CALLS, 3)
+def call_function(value: Any) -> Any:
+    name, arguments = value
+    returned = public(name)(**arguments)
+    repr(returned)
+    return returned
 
 
 _MEANS = one_of("[3.0, 2.0, 1.0]", "[1e100, 0, -1e100]", "[1.0, 1.0 - 1e-12, 0.5]", "[1e-300, 0, 0]", "[5, 5, 1]")
-_PROBLEM: dict[str, Code] = {
+_PROBLEM: dict[str, Any] = {
     "model_": MODELS,
     "state_": integers(0, 2),
     "means_": mostly(_MEANS, array()),
     "noise": mostly(floats(0.1, 9), floats(1e-300, 1e100)),
 }
 BOUND_CALLS = calls(
-    lower=kwargs(**_PROBLEM, pinned=FLAGS, tolerance=floats(1e-9, 1.0)),
-    plain=kwargs(**_PROBLEM),
-    latent=kwargs(**_PROBLEM, pinned=FLAGS),
+    lower_bound=kwargs("pinned", **_PROBLEM, tolerance=floats(1e-9, 1.0)),
+    plain_bound=kwargs(**_PROBLEM),
+    latent_bound=kwargs("pinned", **_PROBLEM),
     model=kwargs(**_PROBLEM),
-    against=kwargs(
-        axis_=one_of("'gap'", "'size'", "'states'"),
-        values_=one_of("[2]", "[0.5, 1]", "[]", "[-1]", "[nan]", "[2.5]", "['x']"),
-        states_=integers(1, 3),
-        actions_=integers(3, 4),
-        gap=floats(0.1, 3),
-        noise=floats(0.1, 9),
+    world=kwargs(
+        world_=one_of("SMALL", "lpb.SyntheticWorld(swap=0.1)", "None"),
         people_=integers(1, 2),
+        policies=one_of("['ts']", "['ts', 'ts']", "['lpb-duel']", "'ts'", "[nan]"),
+        rounds_=integers(10, 20),
+        repeats_=integers(1, 2),
     ),
 )
+
+
+@target("bound", BOUND_CALLS, 2)
+def make_bound(value: Any) -> Any:
+    kind, arguments = value
+    functions: dict[str, Any] = {"model": bound_model, "world": bound_world}
+    bound = (functions[kind] if kind in functions else public(kind))(**arguments)
+    return json.loads(json.dumps(bound.to_dict(), allow_nan=False))

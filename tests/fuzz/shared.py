@@ -1,16 +1,37 @@
-"""Models, ratings and strategies that several targets share."""
+"""The table of targets, and models, ratings and strategies that several of them share."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import lpbandits as lpb
-from tests.fuzz.values import (
-    NAMES,
-    floats,
-    mostly,
-    one_of,
-)
+from tests.fuzz.values import NAMES, Code, mostly, one_of
+
+
+@dataclass(frozen=True)
+class Target:
+    """An entry point, the strategy of its input, and its share of the examples."""
+
+    strategy: Code
+    function: Callable[[Any], Any]
+    weight: int
+
+
+TARGETS: dict[str, Target] = {}
+"""Every target by name."""
+
+
+def target(name: str, strategy: Code, weight: int = 1) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    """Make a function a target: it receives the value of a source that the strategy draws."""
+
+    def add(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        TARGETS[name] = Target(strategy, function, weight)
+        return function
+
+    return add
+
 
 MODEL = lpb.PreferenceModel(
     [[0, 1, 2], [2, 1, 0], [1, 0, 2]],
@@ -39,8 +60,6 @@ PAST = lpb.Histories.from_arrays(
 NAMES |= {"MODEL": MODEL, "BARE": BARE, "PEOPLE": PEOPLE, "SMALL": SMALL, "PAST": PAST}
 NAMES |= {"LOG": LOG, "CROWD": CROWD, "FITTED": FITTED}
 
-FLAGS = one_of("True", "False")
-NOISES = floats(1e-50, 1e100)
 ACTIONS = one_of("'tea'", "'jam'", "7")
 REWARDS = one_of("'gaussian'", "'bernoulli'", "'poisson'", "lpb.Rewards(noise=0.5)", "lpb.Rewards('bernoulli')")
 MODELS = mostly(one_of("MODEL", "BARE"))

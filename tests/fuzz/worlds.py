@@ -8,38 +8,55 @@ from typing import Any
 from hypothesis import strategies as st
 
 import lpbandits as lpb
-from tests.fuzz.shared import FLAGS, MODELS, NOISES, POLICIES, public
-from tests.fuzz.values import (
-    NAMES,
-    array,
-    calls,
-    floats,
-    integers,
-    kwargs,
-    listed,
-    mostly,
-    one_of,
-)
+from tests.fuzz.shared import MODELS, POLICIES, public, target
+from tests.fuzz.values import array, calls, floats, integers, kwargs, listed, mostly, one_of
+
+_DRAWN = kwargs("people_", seed_=integers(0, 9), draw=integers(0, 2))
+_FAMILIES = one_of("lpb.Rewards()", "lpb.Rewards('bernoulli')", "lpb.Rewards('poisson')", "'poisson'")
+_WORLDS = {
+    "SyntheticWorld": kwargs(
+        "noise assumed_noise",
+        states=integers(1, 6),
+        actions=integers(3, 8),
+        scale=one_of("'same'", "'different'"),
+        gap=mostly(floats(0, 3), floats(0, 1e308)),
+        jitter=mostly(floats(0, 1), floats(0, 1e308)),
+        base=mostly(floats(-9, 9), floats(-1e308, 1e308)),
+        spread=mostly(floats(0, 1), floats(0, 1e308)),
+        gaps=one_of("'paper'", "'exponential'", "'cliff'", "'steps'"),
+        swap=mostly(floats(0, 1)),
+        model_error=mostly(floats(0, 0.99), one_of("1", "1 - 1e-16", "1e-320")),
+        noise_family=one_of("'normal'", "'student'"),
+    ),
+    "MeansWorld": kwargs(
+        "assumed_noise",
+        model_=mostly(one_of("MODEL")),
+        means=mostly(one_of("MODEL.means", "[[0.1, 0.5, 0.9]] * 3"), array()),
+        truth=mostly(one_of("[0, 1, 2]", "[0.7, 1, 1]", "['0', '1', '2']"), array()),
+        rewards=_FAMILIES,
+    ),
+    "ReplayWorld": kwargs(
+        model_=MODELS,
+        log_=mostly(one_of("[[1, nan, 2], [1, 1, 1]]", "[[1, inf, 2]]", "[[1e100, -1e100, 2]]", "LOG"), array()),
+        least_=integers(1, 2),
+        rewards=_FAMILIES,
+    ),
+    "DuellingWorld": kwargs("comparison", world_=one_of("SMALL", "lpb.DuellingWorld(SMALL)")),
+    "Population": kwargs(
+        "without_replacement replayed comparison",
+        model_=mostly(one_of("MODEL")),
+        truth_=mostly(one_of("[0, 1]", "None", "[-1, -1]", "[0.7, 1]", "['a', 'b']"), array()),
+        means_=mostly(one_of("[[1, 2, 3], [3, 2, 1]]", "[[0.1, 0.2, 0.3]] * 2", "[[1, nan, 1]] * 2"), array()),
+        rewards_=_FAMILIES,
+        offered=mostly(one_of("[[[0, 1]]]", "[[[0, 1], [2, -1]]]", "[[[0], [1, 2]]]", "np.empty((1, 1, 0))"), array()),
+        assumed=one_of("None", "lpb.Rewards(noise=0.1)", "lpb.Rewards('bernoulli')", "'poisson'"),
+        tails=one_of("'normal'", "'student'"),
+    ),
+}
+WORLDS = st.one_of([listed(st.just(repr(name)), settings, _DRAWN) for name, settings in _WORLDS.items()])
 
 
-class PluginWorld:
-    """A world with an arbitrary description and population."""
-
-    name = "plugin"
-
-    def __init__(self, about: Any, people: Any) -> None:
-        self.about, self.people = about, people
-
-    def draw(self, *, people: int, seed: int, draw: int = 0) -> Any:  # noqa: ARG002 - the protocol of a world
-        return self.people
-
-    def to_dict(self) -> Any:
-        return self.about
-
-
-NAMES["PluginWorld"] = PluginWorld
-
-
+@target("world", WORLDS, 4)
 def make_world(value: Any) -> Any:
     name, arguments, drawn = value
     world = public(name)(**arguments)
@@ -52,56 +69,28 @@ def make_world(value: Any) -> Any:
     return people.means if not people.replayed else None, people.truth, people.offered
 
 
-_DRAWN = kwargs(people_=integers(1, 3), seed_=integers(0, 9), draw=integers(0, 2))
-_FAMILIES = one_of("lpb.Rewards()", "lpb.Rewards('bernoulli')", "lpb.Rewards('poisson')", "'poisson'")
-_WORLDS = {
-    "SyntheticWorld": kwargs(
-        states=integers(1, 6),
-        actions=integers(3, 8),
-        scale=one_of("'same'", "'different'"),
-        gap=mostly(floats(0, 3), floats(0, 1e308)),
-        jitter=mostly(floats(0, 1), floats(0, 1e308)),
-        noise=NOISES,
-        base=mostly(floats(-9, 9), floats(-1e308, 1e308)),
-        spread=mostly(floats(0, 1), floats(0, 1e308)),
-        gaps=one_of("'paper'", "'exponential'", "'cliff'", "'steps'"),
-        swap=mostly(floats(0, 1)),
-        model_error=mostly(floats(0, 0.99), one_of("1", "1 - 1e-16", "1e-320")),
-        assumed_noise=NOISES,
-        noise_family=one_of("'normal'", "'student'"),
+SIMULATIONS = calls(
+    simulate=kwargs(
+        "people_ rounds_ seed threads_ traces",
+        world_=mostly(one_of("SMALL", "lpb.MeansWorld(MODEL)", "lpb.DuellingWorld(SMALL)")),
+        policies_=one_of(
+            *("['lpbts', 'ts']", "['ts']", "['lpbts', 'lpbts']", "['lpb-duel']", "['mts']", "{'mine': 'ts'}"),
+            "{'m': lambda s: lpb.TS(s.model)}",
+        ),
+        draws=integers(1, 2),
+        first=one_of("'prior'", "'uniform'"),
+        progress=one_of("None", "lambda *_: None"),
     ),
-    "MeansWorld": kwargs(
-        model_=mostly(one_of("MODEL")),
-        means=mostly(one_of("MODEL.means", "[[0.1, 0.5, 0.9]] * 3"), array()),
-        truth=mostly(one_of("[0, 1, 2]", "[0.7, 1, 1]", "['0', '1', '2']"), array()),
-        rewards=_FAMILIES,
-        assumed_noise=NOISES,
+    roll=kwargs(
+        "rounds_ seed_",
+        policy_=POLICIES,
+        people_=mostly(one_of("PEOPLE", "SMALL.draw(people=1, seed=0)")),
+        first_person=integers(0, 9),
     ),
-    "ReplayWorld": kwargs(
-        model_=MODELS,
-        log_=mostly(one_of("[[1, nan, 2], [1, 1, 1]]", "[[1, inf, 2]]", "[[1e100, -1e100, 2]]", "LOG"), array()),
-        least_=integers(1, 2),
-        rewards=_FAMILIES,
-    ),
-    "DuellingWorld": kwargs(
-        world_=one_of("SMALL", "lpb.DuellingWorld(SMALL)"), comparison=one_of("'rewards'", "'bradley-terry'")
-    ),
-    "Population": kwargs(
-        model_=mostly(one_of("MODEL")),
-        truth_=mostly(one_of("[0, 1]", "None", "[-1, -1]", "[0.7, 1]", "['a', 'b']"), array()),
-        means_=mostly(one_of("[[1, 2, 3], [3, 2, 1]]", "[[0.1, 0.2, 0.3]] * 2", "[[1, nan, 1]] * 2"), array()),
-        rewards_=_FAMILIES,
-        offered=mostly(one_of("[[[0, 1]]]", "[[[0, 1], [2, -1]]]", "[[[0], [1, 2]]]", "np.empty((1, 1, 0))"), array()),
-        without_replacement=FLAGS,
-        replayed=FLAGS,
-        comparison=one_of("'rewards'", "'bradley-terry'"),
-        assumed=one_of("None", "lpb.Rewards(noise=0.1)", "lpb.Rewards('bernoulli')", "'poisson'"),
-        tails=one_of("'normal'", "'student'"),
-    ),
-}
-WORLDS = st.one_of([listed(st.just(repr(name)), settings, _DRAWN) for name, settings in _WORLDS.items()])
+)
 
 
+@target("simulate", SIMULATIONS, 2)
 def run_simulation(value: Any) -> Any:
     kind, arguments = value
     if kind == "roll":
@@ -114,33 +103,3 @@ def run_simulation(value: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         results.save(Path(folder) / "out")
     return json.loads(json.dumps(results.to_dict(), allow_nan=False))
-
-
-_ABOUT = one_of("{'world': 'x'}", "None", "{'states': 'x', 'actions': nan}", "{'world': object()}", "{1: nan}")
-_PLUGIN_WORLDS = st.tuples(mostly(_ABOUT), mostly(one_of("PEOPLE", "None", "SMALL.draw(people=2, seed=0)"))).map(
-    lambda pair: "PluginWorld({}, {})".format(*pair)
-)
-SIMULATIONS = calls(
-    simulate=kwargs(
-        world_=mostly(one_of("SMALL", "lpb.MeansWorld(MODEL)", "lpb.DuellingWorld(SMALL)") | _PLUGIN_WORLDS),
-        policies_=one_of(
-            *("['lpbts', 'ts']", "['ts']", "['lpbts', 'lpbts']", "['lpb-duel']", "['mts']", "{'mine': 'ts'}"),
-            "{'m': lambda s: lpb.TS(s.model)}",
-        ),
-        people_=integers(1, 3),
-        rounds_=integers(1, 5),
-        draws=integers(1, 2),
-        seed=integers(0, 2**63 - 1),
-        first=one_of("'prior'", "'uniform'"),
-        threads_=integers(1, 2),
-        traces=FLAGS,
-        progress=one_of("None", "lambda *_: None"),
-    ),
-    roll=kwargs(
-        policy_=POLICIES,
-        people_=mostly(one_of("PEOPLE", "SMALL.draw(people=1, seed=0)")),
-        rounds_=integers(1, 5),
-        seed_=integers(0, 2**63 - 1),
-        first_person=integers(0, 9),
-    ),
-)

@@ -19,7 +19,7 @@ Note = Callable[[str, Callable[[], Any], tuple[Any, ...]], Any]
 
 def name_of(kernel: Any) -> str:
     function = kernel.py_func
-    return f"{function.__module__}.{function.__name__}".removeprefix("lpbandits.")
+    return f"{function.__module__}.{function.__qualname__}".removeprefix("lpbandits.")
 
 
 @functools.cache
@@ -28,8 +28,9 @@ def kernels() -> dict[str, Any]:
     by_name = {}
     for module in pkgutil.walk_packages(lpbandits.__path__, "lpbandits."):
         if not module.name.endswith("__main__"):
-            values = vars(importlib.import_module(module.name)).values()
-            by_name.update({name_of(value): value for value in values if isinstance(value, Dispatcher)})
+            values = list(vars(importlib.import_module(module.name)).values())
+            members = [getattr(one, name) for one in values if isinstance(one, type) for name in vars(one)]
+            by_name.update({name_of(value): value for value in values + members if isinstance(value, Dispatcher)})
     return by_name
 
 

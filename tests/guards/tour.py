@@ -1,8 +1,7 @@
 """A tour of the library with every form of input array, to record what is compiled.
 
-`python -m tests.guards.tour all` prints, as JSON, the types with which Python called each kernel, and the kernels that
-it never called. Calls between kernels are not included: whether they compile depends on the cache.
-`python -m tests.guards.tour loop` prints what one policy's loop compiles with an empty cache.
+`python -m tests.guards.tour` prints, as JSON, the types for which one policy's loop compiles each kernel without a
+cache, the types with which Python called each kernel, and the kernels that it never called.
 """
 
 import json
@@ -10,8 +9,10 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numba.core.dispatcher
 import numpy as np
@@ -19,6 +20,7 @@ import polars as pl
 
 import lpbandits as lpb
 from lpbandits.fit.bradley_terry import EXACT
+from lpbandits.kernels.compiler import _Cache
 from lpbandits.paper.movielens import MovieLensTask
 from lpbandits.simulation import rollout
 from lpbandits.simulation.bounds import bound_world
@@ -53,26 +55,19 @@ SOME = ("lpbts", "taste", "lpb-duel")
 """Policies that are tried with every form; the others only with plain arrays."""
 
 
-class Recorder:
-    """Record, while it is entered, the types with which Python calls each kernel for the first time."""
+@contextmanager
+def recorded() -> Iterator[dict[str, list[str]]]:
+    """Yield the types with which Python calls each kernel for the first time."""
+    signatures: dict[str, list[str]] = {}
+    compile_for = Dispatcher._compile_for_args
 
-    def __init__(self) -> None:
-        self.signatures: dict[str, list[str]] = {}
+    def recording(dispatcher: Any, *args: Any, **kws: Any) -> Any:
+        types = ", ".join(str(dispatcher.typeof_pyval(value)) for value in args)
+        signatures.setdefault(name_of(dispatcher), []).append(types)
+        return compile_for(dispatcher, *args, **kws)
 
-    def __enter__(self) -> "Recorder":
-        original, signatures = Dispatcher._compile_for_args, self.signatures
-
-        def recording(dispatcher: Any, *args: Any, **kws: Any) -> Any:
-            types = ", ".join(str(dispatcher.typeof_pyval(value)) for value in args)
-            signatures.setdefault(name_of(dispatcher), []).append(types)
-            return original(dispatcher, *args, **kws)
-
-        self._original = original
-        Dispatcher._compile_for_args = recording
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        Dispatcher._compile_for_args = self._original
+    with patch.object(Dispatcher, "_compile_for_args", recording):
+        yield signatures
 
 
 def policies() -> Iterator[tuple[lpb.Policy, Form]]:
@@ -137,17 +132,15 @@ def decide(policy: lpb.Policy, form: Form) -> None:
 def fit() -> None:
     """Fit logs of every form with every estimator, and use the model."""
     log = log_of(90, 12, share=0.7, states=2, levels=5)
-    constructors: list[Callable[[Form], lpb.Ratings]] = [
-        lambda form: lpb.Ratings.from_arrays(*rows(form)),
-        lambda form: lpb.Ratings.from_codes(*rows(form), people=log.people, actions=log.actions),
-        lambda form: lpb.Ratings(form(log.offsets), form(log.action), form(log.rating), log.people, log.actions),
-    ]
-
-    def rows(form: Form) -> tuple[Any, Any, Any]:
-        return form(log.owner), form(log.action.astype(np.int64)), form(log.rating)
-
+    labels: dict[str, Any] = {"people": log.people, "actions": log.actions}
     for i, form in enumerate(FORMS.values()):
-        ratings = constructors[i % 3](form)
+        rows = form(log.owner), form(log.action.astype(np.int64)), form(log.rating)
+        if i % 3 == 0:
+            ratings = lpb.Ratings.from_arrays(*rows)
+        elif i % 3 == 1:
+            ratings = lpb.Ratings.from_codes(*rows, **labels)
+        else:
+            ratings = lpb.Ratings(form(log.offsets), form(log.action), form(log.rating), **labels)
         fitted = lpb.fit_states(ratings, lpb.TwoStage(), states=2, threads=1)
         lpb.states_of(fitted.model, ratings)
         lpb.fit.fit_bradley_terry(form(np.arange(9).reshape(3, 3)))
@@ -185,9 +178,20 @@ def call_others() -> None:
         Distribution().add(to_bins(rounds))
 
 
-def tour_all() -> dict[str, Any]:
-    """Return the types with which Python called each kernel, and the kernels that are compiled alone and uncalled."""
-    with Recorder() as recorder:
+def compiled_by_a_loop() -> dict[str, list[str]]:
+    """Return the types for which each kernel is compiled for one policy, if nothing is cached."""
+    model = model_for(REWARDS["gaussian"], m=3, k=5)
+    people = lpb.worlds.Population(model, np.array([0]), np.ones((1, 5)), lpb.Rewards())
+    with patch.object(_Cache, "load_overload", return_value=None), patch.object(_Cache, "save_overload"):
+        rollout(lpb.LpbTS(model), people, rounds=2, seed=1)
+    compiled = {name: kernel.signatures for name, kernel in kernels().items()}
+    return {name: [str(types) for types in signatures] for name, signatures in compiled.items() if signatures}
+
+
+def tour() -> dict[str, Any]:
+    """Return what is compiled, and the kernels that are compiled alone and uncalled."""
+    with recorded() as called:
+        loop = compiled_by_a_loop()
         for policy, form in policies():
             play(policy, form)
             converse(policy)
@@ -197,19 +201,9 @@ def tour_all() -> dict[str, Any]:
         call_others()
     alone = {name: kernel for name, kernel in kernels().items() if not kernel.targetoptions.get("forceinline")}
     uncalled = [name for name, kernel in alone.items() if not kernel.signatures]
-    return {"called": recorder.signatures, "alone": list(alone), "uncalled": uncalled}
-
-
-def tour_loop() -> dict[str, Any]:
-    """Return the types for which each kernel is compiled for one policy."""
-    model = model_for(REWARDS["gaussian"], m=3, k=5)
-    people = lpb.worlds.Population(model, np.array([0]), np.ones((1, 5)), lpb.Rewards())
-    rollout(lpb.LpbTS(model), people, rounds=2, seed=1)
-    return {
-        name: [str(types) for types in kernel.signatures] for name, kernel in kernels().items() if kernel.signatures
-    }
+    return {"loop": loop, "called": called, "alone": list(alone), "uncalled": uncalled}
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    json.dump({"all": tour_all, "loop": tour_loop}[sys.argv[1]](), sys.stdout)
+    json.dump(tour(), sys.stdout)

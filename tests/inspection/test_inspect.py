@@ -12,7 +12,7 @@ import lpbandits as lpb
 from lpbandits.cli import app
 from lpbandits.fit.provenance import Provenance
 from lpbandits.inspection.contrasts import Contrasts
-from lpbandits.inspection.facts import COIN, fit_lines, warning_lines
+from lpbandits.inspection.facts import COIN, TasteView, fit_lines, taste_lines, verdict_lines, warning_lines
 from lpbandits.inspection.inspect import COMPLETE, inspect_model, state_table
 from lpbandits.inspection.tables import pair_rule, pair_table
 from lpbandits.taste_model import TasteModel
@@ -24,6 +24,10 @@ def inspected(model: lpb.PreferenceModel, folder: Path, *options: str) -> Result
     path = folder / "model.json"
     model.save(path)
     return runner.invoke(app, ["inspect", str(path), *options], catch_exceptions=False)
+
+
+def inspected_json(model: lpb.PreferenceModel, folder: Path, *options: str) -> Any:
+    return json.loads(inspected(model, folder, *options, "--json").stdout)
 
 
 def in_one_line(text: str) -> str:
@@ -42,7 +46,7 @@ def model() -> lpb.PreferenceModel:
     )
 
 
-def test_informative_pairs_are_shown(model: lpb.PreferenceModel, tmp_path: Path) -> None:
+def test_informative_pairs_are_shown_on_the_screen_and_in_json(model: lpb.PreferenceModel, tmp_path: Path) -> None:
     result = inspected(model, tmp_path, "--out", str(tmp_path / "out"))
     assert "Most informative questions" in result.stdout
     table = result.stdout[result.stdout.index("either") :].splitlines()
@@ -52,17 +56,13 @@ def test_informative_pairs_are_shown(model: lpb.PreferenceModel, tmp_path: Path)
     assert "(50% without answers)" in in_one_line(result.stdout)
     assert "Most distinctive preference" in result.stdout
     assert (tmp_path / "out" / "pairs.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_pairs_in_json(model: lpb.PreferenceModel, tmp_path: Path) -> None:
-    content = json.loads(inspected(model, tmp_path, "--json").stdout)
+    assert '"values":[1,2,3]' in (tmp_path / "out" / "report.html").read_text()  # ranks have integer ticks
+    content = inspected_json(model, tmp_path)
     pair = content["pairs"][0]
     assert set(pair) == {"first", "second", "chance_first", "says_first", "tells", "guessed"}
     assert (pair["first"], pair["second"]) == ("Heat", "Up")
-    assert pair["chance_first"][0] == pytest.approx(1.0, abs=1e-6)
-    assert pair["says_first"][0] == pytest.approx(0.9413, abs=1e-4)
-    assert pair["tells"] == pytest.approx(0.649, abs=1e-3)
-    assert pair["guessed"] == pytest.approx(0.7545, abs=1e-3)
+    numbers = pair["chance_first"][0], pair["says_first"][0], pair["tells"], pair["guessed"]
+    assert numbers == pytest.approx((1.0, 0.9413, 0.649, 0.7545), abs=1e-3)
     assert content["bits"] == pytest.approx(-sum(p * np.log2(p) for p in (0.5, 0.3, 0.2)))
     assert [trait["state"] for trait in content["traits"]] == [0, 1, 2]
     assert content["disagreements"][0]["action"] == "Heat"
@@ -93,7 +93,7 @@ def test_many_states_are_counted_instead_of_listed() -> None:
     assert len(few.pairs[0].says_first) == len(few.kendall) == len(few.kendall[0]) == len(few.traits) == 4
 
 
-def test_few_actions_are_listed_once() -> None:
+def test_short_orderings_are_listed_completely() -> None:
     model = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
     columns, rows = state_table(inspect_model(model))
     assert columns == ["state", "share", COMPLETE]
@@ -101,6 +101,12 @@ def test_few_actions_are_listed_once() -> None:
     columns, rows = state_table(inspect_model(model, top=1))
     assert columns == ["state", "share", "prefers", "likes least"]
     assert rows[1] == ["1", "50%", "drug B", "… rest"]
+    provenance = {"never_compared": [[], [0, 1, 2]]}
+    partly = lpb.PreferenceModel([range(6), range(5, -1, -1)], provenance=provenance)
+    columns, rows = state_table(inspect_model(partly, top=2))
+    assert rows[0][2:4] == ["0 · 1", "… 4 · 5"]
+    assert rows[1][2:4] == ["5 · 4 · 3", ""]
+    assert columns[4] == "never compared"
 
 
 @pytest.mark.parametrize("top", [1, 2, 3, 4, 5, 9])
@@ -109,15 +115,6 @@ def test_no_action_is_at_both_ends(top: int) -> None:
     assert len(state.top) + state.between + len(state.bottom) == 7
     assert list(state.top) == list(range(min(top, 7)))
     assert list(state.bottom) == list(range(max(top, 7 - top), 7))
-
-
-def test_short_orderings_are_listed_completely() -> None:
-    provenance = {"never_compared": [[], [0, 1, 2]]}
-    seen = inspect_model(lpb.PreferenceModel([range(6), range(5, -1, -1)], provenance=provenance), top=2)
-    columns, rows = state_table(seen)
-    assert rows[0][2:4] == ["0 · 1", "… 4 · 5"]
-    assert rows[1][2:4] == ["5 · 4 · 3", ""]
-    assert columns[4] == "never compared"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +139,7 @@ def test_a_model_without_known_preferences_lists_no_actions(parts: dict[str, Any
     assert "no known preferences" in page
     for text in (result, page[page.index("<main>") : page.index("</main>")]):
         assert "drug" not in text
-    content = json.loads(inspected(model, tmp_path, "--json").stdout)
+    content = inspected_json(model, tmp_path)
     assert content["pairs"] == content["traits"] == content["disagreements"] == []
     assert all(state["top"] == state["bottom"] == [] and state["silent"] for state in content["states"])
 
@@ -158,58 +155,65 @@ def test_one_state_of_ties_beside_others(tmp_path: Path) -> None:
     assert "unknown: all actions tie" in inspected(model, tmp_path).stdout
 
 
-def provenance_of(**report: Any) -> dict[str, Any]:
-    return {"report": report}
+REPORT = {
+    "people": 1234,
+    "state_people": [1000, 234],
+    "heldout_log_likelihood": -0.5,
+    "heldout_people": 1,
+    "ties": 0.25,
+    "warnings": ["few people\x1b"],
+}
+EVALUATION = {"verdict": "taste helps.", "best": "taste", "policies": {"taste": {"gain": 1}, "popular": {}}}
+SHOWN: dict[str, tuple[dict[str, Any], list[str], dict[str, Any]]] = {
+    "fit": (
+        {"provenance": {"report": REPORT}},
+        [
+            "fitted to 1,234 people",
+            "of 1 held-out person: -0.5000 (a coin toss: -0.6931; certainty: 0)",
+            "25% of the comparisons in the log are ties",
+            r"few people\x1b",
+            "1,000",
+        ],
+        {"people": 1234, "heldout": -0.5, "ties": 0.25},
+    ),
+    "means": (
+        {"means": [[3.0, -1.0], [0.5, 4.25]], "noise": 0.75},
+        ["-1 to 3", "0.5 to 4.25", "standard deviation of 0.75"],
+        {"noise": 0.75},
+    ),
+    "verdict": (
+        {"evaluation": EVALUATION},
+        ["Verdict: taste helps.", "Best policy on held-out people: taste (tried: taste, popular)."],
+        {"evaluation": EVALUATION},
+    ),
+}
 
 
-def test_people_score_and_warnings_are_shown(tmp_path: Path) -> None:
-    report = {
-        "people": 1234,
-        "state_people": [1000, 234],
-        "heldout_log_likelihood": -0.5,
-        "heldout_people": 1,
-        "ties": 0.25,
-        "warnings": ["few people\x1b"],
-    }
-    model = lpb.PreferenceModel([[0, 1], [1, 0]], provenance=provenance_of(**report))
+@pytest.mark.parametrize("name", SHOWN)
+def test_facts_are_shown_on_the_screen_on_the_page_and_in_json(name: str, tmp_path: Path) -> None:
+    parts, phrases, fields = SHOWN[name]
+    model = lpb.PreferenceModel([[0, 1], [1, 0]], **parts)
     result = inspected(model, tmp_path, "--out", str(tmp_path / "out")).stdout
     page = (tmp_path / "out" / "report.html").read_text()
-    for text in (in_one_line(result), page):
-        assert "fitted to 1,234 people" in text
-        assert "of 1 held-out person: -0.5000 (a coin toss: -0.6931; certainty: 0)" in text
-        assert "25% of the comparisons in the log are ties" in text
-        assert r"few people\x1b" in text
-        assert "no better than a coin" not in text
-    assert "1,000" in result
-    assert "234" in result
-    content = json.loads(inspected(model, tmp_path, "--json").stdout)
-    assert (content["people"], content["heldout"], content["ties"]) == (1234, -0.5, 0.25)
-    assert [state["people"] for state in content["states"]] == [1000, 234]
+    for phrase in phrases:
+        assert phrase in in_one_line(result)
+        assert phrase in page
+    if name == "verdict":
+        assert result.startswith(phrases[0])
+        assert page.index(phrases[0]) < page.index("<h2>States</h2>")
+    content = inspected_json(model, tmp_path)
+    assert content | fields == content
 
 
 @pytest.mark.parametrize(("score", "worse"), [(COIN, True), (-0.8, True), (-0.69, False)])
 def test_a_score_no_better_than_a_coin_toss_has_a_sentence(score: float, worse: bool) -> None:
-    model = lpb.PreferenceModel([[0, 1]], provenance=provenance_of(heldout_log_likelihood=score))
-    assert any("no better than a coin" in line for line in fit_lines(Provenance.of(model))) is worse
+    lines = fit_lines(Provenance(heldout_log_likelihood=score))
+    assert any("no better than a coin" in line for line in lines) is worse
 
 
 def test_the_first_of_many_warnings_are_shown() -> None:
-    model = lpb.PreferenceModel([[0, 1]], provenance=provenance_of(warnings=[f"warning {i}" for i in range(40)]))
-    lines = warning_lines(Provenance.of(model))
-    assert lines[0] == "warning 0"
-    assert lines[-1] == "and 28 more (--json)"
-    assert len(lines) == 13
-
-
-def test_means_and_noise_are_shown(tmp_path: Path) -> None:
-    model = lpb.PreferenceModel([[0, 1], [1, 0]], means=[[3.0, -1.0], [0.5, 4.25]], noise=0.75)
-    result = inspected(model, tmp_path).stdout
-    assert "-1 to 3" in result
-    assert "0.5 to 4.25" in result
-    assert "standard deviation of 0.75" in result
-    content = json.loads(inspected(model, tmp_path, "--json").stdout)
-    assert content["noise"] == 0.75
-    assert content["states"][1]["means"] == [0.5, 4.25]
+    lines = warning_lines(Provenance(warnings=[f"warning {i}" for i in range(40)]))
+    assert (len(lines), lines[0], lines[-1]) == (13, "warning 0", "and 28 more (--json)")
 
 
 def with_taste(about: dict[str, Any]) -> lpb.PreferenceModel:
@@ -223,7 +227,7 @@ def test_a_taste_is_shown_by_the_ends_of_its_factors(tmp_path: Path) -> None:
     result = inspected(with_taste(about), tmp_path, "--top", "3", "--out", str(tmp_path / "out")).stdout
     assert "Taste: 2 factors; log density per rating of 30 held-out people -1.2000, 0.0500 better" in result
     assert "Coverage of its 80% intervals: 81.5% in random order." in result
-    content = json.loads(inspected(with_taste(about), tmp_path, "--top", "3", "--json").stdout)["taste"]
+    content = inspected_json(with_taste(about), tmp_path, "--top", "3")["taste"]
     # Two of five at each end, so that none is at both; the second factor has no ends.
     assert content["directions"] == [
         {"factor": 1, "one_end": [["a", 0.9], ["b", 0.5]], "other_end": [["e", -0.8], ["d", -0.4]]}
@@ -232,58 +236,32 @@ def test_a_taste_is_shown_by_the_ends_of_its_factors(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("about", [{}, {"score": "x", "score_without": 1}, {"level": True, "coverage": None, "a": []}])
-def test_invalid_numbers_of_a_taste_are_ignored(about: dict[str, Any], tmp_path: Path) -> None:
-    assert "Taste: 2 factors\n" in inspected(with_taste(about), tmp_path).stdout
-
-
-def test_the_verdict_comes_first(tmp_path: Path) -> None:
-    evaluation = {"verdict": "taste helps.", "best": "taste", "policies": {"taste": {"gain": 1}, "popular": {}}}
-    model = lpb.PreferenceModel([[0, 1], [1, 0]], evaluation=evaluation)
-    result = inspected(model, tmp_path, "--out", str(tmp_path / "out")).stdout
-    assert result.startswith("Verdict: taste helps.\nBest policy on held-out people: taste (tried: taste, popular).")
-    page = (tmp_path / "out" / "report.html").read_text()
-    assert page.index("Verdict: taste helps.") < page.index("<h2>States</h2>")
-    assert json.loads(inspected(model, tmp_path, "--json").stdout)["evaluation"] == evaluation
+def test_invalid_numbers_of_a_taste_are_ignored(about: dict[str, Any]) -> None:
+    taste = with_taste(about).taste
+    assert taste is not None
+    assert taste_lines(TasteView.of(taste, "abcde", 3)) == ["Taste: 2 factors"]
 
 
 @pytest.mark.parametrize(
     "evaluation",
     [None, {}, {"verdict": 3, "best": None}, {"verdict": "", "policies": 7}, {"verdict": ["x"], "best": {"a": 1}}],
 )
-def test_an_invalid_evaluation_is_ignored(evaluation: dict[str, Any] | None, tmp_path: Path) -> None:
-    result = inspected(lpb.PreferenceModel([[0, 1], [1, 0]], evaluation=evaluation), tmp_path)
-    assert result.exit_code == 0
-    assert "Verdict" not in result.stdout
-    assert "Best policy" not in result.stdout
+def test_an_invalid_evaluation_is_ignored(evaluation: dict[str, Any] | None) -> None:
+    assert verdict_lines(evaluation) == []
 
 
-def test_names_of_a_file_replace_names_of_the_model(tmp_path: Path) -> None:
+def test_names_of_a_file_replace_names_of_the_model_or_give_a_warning(tmp_path: Path) -> None:
     model = lpb.PreferenceModel([[0, 1], [1, 0]], actions=[10, 20], names=["Heat", "Up"])
-    assert json.loads(inspected(model, tmp_path, "--json").stdout)["states"][0]["top"] == ["Heat", "Up"]
+    assert inspected_json(model, tmp_path)["states"][0]["top"] == ["Heat", "Up"]
     names = tmp_path / "names.csv"
-    names.write_text("id,title\n10,Heat (1995)\n")
-    result = inspected(model, tmp_path, "--names", str(names), "--json")
-    assert json.loads(result.stdout)["states"][0]["top"] == ["Heat (1995)", "Up"]
-    assert result.stderr == ""
-
-
-def test_a_warning_if_no_name_matches(tmp_path: Path) -> None:
-    names = tmp_path / "names.csv"
-    names.write_text("id,title\ntt0010,Heat (1995)\n")
-    result = inspected(lpb.PreferenceModel([[0, 1]], actions=[10, 20]), tmp_path, "--names", str(names), "--json")
-    assert result.stderr.startswith("warning: none of the 1 names")
-    assert "'tt0010'" in result.stderr
-    assert "'10'" in result.stderr
-    assert json.loads(result.stdout)["states"][0]["top"] == [10, 20]
-
-
-def test_ranks_of_few_actions_have_integer_ticks(tmp_path: Path) -> None:
-    model = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]])
-    inspected(model, tmp_path, "--out", str(tmp_path / "out"))
-    page = (tmp_path / "out" / "report.html").read_text()
-    assert '"values":[1,2,3]' in page
+    for label, first, words in (("10", "Heat (1995)", []), ("tt0010", "Heat", ["warning", "'tt0010'", "'10'"])):
+        names.write_text(f"id,title\n{label},Heat (1995)\n")
+        result = inspected(model, tmp_path, "--names", str(names), "--json")
+        assert json.loads(result.stdout)["states"][0]["top"] == [first, "Up"]
+        assert bool(result.stderr) == bool(words)
+        assert all(word in result.stderr for word in words)
 
 
 def test_contrasts_of_one_state_are_empty() -> None:
-    seen = inspect_model(lpb.PreferenceModel([[0, 1]])).contrasts
-    assert seen == Contrasts(((0.0,),), (), (), (), 0.0)
+    for ordering in ([0, 1], [0]):
+        assert inspect_model(lpb.PreferenceModel([ordering])).contrasts == Contrasts(((0.0,),), (), (), (), 0.0)

@@ -54,13 +54,20 @@ def test_a_file_keeps_its_mode_and_a_new_one_follows_the_umask(tmp_path: Path) -
     assert stat.S_IMODE(path.stat().st_mode) == 0o604
 
 
-def test_links_and_devices_are_not_replaced(tmp_path: Path) -> None:
+def test_links_devices_and_pipes_are_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "model.json")
     MODEL.save(tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
     assert lpb.PreferenceModel.load(tmp_path / "model.json") == MODEL
     MODEL.save("/dev/null")
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    MODEL.save(pipe)
+    assert json.loads(os.read(reader, 2**16)) == MODEL.to_dict()
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
 @pytest.mark.parametrize(("owner", "name"), [(os, "fsync"), (Path, "replace"), (Path, "chmod")])
@@ -134,7 +141,7 @@ def test_an_interrupted_folder_has_no_manifest(tmp_path: Path, monkeypatch: pyte
 
 
 def test_only_io_writes_files() -> None:
-    calls = re.compile(r"\.(write|sink)_(text|bytes|parquet|csv)\(|json\.dump\(|\.open\(.w|np\.save|mkdtemp")
+    calls = re.compile(r"\.(write|sink)_(text|bytes|parquet|csv)\([^)]|json\.dump\(|\.open\(.[wa]|np\.save|mkdtemp")
     writers = {
         str(file.relative_to(SOURCES))
         for file in SOURCES.rglob("*.py")
@@ -153,20 +160,17 @@ def test_only_io_writes_files() -> None:
     ("text", "message"),
     [
         (b"\xff\xfe{}", "not UTF-8"),
-        ("[" * 100_000, "limit of 64|not valid JSON"),
-        ("[" * 65 + "]" * 65, "limit of 64"),
-        ('{"a":' * 70 + "1" + "}" * 70, "limit of 64"),
+        ("[" * 100_000, "nested too deep"),
         ("[" + "9" * 5000 + "]", "thousands of digits"),
-        ("[" + "9" * 400 + "]", "an integer beyond 1e100"),
-        ("[1e400]", "a number beyond 1e308"),
+        ("[1e400]", "holds 1e400"),
         ("[NaN]", "holds NaN"),
         ("[-Infinity]", "holds -Infinity"),
-        ('["\\ud800"]', "which is not Unicode"),
-        ('{"\\udfff": 1}', "which is not Unicode"),
+        ('["\\ud800"]', "not UTF-8"),
+        ('{"\\udfff": 1}', "not UTF-8"),
         ('{"a": 1, "b": {"c": 1, "c": 1}}', "the key 'c' twice"),
+        ("{" + ",".join(f'"k{i:07d}":0' for i in range(200_000)) + ',"z":1,"z":2}', "the key 'z' twice"),
         ("[1, 2", "not valid JSON"),
         ("", "not valid JSON"),
-        ("[" + "0," * 20_000_001 + "0]", "limit of 20,000,000"),
         (7, "got int"),
     ],
     ids=lambda value: repr(value)[:20],
@@ -182,18 +186,9 @@ def test_json_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             json_io.read_json(path)
     monkeypatch.setattr(json_io, "MAX_BYTES", 100)
     (tmp_path / "a.json").write_text(json.dumps(list(range(100))))
-    with pytest.raises(FileFormatError, match="limit is 100"):
-        json_io.read_json(tmp_path / "a.json")
-    with pytest.raises(FileFormatError, match="limit of 100 bytes"):
-        json_io.read_json("/dev/zero")
-
-
-@pytest.mark.parametrize(
-    "provenance", [{"a": float("nan")}, {"a": 10**400}, {"a": "\ud800"}, {1j: 2}, {"a": {3}}, 5, {"a": object()}]
-)
-def test_invalid_provenance_raises(provenance: Any) -> None:
-    with pytest.raises(InvalidInput, match="provenance must be a JSON object"):
-        lpb.PreferenceModel([[0, 1]], provenance=provenance)
+    for path in (tmp_path / "a.json", "/dev/zero"):
+        with pytest.raises(FileFormatError, match="limit of 100 bytes"):
+            json_io.read_json(path)
 
 
 # reading tables
@@ -219,45 +214,38 @@ def test_the_decompressed_size_is_limited(tmp_path: Path) -> None:
         lpb.read_ratings(bundle)
 
 
-def test_invalid_zips_raise(tmp_path: Path) -> None:
-    path = tmp_path / "a.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("ratings.csv", log())
-    valid = path.read_bytes()
-    for data, message in (
-        (valid[:-30], "cannot unpack"),
-        (valid.replace(b"PK\x01\x02\x14\x03\x14\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01\x00"), "is encrypted"),
-        (b"not a zip", "cannot unpack"),
-        (valid[:60] + b"\xff" + valid[61:], "cannot unpack"),
-    ):
-        path.write_bytes(data)
-        with pytest.raises(InvalidInput, match=message):
-            lpb.read_ratings(path)
+def zipped(text: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("ratings.csv", text)
+    return buffer.getvalue()
+
+
+ZIP = zipped(log())
 
 
 @pytest.mark.parametrize(
-    ("start", "kind"),
-    [(b"\x28\xb5\x2f\xfd", "zstandard"), (b"BZh9", "bzip2"), (b"\x78\x9c", "zlib"), (b"PK\x03\x04", "zip")],
-)
-def test_other_compression_formats_raise(tmp_path: Path, start: bytes, kind: str) -> None:
-    (tmp_path / "a.csv").write_bytes(start + b"xxxxxxxx")
-    with pytest.raises(InvalidInput, match=f"compressed with {kind}"):
-        lpb.read_ratings(tmp_path / "a.csv")
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
+    ("name", "content", "message"),
     [
+        ("a.zip", ZIP[:-30], "cannot unpack"),
+        ("a.zip", ZIP[:60] + b"\xff" + ZIP[61:], "cannot unpack"),
+        ("a.zip", ZIP.replace(b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01"), "is encrypted"),
+        ("a.zip", "not a zip", "cannot unpack"),
+        ("a.csv", b"\x28\xb5\x2f\xfdxxxxxxxx", "compressed with zstandard"),
+        ("a.csv", b"BZh9xxxxxxxx", "compressed with bzip2"),
+        ("a.csv", b"\x78\x9cxxxxxxxx", "compressed with zlib"),
+        ("a.csv", b"PK\x03\x04xxxxxxxx", "compressed with zip"),
         ("a.csv", ",".join(f"c{i}" for i in range(10_001)) + "\n1\n", "10,001 columns"),
         ("u.data", "\t".join("1" * 20_000) + "\n", "columns.*10,000"),
         ("ratings.dat", "::".join("1" * 20_000) + "\n", "columns.*10,000"),
         ("a.csv", log() + "1,2," + "3" * 2**21, "line.*1,048,576"),
         ("a.csv", "a," * 2**20, "line.*1,048,576"),
+        *(("a.csv", log() + f"99,1,{x}\n", r"a\.csv, line 102: rating.*1e\+100") for x in ("1e308", "-1e308", "1e101")),
     ],
-    ids=range(5),
+    ids=range(16),
 )
-def test_lines_and_columns_are_bounded(tmp_path: Path, name: str, text: str, message: str) -> None:
-    (tmp_path / name).write_text(text)
+def test_invalid_tables_raise(tmp_path: Path, name: str, content: str | bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(InvalidInput, match=message):
         lpb.read_ratings(tmp_path / name)
 
@@ -278,13 +266,9 @@ def test_corrupt_parquet_raises(tmp_path: Path, capfd: pytest.CaptureFixture[str
     assert "panicked" not in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("rating", ["1e308", "-1e308", "1e101"])
-def test_ratings_above_the_limit_raise(tmp_path: Path, rating: str) -> None:
-    (tmp_path / "a.csv").write_text(log() + f"99,1,{rating}\n")
-    with pytest.raises(InvalidInput, match=r"a\.csv, line 102: rating.*1e\+100"):
-        lpb.read_ratings(tmp_path / "a.csv")
+def test_ratings_above_the_limit_raise() -> None:
     with pytest.raises(InvalidInput, match=r"rating\[1\].*1e\+100"):
-        lpb.Ratings.from_arrays([1, 1], [1, 2], [1.0, float(rating)])
+        lpb.Ratings.from_arrays([1, 1], [1, 2], [1.0, -1e101])
 
 
 def test_names_with_an_overlong_field_raise(tmp_path: Path) -> None:
@@ -318,32 +302,14 @@ def test_programming_errors_are_not_translated() -> None:
         raise KeyError("x")
 
 
-def test_repeated_keys_are_found_in_linear_time() -> None:
-    pairs = ",".join(f'"k{i:07d}":0' for i in range(200_000))
-    with pytest.raises(FileFormatError, match="has the key 'z' twice"):
-        json_io.parse_json("{" + pairs + ',"z":1,"z":2}', "it")
-
-
 def test_a_folder_in_place_of_a_file_raises_before_any_file_moves(tmp_path: Path) -> None:
     results().save(tmp_path)
     (tmp_path / "people.parquet").unlink()
     (tmp_path / "people.parquet").mkdir()
     old = contents(tmp_path)
-    with pytest.raises(InvalidInput, match=r"people\.parquet.*not a file"):
+    with pytest.raises(InvalidInput, match=r"people\.parquet.*it is a folder"):
         results().save(tmp_path)
     assert contents(tmp_path) == old
-
-
-def test_a_pipe_is_written_to(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        MODEL.save(pipe)
-        assert json.loads(os.read(reader, 2**16)) == MODEL.to_dict()
-    finally:
-        os.close(reader)
-    assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
 def test_names_keep_line_separators(tmp_path: Path) -> None:

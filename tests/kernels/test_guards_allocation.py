@@ -11,7 +11,7 @@ from numba.core.errors import NumbaError
 
 import lpbandits as lpb
 from lpbandits.decisions.engine import kernel_of
-from lpbandits.kernels.exploring import apply_exploration_floor, apply_exploration_floor_to_pair
+from lpbandits.kernels.choices import apply_exploration_floor, apply_exploration_floor_to_pair
 from lpbandits.kernels.outcomes import duelled, rewarded
 from lpbandits.simulation import rollout
 from lpbandits.simulation.kernels import offer_once, offer_sets, rollout_of
@@ -24,7 +24,6 @@ runtime: Any = numba.core.runtime.nrt  # it has no types
 ALLOCATES = {
     "fit.kernels.bradley_terry.expect": "sums of a block of columns",
     "fit.kernels.bradley_terry.neighbours": "sums of a block of columns",
-    "fit.kernels.bradley_terry.pieces": "its result, and a queue",
     "fit.kernels.bradley_terry.squared_neighbours": "sums of a block of columns",
     "fit.kernels.comparisons.add_transposed": "nothing",
     "fit.kernels.comparisons.count_groups": "its result",
@@ -34,7 +33,6 @@ ALLOCATES = {
     "fit.kernels.comparisons.history_log_likelihoods": "scratch for the longest history",
     "fit.kernels.comparisons.sort_histories": "see PER_PERSON",
     "fit.kernels.comparisons.split_histories": "scratch for the longest history",
-    "fit.kernels.gram.group_rows": "scratch for all actions",
     "fit.kernels.scatter.scatter_parts": "scratch for the longest history",
     "kernels.isotonic.isotonic": "its result, and blocks",
     "kernels.kendall.kendall_distances": "its result, and scratch",

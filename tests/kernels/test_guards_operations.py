@@ -28,7 +28,9 @@ EVERY_ACTION = {
 }
 """Policies whose decisions cost more with more actions, and why."""
 
-ADAPTS = {"lpbts-marginal": "panels of integrals get narrower as means get more certain, up to `chain.PANELS`"}
+ADAPTS = {
+    "lpbts-marginal": "panels of integrals get narrower as means get more certain, up to `order_probability.PANELS`"
+}
 """Policies whose decisions may cost more in later cycles, and why."""
 
 
@@ -59,7 +61,7 @@ def test_policies_that_scan_actions_have_a_bounded_cost_per_action(counted: Any)
 def test_later_rounds_cost_as_much_as_earlier_ones(counted: Any) -> None:
     assert set(ADAPTS) <= set(POLICIES)
     for name, (_, second, *later) in counted["cycles"].items():
-        assert max(later) <= (1.25 if name in ADAPTS else 1.01) * second, f"{name}: {second} and then {later}"
+        assert max(later) <= (1.25 if name in ADAPTS else 1.0) * second, f"{name}: {second} and then {later}"
 
 
 def test_the_cost_of_people_is_additive(counted: Any) -> None:
@@ -76,5 +78,6 @@ def test_the_cost_of_decide_is_independent_of_actions_for_rules_with_a_sampled_s
 
 
 def test_reported_passes_over_the_counts_are_exact(counted: Any) -> None:
-    for reported, passes, remainder in counted["passes"].values():
-        assert (passes, remainder) == (reported + 2, 0)  # one for the graph's components, one for the first guess
+    for k, (reported, passes, remainder) in counted["passes"].items():
+        # One pass for the first guess. The first action meets all others, so one row gives the graph's components.
+        assert (passes, remainder) == (reported + 1, int(k) - 1)

@@ -17,7 +17,6 @@ SEVERAL = {
     for name in (
         "bradley_terry.expect",
         "bradley_terry.neighbours",
-        "bradley_terry.pieces",
         "bradley_terry.squared_neighbours",
         "comparisons.add_transposed",
         "comparisons.count_rows",
@@ -36,7 +35,7 @@ INNER = {
     "kernels.random.student_quantile",
     "kernels.random.upper_quantile",
     "policies.rules.double_thompson.gamma",
-    "policies.rules.two_states.challenger",
+    "policies.rules.sample.challenger",
     "simulation.kernels.active_constraints",
 }
 """Kernels compiled alone that only other kernels call. Any other one needs a step of the tour."""
@@ -50,12 +49,13 @@ SEVERAL_INSIDE = {
 """Kernels that one policy compiles several times: how often, and why."""
 
 
-def run_tour(name: str, **environment: str) -> Any:
-    """Return what a tour compiles in a new process."""
-    inherited = {key: value for key, value in os.environ.items() if key != "NUMBA_DISABLE_JIT"}
-    command = [sys.executable, "-m", "tests.guards.tour", name]
+@pytest.fixture(scope="module")
+def tour() -> Any:
+    """Return what a tour of the library compiles in a new process."""
+    environment = {key: value for key, value in os.environ.items() if key != "NUMBA_DISABLE_JIT"}
+    command = [sys.executable, "-m", "tests.guards.tour"]
     root = Path(__file__).parents[2]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=root, env=inherited | environment, check=False)
+    run = subprocess.run(command, capture_output=True, text=True, cwd=root, env=environment, check=False)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
 
@@ -64,8 +64,7 @@ def too_often(compiled: dict[str, list[str]], declared: dict[str, tuple[int, str
     return {name: types for name, types in compiled.items() if len(types) > declared.get(name, (1, ""))[0]}
 
 
-def test_python_calls_each_kernel_with_one_set_of_types() -> None:
-    tour = run_tour("all")
+def test_python_calls_each_kernel_with_one_set_of_types(tour: Any) -> None:
     assert too_often(tour["called"], SEVERAL) == {}
     assert set(tour["uncalled"]) <= INNER, "the tour does not call these: add a step, or list them"
     assert set(tour["alone"]) >= INNER | set(SEVERAL)
@@ -73,7 +72,6 @@ def test_python_calls_each_kernel_with_one_set_of_types() -> None:
         assert any(name.startswith(loop) for name in tour["called"])
 
 
-def test_a_loop_compiles_each_callee_once(tmp_path: Path) -> None:
-    compiled = run_tour("loop", NUMBA_CACHE_DIR=str(tmp_path))
-    assert "policies.evidences.refit.tell" in compiled
-    assert too_often(compiled, SEVERAL_INSIDE) == {}
+def test_a_loop_compiles_each_callee_once(tour: Any) -> None:
+    assert "policies.evidences.refit.Refit.tell" in tour["loop"]
+    assert too_often(tour["loop"], SEVERAL_INSIDE) == {}

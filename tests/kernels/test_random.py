@@ -68,12 +68,7 @@ def test_neighbouring_addresses_are_uniform_and_uncorrelated(part: str) -> None:
     assert abs(np.corrcoef(u[:-1], u[1:])[0, 1]) < 4 / np.sqrt(1999)
 
 
-@given(st.floats(0, 1, exclude_min=True, exclude_max=True, allow_subnormal=False))
-def test_normal_quantile_equals_scipys(p: float) -> None:
-    np.testing.assert_allclose(kernels.normal_quantile(p), ndtri(p), rtol=1e-13, atol=1e-15)
-
-
-def test_normal_quantile_on_a_grid_through_all_its_branches() -> None:
+def test_normal_quantile_equals_scipys_in_all_its_branches() -> None:
     p = np.concatenate([np.logspace(-300, -1, 200), np.linspace(0.07, 0.93, 200), 1 - np.logspace(-15, -1, 50)])
     got = [kernels.normal_quantile(float(x)) for x in p]
     np.testing.assert_allclose(got, ndtri(p), rtol=1e-13, atol=1e-15)
@@ -137,27 +132,12 @@ def test_layers_have_equal_area() -> None:
     np.testing.assert_allclose(kernels._INSIDE, edges[1:] / edges[:-1])
 
 
-@given(st.floats(0.001, 0.9), st.integers(1, 50))
-def test_largest_normal_equals_the_quantile_of_the_root(u: float, n: int) -> None:
-    # ndtri(u^(1/n)) is itself accurate here: 1 - u^(1/n) keeps 13 digits or more
-    np.testing.assert_allclose(kernels.largest_normal(u, n), ndtri(u ** (1 / n)), rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize("n", [1, 10**3, 10**9, 10**15])
+@pytest.mark.parametrize("n", [1, 2, 7, 10**3, 10**9, 10**15])
 def test_largest_normal_has_the_distribution_of_a_maximum(n: int) -> None:
     for u in (1e-6, 0.1, 0.5, 0.9, 1 - 1e-6):
         x = kernels.largest_normal(u, n)
         # P(max ≤ x) = (1 - P(Z > x))^n, formed from the tail so that it holds for huge n too
         np.testing.assert_allclose(np.exp(n * np.log1p(-stats.norm.sf(x))), u, rtol=1e-8)
-
-
-def test_largest_normal_looks_like_the_largest_of_many() -> None:
-    rng = np.random.default_rng(0)
-    direct = rng.standard_normal((4000, 7)).max(axis=1)
-    drawn = [kernels.largest_normal(u, 7) for u in rng.random(4000)]
-    # two-sample Kolmogorov-Smirnov at level 10⁻³; a maximum of 6 instead of 7 would be at 3·10⁻¹⁰
-    assert stats.ks_2samp(direct, drawn).pvalue > 1e-3
-    assert stats.ks_2samp(direct, [kernels.largest_normal(u, 5) for u in rng.random(4000)]).pvalue < 1e-3
 
 
 @given(st.floats(1e-9, 1 - 1e-9), st.floats(0, 60))

@@ -12,20 +12,19 @@ from polars.testing import assert_frame_equal
 from lpbandits.data import Ratings
 from lpbandits.fit import Em, TwoStage, fit_states, match_orderings
 from lpbandits.fit.estimator import Estimator
-from lpbandits.paper.figures import FIGURES, lower_bound, recovery, relative, sweeps
-from lpbandits.paper.spec import FULL, Case
+from lpbandits.paper.figures import FIGURES, curves, lower_bound, recovery, sweeps
+from lpbandits.paper.spec import FULL
 from lpbandits.policies import Setting
 from lpbandits.policies.baselines import TS
-from lpbandits.policies.evidences import Incremental, KnownMeans, Refit, Tally
-from lpbandits.policies.latent import MTS, LpbTS
-from lpbandits.policies.rules import Sample, Thompson
+from lpbandits.policies.rules import Thompson
 from lpbandits.simulation import Results, rollout, simulate
 from lpbandits.simulation.bounds import bound_world
 from lpbandits.simulation.growth import measure_growth
-from lpbandits.simulation.run import Build, builders_of
+from lpbandits.simulation.run import builders_of
 from lpbandits.typing import FloatArray, Json
 from lpbandits.worlds import DuellingWorld, SyntheticWorld
 from tests import naive_recovery as naive
+from tests.paper.conftest import plain
 
 RUN = {"people": 50, "rounds": 200}
 SIZES = (5, 10, 20, 30, 40, 50)
@@ -46,12 +45,6 @@ def full(name: str) -> list[dict[str, Any]]:
     return [dict(case.settings) for case in FIGURES[name].cases(FULL)]
 
 
-def test_case_names_are_unique() -> None:
-    for name, figure in FIGURES.items():
-        assert len({case.name for case in figure.cases(FULL)}) == len(figure.cases(FULL))
-        assert {case.figure for case in figure.cases(FULL)} == {name}
-
-
 @pytest.mark.parametrize("scale", ["different", "same"])
 def test_sweeps_have_the_papers_grids(scale: str) -> None:
     grids = GRIDS | ONE_SCALE if scale == "different" else GRIDS
@@ -65,17 +58,17 @@ def test_sweeps_have_the_papers_grids(scale: str) -> None:
     assert {name for name in FIGURES if name.startswith("vary")} == {*GRIDS, *(f"{n}-same" for n in GRIDS), *ONE_SCALE}
 
 
-def test_default_world_is_the_papers() -> None:
-    for scale, base in (("same", 9.0), ("different", 6.0)):
-        world = SyntheticWorld(scale=scale)
-        assert (world.states, world.actions, world.base) == (5, 10, base)
-        assert (world.gap, world.jitter, world.spread, world.noise) == (0.2, 0.05, 0.4, 1.0)
+@pytest.mark.parametrize(("scale", "base"), [("same", 9.0), ("different", 6.0)])
+def test_default_world_is_the_papers(scale: str, base: float) -> None:
+    world = SyntheticWorld(scale=scale)
+    assert (world.states, world.actions, world.base) == (5, 10, base)
+    assert (world.gap, world.jitter, world.spread, world.noise) == (0.2, 0.05, 0.4, 1.0)
 
 
 def test_sizes_of_other_figures() -> None:
     draws = {name: figure.draws for name, figure in FIGURES.items()}
-    curves = {**RUN, "draws": draws["regret-curves"]}
-    assert full("regret-curves") == [{"scale": s, **curves} for s in ("same", "different")]
+    run = {**RUN, "draws": draws["regret-curves"]}
+    assert full("regret-curves") == [{"scale": s, **run} for s in ("same", "different")]
     duels = {"people": 50, "rounds": 500, "draws": draws["duels"]}
     assert full("duels") == [{"comparison": c, **duels} for c in ("rewards", "bradley-terry")]
     assert full("pairing") == [{"people": 50, "rounds": 400, "draws": draws["pairing"]}]
@@ -92,37 +85,7 @@ def test_sizes_of_other_figures() -> None:
     assert (recovery.ACTIONS, recovery.STATES) == (10, 5)
 
 
-def test_only_lpbts_starts_with_a_uniform_action() -> None:
-    crowd = SyntheticWorld(noise=2.0).draw(people=1, seed=0)
-    setting = Setting(crowd.model, crowd.rewards, 200, "prior")
-    builders = builders_of({**sweeps.POLICIES, sweeps.NARROW: sweeps.narrow_ts})
-    policies = {name: build(setting) for name, build in builders.items()}
-    evidences = {"lpbts": Refit, "lpbts-incremental": Incremental, "mts": KnownMeans}
-    for name, evidence in evidences.items():
-        rule = policies[name].rule
-        assert isinstance(rule, Sample)
-        assert rule.first == ("prior" if name == "mts" else "uniform")
-        assert isinstance(policies[name].evidence, evidence)
-    priors = {"ts": (100.0, False), "ts-top": (100.0, True), "ts-narrow": (1.0, False)}
-    for name, (sd, top) in priors.items():
-        rule = policies[name].rule
-        assert isinstance(rule, Thompson)
-        assert (rule.prior_mean, rule.prior_sd, rule.top) == (0.0, sd, top)
-        assert isinstance(policies[name].evidence, Tally)
-    assert set(policies) == {*evidences, *priors}
-    for policy in policies.values():
-        assert (policy.rewards.sd, policy.rewards.noise_known) == (2.0, True)
-    assert set(sweeps.SHOWN) == {"lpbts", "mts", "ts", "ts-top"}
-
-
-PLAIN: dict[str, Build] = {
-    "lpbts": lambda s: LpbTS(s.model, noise=s.rewards.sd, first="uniform"),
-    "lpbts-incremental": lambda s: LpbTS(s.model, noise=s.rewards.sd, likelihood="incremental", first="uniform"),
-    "mts": lambda s: MTS(s.model, noise=s.rewards.sd, first="prior"),
-    "ts": lambda s: TS(s.model, noise=s.rewards.sd, prior_sd=100.0),
-    "ts-top": lambda s: TS(s.model, noise=s.rewards.sd, prior_sd=100.0, top=True),
-}
-NARROW: dict[str, Build] = {"ts-narrow": lambda s: TS(s.model, noise=s.rewards.sd, prior_sd=1.0)}
+SWEPT = ("lpbts", "lpbts-incremental", "mts", "ts", "ts-top")
 
 
 def check_ends(table: pl.DataFrame, results: Results, draws: int) -> None:
@@ -148,9 +111,8 @@ def check_ends(table: pl.DataFrame, results: Results, draws: int) -> None:
 )
 def test_sweep_equals_a_simulation(scale: str, forms: bool, world: dict[str, Any]) -> None:
     run: Json = {"people": 3, "rounds": 8, "draws": 2}
-    case = Case("vary-gap", "x", {"scale": scale, "forms": forms, **run, "world": world, "x": 0.5})
-    table = FIGURES["vary-gap"].run(case, 7, 1)
-    policies = {name: build for name, build in PLAIN.items() if forms or name != sweeps.INCREMENTAL}
+    table = FIGURES["vary-gap"].run({"scale": scale, "forms": forms, **run, "world": world, "x": 0.5}, 7, 1)
+    policies = plain(*(name for name in SWEPT if forms or name != "lpbts-incremental"))
     check_ends(table, simulate(SyntheticWorld(scale=scale, **world), policies, seed=7, **run), 2)
     assert set(table["x"]) == {0.5}
     assert set(table["scale"]) == {scale}
@@ -159,23 +121,23 @@ def test_sweep_equals_a_simulation(scale: str, forms: bool, world: dict[str, Any
 @pytest.mark.parametrize("scale", ["same", "different"])
 def test_regret_curves_have_5_states_and_10_actions(scale: str) -> None:
     run: Json = {"people": 2, "rounds": 6, "draws": 2}
-    table = FIGURES["regret-curves"].run(Case("regret-curves", scale, {"scale": scale, **run}), 7, 1)
-    results = simulate(SyntheticWorld(states=5, actions=10, scale=scale), {**PLAIN, **NARROW}, seed=7, **run)
+    table = FIGURES["regret-curves"].run({"scale": scale, **run}, 7, 1)
+    results = simulate(SyntheticWorld(states=5, actions=10, scale=scale), plain(*SWEPT, "ts-narrow"), seed=7, **run)
     check_ends(table.filter(kind="final"), results, 2)
-    curves = results.curves()
-    assert_frame_equal(table.filter(kind="curve").select(curves.columns), curves)
+    by_round = results.curves()
+    assert_frame_equal(table.filter(kind="curve").select(by_round.columns), by_round)
     assert set(table["scale"]) == {scale}
 
 
 @pytest.mark.parametrize("comparison", ["rewards", "bradley-terry"])
 def test_duels_equal_a_simulation(comparison: str) -> None:
     run: Json = {"people": 2, "rounds": 6, "draws": 2}
-    table = FIGURES["duels"].run(Case("duels", comparison, {"comparison": comparison, **run}), 7, 1)
+    table = FIGURES["duels"].run({"comparison": comparison, **run}, 7, 1)
     inside = SyntheticWorld(states=5, actions=10, scale="different")
     results = simulate(DuellingWorld(inside, comparison), ["lpb-duel", "double-ts", "double-ts-top"], seed=7, **run)
-    curves = results.curves()
-    assert_frame_equal(table.filter(kind="curve").select(curves.columns), curves)
-    assert tuple(results.policies) == relative.DUELS
+    by_round = results.curves()
+    assert_frame_equal(table.filter(kind="curve").select(by_round.columns), by_round)
+    assert tuple(results.policies) == curves.DUELS
     for row in table.filter(kind="final").iter_rows(named=True):
         people = results.policies[row["policy"]].people
         tops = inside.draw(people=2, seed=7, draw=row["draw"]).model.orderings[:, 0].tolist()
@@ -185,13 +147,12 @@ def test_duels_equal_a_simulation(comparison: str) -> None:
 
 
 def test_duel_counts_as_two_plays() -> None:
-    table = FIGURES["pairing"].run(Case("pairing", "", {"people": 2, "rounds": 8, "draws": 2}), 7, 1)
+    table = FIGURES["pairing"].run({"people": 2, "rounds": 8, "draws": 2}, 7, 1)
     world = SyntheticWorld(states=5, actions=10, scale="different")
     single = simulate(world, ["lpbts", "lpb-paired"], people=2, rounds=8, draws=2, seed=7)
     duels = simulate(world, ["lpb-duel"], people=2, rounds=4, draws=2, seed=7)
-    curves = table.filter(kind="curve")
     for results, name, rounds in ((single, "lpbts", 8), (single, "lpb-paired", 8), (duels, "lpb-duel", 4)):
-        curve = curves.filter(policy=name)
+        curve = table.filter(kind="curve", policy=name)
         assert curve["round"].to_list() == list(range(8 // rounds, 9, 8 // rounds))
         np.testing.assert_array_equal(curve["regret"], results.policies[name].regret.mean)
 
@@ -199,13 +160,13 @@ def test_duel_counts_as_two_plays() -> None:
 @pytest.mark.parametrize(("axis", "x"), [("size", 4), ("states", 3), ("gap", 0.5)])
 def test_bounds_equal_those_of_the_world(axis: str, x: float) -> None:
     run: Json = {"people": 3, "rounds": 40, "repeats": 2}
-    table = FIGURES[f"bound-{axis}"].run(Case(f"bound-{axis}", "", {"axis": axis, "x": x, **run}), 7, 1)
+    table = FIGURES[f"bound-{axis}"].run({"axis": axis, "x": x, **run}, 7, 1)
     changed: Json = {"size": {"states": 4, "actions": 4}, "states": {"states": 3}, "gap": {"gap": 0.5}}
     settings: Json = {"states": 20, "actions": 20, "scale": "same", **changed[axis]}
     world = SyntheticWorld(**settings)
     people = bound_world(world, seed=7, policies=lower_bound.POLICIES, threads=1, **run).people
     expected = {
-        "bound-plain": [person.plain for person in people],
+        "bound-plain": [person.values["plain"] for person in people],
         "bound-preference": [person.preference.value for person in people],
         **{name: [person.growth[name] for person in people] for name in ("lpbts", "ts-top", "ts")},
     }
@@ -227,8 +188,7 @@ def test_recovery_compares_three_methods_on_the_same_log(log: str, rated: int, m
         return logs[-1][1]
 
     monkeypatch.setattr(recovery, "_log", spy)
-    case = Case("recovery", "", {"log": log, "scale": "different", "people": 8, "draws": 1})
-    table = FIGURES["recovery"].run(case, 7, 1)
+    table = FIGURES["recovery"].run({"log": log, "scale": "different", "people": 8, "draws": 1}, 7, 1)
     crowd = SyntheticWorld(states=5, actions=10, scale="different").draw(people=8, seed=7)
     ((means, ratings),) = logs
     np.testing.assert_array_equal(means, crowd.means)
@@ -248,6 +208,16 @@ def test_recovery_compares_three_methods_on_the_same_log(log: str, rated: int, m
         error = np.mean([naive.kendall_loss(one, other) for one, other in pairs])
         np.testing.assert_allclose(row["error"], error, err_msg=method)
         assert (row["people"], row["log"], row["scale"], row["draw"]) == (40, log, "different", 0)
+
+
+def test_priors_of_thompson_sampling() -> None:
+    crowd = SyntheticWorld(noise=2.0).draw(people=1, seed=0)
+    builders = builders_of({**sweeps.POLICIES, sweeps.NARROW: sweeps.narrow_ts})
+    for name, (sd, top) in {"ts": (100.0, False), "ts-top": (100.0, True), "ts-narrow": (1.0, False)}.items():
+        policy = builders[name](Setting(crowd.model, crowd.rewards))
+        assert isinstance(policy.rule, Thompson)
+        assert (policy.rule.prior_mean, policy.rule.prior_sd, policy.rule.top) == (0.0, sd, top)
+        assert policy.rewards.sd == 2.0
 
 
 def test_growth_is_measured_from_a_tenth_of_the_rounds() -> None:
@@ -275,32 +245,20 @@ def test_chart_of_a_sweep_has_standard_errors_over_draws() -> None:
 
 
 def test_numbers_of_draws() -> None:
-    draws = {name: figure.draws for name, figure in FIGURES.items() if figure.data is None and name != "simplex"}
-    assert draws == {
-        "regret-curves": 48,
-        "vary-both": 10,
-        "vary-both-same": 3,
-        "vary-states": 10,
-        "vary-states-same": 3,
-        "vary-gap": 10,
-        "vary-gap-same": 5,
-        "vary-gap-wide": 10,
-        "vary-actions": 10,
-        "vary-actions-same": 5,
-        "vary-noise": 10,
-        "bound-size": 16,
-        "bound-states": 8,
-        "bound-gap": 8,
-        "duels": 14,
-        "pairing": 20,
-        "recovery": 4,
-        "looseness": 10,
-        "ladder-sizes": 10,
-        "ladder-gaps": 48,
-        "ladder-assumed-noise": 20,
-        "ladder-swaps": 20,
-        "ladder-errors": 20,
-        "ladder-tails": 20,
+    named: dict[int, set[str]] = {}
+    for name, figure in FIGURES.items():
+        named.setdefault(figure.draws, set()).add(name)
+    assert named == {
+        3: {"vary-both-same", "vary-states-same"},
+        4: {"recovery"},
+        5: {"simplex", "vary-gap-same", "vary-actions-same"},
+        8: {"bound-states", "bound-gap"},
+        10: {*GRIDS, *ONE_SCALE, "looseness", "ladder-sizes"},
+        14: {"duels"},
+        16: {"bound-size"},
+        20: {"pairing", *(f"ladder-{what}" for what in ("assumed-noise", "swaps", "errors", "tails"))},
+        28: {f"movielens-{dataset}" for dataset in ("1m", "20m", "32m")},
+        48: {"regret-curves", "ladder-gaps"},
     }
     states = [(case.settings["x"], case.settings["draws"]) for case in FIGURES["vary-states"].cases(FULL)]
     assert states == [(5, 10), (10, 10), (20, 10), (50, 4), (100, 4)]

@@ -8,22 +8,16 @@ import pytest
 
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.figures.ladder import LADDER, ratios_of
-from lpbandits.paper.spec import FULL, QUICK, Case
-from lpbandits.policies import POLICIES, Setting
-from lpbandits.policies.baselines import TS
-from lpbandits.policies.latent import MTS, LpbIDS, LpbTS, LpbUtility
+from lpbandits.paper.spec import FULL, QUICK
+from lpbandits.policies import POLICIES
 from lpbandits.simulation import simulate
-from lpbandits.simulation.run import Build, builders_of
 from lpbandits.typing import Json
 from lpbandits.views.charts.base import COLOURS
 from lpbandits.worlds import SyntheticWorld
+from tests.paper.conftest import plain
 
-SMALL, MIDDLE, LARGE = "m = 5, k = 10", "m = 10, k = 20", "m = 20, k = 20"
-SIZES: dict[str, Json] = {
-    SMALL: {"states": 5, "actions": 10},
-    MIDDLE: {"states": 10, "actions": 20},
-    LARGE: {"states": 20, "actions": 20},
-}
+SIZES: dict[str, Json] = {f"m = {m}, k = {k}": {"states": m, "actions": k} for m, k in ((5, 10), (10, 20), (20, 20))}
+SMALL, MIDDLE, _ = SIZES
 FAMILIES = ("paper", "exponential", "cliff", "steps")
 NAMES = ["mts", "lpb-utility", "lpb-ids", "lpbts-marginal", "lpbts", "ts-top", "ts"]
 
@@ -66,34 +60,15 @@ def test_policies_are_ordered_by_knowledge() -> None:
     assert len({COLOURS[name] for name in LADDER}) == len(LADDER)
 
 
-PLAIN: dict[str, Build] = {
-    "mts": lambda s: MTS(s.model, noise=s.rewards.sd),
-    "lpb-utility": lambda s: LpbUtility(s.model, noise=s.rewards.sd),
-    "lpb-ids": lambda s: LpbIDS(s.model, noise=s.rewards.sd),
-    "lpbts-marginal": lambda s: LpbTS(s.model, noise=s.rewards.sd, likelihood="marginal", first="uniform"),
-    "lpbts": lambda s: LpbTS(s.model, noise=s.rewards.sd, first="uniform"),
-    "ts-top": lambda s: TS(s.model, noise=s.rewards.sd, prior_sd=100.0, top=True),
-    "ts": lambda s: TS(s.model, noise=s.rewards.sd, prior_sd=100.0),
-}
-
-
-def test_noise_is_a_guess_for_policies_that_learn_it() -> None:
-    crowd = SyntheticWorld(assumed_noise=2.0).draw(people=1, seed=0)
-    setting = Setting(crowd.model, crowd.assumed_rewards)
-    rewards = {name: build(setting).rewards for name, build in builders_of(LADDER).items()}
-    assert {reward.sd for reward in rewards.values()} == {2.0}
-    assert {name for name in rewards if not rewards[name].noise_known} == {"lpb-utility", "lpb-ids"}
-
-
 @pytest.mark.parametrize(
     ("marginal", "world"),
     [(True, {"states": 2, "actions": 3, "gaps": "cliff"}), (False, {"states": 2, "actions": 3, "assumed_noise": 0.5})],
 )
 def test_rows_are_means_and_quantiles_over_people(marginal: bool, world: dict[str, Any]) -> None:
     run: Json = {"people": 4, "rounds": 6, "draws": 2}
-    case = Case("ladder-gaps", "x", {"world": world, "size": "a", "setting": "b", "marginal": marginal, **run})
-    table = FIGURES["ladder-gaps"].run(case, 7, 1)
-    policies = {name: build for name, build in PLAIN.items() if marginal or name != "lpbts-marginal"}
+    settings = {"world": world, "size": "a", "setting": "b", "marginal": marginal, **run}
+    table = FIGURES["ladder-gaps"].run(settings, 7, 1)
+    policies = plain(*(name for name in NAMES if marginal or name != "lpbts-marginal"))
     results = simulate(SyntheticWorld(scale="different", **world), policies, seed=7, **run)
     assert table.select("policy", "draw").rows() == [(name, draw) for name in policies for draw in range(2)]
     for row in table.iter_rows(named=True):

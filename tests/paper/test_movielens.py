@@ -11,14 +11,16 @@ from lpbandits.data import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import TwoStage, cluster_people, fit_states
 from lpbandits.fit.clusters import Scale
+from lpbandits.kernels.random import OFFER
 from lpbandits.model import PreferenceModel
 from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, MovieLensTask, expected, rescaled, split
 from lpbandits.policies.baselines import TS
 from lpbandits.simulation import rollout
 from lpbandits.typing import FloatArray, IntArray
 from lpbandits.worlds import Population
+from tests import naive as plain
 from tests import naive_recovery as naive
-from tests.movielens_log import CLOSE_MOVIE, EDGE_MOVIE, KEEN, NO_GENRES, RARE, Log, movie_id
+from tests.movielens_log import CLOSE_MOVIE, EDGE_MOVIE, GENRES, KEEN, NO_GENRES, RARE, SHARES, Log, movie_id
 
 SAME, DIFFERENT, NOISY = (ENVIRONMENTS[name] for name in ("same", "different", "different-noisy"))
 
@@ -235,16 +237,6 @@ def test_recovered_model_is_fitted_to_the_log(task: MovieLensTask, clustering: S
     assert shrunk_error != error
 
 
-def test_recovery_depends_on_the_log_but_not_on_the_true_orderings(task: MovieLensTask) -> None:
-    log = task.log(NOISY).subset(np.arange(60))
-    model, _ = task.recovered(log, NOISY, clustering="raw")
-    fewer, _ = task.recovered(log.subset(np.arange(40)), NOISY, clustering="raw")
-    assert not np.array_equal(fewer.orderings, model.orderings)
-    reversed_task = replace(task, model=PreferenceModel(task.model.orderings[:, ::-1], actions=log.actions))
-    other, _ = reversed_task.recovered(log, NOISY, clustering="raw")
-    assert {row.tobytes() for row in other.orderings} == {row.tobytes() for row in model.orderings}
-
-
 def test_scale_free_clustering_recovers_better_on_different_scales(task: MovieLensTask) -> None:
     log = task.log(DIFFERENT)
     raw, free = (task.recovered(log, DIFFERENT, clustering=scale)[1] for scale in ("raw", "cosine"))
@@ -265,3 +257,60 @@ def test_seed_changes_offers_and_logs(task: MovieLensTask) -> None:
     other = replace(task, seed=task.seed + 1)
     assert not np.array_equal(other.offered(1, 1), task.offered(1, 1))
     assert not np.array_equal(other.log(SAME).rating[:50], task.log(SAME).rating[:50])
+
+
+OFFER_SEED = 3
+
+
+def task_of(genres: tuple[tuple[str, ...], ...]) -> MovieLensTask:
+    """Return a task with one state and no people."""
+    k, nobody = len(genres), np.empty(0, dtype=np.int64)
+    return MovieLensTask(PreferenceModel([np.arange(k)]), np.zeros((1, k)), nobody, nobody, genres, OFFER_SEED)
+
+
+def naive_set(genres: tuple[tuple[str, ...], ...], size: int, person: int, round_: int) -> list[int]:
+    """Take the genres in turn, in random order; each gives a random movie that is not chosen yet."""
+    count = itertools.count()
+
+    def pick(things: list[int]) -> int:
+        return plain.pick(things, plain.uniform(OFFER_SEED, person, round_, OFFER, next(count)))
+
+    names = sorted({name for movie in genres for name in movie})
+    for i in range(len(names) - 1, 0, -1):  # Fisher and Yates
+        j = pick(list(range(i + 1)))
+        names[i], names[j] = names[j], names[i]
+    chosen: set[int] = set()
+    for name in itertools.cycle(names):
+        movies = [a for a, of_movie in enumerate(genres) if name in of_movie]
+        if len(chosen) == size:
+            break
+        if not set(movies) <= chosen:
+            picked = pick(movies)
+            while picked in chosen:
+                picked = pick(movies)
+            chosen.add(picked)
+    return sorted(chosen)
+
+
+def test_offers_equal_the_naive_twin() -> None:
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(1, 4, size=349).tolist()
+    genres = tuple(tuple(rng.choice(GENRES, size=n, replace=False, p=SHARES).tolist()) for n in sizes)
+    offered = task_of(genres).offered(3, 4)
+    assert offered.shape == (3, 4, 300)
+    assert np.all(np.diff(offered, axis=2) > 0)  # distinct, in ascending order
+    assert 0 <= offered.min() <= offered.max() < len(genres)
+    assert len({movies.tobytes() for person in offered for movies in person}) == 12
+    for person, round_ in ((0, 0), (1, 3), (2, 1)):
+        assert offered[person, round_].tolist() == naive_set(genres, 300, person, round_)
+
+
+def test_genres_give_equal_numbers_until_exhausted() -> None:
+    sizes = {"Drama": 300, "Comedy": 200, "Horror": 60, "Western": 20}
+    task = task_of(tuple((name,) for name, size in sizes.items() for _ in range(size)))
+    edges = np.cumsum([0, *sizes.values()])
+    first: set[int] = set()
+    for movies in task.offered(20, 2).reshape(-1, 300):
+        assert np.histogram(movies, bins=edges)[0].tolist() == [110, 110, 60, 20]
+        first.add(int(movies[0]))
+    assert len(first) > 2

@@ -56,7 +56,7 @@ def recovery_table() -> pl.DataFrame:
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     figures = [FIGURES["simplex"], FIGURES["recovery"]]
-    tables = {"simplex": figures[0].run(figures[0].cases(QUICK)[0], 0, 1), "recovery": recovery_table()}
+    tables = {"simplex": figures[0].run({}, 0, 1), "recovery": recovery_table()}
     checked = claims()
     path = save_reproduction(
         tmp_path_factory.mktemp("report"),

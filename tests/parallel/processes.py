@@ -1,4 +1,4 @@
-"""Helpers for tests that watch, kill and interrupt processes."""
+"""Helpers that watch, kill and interrupt processes, and jobs of workers; little is imported, so workers start fast."""
 
 import contextlib
 import os
@@ -52,3 +52,47 @@ def is_running(pid: int) -> bool:
     with contextlib.suppress(psutil.NoSuchProcess):
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     return False
+
+
+def slow_square(x: int) -> int:
+    time.sleep(0.005 * (x % 3))
+    return x * x
+
+
+def sleep(seconds: float) -> tuple[float, float]:
+    """Return the start and the end of a sleep."""
+    start = time.monotonic()
+    time.sleep(seconds)
+    return start, time.monotonic()
+
+
+def work(folder: str, number: int) -> int:
+    """Leave the process id, and a file for each time that the job was done."""
+    leave_pid(folder)
+    time.sleep(0.05)
+    Path(folder, f"done-{number}-{time.monotonic_ns()}").touch()
+    return number
+
+
+def crash(folder: str, number: int, times: int) -> int:
+    """Kill this process, the first `times` times."""
+    before = len(list(Path(folder).glob(f"{number}-*")))
+    Path(folder, f"{number}-{before}").touch()
+    if before < times:
+        kill(os.getpid())
+    return number
+
+
+def fail_at_three(x: int) -> int:
+    if x == 3:
+        raise ValueError("three")
+    return x
+
+
+class Unpicklable(Exception):
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__(f"{one} and {two}")
+
+
+def fail_unpicklably() -> None:
+    raise Unpicklable(1, 2)

@@ -19,15 +19,9 @@ import pytest
 
 from lpbandits.errors import InvalidInput, ResourceError
 from lpbandits.parallel import Executor, Workers, cluster, executor_for
-from tests.parallel.processes import started, until
+from tests.parallel.processes import sleep, started, until
 
 pytestmark = pytest.mark.xdist_group("workers")
-
-
-def sleep(seconds: float) -> tuple[float, float]:
-    start = time.monotonic()
-    time.sleep(seconds)
-    return start, time.monotonic()
 
 
 def invert(seed: int) -> tuple[int, float]:
@@ -70,7 +64,7 @@ def connected(address: str) -> Executor:
 
 def kill_while_running(address: str, process: "subprocess.Popen[str]") -> None:
     with connected(address) as executor:
-        for _ in executor.map(sleep, [(0.2,)] * 20, batch=False):
+        for _ in executor.map(sleep, [(0.2,)] * 20):
             process.kill()
 
 
@@ -83,7 +77,7 @@ def test_lost_workers_and_a_lost_scheduler_are_reported(monkeypatch: pytest.Monk
     with dask_cluster() as (address, scheduler, worker):
         with connected(address) as executor:
             assert executor.n_workers == 2
-            results = list(executor.map(invert, jobs, batch=False))
+            results = list(executor.map(invert, jobs))
         assert len({thread for thread, _ in results}) == 2  # two threads of one process change nothing
         assert [total for _, total in results] == expected
         with pytest.raises(ResourceError, match=rf"{address} has had no workers for 1 seconds"):
@@ -101,7 +95,7 @@ def test_lost_workers_and_a_lost_scheduler_are_reported(monkeypatch: pytest.Monk
 def test_no_more_jobs_at_a_time_than_asked_for(address: str) -> None:
     """The cluster has two threads."""
     with executor_for(Workers(1, "dask", address)) as executor:
-        spans = sorted(executor.map(sleep, [(0.05,)] * 6, batch=False))
+        spans = sorted(executor.map(sleep, [(0.05,)] * 6))
     assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
 
 
@@ -124,7 +118,7 @@ def test_a_local_cluster_leaves_no_files(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_cluster_with_other_versions_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("distributed.versions._version_cached", lambda name: f"{name}-of-the-client")
-    with pytest.raises(InvalidInput, match=r"lpbandits .*, this process has lpbandits-of-the-client"):
+    with pytest.raises(InvalidInput, match=r"lpbandits .*this process has lpbandits-of-the-client"):
         executor_for(Workers(2, "dask", address))
 
 

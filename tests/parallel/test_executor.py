@@ -13,11 +13,10 @@ import pytest
 import lpbandits as lpb
 from lpbandits.errors import InvalidInput, ResourceError, translate_errors
 from lpbandits.parallel import Executor, Workers, executor_for
-from lpbandits.parallel.backends import ThreadBackend, pack, run_packed
+from lpbandits.parallel.processes import pack, run_packed
 from lpbandits.policies import POLICIES, Setting
 from tests.conftest import REWARDS, model_for
-from tests.parallel.jobs import crash, fail_at_three, fail_unpicklably, sleep, slow_square, work
-from tests.parallel.processes import kill, pids_in
+from tests.parallel.processes import crash, fail_at_three, fail_unpicklably, kill, pids_in, sleep, slow_square, work
 from tests.parallel.test_threads import blas_threads
 from tests.policies.test_plugins import _registries, example, load
 
@@ -29,32 +28,27 @@ Open = Callable[[], Executor]
 
 @pytest.fixture(params=["in_process", "threads", "processes", "dask"])
 def opened(request: pytest.FixtureRequest) -> Open:
-    def executor() -> Executor:
-        if request.param == "dask":
-            return executor_for(Workers(2, "dask", request.getfixturevalue("address")))
-        if request.param == "processes":
-            return executor_for(Workers(2))
-        return executor_for(threads=3, threaded=request.param == "threads")
+    """Return a function that opens an executor."""
+    executors: dict[str, Open] = {
+        "in_process": executor_for,
+        "threads": lambda: Executor(3),
+        "processes": lambda: executor_for(2),
+        "dask": lambda: executor_for(Workers(2, "dask", request.getfixturevalue("address"))),
+    }
+    return executors[request.param]
 
-    return executor
 
-
-def test_results_have_the_order_of_the_jobs(opened: Open) -> None:
+def test_results_are_in_the_order_of_the_jobs(opened: Open) -> None:
+    jobs = [(x,) for x in range(12)]
     with opened() as executor:
-        assert list(executor.map(slow_square, ((x,) for x in range(12)))) == [x * x for x in range(12)]
-        completed = list(executor.as_completed(slow_square, ((x,) for x in range(12)), batch=False))
-    assert sorted(completed) == [(x, x * x) for x in range(12)]
-
-
-def test_two_maps_may_run_at_the_same_time(opened: Open) -> None:
-    with opened() as executor:
-        jobs = [(x,) for x in range(6)]
-        pairs = list(zip(executor.map(slow_square, jobs), executor.map(fail_at_three, jobs[:3]), strict=False))
-    assert pairs == [(0, 0), (1, 1), (4, 2)]
+        assert list(executor.map(slow_square, iter(jobs))) == [x * x for x in range(12)]
+        assert sorted(executor.as_completed(slow_square, jobs)) == [(x, x * x) for x in range(12)]
+        pairs = zip(executor.map(slow_square, jobs), executor.map(fail_at_three, jobs[:3]), strict=False)
+        assert list(pairs) == [(0, 0), (1, 1), (4, 2)]
 
 
 def test_arrays_are_aligned_and_writeable(opened: Open) -> None:
-    """Of arrays that are not aligned numpy adds up 8,192 numbers at a time, and so in another order."""
+    """Numpy adds arrays that are not aligned in another order."""
     with opened() as executor:
         arrays = list(executor.map(np.ones, [(size,) for size in (1, 1000, 100_003)]))
     assert [len(array) for array in arrays] == [1, 1000, 100_003]
@@ -63,38 +57,17 @@ def test_arrays_are_aligned_and_writeable(opened: Open) -> None:
 
 def test_linear_algebra_has_one_thread(opened: Open) -> None:
     with opened() as executor:
-        assert list(executor.map(blas_threads, [()] * 4, batch=False)) == [{1}] * 4
+        assert list(executor.map(blas_threads, [()] * 4)) == [{1}] * 4
         with executor.threaded() as pool:
             assert list(pool.map(blas_threads, [(), ()])) == [{1}] * 2
 
 
-def test_an_error_of_a_job_is_raised_and_the_next_call_works(opened: Open) -> None:
+def test_errors_of_jobs_are_raised_and_the_next_call_works(opened: Open) -> None:
     with pytest.raises(ValueError, match="three"), opened() as executor:
         list(executor.map(fail_at_three, ((x,) for x in range(9))))
     with opened() as executor:
-        for value in executor.map(slow_square, ((x,) for x in range(50))):
-            assert value == 0
-            break
+        assert next(executor.map(slow_square, ((x,) for x in range(50)))) == 0
         assert list(executor.map(slow_square, [(3,), (4,)])) == [9, 16]
-
-
-class Counted(ThreadBackend):
-    """Count submitted tasks that should take 0.2 seconds."""
-
-    task_seconds = 0.2
-    n_submitted = 0
-
-    def submit(self, *call: Any) -> Any:
-        self.n_submitted += 1
-        return super().submit(*call)
-
-
-@pytest.mark.parametrize(("seconds", "n_jobs", "low", "high"), [(0.001, 400, 2, 200), (0.25, 3, 3, 3)])
-def test_short_jobs_are_batched_and_long_ones_are_not(seconds: float, n_jobs: int, low: int, high: int) -> None:
-    backend = Counted(2)
-    with Executor(backend) as executor:
-        assert list(executor.map(sleep, [(seconds,)] * n_jobs)) == [seconds] * n_jobs
-    assert low <= backend.n_submitted <= high
 
 
 def test_jobs_are_read_and_started_only_as_they_are_needed() -> None:
@@ -105,19 +78,19 @@ def test_jobs_are_read_and_started_only_as_they_are_needed() -> None:
             read.append(number)
             yield (0.5 if number == 0 else 0.0,)
 
-    with executor_for(threads=2, threaded=True) as executor:
-        results = executor.map(sleep, jobs(), batch=False, max_ahead=2)
+    with Executor(2) as executor:
+        results = executor.map(sleep, jobs(), max_ahead=2)
         next(results)
         assert len(read) < 12  # the first job holds the others back
         results.close()
 
 
 @pytest.mark.parametrize("backend", ["processes", "dask"])
-def test_the_tasks_of_a_killed_worker_are_run_again(backend: str, tmp_path: Path) -> None:
+def test_the_jobs_of_a_killed_worker_are_run_again(backend: str, tmp_path: Path) -> None:
     jobs = [(str(tmp_path), number) for number in range(24)]
     results = []
     with executor_for(Workers(2, backend)) as executor:  # type: ignore[arg-type] # as declared
-        for value in executor.map(work, jobs, batch=False):
+        for value in executor.map(work, jobs):
             results.append(value)
             if len(results) == 5:
                 kill(pids_in(tmp_path)[0])
@@ -127,10 +100,10 @@ def test_the_tasks_of_a_killed_worker_are_run_again(backend: str, tmp_path: Path
     assert len(done) <= 24 + 4  # those in flight
 
 
-def test_a_task_that_crashes_its_worker_each_time_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_crashes_its_worker_each_time_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lpbandits.parallel.executor.MAX_CRASHES", 2)
-    with executor_for(Workers(1)) as executor:  # two tasks that crash once each: a crash counts for what was started
-        assert list(executor.map(crash, [(str(tmp_path), 0, 1), (str(tmp_path), 1, 1)], batch=False)) == [0, 1]
+    with executor_for(Workers(1)) as executor:  # two jobs that crash once each: a crash counts for started jobs only
+        assert list(executor.map(crash, [(str(tmp_path), 0, 1), (str(tmp_path), 1, 1)])) == [0, 1]
     with pytest.raises(ResourceError, match="crashed 2 times"), executor_for(Workers(1)) as executor:
         list(executor.map(crash, [(str(tmp_path), 2, 9)]))
 

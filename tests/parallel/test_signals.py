@@ -30,7 +30,7 @@ SCRIPT = """
     def command():
         try:
             with executor_for(Workers(2, sys.argv[2])) as executor:
-                list(executor.map(endless, [(sys.argv[1],)] * 4, batch=False))
+                list(executor.map(endless, [(sys.argv[1],)] * 4))
         finally:
             Path(sys.argv[1], "cleaned").touch()
 

@@ -22,43 +22,22 @@ TABLE_PEOPLE = 250
 TABLE_DRAWS = 10
 ROUNDING = 0.5
 DRAWS = 40
+INCREMENTAL = "lpbts-incremental"
 
-# (m, k, scale) → policy → (lowest and highest mean, sd)
-Entry = tuple[float, float, float]
-TABLE: dict[tuple[int, int, str], dict[str, Entry]] = {
-    (5, 10, "same"): {
-        "ts": (56, 56, 15),
-        "ts-top": (20, 20, 12),
-        "mts": (7, 7, 8),
-        "lpbts": (20, 20, 12),
-        "lpbts-incremental": (19, 19, 11),
-    },
+TABLE: dict[tuple[int, int, str], dict[str, tuple[float, float]]] = {
+    (5, 10, "same"): {"ts": (56, 15), "ts-top": (20, 12), "mts": (7, 8), "lpbts": (20, 12), INCREMENTAL: (19, 11)},
     (5, 10, "different"): {
-        "ts": (57, 57, 16),
-        "ts-top": (22, 24, 12),
-        "mts": (59, 59, 70),
-        "lpbts": (20, 20, 13),
-        "lpbts-incremental": (19, 19, 12),
+        "ts": (57, 16),
+        "ts-top": (23, 12),
+        "mts": (59, 70),
+        "lpbts": (20, 13),
+        INCREMENTAL: (19, 12),
     },
-    (10, 20, "different"): {
-        "ts": (98, 98, 16),
-        "ts-top": (44, 44, 17),
-        "lpbts": (22, 22, 9),
-        "lpbts-incremental": (23, 23, 8),
-    },
-    (20, 20, "different"): {
-        "ts": (97, 97, 17),
-        "ts-top": (70, 70, 17),
-        "lpbts": (27, 27, 10),
-        "lpbts-incremental": (28, 28, 9),
-    },
-    (50, 20, "different"): {
-        "ts": (99, 99, 17),
-        "ts-top": (91, 91, 18),
-        "lpbts": (32, 32, 10),
-        "lpbts-incremental": (34, 34, 10),
-    },
+    (10, 20, "different"): {"ts": (98, 16), "ts-top": (44, 17), "lpbts": (22, 9), INCREMENTAL: (23, 8)},
+    (20, 20, "different"): {"ts": (97, 17), "ts-top": (70, 17), "lpbts": (27, 10), INCREMENTAL: (28, 9)},
+    (50, 20, "different"): {"ts": (99, 17), "ts-top": (91, 18), "lpbts": (32, 10), INCREMENTAL: (34, 10)},
 }
+"""Mean and standard deviation of regret by (states, actions, scale) and policy."""
 PEOPLE = {5: 25, 10: 10, 20: 5, 50: 2}
 """People per state, so that every row has 4,000 to 5,000 people."""
 
@@ -66,7 +45,7 @@ PEOPLE = {5: 25, 10: 10, 20: 5, 50: 2}
 @functools.cache
 def run(m: int, k: int, scale: str, first: str = "uniform") -> Results:
     world = SyntheticWorld(states=m, actions=k, scale=scale)
-    names = list(TABLE[m, k, scale]) if first == "uniform" else ["lpbts", "lpbts-incremental"]
+    names = list(TABLE[m, k, scale]) if first == "uniform" else ["lpbts", INCREMENTAL]
     return simulate(world, names, people=PEOPLE[m], draws=DRAWS, seed=0, first=first)
 
 
@@ -84,10 +63,9 @@ def tolerance(se: float, sd: float) -> float:
 @pytest.mark.parametrize("row", TABLE, ids=str)
 def test_regret_equals_the_table(row: tuple[int, int, str]) -> None:
     results = run(*row)
-    for name, (low, high, sd) in TABLE[row].items():
+    for name, (listed, sd) in TABLE[row].items():
         mean, se = regret(results, name)
-        difference = max(low - mean, mean - high, 0.0)
-        assert difference <= tolerance(se, sd), f"{name}: {mean:.1f} ± {se:.1f}, in the table {low} to {high}"
+        assert abs(mean - listed) <= tolerance(se, sd), f"{name}: {mean:.1f} ± {se:.1f}, in the table {listed}"
         # the standard deviation between people is also a property of the algorithm; the table's is rounded and noisy
         assert 0.6 * sd < results[name].regret.sd[-1] < 1.6 * sd, name
 
@@ -95,27 +73,15 @@ def test_regret_equals_the_table(row: tuple[int, int, str]) -> None:
 @pytest.mark.parametrize("row", TABLE, ids=str)
 def test_a_first_action_from_the_prior_is_no_worse_than_the_table(row: tuple[int, int, str]) -> None:
     uniform, prior = run(*row), run(*row, first="prior")
-    for name in ("lpbts", "lpbts-incremental"):
-        _, high, sd = TABLE[row][name]
+    for name in ("lpbts", INCREMENTAL):
+        listed, sd = TABLE[row][name]
         mean, se = regret(prior, name)
-        assert mean - high <= tolerance(se, sd), name
+        assert mean - listed <= tolerance(se, sd), name
         # Paired by person: a uniform first action may be best in no state, which costs and informs a little. The
         # prior start was measured 0 to 2 % above it; the limit is 3 % plus 2 standard errors.
         gap = (prior[name].people["regret"] - uniform[name].people["regret"]).reshape(DRAWS, -1).mean(axis=1)
         limit = 0.03 * regret(uniform, name)[0] + 2 * gap.std(ddof=1) / np.sqrt(DRAWS)
         assert gap.mean() <= limit, name
-
-
-def test_known_means_help_on_the_same_scale_and_harm_on_different_scales() -> None:
-    gap, error = run(5, 10, "same").difference("mts", "lpbts")
-    assert gap < -5 * error
-    different = run(5, 10, "different")
-    assert regret(different, "mts")[0] > 2 * regret(different, "lpbts")[0]
-
-
-def test_orderings_beat_the_top_actions_with_many_states() -> None:
-    results = run(20, 20, "different")
-    assert regret(results, "lpbts")[0] < 0.55 * regret(results, "ts-top")[0]
 
 
 @pytest.mark.parametrize(
@@ -132,8 +98,8 @@ def test_orderings_beat_the_top_actions_with_many_states() -> None:
 def test_refit_and_incremental_differ_as_measured(row: tuple[int, int, str], low: float, high: float) -> None:
     # refit is about 4 % above incremental at m = 5, k = 10 and 5 to 6 % below it at k = 20; 3 standard errors, paired
     results = run(*row)
-    gap, error = results.difference("lpbts", "lpbts-incremental")
-    other, _ = regret(results, "lpbts-incremental")
+    gap, error = results.difference("lpbts", INCREMENTAL)
+    other, _ = regret(results, INCREMENTAL)
     assert (gap - 3 * error) / other < high
     assert (gap + 3 * error) / other > low
     assert abs(gap) > 2 * error  # they are not the same algorithm

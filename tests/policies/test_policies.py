@@ -31,7 +31,7 @@ from tests.conftest import (
 )
 
 BAD_REWARDS: dict[str, list[object]] = {
-    "gaussian": [np.nan, np.inf, -np.inf, 1e101, -1e101, "1.0", None, [1.0], 1j],
+    "gaussian": [np.nan, np.inf, -np.inf, 1e101, -1e101, 2**400, "1.0", b"1", None, [1.0], 1j],
     "bernoulli": [2, 0.5, -1, np.nan, np.inf, "1", None],
     "poisson": [0.5, -1, np.nan, np.inf, 1e101, "1", None],
 }
@@ -76,6 +76,7 @@ def test_a_restored_agent_continues_with_the_same_actions(case: Case, with_model
         agent = agent_after(case.policy(), past, seed=9)
         agent.ask()
         text = agent.to_json(with_model=with_model)
+        json.loads(text, parse_constant=pytest.fail)  # NaN is not JSON
         restored = Agent.from_json(text, model=None if with_model else agent.policy.model)
         assert restored.to_json(with_model=with_model) == text
         assert restored.policy == agent.policy
@@ -87,14 +88,6 @@ def test_a_restored_agent_continues_with_the_same_actions(case: Case, with_model
         if agent.policy.evidence.latent:
             np.testing.assert_array_equal(restored.posterior, agent.posterior)
         np.testing.assert_array_equal(restored.probabilities(), agent.probabilities())
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_saved_json_is_plain(case: Case) -> None:
-    def fail(word: str) -> None:
-        pytest.fail(f"{word} is not JSON")
-
-    json.loads(agent_after(case.policy(), some_history(case), seed=9).to_json(), parse_constant=fail)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 import lpbandits as lpb
 from lpbandits.agent import Agent
 from lpbandits.model import PreferenceModel
+from lpbandits.policies.evidences import EVIDENCES
+from lpbandits.policies.rules import RULES
 from tests import naive
-from tests.conftest import CASES, Case, Outcome, agent_after, models, outcomes_for
+from tests.conftest import CASES, Case, Outcome, agent_after, models, outcomes_for, with_taste
 
 
 def draw_at(seed: int, person: int, round_: int) -> naive.Draw:
@@ -82,6 +85,9 @@ def test_popular_follows_the_popular_ordering_whatever_the_rewards(data: st.Data
         (lpb.evidences.Tally, lpb.rules.Greedy, "'greedy'.*'tally'"),
         (lpb.evidences.Tally, lpb.rules.Sample, "'sample'.*'tally'"),
         (lpb.evidences.Refit, lpb.rules.Thompson, "'thompson'.*'refit'"),
+        (lpb.evidences.Inversions, lpb.rules.Sample, "'sample' plays rewards.*'inversions' learns from duels"),
+        (lpb.evidences.Refit, lpb.rules.TwoStates, "'two-states' plays duels.*'refit' learns from rewards"),
+        (lpb.evidences.Refit, int, "rule must be.*0"),
     ],
 )
 def test_a_rule_rejects_an_evidence_without_what_it_needs(evidence: Any, rule: Any, match: str) -> None:
@@ -95,18 +101,6 @@ def test_mucb_slack_tolerates_a_small_shortfall() -> None:
     for agent in (strict, lenient):
         agent.tell(0, 2.0)  # 7 short of 9; the bound is √(6 log 200) = 5.6
     assert (strict.ask(), lenient.ask()) == (1, 0)
-
-
-def test_a_narrow_prior_locks_thompson_in() -> None:
-    # why the baselines have a weak prior: N(0, 1) against rewards near 10
-    model = PreferenceModel([list(range(10))])
-    narrow = Agent(lpb.TS(model, prior_sd=1.0), seed=0)
-    weak = Agent(lpb.TS(model), seed=0)
-    for agent in (narrow, weak):
-        agent.tell(4, 10.0)
-        agent.tell(4, 10.0)
-    assert narrow.probabilities()[4] > 0.99
-    assert weak.probabilities()[4] < 0.5
 
 
 @pytest.mark.jitless
@@ -128,3 +122,47 @@ def test_upper_bound_follows_the_number_of_rounds(data: st.DataObject) -> None:
         agent = agent_after(lpb.UCB(PreferenceModel([[0, 1]]), noise=noise * factor), history)
         assert agent.ask() == choice
         assert agent.probabilities()[choice] == 1.0
+
+
+@pytest.mark.jitless
+@given(models(), st.data())
+def test_top_actions_are_the_best_allowed_actions_of_states(model: PreferenceModel, data: st.DataObject) -> None:
+    actions = st.sets(st.integers(0, model.n_actions - 1), min_size=1)
+    policy = lpb.TS(model, top=True)
+    for allowed in (sorted(data.draw(actions)), list(range(model.n_actions))):
+        expected = sorted({next(a for a in row if a in allowed) for row in model.orderings.tolist()})
+        assert policy.offer(allowed).tolist() == expected
+        sets = policy.offer_sets(np.array([[allowed]]))
+        assert sets[sets >= 0].tolist() == expected
+    assert policy.offer(None).tolist() == expected
+
+
+def test_top_actions_of_offered_sets_are_padded() -> None:
+    policy = lpb.TS(PreferenceModel([[3, 1, 0, 2], [1, 3, 2, 0], [3, 0, 2, 1]]), top=True)
+    assert policy.offer_sets(np.empty((1, 1, 0), dtype=np.int64)).tolist() == [[[1, 3]]]
+    assert policy.offer_sets(np.array([[[0, 1, 2], [0, 2, -1]]])).tolist() == [[[0, 1, -1], [0, 2, -1]]]
+
+
+@pytest.mark.jitless  # without the compiler, reading beyond an array of fewer actions than slots is an error
+@pytest.mark.parametrize("evidence", EVIDENCES.values())
+@pytest.mark.parametrize("rule", RULES.values())
+def test_every_evidence_and_rule_combine_or_raise(
+    evidence: type[lpb.policies.Evidence], rule: type[lpb.policies.Rule]
+) -> None:
+    model = with_taste(PreferenceModel([[0, 1, 2], [2, 1, 0]], means=[[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]))
+    try:
+        policy = lpb.Policy(model, evidence(), rule())
+    except lpb.InvalidInput as error:
+        assert rule.kind in str(error)  # noqa: PT017 - both are valid
+        return
+    agent = lpb.Agent(policy, seed=1)
+    if policy.feedback == "duels":
+        for _ in range(3):
+            agent.tell_duel(*agent.ask_pair())
+    else:
+        for reward in (1.0, 0.0, 1.0):
+            agent.tell(agent.ask(), reward)
+        np.testing.assert_allclose(agent.probabilities().sum(), 1.0)
+    assert agent.rounds == 3
+    assert lpb.expected(policy, agent.belief).shape == (2 if evidence.latent else 1, 3)
+    assert len(agent.explain().tried) <= 3

@@ -74,23 +74,6 @@ def test_a_packed_belief_has_the_same_forecasts(data: st.DataObject) -> None:
     np.testing.assert_allclose(policy.expected(restored), policy.expected(agent.belief), rtol=1e-7, atol=1e-7)
 
 
-@given(data=st.data())
-def test_forecasts_do_not_depend_on_the_order_of_outcomes(data: st.DataObject) -> None:
-    taste = data.draw(tastes())
-    history: list[Outcome] = data.draw(outcomes(taste.n_actions))
-    policy = lpb.Taste(model_of(taste))
-    one, other = agent_after(policy, history), agent_after(policy, data.draw(st.permutations(history)))
-    np.testing.assert_allclose(policy.expected(one.belief), policy.expected(other.belief), rtol=1e-7, atol=1e-7)
-
-
-def test_only_lasting_preferences_are_learned_from_repeats() -> None:
-    taste = TasteModel(np.zeros(2), np.zeros((2, 0)), np.ones(2), log_scale_sd=0.0)
-    for lasting, after in ((0.0, 0.0), (0.5, 0.5 / (0.5 + 0.5 / 4)), (0.95, 0.95 / (0.95 + 0.05 / 4))):
-        policy = lpb.Taste(model_of(taste), lasting=lasting)
-        agent = agent_after(policy, [(0, 1.0)] * 4)
-        np.testing.assert_allclose(policy.expected(agent.belief)[0], [after, 0.0], atol=1e-12)
-
-
 def test_many_rewards_of_one_action_leave_finite_numbers() -> None:
     policy = lpb.Taste(model_of(taste_for(5)))
     agent = agent_after(policy, [(0, 1.0 + 0.1 * (i % 7)) for i in range(5000)] + [(1, 1e100), (2, -1e100)])
@@ -164,10 +147,8 @@ def test_invalid_taste_models_are_errors(settings: dict[str, Any], match: str) -
 def test_a_taste_model_is_saved_with_the_model() -> None:
     taste = TasteModel(**VALID, offset=0.25, level=3.5, about={"factors": 1})
     model = PreferenceModel([[0, 1]], taste=taste)
-    bare = PreferenceModel([[0, 1]])
-    assert (bare.to_dict()["version"], "taste" in bare.to_dict(), model.to_dict()["version"]) == (1, False, 2)
     restored = PreferenceModel.from_dict(json.loads(json.dumps(model.to_dict())))
-    assert restored == model != bare
+    assert restored == model
     assert restored.taste == taste == model.relabelled(["a", "b"]).taste
     flat = TasteModel(np.array([0.5, -0.5]), np.zeros((2, 0)), np.full(2, 0.5))
     assert TasteModel.from_dict(json.loads(json.dumps(flat.to_dict()))) == flat
@@ -175,16 +156,10 @@ def test_a_taste_model_is_saved_with_the_model() -> None:
         PreferenceModel([[0, 1, 2]], taste=taste)
     with pytest.raises(InvalidInput, match=r"taste must .*got 'x'"):
         PreferenceModel([[0, 1]], taste="x")  # type: ignore[arg-type] # that is the point
-    invalid: list[Any] = [[], {}, {**taste.to_dict(), "offset": -1.0}, {**taste.to_dict(), "means": "x"}]
-    for content in invalid:
+    several = {"means": [[0.5, -0.5], [0.0, 1.0]], "prior": [0.25, 0.75]}  # states of an older release
+    for changes in ({"offset": -1.0}, {"means": "x"}, several):
         with pytest.raises(FileFormatError, match="taste"):
-            TasteModel.from_dict(content)
-
-
-def test_a_taste_file_with_several_states_is_an_error() -> None:
-    several = {**TasteModel(**VALID).to_dict(), "means": [[0.5, -0.5], [0.0, 1.0]], "prior": [0.25, 0.75]}
-    with pytest.raises(FileFormatError, match="several states"):
-        TasteModel.from_dict(several)
+            TasteModel.from_dict({**taste.to_dict(), **changes})
 
 
 def test_a_saved_taste_model_is_small() -> None:

@@ -80,12 +80,6 @@ def test_no_mix_of_two_actions_is_better_than_best_mix(points: list[tuple[float,
         assert points[first][0] == min(gap for gap, _ in points), "without information the smallest gap is best"
 
 
-def test_best_mix_without_information_has_the_smallest_gap() -> None:
-    work = np.zeros((INFORMATION + 1, 3))
-    work[GAP] = [0.5, 0.0, 1.0]
-    assert best_mix(work, 3)[0] == 1
-
-
 @pytest.mark.parametrize("factor", [1e-3, 1e4])
 @given(data=st.data())
 def test_with_unknown_noise_the_posterior_ignores_the_unit_of_rewards(data: st.DataObject, factor: float) -> None:
@@ -165,20 +159,6 @@ def test_more_than_a_thousand_equally_probable_states() -> None:
         agent.tell(action, float(action))
     assert agent.ask() in (5, 6)
     assert agent.probabilities()[[5, 6]].sum() > 0.99
-
-
-def test_only_actions_with_positive_probability_are_played() -> None:
-    forwards = np.array(list(itertools.islice(itertools.permutations(range(6)), 0, 720, 91)))
-    model = PreferenceModel(np.vstack([forwards, forwards[:, ::-1]]))  # mirrored: much is equal
-    rng = np.random.default_rng(2)
-    for person in range(60):
-        agent = Agent(lpb.LpbIDS(model, noise=1.0, noise_known=True), seed=1, person=person)
-        for _ in range(person % 7):
-            agent.tell(int(rng.integers(6)), float(rng.integers(3)))
-        chances = agent.probabilities()
-        for _ in range(30):
-            action = agent.ask()
-            assert chances[model.index[action]] > 0
 
 
 def test_explanations_are_sorted_by_expected_reward() -> None:

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 READ = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-RUN = ("index.md", "agent.md", "scale.md")
+RUN = ("index.md", "agent.md", "scale.md", "theory.md")
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined] # the app is a group of commands
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 BLOCK = re.compile(r"^```(?:python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -55,44 +55,26 @@ def test_commands_and_command_pages_correspond() -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_page_lists_its_options(name: str) -> None:
-    text = (DOCS / "commands" / f"{name}.md").read_text(encoding="utf-8")
-    options = text.split("## Options")[1].split("## Exit codes")[0]
-    listed = [row[0].strip("`") for row in rows_of(options)[2:]]
-    parameters = COMMANDS[name].params
-    wanted = [p.name.upper() if p.param_type_name == "argument" else max(p.opts, key=len) for p in parameters]
-    assert sorted(listed) == sorted(wanted)
-    assert all(len(row) == 3 and row[1] for row in rows_of(options)), "option, meaning, default"
-    for parameter in parameters:
-        for option in parameter.secondary_opts:
-            assert f"`{option}`" in options
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_page_gives_the_defaults(name: str) -> None:
-    text = (DOCS / "commands" / f"{name}.md").read_text(encoding="utf-8")
-    shown = {row[0].strip("`"): row[-1] for row in rows_of(text)}
-    for parameter in COMMANDS[name].params:
-        default = parameter.default
-        if parameter.param_type_name == "argument" or default in (None, "", []):
-            continue
-        documented = re.split("[ ;]", shown[max(parameter.opts, key=len)].replace("`", ""))[0].replace(",", "")
-        assert documented == (
-            {False: "off", True: "on"}[default]
-            if isinstance(default, bool)
-            else f"{default:g}"
-            if isinstance(default, float)
-            else f"{default}"
-        )
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_page_has_an_example_and_exit_codes(name: str) -> None:
+def test_a_command_page_has_an_example_its_options_with_defaults_and_exit_codes(name: str) -> None:
     text = (DOCS / "commands" / f"{name}.md").read_text(encoding="utf-8")
     assert text.startswith(f"# `lpb {name}`\n")
     assert f"    $ lpb {name}" in text
     assert "**`--json`** prints" in text
-    assert [row[0] for row in rows_of(text.split("## Exit codes")[1])[2:]] == ["0", "2", "130", "143"]
+    options, codes = text.split("## Options")[1].split("## Exit codes")
+    assert [row[0] for row in rows_of(codes)[2:]] == ["0", "2", "130", "143"]
+    assert all(len(row) == 3 and row[1] for row in rows_of(options)), "option, meaning, default"
+    listed = {row[0].strip("`"): re.split("[ ;]", row[2].replace("`", ""))[0] for row in rows_of(options)[2:]}
+    wanted = {
+        p.name.upper() if p.param_type_name == "argument" else max(p.opts, key=len): p for p in COMMANDS[name].params
+    }
+    assert sorted(listed) == sorted(wanted)
+    for option, parameter in wanted.items():
+        assert all(f"`{other}`" in options for other in parameter.secondary_opts)
+        default = parameter.default
+        if parameter.param_type_name != "argument" and default not in (None, "", []):
+            shown = {False: "off", True: "on"}[default] if isinstance(default, bool) else default
+            shown = f"{shown:g}" if isinstance(shown, float) else str(shown)
+            assert listed[option].replace(",", "") == shown
 
 
 @pytest.mark.parametrize("page", READ, ids=named)
@@ -124,9 +106,6 @@ def test_every_page_is_reachable_from_the_index() -> None:
             waiting += [target_of(page, link) for link in links_of(page)]
     missing = [named(page) for page in PAGES if page not in seen]
     assert not missing, f"link them from docs/index.md: {', '.join(missing)}"
-
-
-def test_the_readme_links_the_index() -> None:
     assert "docs/index.md" in links_of(ROOT / "README.md")
 
 

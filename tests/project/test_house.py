@@ -4,6 +4,7 @@ import ast
 import io
 import re
 import tokenize
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -19,25 +20,15 @@ MODULES = {
 }
 MAX_MODULES = 15
 MAX_LINES = 400
-LONG_FILES: dict[str, str] = {}
-"""Files above `MAX_LINES`, each with the reason."""
-LOCAL_IMPORTS = {
-    "lpbandits.cli": "a command loads only the libraries it needs",
-    "distributed": "optional, and slow to import",
-    "fastexcel": "optional",
-    "pandas": "optional",
-    "joblib": "slow to import, and needed by few calls",
-    "scipy": "slow to import, and needed by few calls",
-    "sklearn": "slow to import, and needed by few calls",
-    "polars": "slow to import, and needed by few calls",
-    "altair": "slow to import, and needed by few calls",
-    "numba": "slow to import, and needed by few calls",
-    "threadpoolctl": "slow to import, and needed by few calls",
-    "lpbandits.kernels": "loads numba, which reading a model does not need",
-    "multiprocessing": "slow to import, and needed by few calls",
-    "resource": "absent on Windows",
-}
-"""Packages that may be imported inside a function, or whose functions may import, with the reason."""
+SLOW = ("joblib", "scipy", "sklearn", "polars", "altair", "numba", "threadpoolctl", "multiprocessing")
+"""Packages that are slow to import, and needed by few calls."""
+OPTIONAL = ("distributed", "fastexcel", "pandas", "resource")
+"""Packages that may be absent."""
+LOCAL_IMPORTS = (*SLOW, *OPTIONAL, "lpbandits.kernels", "lpbandits.cli")
+"""Packages that may be imported inside a function, or whose functions may import.
+
+Kernels load numba, which reading a model does not need. A command loads only the libraries it needs.
+"""
 
 WORDS = {
     r"luck\w*": "seed, random draws",
@@ -79,16 +70,11 @@ def imports(node: ast.AST, module: str, local: bool = False) -> Iterator[tuple[s
             yield from imports(child, module, local or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
-@pytest.mark.parametrize("folder", sorted({path.parent for path in MODULES.values()}), ids=lambda path: path.name)
-def test_a_folder_has_few_modules(folder: Path) -> None:
-    modules = [path.name for path in folder.glob("*.py") if path.name != "__init__.py"]
-    assert len(modules) <= MAX_MODULES, f"{len(modules)} modules: make two folders of {folder.relative_to(SRC)}"
-
-
-def test_files_are_short() -> None:
-    lengths = {str(path.relative_to(ROOT)): path.read_text("utf-8").count("\n") for path in MODULES.values()}
-    long = {name: lines for name, lines in lengths.items() if lines > MAX_LINES}
-    assert set(long) == set(LONG_FILES), f"split these files, or list them with a reason: {long}"
+def test_folders_have_few_modules_and_files_are_short() -> None:
+    folders = Counter(str(path.parent.relative_to(SRC)) for path in MODULES.values() if path.name != "__init__.py")
+    assert not {folder: n for folder, n in folders.items() if n > MAX_MODULES}, "make two folders of these"
+    lengths = {str(path.relative_to(SRC)): path.read_text("utf-8").count("\n") for path in MODULES.values()}
+    assert not {name: lines for name, lines in lengths.items() if lines > MAX_LINES}, "split these files"
 
 
 def test_imports_have_no_cycle_even_inside_functions() -> None:
@@ -102,42 +88,37 @@ def test_imports_have_no_cycle_even_inside_functions() -> None:
         pytest.fail(f"import cycle: {' -> '.join(error.args[1])}")
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_local_imports_are_allowed(module: str) -> None:
-    allowed = tuple(LOCAL_IMPORTS)
-    if module.startswith(allowed):
+def test_local_imports_are_allowed() -> None:
+    found = [
+        f"{module}: {name}"
+        for module in MODULES
+        for name, local in imports(tree(module), module)
+        if local and not name.startswith(LOCAL_IMPORTS) and not module.startswith(LOCAL_IMPORTS)
+    ]
+    assert not found, f"import these at the top of the module: {found}"
+
+
+def prose(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a page, or every string and comment of a module, with line numbers."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        yield from enumerate(text.splitlines(), start=1)
         return
-    found = {name for name, local in imports(tree(module), module) if local and not name.startswith(allowed)}
-    assert not found, f"import at the top of the module: {', '.join(sorted(found))}"
-
-
-def prose(module: str) -> Iterator[tuple[int, str]]:
-    """Yield every string and comment of a module with its line number."""
-    for token in tokenize.generate_tokens(io.StringIO(MODULES[module].read_text(encoding="utf-8")).readline):
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type in (tokenize.STRING, tokenize.COMMENT):
             yield token.start[0], token.string
 
 
-def offences(text: str) -> list[str]:
-    pattern = rf"(?<![\w/.-])(?:{'|'.join(WORDS)})(?![\w/-])"
-    return [match[0] for match in re.finditer(pattern, text)]
+PAGES = [page for page in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]) if page.name != "CHANGELOG.md"]
 
 
-@pytest.mark.parametrize("room", sorted({module.split(".")[1] if "." in module else "" for module in MODULES}))
-def test_source_uses_the_vocabulary(room: str) -> None:
-    modules = [module for module in MODULES if (module.split(".")[1] if "." in module else "") == room]
+@pytest.mark.parametrize("paths", [list(MODULES.values()), PAGES], ids=["source", "documentation"])
+def test_prose_uses_the_vocabulary(paths: list[Path]) -> None:
+    pattern = re.compile(rf"(?<![\w/.-])(?:{'|'.join(WORDS)})(?![\w/-])")
     found = [
-        f"{module}:{line}: {word}" for module in modules for line, text in prose(module) for word in offences(text)
+        f"{path.relative_to(ROOT)}:{line}: {match[0]}"
+        for path in paths
+        for line, text in prose(path)
+        for match in pattern.finditer(text)
     ]
-    assert not found, "\n".join(found)
-
-
-@pytest.mark.parametrize(
-    "page",
-    [page for page in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]) if page.name != "CHANGELOG.md"],
-    ids=lambda page: str(page.relative_to(ROOT)),
-)
-def test_documentation_uses_the_vocabulary(page: Path) -> None:
-    lines = page.read_text(encoding="utf-8").splitlines()
-    found = [f"{number}: {word}" for number, line in enumerate(lines, start=1) for word in offences(line)]
     assert not found, "\n".join(found)

@@ -1,4 +1,4 @@
-"""What a simulation reports, recomputed by hand, and the files it leaves."""
+"""Results of a simulation: recomputed from its people and rounds, as JSON and as files."""
 
 import json
 from pathlib import Path
@@ -30,11 +30,11 @@ def last_regret(results: Results, name: str) -> FloatArray:
 
 
 def strict(content: Any) -> Any:
-    """Return the content after a trip through strict JSON, without NaN."""
+    """Return the content after a round trip through JSON without NaN."""
     return json.loads(json.dumps(content, allow_nan=False))
 
 
-def test_json_has_the_promised_shape(results: Results) -> None:
+def test_json_content(results: Results) -> None:
     content = strict(results.to_dict())
     assert set(content) == {"settings", "policies", "seconds"}
     assert content["seconds"] > 0
@@ -49,7 +49,7 @@ def test_json_has_the_promised_shape(results: Results) -> None:
         assert 0 <= summary["best_share"] <= 1
 
 
-def test_summaries_equal_those_made_by_hand(results: Results) -> None:
+def test_summaries_equal_those_of_the_table(results: Results) -> None:
     draws = results.settings["draws"]
     for name in ANYWHERE:
         regret = last_regret(results, name)
@@ -75,7 +75,7 @@ def test_difference_is_paired_by_person(results: Results) -> None:
 
 
 @pytest.mark.parametrize("name", ANYWHERE)
-def test_every_number_comes_from_the_rounds_played(name: str) -> None:
+def test_results_equal_those_of_a_rollout(name: str) -> None:
     results = simulate(WORLD, [name], people=4, rounds=ROUNDS, seed=3)
     population = WORLD.draw(people=4, seed=3)
     policy = make_policy(name, Setting(population.model, population.rewards, ROUNDS))
@@ -100,20 +100,20 @@ def test_every_number_comes_from_the_rounds_played(name: str) -> None:
     assert got == (pytest.approx(expected) if ordered else expected)
 
 
-def test_a_single_state_has_no_others() -> None:
-    summary = simulate(SyntheticWorld(states=1, actions=3), ["lpbts"], people=2, rounds=5)["lpbts"].to_dict()
-    assert summary["active"]["other"] is None
-    assert summary["true_state"] == 1.0
+def test_one_state_one_person_and_one_action() -> None:
+    content = strict(simulate(SyntheticWorld(states=1, actions=3), ["lpbts"], people=1, rounds=5).to_dict())
+    summary = content["policies"]["lpbts"]
+    assert (summary["active"]["other"], summary["true_state"]) == (None, 1.0)
+    assert (summary["regret"]["sd"], summary["regret"]["se"]) == (None, None)
+    results = simulate(SyntheticWorld(states=1, actions=1), ANYWHERE, people=1, rounds=1)
+    for name in ANYWHERE:
+        summary = results[name].to_dict()
+        assert (summary["regret"]["mean"], summary["best_share"]) == (0.0, 1.0)
+    with pytest.raises(InvalidInput, match=r"policy must be one of .*ts.*, got 'nope'"):
+        results["nope"]
 
 
-def test_one_person_in_one_draw_has_no_spread() -> None:
-    content = simulate(SyntheticWorld(states=1, actions=3), ["ts"], people=1, rounds=5).to_dict()
-    strict(content)
-    assert content["policies"]["ts"]["regret"]["sd"] is None
-    assert content["policies"]["ts"]["regret"]["se"] is None
-
-
-def test_saved_files_hold_everything(results: Results, tmp_path: Path) -> None:
+def test_saved_files(results: Results, tmp_path: Path) -> None:
     folder = results.save(tmp_path / "a" / "b")
     assert {path.name for path in folder.iterdir()} == {"curves.parquet", "people.parquet", "manifest.json"}
     curves = pl.read_parquet(folder / "curves.parquet")
@@ -128,9 +128,6 @@ def test_saved_files_hold_everything(results: Results, tmp_path: Path) -> None:
     assert manifest["format"] == "lpbandits-simulation"
     assert {"lpbandits", "numpy", "numba", "python"} <= set(manifest["versions"])
     assert {key: manifest[key] for key in ("settings", "policies", "seconds")} == strict(results.to_dict())
-
-
-def test_saving_where_a_file_stands_is_refused(results: Results, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     with pytest.raises(InvalidInput, match=r"cannot write to .*taken: it is a file, not a folder; choose another name"):
         results.save(tmp_path / "taken")

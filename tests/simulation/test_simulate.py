@@ -1,4 +1,4 @@
-"""`simulate`: settings, common random numbers, and several draws."""
+"""`simulate`: settings, common random numbers, several draws, and the size of a run."""
 
 from typing import Any
 
@@ -6,30 +6,24 @@ import numpy as np
 import pytest
 
 import lpbandits as lpb
+from lpbandits import limits
 from lpbandits.errors import InvalidInput
 from lpbandits.policies import Setting
-from lpbandits.simulation import rollout, simulate
+from lpbandits.simulation import rollout, run, simulate, size
 from lpbandits.worlds import SyntheticWorld
 from tests.conftest import ANYWHERE
 
 WORLD = SyntheticWorld(states=3, actions=4)
 
 
-def test_results_do_not_depend_on_the_company_a_policy_keeps() -> None:
-    together = simulate(WORLD, ANYWHERE, people=4, rounds=15, seed=2)
-    for name in ANYWHERE:
-        alone = simulate(WORLD, [name], people=4, rounds=15, seed=2)
-        np.testing.assert_array_equal(alone[name].people["regret"], together[name].people["regret"])
-    assert list(together.policies) == ANYWHERE
-
-
-def test_policies_meet_the_same_people_with_the_same_luck() -> None:
+def test_all_policies_play_with_the_same_people_and_random_numbers() -> None:
     results = simulate(WORLD, {"one": "lpbts", "two": "lpbts", "ts": "ts"}, people=5, rounds=10, seed=2)
     assert results.difference("one", "two") == (0.0, 0.0)
     np.testing.assert_array_equal(results["one"].people["state"], results["ts"].people["state"])
+    assert list(results.policies) == ["one", "two", "ts"]
 
 
-def test_each_draw_is_a_population_of_its_own_and_people_keep_their_address() -> None:
+def test_draws_differ_and_people_have_their_own_random_streams() -> None:
     results = simulate(WORLD, ["lpbts"], people=4, rounds=12, draws=3, seed=5)
     regret = results["lpbts"].people["regret"].reshape(3, 12)
     for draw in range(3):
@@ -40,21 +34,17 @@ def test_each_draw_is_a_population_of_its_own_and_people_keep_their_address() ->
     np.testing.assert_array_equal(results["lpbts"].people["draw"], np.repeat([0, 1, 2], 12))
 
 
-def test_the_seed_decides_everything() -> None:
-    one, same, other = (simulate(WORLD, ["ts"], people=3, rounds=9, seed=seed) for seed in (1, 1, 2))
-    np.testing.assert_array_equal(one["ts"].regret.mean, same["ts"].regret.mean)
-    assert not np.array_equal(one["ts"].regret.mean, other["ts"].regret.mean)
-
-
-def test_longer_runs_begin_like_shorter_ones() -> None:
-    horizonless = [name for name in ANYWHERE if name != "mucb"]  # mUCB plans for its horizon
-    short = simulate(WORLD, horizonless, people=3, rounds=10, seed=1)
-    long = simulate(WORLD, horizonless, people=3, rounds=25, seed=1)
-    for name in horizonless:
+def test_results_depend_on_the_seed_and_not_on_later_rounds() -> None:
+    names = [name for name in ANYWHERE if name != "mucb"]  # mUCB plans for its horizon
+    short, same, other = (simulate(WORLD, names, people=3, rounds=10, seed=seed) for seed in (1, 1, 2))
+    long = simulate(WORLD, names, people=3, rounds=25, seed=1)
+    for name in names:
+        np.testing.assert_array_equal(short[name].regret.mean, same[name].regret.mean)
         np.testing.assert_allclose(short[name].regret.mean, long[name].regret.mean[:10], rtol=1e-12)
+    assert not np.array_equal(short["ts"].regret.mean, other["ts"].regret.mean)
 
 
-def test_a_builder_of_ones_own() -> None:
+def test_policies_of_a_function() -> None:
     seen: list[Setting] = []
 
     def build(setting: Setting) -> lpb.Policy:
@@ -68,7 +58,7 @@ def test_a_builder_of_ones_own() -> None:
     assert len({s.model for s in seen}) == 2
 
 
-def test_first_reaches_the_policies() -> None:
+def test_first_changes_policies_that_sample_a_state() -> None:
     runs = {first: simulate(WORLD, ["lpbts", "ts"], people=40, rounds=1, first=first) for first in ("prior", "uniform")}
     prior, uniform = runs["prior"]["lpbts"], runs["uniform"]["lpbts"]
     assert prior.regret.mean[0] != uniform.regret.mean[0]
@@ -76,19 +66,14 @@ def test_first_reaches_the_policies() -> None:
     assert runs["uniform"].settings["first"] == "uniform"
 
 
-def test_settings_record_the_world_and_the_run() -> None:
-    settings = simulate(WORLD, ["ts"], people=2, rounds=3, draws=4, seed=6).settings
-    expected = {"world": "synthetic", "states": 3, "actions": 4, "scale": "same", "gap": 0.2, "noise": 1.0}
-    expected |= {"people": 2, "rounds": 3, "draws": 4, "seed": 6, "first": "prior"}
-    assert expected.items() <= settings.items()
-
-
-def test_progress_counts_up_to_the_end() -> None:
+def test_settings_and_progress() -> None:
     calls: list[tuple[str, int, int]] = []
-    simulate(WORLD, ["ts", "ucb"], people=2, rounds=3, draws=2, progress=lambda *call: calls.append(call))
+    counts: dict[str, Any] = {"people": 2, "rounds": 3, "draws": 4, "seed": 6}
+    settings = simulate(WORLD, ["ts", "ucb"], **counts, progress=lambda *call: calls.append(call)).settings
+    expected = {"world": "synthetic", "states": 3, "actions": 4, "scale": "same", "gap": 0.2, "noise": 1.0}
+    assert (expected | counts | {"first": "prior"}).items() <= settings.items()
     assert [done for _, done, _ in calls] == list(range(1, len(calls) + 1))
-    assert {total for _, _, total in calls} == {len(calls)}
-    assert {name for name, _, _ in calls} == {"ts", "ucb"}
+    assert {(name, total) for name, _, total in calls} == {("ts", len(calls)), ("ucb", len(calls))}
 
 
 @pytest.mark.parametrize(
@@ -107,27 +92,34 @@ def test_progress_counts_up_to_the_end() -> None:
         (["ts"], {"rounds": 0}, "rounds .*0"),
         (["ts"], {"rounds": 2.5}, "rounds .*2.5"),
         (["ts"], {"draws": -1}, "draws .*-1"),
-        (["ts"], {"seed": -1}, "seed .*-1"),
+        (["ts"], {"progress": 3}, "progress must .*got 3"),
+        ({"x": lambda _: lpb.TS(lpb.PreferenceModel([[0, 1]]))}, {}, "policy 'x' must .*4 actions.*got 2"),
+        (["ts", "lpb-duel"], {}, "same feedback.*'ts'.*'lpb-duel'"),
         (["ts"], {"seed": 2**63}, "seed .*9223372036854775808"),
         (["ts"], {"threads": 0}, "threads .*0"),
         (["ts"], {"first": "random"}, "first must .*got 'random'"),
         (["ts"], {"people": 10**6, "rounds": 10**6}, "take fewer people, draws, rounds"),
     ],
 )
-def test_bad_settings_are_named(policies: Any, settings: dict[str, Any], message: str) -> None:
+def test_invalid_settings_raise(policies: Any, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         simulate(WORLD, policies, **{"people": 1, "rounds": 2, **settings})
 
 
-def test_results_of_a_policy_that_was_not_run_are_refused() -> None:
-    results = simulate(WORLD, ["ts", "ucb"], people=1, rounds=2)
-    with pytest.raises(InvalidInput, match=r"policy must be one of ts, ucb, got 'lpbts'"):
-        results["lpbts"]
+def test_tasks_of_long_runs_have_few_people() -> None:
+    population = WORLD.draw(people=100, seed=0)
+    builders = run.builders_of(["ts"])
+    assert len(run.tasks_of(builders, [population], rounds=10)) == 1
+    tasks = run.tasks_of(builders, [population], rounds=20_000)
+    assert max(len(task.people) for task in tasks) * 20_000 <= size.TASK_DECISIONS
+    assert sum(len(task.people) for task in tasks) == 300
+    assert [task.first_person for task in tasks] == list(np.cumsum([0] + [len(task.people) for task in tasks[:-1]]))
 
 
-def test_one_person_one_round_one_action() -> None:
-    results = simulate(SyntheticWorld(states=1, actions=1), ANYWHERE, people=1, rounds=1)
-    for name in ANYWHERE:
-        summary = results[name].to_dict()
-        assert summary["regret"]["mean"] == 0.0
-        assert summary["best_share"] == 1.0
+def test_runs_that_need_too_much_memory_raise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "memory_limit", lambda: 40 * 10**6)
+    simulate(WORLD, ["ts"], people=2000, rounds=50, threads=1)
+    with pytest.raises(InvalidInput, match=r"60,000 people × 50 rounds with 1 policy would take 0.0\d+ GiB"):
+        simulate(WORLD, ["ts"], people=20_000, rounds=50, threads=1)
+    with pytest.raises(InvalidInput, match="or leave the traces out"):
+        simulate(WORLD, ["ts"], people=2000, rounds=50, traces=True, threads=1)

@@ -1,4 +1,4 @@
-"""The interior path of the bound's program: its curvature, its certificate, and how little is left to do after it."""
+"""The interior-point method of the bound's program: curvature, certificate, and the linear programs after it."""
 
 from functools import partial
 from typing import Any
@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 import lpbandits as lpb
 from lpbandits.theory import latent_bound, lower_bound
-from lpbandits.theory.constraints import Constraints, Program, scale_to_feasible
+from lpbandits.theory.constraints import Constraints, scale_to_feasible
 from lpbandits.theory.interior import solve_interior
 from lpbandits.worlds import Population
 
@@ -22,35 +22,35 @@ def constraints_of(people: Population, *, pinned: bool) -> Constraints:
     orderings, means = np.array(people.model.orderings), people.means[0]
     best = int(orderings[0, 0])
     others = np.flatnonzero(orderings[:, 0] != best)
-    return Constraints(Program(orderings, others, means - means[best], best, pinned))
+    return Constraints(orderings, others, means - means[best], best, pinned=pinned)
 
 
 @pytest.mark.parametrize("pinned", [True, False])
 @pytest.mark.parametrize("draw", range(3))
-def test_bends_are_the_second_derivatives(draw: int, pinned: bool) -> None:
+def test_curvature_equals_second_derivatives(draw: int, pinned: bool) -> None:
     inner = constraints_of(person(6, 8, draw), pinned=pinned)
     rng = np.random.default_rng(draw)
     x = rng.uniform(0.5, 2.0, 7)
     weights = rng.uniform(0.5, 2.0, len(inner.values))
     inner.cuts(x)
-    bends = inner.curvature(weights)
-    assert len(bends), "a case without pooled actions would show nothing"
+    curvature = inner.curvature(weights)
+    assert len(curvature)  # actions are pooled
     step = 1e-6
     slopes = [
         weights @ (inner.cuts(x + step * unit) - inner.cuts(x - step * unit)) / (2 * step) for unit in np.eye(len(x))
     ]
-    np.testing.assert_allclose(bends.T @ bends, -np.array(slopes) * np.outer(x, x), atol=1e-7)
+    np.testing.assert_allclose(curvature.T @ curvature, -np.array(slopes) * np.outer(x, x), atol=1e-7)
 
 
 @pytest.mark.parametrize("pinned", [True, False])
 @pytest.mark.parametrize(("states", "actions"), [(4, 4), (12, 9), (3, 60), (40, 9)])
-def test_the_path_ends_at_feasible_costs_with_a_proof(states: int, actions: int, pinned: bool) -> None:
+def test_the_solution_is_feasible_and_certified(states: int, actions: int, pinned: bool) -> None:
     inner = constraints_of(person(states, actions, 1), pinned=pinned)
     start = 2.0 / inner.gaps
     inner.cuts(start)
-    found = solve_interior(inner, start / inner.values.min(), 5e-7)
-    assert found.costs.sum() - found.multipliers.sum() <= 5e-7 * found.costs.sum()
-    inner.cuts(found.costs)
+    point = solve_interior(inner, start / inner.values.min(), 5e-7)
+    assert point.costs.sum() - point.multipliers.sum() <= 5e-7 * point.costs.sum()
+    inner.cuts(point.costs)
     assert inner.values.min() >= 1.0 - 1e-12
 
 
@@ -62,7 +62,7 @@ def test_scaled_multipliers_are_dual_feasible() -> None:
 
 
 def test_one_linear_program_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Kelley's method alone took 16 at this size; a second one is left for a fit that changes its blocks at the optimum
+    # Kelley's method alone takes 16 at this size; a second is needed if a fit changes its blocks at the optimum
     counted: list[int] = []
 
     def count(*arguments: Any, **options: Any) -> Any:

@@ -12,10 +12,8 @@ from lpbandits.model import PreferenceModel
 from lpbandits.typing import Json
 from lpbandits.views.charts.base import Chart, heading, styled
 from lpbandits.views.charts.labels import covering
-from lpbandits.views.charts.lines import line_chart, regret_chart
-from lpbandits.views.charts.models import DOTS, STATE_COLOURS, disagreement_chart, share_chart
-from lpbandits.views.charts.ratios import ratio_chart
-from lpbandits.views.charts.spread import final_chart
+from lpbandits.views.charts.models import MAX_DOT_STATES, STATE_COLOURS, disagreement_chart, share_chart
+from lpbandits.views.charts.policies import final_chart, line_chart, ratio_chart, regret_chart
 from lpbandits.views.folder import slim
 
 
@@ -52,15 +50,15 @@ def bars_of(spec: Json) -> list[Json]:
     return [row for layer in rules for row in spec["datasets"][layer["data"]["name"]]]
 
 
-@pytest.mark.parametrize("states", [3, DOTS, DOTS + 1, len(STATE_COLOURS), len(STATE_COLOURS) + 5])
+@pytest.mark.parametrize("states", [3, MAX_DOT_STATES, MAX_DOT_STATES + 1, len(STATE_COLOURS), len(STATE_COLOURS) + 5])
 def test_no_two_states_share_a_colour(states: int) -> None:
     assert len(set(STATE_COLOURS)) == len(STATE_COLOURS) >= 20
     rng = np.random.default_rng(0)
     seen = inspect_model(PreferenceModel([rng.permutation(10) for _ in range(states)]), top=4)
     coloured = [scale for chart in (share_chart(seen), disagreement_chart(seen)) for scale in scales(spec_of(chart))]
     assert all(len(set(scale["range"])) == len(scale["domain"]) == states for scale in coloured)
-    assert len(coloured) == (2 if states <= DOTS else 1 if states <= len(STATE_COLOURS) else 0)
-    if states > DOTS:  # every rank is a number in the column of its state
+    assert len(coloured) == (2 if states <= MAX_DOT_STATES else 1 if states <= len(STATE_COLOURS) else 0)
+    if states > MAX_DOT_STATES:  # every rank is a number in the column of its state
         data = spec_of(disagreement_chart(seen))["datasets"].values()
         assert {row["number"] for rows in data for row in rows} == set(map(str, range(states)))
 
@@ -117,7 +115,7 @@ def test_labels_are_moved_apart_on_a_logarithmic_axis() -> None:
             "level": 7.0,
         }
     )
-    spec = ratio_chart(frame, x="x", y="y", title="t", ends=(0.5, 8.0), height=170).to_dict()
+    spec = ratio_chart(frame, x="x", y="y", title="t", subtitle="", ends=(0.5, 8.0), height=170).to_dict()
     rows = [row for data in spec["datasets"].values() for row in data]
     at = sorted(row["label_at"] for row in rows if "label_at" in row)
     np.testing.assert_allclose(at, [1.0, 16.0 ** (17 / 170), 4.0])

@@ -11,7 +11,7 @@ import vl_convert
 
 from lpbandits.io import paths
 from lpbandits.views.charts.base import deferred_validation, grid, hstack, vstack
-from lpbandits.views.charts.lines import regret_chart
+from lpbandits.views.charts.policies import regret_chart
 from lpbandits.views.folder import save_chart
 from lpbandits.views.page import VERDICTS, Drawing, Link, Panel, Remark, Section, Table, page, vega_scripts
 

@@ -10,37 +10,21 @@ import lpbandits as lpb
 from lpbandits.simulation import rollout
 from lpbandits.worlds import Population
 from tests.conftest import CASES, REWARDS, SOME_RATINGS, Case, model_for, population_for
+from tests.simulation.agents import assert_equals_agents
 
 GAUSSIAN = [case for case in CASES if case.kind == "gaussian"]
 WITHOUT_MEANS = [case for case in GAUSSIAN if case.name not in ("mts", "mucb")]
-
-
-def assert_equals_agents(policy: lpb.Policy, people: Population, rounds: int) -> None:
-    """Compare a rollout with agents that are offered the remaining actions."""
-    trace = rollout(policy, people, rounds=rounds, seed=3, first_person=4)
-    for p in range(len(people)):
-        agent = lpb.Agent(policy, seed=3, person=4 + p)
-        row = people.offered[min(p, len(people.offered) - 1), 0]
-        available = [int(a) for a in row if a >= 0] or list(range(policy.model.n_actions))
-        for t in range(rounds):
-            action = agent.ask(available)
-            assert action == trace.actions[p, t]
-            assert trace.regret[p, t] == people.means[p, available].max() - people.means[p, trace.actions[p, t]]
-            available.remove(int(action))
-            agent.tell(action, float(trace.rewards[p, t]))
-        assert len(set(trace.actions[p].tolist())) == rounds
 
 
 @pytest.mark.jitless
 @pytest.mark.parametrize("case", GAUSSIAN, ids=str)
 def test_each_action_is_played_at_most_once(case: Case) -> None:
     model = model_for(case.rewards, m=4, k=7)
-    assert_equals_agents(
-        case.policy(model), replace(population_for(model, case.rewards, people=1), without_replacement=True), rounds=7
-    )
-    sets = np.array([[[0, 1, 3, 4, 6]]] * 4)
-    limited = replace(population_for(model, case.rewards, people=1, offered=sets), without_replacement=True)
-    assert_equals_agents(case.policy(model), limited, rounds=5)
+    people = replace(population_for(model, case.rewards, people=1), without_replacement=True)
+    limited = replace(people, offered=np.array([[[0, 1, 3, 4, 6]]] * 4))
+    for population, rounds in ((people, 7), (limited, 5)):
+        trace = assert_equals_agents(case.policy(model), population, rounds)
+        assert all(len(set(row)) == rounds for row in trace.actions.tolist())
 
 
 @pytest.mark.jitless
@@ -48,11 +32,9 @@ def test_each_action_is_played_at_most_once(case: Case) -> None:
 def test_rewards_are_the_recorded_ratings(case: Case) -> None:
     model = lpb.PreferenceModel(model_for(case.rewards).orderings)
     people = lpb.ReplayWorld(model, SOME_RATINGS, least=3).draw(people=5, seed=1)
-    assert_equals_agents(case.policy(model), people, rounds=3)
-    trace = rollout(case.policy(model), people, rounds=3, seed=3)
-    given = np.take_along_axis(people.means, trace.actions.astype(np.int64), axis=1)
-    np.testing.assert_array_equal(trace.rewards, given)
-    assert np.isnan(trace.mass).all()
+    trace = assert_equals_agents(case.policy(model), people, 3)
+    recorded = np.take_along_axis(people.means, trace.actions.astype(np.int64), axis=1)
+    np.testing.assert_array_equal(trace.rewards, recorded)
     assert np.isnan(trace.active[:, 1:]).all()
 
 
@@ -83,21 +65,6 @@ def test_a_log_is_matched_by_label_and_people_with_few_ratings_are_ignored() -> 
     assert "state" in results.people().columns
     with pytest.raises(lpb.InvalidInput, match=r"least.*4"):
         lpb.ReplayWorld(model, log, least=4)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"means": [[1.0, np.inf]]}, "finite"),
-        ({"means": [[np.nan, np.nan]]}, "person 0"),
-        ({"means": [[1.0, np.nan]], "offered": [[[0, 1]]]}, "offered must.*person 0"),
-        ({"truth": [2]}, "truth"),
-    ],
-)
-def test_invalid_populations_raise(changes: dict[str, Any], message: str) -> None:
-    good: dict[str, Any] = {"truth": None, "means": [[1.0, 2.0]], "replayed": True}
-    with pytest.raises(lpb.InvalidInput, match=message):
-        Population(lpb.PreferenceModel([[0, 1], [1, 0]]), rewards=lpb.Rewards(), **{**good, **changes})
 
 
 @pytest.mark.parametrize("family", ["bernoulli", "poisson"])

@@ -17,8 +17,8 @@ pytestmark = pytest.mark.xdist_group("workers")
 HELD: list[Any] = []
 
 
-def grow(seconds: float) -> int:
-    HELD.append(np.ones(50_000_000))
+def grow(n_bytes: int, seconds: float) -> int:
+    HELD.append(np.ones(n_bytes, dtype=np.uint8))
     time.sleep(seconds)
     return os.getpid()
 
@@ -29,22 +29,25 @@ def pid_of_worker() -> int:
     return pid
 
 
-INHERITED: dict[str, tuple[Any, Any]] = {
-    "folder": (lambda patch, place: patch.chdir(place), lambda place: Path.cwd() == Path(place)),
-    "environment": (lambda patch, place: patch.setenv("PLACE", place), lambda place: os.environ.get("PLACE") == place),
-    "modules": (lambda patch, place: patch.syspath_prepend(place), lambda place: place in sys.path),
-}
-"""How this process is changed, and whether a worker has the change."""
+def surroundings(place: str) -> tuple[str, str | None, bool]:
+    return str(Path.cwd()), os.environ.get("PLACE"), place in sys.path
 
 
-@pytest.mark.parametrize("what", INHERITED)
-def test_workers_have_the_folder_environment_and_path_of_this_process(
-    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda patch, place: patch.chdir(place), id="folder"),
+        pytest.param(lambda patch, place: patch.setenv("PLACE", place), id="environment"),
+        pytest.param(lambda patch, place: patch.syspath_prepend(place), id="path"),
+    ],
+)
+def test_workers_have_the_surroundings_of_this_process(
+    change: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    change, has = INHERITED[what]
+    pid_of_worker()  # started before the change
     change(monkeypatch, str(tmp_path))
     with executor_for(Workers(1)) as executor:
-        assert list(executor.map(has, [(str(tmp_path),)])) == [True]
+        assert list(executor.map(surroundings, [(str(tmp_path),)])) == [surroundings(str(tmp_path))]
 
 
 def test_processes_are_reused_and_a_dead_one_is_replaced() -> None:
@@ -56,7 +59,7 @@ def test_processes_are_reused_and_a_dead_one_is_replaced() -> None:
 
 def test_an_error_in_one_executor_does_not_reach_another() -> None:
     with executor_for(2) as executor:
-        results = executor.map(abs, [(number,) for number in range(12)], batch=False)
+        results = executor.map(abs, [(number,) for number in range(12)])
         next(results)
         with pytest.raises(TypeError), executor_for(2) as other:
             list(other.map(abs, [("text",)]))
@@ -64,7 +67,7 @@ def test_an_error_in_one_executor_does_not_reach_another() -> None:
 
 
 def test_a_worker_may_grow() -> None:
-    """Loky ends a worker that grows by 300 MB, with a warning, when it next looks (after a second)."""
+    """Loky ends a worker that has grown by 300 MB since its first job, with a warning; it checks once a second."""
     with executor_for(Workers(1)) as executor:
-        assert len(set(executor.map(grow, [(0.0,), (1.1,), (0.0,)], batch=False))) == 1
-        executor._backend.close(abort=True)
+        assert len(set(executor.map(grow, [(0, 0.0), (400_000_000, 1.1), (0, 0.0)]))) == 1
+        executor._close(abort=True)
