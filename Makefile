@@ -48,7 +48,7 @@ test-jitless: setup ## the tests of kernels with the compiler switched off
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -m jitless tests
 
 coverage: setup ## branch coverage of the tests, kernels with the compiler off: a table by file (10 minutes)
-	$(BIN)/pytest -q -n 2 --dist loadgroup --cov --cov-report= -p no:doctest
+	$(BIN)/pytest -q -n 2 --dist loadgroup --cov --cov-report=
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n 2 -m jitless tests --cov --cov-append --cov-report=term-missing:skip-covered
 
 test-lowest: setup ## the tests at the lowest versions that pyproject.toml allows
@@ -95,8 +95,8 @@ $(BENCH)/.ready: $(READY) requirements-bench.lock
 	$(BIN)/uv pip install --quiet --python $(BENCH)/bin/python --no-deps --build-constraints requirements-dev.lock --editable .
 	@touch $@
 
-fuzz: setup ## hostile input for every entry point: 20,000 examples and a table (10 minutes)
-	$(BIN)/pytest -q tests/fuzz --hypothesis-profile=fuzz
+fuzz: setup ## hostile input for every entry point: 20,000 examples with statistics (10 minutes)
+	$(BIN)/pytest -q tests/fuzz --hypothesis-profile=fuzz --hypothesis-show-statistics
 
 mutants: $(MUTANTS)/.ready ## faults put into pure Python by cosmic-ray and into kernels by a list; which tests notice (hours)
 	$(MUTANTS)/bin/python -m tests.mutants

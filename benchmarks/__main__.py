@@ -1,7 +1,7 @@
-"""Print every measured number with its goal; exit 1 if one is missed. `python -m benchmarks core` runs one group.
+"""Print every measurement with its goal; exit with 1 if one is missed. `python -m benchmarks core` runs one group.
 
-`--save` keeps what was found in benchmarks/results.json, group by group, and writes docs/benchmarks.md with its charts
-and the table in README.md; `page` alone writes those anew from the last results.
+`--save` stores the results in benchmarks/results.json, group by group, and writes docs/benchmarks.md with its charts
+and the table in README.md. `python -m benchmarks page` only writes these from the stored results.
 """
 
 import argparse
@@ -54,7 +54,7 @@ GROUPS: dict[str, Callable[[], Measured]] = {
     "kernels": only(kernels.rows),
 }
 LONG = "beyond"
-"""A group that is measured only if it is named: it takes most of an hour."""
+"""A group that runs only if it is named, because it takes most of an hour."""
 
 
 def main() -> None:
@@ -63,9 +63,14 @@ def main() -> None:
     parser.add_argument(
         "groups", nargs="*", metavar="GROUP", help=f"some of: {', '.join(names)}; all but {LONG} by default"
     )
-    parser.add_argument("--save", action="store_true", help="keep the numbers, and write docs/benchmarks.md")
+    parser.add_argument("--save", action="store_true", help="store the results and write docs/benchmarks.md")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
-    parser.add_argument("--scratch", type=Path, metavar="FOLDER", help=f"where {LONG} puts 10 GB, and leaves its log")
+    parser.add_argument(
+        "--scratch",
+        type=Path,
+        metavar="FOLDER",
+        help=f"folder for 10 GB of temporary files of {LONG}; its log remains there",
+    )
     given = parser.parse_args()
     if given.groups == ["page"]:
         page.write(Results.read())
@@ -77,12 +82,12 @@ def main() -> None:
     print("\n".join([in_words(about()), *peers.absent()]), end="\n\n", flush=True)
     measured, failed = measure({name: groups[name] for name in given.groups or GROUPS}, save=given.save)
     if failed:
-        print(f"failed, see above: {', '.join(failed)}", file=sys.stderr)
-    show(measured, title="the best of several repeats", json_file=given.json, failed=bool(failed))
+        print(f"failed (see above): {', '.join(failed)}", file=sys.stderr)
+    show(measured, title="best of several repeats", json_file=given.json, failed=bool(failed))
 
 
 def measure(groups: dict[str, Callable[[], Measured]], *, save: bool) -> tuple[dict[str, list[Row]], list[str]]:
-    """Measure groups in turn; one that fails says so and does not take the others along."""
+    """Measure groups in turn; if one fails, report it and continue with the others."""
     results = Results.begin() if save else None
     measured: dict[str, list[Row]] = {}
     failed: list[str] = []

@@ -1,8 +1,8 @@
-"""This tree against another checkout, in one run: `python -m benchmarks.against OTHER_CHECKOUT`.
+"""Compare the speed of this tree with another checkout: `python -m benchmarks.against OTHER_CHECKOUT`.
 
-Each tree has a worker process of its own, and they take turns job by job: whatever the machine does falls on both. Rows
-are ratios of processor time, new over old, so below 1 is faster. With `--reproduce` also the processor time of the
-paper's synthetic figures in this tree, which takes minutes.
+Each tree has its own worker process, and they take turns job by job, so that other load affects both. Rows are ratios
+of CPU time, new over old: below 1, this tree is faster. `--reproduce` also measures the CPU time of the paper's
+synthetic figures in this tree, which takes minutes.
 """
 
 import argparse
@@ -45,12 +45,12 @@ FIGURES = ("simplex", "regret-curves", *(f"vary-{what}" for what in SWEEPS))
 
 
 class Worker:
-    """A process that imports the package of one tree and does jobs by name."""
+    """A process that imports the package of one tree and runs jobs by name."""
 
     def __init__(self, tree: Path) -> None:
         source = (tree / "src").resolve()
         if not (source / "lpbandits").is_dir():
-            raise SystemExit(f"{tree} has no src/lpbandits; give a checkout of this project")
+            raise SystemExit(f"{tree} has no src/lpbandits; pass a checkout of this project")
         self._process = subprocess.Popen(  # noqa: S603 - our own program
             [sys.executable, "-P", str(HERE / "worker.py")],
             env={**os.environ, "PYTHONPATH": str(source)},
@@ -63,13 +63,13 @@ class Worker:
             raise SystemExit(f"the worker of {tree} imported {found}; it must come from {source}")
 
     def seconds(self, job: str) -> float:
-        assert self._process.stdin is not None  # noqa: S101 - it is a pipe, as made above
+        assert self._process.stdin is not None  # noqa: S101 - opened as a pipe above
         self._process.stdin.write(job + "\n")
         self._process.stdin.flush()
         return float(str(self._answer()["seconds"]))
 
     def _answer(self) -> dict[str, object]:
-        assert self._process.stdout is not None  # noqa: S101 - it is a pipe, as made above
+        assert self._process.stdout is not None  # noqa: S101 - opened as a pipe above
         line = self._process.stdout.readline()
         if not line:
             raise SystemExit("a worker ended early; its error is above")
@@ -86,9 +86,9 @@ class Worker:
 
 
 def trees(other: Path, repeats: int) -> list[Row]:
-    """Do every job in both trees by turns."""
+    """Run every job in both trees in turn."""
     with Worker(HERE.parent) as new, Worker(other) as old:
-        for job in JOBS:  # compile, and load what is loaded once
+        for job in JOBS:  # compile and import before timing
             new.seconds(job), old.seconds(job)
         times: dict[str, list[tuple[float, float]]] = {job: [] for job in JOBS}
         for repeat in range(repeats):
@@ -106,7 +106,7 @@ def trees(other: Path, repeats: int) -> list[Row]:
 
 
 def thompson_in_numpy(counts: FloatArray, sums: FloatArray, asks: int) -> list[int]:
-    """Exact Gaussian Thompson sampling as anyone would write it: noise 1, prior N(0, 100²)."""
+    """Exact Gaussian Thompson sampling in plain numpy: noise 1, prior N(0, 100²)."""
     rng = np.random.default_rng(0)
     chosen = []
     for _ in range(asks):
@@ -117,7 +117,7 @@ def thompson_in_numpy(counts: FloatArray, sums: FloatArray, asks: int) -> list[i
 
 
 def many_tried(tried: int = 1_000, asks: int = 200) -> Row:
-    """Compare TS with a thousand tried actions, per decision, with those lines of numpy on the same rewards."""
+    """Compare a decision of TS with a thousand tried actions with `thompson_in_numpy` on the same rewards."""
     rewards = np.random.default_rng(1).normal(0.0, 1.0, tried)
     agent = lpb.Agent(lpb.TS(lpb.PreferenceModel([list(range(tried))])), seed=0)
     for action, reward in enumerate(rewards.tolist()):
@@ -141,23 +141,23 @@ def reproduction() -> Row:
         )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    # orientation only: 214 s of simulation and 12 s of charts were recorded once before, perhaps on other hardware
-    return Row("lpb reproduce, synthetic figures: processor time", used, 226.0, at_most=True, unit=" s")
+    # a rough goal: 214 s of simulation and 12 s of charts in an earlier run, perhaps on other hardware
+    return Row("lpb reproduce, synthetic figures: CPU time", used, 226.0, at_most=True, unit=" s")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.against", description=__doc__)
     parser.add_argument("other", type=Path, metavar="OTHER_CHECKOUT", help="a folder with src/lpbandits")
     parser.add_argument("--repeats", type=int, default=9, help="repeats of every job in each tree; 9 by default")
-    parser.add_argument("--reproduce", action="store_true", help="also time the synthetic figures; minutes")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers as JSON")
+    parser.add_argument("--reproduce", action="store_true", help="also time the synthetic figures (minutes)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results as JSON")
     given = parser.parse_args()
     if given.repeats < 1:
         parser.error(f"repeats must be at least 1, got {given.repeats}")
     measured = {"new over old": trees(given.other, given.repeats), "this tree": [many_tried()]}
     if given.reproduce:
         measured["this tree"].append(reproduction())
-    show(measured, title="one run, one thread, processor time", json_file=given.json)
+    show(measured, title="one run, one thread, CPU time", json_file=given.json)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Where others are faster or better, found in the tables: so that no such place is left out."""
+"""Measurements in which another package is faster or better, found in the tables so that none is left out."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,9 +8,9 @@ from benchmarks.results import Results
 
 OURS = "lpbandits"
 WORTH = 0.99
-"""A ratio nearer to 1 is none."""
+"""Ratios above this count as equal."""
 ERRORS = 2.0
-"""Standard errors that make a lead: few, so that doubt counts for others."""
+"""Number of standard errors that count as a lead; low, so that doubtful cases are listed."""
 
 
 def found(results: Results) -> list[str]:
@@ -52,8 +52,8 @@ def bradley_terry(results: Results) -> Iterator[str]:
     for k, found in nearer.items():
         best = min(one["error"] for one in found)
         yield (
-            f"{', '.join(one['who'] for one in found)}: nearer to the planted utilities of {k:,} actions ({best:.3f} "
-            f"against {ours[k]['error']:.3f} of ours, which a prior pulls together)"
+            f"{', '.join(one['who'] for one in found)}: closer to the true utilities of {k:,} actions (error "
+            f"{best:.3f}; ours is {ours[k]['error']:.3f}, because its prior shrinks the utilities)"
         )
 
 
@@ -65,9 +65,9 @@ def recommenders(results: Results) -> Iterator[str]:
             continue
         knn, taste = own[one["log"], "item-knn"], own[one["log"], "taste"]
         if one["over item-knn"] > ERRORS * one["its se"]:
-            then = "less than taste" if one["score"] < taste["score"] else "no less than taste"
+            then = "but less than taste" if one["score"] < taste["score"] else "and not less than taste"
             yield (
-                f"{one['who']} scores {one['over item-knn']:+.3f} ± {one['its se']:.3f} over our item kNN on the "
+                f"{one['who']} scores {one['over item-knn']:.3f} ± {one['its se']:.3f} more than our item kNN on the "
                 f"{one['log']}, {then}"
             )
         if one["fit s"] < WORTH * knn["fit s"]:
@@ -79,7 +79,7 @@ def memory(results: Results) -> Iterator[str]:
     agents = {one["who"]: one["KiB each"] for one in results.table("memory-agents")}
     for who, each in agents.items():
         if each is not None and each < WORTH * agents[OURS]:
-            yield f"an agent of {who} holds {times(each / agents[OURS])} the memory of ours"
+            yield f"an agent of {who} takes {times(each / agents[OURS])} the memory of ours"
 
 
 def start(results: Results) -> Iterator[str]:
@@ -88,4 +88,4 @@ def start(results: Results) -> Iterator[str]:
     for one in records:
         if ours and one["warm s"] and not one["who"].startswith(OURS) and one["warm s"] < WORTH * ours:
             share = times(one["warm s"] / ours)
-            yield f"{one['who']} makes its first decision in {share} our time, even when ours is compiled"
+            yield f"{one['who']} makes its first decision in {share} our time, with our kernels compiled"

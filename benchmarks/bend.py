@@ -1,4 +1,4 @@
-"""Lines through times on logarithmic axes: straight where they are, with one bend where a single exponent would lie."""
+"""Least-squares lines on logarithmic axes, with one bend if a single exponent does not fit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ import numpy as np
 from lpbandits.typing import FloatArray
 
 STRAIGHT = 0.15
-"""A line that passes every point within this share is straight."""
+"""A line is straight if its relative error at every point is at most this."""
 GAIN = 2.0
-"""A bend must make the sum of squares so many times smaller; noise alone would not."""
+"""A bend must reduce the sum of squares by at least this factor, more than noise would."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """Where a line begins, bends and ends, and the exponent of each of its pieces."""
+    """Ends and bend of a line, and the exponent of each segment."""
 
     sizes: tuple[float, ...]
     values: tuple[float, ...]
@@ -35,7 +35,7 @@ class Line:
         return ", ".join(f"{_plain(slope)} ({low:,.0f} – {high:,.0f})" for low, high, slope in ends)
 
     def at_its_end(self) -> str:
-        """Return the last exponent, and from where it holds if that is not everywhere.
+        """Return the last exponent and, if the line has a bend, the size at which it begins.
 
         >>> through([1, 2, 4, 8, 16, 32], [5, 5, 5, 10, 20, 40]).at_its_end()
         '1.00 from 4'
@@ -45,9 +45,9 @@ class Line:
 
 
 def through(sizes: Sequence[float], values: Sequence[float]) -> Line:
-    """Return the line of least squares through the logarithms, with the best single bend if it needs one.
+    """Return the least-squares line through the logarithms, with the best single bend if it needs one.
 
-    A bend is at one of the sizes, with two more on either side of it at least.
+    A bend is at one of the sizes, with at least two sizes on either side.
 
     >>> through([1, 2, 4, 8, 16, 32], [5, 5, 5, 10, 20, 40]).in_words()
     '0.00 (1 – 4), 1.00 (4 – 32)'
@@ -62,7 +62,7 @@ def through(sizes: Sequence[float], values: Sequence[float]) -> Line:
 
 
 def _fitted(x: FloatArray, y: FloatArray, bends: tuple[float, ...]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the knots, the line's height there, and what it misses at every point."""
+    """Return the knots, the values there, and the residual of every point."""
     knots = np.array([x[0], *bends, x[-1]])
     weights, *_ = np.linalg.lstsq(_terms(x, bends), y, rcond=None)
     return knots, _terms(knots, bends) @ weights, y - _terms(x, bends) @ weights

@@ -1,12 +1,12 @@
-"""Fits of more ratings than one holds in memory: `python -m benchmarks beyond --save`, or `make bench-beyond`.
+"""Fits of logs larger than memory: `python -m benchmarks beyond --save`, or `make bench-beyond`.
 
-The log has a million people with 200 ratings each, of 2,000 actions, in 400 Parquet files over which each person's
-ratings are scattered. A quarter of the people, half of them and all of them are fitted by `lpb fit --max-memory 8GB`:
-by one process, by two, and by a Dask cluster of two workers on this machine. What each million of ratings adds to
-seconds, memory and files is the slope that docs/scale.md works with.
+The log has a million people with 200 ratings each, of 2,000 actions, in 400 Parquet files; each person's ratings are
+spread over many files. `lpb fit --max-memory 8GB` is run on a quarter of the people, on half and on all: in one
+process, in two, and on a Dask cluster of two workers on this machine. docs/scale.md extrapolates from the cost per
+million ratings.
 
-It takes most of an hour and 10 GB of disk, so that `make bench` leaves it out. A log that an earlier run left in
-`--scratch` is used again.
+This takes most of an hour and 10 GB of disk, so it is not part of `make bench`. A log that an earlier run left in
+`--scratch` is reused.
 """
 
 import importlib.util
@@ -34,15 +34,15 @@ WAYS = {
     "Dask, 2 workers": ("--jobs", "2", "--backend", "dask"),
 }
 SMALL = 500
-"""People of a log that is fitted beforehand, so that everything is compiled."""
+"""Number of people of a log that is fitted first, to compile everything."""
 LIMIT = "8GB"
 GIB = 8.0
 NEEDED = 60
-"""Bytes of disk for each rating: the log itself, 24 while it is parted, and room."""
+"""Bytes of disk per rating: the log, 24 while it is split into files, and a margin."""
 
 
 def chunk_of(number: int, people: int) -> pl.DataFrame:
-    """Return the ratings of `people` people, shuffled: five tastes, ten levels, popular actions rated more often.
+    """Return shuffled ratings of `people` people: five states, ten rating values, popular actions rated more often.
 
     >>> chunk_of(0, 3).shape
     (600, 3)
@@ -57,8 +57,8 @@ def chunk_of(number: int, people: int) -> pl.DataFrame:
         some = who[start : start + 5_000]
         keys = popularity - np.log(-np.log(rng.random((len(some), ACTIONS), dtype=np.float32).clip(1e-7, 1 - 1e-7)))
         rated = np.argpartition(-keys, EACH, axis=1)[:, :EACH]
-        liking = taste[(some % STATES)[:, None], rated] + rng.normal(0, 0.8, rated.shape)
-        level = np.rint(2 * (3.5 + rng.normal(0, 0.4, (len(some), 1)) + liking)) / 2
+        preference = taste[(some % STATES)[:, None], rated] + rng.normal(0, 0.8, rated.shape)
+        level = np.rint(2 * (3.5 + rng.normal(0, 0.4, (len(some), 1)) + preference)) / 2
         action.append(rated.ravel())
         rating.append(level.clip(0.5, 5.0).ravel())
     columns = {
@@ -70,7 +70,7 @@ def chunk_of(number: int, people: int) -> pl.DataFrame:
 
 
 def make(folder: Path, people: int) -> None:
-    """Write the log, chunk by chunk; a chunk whose last file is there was written by an earlier run."""
+    """Write the log chunk by chunk; skip chunks that an earlier run completed."""
     folder.mkdir(parents=True, exist_ok=True)
     for number, first in enumerate(range(0, people, CHUNK)):
         here = min(CHUNK, people - first)
@@ -86,7 +86,7 @@ def make(folder: Path, people: int) -> None:
 
 
 def some_of(log: Path, folder: Path, people: int) -> int:
-    """Link the files of the first people, whole chunks of them, into a folder; return their bytes."""
+    """Link the files of the first people (complete chunks) into a folder; return their size in bytes."""
     folder.mkdir()
     files = [file for file in sorted(log.glob("ratings-*.parquet")) if int(file.name.split("-")[1]) * CHUNK < people]
     for file in files:
@@ -96,7 +96,7 @@ def some_of(log: Path, folder: Path, people: int) -> int:
 
 @dataclass
 class Space:
-    """The most that files in a folder took."""
+    """Peak size of the files in a folder."""
 
     folder: Path
     peak: int = 0
@@ -110,7 +110,7 @@ class Space:
 def _size(file: Path) -> int:
     try:
         return file.stat().st_size if file.is_file() else 0
-    except OSError:  # gone since it was listed
+    except OSError:  # deleted since it was listed
         return 0
 
 
@@ -127,7 +127,7 @@ def watched(folder: Path) -> Iterator[Space]:
 
 
 def fitted(log: Path, people: int, way: str) -> dict[str, Value]:
-    """Fit the first people in one way; the scratch folder is on the same disk, and is watched."""
+    """Fit the first `people` people in one way, and observe the size of the scratch folder, on the same disk."""
     with tempfile.TemporaryDirectory(dir=log.parent) as folder:
         scratch, some = Path(folder) / "scratch", Path(folder) / "some"
         scratch.mkdir()
@@ -152,7 +152,7 @@ def fitted(log: Path, people: int, way: str) -> dict[str, Value]:
 
 
 def slopes(records: Sequence[dict[str, Value]]) -> list[dict[str, Value]]:
-    """Return, by way, what a million ratings more cost: straight lines through the sizes, and what is left at none.
+    """Return, by way, the cost per million ratings and the intercept of linear fits to the sizes.
 
     >>> log = {"way": "a", "processor s": 4.0, "GiB": 1.0}
     >>> two = [{**log, "ratings": n * 1e6, "seconds": 5.0 + n} for n in (1, 3)]
@@ -174,15 +174,15 @@ def slopes(records: Sequence[dict[str, Value]]) -> list[dict[str, Value]]:
 
 
 def ways() -> tuple[list[str], list[dict[str, Value]]]:
-    """Return the ways that can be measured here, and why others cannot."""
+    """Return the ways that can be measured here, and the reasons why others cannot."""
     if importlib.util.find_spec("distributed") is not None:
         return list(WAYS), []
-    why = "distributed is not installed here: `make bench-beyond` has it, or pip install 'lpbandits[dask]'"
+    why = "distributed is not installed; run `make bench-beyond`, or pip install 'lpbandits[dask]'"
     return [way for way in WAYS if "Dask" not in way], [{"who": "Dask, 2 workers", "missing": why}]
 
 
 def rows_of(records: Sequence[dict[str, Value]]) -> list[Row]:
-    """Return the goals: memory in all ways at the largest size, and one model at each size."""
+    """Return the goals: memory in all ways at the largest size, and a single model for each size."""
     largest = max(int(one["ratings"] or 0) for one in records)
     at_most = [one for one in records if one["ratings"] == largest]
     rows = [
@@ -192,13 +192,13 @@ def rows_of(records: Sequence[dict[str, Value]]) -> list[Row]:
             GIB,
             at_most=True,
             unit=" GiB",
-            best=f"{one['seconds']:.0f} s, {one['processor s']:.0f} s of processor time",
+            best=f"{one['seconds']:.0f} s, {one['processor s']:.0f} s of CPU time",
         )
         for one in at_most
     ]
     models = {size: {one["sha256"] for one in records if one["ratings"] == size} for size in _sizes(records)}
     most = max(len(found) for found in models.values())
-    return [*rows, Row("fit beyond memory: different models of one log", most, 1, at_most=True, unit="")]
+    return [*rows, Row("fit of a log larger than memory: number of different models", most, 1, at_most=True, unit="")]
 
 
 def _sizes(records: Sequence[dict[str, Value]]) -> list[Value]:
@@ -206,20 +206,22 @@ def _sizes(records: Sequence[dict[str, Value]]) -> list[Value]:
 
 
 def measured(scratch: Path | None = None, people: Sequence[int] = PEOPLE) -> Measured:
-    """Measure everything in this file; a log is left behind only in a folder that was given."""
+    """Measure everything in this file; the log is kept only if `scratch` is given."""
     with tempfile.TemporaryDirectory() as own:
         folder = scratch or Path(own)
         folder.mkdir(parents=True, exist_ok=True)
         free, needed = shutil.disk_usage(folder).free, NEEDED * EACH * max(people)
         if free < needed:
-            raise SystemExit(f"beyond: {free / 1e9:.0f} GB are free, {needed / 1e9:.0f} needed; give another --scratch")
+            raise SystemExit(
+                f"beyond needs {needed / 1e9:.0f} GB, but {free / 1e9:.0f} GB are free; pass another --scratch"
+            )
         log = folder / "beyond-ratings"
         say("compiling")
         make(Path(own) / "small", SMALL)
         fitted(Path(own) / "small", SMALL, "1 process")
         started = time.perf_counter()
         make(log, max(people))
-        say(f"the log was made in {time.perf_counter() - started:.0f} s")
+        say(f"the log was generated in {time.perf_counter() - started:.0f} s")
         here, missing = ways()
         records = []
         for size in people:

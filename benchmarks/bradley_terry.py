@@ -1,7 +1,7 @@
-"""Bradley-Terry against choix, evalica and scikit-learn: time, error, and what happens when an action never wins.
+"""Bradley-Terry compared with choix, evalica and scikit-learn: time, error, and the result if an action never wins.
 
-Everybody gets the same comparisons in the form they take, made before the clock runs: a matrix, a list of all
-comparisons, a list of pairs with weights, or a sparse design with weights.
+Each package gets the same comparisons in its input format, prepared before timing starts: a matrix, a list of all
+comparisons, a list of pairs with weights, or a sparse design matrix with weights.
 """
 
 from collections.abc import Callable
@@ -22,12 +22,12 @@ OURS = "lpbandits"
 SIZES = (20, 100, 1132)
 GAMES = 20
 LONGEST = 200_000
-"""Comparisons of a list: at k = 1,132 there would be 12.8 million."""
+"""Maximum length of a list of comparisons; k = 1,132 would need 12.8 million."""
 LONG = 2.0
-"""Seconds: whoever takes longer is timed once."""
+"""Fits that take longer than this many seconds are timed once."""
 LOSER = 7
 GOALS = {100: {"scikit-learn": 1.0, "evalica newman": 1.0}, 1132: {"choix ilsr_pairwise_dense": 8.0}}
-"""How many times faster than whom, by size."""
+"""Minimum speed-up over other packages, by size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +49,13 @@ class Comparisons:
 
     @cached_property
     def weighted(self) -> tuple[list[int], list[int], list[float]]:
-        """Winner, loser, and how often."""
+        """Winners, losers and counts of all pairs."""
         winner, loser = np.nonzero(self.wins)
         return winner.tolist(), loser.tolist(), self.wins[winner, loser].tolist()
 
     @cached_property
     def design(self) -> tuple[Any, FloatArray, FloatArray]:
-        """Rows of +1 for the first of a pair and -1 for the second, whether it won, and how often."""
+        """Rows with +1 for the first action of a pair and -1 for the second, whether the first won, and counts."""
         winner, loser = np.nonzero(self.wins)
         rows = np.arange(len(winner))
         flipped = winner > loser
@@ -80,7 +80,7 @@ def choix_listed(name: str, data: Comparisons, **settings: object) -> FloatArray
 
 
 def evalica_by(name: str, data: Comparisons) -> FloatArray:
-    """Return logarithms of its scores, which are strengths."""
+    """Return the logarithms of evalica's scores."""
     evalica = peer("evalica")
     winner, loser, times = data.weighted
     found = getattr(evalica, name)(winner, loser, [evalica.Winner.X] * len(winner), weights=times)
@@ -100,7 +100,7 @@ def scikit_learn(data: Comparisons) -> FloatArray:
 
 @dataclass(frozen=True)
 class Fitter:
-    """A way to fit, its prior's precision (0: none), and whether it takes a list of all comparisons."""
+    """A fit, the precision of its prior (0: none), and whether its input is a list of all comparisons."""
 
     fit: Callable[[Comparisons], FloatArray]
     precision: float = 0.0
@@ -120,7 +120,7 @@ FITTERS = {
 
 
 def optimum(wins: FloatArray, precision: float) -> FloatArray:
-    """Return what maximises the log-posterior, by Newton's method with a dense Hessian, to rounding."""
+    """Return the maximum of the log-posterior, by Newton's method with a dense Hessian, up to rounding."""
     beta = np.zeros(len(wins))
     games = wins + wins.T
     for _ in range(100):
@@ -145,7 +145,7 @@ def planted(k: int, seed: int = 0) -> FloatArray:
 
 
 def attempt(fitter: Fitter, data: Comparisons) -> FloatArray | str:
-    """Return what a fit gives, or why there is none."""
+    """Return the result of a fit, or the reason why there is none."""
     if fitter.listed and data.wins.sum() > LONGEST:
         return f"not tried: a list of {data.wins.sum():,.0f} comparisons"
     try:
@@ -153,12 +153,12 @@ def attempt(fitter: Fitter, data: Comparisons) -> FloatArray | str:
             return fitter.fit(data)
     except Missing as missing:
         return str(missing)
-    except Exception as error:  # whatever a peer raises is its answer
+    except Exception as error:  # an error of another package is reported as its result
         return f"{type(error).__name__}: {str(error).splitlines()[0]}"
 
 
 def fits(k: int) -> tuple[dict[str, FloatArray], list[dict[str, Value]]]:
-    """Measure time and error of every package's fit of one contest; return the seconds, too."""
+    """Measure the time and error of every package on one contest; return seconds and records."""
     data, truth = Comparisons(contest(k, GAMES)), centred(planted(k))
     best = {precision: optimum(data.wins, precision) for precision in (0.0, 1.0)}
     found: dict[str, FloatArray | str] = {}
@@ -190,7 +190,7 @@ def fits(k: int) -> tuple[dict[str, FloatArray], list[dict[str, Value]]]:
 
 
 def never_wins() -> list[dict[str, Value]]:
-    """Fit 20 actions, one of which never won, and say what comes back."""
+    """Fit 20 actions, one of which never won, and describe the results."""
     wins = contest(20, GAMES)
     wins[LOSER] = 0
     data, rest = Comparisons(wins), np.arange(20) != LOSER
@@ -211,7 +211,7 @@ def never_wins() -> list[dict[str, Value]]:
             continue
         lowest = float(answer[LOSER] - answer[rest].mean())
         off = float(np.abs(centred(answer[rest]) - centred(best[fitter.precision])).max())
-        outcome = "all utilities equal, without a word" if np.ptp(answer) < 1e-9 else "finite"
+        outcome = "all utilities equal, without a warning" if np.ptp(answer) < 1e-9 else "finite"
         records.append({**record, "utility": lowest, "others off": off, "outcome": outcome})
     return records
 
@@ -228,7 +228,7 @@ def measured() -> Measured:
             if name in seconds:
                 rows.append(ratio(f"Bradley-Terry vs {name}, k={k}", seconds[name], seconds[OURS], goal))
         own = next(record for record in found if record["who"] == OURS)
-        what = f"Bradley-Terry: farthest utility from the optimum, k={k}"
+        what = f"Bradley-Terry: largest distance of a utility from the optimum, k={k}"
         rows.append(Row(what, float(own["from optimum"] or 0.0), 1e-5, at_most=True, unit=""))
     say("Bradley-Terry, an action that never wins")
     return Measured(rows, [Table("bradley-terry", records), Table("bradley-terry-never", never_wins())])

@@ -1,4 +1,4 @@
-"""The charts of docs/benchmarks.md, in the look of the product's own; each is made of tables in results.json."""
+"""The charts of docs/benchmarks.md, drawn from the tables in results.json in the style of lpbandits' charts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ COLOURS = {
     "numpy, all people at once": "#6b7280",
     "numpy, one by one": "#838b96",
     "river": "#c8701a",
-    "river, as it comes": "#a8641a",
+    "river, default settings": "#a8641a",
     "MABWiser LinTS": "#7a4fa3",
     "MABWiser TS": "#9a78bd",
     "MABWiser": "#7a4fa3",
@@ -39,25 +39,25 @@ COLOURS = {
 }
 OURS, EXACT, THEIRS = "#0b6e99", "#6b7280", "#d9822b"
 SHAPES = {OURS: ("diamond", 150), EXACT: ("circle", 90), THEIRS: ("square", 80)}
-"""So that kinds differ without colours, too."""
+"""Marker and size by colour, so that kinds can be distinguished without colours."""
 LESS, MORE = "lower is faster", "further right is better"
 AXES = {
     "people": ("people", "ms, one round", "Time by people"),
     "rounds": ("rounds", "ms, one person", "Time by rounds"),
-    "m": ("states m", "µs a decision", "Time by states"),
-    "k": ("actions k, 5 of them tried", "µs a decision", "Time by actions"),
+    "m": ("states m", "µs per decision", "Time by states"),
+    "k": ("actions k, 5 of them tried", "µs per decision", "Time by actions"),
 }
 SHORT = {"SciPy loop": "SciPy", "scikit-learn loop": "scikit-learn"}
 Records = Sequence[dict[str, Any]]
 
 
 def heading(title: str, subtitle: str | Sequence[str]) -> alt.TitleParams:
-    """Return a chart's title with what a reader must know below it, in one line or several."""
+    """Return a title with a subtitle of one or more lines."""
     return alt.TitleParams(title, subtitle=subtitle if isinstance(subtitle, str) else list(subtitle))
 
 
 def _log(field: str, title: str, low: float, high: float, *, at: Sequence[float] = (), vertical: bool = False) -> Any:
-    """Return a logarithmic axis with marks at given places, or at every power of ten, or more where these are few."""
+    """Return a logarithmic axis with ticks at given values, or at powers of ten (and 2, 5 if these are few)."""
     scale = alt.Scale(type="log", nice=False, domain=[low, high])
     steps = (1, 2, 5) if high / low < 40 else (1,)
     powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
@@ -88,7 +88,7 @@ def log_lines(
     height: int = 340,
     size: int = 13,
 ) -> Chart:
-    """Return points and lines on logarithmic axes, each named at its end; `fitted`: lines of least squares instead."""
+    """Return points and lines on logarithmic axes, labelled at their ends; `fitted`: least-squares lines."""
     frame = pl.DataFrame(
         [{"name": one["who"], along: float(one[along]), value: one[value]} for one in records if one.get(value)]
     ).sort("name", along, maintain_order=True)
@@ -113,7 +113,7 @@ def log_lines(
 
 
 def _fits(frame: pl.DataFrame, along: str, value: str) -> pl.DataFrame:
-    """Return the ends and the bend of each line of least squares, named with its last exponent."""
+    """Return the ends and the bend of each least-squares line, labelled with its last exponent."""
     rows = []
     for (name,), part in frame.group_by("name", maintain_order=True):
         line = through(part[along].to_list(), part[value].to_list())
@@ -128,7 +128,7 @@ def _fits(frame: pl.DataFrame, along: str, value: str) -> pl.DataFrame:
 def dots(
     records: Records, *, value: str, error: str, x: str, title: str, subtitle: str | Sequence[str], top: float
 ) -> Chart:
-    """Return a dot per contestant with a bar of ± two standard errors, on an axis from 0; the best stands highest."""
+    """Return a dot per package with a bar of ± two standard errors, on an axis from 0; the best is at the top."""
     frame = pl.DataFrame(
         [
             {
@@ -158,29 +158,29 @@ def _names() -> alt.Y:
 
 
 def decision(results: Results) -> Chart:
-    records = [one for one in results.table("thompson-decision") if one["who"] != "river, as it comes"]
+    records = [one for one in results.table("thompson-decision") if one["who"] != "river, default settings"]
     return log_lines(
         records,
         along="k",
         value="µs",
         x="actions, all of them tried (logarithmic)",
-        y="µs of processor time (logarithmic)",
+        y="µs of CPU time (logarithmic)",
         title="Time of one decision of Gaussian Thompson sampling",
         subtitle=f"ask and tell; both axes are logarithmic; {LESS}",
     )
 
 
 def simulation(results: Results) -> Chart:
-    """Return the time of a decision within a simulation; river's burn-in is none of its decisions."""
+    """Return the time of a decision within a simulation; river's burn-in is excluded."""
     found = [one for one in results.table("thompson-simulation") if not burns_in(one)]
     return log_lines(
         found,
         along="k",
         value="µs",
         x="actions (logarithmic)",
-        y="µs of processor time a decision (logarithmic)",
+        y="µs of CPU time per decision (logarithmic)",
         title="Time of a simulation of Gaussian Thompson sampling",
-        subtitle=f"{ROUNDS} rounds from nothing; both axes are logarithmic; {LESS}",
+        subtitle=f"{ROUNDS} rounds from an empty history; both axes are logarithmic; {LESS}",
         width=390,
     )
 
@@ -201,9 +201,9 @@ def regret(results: Results) -> Chart:
         value="regret",
         error="se",
         x=f"regret after {ROUNDS} rounds, in units of reward, ± 2 standard errors",
-        title="Regret of what each package calls Thompson sampling",
+        title="Regret of Thompson sampling in each package",
         subtitle=[
-            "10 actions, the same people and random draws; slow packages met fewer people; further left is better",
+            "10 actions, same people and random draws (slow packages: fewer people); further left is better",
             "diamond: ours; circle: also exact; square: another algorithm",
         ],
         top=1.05 * max(one["regret"] + 2 * one["se"] for one in found),
@@ -211,7 +211,7 @@ def regret(results: Results) -> Chart:
 
 
 def growth(results: Results) -> Chart:
-    """Return four charts; times by people and rounds are those of one round, and of one person, for all alike."""
+    """Return four charts; times by people are for one round, and times by rounds for one person."""
     charts = []
     for along, (x, y, name) in AXES.items():
         mine = [one for one in results.table("growth-points") if one["along"] == along]
@@ -232,10 +232,10 @@ def growth(results: Results) -> Chart:
             )
         )
     title = heading(
-        "lpbTS: how time grows, with exponents of the fitted lines",
+        "lpbTS: time by size, with exponents of the fitted lines",
         [
             f"all axes are logarithmic; {LESS}; exponent 1: twice the size takes twice the time, 0: the same",
-            "a line that bends is named with the exponent of its last part, and from where it holds",
+            "a line with a bend is labelled with the exponent of its last segment, and where it begins",
         ],
     )
     return grid(charts, 2).properties(title=title, spacing=10)
@@ -247,11 +247,11 @@ def bradley_terry(results: Results) -> Chart:
         along="k",
         value="ms",
         x="actions, 20 comparisons of every pair (logarithmic)",
-        y="ms of processor time (logarithmic)",
+        y="ms of CPU time (logarithmic)",
         title="Time of fitting Bradley-Terry",
         subtitle=[
             f"both axes are logarithmic; {LESS}",
-            "whoever takes only lists of comparisons ends at 100 actions",
+            "packages that accept only lists of comparisons were run up to 100 actions",
         ],
         width=390,
     )
@@ -269,7 +269,7 @@ def references(results: Results) -> Chart:
                 sorted(found, key=lambda one: -float(one["score"])),
                 value="score",
                 error="se",
-                x="score over 20 rounds, in a person's own units, ± 2 standard errors",
+                x="mean score over 20 rounds, in standard deviations of a person's ratings, ± 2 standard errors",
                 title=f"Recommenders, {log}",
                 subtitle=f"{MORE}; diamond: ours; square: theirs",
                 top=top,
@@ -279,7 +279,7 @@ def references(results: Results) -> Chart:
 
 
 def agents(results: Results) -> Chart:
-    """Return bars of what an agent holds."""
+    """Return bars of the memory of one agent."""
     found = [one for one in results.table("memory-agents") if one["KiB each"]]
     frame = pl.DataFrame([{"name": one["who"], "KiB": one["KiB each"]} for one in found]).sort("KiB")
     frame = frame.with_columns(
@@ -292,12 +292,12 @@ def agents(results: Results) -> Chart:
     )
     bars = base.mark_bar(height=18).encode(alt.Color("colour:N", scale=None))
     numbers = base.mark_text(align="left", dx=5, fontSize=12, color=INK).encode(text=alt.Text("KiB:Q", format=".3~g"))
-    title = heading("Memory of one Thompson sampler", "10 actions, 20 outcomes told; shorter is better; dark: ours")
+    title = heading("Memory of one Thompson sampler", "10 actions, 20 outcomes; shorter is better; dark: ours")
     return alt.layer(bars, numbers).properties(width=440, height=alt.Step(30), title=title)
 
 
 def beyond(results: Results) -> Chart:
-    """Return seconds by the size of a log, on plain axes from 0: a straight line is time that grows as the log does."""
+    """Return seconds by the size of a log, on linear axes from 0: a straight line shows linear growth."""
     records = results.table("beyond")
     names = list(dict.fromkeys(one["way"] for one in records))
     frame = pl.DataFrame(
@@ -312,14 +312,15 @@ def beyond(results: Results) -> Chart:
     )
     up = alt.Y(
         "seconds:Q",
-        title="seconds by the clock",
+        title="wall time, seconds",
         scale=alt.Scale(domain=[0, longest], nice=False),
         axis=alt.Axis(tickCount=6),
     )
     colour = alt.Color("name:N", legend=None, scale=alt.Scale(domain=names, range=[OURS, THEIRS, EXACT][: len(names)]))
     base = alt.Chart(frame).encode(across, up, colour)
-    labels = end_labels(frame, value="seconds", along="millions", top=longest, colour=colour, height=300)
-    title = heading("Time of a fit beyond memory", f"two cores, --max-memory 8GB; plain axes; {LESS}")
+    limits = (0.0, longest)
+    labels = end_labels(frame, value="seconds", along="millions", limits=limits, colour=colour, height=300)
+    title = heading("Time of a fit of a log larger than memory", f"two cores, --max-memory 8GB; linear axes; {LESS}")
     layers = (base.mark_line(strokeWidth=2), base.mark_point(filled=True, size=50, opacity=1), *labels)
     return alt.layer(*layers).properties(width=440, height=300, title=title)
 
@@ -334,4 +335,4 @@ CHARTS = {
     "memory-agents": (agents, "memory-agents"),
     "beyond": (beyond, "beyond"),
 }
-"""Each chart, and the table without which there is none."""
+"""Each chart, and the table that it needs."""

@@ -1,4 +1,4 @@
-"""New processes: what they need of processor time, and of memory at their peak."""
+"""CPU time and peak memory of new processes."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# The peak belongs to the memory of the program itself; ru_maxrss of a child would count its parent's, too.
+# VmHWM is the peak of the program itself; ru_maxrss of a child would include its parent's.
 PEAK = """
 import json, pathlib  # a program may leave a dictionary `report`
 _status = pathlib.Path("/proc/self/status")
@@ -23,7 +23,7 @@ print(json.dumps({"kib": _peak, "report": globals().get("report", {})}))
 
 @dataclass(frozen=True)
 class Child:
-    """What a program needed."""
+    """CPU seconds and peak memory of a program, and the report that it left."""
 
     seconds: float
     mib: float
@@ -31,7 +31,7 @@ class Child:
 
 
 def run(program: str, *, environment: Mapping[str, str] | None = None) -> Child | str:
-    """Run a program; return what it needed, or the last line of its error."""
+    """Run a program; return its resources, or the last line of its error."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}  # it slows imports
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(  # noqa: S603 - our own program

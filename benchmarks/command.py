@@ -1,6 +1,6 @@
-"""`lpb` as its users run it, in a process of its own: seconds by the clock, processor time and memory of all it starts.
+"""Run `lpb` in a separate process; measure wall time, and CPU time and memory of it and its child processes.
 
-Unlike the rest, which is on one thread, a command may use every core as it does by default.
+Unlike the other benchmarks, which use one thread, a command may use all cores, as it does by default.
 """
 
 import json
@@ -18,16 +18,16 @@ from typing import Any
 from benchmarks import ONE_THREAD
 
 EVERY = 0.2
-"""Seconds between two looks at the processes."""
+"""Seconds between two observations of the processes."""
 REST = 50
-"""How many times as long as it took to look at their memory the watch does not look at it again: so it takes 2 % of a
-core at most from them. A peak between two looks, which are a second apart for a gigabyte, is missed."""
+"""Ratio of the pause after an observation of memory to its duration, so that observing takes at most 2 % of a core.
+Observations of a gigabyte are about a second apart; a peak between two of them is missed."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What a command needed, all its processes together, and the JSON that it printed."""
+    """Resources of all processes of a command, and the JSON that it printed."""
 
     seconds: float
     processor: float
@@ -37,7 +37,7 @@ class Ran:
 
 @dataclass
 class Watch:
-    """The largest memory of a process and all it started, and the processor time each of them had when last seen."""
+    """Peak memory of a process and its descendants, and the last observed CPU time of each."""
 
     peak: int = 0
     used: dict[tuple[int, str], float] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Watch:
         self.peak = max(self.peak, self._seen(process, memory))
 
     def _seen(self, process: int, memory: bool) -> int:
-        """Return bytes, if asked for, shared pages counted in proportion; a process that ends meanwhile has none."""
+        """Return the proportional set size in bytes if `memory`; 0 for a process that has ended."""
         place = Path(f"/proc/{process}")
         try:
             children = (place / f"task/{process}/children").read_text().split()
@@ -60,9 +60,9 @@ class Watch:
 
 
 def lpb(*arguments: str) -> Ran:
-    """Run a command of ours with `--json`; if it fails, end with what it said."""
+    """Run an `lpb` command with `--json`; exit with its error message if it fails."""
     if not Path("/proc/self/smaps_rollup").exists():
-        raise SystemExit("memory of several processes is read from Linux's /proc, which is not here")
+        raise SystemExit("memory of several processes is read from /proc/self/smaps_rollup, which needs Linux")
     kept = {name: value for name, value in os.environ.items() if name not in ONE_THREAD}
     kept.pop("PYTHONDONTWRITEBYTECODE", None)  # it slows imports
     watch, before, started = Watch(), _of_children(), time.perf_counter()
@@ -82,7 +82,7 @@ def lpb(*arguments: str) -> Ran:
         if process.returncode:
             said.seek(0)
             raise SystemExit(f"lpb {arguments[0]} ended with {process.returncode}: {said.read().strip()[-500:]}")
-    # the system knows of processes that were waited for, the watch of the others; both see the most of them
+    # the system counts processes that were waited for, the watch also others; take the larger sum
     processor = max(_of_children() - before, sum(watch.used.values()))
     return Ran(seconds, processor, watch.peak / 2**30, json.loads(printed))
 

@@ -21,7 +21,7 @@ def population(states: int, actions: int, people: int) -> Population:
 
 
 def simulator(states: int, actions: int, goal: float) -> list[Row]:
-    """Compare a decision of the simulator with one of the SciPy loop and, where that ends soon, of scikit-learn's."""
+    """Compare a decision of the simulator with the SciPy loop and, with few states, the scikit-learn loop."""
     some = population(states, actions, max(1, 250 // states))
     policy = lpb.LpbTS(some.model)
     orderings = np.array(some.model.orderings)
@@ -41,7 +41,7 @@ def simulator(states: int, actions: int, goal: float) -> list[Row]:
 
 
 def exact(states: int, actions: int) -> Row:
-    """Compare a decision by the exact posterior with one of the scikit-learn loop, which only takes the bound."""
+    """Compare a decision by the exact posterior with the scikit-learn loop, which uses the bound."""
     some = population(states, actions, max(1, 50 // states))
     policy = lpb.LpbTS(some.model, likelihood="marginal")
     orderings = np.array(some.model.orderings)

@@ -1,4 +1,4 @@
-"""`lpb.decide` against a loop of agents, and against the loop that anyone would write with SciPy."""
+"""`lpb.decide` compared with a loop of agents, and with a straightforward loop with SciPy."""
 
 from typing import NamedTuple
 
@@ -42,7 +42,7 @@ def decided(given: Past) -> None:
 
 
 def by_agents(given: Past) -> None:
-    """Do so for a few by an agent each, with what a decision tells."""
+    """Decide for a few people with one agent each, and compute the same outputs."""
     policy = lpb.LpbTS(given.model)
     actions, rewards = given.action.tolist(), given.reward.tolist()
     for person in range(FEW):
@@ -57,7 +57,7 @@ def by_agents(given: Past) -> None:
 
 
 def by_scipy(given: Past) -> None:
-    """Do so with a fit per state, an untried action placed between its neighbours."""
+    """Decide with one isotonic fit per state; interpolate untried actions."""
     rng = np.random.default_rng(0)
     orderings, ranks = np.array(given.model.orderings), np.array(given.model.ranks)
     for person in range(FEW):
@@ -93,7 +93,7 @@ def rows() -> list[Row]:
     size = f"m={STATES}, {TRIED} tried"
     return [
         Row(
-            f"decide: people a second, k=10, {size}",
+            f"decide: people per second, k=10, {size}",
             float(rate.max()),
             500_000.0,
             unit="/s",

@@ -1,8 +1,8 @@
-"""How time grows with states, actions, rounds and people: lpbTS here, and in the loops of `benchmarks.loops`.
+"""Time by states, actions, rounds and people: lpbTS, and the loops of `benchmarks.loops`.
 
 An exponent b of time ≈ a · size^b is the slope of a line through the logarithms. Sizes grow one at a time from the
-paper's 5 states, 10 actions (20, where states grow). The set of tried actions stays the same when k grows: lpbTS plays
-only what some state likes best, at most five actions.
+paper's 5 states, 10 actions (20, where states grow). The set of tried actions does not grow with k: lpbTS plays only
+the best actions of the five states.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -38,14 +38,14 @@ STEPS = {
     (SKLEARN, "k"): (10, 32, 100, 316, 1000, 3162, 10000, 31623),
 }
 LIMITS = {"people": (0.9, 1.15), "rounds": (0.9, 1.15), "k": (None, 0.15)}
-"""Exponents of the simulator: at least, at most."""
+"""Lower and upper limit of the simulator's exponents."""
 
 drawn = cache(population)
 
 
 @dataclass(frozen=True)
 class Job:
-    """Something to time, and how many decisions it makes."""
+    """A function to time, and the number of decisions that it makes."""
 
     run: Callable[[], object]
     decisions: int
@@ -56,7 +56,7 @@ def simulated(some: Population, rounds: int) -> Job:
 
 
 def asked(some: Population, rounds: int) -> Job:
-    """Make agents play in turn, checks included."""
+    """Play with one agent per person, input checks included."""
     policy, means = lpb.LpbTS(some.model), some.means.tolist()
     draws = np.random.default_rng(0).standard_normal(rounds).tolist()
 
@@ -81,7 +81,7 @@ def looped(fit: Fit, some: Population, rounds: int) -> Job:
 
 
 def job(who: str, *, m: int = 5, k: int = 10, people: int | None = None, rounds: int | None = None) -> Job:
-    """Return what one contestant does at a size; what is not given is enough to be timed, and not too much."""
+    """Return the job of one contestant at a size; the defaults give a run that is long enough to time."""
     if who == OURS:
         some = drawn(m, k, max(1, 250 // m) if people is None else people // m)
         return simulated(some, rounds or ROUNDS)
@@ -93,7 +93,7 @@ def job(who: str, *, m: int = 5, k: int = 10, people: int | None = None, rounds:
 
 
 def curves() -> tuple[list[Row], list[Table]]:
-    """Time every contestant along every size, all of them in turn, and fit exponents."""
+    """Time every contestant at every size, interleaved, and fit exponents."""
     jobs: dict[tuple[str, str, int], Job] = {}
     for (who, along), sizes in STEPS.items():
         fixed = {"k": 20} if along == "m" else {}
@@ -115,7 +115,7 @@ def curves() -> tuple[list[Row], list[Table]]:
 
 
 def _along(points: Sequence[dict[str, Value]], who: str, along: str) -> Iterator[float]:
-    """Give the whole time by people and rounds, and that of one decision by m and k, where people are not the same."""
+    """Yield the total time by people and rounds; by m and k, where people vary in number, the time per decision."""
     for point in points:
         if (point["who"], point["along"]) == (who, along):
             yield float(point["seconds" if along in ("people", "rounds") else "µs"] or 0.0)
@@ -129,7 +129,7 @@ def _limits(along: str, slope: float, sizes: Sequence[int]) -> list[Row]:
 
 
 def grid() -> Table:
-    """Time one decision of all policies at the paper's sizes and MovieLens'."""
+    """Time one decision of all contestants at the sizes of the paper and of MovieLens."""
     records: list[dict[str, Value]] = []
     for m, k in GRID:
         say(f"one decision of lpbTS, m={m} k={k}")

@@ -1,11 +1,11 @@
-"""Instructions per decision of the compiled rollout, by callgrind: a number that no other work on the machine moves.
+"""Instructions per decision of the compiled rollout, counted by callgrind: other load on the machine has no effect.
 
-numba compiles for the machine it runs on, and valgrind knows no AVX-512, so the code is compiled for one fixed
-processor, natively and beforehand; under valgrind it then comes from numba's cache, whose key is the processor's name
-and features (both must be given: left alone, the features are found anew, and compiling under valgrind takes minutes).
-Counting is switched on around the rollout alone, by a valgrind client request: imports run at a tenth of native speed
-and not at a fiftieth, and one process does for all sizes. The difference between two numbers of people leaves only what
-a person costs.
+numba compiles for the machine it runs on, and valgrind does not support AVX-512. The code is therefore compiled
+beforehand, natively, for one fixed processor; under valgrind it is loaded from numba's cache. The key of that cache is
+the processor's name and features, and both must be set: otherwise numba detects the features again and compiles under
+valgrind, which takes minutes. A valgrind client request switches counting on for the rollout only, so imports run at a
+tenth of native speed instead of a fiftieth, and one process measures all sizes. The difference between two numbers of
+people is the cost of one person.
 """
 
 import ctypes
@@ -27,18 +27,18 @@ FIXED = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "", "PYTHONHASHSEED"
 
 DUMP, START, STOP = (0x43540000 + number for number in (0, 4, 5))  # valgrind/callgrind.h: 'C' 'T', then its enum
 REQUEST = bytes.fromhex(  # valgrind/valgrind.h for x86-64, as a C function of a pointer to six numbers
-    "4889f8"  # mov rax, rdi: where the request is
-    "31d2"  # xor edx, edx: the answer outside valgrind
-    "48c1c703 48c1c70d 48c1c73d 48c1c733"  # rol rdi by 3, 13, 61 and 51: nothing, and valgrind's mark
+    "4889f8"  # mov rax, rdi: address of the request
+    "31d2"  # xor edx, edx: result outside valgrind
+    "48c1c703 48c1c70d 48c1c73d 48c1c733"  # rol rdi by 3, 13, 61 and 51: no effect; valgrind's marker
     "4887db"  # xchg rbx, rbx: the request itself
     "4889d0 c3"  # mov rax, rdx; ret
 )
 
 
 def rows() -> list[Row]:
-    """Count at four sizes, or say why not; half a minute to a minute."""
+    """Count at four sizes, or print why this is not possible; takes up to a minute."""
     if shutil.which("valgrind") is None or platform.machine() not in ("x86_64", "AMD64"):
-        print("kernels: not counted, this needs valgrind on x86-64", file=sys.stderr)
+        print("kernels: not measured; this needs valgrind on x86-64", file=sys.stderr)
         return []
     here = [sys.executable, "-m", "benchmarks.kernels"]
     environment = {**os.environ, **FIXED}
@@ -51,19 +51,21 @@ def rows() -> list[Row]:
     found = []
     for i, ((m, k), goal) in enumerate(GOALS.items()):
         each = (counts[2 * i + 1] - counts[2 * i]) / (m * ROUNDS)
-        found.append(Row(f"instructions a decision, lpbTS, m={m} k={k}", each, goal, at_most=True, unit=""))
+        found.append(Row(f"instructions per decision, lpbTS, m={m} k={k}", each, goal, at_most=True, unit=""))
     return found
 
 
 def _total(dump: Path) -> int:
     found = re.search(r"^totals: (\d+)", dump.read_text(), flags=re.MULTILINE)
     if found is None:
-        raise SystemExit(f"kernels: {dump.name} of callgrind has no totals; is this a new format of valgrind's?")
+        raise SystemExit(
+            f"kernels: {dump.name} of callgrind has no totals; this version of valgrind may have another format"
+        )
     return int(found[1])
 
 
 def inside() -> None:
-    """Roll one and two people per state at every size, each with a dump of its own; the same natively, uncounted."""
+    """Simulate one and two people per state at every size, with one dump each; without valgrind, fill the cache."""
     import lpbandits as lpb  # noqa: PLC0415 - after the environment is known
     from lpbandits.simulation import rollout  # noqa: PLC0415 - as above
 

@@ -1,4 +1,4 @@
-"""The two loops that anyone would write: lpbTS with a library's isotonic regression per state per round."""
+"""Two straightforward loops: lpbTS with SciPy's or scikit-learn's isotonic regression per state and round."""
 
 from collections.abc import Callable
 

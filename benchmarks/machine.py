@@ -1,4 +1,4 @@
-"""On what it was measured: processor, memory, Python, and the version of every package that takes part."""
+"""Description of a run: processor, memory, Python, and the version of every measured package."""
 
 import os
 import platform
@@ -13,7 +13,7 @@ OURS = ("lpbandits", "numpy", "scipy", "scikit-learn", "numba", "polars", "jobli
 
 
 def versions() -> dict[str, str | None]:
-    """Return the version of each package, None where it is not installed."""
+    """Return the version of each package, None if it is not installed."""
     found: dict[str, str | None] = {}
     for name in (*OURS, *PEERS.values()):
         try:
@@ -24,7 +24,7 @@ def versions() -> dict[str, str | None]:
 
 
 def about() -> dict[str, object]:
-    """Return what a reader must know of the run, and nothing that tells whose machine it was."""
+    """Return a description of the run without anything that identifies the machine."""
     return {
         "day": datetime.now(UTC).date().isoformat(),
         "processor": _from_proc("/proc/cpuinfo", "model name") or platform.machine(),
@@ -37,7 +37,7 @@ def about() -> dict[str, object]:
 
 
 def in_words(about: dict[str, Any]) -> str:
-    """Return the same as two sentences.
+    """Return the description as two sentences.
 
     >>> in_words({"processor": "Z80", "cores": 1, "memory_gib": 0, "system": "CP/M", "python": "3.11.0",
     ...     "versions": {"numpy": "2.0", "river": None}})
@@ -51,7 +51,7 @@ def in_words(about: dict[str, Any]) -> str:
 
 
 def _from_proc(file: str, key: str) -> str | None:
-    """Return the first value of a key in a file of Linux's, None elsewhere."""
+    """Return the first value of a key in a file of Linux's /proc; None on other systems."""
     place = Path(file)
     lines = place.read_text(encoding="utf-8").splitlines() if place.exists() else []
     return next((line.partition(":")[2].strip() for line in lines if line.startswith(key)), None)

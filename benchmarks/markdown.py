@@ -1,4 +1,4 @@
-"""Tables in Markdown, and numbers as a reader wants them."""
+"""Tables in Markdown, and numbers formatted for readers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ Records = Sequence[dict[str, Any]]
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """Return a table; all columns but the first `left` are of numbers.
+    """Return a table; all columns but the first `left` hold numbers, aligned right.
 
     >>> print(table(["who", "n"], [["a", "1"]]))
     | who | n |
@@ -21,7 +21,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) 
 
 
 def pivot(records: Records, *, along: str, value: str, unit: float, ours: str, corner: str = "") -> str:
-    """Return times by contestant and size, each with how many times ours it is."""
+    """Return times by package and size, each with its ratio to ours."""
     sizes = list(dict.fromkeys(one[along] for one in records))
     found = {(one["who"], one[along]): one[value] for one in records}
     rows = []
@@ -38,7 +38,7 @@ def _beside(value: float | None, ours: float | None, unit: float, own: bool) -> 
 
 
 def times(ratio: float) -> str:
-    """Return a ratio as people say it.
+    """Return a ratio as text.
 
     >>> times(0.314), times(12.34), times(12345)
     ('0.31×', '12×', '12,345×')
@@ -47,21 +47,21 @@ def times(ratio: float) -> str:
 
 
 def missing(records: Records) -> str:
-    """Return who could not take part, and why, a line each.
+    """Return the packages that were not measured and the reasons, one per line.
 
     >>> missing([{"who": "river", "missing": "not installed"}])
-    '- river did not take part: not installed.'
+    '- river was not measured: not installed.'
     """
-    return "\n".join(f"- {one['who']} did not take part: {one['missing']}." for one in records)
+    return "\n".join(f"- {one['who']} was not measured: {one['missing']}." for one in records)
 
 
 def figure(value: float | None, digits: int = 2) -> str:
-    """Return a number with so many places, or a dash."""
+    """Return a number with `digits` decimals, or a dash."""
     return "–" if value is None else f"{value:,.{digits}f}"
 
 
 def small(value: float | None) -> str:
-    """Return a number that may be tiny.
+    """Return a number with two significant digits; a tiny one in scientific notation.
 
     >>> small(1.23e-7), small(0.1735)
     ('1e-07', '0.17')

@@ -1,7 +1,7 @@
-"""How everything here is measured: processor time, repeats in turn, the best of several; and the table it ends in.
+"""Method of all benchmarks: CPU time, interleaved repeats, the minimum of several; and the table of results.
 
-Other work on the machine can only add to a time, never take from it, so the least of several repeats stands still where
-a median moves. The ratio of two leasts is the value of a row; the range of the ratio over the repeats is its spread.
+Other load can only increase a time, so the minimum of several repeats is more stable than their median. The value of a
+row is the ratio of two minima; its spread is the range of the ratio over the repeats.
 """
 
 import json
@@ -26,7 +26,7 @@ Value: TypeAlias = str | int | float | bool | None
 
 @dataclass(frozen=True)
 class Row:
-    """A measured number, what was aimed at, and its range over repeats where there were some."""
+    """A measured number, its goal, and its range over repeats if there are several."""
 
     what: str
     value: float
@@ -35,7 +35,7 @@ class Row:
     unit: str = "×"
     spread: tuple[float, float] | None = None
     best: str = ""
-    """The best times behind a ratio, for a reader."""
+    """The best times from which a ratio is computed, as text."""
 
     @property
     def met(self) -> bool:
@@ -44,7 +44,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """More than rows can hold: records with the same keys, for a table or a chart of the page."""
+    """Records with the same keys, for a table or chart of the page."""
 
     name: str
     records: list[dict[str, Value]]
@@ -52,39 +52,39 @@ class Table:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a group found."""
+    """Rows and tables of one group."""
 
     rows: list[Row]
     tables: list[Table] = field(default_factory=list)
 
 
 def say(what: str) -> None:
-    """Tell on stderr what is at work."""
+    """Print progress to stderr."""
     print(f"  {what}", file=sys.stderr, flush=True)
 
 
 def processor_seconds(action: Callable[[], object]) -> float:
-    """Return the processor time of one call, all threads together."""
+    """Return the CPU time of one call, all threads together."""
     started = time.process_time()
     action()
     return time.process_time() - started
 
 
 def interleaved(*actions: Callable[[], object], repeats: int = REPEATS) -> FloatArray:
-    """Return seconds, actions × repeats: all actions run in turn, so that noise falls on all alike."""
+    """Return seconds, actions × repeats: all actions run in turn, so that other load affects them equally."""
     for action in actions:
         action()
     return np.array([[processor_seconds(action) for action in actions] for _ in range(repeats)]).T
 
 
 def again(action: Callable[[], object], times: int) -> None:
-    """Call an action so many times."""
+    """Call an action `times` times."""
     for _ in range(times):
         action()
 
 
 def often_enough(action: Callable[[], object], *, least: float = 0.02, most: int = 10_000) -> int:
-    """Return how many calls take `least` processor seconds together, one at least: fewer would drown in the clock."""
+    """Return the number of calls that take `least` CPU seconds together, which the clock can resolve; at least 1."""
     calls = 1
     while calls < most:
         took = processor_seconds(partial(again, action, calls))
@@ -104,7 +104,7 @@ def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
 
 
 def ratio(what: str, over: FloatArray, under: FloatArray, goal: float, *, at_most: bool = False) -> Row:
-    """Return the row of the least of `over` by the least of `under`, both per repeat."""
+    """Return a row with the minimum of `over` divided by the minimum of `under`; both hold one time per repeat."""
     each = over / under
     return Row(
         what,
@@ -117,7 +117,7 @@ def ratio(what: str, over: FloatArray, under: FloatArray, goal: float, *, at_mos
 
 
 def show(groups: dict[str, list[Row]], *, title: str, json_file: Path | None = None, failed: bool = False) -> None:
-    """Print one table, write it as JSON if asked, and end the program with 1 if a goal is missed or a group failed."""
+    """Print one table, write it to `json_file`, and exit with 1 if a goal is missed or a group failed."""
     table = rich_table.Table(title, "best", "range", "goal", "", "best times", box=None, pad_edge=False)
     for column in table.columns[1:4]:
         column.justify = "right"
@@ -135,7 +135,7 @@ def show(groups: dict[str, list[Row]], *, title: str, json_file: Path | None = N
 
 
 def verdict(rows: Sequence[Row]) -> str:
-    """Return how many goals were met, and each that was not.
+    """Return the number of goals met, and each goal missed.
 
     >>> print(verdict([Row("a", 2.0, 1.0), Row("b", 3.0, 2.0, at_most=True, unit=" s")]))
     1 of 2 goals met. MISSED:
@@ -147,7 +147,7 @@ def verdict(rows: Sequence[Row]) -> str:
 
 
 def cells(row: Row) -> tuple[str, str, str, str]:
-    """Return value, range, goal and verdict as they are shown."""
+    """Return value, range, goal and verdict as text."""
     spread = "" if row.spread is None else f"{_number(row.spread[0])} – {_number(row.spread[1])}"
     goal = f"{'≤' if row.at_most else '≥'} {_number(row.goal)}{row.unit}"
     return f"{_number(row.value)}{row.unit}", spread, goal, "ok" if row.met else "MISSED"

@@ -1,13 +1,13 @@
-"""Memory at its peak, each case in a process of its own: an import, many agents, and long work."""
+"""Peak memory of imports, of many agents and of long computations, each in a separate process."""
 
 from benchmarks.child import Child, run
 from benchmarks.measure import Measured, Row, Table, Value, say
 
 AGENTS = 10_000
 FEW = 500
-"""Agents of a package whose agents are slow to build."""
-TOLD = 20
-"""Outcomes each."""
+"""Number of agents of packages that are slow to build them."""
+OUTCOMES = 20
+"""Number of outcomes per agent."""
 
 IMPORTS = {
     "Python alone": "",
@@ -68,7 +68,7 @@ SLOW = ("MABWiser", "bayesianbandits")
 LIVE = """
 def live(i):
     agent, ask, tell = make(i)
-    for t in range({told}):
+    for t in range({outcomes}):
         tell(ask(), float((7 * t + i) % 10))
     return agent
 """
@@ -78,7 +78,7 @@ import pathlib
 def held():
     lines = pathlib.Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
-first = [live(i) for i in range(20)]  # what all of them share is there by then
+first = [live(i) for i in range(20)]  # loads what all agents share
 before = held()
 kept = [live(i) for i in range({agents})]
 report = {{"KiB each": (held() - before) / {agents}}}
@@ -101,8 +101,8 @@ from lpbandits.fit import TwoStage, fit_states
 rng = np.random.default_rng(0)
 person = np.repeat(np.arange(5_000), 200)
 action = np.argsort(rng.random((5_000, 1_000), dtype=np.float32), axis=1)[:, :200].ravel()
-liking = rng.normal(size=(5, 1_000))
-rating = np.clip(np.rint(3 + liking[person % 5, action] + rng.normal(size=len(person))), 1, 5)
+preference = rng.normal(size=(5, 1_000))
+rating = np.clip(np.rint(3 + preference[person % 5, action] + rng.normal(size=len(person))), 1, 5)
 log = Ratings.from_arrays(person, action, rating)
 fit_states(log, TwoStage(scale="cosine"), states=5, threads=1)
 """,
@@ -122,7 +122,7 @@ lpb.decide(lpb.LpbTS(model), log, threads=1)
         2048.0,
     ),
 }
-"""What is done, and the MiB that it may take."""
+"""Program and goal in MiB of each computation."""
 
 
 def imports() -> list[dict[str, Value]]:
@@ -130,12 +130,12 @@ def imports() -> list[dict[str, Value]]:
 
 
 def agents() -> list[dict[str, Value]]:
-    """Return what one agent holds: by how much the process grows while many are made, by how many they are."""
+    """Return the memory of one agent: the growth of the process while many are built, divided by their number."""
     records: list[dict[str, Value]] = []
     for name, start in START.items():
         say(f"agents of {name}")
         count = FEW if name in SLOW else AGENTS
-        many = run(start + LIVE.format(told=TOLD) + MANY.format(agents=count))
+        many = run(start + LIVE.format(outcomes=OUTCOMES) + MANY.format(agents=count))
         record: dict[str, Value] = {"who": name, "agents": count}
         if isinstance(many, Child):
             records.append({**record, "KiB each": many.report["KiB each"], "peak MiB": many.mib, "missing": ""})

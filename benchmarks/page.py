@@ -1,4 +1,4 @@
-"""docs/benchmarks.md, written from benchmarks/results.json by `make bench`, or by `python -m benchmarks page`."""
+"""Write docs/benchmarks.md from benchmarks/results.json, for `make bench` and `python -m benchmarks page`."""
 
 from pathlib import Path
 from typing import Any
@@ -21,18 +21,19 @@ PICTURES = ROOT / "docs" / "benchmarks"
 README = ROOT / "README.md"
 
 METHOD = """\
-`make bench` wrote this page, `benchmarks/results.json` and the charts, in an environment of its own: the packages that
-it measures against are in the dependency group `bench` and nowhere else.
+`make bench` writes this page, `benchmarks/results.json` and the charts. It runs in a separate environment: the other
+packages are only in the dependency group `bench`.
 
-- **Processor time** of one thread, not the clock: what else the machine does adds little to it. Only what says so is by
-  the clock, and wants an idle machine.
-- **In turn**: all packages do the same job, one after the other, several times, and the best time of each counts. What
-  the machine does falls on all alike, and can only add to a time.
-- **Warm**: everything ran once before. Compiling and importing are measured apart,
-  [below](#the-first-decision-of-a-process).
-- **A goal** that is not reached is MISSED in [the table of all goals](#all-goals), and
-  [explained](#goals-missed). An exponent there is that of one line through all sizes; charts name the last part of
-  a line that bends.
+- **CPU time** of one thread, which other load on the machine hardly affects. Wall times are marked as such; they need
+  an idle machine.
+- **Interleaved**: all packages do the same job in turn, several times, and the minimum time of each counts. Other load
+  affects all packages equally and can only increase a time.
+- **Warm**: every job ran once before. Compiling and importing are measured
+  [separately](#the-first-decision-of-a-process).
+- **Goals** that are not reached are marked MISSED in [the table of all goals](#all-goals) and
+  [explained](#goals-missed). Exponents in that table are fitted to all sizes; charts give the exponent of the last
+  segment of a line.
+- **Ratios** in parentheses are relative to lpbandits: 12× means twelve times its time.
 """
 
 
@@ -49,16 +50,16 @@ def render(results: Results) -> str:
 def _machine(results: Results) -> str:
     about = results.about
     parts = [
-        f"Measured on {about['day']}: {in_words(about)} mabby declares numpy < 2; it is installed all the same, and "
-        "runs."
+        f"Measured on {about['day']}: {in_words(about)} The version of lpbandits is that of the last release before "
+        "the measurement. mabby declares numpy < 2; it is installed nevertheless and works."
     ]
     for group, found in results.groups.items():
         own = found.get("about")
         day = own["day"] if own else found.get("day", about["day"])
         if own:
-            parts.append(f"`{group}` is of {day}, with: {in_words(own)}")
+            parts.append(f"`{group}` was measured on {day}: {in_words(own)}")
         elif day != about["day"]:
-            parts.append(f"`{group}` is of {day}.")
+            parts.append(f"`{group}` was measured on {day}.")
     absent = [group for group in SECTIONS if group not in results.groups]
     if absent:
         names = ", ".join(f"`{group}`" for group in absent)
@@ -85,7 +86,7 @@ def _goals(results: Results) -> str:
     for group, row in results.rows():
         value, spread, goal, verdict = cells(row)
         rows.append([group, row.what, value, spread, goal, verdict, row.best])
-    return table(["group", "what", "value", "range", "goal", "", "made of"], rows, left=2)
+    return table(["group", "measurement", "value", "range", "goal", "", "computed from"], rows, left=2)
 
 
 def svg(chart: Any) -> str:

@@ -1,4 +1,4 @@
-"""Two processes against one on the synthetic figures of `lpb reproduce`: by the clock, so for an idle machine."""
+"""Speed-up by two processes on the synthetic figures of `lpb reproduce`; wall time, so it needs an idle machine."""
 
 import os
 import tempfile
@@ -16,7 +16,7 @@ GOAL = 1.6
 
 
 def figures(jobs: int, draws: int | None = None) -> Ran:
-    """Draw the figures with so many processes of one thread each, and with as many draws as they have by themselves."""
+    """Run the figures in `jobs` processes of one thread each, with their default number of draws or with `draws`."""
     with tempfile.TemporaryDirectory() as folder:
         out = str(Path(folder) / "results")
         fewer = () if draws is None else ("--draws", str(draws))
@@ -24,7 +24,7 @@ def figures(jobs: int, draws: int | None = None) -> Ran:
 
 
 def measured(draws: int | None = None) -> Measured:
-    """Draw them with one process and with two, in turn; the best of each counts. The first of all may compile."""
+    """Run them with one process and with two, in turn, after a run that compiles; the best of each counts."""
     load = os.getloadavg()[0]
     runs: dict[int, list[Ran]] = {jobs: [] for jobs in JOBS}
     say("compiling")
@@ -34,7 +34,7 @@ def measured(draws: int | None = None) -> Measured:
             say(f"figures with --jobs {jobs} ({number} of {REPEATS})")
             runs[jobs].append(figures(jobs, draws))
     one, two = (np.array([run.seconds for run in runs[jobs]]) for jobs in JOBS)
-    row: Row = ratio("two processes against one on the synthetic figures, idle machine", one, two, GOAL)
+    row: Row = ratio("speed-up by two processes on the synthetic figures, idle machine", one, two, GOAL)
     records: list[dict[str, Value]] = []
     for jobs in JOBS:
         best = min(runs[jobs], key=lambda run: run.seconds)

@@ -1,4 +1,4 @@
-"""The table of README.md, between two marks, from benchmarks/results.json."""
+"""The speed table of README.md, between two markers, written from benchmarks/results.json."""
 
 from benchmarks.markdown import table, times
 from benchmarks.results import Results
@@ -16,7 +16,7 @@ SHOWN = {
     ): "simulator against the scikit-learn loop, 5 states, 10 actions",
     ("core", "Agent ask + tell vs SciPy loop, m=5 k=10"): "`Agent` ask + tell, checks included, against the SciPy loop",
     ("decide", "decide vs a loop of agents, k=10, m=5, 10 tried"): (
-        "`decide` for people with ten outcomes, with chance, runner-up and expected reward, against a loop of agents"
+        "`decide` for people with ten outcomes, with probability, runner-up and forecast, against a loop of agents"
     ),
     ("decide", "decide vs SciPy loop, k=10, m=5, 10 tried"): "… against one fit per state with SciPy",
     ("recovery", "pair counts vs scipy.sparse, MovieLens-32M shape"): (
@@ -26,27 +26,27 @@ SHOWN = {
         "Bradley-Terry at 1,132 actions against choix's `ilsr_pairwise_dense`"
     ),
 }
-"""Rows of the results by group, and their words for a reader."""
+"""Rows of the results by group, with their text in the table."""
 
 
 def block(results: Results) -> str:
-    """Return the marks and the table between them."""
+    """Return the table with its markers."""
     rows = [[words, times(results.row(*which).value)] for which, words in SHOWN.items()]
     days = sorted({results.groups[group].get("day", results.about["day"]) for group, _ in SHOWN})
-    head = [f"processor time, best of interleaved repeats, {' to '.join(dict.fromkeys((days[0], days[-1])))}", "ratio"]
+    head = [f"CPU time, best of interleaved repeats, {' to '.join(dict.fromkeys((days[0], days[-1])))}", "ratio"]
     return f"{BEGIN}\n{table(head, rows)}\n{END}"
 
 
 def renewed(text: str, results: Results) -> str:
-    """Return a text with its block written anew.
+    """Return a text with an updated table.
 
     >>> renewed("no marks", Results({}, {}))
     Traceback (most recent call last):
     ...
-    SystemExit: README.md has lost the marks of its table of speed; put them back
+    SystemExit: README.md has no markers of the speed table; restore them
     """
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):
-        raise SystemExit("README.md has lost the marks of its table of speed; put them back")
+        raise SystemExit("README.md has no markers of the speed table; restore them")
     return f"{before}{block(results)}{after}"

@@ -1,8 +1,8 @@
-"""Recommenders of `implicit` and `surprise`, at work for people whom no fit has seen.
+"""Recommenders of `implicit` and `surprise`, applied to people outside the training set.
 
-Each is fitted to the same ratings, and scores every action for a person from the rewards of what they had so far: the
-information that policies and `evaluate`'s references have. How a person is taken in after the fit is the package's own
-way where it has one, and written out from its formula where it has none; `folds` says which.
+Each is fitted to the same ratings, and scores every action for a person from the rewards of the actions played so far:
+the same information as that of policies and of the references of `evaluate`. A new person is added with the package's
+own method if it has one; otherwise its formula is reimplemented here. `folds` says which.
 """
 
 import warnings
@@ -19,16 +19,16 @@ from lpbandits.data import Ratings
 from lpbandits.typing import FloatArray
 
 Score: TypeAlias = Callable[[FloatArray], FloatArray]
-"""From people × actions of rewards, NaN where nothing was told yet, to as many scores."""
+"""From rewards (people × actions, NaN if not yet observed) to scores of the same shape."""
 Settings: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Recommender:
-    """A way to fit, in two steps, of which the second is timed; and the settings to choose from."""
+    """A fit in two steps, of which the second is timed, and the settings to select from."""
 
     form: Callable[[Ratings, Settings], Any]
-    """What the package takes, made of the log."""
+    """Convert the log to the input format of the package."""
     fit: Callable[[Any, Settings], Score]
     grid: Mapping[str, tuple[Any, ...]]
     folds: str
@@ -39,7 +39,7 @@ class Recommender:
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Ratings as the weights of implicit feedback: as they are, or 1 where a rating is above the log's mean."""
+    """Ratings as weights of implicit feedback: the ratings themselves, or 1 for ratings above the log's mean."""
 
     matrix: Any
     middle: float
@@ -54,8 +54,8 @@ class Weights:
         shape = (len(log.people), len(log.actions))
         return cls(sparse.csr_matrix((values.astype(np.float32), places), shape=shape), middle, liked)
 
-    def told(self, rewards: FloatArray) -> Any:
-        """Return the same of rewards told."""
+    def observed(self, rewards: FloatArray) -> Any:
+        """Return observed rewards in the same form."""
         values = np.nan_to_num(rewards)
         return sparse.csr_matrix((values > self.middle).astype(np.float32) if self.liked else values.astype(np.float32))
 
@@ -64,9 +64,9 @@ def implicit_items(kind: str) -> Callable[[Weights, Settings], Score]:
     def fit(given: Weights, settings: Settings) -> Score:
         model = getattr(peer("implicit.nearest_neighbours"), kind)(K=settings["K"], num_threads=1)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on a form that it makes itself
+            warnings.simplefilter("ignore")  # about a matrix format that it creates itself
             model.fit(given.matrix, show_progress=False)
-        return lambda rewards: np.asarray((given.told(rewards) @ model.similarity).todense(), dtype=np.float64)
+        return lambda rewards: np.asarray((given.observed(rewards) @ model.similarity).todense(), dtype=np.float64)
 
     return fit
 
@@ -78,14 +78,14 @@ def implicit_als(given: Weights, settings: Settings) -> Score:
     model.fit(given.matrix, show_progress=False)
 
     def score(rewards: FloatArray) -> FloatArray:
-        people = model.recalculate_user(np.arange(len(rewards)), given.told(rewards))
+        people = model.recalculate_user(np.arange(len(rewards)), given.observed(rewards))
         return np.asarray(people @ model.item_factors.T, dtype=np.float64)
 
     return score
 
 
-def trainset(log: Ratings, settings: Settings) -> Any:  # noqa: ARG001 - all forms are made alike
-    """Return the log as surprise takes it; its inner numbers of actions are ours."""
+def trainset(log: Ratings, settings: Settings) -> Any:  # noqa: ARG001 - all conversions have the same arguments
+    """Return the log as a `surprise.Trainset` with the same indices of actions."""
     surprise = peer("surprise")
     rows = zip(log.owner.tolist(), log.action.tolist(), log.rating.tolist(), strict=True)
     people: dict[int, list[tuple[int, float]]] = {}
@@ -103,16 +103,17 @@ def surprise_knn(given: Any, settings: Settings) -> Score:
     options = {"name": settings["name"], "user_based": False, "shrinkage": settings.get("shrinkage", 100)}
     model = peer("surprise").KNNBaseline(k=settings["k"], sim_options=options, verbose=False)
     model.fit(given)
-    near = np.maximum(model.sim, 0.0)  # it leaves out neighbours of no likeness; no one sees more than k actions
+    # it ignores neighbours without positive similarity; its limit of k neighbours is never reached
+    near = np.maximum(model.sim, 0.0)
     np.fill_diagonal(near, 0.0)
     base = given.global_mean + model.bi
 
     def score(rewards: FloatArray) -> FloatArray:
-        told = ~np.isnan(rewards)
-        away = np.where(told, rewards - base, 0.0)
-        own = away.sum(axis=1) / (15 + told.sum(axis=1))  # its baseline of a person, by least squares
-        away = np.where(told, away - own[:, None], 0.0)
-        size = told @ near
+        observed = ~np.isnan(rewards)
+        away = np.where(observed, rewards - base, 0.0)
+        own = away.sum(axis=1) / (15 + observed.sum(axis=1))  # its least-squares baseline of a person
+        away = np.where(observed, away - own[:, None], 0.0)
+        size = observed @ near
         return np.asarray(base + own[:, None] + np.divide(away @ near, size, out=np.zeros_like(size), where=size > 0))
 
     return score
@@ -127,10 +128,12 @@ def surprise_svd(given: Any, settings: Settings) -> Score:
     def score(rewards: FloatArray) -> FloatArray:
         out = np.empty(rewards.shape)
         for row, own in enumerate(rewards):
-            told = np.flatnonzero(~np.isnan(own))
-            seen = factors[told]
-            ridge = settings["reg_all"] * max(len(told), 1) * np.eye(factors.shape[1])
-            out[row] = base + factors @ np.linalg.solve(seen.T @ seen + ridge, seen.T @ (own[told] - base[told]))
+            observed = np.flatnonzero(~np.isnan(own))
+            seen = factors[observed]
+            ridge = settings["reg_all"] * max(len(observed), 1) * np.eye(factors.shape[1])
+            out[row] = base + factors @ np.linalg.solve(
+                seen.T @ seen + ridge, seen.T @ (own[observed] - base[observed])
+            )
         return out
 
     return score

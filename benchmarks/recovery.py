@@ -1,4 +1,4 @@
-"""Counting pairs and fitting Bradley-Terry models, against scipy.sparse and choix."""
+"""Counting pairs and fitting Bradley-Terry models, compared with scipy.sparse and choix."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ PEOPLE, ACTIONS, RATINGS, STATES = 42_197, 8_777, 19_832_758, 5
 
 
 def blocks(people: int, seed: int, size: int = 500) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-    """Yield person, action, rating of `size` people at a time: ten levels, five tastes, popularity as in film logs."""
+    """Yield person, action and rating by person: ten rating values, five states, popularity as in film logs."""
     rng = np.random.default_rng(seed)
     popularity = -0.75 * np.log(np.arange(1, ACTIONS + 1) + 30.0)
     quality = rng.normal(0, 0.5, ACTIONS)
@@ -30,8 +30,8 @@ def blocks(people: int, seed: int, size: int = 500) -> Iterator[tuple[IntArray, 
         for n in range(here):
             count = int(np.clip(np.exp(rng.normal(typical, spread)), 30, ACTIONS - 1))
             rated = np.argpartition(-keys[n], count)[:count]
-            liking = taste[(first + n) % STATES, rated] + rng.normal(0, 0.8, count)
-            level = np.clip(np.rint(2 * (3.5 + rng.normal(0, 0.4) + liking)) / 2, 0.5, 5.0)
+            preference = taste[(first + n) % STATES, rated] + rng.normal(0, 0.8, count)
+            level = np.clip(np.rint(2 * (3.5 + rng.normal(0, 0.4) + preference)) / 2, 0.5, 5.0)
             yield np.full(count, first + n), rated.astype(np.int64), level
 
 
@@ -41,7 +41,7 @@ def generated(people: int, seed: int = 0) -> tuple[IntArray, IntArray, FloatArra
 
 
 def sparse_products(log: Ratings) -> FloatArray:
-    """2 × wins + ties by one pair of sparse products per level, as one would write it with SciPy."""
+    """Return 2 × wins + ties by one pair of sparse products per rating value, a plain SciPy implementation."""
     total = sparse.csr_array((len(log.actions), len(log.actions)), dtype=np.int32)
     for level in np.unique(log.rating):
         at = log.matrix((log.rating == level).astype(np.int32))
@@ -55,7 +55,7 @@ def sparse_products(log: Ratings) -> FloatArray:
 
 
 def counting() -> list[Row]:
-    """One cluster of a tenth of the MovieLens-32M shape."""
+    """Count the pairs of one state, for a tenth of the people of MovieLens-32M's shape."""
     person, action, rating = generated(PEOPLE // 10)
     mine = person % STATES == 0
     log = Ratings.from_arrays(person[mine], action[mine], rating[mine], actions=range(ACTIONS))

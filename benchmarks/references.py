@@ -1,9 +1,9 @@
-"""`evaluate`'s references against `implicit` and `surprise`: the same people, the same information, the same replay.
+"""References of `evaluate` compared with `implicit` and `surprise`: same people, same information, same replay.
 
-As in `lpb.evaluate`: some people are fitted, others choose every setting (a peer's as ours), and the rest are replayed
-once. A person gets only what they really rated, each action once, and the reward is their rating; whoever chooses knows
-the rewards of what they had so far and nothing else of the person. Where scores tie, as before the first reward, what
-is popular decides.
+As in `lpb.evaluate`, models are fitted to a training set, all settings are selected on a development set, and the
+report set is replayed once. A person gets only actions that they rated, each once, and the reward is the rating. A
+recommender knows only the rewards of the actions played so far. Popularity breaks ties, and decides before the first
+reward.
 """
 
 import os
@@ -21,8 +21,7 @@ from benchmarks.recommenders import RECOMMENDERS, Score, Settings
 from lpbandits.data import Ratings
 from lpbandits.evaluation.baselines import REFERENCES
 from lpbandits.evaluation.contestants import Contest, Knowledge, mean_score
-from lpbandits.evaluation.replay import LEAST, Replay, mean_scores
-from lpbandits.evaluation.split import split
+from lpbandits.evaluation.replay import MIN_RATINGS_ONCE, Replay, mean_scores, split
 from lpbandits.fit import TwoStage, fit_states
 from lpbandits.fit.taste.moments import moments
 from lpbandits.fit.taste.popularity import informative
@@ -35,20 +34,20 @@ BESIDE = Path(__file__).parents[2] / "shared" / "data"
 
 
 def made_up(people: int = 2000, actions: int = 300, seed: int = 0) -> Ratings:
-    """Return ratings 1 to 5 by people of five states with tastes of their own, who rate what is known the more."""
+    """Return synthetic ratings, 1 to 5: five states, individual preferences, popular actions rated more often."""
     rng = np.random.default_rng([seed, 4])
-    liking = 0.5 * rng.normal(size=actions) + 0.5 * rng.normal(size=(5, actions))
+    preference = 0.5 * rng.normal(size=actions) + 0.5 * rng.normal(size=(5, actions))
     own = rng.normal(size=(people, 4)) @ rng.normal(0, 0.3, (4, actions))
     known = 0.6 * np.clip((np.arange(actions) + 10.0) ** -0.5 * 4, 0.05, 1.0)
     person, action = np.nonzero(rng.random((people, actions)) < known)
     level, scale = 3.3 + 0.4 * rng.normal(size=people), np.exp(0.25 * rng.normal(size=people))
-    value = (liking[rng.integers(0, 5, people)] + own)[person, action] + 0.7 * rng.normal(size=len(person))
+    value = (preference[rng.integers(0, 5, people)] + own)[person, action] + 0.7 * rng.normal(size=len(person))
     return Ratings.from_arrays(person, action, np.clip(np.rint(level[person] + scale[person] * value), 1, 5))
 
 
 def logs() -> dict[str, Ratings]:
-    """Return the made-up log, and the small MovieLens where it is: `LPB_DATA` names the folder that holds it."""
-    found = {"made-up log": made_up()}
+    """Return the synthetic log and, if it is in the folder `LPB_DATA`, MovieLens latest-small."""
+    found = {"synthetic log": made_up()}
     folder = Path(os.environ.get("LPB_DATA", BESIDE)) / "ml-latest-small"
     if folder.is_dir():
         found["MovieLens latest-small"] = lpb.read_ratings(folder, min_person=20, min_action=20)
@@ -56,30 +55,30 @@ def logs() -> dict[str, Ratings]:
 
 
 def played(score: Score, popular: FloatArray, replay: Replay) -> FloatArray:
-    """Return the rewards, people × rounds, of taking the highest score in every round; popularity settles ties."""
+    """Return the rewards, people × rounds, of playing the highest score in every round; popularity breaks ties."""
     out = np.full((len(replay), replay.max_rounds), np.nan)
     for start in range(0, len(replay), TOGETHER):
         given = replay.recorded[start : start + TOGETHER]
-        rows, told, left = np.arange(len(given)), np.full(given.shape, np.nan), ~np.isnan(given)
+        rows, observed, left = np.arange(len(given)), np.full(given.shape, np.nan), ~np.isnan(given)
         for t in range(replay.max_rounds):
-            values = np.where(left, score(told), -np.inf)
+            values = np.where(left, score(observed), -np.inf)
             best = values == values.max(axis=1, keepdims=True)
             chosen = np.argmax(np.where(best & left, popular, -np.inf), axis=1)
-            told[rows, chosen] = out[start : start + TOGETHER, t] = given[rows, chosen]
+            observed[rows, chosen] = out[start : start + TOGETHER, t] = given[rows, chosen]
             left[rows, chosen] = False
     return out
 
 
 class Match:
-    """One log: who is fitted, who chooses settings, and who is replayed."""
+    """One log with its training, development and report sets, and the results on it."""
 
     def __init__(self, name: str, log: Ratings) -> None:
         self.name, self.log = name, log
-        parts = split(log, least=LEAST[True], seed=0)
+        parts = split(log, least=MIN_RATINGS_ONCE, seed=0)
         self.fitted, self.known = log.subset(parts.fitted), log.subset(parts.known)
         self.development = Replay.of(log, parts.development, rounds=ROUNDS)
         self.report = Replay.of(log, parts.report, rounds=ROUNDS)
-        self.contest = Contest(OURS, 0, Executor(threads=1), 1)
+        self.contest = Contest(OURS, 0, Executor(threads=1))
         model = fit_states(self.known, TwoStage(scale="cosine", seed=0), states=5).model
         self.all_known = Knowledge.of(model, self.known)
         self.scores: dict[str, FloatArray] = {}
@@ -88,7 +87,7 @@ class Match:
         self.settings: dict[str, str] = {}
 
     def ours(self) -> None:
-        """Choose the constants of our references, fit and replay them, and replay popularity and a taste."""
+        """Select the constants of our references, fit and replay them, and replay popularity and taste."""
         seen = moments(self.fitted.subset(informative(self.fitted)))
         say(f"{self.name}: {', '.join(REFERENCES)}")
         constants = self.contest.tune(seen, self.development)
@@ -106,7 +105,7 @@ class Match:
         return REFERENCES[name].recommender(moments(self.known.subset(informative(self.known))), *constants)
 
     def theirs(self) -> dict[str, str]:
-        """Do so for the peers; return why some cannot take part."""
+        """Select, fit and replay the other packages; return the reasons why some are missing."""
         missing = {}
         for name, maker in RECOMMENDERS.items():
             say(f"{self.name}: {name}")
@@ -123,7 +122,7 @@ class Match:
         return missing
 
     def _value(self, name: str, settings: Settings) -> float:
-        """Return how settings do with development people; those under which all scores tie are none of the peer's."""
+        """Return the mean score of settings on the development set; −∞ if all scores tie."""
         maker = RECOMMENDERS[name]
         score = maker.fit(maker.form(self.fitted, settings), settings)
         scores = self._scored(score, self.development)
@@ -134,13 +133,13 @@ class Match:
         return replay.scores(played(score, self.all_known.popularity, replay))
 
     def _replayed(self, name: str, replay: Callable[[], FloatArray]) -> None:
-        """Keep the scores of a first replay, which may compile, and the time of a second."""
+        """Store the scores of a first replay, which may compile, and the time of a second."""
         self.scores[name] = mean_scores(replay())
         self.seconds[name] = processor_seconds(replay)
 
     def records(self) -> list[dict[str, Value]]:
-        """Time the fits in turn, and put everything together; differences are between the same people."""
-        say(f"{self.name}: fits, in turn")
+        """Time the fits, interleaved, and return all results; differences are paired by person."""
+        say(f"{self.name}: fits")
         took = dict(zip(self.fits, interleaved(*self.fits.values(), repeats=3).min(axis=1).tolist(), strict=True))
         decisions = int(self.report.rounds.sum())
         records: list[dict[str, Value]] = []

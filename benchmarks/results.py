@@ -1,4 +1,4 @@
-"""What a run found, as it is kept: benchmarks/results.json, from which the page and its charts are made."""
+"""Stored results: benchmarks/results.json, from which the page and its charts are made."""
 
 import json
 import math
@@ -15,7 +15,7 @@ DIGITS = 4
 
 
 class Results:
-    """Groups by name, each with its rows and tables, and what they were measured on."""
+    """Groups by name, each with rows and tables, and a description of the machine and versions."""
 
     def __init__(self, about: dict[str, Any], groups: dict[str, Any]) -> None:
         self.about, self.groups = about, groups
@@ -27,9 +27,9 @@ class Results:
 
     @classmethod
     def begin(cls, place: Path = PLACE, now: dict[str, Any] | None = None) -> "Results":
-        """Return the last account, to which groups are added; those that are not measured anew stay.
+        """Return the stored results, to which new groups are added; groups that are not measured again are kept.
 
-        If the last run was on another machine, or with other versions, its groups say so from now on.
+        If they come from another machine or other versions, their description is stored with each group.
         """
         here = now or about()
         if not place.exists():
@@ -39,7 +39,7 @@ class Results:
         return cls(here, {name: {**old, **group} for name, group in last.groups.items()})
 
     def add(self, name: str, measured: Measured, place: Path = PLACE) -> None:
-        """Put a group in its place and write everything: what is measured is not lost if the next group fails."""
+        """Add a group and write the file, so that nothing is lost if the next group fails."""
         rows = [replace(row, value=rounded(row.value), spread=_both(row.spread)) for row in measured.rows]
         self.groups[name] = {
             "day": self.about["day"],
@@ -59,7 +59,7 @@ class Results:
                 yield group, Row(**{key: value for key, value in one.items() if key != "met"})
 
     def row(self, group: str, what: str) -> Row:
-        """Return a measured number by its group and its words.
+        """Return a row by its group and its text.
 
         >>> Results.read().row("core", "simulator vs SciPy loop, m=5 k=10").unit
         '×'
@@ -67,7 +67,7 @@ class Results:
         return next(row for name, row in self.rows() if (name, row.what) == (group, what))
 
     def table(self, name: str) -> list[dict[str, Any]]:
-        """Return a table by name, whatever its group; empty if it was not measured."""
+        """Return a table of any group by name; empty if it was not measured."""
         for group in self.groups.values():
             if name in group["tables"]:
                 found: list[dict[str, Any]] = group["tables"][name]
@@ -76,7 +76,7 @@ class Results:
 
 
 def alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Say whether two runs were on the same machine with the same packages, as far as both tell.
+    """Return whether two runs have the same machine and the same versions of the packages that both list.
 
     >>> alike({"cores": 2, "versions": {"a": "1"}}, {"day": "2", "cores": 2, "versions": {"a": "1", "b": "1"}})
     True
@@ -87,7 +87,7 @@ def alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def rounded(value: float) -> float:
-    """Return a number to four digits: more would be noise.
+    """Round to four significant digits; more would be noise.
 
     >>> rounded(0.123456), rounded(98765.4)
     (0.1235, 98770.0)

@@ -1,4 +1,4 @@
-"""The sections of docs/benchmarks.md: what was asked, how, and what came out, of the tables in results.json."""
+"""The sections of docs/benchmarks.md, written from the tables in results.json."""
 
 from collections.abc import Callable
 
@@ -8,6 +8,7 @@ from benchmarks.charts import burns_in
 from benchmarks.markdown import Records, figure, missing, pivot, small, table, times
 from benchmarks.measure import seconds
 from benchmarks.results import Results
+from benchmarks.start import REPEATS as START_REPEATS
 
 OURS = "lpbandits"
 
@@ -16,27 +17,28 @@ def thompson(results: Results) -> str:
     played = [one for one in results.table("thompson-simulation") if not burns_in(one)]
     simulated = pivot(played, along="k", value="µs", unit=1e-6, ours=OURS)
     return f"""
-Every action has a mean with the prior N(0, 100²), and rewards have noise 1: `lpb.TS`, as it is registered. Peers
-get the same prior and noise where they take them, and otherwise the settings in which they do best here.
+`lpb.TS` has its default settings: the prior of every mean is N(0, 100²), and rewards have noise 1. Other packages get
+the same prior and noise if they accept them, otherwise the settings with the least regret here. k is the number of
+actions.
 
-**One decision**, ask and tell, when every action was tried twice:
+**One decision**: ask and tell, after every action was tried twice.
 
 {pivot(results.table("thompson-decision"), along="k", value="µs", unit=1e-6, ours=OURS)}
 
 ![Time of one decision by the number of actions](benchmarks/thompson-decision.svg)
 
-**A simulation** of 200 rounds, per decision: `lpb.simulation.rollout` on one thread; numpy for all people at once,
-the fastest loop that it allows; and each package in a loop of its own. Whoever needs more than two seconds for it
-played the first rounds only. river's first k rounds are its burn-in, in which it decides nothing.
+**A simulation** of 200 rounds; times are per decision. lpbandits is `lpb.simulation.rollout` on one thread. The fastest
+numpy loop plays one round of all people at once. Each other package plays in a plain loop; packages that need more than
+two seconds play only the first rounds. river's first k rounds are its burn-in, in which it makes no decisions.
 
 {simulated}
 
 ![Time of a decision in a simulation by the number of actions](benchmarks/thompson-simulation.svg)
 
-**The regret each reaches** with the same people and the same random draws (the paper's world, each person
-on their own scale and with an ordering of their own). The difference from the numpy loop is between the same people;
-± 0.0 means the very same draws. Slow packages met fewer people. [The goals](#all-goals) compare ours with the loop over
-20 times as many.
+**Regret**, with the same people and the same random draws (the paper's world; each person has an individual scale and
+ordering). The last column is the difference from the numpy loop, paired by person; ± 0.0 means identical decisions.
+Slow packages were run on fewer people. [The goals](#all-goals) compare lpbandits with the numpy loop on 20 times as
+many people.
 
 {_regrets(results.table("thompson-regret"))}
 
@@ -59,7 +61,7 @@ def _regrets(records: Records) -> str:
         rows.append(
             [one["who"], f"{one['k']}", f"{one['rounds']}", f"{one['people']:,}", found, f"{one['sd']:.0f}", gap]
         )
-    return table(["", "k", "rounds", "people", "regret ± s.e.", "sd over people", "less the exact loop's"], rows)
+    return table(["", "k", "rounds", "people", "regret ± s.e.", "sd over people", "minus the numpy loop"], rows)
 
 
 def _reasons(records: Records) -> str:
@@ -71,25 +73,27 @@ def _burn_ins(records: Records) -> str:
         return ""
     found = ", ".join(f"{one['burn_in']}: {one['regret']:.0f} ± {one['se']:.0f}" for one in records)
     best = min(records, key=lambda one: float(one["regret"]))["burn_in"]
-    return f"Regret of river by its `burn_in`, with other people: {found}. The best is {best}."
+    return f"Regret of river by `burn_in`, on other people: {found}. The best value is {best}."
 
 
 def growth(results: Results) -> str:
     return f"""
-The loops are those that anyone would write: `scipy.optimize.isotonic_regression`, or scikit-learn's
-`IsotonicRegression`, per state per round, fitted to tried actions only. One decision, and how many times the
-simulator's:
+The loops are straightforward implementations: they call `scipy.optimize.isotonic_regression`, or scikit-learn's
+`IsotonicRegression`, for each state in each round, with the tried actions only. The table has the time of one decision
+and, in parentheses, its ratio to the simulator's. m is the number of states, k the number of actions.
 
 {_grid(results.table("growth-grid"))}
 
 ![Time of lpbTS by people, rounds, states and actions, with fitted lines](benchmarks/growth.svg)
 
-**Exponents** b of time ≈ a · size^b, by least squares of the logarithms: all of the time by people and rounds, that
-of one decision by states (20 actions) and actions (5 states). Each holds over the sizes in brackets; a line that bends
-has two, with the bend where it fits best. By states, the fixed cost of an `Agent` hides at first what each state
-adds. When actions grow, the set of tried ones does not: lpbTS plays only what some state likes best. What is left of k
-in the simulator is finding each person's best action, once a person, to know the regret; the loops' fixed costs hide
-theirs until there are thousands.
+**Exponents** b of time ≈ a · size^b are least-squares fits to the logarithms. They are for the total time by people and
+rounds, and for the time of one decision by states (with 20 actions) and by actions (with 5 states). Each exponent holds
+over the sizes in parentheses; a line with a bend has two exponents, and the bend is placed where the fit is best.
+
+- *States*: with few states, the fixed cost of an `Agent` exceeds the cost of its states.
+- *Actions*: the set of tried actions does not grow with k, because lpbTS plays only the best actions of states. The
+  simulator's time still grows slightly, because it finds the best action of each person once to compute the regret. The
+  fixed costs of the loops exceed their cost per action up to thousands of actions.
 
 {_exponents(results.table("growth-points"))}
 """
@@ -125,16 +129,16 @@ def _exponent(points: Records, along: str) -> str:
 def bradley_terry(results: Results) -> str:
     records = results.table("bradley-terry")
     return f"""
-Planted utilities are standard normal, every pair met 20 times. Everybody gets the comparisons in the form they
-take, made before the clock runs. `prior` marks a Gaussian prior of deviation 1 on utilities; the others maximise
-the likelihood alone. The error is the root mean square from the planted utilities. The distance is the largest of a
-utility from the optimum of the package's own criterion, found by Newton's method with a dense Hessian.
+The true utilities are standard normal, and every pair is compared 20 times. Each package gets its own input format,
+prepared before timing starts. `prior` marks a Gaussian prior with standard deviation 1 on utilities; the other fits
+maximise the likelihood. *Error* is the root mean square difference from the true utilities. *Distance* is the largest
+difference of a utility from the optimum of the package's objective, computed by Newton's method with a dense Hessian.
 
 {_fits(records)}
 
 ![Time of a fit by the number of actions](benchmarks/bradley-terry.svg)
 
-**An action that never wins** has no finite utility without a prior. One of 20 actions lost all of its comparisons:
+**An action that never wins** has no finite utility without a prior. Here one of 20 actions lost all of its comparisons:
 
 {_never(results.table("bradley-terry-never"))}
 """
@@ -162,7 +166,9 @@ def _fits(records: Records) -> str:
 def _never(records: Records) -> str:
     rows = [[one["who"], one["outcome"], figure(one["utility"]), small(one["others off"])] for one in records]
     return table(
-        ["", "what comes back", "its utility, less the others' mean", "others from their optimum"], rows, left=2
+        ["", "result", "its utility minus the mean of the others", "distance of the others from their optimum"],
+        rows,
+        left=2,
     )
 
 
@@ -172,21 +178,21 @@ def references(results: Results) -> str:
         mine = [one for one in results.table("references") if one["log"] == log["log"]]
         parts.append(
             f"**{log['log']}**: {log['ratings']:,} ratings of {log['actions']:,} actions by {log['people']:,} people; "
-            f"{log['fitted']:,} were fitted, {log['development']:,} chose settings and then were fitted, too, and "
-            f"{log['replayed']:,} were replayed.\n\n{_scores(mine)}"
+            f"{log['fitted']:,} are in the training set, {log['development']:,} were used to select settings and then "
+            f"added to the training set, and {log['replayed']:,} are replayed.\n\n{_scores(mine)}"
         )
     return f"""
-The protocol is that of [`lpb evaluate`](commands/evaluate.md). All have the same information: the ratings of the
-people fitted, and of a replayed person nothing but the rewards of what they had so far. They choose among what the
-person rated, each action once, for at most 20 rounds; scores are in units of the person's own ratings. Settings of
-peers were chosen by the same development people as the constants of ours. Before the first reward, and in ties,
-what is popular decides; a setting under which all scores of a peer tie is not chosen. `taste` has five states and
-the settings that a fit takes by itself.
+The protocol is that of [`lpb evaluate`](commands/evaluate.md). All recommenders have the same information: the ratings
+of the training set and, of a replayed person, only the rewards of the actions played so far. They choose among the
+actions that the person rated, each once, for at most 20 rounds. Scores are (mean reward − the person's mean rating) /
+the person's standard deviation. The settings of all recommenders are selected on the same development set. Popularity
+breaks ties, and decides before the first reward; settings under which all scores of a package tie are not selected.
+`taste` comes from a fit with five states and default settings.
 
-`implicit` is made for clicks and purchases, not for ratings: it is told ratings as weights, or which of them are
-above the mean, whichever did better. `surprise` cannot take in a person after the fit: its formulas are written out
-for them, that of KNNBaseline as its own estimate has it, for SVD a ridge regression on its factors with its own
-penalty. Fits are on one thread, of data in the form that the package takes.
+`implicit` is made for clicks and purchases. It gets the ratings as weights, or an indicator of ratings above the mean,
+whichever scored better. `surprise` cannot add a person after fitting, so its formulas are reimplemented for new people:
+KNNBaseline as in its `estimate`, and SVD as a ridge regression on its factors with its own penalty. Fits use one thread
+and data in the package's input format.
 
 {(chr(10) * 2).join(parts)}
 
@@ -201,7 +207,7 @@ def _scores(records: Records) -> str:
         gap = "" if one["who"] == "item-knn" else f"{one['over item-knn']:+.3f} ± {one['its se']:.3f}"
         cells = [f"{one['score']:.3f} ± {one['se']:.3f}", gap, "" if one["fit s"] is None else seconds(one["fit s"])]
         rows.append([one["who"], one["settings"], *cells, seconds(1e-6 * one["µs a decision"])])
-    return table(["", "settings", "score ± s.e.", "over item-knn", "fit", "a decision"], rows, left=2)
+    return table(["", "settings", "score ± s.e.", "minus item-knn", "time of a fit", "of a decision"], rows, left=2)
 
 
 def memory(results: Results) -> str:
@@ -211,22 +217,23 @@ def memory(results: Results) -> str:
         for one in results.table("memory-imports")
     ]
     return f"""
-The most that a process of its own ever held (its resident set). **Long work**, on one thread, with the data and all
-imports in it:
+Peak resident memory of a separate process.
 
-{table(["", "MiB", "processor seconds"], worked)}
+**Long computations**, on one thread, including the data and all imports:
 
-**Many people at a time**: an agent each, Thompson sampling with 10 actions, 20 outcomes told. Ours keeps every
-outcome, so that any of them can be taken back.
+{table(["", "MiB", "CPU seconds"], worked)}
+
+**Many people at once**: one agent per person, Thompson sampling with 10 actions, 20 outcomes each. lpbandits keeps
+every outcome, so that it can be retracted.
 
 {_agents(results.table("memory-agents"))}
 
 ![Memory of one agent](benchmarks/memory-agents.svg)
 
-**An import**; that of lpbandits loads nothing until it is used, so that its cost is in
+**Imports**. lpbandits loads its modules when they are first used, so their cost is part of
 [the first decision](#the-first-decision-of-a-process):
 
-{table(["", "MiB", "processor seconds"], imported)}
+{table(["", "MiB", "CPU seconds"], imported)}
 """
 
 
@@ -239,7 +246,7 @@ def _agents(records: Records) -> str:
         [one["who"], f"{one['agents']:,}", one["missing"] or f"{one['KiB each']:.3g}", _mib(one["peak MiB"])]
         for one in records
     ]
-    return table(["", "agents", "KiB each", "MiB in all"], rows)
+    return table(["", "agents", "KiB per agent", "MiB in total"], rows)
 
 
 def start(results: Results) -> str:
@@ -248,27 +255,27 @@ def start(results: Results) -> str:
         for one in results.table("start")
     ]
     return f"""
-Processor seconds of a new process until one decision is made and told, imports included. `lpbandits` compiles at
-the first call and keeps the machine code; the others have nothing to compile, but for numba alone: a process that
-does nothing but call a function that adds 1.
+CPU seconds of a new process that makes one decision and learns its outcome, including imports. `lpbandits` compiles its
+kernels at the first call and caches the machine code; the other packages do not compile. *numba alone* is a process
+that only compiles and calls a function that adds 1.
 
 {table(["", "nothing compiled", "compiled before"], rows)}
 
-Where the seconds of an `Agent` of lpbTS go, compiled before, in the quickest of as many runs:
+Parts of the time of an `Agent` of lpbTS, compiled before, in the fastest of {START_REPEATS} runs:
 
-{table(["", "processor seconds"], [[one["part"], figure(one["s"])] for one in results.table("start-parts")])}
+{table(["", "CPU seconds"], [[one["part"], figure(one["s"])] for one in results.table("start-parts")])}
 """
 
 
 SECTIONS: dict[str, tuple[str, Callable[[Results], str]]] = {
     "thompson": ("Gaussian Thompson sampling", thompson),
-    "growth": ("lpbTS, and how time grows", growth),
+    "growth": ("lpbTS: time by size", growth),
     "bradley_terry": ("Bradley-Terry", bradley_terry),
     "references": ("Recommenders", references),
-    "fit": ("A whole fit", sections_scale.fit),
+    "fit": ("A complete fit", sections_scale.fit),
     "processes": ("Two processes", sections_scale.processes),
-    "beyond": ("Fits beyond memory", sections_scale.beyond),
+    "beyond": ("Fits of logs larger than memory", sections_scale.beyond),
     "memory": ("Memory", memory),
     "start": ("The first decision of a process", start),
 }
-"""By group: a heading, and what stands below it."""
+"""Heading and text of each group."""

@@ -1,4 +1,4 @@
-"""The sections of docs/benchmarks.md on long work: a whole fit, two processes, and logs beyond memory."""
+"""The sections of docs/benchmarks.md on long computations: a complete fit, two processes, and large logs."""
 
 from benchmarks.markdown import Records, figure, missing, table
 from benchmarks.results import Results
@@ -9,13 +9,13 @@ def fit(results: Results) -> str:
     stages = sorted(results.table("fit-stages"), key=lambda one: -float(one["seconds"]))
     rows = [[one["stage"], figure(one["seconds"], 1)] for one in stages]
     size = f"{whole['ratings']:,} ratings of {whole['actions']:,} actions by {whole['people']:,} people"
-    needed = f"{whole['processor s']:.0f} s of processor time and {whole['GiB']:.1f} GiB at its peak"
+    needed = f"{whole['processor s']:.0f} s of CPU time and {whole['GiB']:.1f} GiB at its peak"
     return f"""
-`lpb fit ratings.parquet --states {whole["states"]}`, as anyone would run it, on a generated log of MovieLens-32M's
-shape in no order: {size}. By the clock, from the start of the process
-to the written model, so that only an idle machine tells anything (load before it: {whole["load"]:.1f}):
-**{whole["seconds"]:.0f} s**, with {needed}. Where the seconds went, as the
-fit itself tells:
+`lpb fit ratings.parquet --states {whole["states"]}`, with default options, on a shuffled synthetic log of
+MovieLens-32M's shape: {size}. Wall time from the start of the
+process to the written model: **{whole["seconds"]:.0f} s**, with {needed}.
+Wall times are meaningful only on an idle machine; its load before the run was {whole["load"]:.1f}. Wall time by stage,
+as the fit reports it:
 
 {table(["stage", "seconds"], rows)}
 """
@@ -28,11 +28,12 @@ def processes(results: Results) -> str:
         for one in records
     ]
     return f"""
-`lpb reproduce regret-curves vary-both vary-states vary-noise --threads 1`, with `--jobs 1` and with
-`--jobs 2`: the same figures to the last bit. By the clock, compiled before, start and charts included; on a machine
-with other work, or with fewer than two free cores, two processes gain less (load before it: {records[0]["load"]:.1f}).
+`lpb reproduce regret-curves vary-both vary-states vary-noise --threads 1`, with `--jobs 1` and with `--jobs 2`. The
+results are bit-identical. Seconds are wall time, with kernels compiled before, including the start of processes and the
+charts. With other load, or fewer than two free cores, two processes gain less (load before the run:
+{records[0]["load"]:.1f}).
 
-{table(["processes", "seconds", "processor seconds", "GiB, all together"], rows)}
+{table(["processes", "seconds", "CPU seconds", "GiB, all processes"], rows)}
 """
 
 
@@ -40,18 +41,19 @@ def beyond(results: Results) -> str:
     records = results.table("beyond")
     return f"""
 `lpb fit 'ratings/*.parquet' --states 5 --max-memory 8GB` on 250,000, 500,000 and a million people with 200 ratings
-each, of 2,000 actions, in Parquet files; a person's ratings are scattered over them ([how](scale.md)). Memory is that
-of all processes together, the highest seen. One log has one model, whoever fits it: its hash is the last column.
+each, of 2,000 actions, in Parquet files; the ratings of a person are spread over many files ([how it works](scale.md)).
+Seconds are wall time, and memory is the observed peak of all processes together. All fits of a log give the same model;
+the last column is its hash.
 
 {_fits(records)}
 
 ![Seconds of a fit by the number of ratings](benchmarks/beyond.svg)
 
-**Slopes**: what a million ratings more cost, by straight lines through these sizes; in brackets, what is left at none.
+**Cost per additional million ratings**, by linear fits to the three sizes; the intercept is in parentheses.
 
 {_slopes(results.table("beyond-slopes"))}
 
-On the disk, a rating took {_most(records, "log bytes")} bytes in the log and, while it was fitted, at most
+On disk, a rating took {_most(records, "log bytes")} bytes in the log and, during a fit, at most
 {_most(records, "scratch bytes")} bytes in the scratch folder.
 {missing(results.table("beyond-missing"))}
 """
@@ -68,7 +70,7 @@ def _fits(records: Records) -> str:
         ]
         for one in records
     ]
-    return table(["", "seconds", "processor seconds", "GiB", "model"], rows)
+    return table(["", "seconds", "CPU seconds", "GiB", "model"], rows)
 
 
 def _slopes(records: Records) -> str:
@@ -77,7 +79,7 @@ def _slopes(records: Records) -> str:
         [one["way"], *(f"{one[f'{kind} a million']:.3g} ({one[f'{kind} at none']:.2g})" for kind in kinds)]
         for one in records
     ]
-    return table(["", "seconds", "processor seconds", "GiB"], rows)
+    return table(["", "seconds", "CPU seconds", "GiB"], rows)
 
 
 def _most(records: Records, name: str) -> str:

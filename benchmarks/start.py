@@ -1,4 +1,4 @@
-"""The first decision of a new process: with nothing compiled before, and with machine code kept from an earlier one."""
+"""The first decision of a new process, with an empty cache of machine code and with a filled one."""
 
 import os
 import tempfile
@@ -20,17 +20,17 @@ lpb.simulate(lpb.SyntheticWorld(states=2, actions=3), ["lpbts"], people=2, round
 """,
     "numba alone: a function that adds 1": """
 import os, pathlib, runpy
-place = pathlib.Path(os.environ["NUMBA_CACHE_DIR"]) / "adding.py"  # numba keeps only what is in a file
+place = pathlib.Path(os.environ["NUMBA_CACHE_DIR"]) / "adding.py"  # numba caches only functions in files
 if not place.exists():
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text("import numba\\n@numba.njit(cache=True)\\ndef add(x):\\n    return x + 1\\nadd(1)\\n")
 runpy.run_path(str(place))
 """,
-    "lpbandits: Agent of TS": START["lpbandits"] + LIVE.format(told=1) + "live(0)\n",
+    "lpbandits: Agent of TS": START["lpbandits"] + LIVE.format(outcomes=1) + "live(0)\n",
 }
 PARTS = """
 import time
-report = {"Python, until the first line": time.process_time()}
+report = {"Python, up to the first line": time.process_time()}
 def until(part):
     report[part] = time.process_time() - sum(report.values())
 import numpy
@@ -43,24 +43,24 @@ lpb.Agent
 until("lpbandits, imports")
 from numba.core.registry import cpu_target
 cpu_target.target_context.refresh()
-until("numba, its tables of what it can compile")
+until("numba, registration of compilable functions")
 agent = lpb.Agent(policy, seed=0)
 agent.tell(agent.ask(), 1.0)
-until("lpbandits, machine code from the cache, and the decision")
+until("lpbandits, loading cached machine code, and the decision")
 """
-"""The first program, part by part; what is left of a process is what Python does before and after."""
+"""The first program, timed in parts; the rest of the process is the start and exit of Python."""
 GOALS = {"lpbandits: Agent of lpbTS": (6.0, 0.6)}
-"""Seconds with nothing compiled, and with everything."""
+"""Goals in seconds: nothing compiled, compiled before."""
 
 
 def once(program: str, cache: str) -> float | str:
-    """Return the processor seconds of a new process whose machine code is kept in a folder."""
+    """Return the CPU seconds of a new process that caches machine code in a folder."""
     needed = run(program, environment={"NUMBA_CACHE_DIR": cache})
     return needed.seconds if isinstance(needed, Child) else needed
 
 
 def parts() -> list[dict[str, Value]]:
-    """Return the processor seconds of each part of a first decision, compiled before: the quickest of several runs."""
+    """Return the CPU seconds of each part of a first decision, compiled before, in the fastest of several runs."""
     say("parts of a first decision")
     with tempfile.TemporaryDirectory() as folder:
         found = [run(PARTS, environment={"NUMBA_CACHE_DIR": folder}) for _ in range(REPEATS + 1)][1:]
@@ -68,7 +68,7 @@ def parts() -> list[dict[str, Value]]:
     if not done:
         raise SystemExit(f"start: a first decision failed: {found[0]}")
     best = min(done, key=lambda one: one.seconds)
-    took = {**best.report, "Python, its start and end": best.seconds - sum(best.report.values())}
+    took = {**best.report, "Python, interpreter start and exit": best.seconds - sum(best.report.values())}
     return [{"part": part, "s": seconds} for part, seconds in took.items()]
 
 
@@ -96,7 +96,7 @@ def measured() -> Measured:
         if name == "lpbandits":
             continue
         say(name)
-        times = [run(start + LIVE.format(told=1) + "live(0)\n") for _ in range(REPEATS)]
+        times = [run(start + LIVE.format(outcomes=1) + "live(0)\n") for _ in range(REPEATS)]
         found = [one.seconds for one in times if isinstance(one, Child)]
         why = next((one for one in times if isinstance(one, str)), "")
         records.append({"who": name, "cold s": None, "warm s": min(found, default=None), "missing": why})

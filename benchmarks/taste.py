@@ -1,7 +1,7 @@
-"""What `taste` gains on real people: `python -m benchmarks.taste MOVIELENS_FOLDER`, the figures of docs/taste.md.
+"""Gain of `taste` on MovieLens, as in docs/taste.md: `python -m benchmarks.taste MOVIELENS_FOLDER`.
 
-Fits half of the people, replays 600 others (or all that are left) for 20 rounds without repeats, and compares with
-popularity and with two references that are no bandits: item kNN and EASE on what is left of ratings after means.
+Fits a model to half of the people, replays 600 others (or all the others) for 20 rounds without repeats, and compares
+with popularity and with two recommenders, item kNN and EASE, on the residuals of ratings.
 """
 
 import argparse
@@ -32,21 +32,21 @@ def standardised(rewards: FloatArray, given: FloatArray) -> FloatArray:
 
 
 def played_by(score: Callable[[list[int], FloatArray], FloatArray], given: FloatArray) -> FloatArray:
-    """Return the rewards of playing, greedily, what a function of the told actions and their rewards scores highest."""
+    """Return the rewards of a greedy player; `score` maps the played actions and their rewards to scores."""
     out = np.empty((len(given), ROUNDS))
     for p, row in enumerate(given):
         allowed = ~np.isnan(row)
-        told: list[int] = []
+        actions_played: list[int] = []
         for t in range(ROUNDS):
-            values = np.where(allowed, score(told, row[told]), -np.inf)
-            told.append(int(np.argmax(values)))
-            allowed[told[-1]] = False
-            out[p, t] = row[told[-1]]
+            values = np.where(allowed, score(actions_played, row[actions_played]), -np.inf)
+            actions_played.append(int(np.argmax(values)))
+            allowed[actions_played[-1]] = False
+            out[p, t] = row[actions_played[-1]]
     return out
 
 
 def references(log: Ratings) -> dict[str, Callable[[list[int], FloatArray], FloatArray]]:
-    """Return item kNN and EASE, with the constants that did best on development people."""
+    """Return item kNN and EASE, with constants selected on a development set."""
     seen = moments(log, people=informative(log))
     norms = np.sqrt(np.diag(seen.products))
     near = seen.products / np.maximum(np.outer(norms, norms), 1e-9) * (seen.raters / (seen.raters + 100))
@@ -55,22 +55,22 @@ def references(log: Ratings) -> dict[str, Callable[[list[int], FloatArray], Floa
     weights = -inverse / np.diag(inverse)
     np.fill_diagonal(weights, 0.0)
 
-    def left(told: list[int], rewards: FloatArray) -> FloatArray:
-        away = (rewards - seen.level) / np.exp(seen.log_scale) - seen.means[told]
+    def left(actions_played: list[int], rewards: FloatArray) -> FloatArray:
+        away = (rewards - seen.level) / np.exp(seen.log_scale) - seen.means[actions_played]
         return np.asarray(away - away.sum() / (len(away) + 3))
 
-    def knn(told: list[int], rewards: FloatArray) -> FloatArray:
-        close = near[:, told]
-        return np.asarray(seen.means + close @ left(told, rewards) / (np.abs(close).sum(axis=1) + 0.3))
+    def knn(actions_played: list[int], rewards: FloatArray) -> FloatArray:
+        close = near[:, actions_played]
+        return np.asarray(seen.means + close @ left(actions_played, rewards) / (np.abs(close).sum(axis=1) + 0.3))
 
-    def ease(told: list[int], rewards: FloatArray) -> FloatArray:
-        return np.asarray(seen.means + 2.0 * left(told, rewards) @ weights[told])
+    def ease(actions_played: list[int], rewards: FloatArray) -> FloatArray:
+        return np.asarray(seen.means + 2.0 * left(actions_played, rewards) @ weights[actions_played])
 
     return {"item kNN": knn, "EASE": ease}
 
 
 def covered(policy: lpb.Policy, people: lpb.worlds.Population, plays: IntArray) -> float:
-    """Return the share of all other rewards within their 80 % intervals, after the rounds played."""
+    """Return the share of all remaining rewards within their 80 % intervals, after the rounds played."""
     shares = []
     for p, actions in enumerate(plays.tolist()):
         agent = lpb.Agent(policy, seed=0)

@@ -1,4 +1,4 @@
-"""The regret bound against the loop that anyone would write: a cut per round, SciPy's isotonic fits."""
+"""The regret bound compared with a straightforward cutting-plane loop with SciPy's isotonic regression."""
 
 from unittest import mock
 
@@ -55,15 +55,15 @@ def against_loop(size: int, goal: float) -> Row:
 
 
 def linear_programs(size: int, people: int) -> Row:
-    """Count the linear programs of a bound to a certified relative error of 1e-6: the most of some people."""
+    """Return the maximum number of linear programs per person for a certified relative error of 1e-6."""
     most = 0
     for draw in range(people):
         own = person(size, draw)
         with mock.patch.object(program, "linprog", wraps=linprog) as counted:
             found = lpb.theory.lower_bound(own.model, 0, own.means[0])
-        assert found.gap <= 1e-6  # noqa: S101 - a benchmark of something else would be worthless
+        assert found.gap <= 1e-6  # noqa: S101 - the count is meaningless without this precision
         most = max(most, counted.call_count)
-    return Row(f"bound: most linear programs of {people} people, k=m={size}", most, 2, at_most=True, unit="")
+    return Row(f"bound: maximum number of linear programs, {people} people, k=m={size}", most, 2, at_most=True, unit="")
 
 
 def rows() -> list[Row]:

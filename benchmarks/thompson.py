@@ -1,4 +1,4 @@
-"""Gaussian Thompson sampling against the field: one decision, a simulation, and the regret each reaches."""
+"""Gaussian Thompson sampling compared with other packages: one decision, a simulation, and regret."""
 
 import time
 from collections.abc import Callable
@@ -17,28 +17,28 @@ from lpbandits.worlds import Population
 OURS = "lpbandits"
 DECISION_GOALS = {10: 0.5, 100: None, 1000: 0.1}
 SIMULATED = {10: 1000, 100: 200, 1000: 40, 8777: 10}
-"""Actions and people."""
+"""Number of people by number of actions."""
 ROUNDS = 200
 REGRET = {10: (200, 1000), 100: (400, 100)}
-"""By actions: rounds, and people at most."""
+"""Rounds and maximum number of people, by number of actions."""
 MANY = 20
-"""Times so many people settle whether ours is the exact algorithm."""
+"""Factor by which more people are used to test that ours is the exact algorithm."""
 BURN_INS = (0, 1, 2, 3, 5)
 BUDGET, FEWEST = 20.0, 8
-"""Processor seconds that a contestant has for its regret, and people it meets at least."""
+"""CPU seconds of a package for its regret, and its minimum number of people."""
 SPARE = 3.0
-"""Rewards lie within so many standard deviations of the means, nearly all: the range that some must be told."""
+"""Nearly all rewards lie within this many standard deviations of the means; some packages need this range."""
 
 
 def people(actions: int, count: int, seed: int = 0) -> Population:
-    """Return people of the paper's world; with very many actions their means keep to a range like that of ratings."""
+    """Return people of the paper's world; with very many actions the means stay in a range like that of ratings."""
     gap = 0.2 if actions < 1000 else 4.0 / actions
     world = lpb.SyntheticWorld(states=1, actions=actions, scale="different", gap=gap, spread=2 * gap)
     return world.draw(people=count, seed=seed)
 
 
 def means_of(actions: int, count: int, seed: int = 0) -> FloatArray:
-    """Return people's means, each in an order of their own: whoever prefers low numbers must not gain by it."""
+    """Return people's means, each in a random order, so that preferring actions with low indices is no advantage."""
     return np.random.default_rng([seed, 8]).permuted(people(actions, count, seed).means, axis=1)
 
 
@@ -47,7 +47,7 @@ def started(make: Make, means: FloatArray, seed: int) -> Player:
 
 
 def installed() -> dict[str, str]:
-    """Return every contestant, with why it cannot take part, or nothing."""
+    """Return every package with the reason why it cannot be measured; empty text if it can."""
     found = {}
     for name in ENTRANTS:
         try:
@@ -64,7 +64,7 @@ def _once(player: Player, means: list[float]) -> None:
 
 
 def decisions(names: list[str]) -> tuple[list[Row], list[dict[str, Value]]]:
-    """Time ask and tell, of a person who has had every action twice."""
+    """Time ask and tell after every action was played twice."""
     rows: list[Row] = []
     records: list[dict[str, Value]] = []
     for k, goal in DECISION_GOALS.items():
@@ -88,7 +88,7 @@ def decisions(names: list[str]) -> tuple[list[Row], list[dict[str, Value]]]:
 
 
 def numpy_at_once(means: FloatArray, rounds: int, seed: int) -> FloatArray:
-    """Play all people at a time, a round at a time; return their regret: numpy at its best."""
+    """Play one round of all people at once, the fastest way in numpy; return their regret."""
     rng = np.random.default_rng(seed)
     counts, sums = np.full(means.shape, PRECISION), np.zeros(means.shape)
     rows, best, regret = np.arange(len(means)), means.max(axis=1), np.zeros(len(means))
@@ -106,7 +106,7 @@ def played(name: str, means: FloatArray, rounds: int, seed: int) -> float:
 
 
 def against(make: Make, means: FloatArray, rounds: int, seed: int) -> float:
-    """Return the regret of a contestant for one person; all contestants face the same random draws."""
+    """Return the regret of a player for one person; all players get the same random draws."""
     player = started(make, means, seed)
     own, best, regret = means.tolist(), float(means.max()), 0.0
     for draw in np.random.default_rng([seed, 9]).standard_normal(rounds).tolist():
@@ -117,7 +117,7 @@ def against(make: Make, means: FloatArray, rounds: int, seed: int) -> float:
 
 
 def simulations(names: list[str]) -> tuple[list[Row], list[dict[str, Value]]]:
-    """Time a decision of whole runs of 200 rounds; whoever needs very long plays the first of them only."""
+    """Time a decision in runs of 200 rounds; slow packages play only the first rounds."""
     rows: list[Row] = []
     records: list[dict[str, Value]] = []
     for k, count in SIMULATED.items():
@@ -132,7 +132,7 @@ def simulations(names: list[str]) -> tuple[list[Row], list[dict[str, Value]]]:
         sizes = [count * ROUNDS, count * ROUNDS, len(few) * ROUNDS]
         who = [OURS, "numpy, all people at once", "numpy, one by one"]
         for name in names if k <= 1000 else []:
-            if name in (OURS, EXACT, "river, as it comes"):
+            if name in (OURS, EXACT, "river, default settings"):
                 continue
             start = time.process_time()
             played(name, some.means[0], 4, 0)
@@ -148,7 +148,7 @@ def simulations(names: list[str]) -> tuple[list[Row], list[dict[str, Value]]]:
 
 
 def regrets(names: list[str]) -> tuple[list[Row], list[dict[str, Value]]]:
-    """Play the same people with all, as many as the budget allows; differences are between the same people."""
+    """Play the same people with all packages, as many as the budget allows; differences are paired by person."""
     rows: list[Row] = []
     records: list[dict[str, Value]] = []
     for k, (rounds, most) in REGRET.items():
@@ -191,12 +191,12 @@ def same_regret(k: int, rounds: int, count: int) -> Row:
     exact = numpy_at_once(some.means, rounds, 0)
     gap, error = float(ours.mean() - exact.mean()), float(np.hypot(_error(ours), _error(exact)))
     best = f"{ours.mean():.2f} - {exact.mean():.2f} = {gap:+.2f} ± {error:.2f}"
-    what = f"TS: regret less the exact loop's, k={k}, {count:,} people"
+    what = f"TS: regret minus that of the exact loop, k={k}, {count:,} people"
     return Row(what, abs(gap) / error, 3.0, at_most=True, unit=" s.e.", best=best)
 
 
 def burn_ins() -> list[dict[str, Value]]:
-    """Return river's regret by its `burn_in`, with people who are not those of the comparison."""
+    """Return river's regret by its `burn_in`, on other people than the comparison."""
     records: list[dict[str, Value]] = []
     means = means_of(10, 200, seed=2)
     for burn_in in BURN_INS:

@@ -1,7 +1,7 @@
-"""Gaussian Thompson sampling as each package has it: all get the same means, noise and prior, as far as they take them.
+"""Gaussian Thompson sampling in each package, with the same means, and the same noise and prior if it accepts them.
 
-Rewards have noise 1, and the prior of every mean is N(0, 100²). Whoever only knows rewards of 0 and 1, or within
-[0, 1], is told the range that rewards have: no user knows that, so it is in their favour.
+Rewards have noise 1, and the prior of every mean is N(0, 100²). Packages for rewards of 0 and 1, or within [0, 1], get
+the true range of rewards, which users would not know: this is in their favour.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from benchmarks.peers import peer
 from lpbandits.typing import FloatArray
 
 PRECISION = 1e-4
-"""Of the prior: 1 / 100²."""
+"""Precision of the prior: 1 / 100²."""
 
 
 class Player(Protocol):
@@ -28,11 +28,11 @@ class Player(Protocol):
         """Learn a reward."""
 
     def begin(self, rewards: FloatArray) -> None:
-        """Learn rewards, k × n, of all actions, before any clock runs."""
+        """Learn rewards, k × n, of all actions, before timing starts."""
 
 
 class OneByOne:
-    """Learns its first rewards as all others."""
+    """A player that learns its first rewards one by one, like all later ones."""
 
     def pull(self) -> int:
         raise NotImplementedError
@@ -70,7 +70,7 @@ class Numpy(OneByOne):
 
 class River(OneByOne):
     burn_in = 1
-    """The best of those that `benchmarks.thompson` tries."""
+    """The value with the least regret among those that `benchmarks.thompson` tries."""
 
     def __init__(self, k: int, seed: int, low: float, high: float, burn_in: int = burn_in) -> None:  # noqa: ARG002
         reward = peer("river.proba").Gaussian()
@@ -86,7 +86,7 @@ class RiverAsItComes(River):
 
 
 class MabwiserLinear:
-    """LinTS with the constant context 1, each action played once to begin with."""
+    """LinTS with the constant context 1; each action is played once at the start."""
 
     def __init__(self, k: int, seed: int, low: float, high: float) -> None:  # noqa: ARG002
         mab = peer("mabwiser.mab")
@@ -134,7 +134,7 @@ class MabwiserBinary:
 
 
 class Mabby(OneByOne):
-    """Its generalised Beta strategy, of rewards put on [0, 1]."""
+    """Its generalised Beta strategy, with rewards rescaled to [0, 1]."""
 
     def __init__(self, k: int, seed: int, low: float, high: float) -> None:
         self.strategy = peer("mabby.strategies.thompson").BetaTSStrategy(general=True)
@@ -168,12 +168,12 @@ class Bayesianbandits:
 
 
 Make: TypeAlias = Callable[[int, int, float, float], Player]
-"""A player of the number of actions, a seed, and the range of rewards."""
+"""From the number of actions, a seed, and the lowest and highest reward, to a player."""
 
 
 @dataclass(frozen=True)
 class Entrant:
-    """A way to get a player, and one sentence on what it really is."""
+    """A constructor of players, and one sentence that describes the algorithm."""
 
     make: Make
     why: str
@@ -186,33 +186,32 @@ ENTRANTS = {
     "lpbandits": Entrant(
         Ours, "is exact: normal prior, known noise; untried actions share one draw of their maximum", exact=True
     ),
-    EXACT: Entrant(Numpy, "is exact: the posterior written out, a normal draw for every action", exact=True),
+    EXACT: Entrant(Numpy, "is exact: the posterior in closed form, and a normal draw for every action", exact=True),
     "river": Entrant(
         River,
-        "draws a reward, not a mean: the spread of its draws is the sample deviation of an action's rewards, which "
-        "does not shrink as they grow in number, and is 0 after the first; `burn_in=1`",
+        "samples a reward instead of a mean: the standard deviation of its samples is that of an action's rewards, "
+        "which does not decrease with their number and is 0 after the first reward; `burn_in=1`",
     ),
-    "river, as it comes": Entrant(
+    "river, default settings": Entrant(
         RiverAsItComes,
-        "is the same with `burn_in=0`: what was never tried counts as exactly 0, so that it keeps to the first action "
-        "whose reward is positive",
+        "has `burn_in=0`: the sample of an untried action is exactly 0, so it keeps playing the first action with a "
+        "positive reward",
     ),
     "MABWiser LinTS": Entrant(
         MabwiserLinear,
-        "has the exact posterior (`alpha=1`, `l2_lambda=1e-4`, constant context), but every action's model has a copy "
-        "of one generator, so that all actions share one draw: it tries less, which pays on average here and spreads "
-        "wider over people. Before an action's first reward its prior variance is λ instead of 1/λ, so each is played "
-        "once first",
+        "has the exact posterior (`alpha=1`, `l2_lambda=1e-4`, constant context), but the models of all actions copy "
+        "one random generator, so that they share one draw: it explores less, which gives lower mean regret here but a "
+        "larger standard deviation over people. Before an action's first reward its prior variance is λ instead of "
+        "1/λ, so each action is played once first",
     ),
     "MABWiser TS": Entrant(
         MabwiserBinary,
-        "is for rewards of 0 and 1: all that it learns of a reward is whether it was above the middle of the range "
-        "it was told",
+        "is for rewards of 0 and 1: it learns only whether a reward was above the middle of the given range",
     ),
     "mabby": Entrant(
         Mabby,
-        "has no Gaussian strategy: a coin is tossed with the reward, put on [0, 1], as its chance, and a Beta "
-        "posterior learns the toss; most of what a reward says is lost",
+        "has no Gaussian strategy: the reward, rescaled to [0, 1], is the probability of a Bernoulli draw, which "
+        "updates a Beta posterior; most of the information of a reward is lost",
     ),
     "bayesianbandits": Entrant(
         Bayesianbandits,

@@ -1,4 +1,4 @@
-"""The whole of `lpb fit` at MovieLens-32M's shape, from Parquet to model: 19.8 million generated ratings, shuffled."""
+"""A complete `lpb fit` at MovieLens-32M's shape, from Parquet to model: 19.8 million synthetic ratings, shuffled."""
 
 import os
 import tempfile
@@ -12,13 +12,13 @@ from benchmarks.recovery import ACTIONS, PEOPLE, STATES, generated
 
 REPEATS = 3
 SMALL = 300
-"""People of a log that is fitted beforehand, so that everything is compiled."""
+"""Number of people of a log that is fitted first, to compile everything."""
 SECONDS, GIB = 60.0, 3.0
-"""Goals: by the clock, on two free cores; all processes together."""
+"""Goals: wall time on two free cores; memory of all processes together."""
 
 
 def write(path: Path, people: int = PEOPLE) -> int:
-    """Write a generated log in no order; return the number of its ratings."""
+    """Write a shuffled synthetic log; return the number of its ratings."""
     person, action, rating = generated(people)
     table = pl.DataFrame({"userId": person, "movieId": action, "rating": rating})
     table.sample(fraction=1.0, shuffle=True, seed=1).write_parquet(path)
@@ -26,14 +26,14 @@ def write(path: Path, people: int = PEOPLE) -> int:
 
 
 def measured(people: int = PEOPLE) -> Measured:
-    """Fit one log several times; the best counts."""
+    """Fit one log several times; the fastest run counts."""
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
         say("compiling")
         small = Path(folder) / "small.parquet"
         write(small, SMALL)
         lpb("fit", str(small), "--states", str(STATES))
-        say("making the log")
+        say("generating the log")
         path = Path(folder) / "ratings.parquet"
         ratings = write(path, people)
         out = str(Path(folder) / "model.json")
@@ -47,13 +47,13 @@ def measured(people: int = PEOPLE) -> Measured:
     clock = [run.seconds for run in runs]
     rows = [
         Row(
-            f"whole fit of {ratings / 1e6:.1f} million ratings: by the clock, idle machine",
+            f"whole fit of {ratings / 1e6:.1f} million ratings: wall time, idle machine",
             best.seconds,
             SECONDS,
             at_most=True,
             unit=" s",
             spread=(min(clock), max(clock)),
-            best=f"{best.processor:.0f} s of processor time",
+            best=f"{best.processor:.0f} s of CPU time",
         ),
         Row(f"whole fit of {ratings / 1e6:.1f} million ratings: memory", gib, GIB, at_most=True, unit=" GiB"),
     ]

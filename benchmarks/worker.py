@@ -1,6 +1,6 @@
-"""One tree at work for `benchmarks.against`: reads the name of a job per line, answers with its seconds per decision.
+"""Worker of `benchmarks.against` for one tree: reads one job name per line and prints its seconds per decision.
 
-It is run by its path with the tree's own PYTHONPATH, and uses only what every version of the package offers.
+It is run by path with the tree's PYTHONPATH, and uses only functions that every version of the package has.
 """
 
 import functools
@@ -14,7 +14,7 @@ import lpbandits as lpb
 play_rounds = lpb.roll if hasattr(lpb, "roll") else lpb.simulation.rollout  # `roll` up to version 0.2
 ROUNDS = 200
 PEOPLE = {(5, 10): 100, (10, 20): 40, (50, 50): 4, (100, 20): 2}
-"""People per state: a sample is some tens of milliseconds at every size."""
+"""People per state, so that a run takes some tens of milliseconds at every size."""
 
 
 @functools.cache
@@ -33,7 +33,7 @@ def rollout(policy: str, states: int, actions: int) -> float:
 
 
 def ask_and_tell() -> float:
-    """Return the seconds of one ask and one tell, at (5, 10); the rewards are those of no one in particular."""
+    """Return the seconds of one ask and one tell, at 5 states and 10 actions, with arbitrary rewards."""
     agents = [lpb.Agent(lpb.LpbTS(population(5, 10).model), seed=1, person=person) for person in range(50)]
     rewards = [float((17 * i) % 23) / 5.0 for i in range(ROUNDS)]
     started = time.process_time()
@@ -54,7 +54,7 @@ def build() -> float:
 
 
 def work(name: str) -> float:
-    """Do one job by name: `rollout LpbTS 5 10`, `agent` or `build`."""
+    """Run one job by name: `rollout LpbTS 5 10`, `agent` or `build`."""
     jobs: dict[str, Callable[[], float]] = {"agent": ask_and_tell, "build": build}
     kind, *rest = name.split()
     return rollout(rest[0], int(rest[1]), int(rest[2])) if kind == "rollout" else jobs[kind]()
