@@ -17,7 +17,7 @@ from lpbandits.io.paths import as_path
 from lpbandits.simulation.kernels import Trace
 from lpbandits.simulation.sums import Distribution, Moments
 from lpbandits.typing import FloatArray, Json
-from lpbandits.validate import CONVERSION_ERRORS, invalid
+from lpbandits.validate import as_choice
 
 FORMAT = "lpbandits-simulation"
 VERSION = 2
@@ -125,10 +125,7 @@ class Results:
         return f"<Results after {self.settings['rounds']} rounds: mean regret {ends}>"
 
     def __getitem__(self, name: str) -> PolicyResult:
-        try:
-            return self.policies[name]
-        except CONVERSION_ERRORS:
-            raise invalid("policy", f"one of {', '.join(self.policies)}", name) from None
+        return self.policies[as_choice(name, "policy", self.policies)]
 
     @property
     def duels(self) -> bool:
