@@ -102,7 +102,8 @@ class Match:
         return self.contest.scores([name], known, self.report)[name]
 
     def _reference(self, name: str, constants: tuple[float, float]) -> object:
-        return REFERENCES[name].recommender(moments(self.known.subset(informative(self.known))), *constants)
+        seen = moments(self.known.subset(informative(self.known)))
+        return REFERENCES[name].recommenders(seen, constants[0], constants[1:])[0]
 
     def theirs(self) -> dict[str, str]:
         """Select, fit and replay the other packages; return the reasons why some are missing."""

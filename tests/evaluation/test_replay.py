@@ -18,6 +18,7 @@ from lpbandits.evaluation.replay import Replay, mean_scores, split
 from lpbandits.fit.taste.moments import Moments, moments
 from lpbandits.fit.taste.popularity import informative
 from lpbandits.parallel import Executor
+from lpbandits.progress import Stopwatch
 from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray
 from tests.evaluation.planted import PLANTED, policy_scores, rows_of
@@ -147,11 +148,9 @@ def test_item_knn_and_ease_equal_their_naive_twins(seed: int) -> None:
     def steck(played: list[int], rewards: FloatArray) -> FloatArray:
         return np.asarray(seen.means + 2.0 * residuals(played, rewards) @ regression[played])
 
-    for recommender, twin in (
-        (REFERENCES["item-knn"].recommender(seen, 30.0, 0.3), knn),
-        (REFERENCES["ease"].recommender(seen, 100.0, 2.0), steck),
-    ):
-        np.testing.assert_array_equal(recommender.play(replay) + replay.mask, naive_play(twin, replay))
+    for name, constants, twin in (("item-knn", (30.0, 0.3), knn), ("ease", (100.0, 2.0), steck)):
+        rewards = REFERENCES[name].play(seen, constants, replay)
+        np.testing.assert_array_equal(rewards + replay.mask, naive_play(twin, replay))
 
 
 def test_a_reference_settles_on_one_action_if_actions_repeat() -> None:
@@ -165,10 +164,10 @@ def test_a_reference_settles_on_one_action_if_actions_repeat() -> None:
 def test_tuned_constants_have_the_highest_score() -> None:
     log = log_of(120, 12, states=3, seed=8)
     seen, replay = moments_of(log.subset(np.arange(80))), Replay.of(log, np.arange(80, 120), rounds=5)
-    constants = Contest(["ease"], 0, Executor()).tune(seen, replay)["ease"]
+    constants = Contest(["ease"], 0, Executor()).tune(seen, replay, Stopwatch())["ease"]
     reference = REFERENCES["ease"]
     value = {
-        (ridge, gain): mean_scores(replay.scores(reference.recommender(seen, ridge, gain).play(replay))).mean()
+        (ridge, gain): mean_scores(replay.scores(reference.play(seen, (ridge, gain), replay))).mean()
         for ridge in reference.firsts
         for gain in reference.seconds
     }

@@ -4,13 +4,13 @@ The recommenders use what a policy uses: ratings of the training people, and the
 `ceiling`, and `in_order` of the recorded ratings, also use ratings that are unknown in practice.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from lpbandits.evaluation.replay import Replay
+from lpbandits.evaluation.replay import Replay, mean_score
 from lpbandits.fit.taste.moments import Moments
 from lpbandits.parallel import one_thread
 from lpbandits.taste_model import TasteModel
@@ -111,13 +111,20 @@ class Reference:
     seconds: tuple[float, ...]
     """Values to try of the second hyperparameter."""
 
-    def vary(self, built: Recommender, second: float) -> Recommender:
-        """Return a recommender with another second hyperparameter."""
-        return replace(built, **{self.second: second})  # type: ignore[arg-type] # both are floats
+    def recommenders(self, seen: Moments, first: float, seconds: Sequence[float]) -> list[Recommender]:
+        """Return a recommender for each value of the second hyperparameter."""
+        built = self.build(seen, first)
+        return [replace(built, **{self.second: second}) for second in seconds]  # type: ignore[arg-type] # both are floats
 
-    def recommender(self, seen: Moments, first: float, second: float) -> Recommender:
-        """Return the recommender with both hyperparameters."""
-        return self.vary(self.build(seen, first), second)
+    def play(self, seen: Moments, constants: tuple[float, float], replay: Replay) -> FloatArray:
+        """Return the rewards, people × rounds, of the recommender with both hyperparameters."""
+        first, second = constants
+        return self.recommenders(seen, first, [second])[0].play(replay)
+
+    def tuning_scores(self, first: float, seen: Moments, replay: Replay) -> dict[tuple[float, float], float]:
+        """Return the mean scores by the two hyperparameters; `first` is fixed, the second varies."""
+        built = zip(self.seconds, self.recommenders(seen, first, self.seconds), strict=True)
+        return {(first, second): mean_score(replay.scores(one.play(replay))) for second, one in built}
 
 
 REFERENCES = {

@@ -9,9 +9,8 @@ import numpy as np
 
 from lpbandits.data.ratings import Ratings
 from lpbandits.decisions.choose_policy import choose_policy
-from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.baselines import REFERENCES, ceiling, in_order
-from lpbandits.evaluation.replay import Game, Replay, mean_scores, warm_up
+from lpbandits.evaluation.replay import Game, Replay, warm_up
 from lpbandits.fit.taste.moments import Moments, moments
 from lpbandits.fit.taste.popularity import as_standardized, popular_ordering
 from lpbandits.model import PreferenceModel
@@ -65,7 +64,7 @@ class Knowledge:
             return in_order, replay.recorded, replay
         if name == "ceiling":
             return ceiling, taste_of(self.model), replay
-        return reference_rewards, name, self.moments, self.constants[name], replay
+        return REFERENCES[name].play, self.moments, self.constants[name], replay
 
 
 @dataclass(frozen=True)
@@ -129,19 +128,16 @@ class Contest:
         return {name: by_name[name] for name in names}
 
     def tune(
-        self, seen: Moments, replay: Replay, watch: Stopwatch | None = None, *, first: int = 0, total: int = 0
+        self, seen: Moments, replay: Replay, watch: Stopwatch, first: int = 0, total: int = 0
     ) -> dict[str, tuple[float, float]]:
-        """Return the hyperparameters of each recommender with the highest score.
-
-        `watch` reports the stage "choose policy", counting from part `first` of `total`.
-        """
-        jobs = [(name, constant, seen, replay) for name in self.references for constant in REFERENCES[name].firsts]
+        """Return the hyperparameters of each recommender with the highest score; report them as `timed` does."""
+        tried = [(name, constant) for name in self.references for constant in REFERENCES[name].firsts]
+        jobs = [(REFERENCES[name].tuning_scores, constant, seen, replay) for name, constant in tried]
         scores: dict[str, dict[tuple[float, float], float]] = {name: {} for name in self.references}
-        results = self.executor.map(tuning_scores, jobs)
-        timed_results = timed(watch or Stopwatch(), "choose policy", results, len(jobs), first, total)
-        for (name, *_), job_scores in zip(jobs, timed_results, strict=True):
-            scores[name] |= job_scores
-        return {name: max(tried, key=lambda constants: tried[constants]) for name, tried in scores.items()}
+        results = timed(watch, "choose policy", self.executor.map(operator.call, jobs), len(jobs), first, total)
+        for (name, _), part in zip(tried, results, strict=True):
+            scores[name] |= part
+        return {name: max(values, key=values.__getitem__) for name, values in scores.items()}
 
 
 def timed(
@@ -154,21 +150,6 @@ def timed(
         yield result
 
 
-def tuning_scores(name: str, first: float, seen: Moments, replay: Replay) -> dict[tuple[float, float], float]:
-    """Return the mean scores of a recommender, by its two hyperparameters; `first` is fixed, the second varies."""
-    reference = REFERENCES[name]
-    built = reference.build(seen, first)
-    return {
-        (first, second): mean_score(replay.scores(reference.vary(built, second).play(replay)))
-        for second in reference.seconds
-    }
-
-
-def reference_rewards(name: str, seen: Moments, constants: tuple[float, float], replay: Replay) -> FloatArray:
-    """Return the rewards of a recommender, people × rounds."""
-    return REFERENCES[name].recommender(seen, *constants).play(replay)
-
-
 def kind_of(name: str) -> str:
     """Return the kind of a contestant.
 
@@ -177,13 +158,4 @@ def kind_of(name: str) -> str:
     """
     if name in REFERENCES:
         return "reference"
-    if name in BOUNDS:
-        return "bound"
-    if name not in YARDSTICKS and entry_of(name).feedback != "rewards":
-        raise InvalidInput(f"policy must learn from rewards, which a log holds, got {name!r}, which learns from duels")
-    return "policy"
-
-
-def mean_score(scores: FloatArray) -> float:
-    """Return the mean over people of their mean scores."""
-    return float(mean_scores(scores).mean())
+    return "bound" if name in BOUNDS else "policy"

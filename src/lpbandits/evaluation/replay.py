@@ -184,3 +184,8 @@ def mean_scores(scores: FloatArray, rounds: int | None = None) -> FloatArray:
     """
     means: FloatArray = np.nanmean(scores[:, :rounds], axis=1)
     return means
+
+
+def mean_score(scores: FloatArray) -> float:
+    """Return the mean over people of their mean scores."""
+    return float(mean_scores(scores).mean())

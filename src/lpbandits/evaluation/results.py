@@ -56,19 +56,12 @@ class Gain:
             return 0
         return int(self.low > 0.0) - int(self.high < 0.0)
 
-    @property
-    def signed(self) -> str:
-        """The mean and the interval as text, with signs.
+    def __format__(self, form: str) -> str:
+        """Format the mean and the interval.
 
-        >>> Gain(0.059, 0.044, 0.073).signed, Gain(-0.03, None, None).signed
+        >>> f"{Gain(0.059, 0.044, 0.073):+.3f}", f"{Gain(-0.03, None, None):.3f}"
         ('+0.059 [+0.044, +0.073]', '-0.030')
         """
-        return self._text("+.3f")
-
-    def __str__(self) -> str:
-        return self._text(".3f")
-
-    def _text(self, form: str) -> str:
         mean = f"{self.mean:{form}}"
         return mean if self.low is None or self.high is None else f"{mean} [{self.low:{form}}, {self.high:{form}}]"
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from lpbandits.data.ratings import Ratings
 from lpbandits.evaluation.baselines import REFERENCES
-from lpbandits.evaluation.contestants import Contest, Knowledge, mean_score, timed
+from lpbandits.evaluation.contestants import Contest, Knowledge, timed
 from lpbandits.evaluation.fit_config import FitConfig
-from lpbandits.evaluation.replay import Replay, mean_scores
+from lpbandits.evaluation.replay import Replay, mean_score, mean_scores
 from lpbandits.fit.taste.tuning import TasteFit, TasteReport
 from lpbandits.model import PreferenceModel
 from lpbandits.progress import Stopwatch

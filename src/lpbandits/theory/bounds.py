@@ -159,7 +159,6 @@ def latent_bound(
 class _Person:
     """A valid person: `gaps` to the best action, the largest gap `scale`, and the noise `sd`."""
 
-    state: int
     best: int
     means: FloatArray
     gaps: FloatArray
@@ -191,7 +190,7 @@ def _person(model: PreferenceModel, state: int, means: Any, noise: float) -> _Pe
                 f"means of the best actions {a!r} and {b!r} must differ by enough for a finite 2σ²/Δ², got Δ = "
                 f"{least:g}; give means further apart"
             )
-    return _Person(z, int(order[0]), values, gaps, scale, sd)
+    return _Person(int(order[0]), values, gaps, scale, sd)
 
 
 def _bound(

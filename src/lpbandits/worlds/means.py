@@ -6,7 +6,6 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.rewards import MIN_NOISE, Family, Rewards, as_rewards
 from lpbandits.typing import FloatArray, IntArray, Json
@@ -65,13 +64,7 @@ class MeansWorld:
 
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:  # noqa: ARG002 - nothing is random
         """Return `people` people per row of the means."""
-        people = validate.as_count(people, "people")
-        check_resources(
-            f"{people:,} people for each of {len(self.means):,} rows of {self.model.n_actions:,} actions",
-            "take fewer people",
-            size=people * len(self.means) * (16 * self.model.n_actions + 24),
-        )
-        rows = np.repeat(np.arange(len(self.means)), people)
+        rows = np.repeat(np.arange(len(self.means)), validate.as_count(people, "people"))
         truth = rows if self.truth is None else self.truth[rows]
         return Population(self.model, truth, np.ascontiguousarray(self.means[rows]), self.rewards, assumed=self.assumed)
 
