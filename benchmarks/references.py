@@ -20,8 +20,8 @@ from benchmarks.peers import Missing
 from benchmarks.recommenders import RECOMMENDERS, Score, Settings
 from lpbandits.data import Ratings
 from lpbandits.evaluation.baselines import REFERENCES
-from lpbandits.evaluation.contestants import Contest, Knowledge, mean_score
-from lpbandits.evaluation.replay import MIN_RATINGS_ONCE, Replay, mean_scores, split
+from lpbandits.evaluation.contestants import Contest, Knowledge
+from lpbandits.evaluation.replay import MIN_RATINGS_ONCE, Replay, mean_score, mean_scores, split
 from lpbandits.fit import TwoStage, fit_states
 from lpbandits.fit.taste.moments import moments
 from lpbandits.fit.taste.popularity import informative
@@ -131,7 +131,7 @@ class Match:
         return -np.inf if np.array_equal(scores, ties, equal_nan=True) else mean_score(scores)
 
     def _scored(self, score: Score, replay: Replay) -> FloatArray:
-        return replay.scores(played(score, self.all_known.popularity, replay))
+        return replay.scores(played(score, -np.argsort(self.all_known.model.popular), replay))
 
     def _replayed(self, name: str, replay: Callable[[], FloatArray]) -> None:
         """Store the scores of a first replay, which may compile, and the time of a second."""

@@ -39,12 +39,9 @@ class Recommender:
 
     def play(self, replay: Replay) -> FloatArray:
         """Return the rewards, people × rounds, of the action with the highest score in each round."""
-        out = np.full((len(replay), replay.max_rounds), np.nan)
-        for start in range(0, len(replay), CHUNK):
-            part = slice(start, start + CHUNK)
-            for t, rewards in enumerate(self._rounds(replay.recorded[part], replay.max_rounds, replay.once)):
-                out[part, t] = rewards
-        return out
+        chunks = np.split(replay.recorded, range(CHUNK, len(replay), CHUNK))
+        rounds = (self._rounds(recorded, replay.max_rounds, replay.once) for recorded in chunks)
+        return np.concatenate([np.column_stack(list(rewards)) for rewards in rounds])
 
     def _rounds(self, recorded: FloatArray, rounds: int, once: bool) -> Iterator[FloatArray]:
         """Yield the rewards of each round; of an arbitrary action for people without remaining actions."""
@@ -134,15 +131,9 @@ REFERENCES = {
 
 
 def in_order(scores: FloatArray, replay: Replay) -> FloatArray:
-    """Return the rewards (people × rounds) of playing rated actions by descending score.
-
-    `scores` has one entry per action, or is people × actions.
-    """
-    available = np.where(np.isnan(replay.recorded), -np.inf, scores)
-    if not replay.once:
-        chosen = np.repeat(np.argmax(available, axis=1)[:, None], replay.max_rounds, axis=1)
-    else:
-        chosen = np.argsort(-available, axis=1, kind="stable")[:, : replay.max_rounds]
+    """Return the rewards (people × rounds) of playing rated actions by descending score (people × actions)."""
+    chosen = np.argsort(-np.where(np.isnan(replay.recorded), -np.inf, scores), axis=1, kind="stable")
+    chosen = chosen[:, : replay.max_rounds] if replay.once else np.repeat(chosen[:, :1], replay.max_rounds, axis=1)
     rewards: FloatArray = np.take_along_axis(replay.recorded, chosen, axis=1)
     return rewards
 

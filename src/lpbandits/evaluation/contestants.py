@@ -40,8 +40,6 @@ class Knowledge:
 
     model: PreferenceModel
     moments: Moments
-    popularity: FloatArray
-    """Popularity score of each action; higher is more popular."""
     constants: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """The two hyperparameters of each recommender."""
 
@@ -49,17 +47,15 @@ class Knowledge:
     def of(
         cls, model: PreferenceModel, log: Ratings, constants: Mapping[str, tuple[float, float]] | None = None
     ) -> "Knowledge":
-        """Compute the moments, and the popularity that `popular` plays by, from the log of the training people."""
+        """Compute the moments and the model's popularity ordering from the log of the training people."""
         ratings = as_standardized(log)
         order = popular_ordering(ratings)
-        popularity = np.zeros(len(log.actions)) if order is None else -np.argsort(order).astype(np.float64)
+        popular = np.arange(model.n_actions) if order is None else order
         people = np.flatnonzero(ratings.scales.informative)
-        return cls(model, moments(ratings, people=people), popularity, constants or {})
+        return cls(model.replace(popular=popular), moments(ratings, people=people), constants or {})
 
     def job_of(self, name: str, replay: Replay) -> tuple[Any, ...]:
-        """Return the function and the arguments that compute the rewards of popularity, a reference or a bound."""
-        if name == "popular":
-            return in_order, self.popularity, replay
+        """Return the function and the arguments that compute the rewards of a reference or a bound."""
         if name == "best-possible":
             return in_order, replay.recorded, replay
         if name == "ceiling":
@@ -120,7 +116,7 @@ class Contest:
         self, names: Sequence[str], known: Knowledge, replay: Replay, watch: Stopwatch | None = None
     ) -> dict[str, FloatArray]:
         """Return the scores of contestants, people × rounds."""
-        policies = [name for name in names if name != "popular" and kind_of(name) == "policy"]
+        policies = [name for name in names if kind_of(name) == "policy"]
         others = [name for name in names if name not in policies]
         jobs = [known.job_of(name, replay) for name in others]
         scores = self.policy_scores([(name, known.model) for name in policies], replay, watch or Stopwatch(), *jobs)

@@ -147,7 +147,7 @@ def _fit_all(
 ) -> tuple[list[PreferenceModel], TasteFit]:
     """Fit a log with each of the settings, and one taste model if a contestant needs it."""
     threads = contest.executor.threads
-    jobs: list[tuple[Any, ...]] = [(config.fit_model, log, threads) for config in configs]
+    jobs: list[tuple[Any, ...]] = [(config.fit, log, threads) for config in configs]
     if contest.tastes:
         jobs.append((configs[0].fit_taste, log, chosen, threads))
     results = contest.executor.map(operator.call, jobs)

@@ -13,7 +13,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.kernels.layout import GAUSSIAN, STUDENT
 from lpbandits.kernels.outcomes import BRADLEY_TERRY, COMPARED
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.rewards import Rewards, as_noise, as_rewards
+from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray, IntArray, Json
 
 COMPARISONS = {"rewards": COMPARED, "bradley-terry": BRADLEY_TERRY}
@@ -179,15 +179,6 @@ def check_recorded(rewards: Rewards, recorded: FloatArray) -> None:
         wrong |= (recorded < 0) | (recorded > (1 if rewards.family == "bernoulli" else np.inf))
     if wrong.any():
         rewards.check(float(recorded[wrong][0]))
-
-
-def with_assumed_noise(rewards: Rewards, noise: float | None) -> Rewards | None:
-    """Return the rewards that policies assume if they assume this noise; None for None.
-
-    >>> with_assumed_noise(Rewards(noise=1.0), 0.5).sd
-    0.5
-    """
-    return None if noise is None else replace(rewards, noise=as_noise(noise, "assumed_noise"))
 
 
 class World(Protocol):

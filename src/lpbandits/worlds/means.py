@@ -1,5 +1,6 @@
 """World of people with given mean rewards."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -7,9 +8,9 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.rewards import MIN_NOISE, Family, Rewards, as_rewards
+from lpbandits.rewards import MIN_NOISE, Family, Rewards, as_noise, as_rewards
 from lpbandits.typing import FloatArray, IntArray, Json
-from lpbandits.worlds.base import Population, with_assumed_noise
+from lpbandits.worlds.base import Population
 
 
 class MeansWorld:
@@ -48,7 +49,9 @@ class MeansWorld:
     ) -> None:
         self.model = as_model(model)
         self.rewards = model_rewards(model) if rewards is None else as_rewards(rewards)
-        self.assumed = with_assumed_noise(self.rewards, assumed_noise)
+        self.assumed: Rewards | None = None
+        if assumed_noise is not None:
+            self.assumed = replace(self.rewards, noise=as_noise(assumed_noise, "assumed_noise"))
         means = model.means if means is None else means
         if means is None:
             raise InvalidInput(

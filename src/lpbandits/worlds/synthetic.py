@@ -12,7 +12,7 @@ from lpbandits.model import PreferenceModel
 from lpbandits.rewards import Rewards, as_noise
 from lpbandits.typing import FloatArray, IntArray, Json
 from lpbandits.worlds import kernels
-from lpbandits.worlds.base import TAILS, Population, with_assumed_noise
+from lpbandits.worlds.base import TAILS, Population
 from lpbandits.worlds.misspecified import noisy_model
 
 GAPS = {"paper": kernels.PAPER, "exponential": kernels.EXPONENTIAL, "cliff": kernels.CLIFF, "steps": kernels.STEPS}
@@ -136,13 +136,12 @@ class SyntheticWorld:
         if self.swap:
             ids = np.arange(draw * len(truth), (draw + 1) * len(truth))
             kernels.swap_neighbours(orderings, truth, ids, seed, self.swap, means)
-        rewards = Rewards("gaussian", self.noise)
         return Population(
             self._model(orderings, by_rank, seed, draw),
             truth,
             np.ascontiguousarray(means),
-            rewards,
-            assumed=with_assumed_noise(rewards, self.assumed_noise),
+            Rewards(noise=self.noise),
+            assumed=None if self.assumed_noise is None else Rewards(noise=self.assumed_noise),
             tails=self.noise_family,
         )
 
