@@ -26,6 +26,7 @@ from lpbandits.fit import TwoStage, fit_states
 from lpbandits.fit.taste.moments import moments
 from lpbandits.fit.taste.popularity import informative
 from lpbandits.parallel import Executor
+from lpbandits.progress import Stopwatch
 from lpbandits.typing import FloatArray
 
 OURS = ("item-knn", "ease", "taste", "popular")
@@ -90,7 +91,7 @@ class Match:
         """Select the constants of our references, fit and replay them, and replay popularity and taste."""
         seen = moments(self.fitted.subset(informative(self.fitted)))
         say(f"{self.name}: {', '.join(REFERENCES)}")
-        constants = self.contest.tune(seen, self.development)
+        constants = self.contest.tune(seen, self.development, Stopwatch())
         for name in REFERENCES:
             self.settings[name] = ", ".join(f"{value:g}" for value in constants[name])
             self.fits[name] = partial(self._reference, name, constants[name])
@@ -131,7 +132,8 @@ class Match:
         return -np.inf if np.array_equal(scores, ties, equal_nan=True) else mean_score(scores)
 
     def _scored(self, score: Score, replay: Replay) -> FloatArray:
-        return replay.scores(played(score, -np.argsort(self.all_known.model.popular), replay))
+        popularity = -np.argsort(np.asarray(self.all_known.model.popular)).astype(np.float64)
+        return replay.scores(played(score, popularity, replay))
 
     def _replayed(self, name: str, replay: Callable[[], FloatArray]) -> None:
         """Store the scores of a first replay, which may compile, and the time of a second."""
